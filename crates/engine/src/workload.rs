@@ -1,0 +1,117 @@
+//! What a workload is to the engine: a declaration, a shape, and a body that does operations in batches.
+//!
+//! A workload is a `static` unit struct in the registry. In the worker process its [`Workload::prepare`] does all
+//! set-up and returns a [`Body`]; the engine's measuring loop calls [`Body::batch`] a few hundred times per round,
+//! so the one virtual call per batch costs nothing per operation. Inside a batch: no allocation, no lock, no log,
+//! no system call but the one that is measured.
+
+use crate::recorder::Recorder;
+use model::digest::Digest;
+use model::host::HostFacts;
+use model::params::Params;
+use model::plan::Shape;
+use model::spec::Spec;
+use model::units::Nanos;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Code that can do one kind of work, with parameters.
+pub trait Workload: Sync {
+    /// Its declaration.
+    fn spec(&self) -> &'static Spec;
+
+    /// How one round goes with these parameters.
+    fn shape(&self, _params: &Params) -> Shape {
+        Shape::DEFAULT
+    }
+
+    /// Whether this machine can do it at all; the error says why not. Called once, when the plan is made.
+    fn supported(&self, _params: &Params, _host: &HostFacts) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Sets up one copy of one round in its worker process. Not timed.
+    fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError>;
+}
+
+/// Where one copy of one round runs.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// A fresh directory of this copy's own, on the file system under test; the current directory of the worker.
+    /// The supervisor removes it with everything in it.
+    pub dir: PathBuf,
+    /// A fresh directory that all copies of this round share.
+    pub shared_dir: PathBuf,
+    /// This copy's number, from 0.
+    pub copy: u32,
+    /// How many copies run at the same time.
+    pub copies: u32,
+    /// The round's number within its case, from 1.
+    pub round: u32,
+    /// Seeds everything that this copy randomises.
+    pub seed: u64,
+}
+
+/// One copy of one round at work.
+pub trait Body {
+    /// Does `ops` operations, one after the other, and returns how many it did: `ops`, or fewer where one of them
+    /// ends the round early. Where [`Recorder::records`] is true it times each with [`Recorder::time`].
+    fn batch(&mut self, ops: u64, recorder: &mut Recorder) -> Result<u64, WorkError>;
+
+    /// The work of one operation in the unit of the spec's first rate: bytes, instructions, or 1.
+    fn work_per_op(&self) -> f64 {
+        1.0
+    }
+
+    /// Whether the latency of single operations is to be recorded.
+    fn records_latency(&self) -> bool {
+        false
+    }
+
+    /// How long a batch should take; the engine chooses its size accordingly. Longer batches cost less, shorter ones
+    /// end the round more exactly.
+    fn batch_target(&self) -> Nanos {
+        Nanos::from_millis(5)
+    }
+
+    /// Called between warm-up and measured part: forget what was counted so far.
+    fn measured_part_begins(&mut self) {}
+
+    /// Ends the copy's work, checks its results and hands over what only the body knows. Not timed.
+    fn finish(&mut self) -> Result<Finish, WorkError>;
+}
+
+/// What a body hands over at the end.
+#[derive(Clone, Debug, Default)]
+pub struct Finish {
+    /// The digest of the results, which the body has checked.
+    pub digest: Digest,
+    /// Values of metrics whose [`model::spec::How`] says that the body reports them. A value under the quantity of
+    /// a rate replaces work over wall time.
+    pub reported: BTreeMap<String, f64>,
+}
+
+/// Why a copy could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkError {
+    /// The machine cannot do it; another round will not help.
+    #[error("{0}")]
+    Unsupported(String),
+    /// An operation failed: what was done, to what, and the error.
+    #[error("{0}")]
+    Failed(String),
+    /// The work was done and its result is wrong.
+    #[error("{0}")]
+    Wrong(String),
+}
+
+impl WorkError {
+    /// An operation on an object failed: ``write `dummy0`: No space left on device``.
+    pub fn failed(
+        operation: &str,
+        object: impl std::fmt::Display,
+        error: impl std::fmt::Display,
+    ) -> Self {
+        Self::Failed(format!("{operation} `{object}`: {error}"))
+    }
+}

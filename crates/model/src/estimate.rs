@@ -1,0 +1,133 @@
+//! What is concluded from the rounds of one case.
+
+use crate::plan::{CaseId, MetricId, PlannedMetric};
+use crate::warning::Warning;
+
+/// A value with its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The median of the rounds, in the metric's unit.
+    pub value: f64,
+    /// The interval, where the rounds allow one.
+    pub interval: Option<Interval>,
+    /// How many rounds stand behind it.
+    pub n: u32,
+}
+
+/// An interval that covers the true value with at least the stated confidence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// The lower end.
+    pub lo: f64,
+    /// The upper end.
+    pub hi: f64,
+    /// The nominal confidence, such as 0.95.
+    pub confidence: f64,
+}
+
+impl Interval {
+    /// Half the width as a share of `value`; `None` where `value` is 0.
+    pub fn relative_half_width(&self, value: f64) -> Option<f64> {
+        (value.abs() > 0.0).then(|| (self.hi - self.lo) / 2.0 / value.abs())
+    }
+}
+
+/// What a case's series looks like over the run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum State {
+    /// Too few rounds to say.
+    Unknown,
+    /// Nothing but scatter around one level.
+    Steady,
+    /// A trend: the change from first to last, as a share of the median (negative: falling).
+    Drifting {
+        /// Last over first, minus 1.
+        change: f64,
+    },
+    /// The level changed once: after this round, by this share.
+    Step {
+        /// Rounds before the step.
+        after: u32,
+        /// New level over old, minus 1.
+        change: f64,
+    },
+    /// Two levels taken in turn.
+    TwoState {
+        /// The lower level, in the metric's unit.
+        low: f64,
+        /// The upper level, in the metric's unit.
+        high: f64,
+        /// Share of rounds at the lower level, 0 to 1.
+        low_share: f64,
+    },
+    /// The rounds scatter so widely that no single number describes them: (max - min) over the median.
+    Unstable {
+        /// The spread.
+        spread: f64,
+    },
+}
+
+/// Everything concluded about one metric of one case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricSummary {
+    /// Which metric.
+    pub id: MetricId,
+    /// What it is.
+    pub metric: PlannedMetric,
+    /// The case's title.
+    pub title: String,
+    /// The workload's version.
+    pub workload_version: u32,
+    /// The value; `None` with the reason in `missing`.
+    pub estimate: Option<Estimate>,
+    /// Why there is no value.
+    pub missing: Option<String>,
+    /// The same for the slow end: the median over rounds of each round's 10th percentile window. Rates only.
+    pub floor: Option<Estimate>,
+    /// What the series looks like.
+    pub state: State,
+    /// The value of each round that has one, in the order in which they ran.
+    pub rounds: Vec<f64>,
+    /// What makes the number doubtful.
+    pub warnings: Vec<Warning>,
+}
+
+/// An index: one number for several tests, with its interval.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexSummary {
+    /// Which index, such as `unixbench`.
+    pub id: String,
+    /// The concurrency of its cases.
+    pub copies: u32,
+    /// The value: the median over passes of the index of each pass, or what a compat mode computes.
+    pub estimate: Option<Estimate>,
+    /// Why there is no value.
+    pub missing: Option<String>,
+    /// Its parts: case, its score in the index's own unit, and the index of that test alone.
+    pub parts: Vec<IndexPart>,
+    /// True where not all tests of the index were measured.
+    pub partial: bool,
+    /// True where durations, passes and rule are the original's (a compat mode).
+    pub compat: Option<String>,
+}
+
+/// One test's part in an index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexPart {
+    /// The case.
+    pub case: CaseId,
+    /// The test's title in the index's own report.
+    pub title: String,
+    /// The score in the index's own unit.
+    pub score: f64,
+    /// That unit, as the index's own report prints it.
+    pub unit: String,
+    /// The reference machine's score.
+    pub baseline: f64,
+    /// Ten times score over baseline.
+    pub index: f64,
+    /// Seconds per sample, as the index's own report prints them.
+    pub seconds: f64,
+    /// How many samples.
+    pub samples: u32,
+}

@@ -1,0 +1,266 @@
+//! What is known about the machine: the facts without which a number means nothing.
+//!
+//! Every fact is a [`Fact`]: known, or missing with its reason. Hidden is not the same as absent.
+
+use crate::units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A fact about the machine, or the reason why it is not known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fact<T> {
+    /// Known.
+    Known(T),
+    /// Not known, and why.
+    Missing(String),
+}
+
+impl<T> Fact<T> {
+    /// The fact, where it is known.
+    pub const fn known(&self) -> Option<&T> {
+        match self {
+            Self::Known(value) => Some(value),
+            Self::Missing(_) => None,
+        }
+    }
+
+    /// Why it is not known.
+    pub fn missing(&self) -> Option<&str> {
+        match self {
+            Self::Known(_) => None,
+            Self::Missing(why) => Some(why),
+        }
+    }
+}
+
+impl<T> Default for Fact<T> {
+    fn default() -> Self {
+        Self::Missing("not looked at".to_owned())
+    }
+}
+
+/// Everything known about the machine at the start of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HostFacts {
+    /// The machine's name.
+    pub hostname: Fact<String>,
+    /// The processors.
+    pub cpu: CpuFacts,
+    /// What of them, and of memory, we may use.
+    pub limits: LimitFacts,
+    /// Memory.
+    pub memory: MemoryFacts,
+    /// The kernel and the distribution.
+    pub kernel: KernelFacts,
+    /// Virtual or not, and whose.
+    pub platform: PlatformFacts,
+    /// The clock.
+    pub clock: ClockFacts,
+    /// What is behind the work directory.
+    pub storage: StorageFacts,
+    /// What kinds of I/O the kernel lets us do.
+    pub io: IoFacts,
+    /// The programs of the machine that shell tests run, by name: path and version line.
+    pub programs: BTreeMap<String, Fact<String>>,
+    /// The locale in force for programs that the tests run.
+    pub locale: Fact<String>,
+}
+
+/// The processors.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CpuFacts {
+    /// The model's name.
+    pub model: Fact<String>,
+    /// `x86_64`, `aarch64`...
+    pub arch: String,
+    /// Logical CPUs that are online.
+    pub online: Fact<u32>,
+    /// Logical CPUs that are present but offline.
+    pub offline: Fact<u32>,
+    /// Sockets.
+    pub sockets: Fact<u32>,
+    /// Physical cores over all sockets.
+    pub cores: Fact<u32>,
+    /// Hardware threads per core; 2 or more is SMT.
+    pub threads_per_core: Fact<u32>,
+    /// The clock rate that the kernel states, in MHz; nominal, not what is really obtained.
+    pub mhz: Fact<f64>,
+    /// The frequency governor of CPU 0.
+    pub governor: Fact<String>,
+    /// The caches that CPU 0 sees.
+    pub caches: Fact<Vec<Cache>>,
+    /// Feature flags, as the kernel lists them.
+    pub flags: Fact<Vec<String>>,
+    /// NUMA nodes.
+    pub numa_nodes: Fact<u32>,
+}
+
+/// One cache of CPU 0.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cache {
+    /// 1, 2, 3...
+    pub level: u32,
+    /// `data`, `instruction` or `unified`.
+    pub kind: String,
+    /// Its size.
+    pub size: Bytes,
+    /// How many logical CPUs share it.
+    pub shared_by: u32,
+}
+
+/// What of the machine we may use.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LimitFacts {
+    /// `v1`, `v2`, `hybrid` or `none`.
+    pub cgroup: Fact<String>,
+    /// CPUs the quota allows, such as 1.5; `Known(None)` where there is no quota. The tightest of all levels.
+    pub cpu_quota: Fact<Option<f64>>,
+    /// CPUs that the affinity mask or cpuset allows.
+    pub cpus_allowed: Fact<u32>,
+    /// The memory limit; `Known(None)` where there is none. The tightest of all levels.
+    pub memory: Fact<Option<Bytes>>,
+    /// True for root.
+    pub root: bool,
+    /// `docker`, `lxc`, `podman`...; `Known(None)` outside of containers.
+    pub container: Fact<Option<String>>,
+}
+
+impl LimitFacts {
+    /// How many copies "all" means here: the allowed CPUs, or fewer where a quota allows less (rounded up); at
+    /// least 1.
+    pub fn copies_all(&self) -> u32 {
+        let allowed = self.cpus_allowed.known().copied().unwrap_or(1).max(1);
+        match self.cpu_quota.known() {
+            Some(Some(quota)) => {
+                let whole =
+                    u32::try_from(crate::num::round_to_u64(quota.ceil())).unwrap_or(allowed);
+                allowed.min(whole.max(1))
+            }
+            _ => allowed,
+        }
+    }
+}
+
+/// Memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MemoryFacts {
+    /// All of it.
+    pub total: Fact<Bytes>,
+    /// What could be used without swapping.
+    pub available: Fact<Bytes>,
+    /// Swap space.
+    pub swap: Fact<Bytes>,
+    /// Transparent huge pages: `always`, `madvise` or `never`.
+    pub transparent_huge_pages: Fact<String>,
+    /// The usual page size.
+    pub page_size: Fact<Bytes>,
+}
+
+/// The kernel and the distribution.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KernelFacts {
+    /// The release, such as `6.12.8`.
+    pub release: Fact<String>,
+    /// The build line.
+    pub version: Fact<String>,
+    /// The distribution's pretty name.
+    pub distribution: Fact<String>,
+    /// CPU weaknesses and what the kernel does about them, by name.
+    pub mitigations: Fact<BTreeMap<String, String>>,
+}
+
+/// Virtual or not, and whose.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlatformFacts {
+    /// `kvm`, `xen`, `vmware`, `hyper-v`...; `Known(None)` on bare metal.
+    pub virtualization: Fact<Option<String>>,
+    /// The vendor in the machine's DMI table.
+    pub vendor: Fact<String>,
+    /// The product in the machine's DMI table.
+    pub product: Fact<String>,
+}
+
+/// The clock.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClockFacts {
+    /// The kernel's clock source: `tsc`, `kvm-clock`, `arch_sys_counter`...
+    pub source: Fact<String>,
+    /// What one reading costs.
+    pub cost: Fact<Nanos>,
+    /// True where the CPU's counter runs at a constant rate and does not stop.
+    pub tsc_reliable: Fact<bool>,
+}
+
+/// What is behind the work directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StorageFacts {
+    /// The directory.
+    pub path: String,
+    /// The file system's type.
+    pub file_system: Fact<String>,
+    /// Its mount options.
+    pub mount_options: Fact<String>,
+    /// Its mount point.
+    pub mount_point: Fact<String>,
+    /// Free space for ordinary users.
+    pub free: Fact<Bytes>,
+    /// The block devices from the file system down to the disk (dm, md, partition, disk); empty where there is none.
+    pub devices: Fact<Vec<BlockDevice>>,
+}
+
+/// One block device in the chain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockDevice {
+    /// The kernel's name: `vda1`, `dm-0`.
+    pub name: String,
+    /// `disk`, `partition`, `dm`, `md`, `loop`.
+    pub kind: String,
+    /// Its size.
+    pub size: Fact<Bytes>,
+    /// The I/O scheduler in force.
+    pub scheduler: Fact<String>,
+    /// True for spinning disks, as the kernel believes.
+    pub rotational: Fact<bool>,
+    /// The model, or the dm/md name.
+    pub model: Fact<String>,
+}
+
+/// What kinds of I/O the kernel lets us do: `Known(None)` means available, `Known(Some(why))` means refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct IoFacts {
+    /// `io_uring`.
+    pub io_uring: Fact<Option<String>>,
+    /// Linux native AIO.
+    pub libaio: Fact<Option<String>>,
+    /// `O_DIRECT` in the work directory.
+    pub o_direct: Fact<Option<String>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_copies_is_the_tighter_of_affinity_and_quota() {
+        let limits = |allowed, quota| LimitFacts {
+            cpus_allowed: Fact::Known(allowed),
+            cpu_quota: Fact::Known(quota),
+            ..LimitFacts::default()
+        };
+        assert_eq!(limits(8, None).copies_all(), 8);
+        assert_eq!(limits(8, Some(1.5)).copies_all(), 2);
+        assert_eq!(limits(1, Some(4.0)).copies_all(), 1);
+        assert_eq!(limits(4, Some(0.2)).copies_all(), 1);
+        assert_eq!(LimitFacts::default().copies_all(), 1);
+    }
+}

@@ -1,0 +1,22 @@
+//! The nouns of kurabe: what is measured, on what, with which result.
+//!
+//! Everything here is data. Nothing reads a file, a clock or a random number, and nothing prints. Names follow
+//! the words of ARCHITECTURE.md exactly: workload, test, case, metric, profile, plan, round, window, pass, run,
+//! estimate, verdict.
+//!
+//! The types of [`record`], [`plan`], [`host`] and [`noise`] are also the format in which the store and
+//! `kurabe export` keep a run ([`record::RECORD_VERSION`]); what `--json` prints is a separate, published document
+//! that lives in `report`.
+
+pub mod comparison;
+pub mod digest;
+pub mod estimate;
+pub mod host;
+pub mod noise;
+pub mod num;
+pub mod params;
+pub mod plan;
+pub mod record;
+pub mod spec;
+pub mod units;
+pub mod warning;

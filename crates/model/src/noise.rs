@@ -1,0 +1,51 @@
+//! What else happened while a round was measured.
+//!
+//! Each figure is optional: a kernel that does not tell is not a quiet kernel. Nothing here ever corrects a
+//! result; it only travels with it. Shares are of the round's measured wall time unless said otherwise.
+
+use crate::units::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// The noise vector of one round.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Noise {
+    /// Stolen time as a share of the time that was demanded (stolen plus used), 0 to 1. /proc/stat.
+    pub steal_share: Option<f64>,
+    /// Wall time minus CPU time of the workers, as a share of wall time, 0 to 1; only telling for CPU-bound work.
+    pub off_cpu_share: Option<f64>,
+    /// PSI: share of time in which some task waited for a CPU, 0 to 1.
+    pub psi_cpu_share: Option<f64>,
+    /// PSI: share of time in which some task waited for I/O, 0 to 1.
+    pub psi_io_share: Option<f64>,
+    /// PSI: share of time in which some task waited for memory, 0 to 1.
+    pub psi_memory_share: Option<f64>,
+    /// Time for which a CPU quota held our cgroup back, as a share of wall time; may exceed 1 on several CPUs.
+    pub throttled_share: Option<f64>,
+    /// Context switches of the workers that they did not ask for.
+    pub involuntary_switches: Option<u64>,
+    /// Context switches of the workers that they asked for.
+    pub voluntary_switches: Option<u64>,
+    /// CPU time used by processes that are neither ours nor the kernel's, as a share of one CPU.
+    pub foreign_cpu_share: Option<f64>,
+    /// The name of the process that used most of it.
+    pub foreign_top: Option<String>,
+    /// How far the wall clock moved against the monotonic clock; above a millisecond somebody set it.
+    pub clock_jump: Option<Nanos>,
+    /// For how long the whole machine was suspended.
+    pub suspended: Option<Nanos>,
+    /// The probe before the round.
+    pub before: Option<Sentinel>,
+    /// The probe after the round.
+    pub after: Option<Sentinel>,
+}
+
+/// A micro-probe of a few milliseconds: what the machine is worth when nothing of ours runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sentinel {
+    /// Time per dependent addition, in nanoseconds; its inverse is the effective clock rate in GHz.
+    pub add_ns: f64,
+    /// Share of the probe lost in gaps longer than 5 microseconds, 0 to 1.
+    pub gap_share: f64,
+    /// The longest gap seen.
+    pub gap_max: Nanos,
+}

@@ -1,0 +1,280 @@
+//! Parameter values: parsed once from what the user wrote, typed from then on.
+
+use crate::spec::{ParamDef, ParamKind, Spec};
+use crate::units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A parameter's value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ParamValue {
+    /// A whole number.
+    Count(u64),
+    /// A span of time.
+    Duration(Nanos),
+    /// An amount of data.
+    Size(Bytes),
+    /// A word out of a list, or free text.
+    Text(String),
+    /// Yes or no.
+    Switch(bool),
+}
+
+impl fmt::Display for ParamValue {
+    /// Prints the value in a form that parses back to itself.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Duration(Nanos(n)) if n % 1_000_000_000 == 0 => {
+                write!(f, "{}s", n / 1_000_000_000)
+            }
+            Self::Duration(Nanos(n)) if n % 1_000_000 == 0 => write!(f, "{}ms", n / 1_000_000),
+            Self::Duration(Nanos(n)) if n % 1_000 == 0 => write!(f, "{}us", n / 1_000),
+            Self::Duration(Nanos(n)) => write!(f, "{n}ns"),
+            Self::Count(n) | Self::Size(Bytes(n)) => write!(f, "{n}"),
+            Self::Text(text) => f.write_str(text),
+            Self::Switch(on) => f.write_str(if *on { "yes" } else { "no" }),
+        }
+    }
+}
+
+/// Why a parameter was refused.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum ParamError {
+    /// The workload has no such parameter.
+    #[error("workload `{workload}` has no parameter `{param}`")]
+    Unknown {
+        /// The workload's name.
+        workload: String,
+        /// What the user asked for.
+        param: String,
+        /// The parameters that exist.
+        known: Vec<String>,
+    },
+    /// The parameter exists but does not take this value.
+    #[error("parameter `{param}` does not take `{value}`: {expected}")]
+    BadValue {
+        /// The parameter's name.
+        param: String,
+        /// What the user wrote.
+        value: String,
+        /// What would be accepted.
+        expected: String,
+    },
+}
+
+/// All parameters of one test, complete: every parameter of the workload has a value.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Params(BTreeMap<String, ParamValue>);
+
+impl Params {
+    /// The parameters of `spec` at their defaults, with `overrides` on top, later ones winning.
+    pub fn resolve<'a>(
+        spec: &Spec,
+        overrides: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, ParamError> {
+        let mut params = Self::default();
+        for def in spec.params {
+            params
+                .0
+                .insert(def.name.to_owned(), parse(def, def.default)?);
+        }
+        for (name, text) in overrides {
+            params.set(spec, name, text)?;
+        }
+        Ok(params)
+    }
+
+    /// Sets one parameter from what the user wrote.
+    pub fn set(&mut self, spec: &Spec, name: &str, text: &str) -> Result<(), ParamError> {
+        let def = spec
+            .params
+            .iter()
+            .find(|def| def.name == name)
+            .ok_or_else(|| ParamError::Unknown {
+                workload: spec.name.to_owned(),
+                param: name.to_owned(),
+                known: spec.params.iter().map(|def| def.name.to_owned()).collect(),
+            })?;
+        self.0.insert(name.to_owned(), parse(def, text)?);
+        Ok(())
+    }
+
+    /// Name and value of each parameter, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &ParamValue)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// The value of `name`, if the workload has such a parameter.
+    pub fn get(&self, name: &str) -> Option<&ParamValue> {
+        self.0.get(name)
+    }
+
+    /// A whole number. Panics where the workload declares no such parameter of that kind: a bug of the workload.
+    pub fn count(&self, name: &str) -> u64 {
+        match self.0.get(name) {
+            Some(ParamValue::Count(n)) => *n,
+            other => undeclared(name, "count", other),
+        }
+    }
+
+    /// A span of time. Panics like [`Self::count`].
+    pub fn duration(&self, name: &str) -> Nanos {
+        match self.0.get(name) {
+            Some(ParamValue::Duration(nanos)) => *nanos,
+            other => undeclared(name, "duration", other),
+        }
+    }
+
+    /// An amount of data. Panics like [`Self::count`].
+    pub fn size(&self, name: &str) -> Bytes {
+        match self.0.get(name) {
+            Some(ParamValue::Size(bytes)) => *bytes,
+            other => undeclared(name, "size", other),
+        }
+    }
+
+    /// A word or text. Panics like [`Self::count`].
+    pub fn text(&self, name: &str) -> &str {
+        match self.0.get(name) {
+            Some(ParamValue::Text(text)) => text,
+            other => undeclared(name, "text", other),
+        }
+    }
+
+    /// A switch. Panics like [`Self::count`].
+    pub fn switch(&self, name: &str) -> bool {
+        match self.0.get(name) {
+            Some(ParamValue::Switch(on)) => *on,
+            other => undeclared(name, "switch", other),
+        }
+    }
+}
+
+fn undeclared(name: &str, kind: &str, found: Option<&ParamValue>) -> ! {
+    panic!("the workload's spec declares no {kind} parameter `{name}` (found {found:?})")
+}
+
+/// Parses `text` as a value of the parameter `def`.
+pub fn parse(def: &ParamDef, text: &str) -> Result<ParamValue, ParamError> {
+    let bad = |expected: String| ParamError::BadValue {
+        param: def.name.to_owned(),
+        value: text.to_owned(),
+        expected,
+    };
+    match def.kind {
+        ParamKind::Count { min, max } => match text.parse::<u64>() {
+            Ok(n) if (min..=max).contains(&n) => Ok(ParamValue::Count(n)),
+            _ => Err(bad(format!("a whole number from {min} to {max}"))),
+        },
+        ParamKind::Duration => parse_duration(text)
+            .map(ParamValue::Duration)
+            .ok_or_else(|| bad("a time such as 500ms, 10s, 5m or 24h".to_owned())),
+        ParamKind::Size => parse_size(text)
+            .map(ParamValue::Size)
+            .ok_or_else(|| bad("a size such as 4k, 1M or 2GiB".to_owned())),
+        ParamKind::Choice(words) if words.contains(&text) => Ok(ParamValue::Text(text.to_owned())),
+        ParamKind::Choice(words) => Err(bad(format!("one of {}", words.join(", ")))),
+        ParamKind::Switch => match text {
+            "yes" | "true" | "on" | "1" => Ok(ParamValue::Switch(true)),
+            "no" | "false" | "off" | "0" => Ok(ParamValue::Switch(false)),
+            _ => Err(bad("yes or no".to_owned())),
+        },
+        ParamKind::Text => Ok(ParamValue::Text(text.to_owned())),
+    }
+}
+
+/// Reads `500ms`, `10s`, `1.5m`, `24h`; a bare number means seconds. `None` for anything else, and for spans
+/// beyond what 64 bits of nanoseconds hold.
+pub fn parse_duration(text: &str) -> Option<Nanos> {
+    let (number, unit) = split_unit(text)?;
+    let scale = match unit {
+        "ns" => 1.0,
+        "us" => 1e3,
+        "ms" => 1e6,
+        "" | "s" => 1e9,
+        "m" | "min" => 60e9,
+        "h" => 3600e9,
+        "d" => 86400e9,
+        _ => return None,
+    };
+    to_whole(number * scale).map(Nanos)
+}
+
+/// Reads `4096`, `4k`, `1M`, `2GiB` (1024s) and `1kB`, `1MB` (1000s).
+pub fn parse_size(text: &str) -> Option<Bytes> {
+    let (number, unit) = split_unit(text)?;
+    let scale = match unit {
+        "" | "B" => 1.0,
+        "k" | "K" | "KiB" | "kiB" => 1024.0,
+        "M" | "MiB" => 1024.0 * 1024.0,
+        "G" | "GiB" => 1024.0 * 1024.0 * 1024.0,
+        "T" | "TiB" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
+        "kB" | "KB" => 1e3,
+        "MB" => 1e6,
+        "GB" => 1e9,
+        "TB" => 1e12,
+        _ => return None,
+    };
+    to_whole(number * scale).map(Bytes)
+}
+
+fn split_unit(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let number = text.get(..end)?.parse::<f64>().ok()?;
+    Some((number, text.get(end..)?.trim()))
+}
+
+/// The largest value taken: beyond it neighbouring whole numbers are no longer distinct in `f64`.
+const WHOLE_MAX: f64 = 9_007_199_254_740_992_000.0;
+
+fn to_whole(x: f64) -> Option<u64> {
+    (x.is_finite() && (0.0..=WHOLE_MAX).contains(&x)).then(|| crate::num::round_to_u64(x))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_and_sizes_parse_as_documented() {
+        let duration = |text| parse_duration(text).map(|nanos| nanos.0);
+        assert_eq!(duration("500ms"), Some(500_000_000));
+        assert_eq!(duration("1.5m"), Some(90_000_000_000));
+        assert_eq!(duration("10"), Some(10_000_000_000));
+        assert_eq!(duration("24h"), Some(86_400_000_000_000));
+        for bad in [
+            "",
+            "s",
+            "-1s",
+            "5 parsecs",
+            "1e400",
+            "1..2s",
+            "999999999999999h",
+            "nan",
+        ] {
+            assert_eq!(duration(bad), None, "{bad}");
+        }
+        let size = |text| parse_size(text).map(|bytes| bytes.0);
+        assert_eq!(size("4k"), Some(4096));
+        assert_eq!(size("1MB"), Some(1_000_000));
+        assert_eq!(size("2GiB"), Some(2 << 30));
+        assert_eq!(size("4kib"), None);
+    }
+
+    #[test]
+    fn printed_values_parse_back_to_themselves() {
+        for text in ["0", "1ns", "1500us", "90s", "86400000ms"] {
+            let value = ParamValue::Duration(parse_duration(text).unwrap());
+            assert_eq!(
+                parse_duration(&value.to_string()).map(ParamValue::Duration),
+                Some(value)
+            );
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! What will be measured: a profile resolved for this machine.
+
+use crate::params::Params;
+use crate::spec::{Better, MetricClass};
+use crate::units::{Nanos, Unit};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// A test at one concurrency on this machine; prints as `os.pipe@2`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct CaseId {
+    /// The test's name.
+    pub test: String,
+    /// Copies, threads or clients at work at the same time; at least 1.
+    pub copies: u32,
+}
+
+impl fmt::Display for CaseId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.test, self.copies)
+    }
+}
+
+/// A text that is no case or metric id.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("`{0}` is no id of the form TEST@COPIES or TEST@COPIES:QUANTITY")]
+pub struct BadId(pub String);
+
+impl FromStr for CaseId {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        let bad = || BadId(text.to_owned());
+        let (test, copies) = text.rsplit_once('@').ok_or_else(bad)?;
+        match copies.parse() {
+            Ok(copies) if copies > 0 && !test.is_empty() => Ok(Self {
+                test: test.to_owned(),
+                copies,
+            }),
+            _ => Err(bad()),
+        }
+    }
+}
+
+impl TryFrom<String> for CaseId {
+    type Error = BadId;
+
+    fn try_from(text: String) -> Result<Self, BadId> {
+        text.parse()
+    }
+}
+
+impl From<CaseId> for String {
+    fn from(case: CaseId) -> Self {
+        case.to_string()
+    }
+}
+
+/// One quantity of a case; prints as `os.pipe@2:ops_per_s`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct MetricId {
+    /// The case.
+    pub case: CaseId,
+    /// The quantity's key, such as `clat_ns_p99`.
+    pub quantity: String,
+}
+
+impl fmt::Display for MetricId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.case, self.quantity)
+    }
+}
+
+impl TryFrom<String> for MetricId {
+    type Error = BadId;
+
+    fn try_from(text: String) -> Result<Self, BadId> {
+        let (case, quantity) = text.rsplit_once(':').ok_or_else(|| BadId(text.clone()))?;
+        Ok(Self {
+            case: case.parse()?,
+            quantity: quantity.to_owned(),
+        })
+    }
+}
+
+impl From<MetricId> for String {
+    fn from(metric: MetricId) -> Self {
+        metric.to_string()
+    }
+}
+
+/// A profile resolved for this machine: what is measured, in which order, for how long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// What the user asked for, such as `quick` or `os.pipe`.
+    pub what: Vec<String>,
+    /// Every case, in the profile's order (the order of running is shuffled from `seed`).
+    pub cases: Vec<PlannedCase>,
+    /// Seeds the order of the cases in every pass and the layout of every round.
+    pub seed: u64,
+    /// The time the whole run may take; `None` where only the passes count.
+    pub budget: Option<Nanos>,
+    /// The number of passes after which the run ends; `None` where only the budget counts.
+    pub passes: Option<u32>,
+    /// What did not fit, with the reason; in words, in the order dropped.
+    pub dropped: Vec<Dropped>,
+}
+
+/// A test left out of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dropped {
+    /// The test's name, or the case's id where only one concurrency is left out.
+    pub what: String,
+    /// Why.
+    pub why: String,
+}
+
+/// One case of a plan, with all that later readers need to know about it: the run stays readable when the
+/// workload has changed or gone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedCase {
+    /// The case.
+    pub id: CaseId,
+    /// The test's title, one line.
+    pub title: String,
+    /// The workload behind the test.
+    pub workload: String,
+    /// The workload's version; cases of different versions do not compare.
+    pub workload_version: u32,
+    /// The parameters, complete.
+    pub params: Params,
+    /// The metrics a round yields.
+    pub metrics: Vec<PlannedMetric>,
+    /// How a round goes.
+    pub shape: Shape,
+    /// True where the workload plays a known result instead of using the machine.
+    pub simulated: bool,
+    /// True where the figures depend on the file system of the work directory.
+    pub on_disk: bool,
+}
+
+/// A metric as it was declared when the plan was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedMetric {
+    /// The quantity's key.
+    pub quantity: String,
+    /// The unit of the value.
+    pub unit: Unit,
+    /// Which direction is good.
+    pub better: Better,
+    /// Which margin applies by default.
+    pub class: MetricClass,
+}
+
+/// How one round of a case goes in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shape {
+    /// Work done and thrown away before the measured part.
+    pub warmup: Nanos,
+    /// The measured part.
+    pub measure: Nanos,
+    /// Rounds of this case, where the method fixes them (a compat mode); `None` where precision and budget decide.
+    pub rounds: Option<u32>,
+    /// What happens before every round.
+    pub settle: Settle,
+    /// True where the measured part may be shortened, down to [`Shape::MEASURE_MIN`], to fit a budget.
+    pub shortenable: bool,
+}
+
+impl Shape {
+    /// No round is shortened below this: two windows of 100 ms are needed to speak of a floor.
+    pub const MEASURE_MIN: Nanos = Nanos::from_millis(200);
+
+    /// The usual round: 100 ms of warm-up, half a second of measurement.
+    pub const DEFAULT: Self = Self {
+        warmup: Nanos::from_millis(100),
+        measure: Nanos::from_millis(500),
+        rounds: None,
+        settle: Settle::None,
+        shortenable: true,
+    };
+}
+
+/// What happens before a round so that the last one does not leak into it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Settle {
+    /// Nothing.
+    None,
+    /// sync(2), so that dirty pages of the last round are not written back during this one.
+    Sync,
+    /// sync, 1 s, sync, 2 s: what UnixBench does before every pass.
+    SyncSleep,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_print_and_parse_back() {
+        let id: CaseId = "fs.copy-1024@16".parse().unwrap();
+        assert_eq!((id.test.as_str(), id.copies), ("fs.copy-1024", 16));
+        assert_eq!(id.to_string(), "fs.copy-1024@16");
+        let metric = MetricId::try_from("os.pipe@1:ops_per_s".to_owned()).unwrap();
+        assert_eq!(metric.to_string(), "os.pipe@1:ops_per_s");
+        for bad in ["os.pipe", "os.pipe@", "os.pipe@0", "@1", "os.pipe@x"] {
+            assert_eq!(bad.parse::<CaseId>(), Err(BadId(bad.to_owned())));
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! A run as it is kept: plan, host facts, every round, and warnings.
+//!
+//! A run is never changed once finished. Estimates, states, indexes and verdicts are recomputed from it each time it
+//! is shown, so that a better method improves old runs too.
+
+use crate::digest::Digest;
+use crate::host::HostFacts;
+use crate::noise::Noise;
+use crate::plan::{CaseId, Plan};
+use crate::units::{Nanos, UnixNanos};
+use crate::warning::Warning;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of this format, written into every store and export. Raised when an older reader would misread it.
+pub const RECORD_VERSION: u32 = 1;
+
+/// Everything known about one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Who, when, with what.
+    pub meta: RunMeta,
+    /// What was to be measured.
+    pub plan: Plan,
+    /// The machine as it was at the start.
+    pub host: HostFacts,
+    /// Every round that ended, in the order in which they ran.
+    pub rounds: Vec<Round>,
+}
+
+/// Who made a run, when, and with what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunMeta {
+    /// Unique: the start time and four random hex digits, such as `20261121-004311-9f3c`; sorts by time.
+    pub id: String,
+    /// The name the user gave.
+    pub label: Option<String>,
+    /// The tags the user gave.
+    pub tags: BTreeMap<String, String>,
+    /// When it started.
+    pub started: UnixNanos,
+    /// When it ended; `None` for a run that was killed.
+    pub finished: Option<UnixNanos>,
+    /// How it ended.
+    pub end: End,
+    /// The program that measured.
+    pub binary: Binary,
+    /// What was noticed about the run as a whole, before or after measuring.
+    pub warnings: Vec<Warning>,
+    /// The directory given by `--dir`, absolute.
+    pub dir: String,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// It is still going on, or was killed without a chance to say so.
+    Open,
+    /// Every round that was planned was tried.
+    Complete,
+    /// Somebody interrupted it; what was measured until then is kept.
+    Interrupted,
+}
+
+/// The program that measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Binary {
+    /// The program's version.
+    pub version: String,
+    /// The commit it was built from, where that was known.
+    pub commit: Option<String>,
+    /// `release`, `dist`, `debug`: how it was compiled.
+    pub build: String,
+    /// The target triple.
+    pub target: String,
+    /// True where nothing is linked at run time.
+    pub linked_statically: bool,
+}
+
+/// One execution of one case: the unit of replication.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Round {
+    /// Which case.
+    pub case: CaseId,
+    /// The pass it belongs to, from 1.
+    pub pass: u32,
+    /// Its position in the run, from 1.
+    pub seq: u32,
+    /// When it began.
+    pub started: UnixNanos,
+    /// From before the set-up to after the clean-up.
+    pub took: Nanos,
+    /// Seeds everything that is randomised within the round: start CPU, stack and heap offsets, data.
+    pub layout_seed: u64,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// What else happened meanwhile.
+    pub noise: Noise,
+}
+
+/// What came of a round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Every copy finished.
+    Done(Measured),
+    /// At least one copy did not; there is no value, only the reason.
+    Failed(Failure),
+}
+
+/// What a finished round measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Quantity to value, in the metric's unit; one entry for each metric that has a value.
+    pub values: BTreeMap<String, f64>,
+    /// Quantities without a value in this round, with the reason.
+    pub missing: BTreeMap<String, String>,
+    /// Rates of the windows of this round, all copies summed, in the unit of the first metric; in time order.
+    /// Empty where the workload has no rate.
+    pub windows: Vec<f64>,
+    /// What each copy did, in the order in which they were started.
+    pub copies: Vec<CopyRecord>,
+}
+
+/// What one copy did in the measured part of a round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CopyRecord {
+    /// Operations done.
+    pub ops: u64,
+    /// Work done: operations times the work of one (bytes, instructions, or 1).
+    pub work: f64,
+    /// Wall time of the measured part.
+    pub wall: Nanos,
+    /// CPU time of the copy and the children it waited for, user mode.
+    pub user: Nanos,
+    /// CPU time of the copy and the children it waited for, kernel mode.
+    pub system: Nanos,
+    /// The digest of the results, checked by the workload.
+    pub digest: Digest,
+    /// Heap allocations during the measured part.
+    pub allocations: u64,
+    /// The CPU it started on, where known.
+    pub cpu: Option<u32>,
+    /// The latencies, where the workload records them: ascending pairs of nanoseconds and count.
+    pub latency: Vec<(u64, u64)>,
+    /// Values that the workload computes by itself.
+    pub reported: BTreeMap<String, f64>,
+}
+
+/// Why a round has no value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Failure {
+    /// The machine cannot do it; trying again will not help.
+    Unsupported(String),
+    /// A set-up step or an operation failed: the operation, the object and the error.
+    Error(String),
+    /// The worker ended with this exit code and said this last.
+    Exited {
+        /// The exit code.
+        code: i32,
+        /// The last words on standard error; may be empty.
+        said: String,
+    },
+    /// The worker was killed by this signal.
+    Signal {
+        /// The signal's number.
+        signal: i32,
+        /// The last words on standard error; may be empty.
+        said: String,
+    },
+    /// The kernel killed it because memory ran out.
+    OutOfMemory,
+    /// It did not finish within the deadline and was killed.
+    Hung {
+        /// What it was doing: `set-up` or `measuring`.
+        stage: String,
+        /// The deadline.
+        after: Nanos,
+    },
+    /// The result is wrong: digests differ from what they must be.
+    WrongResult(String),
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unsupported(why) => write!(f, "not supported here: {why}"),
+            Self::Error(what) => f.write_str(what),
+            Self::Exited { code, said } if said.is_empty() => {
+                write!(f, "worker exited with code {code}")
+            }
+            Self::Exited { code, said } => write!(f, "worker exited with code {code}: {said}"),
+            Self::Signal { signal, said } if said.is_empty() => {
+                write!(f, "worker killed by signal {signal}")
+            }
+            Self::Signal { signal, said } => write!(f, "worker killed by signal {signal}: {said}"),
+            Self::OutOfMemory => f.write_str("worker killed by the kernel: out of memory"),
+            Self::Hung { stage, after } => {
+                write!(
+                    f,
+                    "worker hung ({stage}): killed after {:.1} s",
+                    after.as_secs_f64()
+                )
+            }
+            Self::WrongResult(what) => write!(f, "wrong result: {what}"),
+        }
+    }
+}
+
+impl Run {
+    /// The rounds of one case, in the order in which they ran.
+    pub fn rounds_of<'a>(&'a self, case: &'a CaseId) -> impl Iterator<Item = &'a Round> {
+        self.rounds.iter().filter(move |round| round.case == *case)
+    }
+}

@@ -1,0 +1,82 @@
+//! Warnings: values that travel with a number, never text printed on the way.
+//!
+//! The enum is closed so that every language can say every warning; the sentences are in `report`.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that makes a number doubtful, or that the reader must know to read it rightly.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Warning {
+    /// Some rounds failed.
+    RoundsFailed {
+        /// How many.
+        failed: u32,
+        /// Of how many.
+        of: u32,
+        /// The reason of the last one.
+        reason: String,
+    },
+    /// Fewer rounds than an interval needs.
+    TooFewRounds {
+        /// Rounds with a value.
+        have: u32,
+        /// Rounds needed for a 95 % interval.
+        need: u32,
+    },
+    /// In some rounds more than 2 % of the demanded time was stolen by the host.
+    Steal {
+        /// Share of rounds concerned, 0 to 1.
+        rounds_share: f64,
+        /// The largest share of demanded time stolen in a round, 0 to 1.
+        worst_share: f64,
+    },
+    /// A CPU quota held the measurement back in some rounds.
+    Throttled {
+        /// Share of rounds concerned, 0 to 1.
+        rounds_share: f64,
+    },
+    /// Other processes in this machine used more than 5 % of a CPU in some rounds.
+    ForeignCpu {
+        /// Share of rounds concerned, 0 to 1.
+        rounds_share: f64,
+        /// The busiest of them.
+        process: Option<String>,
+    },
+    /// Time was lost in gaps that no counter explains, more than three times the run's median.
+    Gaps {
+        /// Share of rounds concerned, 0 to 1.
+        rounds_share: f64,
+    },
+    /// The probe before and after some rounds differed by more than 3 % from the run's median.
+    UnevenSpeed {
+        /// Share of rounds concerned, 0 to 1.
+        rounds_share: f64,
+    },
+    /// The wall clock was set, or the machine suspended, during some rounds.
+    ClockTrouble {
+        /// Share of rounds concerned, 0 to 1.
+        rounds_share: f64,
+    },
+    /// The work directory is in memory: a file-system figure says nothing about a disk.
+    WorkDirInMemory {
+        /// The file system's type, such as `tmpfs`.
+        file_system: String,
+    },
+    /// Measured by a build without optimisation.
+    DebugBuild,
+    /// The clock source is not the TSC: timing costs more and latencies are blurred.
+    SlowClock {
+        /// The clock source.
+        source: String,
+    },
+    /// A round allocated memory while measuring, which costs time that is not the workload's.
+    Allocated {
+        /// The largest number of allocations in a round.
+        allocations: u64,
+    },
+    /// Time ran out before six passes were done.
+    BudgetShort,
+    /// Something particular to the workload, in English.
+    Other(String),
+}

@@ -1,0 +1,11 @@
+//! The kernel, seen from here: the only crate with `unsafe` and `libc`.
+//!
+//! Everything it returns is plain data; it interprets nothing. Readers of /proc and /sys take a [`tree::Tree`], a
+//! root prefix, so that tests can feed them.
+
+pub mod clock;
+pub mod counters;
+pub mod loops;
+pub mod probe;
+pub mod process;
+pub mod tree;

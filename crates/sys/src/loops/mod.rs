@@ -1,0 +1,1 @@
+//! Measured inner loops: free functions with primitive arguments, no allocation, no lock.
