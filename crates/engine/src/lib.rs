@@ -1,9 +1,23 @@
 //! Turns a plan into a run.
 //!
-//! The supervisor executes passes of shuffled rounds; every round runs in fresh worker processes, started through a
-//! gate, watched with a deadline, cleaned up afterwards. Architecture invariants: engine names no workload; it knows
-//! them only through [`workload::Workload`]. It prints nothing and never exits the process.
+//! [`resolve::resolve`] makes a plan of what the user asked for; [`run::execute`] executes it in passes of shuffled
+//! rounds. Every round runs in fresh worker processes ([`worker::run`]), started through a gate, watched with a
+//! deadline, cleaned up afterwards.
+//!
+//! Architecture invariants: engine names no workload; it knows them only through [`workload::Workload`]. It prints
+//! nothing and never exits the process. Nothing in it drops or corrects a round.
 
+pub mod budget;
+mod combine;
 pub mod host;
+mod measure;
+mod noise;
+pub mod profile;
 pub mod recorder;
+pub mod resolve;
+mod round;
+pub mod run;
+mod wire;
+pub mod workdir;
+pub mod worker;
 pub mod workload;

@@ -89,6 +89,8 @@ pub struct Finish {
     /// Values of metrics whose [`model::spec::How`] says that the body reports them. A value under the quantity of
     /// a rate replaces work over wall time.
     pub reported: BTreeMap<String, f64>,
+    /// Replaces the rates of the measured windows; only for workloads that play a known series.
+    pub windows: Vec<f64>,
 }
 
 /// Why a copy could not do its work.

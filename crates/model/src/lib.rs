@@ -17,6 +17,7 @@ pub mod num;
 pub mod params;
 pub mod plan;
 pub mod record;
+pub mod rng;
 pub mod spec;
 pub mod units;
 pub mod warning;

@@ -158,6 +158,8 @@ pub struct PlannedMetric {
 /// How one round of a case goes in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
+    /// Set-up that takes longer than this is a hang.
+    pub setup_max: Nanos,
     /// Work done and thrown away before the measured part.
     pub warmup: Nanos,
     /// The measured part.
@@ -176,6 +178,7 @@ impl Shape {
 
     /// The usual round: 100 ms of warm-up, half a second of measurement.
     pub const DEFAULT: Self = Self {
+        setup_max: Nanos::from_secs(60),
         warmup: Nanos::from_millis(100),
         measure: Nanos::from_millis(500),
         rounds: None,

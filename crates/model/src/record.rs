@@ -174,7 +174,7 @@ pub enum Failure {
     OutOfMemory,
     /// It did not finish within the deadline and was killed.
     Hung {
-        /// What it was doing: `set-up` or `measuring`.
+        /// What it was doing: `set-up`, `measuring` or `finishing`.
         stage: String,
         /// The deadline.
         after: Nanos,

@@ -1,1 +1,49 @@
-//! See Cargo.toml.
+//! The mathematics of kurabe: what may be concluded from rounds.
+//!
+//! Everything is a pure function of values: no file, no clock, no randomness that is not seeded by the caller. The
+//! sample is the round, never the window and never the request, because rounds are the smallest pieces that may be
+//! taken as independent. Ratios are compared on logarithms. The method, its words and its error rates are in
+//! docs/method/statistics.md.
+//!
+//! [`summarize()`] turns one run into estimates, [`compare()`] turns two runs into verdicts; the modules hold the
+//! pieces they are made of.
+
+pub mod burst;
+pub mod components;
+pub mod composite;
+pub mod dist;
+pub mod family;
+pub mod first_write;
+pub mod looks;
+pub mod needed;
+pub mod order;
+pub mod quantile;
+pub mod rng;
+pub mod rounds;
+pub mod state;
+pub mod value;
+pub mod verdict;
+pub mod walsh;
+pub mod warnings;
+pub mod within;
+pub mod yuen;
+
+mod category;
+mod compare;
+#[cfg(test)]
+mod coverage;
+mod difference;
+#[cfg(test)]
+mod fixture;
+mod summarize;
+
+pub use compare::{CompareOptions, compare};
+pub use difference::differences;
+pub use summarize::summarize;
+
+/// The fewest rounds that give an interval: at five, no 95 % interval of a median exists, and a fifth trimmed leaves
+/// two degrees of freedom.
+pub const ROUNDS_MIN: u32 = 6;
+
+/// The confidence of every interval that is shown.
+pub const CONFIDENCE: f64 = 0.95;

@@ -3,9 +3,12 @@
 //! Everything it returns is plain data; it interprets nothing. Readers of /proc and /sys take a [`tree::Tree`], a
 //! root prefix, so that tests can feed them.
 
+pub mod alloc;
 pub mod clock;
 pub mod counters;
 pub mod loops;
+pub mod mounts;
 pub mod probe;
 pub mod process;
+pub mod signal;
 pub mod tree;

@@ -1,1 +1,423 @@
-//! process.
+//! Worker processes: started so that they cannot outlive us, watched, killed with everything they started.
+//!
+//! A worker is this same binary executed again. It gets a process group of its own (so that Ctrl-C on the terminal
+//! reaches only the supervisor, and one kill reaches all it started) and a parent-death signal (so that `kill -9` of
+//! the supervisor ends it too). The supervisor is a "child subreaper": orphans of a killed worker come to it and are
+//! reaped.
+
+#![expect(
+    unsafe_code,
+    reason = "fork-time set-up, process groups, rusage and affinity are beyond std"
+)]
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// A running worker.
+#[derive(Debug)]
+pub struct Worker {
+    child: Child,
+    /// Writes to the worker's standard input.
+    pub input: File,
+    /// Reads the worker's standard output; does not block.
+    pub output: File,
+    /// Reads the worker's standard error; does not block.
+    pub errors: File,
+}
+
+/// How a worker ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// With this exit code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+impl Worker {
+    /// Executes this binary again with `args`, in `dir`, with one more environment variable.
+    pub fn start(args: &[&OsStr], dir: &Path, env: (&str, &str)) -> io::Result<Self> {
+        let parent = std::process::id();
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "this is the place that the rule points to"
+        )]
+        let mut command = Command::new("/proc/self/exe");
+        command
+            .arg0("kurabe")
+            .args(args)
+            .current_dir(dir)
+            .env(env.0, env.1)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        // SAFETY: between fork and exec the closure makes only async-signal-safe calls and does not allocate.
+        unsafe { command.pre_exec(move || leash(parent)) };
+        let mut child = command.spawn()?;
+        let missing = || io::Error::other("a pipe that was asked for is missing");
+        let input = OwnedFd::from(child.stdin.take().ok_or_else(missing)?);
+        let output = OwnedFd::from(child.stdout.take().ok_or_else(missing)?);
+        let errors = OwnedFd::from(child.stderr.take().ok_or_else(missing)?);
+        set_nonblocking(output.as_raw_fd())?;
+        set_nonblocking(errors.as_raw_fd())?;
+        Ok(Self {
+            child,
+            input: input.into(),
+            output: output.into(),
+            errors: errors.into(),
+        })
+    }
+
+    /// Its process id, which is its process group too.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How it ended, or `None` while it runs.
+    pub fn ended(&mut self) -> io::Result<Option<Ended>> {
+        Ok(self.child.try_wait()?.map(how))
+    }
+
+    /// Kills it and everything in its process group, waits for it, and reaps orphans it left to us.
+    pub fn kill(&mut self) -> io::Result<Ended> {
+        kill_group(self.pid());
+        let ended = how(self.child.wait()?);
+        reap_orphans();
+        Ok(ended)
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // A worker that was not waited for is not left behind, whatever went wrong above.
+        if !matches!(self.child.try_wait(), Ok(Some(_))) {
+            let _ = self.kill();
+        }
+    }
+}
+
+fn how(status: std::process::ExitStatus) -> Ended {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ended::Code(code),
+        (None, Some(signal)) => Ended::Signal(signal),
+        // Neither an exit nor a signal cannot come out of wait without WUNTRACED.
+        (None, None) => Ended::Code(-1),
+    }
+}
+
+/// In the child: a process group of its own, and death with the parent.
+fn leash(parent: u32) -> io::Result<()> {
+    // SAFETY: setpgid on ourselves takes plain integers.
+    if unsafe { libc::setpgid(0, 0) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    die_with_parent()?;
+    // SAFETY: getppid cannot fail.
+    let now = unsafe { libc::getppid() };
+    if u32::try_from(now) == Ok(parent) {
+        Ok(())
+    } else {
+        // The parent died between fork and prctl: nobody would ever signal us.
+        Err(io::Error::from_raw_os_error(libc::ESRCH))
+    }
+}
+
+/// Asks the kernel to kill the calling process when the thread that forked it ends.
+pub fn die_with_parent() -> io::Result<()> {
+    // SAFETY: PR_SET_PDEATHSIG takes one integer.
+    if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// From now on orphans of our children become our children, so that [`reap_orphans`] sees them.
+pub fn adopt_orphans() -> io::Result<()> {
+    // SAFETY: PR_SET_CHILD_SUBREAPER takes one integer.
+    if unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// Reaps every child that has ended. Only called when no [`Worker`] is running, whose status it would steal.
+pub fn reap_orphans() {
+    loop {
+        // SAFETY: a null status pointer is allowed.
+        let pid = unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) };
+        if pid <= 0 {
+            return;
+        }
+    }
+}
+
+/// Kills every process in the group; no error where it is gone already.
+pub fn kill_group(group: u32) {
+    if let Ok(group) = i32::try_from(group) {
+        // SAFETY: kill takes plain integers; a group that is gone gives ESRCH.
+        unsafe { libc::kill(-group, libc::SIGKILL) };
+    }
+}
+
+/// Whether a process with this id exists, as far as we may know.
+pub fn exists(pid: u32) -> bool {
+    let Ok(pid) = i32::try_from(pid) else {
+        return false;
+    };
+    // SAFETY: signal 0 only checks.
+    let result = unsafe { libc::kill(pid, 0) };
+    result == 0 || io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
+}
+
+/// Waits until one of `fds` can be read or has hung up, a signal comes, or `timeout_ms` is over; says for each
+/// whether it is worth reading.
+pub fn wait_readable(fds: &[RawFd], timeout_ms: u64) -> io::Result<Vec<bool>> {
+    let mut polls: Vec<libc::pollfd> = fds
+        .iter()
+        .map(|&fd| libc::pollfd {
+            fd,
+            events: libc::POLLIN,
+            revents: 0,
+        })
+        .collect();
+    let timeout = libc::c_int::try_from(timeout_ms).unwrap_or(libc::c_int::MAX);
+    let count = libc::nfds_t::try_from(polls.len()).map_err(io::Error::other)?;
+    // SAFETY: `polls` is valid for `count` entries.
+    let ready = unsafe { libc::poll(polls.as_mut_ptr(), count, timeout) };
+    if ready < 0 {
+        let error = io::Error::last_os_error();
+        if error.kind() == io::ErrorKind::Interrupted {
+            return Ok(vec![false; fds.len()]);
+        }
+        return Err(error);
+    }
+    Ok(polls.iter().map(|poll| poll.revents != 0).collect())
+}
+
+fn set_nonblocking(fd: RawFd) -> io::Result<()> {
+    // SAFETY: F_GETFL takes no further argument.
+    let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
+    if flags < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: F_SETFL takes one integer.
+    if unsafe { libc::fcntl(fd, libc::F_SETFL, flags | libc::O_NONBLOCK) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// Resources used by a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// CPU time in user mode, in nanoseconds.
+    pub user: u64,
+    /// CPU time in kernel mode, in nanoseconds.
+    pub system: u64,
+    /// Context switches it asked for by waiting.
+    pub voluntary: u64,
+    /// Context switches it did not ask for.
+    pub involuntary: u64,
+}
+
+impl Usage {
+    /// What was used between `earlier` and `self`.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            user: self.user.saturating_sub(earlier.user),
+            system: self.system.saturating_sub(earlier.system),
+            voluntary: self.voluntary.saturating_sub(earlier.voluntary),
+            involuntary: self.involuntary.saturating_sub(earlier.involuntary),
+        }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            user: self.user + other.user,
+            system: self.system + other.system,
+            voluntary: self.voluntary + other.voluntary,
+            involuntary: self.involuntary + other.involuntary,
+        }
+    }
+}
+
+/// What this process used so far, all threads.
+pub fn usage_self() -> Usage {
+    usage(libc::RUSAGE_SELF)
+}
+
+/// What the children that were waited for used so far.
+pub fn usage_children() -> Usage {
+    usage(libc::RUSAGE_CHILDREN)
+}
+
+fn usage(who: libc::c_int) -> Usage {
+    // SAFETY: an all-zero rusage is a valid value of this plain C struct.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is valid to write to.
+    let result = unsafe { libc::getrusage(who, &raw mut usage) };
+    assert_eq!(result, 0, "getrusage of ourselves or our children");
+    let nanos = |time: libc::timeval| {
+        u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000
+            + u64::try_from(time.tv_usec).unwrap_or(0) * 1_000
+    };
+    Usage {
+        user: nanos(usage.ru_utime),
+        system: nanos(usage.ru_stime),
+        voluntary: u64::try_from(usage.ru_nvcsw).unwrap_or(0),
+        involuntary: u64::try_from(usage.ru_nivcsw).unwrap_or(0),
+    }
+}
+
+/// The CPUs this thread may run on, ascending.
+pub fn allowed_cpus() -> io::Result<Vec<u32>> {
+    let set = affinity()?;
+    Ok((0..libc::CPU_SETSIZE.unsigned_abs())
+        .filter(|&cpu| {
+            // SAFETY: `cpu` is below CPU_SETSIZE, the number of bits in the set.
+            unsafe { libc::CPU_ISSET(cpu as usize, &set) }
+        })
+        .collect())
+}
+
+/// Moves this thread to `cpu` once and then lets it go anywhere it was allowed before: a defined start, no pinning.
+pub fn start_on(cpu: u32) -> io::Result<()> {
+    let before = affinity()?;
+    // SAFETY: an all-zero cpu_set_t is the empty set.
+    let mut one: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    if cpu >= libc::CPU_SETSIZE.unsigned_abs() {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
+    // SAFETY: `cpu` is below CPU_SETSIZE, the number of bits in the set.
+    unsafe { libc::CPU_SET(cpu as usize, &mut one) };
+    set_affinity(&one)?;
+    set_affinity(&before)
+}
+
+fn affinity() -> io::Result<libc::cpu_set_t> {
+    // SAFETY: an all-zero cpu_set_t is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `set` is valid for its size; pid 0 is the calling thread.
+    if unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(set)
+}
+
+fn set_affinity(set: &libc::cpu_set_t) -> io::Result<()> {
+    // SAFETY: `set` is valid for its size; pid 0 is the calling thread.
+    if unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), set) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// Columns of the terminal behind standard output; `None` where there is none.
+pub fn terminal_width() -> Option<usize> {
+    // SAFETY: an all-zero winsize is a valid value of this plain C struct.
+    let mut size: libc::winsize = unsafe { std::mem::zeroed() };
+    // SAFETY: `size` is valid to write to for TIOCGWINSZ.
+    let result = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) };
+    (result == 0 && size.ws_col > 0).then(|| usize::from(size.ws_col))
+}
+
+/// sync(2): writes every dirty page of the machine back, and waits.
+pub fn sync() {
+    // SAFETY: sync takes nothing and cannot fail.
+    unsafe { libc::sync() }
+}
+
+/// Runs `program` with `args` to its end, or for `timeout_ms` at most, and returns the first line it printed.
+/// Standard input is empty; standard error is used where standard output stays empty.
+pub fn first_line(program: &Path, args: &[&str], timeout_ms: u64) -> io::Result<String> {
+    let parent = std::process::id();
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the place that the rule points to"
+    )]
+    let mut command = Command::new(program);
+    command
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    // SAFETY: between fork and exec the closure makes only async-signal-safe calls and does not allocate.
+    unsafe { command.pre_exec(move || leash(parent)) };
+    let mut child = command.spawn()?;
+    let deadline = crate::clock::monotonic() + timeout_ms * 1_000_000;
+    while child.try_wait()?.is_none() {
+        if crate::clock::monotonic() > deadline {
+            kill_group(child.id());
+            child.wait()?;
+            return Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "it did not end in time",
+            ));
+        }
+        crate::clock::sleep(1_000_000);
+    }
+    let output = child.wait_with_output()?;
+    let text = if output.stdout.is_empty() {
+        output.stderr
+    } else {
+        output.stdout
+    };
+    let text = String::from_utf8_lossy(&text);
+    text.lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .map(str::to_owned)
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it printed nothing"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn allowed_cpus_survive_a_start_on_one_of_them() {
+        let before = allowed_cpus().unwrap();
+        start_on(before[before.len() - 1]).unwrap();
+        assert_eq!(allowed_cpus().unwrap(), before);
+        assert!(start_on(u32::MAX).is_err());
+    }
+
+    #[test]
+    fn usage_grows_with_work() {
+        let start = usage_self();
+        let mut spun = 0;
+        while usage_self().since(start).user < 5_000_000 {
+            spun += 1;
+        }
+        assert!(spun > 0);
+    }
+
+    #[test]
+    fn the_first_line_is_found_and_a_hanging_program_is_killed() {
+        let sh = Path::new("/bin/sh");
+        assert_eq!(
+            first_line(sh, &["-c", "echo; echo one; echo two"], 5_000).unwrap(),
+            "one"
+        );
+        assert_eq!(
+            first_line(sh, &["-c", "echo err >&2"], 5_000).unwrap(),
+            "err"
+        );
+        let error = first_line(sh, &["-c", "sleep 60"], 50).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[test]
+    fn our_own_process_exists() {
+        assert!(exists(std::process::id()));
+        assert!(!exists(u32::MAX));
+    }
+}

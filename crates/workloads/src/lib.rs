@@ -1,15 +1,29 @@
-//! Every workload there is: one file each, one line each in [`ALL`].
+//! Every workload there is: one file each, one line each in [`ALL`], and the profiles made of them.
 
 use engine::workload::Workload;
 
 mod cpu;
 mod fs;
 mod os;
+pub mod profiles;
 mod selftest;
 mod unixbench;
 
-/// Every workload, by name.
-pub static ALL: &[&dyn Workload] = &[];
+/// Every workload, alphabetic by name.
+pub static ALL: &[&dyn Workload] = &[
+    &fs::COPY,
+    &os::CONTEXT,
+    &os::EXECL,
+    &os::EXECL_STATIC,
+    &os::PIPE,
+    &os::SHELL,
+    &os::SPAWN,
+    &os::SYSCALL,
+    &selftest::FAULT,
+    &selftest::NULL,
+    &selftest::REPLAY,
+    &selftest::SLEEP,
+];
 
 /// The workload of this name.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {

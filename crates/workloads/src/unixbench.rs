@@ -58,6 +58,7 @@ pub(crate) fn shape(params: &Params, seconds: u64, length: Length, default: Shap
             }),
             settle: Settle::SyncSleep,
             shortenable: false,
+            ..default
         },
     }
 }

@@ -1,2 +1,81 @@
-//! The project's own tasks.
-fn main() {}
+//! The project's own tasks, called as `cargo xtask COMMAND`.
+//!
+//! They are a Rust program so that they run wherever the project builds, read the same registry and command line as
+//! the program itself, and are linted and tested like everything else. None of it is part of what is shipped.
+#![expect(
+    clippy::print_stdout,
+    reason = "a task talks to the person or the log that called it; nothing here is shipped"
+)]
+
+mod ci;
+mod dist;
+mod elf;
+mod generate;
+mod process;
+mod tidy;
+
+use anyhow::{Context, bail};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Every command with what it does.
+pub(crate) const COMMANDS: &[(&str, &str)] = &[
+    (
+        "ci",
+        "everything that a change must pass, in order; stops at the first failure",
+    ),
+    (
+        "tidy",
+        "the project's own rules: layers, files, words, links",
+    ),
+    (
+        "gen",
+        "write the generated files anew; `gen --check` only says which differ",
+    ),
+    (
+        "dist",
+        "build the static release binary into target/dist and check it",
+    ),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments.as_slice() {
+        ["ci"] => ci::run(&root()?),
+        ["tidy"] => tidy::run(&root()?),
+        ["gen"] => generate::write(&root()?),
+        ["gen", "--check"] => generate::check(&root()?),
+        ["dist"] => dist::run(&root()?),
+        [] | ["help" | "--help" | "-h"] => {
+            for (name, what) in COMMANDS {
+                println!("cargo xtask {name:<6} {what}");
+            }
+            Ok(())
+        }
+        other => bail!(
+            "no such task: `{}`\nhint: `cargo xtask help` shows them all",
+            other.join(" ")
+        ),
+    }
+}
+
+/// The top of the workspace. Cargo says at run time where this crate is, so a moved checkout needs no rebuild.
+fn root() -> anyhow::Result<PathBuf> {
+    let here = std::env::var_os("CARGO_MANIFEST_DIR")
+        .context("CARGO_MANIFEST_DIR is not set\nhint: start tasks with `cargo xtask`")?;
+    PathBuf::from(here)
+        .join("../..")
+        .canonicalize()
+        .context("find the top of the workspace")
+}

@@ -1,1 +1,196 @@
-//! Family `os`.
+//! Family `os`: what the kernel's basic services cost: system calls, pipes, switching, processes, scripts.
+//!
+//! Each workload does what the UnixBench test of the same purpose does per operation, so that the figures compare;
+//! docs/method/unixbench.md says where they differ. Nobody is pinned to a CPU: placement is the scheduler's work and
+//! part of what is measured.
+
+use engine::recorder::Recorder;
+use engine::workload::WorkError;
+use model::spec::{Better, How, MetricClass, MetricDef};
+use model::units::{Nanos, Unit};
+use sys::loops::failure::Failure;
+use sys::loops::helper::StartError;
+
+mod context;
+mod execl;
+mod pipe;
+mod shell;
+mod spawn;
+mod syscall;
+mod text;
+
+pub(crate) use context::CONTEXT;
+pub(crate) use execl::{EXECL, EXECL_STATIC};
+pub(crate) use pipe::PIPE;
+pub(crate) use shell::SHELL;
+pub(crate) use spawn::SPAWN;
+pub(crate) use syscall::SYSCALL;
+
+/// How long a batch of the workloads that run in the helper takes. Telling the helper costs up to about 20 us (two
+/// wake-ups), which is a thousandth of this.
+const HELPER_BATCH: Nanos = Nanos::from_millis(20);
+
+/// The one metric of this family: operations over wall time.
+const fn ops_per_s(doc: &'static str) -> MetricDef {
+    MetricDef {
+        quantity: "ops_per_s",
+        unit: Unit::OpsPerSecond,
+        better: Better::Higher,
+        class: MetricClass::System,
+        how: How::Rate,
+        doc,
+    }
+}
+
+/// Does `ops` operations: all in one call of `work`, or one by one where each is to be timed.
+pub(crate) fn all_or_each(
+    ops: u64,
+    recorder: &mut Recorder,
+    mut work: impl FnMut(u64) -> Result<u64, Failure>,
+) -> Result<u64, Failure> {
+    if !recorder.records() {
+        return work(ops);
+    }
+    let mut done = 0;
+    while done < ops {
+        done += recorder.time(|| work(1))?;
+    }
+    Ok(done)
+}
+
+/// Puts a loop's failure into words, with the object that the loop did not know.
+pub(crate) fn failed(failure: &Failure, object: impl std::fmt::Display) -> WorkError {
+    WorkError::failed(failure.operation, object, &failure.error)
+}
+
+fn start_failed(error: StartError) -> WorkError {
+    match error {
+        StartError::Unsupported(why) => WorkError::Unsupported(why),
+        StartError::Failed { .. } => WorkError::Failed(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    //! What the tests of this crate's bodies share.
+
+    use engine::workload::{Body, Place, WorkError, Workload};
+    use model::params::Params;
+    use tempfile::TempDir;
+
+    /// A place as the engine makes one, and the directory that has to live as long.
+    pub(crate) fn place() -> (TempDir, Place) {
+        let root = tempfile::tempdir().unwrap();
+        let place = place_in(&root);
+        (root, place)
+    }
+
+    pub(crate) fn place_in(root: &TempDir) -> Place {
+        let (dir, shared_dir) = (root.path().join("0"), root.path().join("shared"));
+        std::fs::create_dir(&dir).unwrap();
+        std::fs::create_dir(&shared_dir).unwrap();
+        Place {
+            dir,
+            shared_dir,
+            copy: 0,
+            copies: 1,
+            round: 1,
+            seed: 1,
+        }
+    }
+
+    pub(crate) fn params(workload: &dyn Workload, overrides: &[(&str, &str)]) -> Params {
+        Params::resolve(workload.spec(), overrides.iter().copied()).unwrap()
+    }
+
+    pub(crate) fn prepare(
+        workload: &dyn Workload,
+        overrides: &[(&str, &str)],
+        place: &Place,
+    ) -> Result<Box<dyn Body>, WorkError> {
+        workload.prepare(&params(workload, overrides), place)
+    }
+
+    /// This thread's children, as the kernel lists them, zombies included.
+    pub(crate) fn children() -> Vec<String> {
+        std::fs::read_to_string("/proc/thread-self/children")
+            .unwrap()
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::workload::Workload;
+
+    const ALL: [&dyn Workload; 6] = [&PIPE, &CONTEXT, &SPAWN, &SYSCALL, &EXECL, &SHELL];
+
+    #[test]
+    fn every_body_does_what_is_asked_and_leaves_nothing_behind() {
+        for workload in ALL {
+            for compat in ["off", "5.1.3", "6"] {
+                let (_root, place) = testing::place();
+                let mut body = testing::prepare(workload, &[("compat", compat)], &place).unwrap();
+                let mut done = 0;
+                let ops = if workload.spec().name == "os.shell" {
+                    3
+                } else {
+                    150
+                };
+                while done < 2 * ops {
+                    done += body.batch(ops, &mut Recorder::off()).unwrap();
+                }
+                assert_eq!(done, 2 * ops, "{}", workload.spec().name);
+                body.finish().unwrap();
+                assert_eq!(testing::children(), [""; 0], "{}", workload.spec().name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_body_dropped_halfway_leaves_no_process_behind() {
+        for workload in ALL {
+            let (_root, place) = testing::place();
+            let mut body = testing::prepare(workload, &[], &place).unwrap();
+            body.batch(1, &mut Recorder::off()).unwrap();
+            drop(body);
+            assert_eq!(testing::children(), [""; 0], "{}", workload.spec().name);
+        }
+    }
+
+    #[test]
+    fn compat_has_the_originals_durations_and_passes() {
+        let shapes = ALL.map(|workload| {
+            let shape = workload.shape(&testing::params(workload, &[("compat", "6")]));
+            (
+                workload.spec().name,
+                shape.measure.0 / 1_000_000_000,
+                shape.rounds,
+            )
+        });
+        assert_eq!(
+            shapes,
+            [
+                ("os.pipe", 10, Some(10)),
+                ("os.context", 10, Some(10)),
+                ("os.spawn", 30, Some(3)),
+                ("os.syscall", 10, Some(10)),
+                ("os.execl", 30, Some(3)),
+                ("os.shell", 60, Some(3)),
+            ]
+        );
+    }
+
+    #[test]
+    fn single_operations_are_timed_where_latencies_are_wanted() {
+        let (_root, place) = testing::place();
+        let mut body = testing::prepare(&PIPE, &[], &place).unwrap();
+        let mut recorder = Recorder::on(sys::clock::Clock::Kernel);
+        assert_eq!(body.batch(70, &mut recorder).unwrap(), 70);
+        let recorded: u64 = recorder.pairs().iter().map(|(_, count)| count).sum();
+        assert_eq!(recorded, 70);
+    }
+}

@@ -1,0 +1,311 @@
+//! What the user may type. Workloads never appear here: their parameters come from their specs.
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use engine::profile::Copies;
+use engine::resolve::Set;
+use model::params::parse_duration;
+use model::units::Nanos;
+use std::path::PathBuf;
+
+/// Measures a server, and compares servers, honestly.
+#[derive(Debug, Parser)]
+#[command(name = "kurabe", version, max_term_width = 100)]
+pub struct Args {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Global {
+    /// Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]
+    #[arg(long, value_name = "FILE", global = true, env = "KURABE_STORE")]
+    pub(crate) store: Option<PathBuf>,
+    /// Speak this language [default: from LANG]
+    #[arg(long, global = true)]
+    pub(crate) lang: Option<LangArg>,
+    /// Add colour to words
+    #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
+    pub(crate) color: ColorArg,
+}
+
+/// A language.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum LangArg {
+    /// English
+    En,
+    /// Japanese
+    Ja,
+}
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorArg {
+    /// On a terminal, unless `NO_COLOR` is set or TERM is dumb
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measure this machine and keep the run
+    Run(RunArgs),
+    /// List tests, profiles, metrics or kept runs
+    List(ListArgs),
+    /// Show a kept run
+    Show(ShowArgs),
+    /// Compare kept runs: better, worse, same, or cannot tell
+    Compare(CompareArgs),
+    /// Write a kept run to a file that `kurabe import` reads
+    Export(ExportArgs),
+    /// Keep runs that another kurabe exported
+    Import(ImportArgs),
+    /// Say what is known about this machine, and what is not
+    Doctor(DoctorArgs),
+    /// Remove work directories that killed runs left behind
+    Clean(CleanArgs),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+/// Options of `run`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RunArgs {
+    /// Profiles, tests, families or globs such as 'os.*' [default: quick]
+    #[arg(value_name = "WHAT")]
+    pub(crate) what: Vec<String>,
+    /// Time for the whole run, such as 90s or 5m
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) budget: Option<Nanos>,
+    /// Rounds of every case
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) passes: Option<u32>,
+    /// Concurrencies, such as 1,4,all
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) copies: Option<Vec<Copies>>,
+    /// Set a parameter of a test, or of all tests of a profile or glob
+    #[arg(long, value_name = "TEST.PARAM=VALUE")]
+    pub(crate) set: Vec<Set>,
+    /// Seed of order and layout, to repeat a run in the same order
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Print the plan and its time, and measure nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Make the work directory in here [default: the current directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// A name for the run
+    #[arg(long, value_name = "NAME", value_parser = label)]
+    pub(crate) label: Option<String>,
+    /// A tag for the run; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = tag)]
+    pub(crate) tag: Vec<(String, String)>,
+    /// Print the run as one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// Options of `list`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ListArgs {
+    /// What to list
+    #[arg(default_value = "runs")]
+    pub(crate) what: ListWhat,
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ListWhat {
+    /// Every test that can be run
+    Tests,
+    /// Every profile
+    Profiles,
+    /// Every metric, with its unit and definition
+    Metrics,
+    /// Every kept run
+    Runs,
+}
+
+/// Options of `show`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ShowArgs {
+    /// An id or its beginning, a label, `latest`, `latest~1`, or an exported file
+    #[arg(default_value = "latest")]
+    pub(crate) run: String,
+    /// The format
+    #[arg(long, default_value = "text")]
+    pub(crate) format: ShowFormat,
+    /// Short for --format json
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+}
+
+/// The formats of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShowFormat {
+    /// A table for people
+    Text,
+    /// One document for programs
+    Json,
+    /// A table for blogs and issues
+    Markdown,
+    /// One line for each metric
+    Csv,
+    /// One line for each value of each round
+    CsvRounds,
+    /// `UnixBench`'s own report layout
+    Unixbench,
+}
+
+/// Options of `compare`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CompareArgs {
+    /// The run to compare with
+    pub(crate) base: String,
+    /// The runs to compare
+    #[arg(required = true)]
+    pub(crate) others: Vec<String>,
+    /// Differences below this count as the same, such as 3% [default: by kind of metric]
+    #[arg(long, value_name = "SHARE", value_parser = margin)]
+    pub(crate) margin: Option<f64>,
+    /// The format
+    #[arg(long, default_value = "text")]
+    pub(crate) format: CompareFormat,
+    /// End with exit code 1 where any metric is surely worse
+    #[arg(long, value_name = "VERDICT")]
+    pub(crate) fail_if: Option<FailIf>,
+}
+
+/// The formats of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompareFormat {
+    /// A table for people
+    Text,
+    /// A table for blogs and issues
+    Markdown,
+    /// One document for programs
+    Json,
+}
+
+/// When a comparison fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailIf {
+    /// Where a metric is worse by more than its margin
+    Worse,
+}
+
+/// Options of `export`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ExportArgs {
+    /// An id or its beginning, a label, `latest` or `latest~1`
+    #[arg(default_value = "latest")]
+    pub(crate) run: String,
+    /// Write to this file, which must not exist yet [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Options of `import`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ImportArgs {
+    /// Files that `kurabe export` wrote; `-` for standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// Options of `doctor`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DoctorArgs {
+    /// Look at the storage behind this directory [default: the current directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Print the facts as one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `clean`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CleanArgs {
+    /// Look in here too, beside the directories of kept runs [default: the current directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Only say what would be removed
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+fn duration(text: &str) -> Result<Nanos, String> {
+    match parse_duration(text) {
+        Some(nanos) if nanos.0 > 0 => Ok(nanos),
+        _ => Err("expected a time such as 90s, 5m or 1h".to_owned()),
+    }
+}
+
+fn margin(text: &str) -> Result<f64, String> {
+    let (number, scale) = match text.strip_suffix('%') {
+        Some(number) => (number, 100.0),
+        None => (text, 1.0),
+    };
+    match number.trim().parse::<f64>() {
+        Ok(share) if share > 0.0 && share / scale < 1.0 => Ok(share / scale),
+        _ => Err("expected a share such as 3% or 0.03, above 0 and below 100 %".to_owned()),
+    }
+}
+
+/// A label is typed on a command line and shown in a table: one line, not too long, and no control characters.
+fn label(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    if text.is_empty() || text.chars().count() > 80 || text.chars().any(char::is_control) {
+        return Err("expected 1 to 80 characters on one line".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+fn tag(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
+    Ok((label(key)?, label(value)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn shares_are_read_with_and_without_percent() {
+        assert_eq!(margin("3%"), Ok(0.03));
+        assert_eq!(margin("0.05"), Ok(0.05));
+        for bad in ["", "%", "0", "-1%", "100%", "3", "nan", "x"] {
+            assert!(margin(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn labels_stay_on_one_line() {
+        assert_eq!(label(" vps a "), Ok("vps a".to_owned()));
+        for bad in ["", "  ", "a\nb", "\u{1b}[31m", &"x".repeat(81)] {
+            assert!(label(bad).is_err(), "{bad:?}");
+        }
+        assert!(tag("a").is_err() && tag("=b").is_err());
+    }
+}

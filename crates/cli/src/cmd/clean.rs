@@ -1,0 +1,75 @@
+//! `kurabe clean`: removes work directories that killed runs left behind, and nothing else.
+
+use crate::args::CleanArgs;
+use crate::context::Context;
+use crate::exit::Exit;
+use anyhow::Context as _;
+use engine::workdir::{self, Stale};
+use std::path::{Path, PathBuf};
+use store::Store;
+
+pub(crate) fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<Exit> {
+    // Without a store there may still be something in the directory; other trouble with it is worth saying.
+    let store = match context.store_to_read() {
+        Ok(_) => Some(context.store()?),
+        Err(error) if is_missing(&error) => None,
+        Err(error) => return Err(error),
+    };
+    let here = match &args.dir {
+        Some(dir) => dir.clone(),
+        None => std::env::current_dir().context("find the current directory")?,
+    };
+    let found = stale(&here, store.as_ref())?;
+    for dir in &found {
+        let what = format!("{} (run {})", dir.path.display(), dir.run);
+        if args.dry_run {
+            context.say(&format!("would remove {what}"));
+            continue;
+        }
+        workdir::remove_stale(dir)?;
+        context.say(&format!("removed {what}"));
+    }
+    if let (Some(store), false) = (&store, args.dry_run) {
+        forget_gone(store)?;
+    }
+    if found.is_empty() {
+        context.say("nothing to remove");
+    }
+    Ok(Exit::Ok)
+}
+
+fn is_missing(error: &anyhow::Error) -> bool {
+    matches!(
+        error.downcast_ref(),
+        Some(store::StoreError::Missing { .. })
+    )
+}
+
+/// Stale work directories in `here` and wherever kept runs had theirs.
+fn stale(here: &Path, store: Option<&Store>) -> anyhow::Result<Vec<Stale>> {
+    let mut found = workdir::find_stale(here)?;
+    for known in noted(store)? {
+        if let Some(stale) = workdir::stale_at(&known)
+            && !found.contains(&stale)
+        {
+            found.push(stale);
+        }
+    }
+    Ok(found)
+}
+
+fn noted(store: Option<&Store>) -> anyhow::Result<Vec<PathBuf>> {
+    let Some(store) = store else {
+        return Ok(Vec::new());
+    };
+    Ok(store.work_dirs()?.into_iter().map(|dir| dir.path).collect())
+}
+
+fn forget_gone(store: &Store) -> anyhow::Result<()> {
+    for dir in store.work_dirs()? {
+        if !dir.path.exists() {
+            store.forget_work_dir(&dir.path)?;
+        }
+    }
+    Ok(())
+}

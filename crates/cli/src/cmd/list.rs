@@ -1,0 +1,84 @@
+//! `kurabe list`: what can be run, and what was.
+
+use crate::args::{ListArgs, ListWhat};
+use crate::columns::columns;
+use crate::context::Context;
+use crate::exit::Exit;
+use model::record::End;
+
+pub(crate) fn run(context: &Context, args: &ListArgs) -> anyhow::Result<Exit> {
+    let rows = match args.what {
+        ListWhat::Tests => tests(),
+        ListWhat::Profiles => profiles()?,
+        ListWhat::Metrics => metrics(),
+        ListWhat::Runs => runs(context)?,
+    };
+    context.print(&columns(&rows))?;
+    Ok(Exit::Ok)
+}
+
+fn tests() -> Vec<Vec<String>> {
+    let specs = workloads::ALL.iter().map(|workload| workload.spec());
+    specs
+        .flat_map(|spec| spec.tests)
+        .map(|test| vec![test.name.to_owned(), test.title.to_owned()])
+        .collect()
+}
+
+fn profiles() -> anyhow::Result<Vec<Vec<String>>> {
+    Ok(workloads::profiles::all()?
+        .into_iter()
+        .map(|profile| vec![profile.name, profile.title])
+        .collect())
+}
+
+fn metrics() -> Vec<Vec<String>> {
+    let specs = workloads::ALL.iter().map(|workload| workload.spec());
+    specs
+        .flat_map(|spec| spec.metrics.iter().map(move |metric| (spec, metric)))
+        .map(|(spec, metric)| {
+            vec![
+                format!("{}:{}", spec.name, metric.quantity),
+                metric.unit.to_string(),
+                metric.doc.split_whitespace().collect::<Vec<_>>().join(" "),
+            ]
+        })
+        .collect()
+}
+
+fn runs(context: &Context) -> anyhow::Result<Vec<Vec<String>>> {
+    let store = match context.store_to_read() {
+        Ok(store) => store,
+        // No store yet means no runs yet: nothing is wrong.
+        Err(error)
+            if matches!(
+                error.downcast_ref(),
+                Some(store::StoreError::Missing { .. })
+            ) =>
+        {
+            context.say("no runs are kept yet; `kurabe run` makes one");
+            return Ok(Vec::new());
+        }
+        Err(error) => return Err(error),
+    };
+    Ok(store
+        .list()?
+        .into_iter()
+        .map(|line| {
+            let end = match line.end {
+                End::Complete => "complete",
+                End::Interrupted => "interrupted",
+                End::Open => "open",
+            };
+            vec![
+                line.id,
+                line.label.unwrap_or_default(),
+                report::number::instant(line.started),
+                line.what.join(" "),
+                format!("{} cases", line.cases),
+                format!("{} rounds", line.rounds),
+                end.to_owned(),
+            ]
+        })
+        .collect())
+}

@@ -1,0 +1,11 @@
+//! One file per command.
+
+pub(crate) mod clean;
+pub(crate) mod compare;
+pub(crate) mod completions;
+pub(crate) mod doctor;
+pub(crate) mod export;
+pub(crate) mod import;
+pub(crate) mod list;
+pub(crate) mod run;
+pub(crate) mod show;

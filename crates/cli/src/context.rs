@@ -1,0 +1,150 @@
+//! What every command needs: the store, the language, where output goes.
+
+use crate::args::{ColorArg, Global, LangArg};
+use crate::exit::{Exit, failure};
+use anyhow::Context as _;
+use engine::host::Probes;
+use model::host::HostFacts;
+use model::record::Run;
+use report::{Lang, Style};
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use store::Store;
+use sys::tree::Tree;
+
+/// The surroundings of one command.
+#[derive(Debug)]
+pub(crate) struct Context {
+    /// The language.
+    pub(crate) lang: Lang,
+    /// How text on standard output is laid out.
+    pub(crate) style: Style,
+    /// The monotonic clock when the program started.
+    pub(crate) began: u64,
+    store: Option<PathBuf>,
+}
+
+impl Context {
+    pub(crate) fn new(global: &Global, began: u64) -> Self {
+        let lang = match global.lang {
+            Some(LangArg::En) => Lang::En,
+            Some(LangArg::Ja) => Lang::Ja,
+            None => Lang::from_env(&locale()),
+        };
+        Self {
+            lang,
+            style: style(global.color),
+            began,
+            store: global.store.clone(),
+        }
+    }
+
+    /// Opens the store for writing, making it where there is none.
+    pub(crate) fn store(&self) -> anyhow::Result<Store> {
+        Ok(Store::open(&self.store_path()?)?)
+    }
+
+    /// Opens the store for reading.
+    pub(crate) fn store_to_read(&self) -> anyhow::Result<Store> {
+        Ok(Store::open_read_only(&self.store_path()?)?)
+    }
+
+    fn store_path(&self) -> anyhow::Result<PathBuf> {
+        if let Some(path) = &self.store {
+            return Ok(path.clone());
+        }
+        let absolute = |name: &str| {
+            std::env::var_os(name)
+                .map(PathBuf::from)
+                .filter(|path| path.is_absolute())
+        };
+        let data =
+            absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")));
+        let data = data.ok_or_else(|| {
+            failure(
+                Exit::Usage,
+                "find a place for the store: neither XDG_DATA_HOME nor HOME names a directory",
+                Some("name the file with `--store FILE` or KURABE_STORE"),
+            )
+        })?;
+        Ok(data.join("kurabe/kurabe.db"))
+    }
+
+    /// The run that the user means: a path to an exported file, or a run in the store.
+    pub(crate) fn load(&self, text: &str) -> anyhow::Result<Run> {
+        let path = Path::new(text);
+        if path.is_file() {
+            return read_export(path);
+        }
+        let store = self.store_to_read()?;
+        Ok(store.load(&store.resolve(text)?)?)
+    }
+
+    /// Prints data.
+    pub(crate) fn print(&self, text: &str) -> anyhow::Result<()> {
+        let mut out = std::io::stdout().lock();
+        out.write_all(text.as_bytes())
+            .and_then(|()| {
+                if text.ends_with('\n') {
+                    Ok(())
+                } else {
+                    out.write_all(b"\n")
+                }
+            })
+            .and_then(|()| out.flush())
+            .context("write to standard output")
+    }
+
+    /// Says something to the user, beside the data.
+    pub(crate) fn say(&self, text: &str) {
+        // Words that nobody can hear are no reason to stop.
+        let _ = writeln!(std::io::stderr(), "{text}");
+    }
+}
+
+/// What is known about this machine, with the storage behind `dir`.
+pub(crate) fn host_facts(dir: &Path) -> HostFacts {
+    engine::host::facts(&Tree::real(), &Probes::real(dir))
+}
+
+/// Reads a run that `kurabe export` wrote; `-` is standard input.
+pub(crate) fn read_export(path: &Path) -> anyhow::Result<Run> {
+    let what = || format!("read `{}`", path.display());
+    let text = if path == Path::new("-") {
+        std::io::read_to_string(std::io::stdin()).with_context(what)?
+    } else {
+        std::fs::read_to_string(path).with_context(what)?
+    };
+    store::export::read(&text)
+        .map_err(|error| failure(Exit::Usage, format!("{}: {error}", what()), None))
+}
+
+/// The locale in force for messages. POSIX: `LC_ALL`, then `LC_MESSAGES`, then `LANG`.
+fn locale() -> String {
+    ["LC_ALL", "LC_MESSAGES", "LANG"]
+        .iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .find(|value| !value.is_empty())
+        .unwrap_or_default()
+}
+
+fn style(color: ColorArg) -> Style {
+    let out = std::io::stdout();
+    let terminal = out.is_terminal();
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    let color = match color {
+        ColorArg::Always => true,
+        ColorArg::Never => false,
+        ColorArg::Auto => terminal && !set("NO_COLOR") && !dumb,
+    };
+    let width = if terminal {
+        sys::process::terminal_width()
+    } else {
+        None
+    };
+    Style {
+        width: width.unwrap_or(Style::PLAIN.width),
+        color,
+    }
+}

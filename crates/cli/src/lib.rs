@@ -1,0 +1,91 @@
+//! The command line: arguments in, one command, an exit code out.
+//!
+//! Data goes to standard output, words and progress to standard error. This is the only crate that prints. One file
+//! per command under `cmd/`; what all of them need (store, language, output) is in [`context`].
+
+pub mod args;
+mod cmd;
+mod columns;
+mod context;
+mod exit;
+mod progress;
+
+use crate::args::{Args, Command};
+use crate::context::Context;
+use crate::exit::Exit;
+use clap::{CommandFactory, Parser};
+use std::ffi::OsStr;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// The whole command line, for generated documentation.
+pub fn command() -> clap::Command {
+    Args::command()
+}
+
+/// The program.
+pub fn main() -> ExitCode {
+    let began = sys::clock::monotonic();
+    // Before anything else, clap included: a worker is small, and its start is part of a round.
+    if std::env::args_os().nth(1).as_deref() == Some(OsStr::new(engine::worker::WORKER_WORD)) {
+        return worker();
+    }
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return usage(&error),
+    };
+    let context = Context::new(&args.global, began);
+    match dispatch(&context, args.command) {
+        Ok(exit) => exit.into(),
+        // Whoever reads our output has seen enough; that is no error of ours.
+        Err(error) if exit::is_broken_pipe(&error) => Exit::Ok.into(),
+        Err(error) => {
+            // With standard error gone too there is nobody left to tell.
+            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            Exit::of(&error).into()
+        }
+    }
+}
+
+fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
+    match command {
+        Command::Run(args) => cmd::run::run(context, args),
+        Command::List(args) => cmd::list::run(context, &args),
+        Command::Show(args) => cmd::show::run(context, &args),
+        Command::Compare(args) => cmd::compare::run(context, &args),
+        Command::Export(args) => cmd::export::run(context, &args),
+        Command::Import(args) => cmd::import::run(context, &args),
+        Command::Doctor(args) => cmd::doctor::run(context, &args),
+        Command::Clean(args) => cmd::clean::run(context, &args),
+        Command::Completions { shell } => cmd::completions::run(context, shell),
+    }
+}
+
+/// Help and version are no errors; everything else that clap refuses is wrong usage.
+fn usage(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    if error.use_stderr() {
+        Exit::Usage.into()
+    } else {
+        Exit::Ok.into()
+    }
+}
+
+fn worker() -> ExitCode {
+    let done = sys::signal::ignore_sigpipe()
+        .map_err(engine::worker::WorkerError::from)
+        .and_then(|()| {
+            engine::worker::run(
+                std::io::stdin().lock(),
+                std::io::stdout().lock(),
+                workloads::find,
+            )
+        });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "{error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Text from outside (host names, labels, the last words of a dead worker) made safe for a terminal.
+//!
+//! Such text may hold escape sequences that move the cursor, recolour or retitle a terminal, and marks that reverse
+//! the direction of writing. They are shown as `?`, so that one sees that something was there. Refused: dropping
+//! them silently, which would make two different names look the same.
+
+/// `text` on one line: line breaks and tabs become spaces, every other control or direction mark becomes `?`.
+pub fn printable(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '\n' | '\r' | '\t' => ' ',
+            c if is_unsafe(c) => '?',
+            c => c,
+        })
+        .collect()
+}
+
+/// C0 and C1 controls, DEL, line and paragraph separators, and the marks of Unicode's bidirectional algorithm
+/// (UAX #9) together with the other invisible marks of the same block.
+fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_moves_a_cursor_or_turns_text_around_gets_through() {
+        let check = |text: &str, expect: &str| assert_eq!(printable(text), expect);
+        check("plain-host.example", "plain-host.example");
+        check("計測 サーバー", "計測 サーバー");
+        check("a\u{1b}[31mred\u{7}", "a?[31mred?");
+        check("two\nlines\tand\r", "two lines and ");
+        check("c1\u{9b}2J", "c1?2J");
+        check("abc\u{202e}cba", "abc?cba");
+    }
+
+    #[test]
+    fn no_control_character_survives() {
+        let everything: String = (0..0x3000).filter_map(char::from_u32).collect();
+        assert!(!printable(&everything).chars().any(char::is_control));
+    }
+}

@@ -1,0 +1,19 @@
+//! UnixBench: its list of tests, its index, and its report layout.
+//!
+//! kurabe measures the same twelve kinds of work with its own code, so what this module makes is compatible with
+//! UnixBench and is labelled as such; it is not UnixBench.
+
+mod index;
+mod layout;
+#[cfg(test)]
+mod readback;
+mod table;
+#[cfg(test)]
+mod testkit;
+
+pub use index::indexes;
+pub use layout::report_text;
+pub use table::{IndexTest, TESTS, find};
+
+/// The id of the index in documents.
+pub const INDEX_ID: &str = "unixbench";

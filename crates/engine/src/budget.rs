@@ -1,0 +1,122 @@
+//! Time: what a round costs, and how a plan is made to fit.
+//!
+//! At least six rounds of every case are needed for an interval. Where they do not fit, first the rounds become
+//! shorter, then optional tests are left out, and what was left out is said.
+
+use model::num::{approx, round_to_u64};
+use model::plan::{Dropped, Plan, PlannedCase, Settle, Shape};
+use model::units::Nanos;
+
+/// Rounds below which there is no 95 % interval.
+pub const ROUNDS_MIN: u32 = 6;
+
+/// The share of a budget that rounds may be planned into; the rest is for what cannot be planned.
+const PLANNED_SHARE: f64 = 0.95;
+
+/// What a round costs beside warm-up and measured part: processes, sentinel, clean-up. Measured on a small VM at
+/// 35 ms; the run corrects it from the first rounds on.
+const OVERHEAD: Nanos = Nanos::from_millis(50);
+
+/// The expected duration of one round.
+pub fn round_cost(case: &PlannedCase) -> Nanos {
+    if case.simulated {
+        return OVERHEAD;
+    }
+    let settle = match case.shape.settle {
+        Settle::None => Nanos::ZERO,
+        Settle::Sync => Nanos::from_millis(50),
+        Settle::SyncSleep => Nanos::from_secs(3),
+    };
+    OVERHEAD
+        .plus(settle)
+        .plus(case.shape.warmup)
+        .plus(case.shape.measure)
+}
+
+/// The rounds of this case that a plan asks for; `None` where the budget decides.
+pub fn rounds_wanted(plan: &Plan, case: &PlannedCase) -> Option<u32> {
+    match (case.shape.rounds, plan.passes) {
+        (Some(fixed), Some(passes)) => Some(fixed.min(passes)),
+        (Some(fixed), None) => Some(fixed),
+        (None, passes) => passes,
+    }
+}
+
+/// The expected duration of the whole run: its budget, or its passes, whichever is over first.
+pub fn expected(plan: &Plan) -> Nanos {
+    let passes = plan.cases.iter().try_fold(Nanos::ZERO, |sum, case| {
+        let rounds = u64::from(rounds_wanted(plan, case)?);
+        Some(sum.plus(Nanos(round_cost(case).0.saturating_mul(rounds))))
+    });
+    match (passes, plan.budget) {
+        (Some(passes), Some(budget)) => passes.min(budget),
+        (Some(only), None) | (None, Some(only)) => only,
+        (None, None) => Nanos::ZERO,
+    }
+}
+
+/// Makes six rounds of every case fit into the plan's budget, if there is one: shorter rounds, then fewer optional
+/// tests. What cannot be made to fit stays, and the run says that it had too little time.
+pub fn fit(plan: &mut Plan, optional: &[String]) {
+    let Some(budget) = plan.budget else { return };
+    let available = approx(budget.0) * PLANNED_SHARE;
+    shorten(plan, available);
+    for pattern in optional {
+        if needed(plan) <= available {
+            return;
+        }
+        let before = plan.cases.len();
+        if plan
+            .cases
+            .iter()
+            .all(|case| crate::resolve::glob(pattern, &case.id.test))
+        {
+            return;
+        }
+        plan.cases
+            .retain(|case| !crate::resolve::glob(pattern, &case.id.test));
+        if plan.cases.len() < before {
+            let why = format!("six rounds do not fit into {:.0} s", budget.as_secs_f64());
+            plan.dropped.push(Dropped {
+                what: pattern.clone(),
+                why,
+            });
+        }
+    }
+}
+
+/// Time that the minimum of rounds needs, in nanoseconds.
+fn needed(plan: &Plan) -> f64 {
+    let rounds = |case: &PlannedCase| {
+        rounds_wanted(plan, case)
+            .unwrap_or(ROUNDS_MIN)
+            .min(case.shape.rounds.unwrap_or(ROUNDS_MIN))
+    };
+    plan.cases
+        .iter()
+        .map(|case| approx(round_cost(case).0) * f64::from(rounds(case)))
+        .sum()
+}
+
+fn shorten(plan: &mut Plan, available: f64) {
+    let needed = needed(plan);
+    if needed <= available {
+        return;
+    }
+    let can = |case: &PlannedCase| case.shape.shortenable && !case.simulated;
+    let flexible: f64 = plan
+        .cases
+        .iter()
+        .filter(|case| can(case))
+        .map(|case| approx(case.shape.measure.0) * f64::from(ROUNDS_MIN))
+        .sum();
+    if flexible <= 0.0 {
+        return;
+    }
+    let factor = ((flexible - (needed - available)) / flexible).max(0.0);
+    for case in plan.cases.iter_mut().filter(|case| can(case)) {
+        let shorter = round_to_u64(approx(case.shape.measure.0) * factor);
+        let least = Shape::MEASURE_MIN.min(case.shape.measure);
+        case.shape.measure = Nanos(shorter).max(least);
+    }
+}

@@ -1,0 +1,196 @@
+//! From what the copies did to the round's values.
+
+use crate::recorder;
+use crate::wire::CopyReport;
+use model::num::{approx, count};
+use model::plan::PlannedCase;
+use model::record::{CopyRecord, Failure, Measured, Outcome};
+use model::spec::How;
+use model::units::Nanos;
+use std::collections::BTreeMap;
+
+/// The round's outcome. `hows` tells how each metric comes about, in the order of the case's metrics.
+pub(crate) fn outcome(case: &PlannedCase, hows: &[How], reports: Vec<CopyReport>) -> Outcome {
+    let too_long: u64 = reports.iter().map(|report| report.latency_too_long).sum();
+    if too_long > 0 {
+        return Outcome::Failed(Failure::Error(format!(
+            "record latencies of `{}`: {too_long} operations took longer than 60 s",
+            case.id
+        )));
+    }
+    let mut values = BTreeMap::new();
+    let mut missing = BTreeMap::new();
+    let latency: Vec<(u64, u64)> = reports
+        .iter()
+        .flat_map(|report| report.latency.iter().copied())
+        .collect();
+    for (metric, how) in case.metrics.iter().zip(hows) {
+        match value(*how, &metric.quantity, &reports, &latency) {
+            Ok(value) if value.is_finite() => {
+                values.insert(metric.quantity.clone(), value);
+            }
+            Ok(value) => {
+                missing.insert(metric.quantity.clone(), format!("the value is {value}"));
+            }
+            Err(why) => {
+                missing.insert(metric.quantity.clone(), why);
+            }
+        }
+    }
+    let windows = windows(&reports);
+    Outcome::Done(Measured {
+        values,
+        missing,
+        windows,
+        copies: reports.into_iter().map(copy_record).collect(),
+    })
+}
+
+fn value(
+    how: How,
+    quantity: &str,
+    reports: &[CopyReport],
+    latency: &[(u64, u64)],
+) -> Result<f64, String> {
+    let copies = count(reports.len());
+    let reported = || -> Result<f64, String> {
+        let values: Option<Vec<f64>> = reports
+            .iter()
+            .map(|report| report.reported.get(quantity).copied())
+            .collect();
+        values
+            .map(|values| values.iter().sum())
+            .ok_or_else(|| "the workload did not report it".to_owned())
+    };
+    match how {
+        How::Rate
+            if reports
+                .iter()
+                .all(|report| report.reported.contains_key(quantity)) =>
+        {
+            reported()
+        }
+        How::Rate => Ok(reports.iter().map(rate).sum()),
+        How::ReportedSum => reported(),
+        How::ReportedMean => reported().map(|sum| sum / copies),
+        How::WallPerOp => {
+            if reports.iter().any(|report| report.ops == 0) {
+                return Err("no operation finished".to_owned());
+            }
+            let sum: f64 = reports
+                .iter()
+                .map(|r| approx(r.wall_ns) / approx(r.ops))
+                .sum();
+            Ok(sum / copies)
+        }
+        How::LatencyQuantile(q) => recorder::quantile(latency, q)
+            .map(approx)
+            .ok_or_else(|| "no latency was recorded".to_owned()),
+        How::LatencyMean => {
+            recorder::mean(latency).ok_or_else(|| "no latency was recorded".to_owned())
+        }
+    }
+}
+
+/// Work over wall time, per second.
+fn rate(report: &CopyReport) -> f64 {
+    approx(report.ops) * report.work_per_op / Nanos(report.wall_ns.max(1)).as_secs_f64()
+}
+
+/// The copies' windows, summed: all start at the gate, so the same index is the same time within a batch. A last
+/// window shorter than half of a full one is left out: it holds too few batches to be a rate.
+fn windows(reports: &[CopyReport]) -> Vec<f64> {
+    let per_copy: Vec<Vec<f64>> = reports
+        .iter()
+        .map(|report| {
+            if !report.played_windows.is_empty() {
+                return report.played_windows.clone();
+            }
+            report
+                .windows
+                .iter()
+                .filter(|(wall_ns, _)| *wall_ns >= crate::measure::WINDOW_NS / 2)
+                .map(|&(wall_ns, ops)| {
+                    approx(ops) * report.work_per_op / Nanos(wall_ns.max(1)).as_secs_f64()
+                })
+                .collect()
+        })
+        .collect();
+    let shortest = per_copy.iter().map(Vec::len).min().unwrap_or(0);
+    (0..shortest)
+        .map(|i| per_copy.iter().map(|windows| windows[i]).sum())
+        .collect()
+}
+
+fn copy_record(report: CopyReport) -> CopyRecord {
+    CopyRecord {
+        ops: report.ops,
+        work: approx(report.ops) * report.work_per_op,
+        wall: Nanos(report.wall_ns),
+        user: Nanos(report.user_ns),
+        system: Nanos(report.system_ns),
+        digest: report.digest,
+        allocations: report.allocations,
+        cpu: report.cpu,
+        latency: report.latency,
+        reported: report.reported,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::digest::Digest;
+
+    fn report(ops: u64, wall_ns: u64) -> CopyReport {
+        CopyReport {
+            ops,
+            work_per_op: 2.0,
+            wall_ns,
+            windows: vec![(100_000_000, ops), (10_000_000, 7)],
+            user_ns: 0,
+            system_ns: 0,
+            voluntary: 0,
+            involuntary: 0,
+            allocations: 0,
+            digest: Digest::EMPTY,
+            cpu: None,
+            latency: vec![(10, 1), (20, 1)],
+            latency_too_long: 0,
+            reported: BTreeMap::from([("own".to_owned(), 3.0)]),
+            played_windows: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn values_follow_their_definition() {
+        let reports = [report(100, 1_000_000_000), report(100, 500_000_000)];
+        let latency = [(10, 2), (20, 2)];
+        let check = |how, quantity, expected: Result<f64, &str>| {
+            let value = value(how, quantity, &reports, &latency);
+            assert_eq!(
+                value.as_ref().map_err(String::as_str),
+                expected.as_ref().map_err(|e| *e)
+            );
+        };
+        check(How::Rate, "x", Ok(600.0));
+        check(How::Rate, "own", Ok(6.0));
+        check(How::ReportedSum, "own", Ok(6.0));
+        check(How::ReportedMean, "own", Ok(3.0));
+        check(How::ReportedSum, "x", Err("the workload did not report it"));
+        check(How::WallPerOp, "x", Ok(7_500_000.0));
+        check(How::LatencyQuantile(0.5), "x", Ok(10.0));
+        check(How::LatencyMean, "x", Ok(15.0));
+        assert_eq!(
+            windows(&reports),
+            [4000.0],
+            "the short last window is left out"
+        );
+    }
+
+    #[test]
+    fn no_operation_is_a_reason_not_a_zero() {
+        let value = value(How::WallPerOp, "x", &[report(0, 1)], &[]);
+        assert_eq!(value, Err("no operation finished".to_owned()));
+    }
+}

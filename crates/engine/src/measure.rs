@@ -1,0 +1,204 @@
+//! The measuring loop of one copy: batches until the time is over, cut into windows.
+//!
+//! The clock is read once per batch, and a batch takes about 5 ms, so the loop costs a few ten-thousandths of the
+//! time. A batch that is under way when the time is over is finished; the wall time is the time really taken, so
+//! that work over wall time is exact whatever the batch size.
+
+use crate::recorder::Recorder;
+use crate::workload::{Body, WorkError};
+use model::num::{approx, round_to_u64};
+use model::plan::Shape;
+use sys::process::Usage;
+
+/// The length of a window, in nanoseconds.
+pub(crate) const WINDOW_NS: u64 = 100_000_000;
+
+/// A part of the measured time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Window {
+    /// How long it really was, in nanoseconds: at least [`WINDOW_NS`], except for the last.
+    pub(crate) wall_ns: u64,
+    /// Operations finished in it.
+    pub(crate) ops: u64,
+}
+
+/// What the loop counted.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Counted {
+    /// Operations done.
+    pub(crate) ops: u64,
+    /// Wall time of the measured part, in nanoseconds.
+    pub(crate) wall_ns: u64,
+    /// The windows, in time order; together they are the measured part.
+    pub(crate) windows: Vec<Window>,
+    /// What this process used in the measured part.
+    pub(crate) usage: Usage,
+    /// Heap allocations in the measured part.
+    pub(crate) allocations: u64,
+}
+
+/// Runs `body` through warm-up and measured part.
+pub(crate) fn measure(
+    body: &mut dyn Body,
+    shape: &Shape,
+    recorder: &mut Recorder,
+) -> Result<Counted, WorkError> {
+    let target = body.batch_target().0.max(1);
+    let mut batch = 1;
+    // Before the warm-up: from its first operation on nothing allocates.
+    let mut windows = Vec::with_capacity(windows_at_most(shape));
+    if shape.warmup.0 > 0 {
+        let end = sys::clock::monotonic() + shape.warmup.0;
+        let mut last = sys::clock::monotonic();
+        while last < end {
+            let done = body.batch(batch, recorder)?;
+            let now = sys::clock::monotonic();
+            if done < batch {
+                break;
+            }
+            batch = next_batch(batch, now - last, target);
+            last = now;
+        }
+        recorder.clear();
+        body.measured_part_begins();
+    }
+
+    let usage_before = sys::process::usage_self();
+    let allocations_before = sys::alloc::allocations();
+    let start = sys::clock::monotonic();
+    let end = start + shape.measure.0;
+    let (mut last, mut window_start) = (start, start);
+    let (mut ops, mut window_ops) = (0, 0);
+    loop {
+        let done = body.batch(batch, recorder)?;
+        let now = sys::clock::monotonic();
+        ops += done;
+        window_ops += done;
+        let over = now >= end || done < batch;
+        if now - window_start >= WINDOW_NS || over {
+            if windows.len() < windows.capacity() {
+                windows.push(Window {
+                    wall_ns: now - window_start,
+                    ops: window_ops,
+                });
+            }
+            (window_start, window_ops) = (now, 0);
+        }
+        batch = next_batch(batch, now - last, target).min(fitting(batch, now - last, end, now));
+        last = now;
+        if over {
+            break;
+        }
+    }
+    let allocations = sys::alloc::allocations() - allocations_before;
+    let usage = sys::process::usage_self().since(usage_before);
+    Ok(Counted {
+        ops,
+        wall_ns: last - start,
+        windows,
+        usage,
+        allocations,
+    })
+}
+
+/// Windows that a round of this shape can have: each is at least [`WINDOW_NS`] long, and one more may be cut short.
+fn windows_at_most(shape: &Shape) -> usize {
+    usize::try_from(shape.measure.0 / WINDOW_NS).unwrap_or(usize::MAX - 2) + 2
+}
+
+/// The batch size that would have taken `target`, at most doubled: one disturbed batch must not make the next one
+/// a thousand times too large.
+fn next_batch(batch: u64, took_ns: u64, target_ns: u64) -> u64 {
+    let ideal = approx(batch) * approx(target_ns) / approx(took_ns.max(1));
+    round_to_u64(ideal).clamp(1.max(batch / 2), batch.saturating_mul(2))
+}
+
+/// The batch size that fits into what is left, at the pace of the last batch; at least 1.
+fn fitting(batch: u64, took_ns: u64, end: u64, now: u64) -> u64 {
+    let left = end.saturating_sub(now);
+    round_to_u64(approx(batch) * approx(left) / approx(took_ns.max(1))).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::Finish;
+    use model::units::Nanos;
+
+    /// Operations that take a known time, by sleeping; ends early after `limit` operations.
+    struct Sleeper {
+        op_ns: u64,
+        done: u64,
+        limit: u64,
+    }
+
+    impl Body for Sleeper {
+        fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
+            let ops = ops.min(self.limit - self.done);
+            sys::clock::sleep(ops * self.op_ns);
+            self.done += ops;
+            Ok(ops)
+        }
+
+        fn measured_part_begins(&mut self) {
+            self.done = 0;
+        }
+
+        fn finish(&mut self) -> Result<Finish, WorkError> {
+            Ok(Finish::default())
+        }
+    }
+
+    fn shape(warmup_ms: u64, measure_ms: u64) -> Shape {
+        Shape {
+            warmup: Nanos::from_millis(warmup_ms),
+            measure: Nanos::from_millis(measure_ms),
+            ..Shape::DEFAULT
+        }
+    }
+
+    #[test]
+    fn ops_wall_and_windows_add_up() {
+        let mut body = Sleeper {
+            op_ns: 100_000,
+            done: 0,
+            limit: u64::MAX,
+        };
+        let counted = measure(&mut body, &shape(20, 350), &mut Recorder::off()).unwrap();
+        assert_eq!(counted.ops, body.done);
+        assert_eq!(
+            counted.windows.iter().map(|w| w.ops).sum::<u64>(),
+            counted.ops
+        );
+        assert_eq!(
+            counted.windows.iter().map(|w| w.wall_ns).sum::<u64>(),
+            counted.wall_ns
+        );
+        assert!(counted.wall_ns >= 350_000_000);
+        let (_, full) = counted.windows.split_last().unwrap();
+        assert!(full.iter().all(|w| w.wall_ns >= WINDOW_NS));
+        // An operation cannot be faster than its sleep.
+        assert!(counted.ops <= counted.wall_ns / 100_000, "{counted:?}");
+    }
+
+    #[test]
+    fn a_body_that_ends_early_ends_the_round() {
+        let mut body = Sleeper {
+            op_ns: 1_000,
+            done: 0,
+            limit: 100,
+        };
+        let counted = measure(&mut body, &shape(0, 60_000), &mut Recorder::off()).unwrap();
+        assert_eq!(counted.ops, 100);
+    }
+
+    #[test]
+    fn batches_grow_gently_and_never_vanish() {
+        assert_eq!(next_batch(1, 10, 5_000_000), 2);
+        assert_eq!(next_batch(1000, 10_000_000, 5_000_000), 500);
+        assert_eq!(next_batch(1000, u64::MAX, 5_000_000), 500);
+        assert_eq!(next_batch(1, u64::MAX, 5_000_000), 1);
+        assert_eq!(fitting(1000, 5_000_000, 100, 200), 1);
+        assert_eq!(fitting(1000, 5_000_000, 2_500_000, 0), 500);
+    }
+}

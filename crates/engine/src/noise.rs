@@ -1,0 +1,301 @@
+//! The noise watch: what else happened while a round was measured.
+//!
+//! Counters are read before the gate opens and after the last copy has measured, never in between, so that watching
+//! costs the measurement nothing. What a kernel does not count is missing, not zero. Nothing here drops or corrects
+//! a round.
+
+use model::noise::{Noise, Sentinel};
+use model::num::approx;
+use model::units::Nanos;
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+use sys::counters::{self, Cgroups, CpuTicks, Process, Resource};
+use sys::process::Usage;
+use sys::tree::Tree;
+
+/// Reads the counters of this machine.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    tree: Tree,
+    cgroups: Option<Cgroups>,
+    ticks_per_second: Option<f64>,
+}
+
+/// All counters at one instant.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    monotonic: u64,
+    wall: u64,
+    boottime: u64,
+    cpu: Option<CpuTicks>,
+    pressure: [Option<Duration>; 3],
+    throttled: Option<Duration>,
+    processes: Option<Vec<Process>>,
+}
+
+/// What the supervisor knows about the workers of the round.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Workers<'a> {
+    /// Their process groups.
+    pub(crate) groups: &'a [u32],
+    /// What they used together while measuring.
+    pub(crate) usage: Usage,
+    /// Wall time of the measured parts, summed over the copies, in nanoseconds.
+    pub(crate) wall_ns: u64,
+}
+
+/// How long the sentinel looks for gaps, in nanoseconds: long enough for a 4 ms timer tick of a 250 Hz kernel.
+const GAP_PROBE_NS: u64 = 5_000_000;
+
+/// Dependent additions of the sentinel: about 1 ms at 3 GHz.
+const ADDS: u64 = 3_000_000;
+
+impl Watch {
+    /// Watches this machine.
+    pub(crate) fn real() -> Self {
+        let tree = Tree::real();
+        Self {
+            cgroups: Cgroups::find(&tree).ok(),
+            ticks_per_second: sys::probe::ticks_per_second().ok().map(approx),
+            tree,
+        }
+    }
+
+    /// Reads everything once; about a millisecond.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let processes = counters::processes(&self.tree).ok();
+        Snapshot {
+            pressure: [Resource::Cpu, Resource::Io, Resource::Memory]
+                .map(|resource| counters::pressure(&self.tree, resource).ok()),
+            throttled: self
+                .cgroups
+                .as_ref()
+                .and_then(|groups| groups.throttled(&self.tree).ok()),
+            cpu: counters::cpu(&self.tree).ok(),
+            monotonic: sys::clock::monotonic(),
+            wall: sys::clock::wall(),
+            boottime: sys::clock::boottime(),
+            processes,
+        }
+    }
+
+    /// How many processes the kernel has killed for want of memory, as far as it says.
+    pub(crate) fn memory_kills(&self) -> Option<u64> {
+        let ours = self
+            .cgroups
+            .as_ref()
+            .and_then(|groups| groups.memory_kills(&self.tree).ok());
+        ours.or_else(|| counters::memory_kills(&self.tree).ok())
+    }
+
+    /// What happened between two snapshots.
+    pub(crate) fn noise(&self, before: &Snapshot, after: &Snapshot, workers: Workers<'_>) -> Noise {
+        let wall_ns = after.monotonic.saturating_sub(before.monotonic);
+        let share = |later: Option<Duration>, earlier: Option<Duration>| {
+            Some(later?.saturating_sub(earlier?).as_secs_f64() / (approx(wall_ns.max(1)) / 1e9))
+        };
+        let pressure = |i: usize| share(after.pressure[i], before.pressure[i]);
+        let (foreign_cpu_share, foreign_top) = self.foreign(before, after, workers, wall_ns);
+        let used = workers.usage.user + workers.usage.system;
+        Noise {
+            steal_share: steal_share(before.cpu, after.cpu),
+            off_cpu_share: (workers.wall_ns > 0)
+                .then(|| (1.0 - approx(used) / approx(workers.wall_ns)).clamp(0.0, 1.0)),
+            psi_cpu_share: pressure(0),
+            psi_io_share: pressure(1),
+            psi_memory_share: pressure(2),
+            throttled_share: share(after.throttled, before.throttled),
+            involuntary_switches: Some(workers.usage.involuntary),
+            voluntary_switches: Some(workers.usage.voluntary),
+            foreign_cpu_share,
+            foreign_top,
+            clock_jump: Some(Nanos(moved_apart(
+                (before.wall, after.wall),
+                (before.monotonic, after.monotonic),
+            ))),
+            suspended: Some(Nanos(moved_apart(
+                (before.boottime, after.boottime),
+                (before.monotonic, after.monotonic),
+            ))),
+            before: None,
+            after: None,
+        }
+    }
+
+    /// CPU time of processes that are neither ours nor the kernel's, as a share of one CPU, and the busiest one.
+    fn foreign(
+        &self,
+        before: &Snapshot,
+        after: &Snapshot,
+        workers: Workers<'_>,
+        wall_ns: u64,
+    ) -> (Option<f64>, Option<String>) {
+        let (Some(earlier), Some(later), Some(per_second)) =
+            (&before.processes, &after.processes, self.ticks_per_second)
+        else {
+            return (None, None);
+        };
+        let own = std::process::id();
+        // A worker's children are in its process group; the workers are our children.
+        let foreign = |process: &&Process| {
+            !process.kernel
+                && process.pid != own
+                && process.parent != own
+                && !workers.groups.contains(&process.group)
+        };
+        let used = used_between(earlier, later, foreign);
+        let ticks: u64 = used.iter().map(|(ticks, _)| ticks).sum();
+        let share = approx(ticks) / per_second / (approx(wall_ns.max(1)) / 1e9);
+        let top = used
+            .into_iter()
+            .max_by_key(|(ticks, _)| *ticks)
+            .filter(|(ticks, _)| *ticks > 0);
+        (Some(share), top.map(|(_, name)| name.to_owned()))
+    }
+}
+
+/// CPU ticks that each of the processes that `counts` picks used between two walks, with its name.
+///
+/// A process that ended in between hands all it ever used to its parent's `children_ticks`; what it had used before
+/// the first walk is taken off again there, or a compiler that ends would make its build tool look as if it had burnt
+/// minutes in a moment.
+fn used_between<'a>(
+    earlier: &[Process],
+    later: &'a [Process],
+    counts: impl Fn(&&Process) -> bool,
+) -> Vec<(u64, &'a str)> {
+    let now: HashSet<(u32, u64)> = later.iter().map(|p| (p.pid, p.start)).collect();
+    let mut then: HashMap<(u32, u64), u64> = HashMap::new();
+    let mut ended: HashMap<u32, u64> = HashMap::new();
+    for process in earlier {
+        let ticks = process.ticks.saturating_add(process.children_ticks);
+        if now.contains(&(process.pid, process.start)) {
+            then.insert((process.pid, process.start), ticks);
+        } else {
+            *ended.entry(process.parent).or_default() += ticks;
+        }
+    }
+    later
+        .iter()
+        .filter(counts)
+        .map(|process| {
+            let known = then
+                .get(&(process.pid, process.start))
+                .copied()
+                .unwrap_or(0);
+            let inherited = ended.get(&process.pid).copied().unwrap_or(0);
+            let ticks = process.ticks.saturating_add(process.children_ticks);
+            (
+                ticks.saturating_sub(known).saturating_sub(inherited),
+                process.name.as_str(),
+            )
+        })
+        .collect()
+}
+
+/// Stolen time as a share of demanded time. Source: the method page, "Steal".
+fn steal_share(before: Option<CpuTicks>, after: Option<CpuTicks>) -> Option<f64> {
+    let ticks = after?.since(before?);
+    let demanded = ticks.busy().saturating_add(ticks.steal);
+    Some(if demanded == 0 {
+        0.0
+    } else {
+        approx(ticks.steal) / approx(demanded)
+    })
+}
+
+/// The clocks of a snapshot are read one after the other; a preemption in between is no jump.
+const READING_SKEW_NS: u64 = 100_000;
+
+/// By how much two clocks moved apart, in nanoseconds; 0 within [`READING_SKEW_NS`].
+fn moved_apart(one: (u64, u64), other: (u64, u64)) -> u64 {
+    let span = |(start, end): (u64, u64)| i128::from(end) - i128::from(start);
+    let apart = u64::try_from((span(one) - span(other)).unsigned_abs()).unwrap_or(u64::MAX);
+    if apart < READING_SKEW_NS { 0 } else { apart }
+}
+
+/// The micro-probe before and after a round: gaps and effective clock rate, about 6 ms.
+pub(crate) fn sentinel() -> Sentinel {
+    let gaps = sys::clock::gaps(GAP_PROBE_NS);
+    // The fastest of three: a gap inside the chain would otherwise pass for a slow clock.
+    let add_ns = (0..3)
+        .map(|_| approx(sys::clock::add_chain(ADDS / 3).0) / approx(ADDS / 3))
+        .fold(f64::INFINITY, f64::min);
+    Sentinel {
+        add_ns,
+        gap_share: approx(gaps.lost) / approx(gaps.wall.max(1)),
+        gap_max: Nanos(gaps.max),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steal_is_a_share_of_demanded_time() {
+        let ticks = |user, idle, steal| CpuTicks {
+            user,
+            idle,
+            steal,
+            ..CpuTicks::default()
+        };
+        let share = |after| steal_share(Some(ticks(100, 100, 0)), Some(after));
+        assert_eq!(share(ticks(190, 900, 10)), Some(0.1));
+        assert_eq!(share(ticks(100, 900, 0)), Some(0.0));
+        assert_eq!(steal_share(None, Some(ticks(1, 1, 1))), None);
+    }
+
+    #[test]
+    fn clocks_that_move_apart_are_seen_in_both_directions() {
+        assert_eq!(moved_apart((0, 9_000_000), (0, 3_000_000)), 6_000_000);
+        assert_eq!(moved_apart((9_000_000, 0), (0, 1_000_000)), 10_000_000);
+        assert_eq!(moved_apart((5, 9), (1, 6)), 0, "reading skew");
+    }
+
+    #[test]
+    fn a_process_that_ends_does_not_burden_its_parent_with_its_past() {
+        let process = |pid, parent, name: &str, ticks, children_ticks| Process {
+            pid,
+            parent,
+            group: 1,
+            name: name.to_owned(),
+            kernel: false,
+            ticks,
+            children_ticks,
+            start: 7,
+        };
+        let earlier = [process(1, 0, "make", 10, 100), process(2, 1, "cc", 1000, 0)];
+        let later = [process(1, 0, "make", 11, 1105), process(3, 1, "cc", 20, 0)];
+        assert_eq!(
+            used_between(&earlier, &later, |_| true),
+            [(6, "make"), (20, "cc")]
+        );
+        assert_eq!(used_between(&earlier, &later, |p| p.pid == 3), [(20, "cc")]);
+    }
+
+    #[test]
+    fn the_clocks_of_this_machine_agree_and_we_are_not_foreign() {
+        let watch = Watch::real();
+        let before = watch.snapshot();
+        sys::clock::gaps(200_000_000);
+        let after = watch.snapshot();
+        let workers = Workers {
+            groups: &[],
+            usage: Usage::default(),
+            wall_ns: 0,
+        };
+        let noise = watch.noise(&before, &after, workers);
+        // This process itself does not count as foreign.
+        assert!(noise.foreign_cpu_share.is_some());
+        assert!(noise.clock_jump.unwrap() < Nanos::from_secs(1));
+        assert_eq!(noise.off_cpu_share, None);
+    }
+
+    #[test]
+    fn the_sentinel_gives_a_plausible_clock_rate() {
+        let sentinel = sentinel();
+        assert!((0.05..20.0).contains(&sentinel.add_ns), "{sentinel:?}");
+        assert!((0.0..=1.0).contains(&sentinel.gap_share));
+    }
+}

@@ -1,0 +1,152 @@
+//! Profiles: named lists of tests with a time budget, written in TOML.
+
+use model::params::parse_duration;
+use model::units::Nanos;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// A named list of tests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// The name, as typed behind `kurabe run`.
+    pub name: String,
+    /// One line for lists, without a full stop.
+    pub title: String,
+    /// Names and globs of tests, in the order of the report.
+    pub tests: Vec<String>,
+    /// Those of them that are left out first where the budget is short, the least important first.
+    pub optional: Vec<String>,
+    /// The time that the whole run may take.
+    pub budget: Option<Nanos>,
+    /// The number of passes.
+    pub passes: Option<u32>,
+    /// The concurrencies.
+    pub copies: Vec<Copies>,
+    /// Parameters for all tests that have them: name and value.
+    pub set: BTreeMap<String, String>,
+}
+
+/// A concurrency, before it is known how many CPUs there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copies {
+    /// That many.
+    Exactly(u32),
+    /// As many as there are usable CPUs.
+    All,
+}
+
+impl Copies {
+    /// Copies at most: beyond it a slip of the finger, not a plan.
+    const MAX: u32 = 4096;
+}
+
+impl std::str::FromStr for Copies {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.parse::<u32>()) {
+            ("all", _) => Ok(Self::All),
+            (_, Ok(n)) if (1..=Self::MAX).contains(&n) => Ok(Self::Exactly(n)),
+            _ => Err(format!(
+                "`{text}` is neither `all` nor a number from 1 to {}",
+                Self::MAX
+            )),
+        }
+    }
+}
+
+/// Why a profile's text was refused.
+#[derive(Debug, thiserror::Error)]
+#[error("read profile `{name}`: {why}")]
+pub struct ProfileError {
+    /// The profile's name or file.
+    pub name: String,
+    /// What is wrong, with its place in the text where that is known.
+    pub why: String,
+}
+
+/// The TOML as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    title: String,
+    tests: Vec<String>,
+    #[serde(default)]
+    optional: Vec<String>,
+    budget: Option<String>,
+    passes: Option<u32>,
+    #[serde(default)]
+    copies: Vec<String>,
+    #[serde(default)]
+    set: BTreeMap<String, String>,
+}
+
+impl Profile {
+    /// Reads a profile from TOML.
+    pub fn parse(name: &str, text: &str) -> Result<Self, ProfileError> {
+        let error = |why: String| ProfileError {
+            name: name.to_owned(),
+            why,
+        };
+        let raw: Text = toml::from_str(text).map_err(|e| error(e.to_string().trim().to_owned()))?;
+        let budget =
+            match raw.budget {
+                None => None,
+                Some(text) => Some(parse_duration(&text).ok_or_else(|| {
+                    error(format!("budget `{text}` is no time such as 3m or 90s"))
+                })?),
+            };
+        let copies = raw
+            .copies
+            .iter()
+            .map(|copies| copies.parse().map_err(error));
+        let copies: Vec<Copies> = copies.collect::<Result<_, _>>()?;
+        if raw.passes == Some(0) {
+            return Err(error("passes must be at least 1".to_owned()));
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            title: raw.title,
+            tests: raw.tests,
+            optional: raw.optional,
+            budget,
+            passes: raw.passes,
+            copies: if copies.is_empty() {
+                vec![Copies::Exactly(1), Copies::All]
+            } else {
+                copies
+            },
+            set: raw.set,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_is_read_and_nonsense_is_named() {
+        let profile = Profile::parse(
+            "p",
+            "title = 'T'\ntests = ['os.*']\nbudget = '90s'\ncopies = ['1', 'all', '8']\n[set]\ncompat = '6'",
+        )
+        .unwrap();
+        assert_eq!(profile.budget, Some(Nanos::from_secs(90)));
+        assert_eq!(
+            profile.copies,
+            [Copies::Exactly(1), Copies::All, Copies::Exactly(8)]
+        );
+        for (text, needle) in [
+            ("title = 'T'", "tests"),
+            ("title = 'T'\ntests = []\nbudget = 'soon'", "soon"),
+            ("title = 'T'\ntests = []\ncopies = ['0']", "`0`"),
+            ("title = 'T'\ntests = []\npasses = 0", "at least 1"),
+            ("title = 'T'\ntests = []\nrounds = 3", "rounds"),
+            ("title = ", "TOML"),
+        ] {
+            let error = Profile::parse("p", text).unwrap_err().to_string();
+            assert!(error.contains(needle), "{text}: {error}");
+        }
+    }
+}

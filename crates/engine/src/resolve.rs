@@ -1,0 +1,429 @@
+//! From what the user asked for to a plan for this machine.
+//!
+//! Pure: the catalogue of workloads and profiles, the request and the host facts come in, a plan or an error that
+//! names the nearest valid thing comes out.
+
+use crate::profile::{Copies, Profile};
+use crate::workload::Workload;
+use model::host::HostFacts;
+use model::params::{ParamError, Params};
+use model::plan::{CaseId, Dropped, Plan, PlannedCase, PlannedMetric};
+use model::spec::TestDef;
+use model::units::Nanos;
+
+/// What the user asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Profiles, tests and globs, in the order given.
+    pub what: Vec<String>,
+    /// Concurrencies; `None` leaves them to the profile.
+    pub copies: Option<Vec<Copies>>,
+    /// Parameters: who, which, value. "Who" is a profile, a test or a glob.
+    pub sets: Vec<Set>,
+    /// Time for the whole run; `None` leaves it to the profile.
+    pub budget: Option<Nanos>,
+    /// Passes; `None` leaves them to the profile.
+    pub passes: Option<u32>,
+    /// Seeds order and layout.
+    pub seed: u64,
+}
+
+/// One `--set WHO.param=value`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Set {
+    /// A profile, a test or a glob.
+    pub who: String,
+    /// The parameter.
+    pub param: String,
+    /// The value as written.
+    pub value: String,
+}
+
+impl std::str::FromStr for Set {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bad = || format!("`{text}` is not of the form TEST.PARAM=VALUE");
+        let (path, value) = text.split_once('=').ok_or_else(bad)?;
+        let (who, param) = path.rsplit_once('.').ok_or_else(bad)?;
+        if who.is_empty() || param.is_empty() {
+            return Err(bad());
+        }
+        Ok(Self {
+            who: who.to_owned(),
+            param: param.to_owned(),
+            value: value.to_owned(),
+        })
+    }
+}
+
+/// Everything that can be asked for.
+#[derive(Clone, Copy)]
+pub struct Catalog<'a> {
+    /// Every workload.
+    pub workloads: &'a [&'static dyn Workload],
+    /// Every profile.
+    pub profiles: &'a [Profile],
+}
+
+/// Why there is no plan.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum PlanError {
+    /// Nothing has this name.
+    #[error("find `{name}`: there is no such profile or test")]
+    Unknown {
+        /// What the user wrote.
+        name: String,
+        /// The names that come nearest, the nearest first; may be empty.
+        nearest: Vec<String>,
+    },
+    /// A `--set` reaches no test of the plan.
+    #[error("set `{who}.{param}`: `{who}` is no profile or test of this run")]
+    SetReachesNothing {
+        /// Who was to get the parameter.
+        who: String,
+        /// The parameter.
+        param: String,
+        /// The names that come nearest; may be empty.
+        nearest: Vec<String>,
+    },
+    /// A parameter is unknown or its value wrong.
+    #[error("set `{who}.{param}`: {error}")]
+    BadParam {
+        /// Who was to get the parameter.
+        who: String,
+        /// The parameter.
+        param: String,
+        /// What is wrong.
+        error: Box<ParamError>,
+        /// The names that come nearest; may be empty.
+        nearest: Vec<String>,
+    },
+    /// Nothing is left to measure.
+    #[error("plan the run: nothing can be measured here: {0}")]
+    NothingLeft(String),
+}
+
+/// A test of the catalogue.
+#[derive(Clone, Copy)]
+struct Entry {
+    workload: &'static dyn Workload,
+    test: &'static TestDef,
+}
+
+impl<'a> Catalog<'a> {
+    fn entries(self) -> impl Iterator<Item = Entry> + use<'a> {
+        self.workloads.iter().flat_map(|&workload| {
+            workload
+                .spec()
+                .tests
+                .iter()
+                .map(move |test| Entry { workload, test })
+        })
+    }
+
+    /// The names of all tests, sorted.
+    pub fn test_names(self) -> Vec<&'static str> {
+        let mut names: Vec<_> = self.entries().map(|entry| entry.test.name).collect();
+        names.sort_unstable();
+        names
+    }
+
+    fn profile(self, name: &str) -> Option<&'a Profile> {
+        self.profiles.iter().find(|profile| profile.name == name)
+    }
+
+    /// The tests that a name or glob stands for, in the catalogue's order; a family's name stands for all of it.
+    fn matching(self, pattern: &str) -> Vec<Entry> {
+        let family = format!("{pattern}.");
+        self.entries()
+            .filter(|entry| glob(pattern, entry.test.name) || entry.test.name.starts_with(&family))
+            .collect()
+    }
+
+    fn nearest(self, name: &str) -> Vec<String> {
+        let profiles = self.profiles.iter().map(|profile| profile.name.as_str());
+        nearest(name, self.test_names().into_iter().chain(profiles))
+    }
+}
+
+/// The up to three of `candidates` that are most like `name`, the nearest first.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    /// Below this Jaro-Winkler similarity a suggestion confuses more than it helps.
+    const ALIKE: f64 = 0.7;
+    let mut scored: Vec<(f64, &str)> = candidates
+        .into_iter()
+        .map(|candidate| {
+            let inside = !name.is_empty() && candidate.contains(name);
+            (
+                if inside {
+                    1.0
+                } else {
+                    strsim::jaro_winkler(name, candidate)
+                },
+                candidate,
+            )
+        })
+        .filter(|(score, _)| *score >= ALIKE)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    scored.dedup_by_key(|(_, candidate)| *candidate);
+    scored
+        .into_iter()
+        .take(3)
+        .map(|(_, candidate)| candidate.to_owned())
+        .collect()
+}
+
+/// Whether `text` matches `pattern`, in which `*` stands for any characters and `?` for one.
+pub fn glob(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), text.chars().collect());
+    let (mut p, mut t) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                star = Some((p, t));
+                p += 1;
+            }
+            Some(&c) if c == '?' || c == text[t] => (p, t) = (p + 1, t + 1),
+            _ => match star {
+                Some((at, from)) => {
+                    star = Some((at, from + 1));
+                    (p, t) = (at + 1, from + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|&c| c == '*')
+}
+
+/// Makes the plan.
+pub fn resolve(
+    request: &Request,
+    catalog: Catalog<'_>,
+    host: &HostFacts,
+) -> Result<Plan, PlanError> {
+    let chosen = choose(request, catalog)?;
+    let mut cases = Vec::new();
+    let mut dropped = Vec::new();
+    for choice in &chosen {
+        let params = parameters(request, catalog, choice)?;
+        if let Err(why) = choice.entry.workload.supported(&params, host) {
+            dropped.push(Dropped {
+                what: choice.entry.test.name.to_owned(),
+                why,
+            });
+            continue;
+        }
+        for copies in concurrencies(request, choice, host) {
+            cases.push(planned(choice.entry, &params, copies));
+        }
+    }
+    check_sets(request, catalog, &chosen)?;
+    if cases.is_empty() {
+        let whys: Vec<String> = dropped
+            .iter()
+            .map(|d| format!("{}: {}", d.what, d.why))
+            .collect();
+        return Err(PlanError::NothingLeft(whys.join("; ")));
+    }
+    let limits = limits(request, catalog);
+    let mut plan = Plan {
+        what: request.what.clone(),
+        cases,
+        seed: request.seed,
+        budget: limits.0,
+        passes: limits.1,
+        dropped,
+    };
+    let optional: Vec<String> = request
+        .what
+        .iter()
+        .filter_map(|name| catalog.profile(name))
+        .flat_map(|profile| profile.optional.iter().cloned())
+        .collect();
+    crate::budget::fit(&mut plan, &optional);
+    Ok(plan)
+}
+
+/// A test chosen for the plan, and the profile that brought it.
+struct Choice<'a> {
+    entry: Entry,
+    profile: Option<&'a Profile>,
+}
+
+fn choose<'a>(request: &Request, catalog: Catalog<'a>) -> Result<Vec<Choice<'a>>, PlanError> {
+    let mut chosen: Vec<Choice<'a>> = Vec::new();
+    let mut add = |pattern: &str, profile: Option<&'a Profile>| {
+        let found = catalog.matching(pattern);
+        let any = !found.is_empty();
+        for entry in found {
+            // The same test may come from two sides; the first one counts.
+            if !chosen
+                .iter()
+                .any(|choice| choice.entry.test.name == entry.test.name)
+            {
+                chosen.push(Choice { entry, profile });
+            }
+        }
+        any
+    };
+    let unknown = |name: &str| PlanError::Unknown {
+        name: name.to_owned(),
+        nearest: catalog.nearest(name),
+    };
+    for name in &request.what {
+        if let Some(profile) = catalog.profile(name) {
+            for pattern in &profile.tests {
+                if !add(pattern, Some(profile)) {
+                    return Err(unknown(pattern));
+                }
+            }
+        } else if !add(name, None) {
+            return Err(unknown(name));
+        }
+    }
+    Ok(chosen)
+}
+
+/// Whether a `--set` for `who` concerns this choice.
+fn concerns(who: &str, catalog: Catalog<'_>, choice: &Choice<'_>) -> bool {
+    match catalog.profile(who) {
+        Some(profile) => choice.profile.is_some_and(|own| own.name == profile.name),
+        None => catalog
+            .matching(who)
+            .iter()
+            .any(|entry| entry.test.name == choice.entry.test.name),
+    }
+}
+
+fn parameters(
+    request: &Request,
+    catalog: Catalog<'_>,
+    choice: &Choice<'_>,
+) -> Result<Params, PlanError> {
+    let spec = choice.entry.workload.spec();
+    let fail = |who: &str, param: &str, error: ParamError| {
+        let nearest = match &error {
+            ParamError::Unknown { known, .. } => nearest(param, known.iter().map(String::as_str)),
+            ParamError::BadValue { .. } => Vec::new(),
+        };
+        PlanError::BadParam {
+            who: who.to_owned(),
+            param: param.to_owned(),
+            error: Box::new(error),
+            nearest,
+        }
+    };
+    let mut params = Params::resolve(spec, choice.entry.test.params.iter().copied())
+        .map_err(|error| fail(choice.entry.test.name, "default", error))?;
+    for (param, value) in choice.profile.iter().flat_map(|profile| &profile.set) {
+        if spec.params.iter().any(|def| def.name == param) {
+            params
+                .set(spec, param, value)
+                .map_err(|error| fail(choice.entry.test.name, param, error))?;
+        }
+    }
+    for set in &request.sets {
+        if concerns(&set.who, catalog, choice) {
+            params
+                .set(spec, &set.param, &set.value)
+                .map_err(|error| fail(&set.who, &set.param, error))?;
+        }
+    }
+    Ok(params)
+}
+
+fn check_sets(
+    request: &Request,
+    catalog: Catalog<'_>,
+    chosen: &[Choice<'_>],
+) -> Result<(), PlanError> {
+    for set in &request.sets {
+        if !chosen
+            .iter()
+            .any(|choice| concerns(&set.who, catalog, choice))
+        {
+            return Err(PlanError::SetReachesNothing {
+                who: set.who.clone(),
+                param: set.param.clone(),
+                nearest: nearest(&set.who, chosen.iter().map(|choice| choice.entry.test.name)),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn concurrencies(request: &Request, choice: &Choice<'_>, host: &HostFacts) -> Vec<u32> {
+    let default = [Copies::Exactly(1)];
+    let asked = match (&request.copies, choice.profile) {
+        (Some(copies), _) => copies.as_slice(),
+        (None, Some(profile)) => profile.copies.as_slice(),
+        (None, None) => &default,
+    };
+    let mut numbers: Vec<u32> = asked
+        .iter()
+        .map(|copies| match copies {
+            Copies::Exactly(n) => *n,
+            Copies::All => host.limits.copies_all(),
+        })
+        .collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+fn planned(entry: Entry, params: &Params, copies: u32) -> PlannedCase {
+    let spec = entry.workload.spec();
+    PlannedCase {
+        id: CaseId {
+            test: entry.test.name.to_owned(),
+            copies,
+        },
+        title: entry.test.title.to_owned(),
+        workload: spec.name.to_owned(),
+        workload_version: spec.version,
+        params: params.clone(),
+        metrics: spec
+            .metrics
+            .iter()
+            .map(|metric| PlannedMetric {
+                quantity: metric.quantity.to_owned(),
+                unit: metric.unit,
+                better: metric.better,
+                class: metric.class,
+            })
+            .collect(),
+        shape: entry.workload.shape(params),
+        simulated: spec.simulated,
+        on_disk: spec.on_disk,
+    }
+}
+
+/// Passes where neither the user nor a profile says: enough for an interval that leaves out one round on each side.
+const PASSES_DEFAULT: u32 = 9;
+
+/// Budget and passes: the user's where given, else the longest of the profiles named; one of the two is always set.
+fn limits(request: &Request, catalog: Catalog<'_>) -> (Option<Nanos>, Option<u32>) {
+    if request.budget.is_some() || request.passes.is_some() {
+        return (request.budget, request.passes);
+    }
+    let profiles: Vec<&Profile> = request
+        .what
+        .iter()
+        .filter_map(|name| catalog.profile(name))
+        .collect();
+    let budget = profiles.iter().filter_map(|profile| profile.budget).max();
+    let passes = profiles.iter().filter_map(|profile| profile.passes).max();
+    match (budget, passes) {
+        (None, None) => (None, Some(PASSES_DEFAULT)),
+        both => both,
+    }
+}
+
+#[cfg(test)]
+#[path = "resolve_tests.rs"]
+mod tests;

@@ -1,0 +1,289 @@
+//! Plans made from a small catalogue of made-up workloads.
+
+use super::*;
+use crate::workload::{Body, Place, WorkError};
+use model::host::Fact;
+use model::plan::Shape;
+use model::spec::{ParamDef, ParamKind, Spec};
+
+struct Fake(&'static Spec);
+
+impl Workload for Fake {
+    fn spec(&self) -> &'static Spec {
+        self.0
+    }
+
+    fn supported(&self, params: &Params, _: &HostFacts) -> Result<(), String> {
+        if params.count("size") == 99 {
+            Err("99 is too much".to_owned())
+        } else {
+            Ok(())
+        }
+    }
+
+    fn prepare(&self, _: &Params, _: &Place) -> Result<Box<dyn Body>, WorkError> {
+        Err(WorkError::Unsupported("a made-up workload".to_owned()))
+    }
+}
+
+const fn spec(name: &'static str, tests: &'static [TestDef]) -> Spec {
+    Spec {
+        name,
+        version: 1,
+        title: "made up",
+        doc: "",
+        params: &[ParamDef {
+            name: "size",
+            kind: ParamKind::Count { min: 1, max: 99 },
+            default: "1",
+            doc: "",
+        }],
+        metrics: &[],
+        tests,
+        simulated: false,
+        on_disk: false,
+    }
+}
+
+static ALPHA: Spec = spec(
+    "a.alpha",
+    &[
+        TestDef {
+            name: "a.alpha",
+            title: "t",
+            params: &[],
+        },
+        TestDef {
+            name: "a.alpha-big",
+            title: "t",
+            params: &[("size", "50")],
+        },
+    ],
+);
+static BETA: Spec = spec(
+    "b.beta",
+    &[TestDef {
+        name: "b.beta",
+        title: "t",
+        params: &[],
+    }],
+);
+static WORKLOADS: &[&dyn Workload] = &[&Fake(&ALPHA), &Fake(&BETA)];
+
+fn host(cpus: u32) -> HostFacts {
+    let mut host = HostFacts::default();
+    host.limits.cpus_allowed = Fact::Known(cpus);
+    host
+}
+
+fn profiles() -> Vec<Profile> {
+    let text = "title = 'T'\ntests = ['a.*', 'b.beta']\noptional = ['b.beta']\nbudget = '60s'\npasses = 9\n[set]\nsize = '7'";
+    vec![Profile::parse("all", text).unwrap()]
+}
+
+fn plan(request: &Request) -> Result<Plan, PlanError> {
+    resolve(
+        request,
+        Catalog {
+            workloads: WORKLOADS,
+            profiles: &profiles(),
+        },
+        &host(4),
+    )
+}
+
+fn request(what: &[&str]) -> Request {
+    Request {
+        what: what.iter().map(|&s| s.to_owned()).collect(),
+        ..Request::default()
+    }
+}
+
+fn cases(plan: &Plan) -> Vec<String> {
+    plan.cases.iter().map(|case| case.id.to_string()).collect()
+}
+
+fn sets(texts: &[&str]) -> Vec<Set> {
+    texts.iter().map(|text| text.parse().unwrap()).collect()
+}
+
+#[test]
+fn names_globs_families_and_profiles_choose_tests_once_and_in_order() {
+    let check = |what: &[&str], expected: &[&str]| {
+        assert_eq!(cases(&plan(&request(what)).unwrap()), expected, "{what:?}");
+    };
+    check(&["b.beta"], &["b.beta@1"]);
+    check(&["a"], &["a.alpha@1", "a.alpha-big@1"]);
+    check(&["*beta", "a.alpha"], &["b.beta@1", "a.alpha@1"]);
+    check(&["a.alpha", "a.*"], &["a.alpha@1", "a.alpha-big@1"]);
+    let all = [
+        "a.alpha@1",
+        "a.alpha@4",
+        "a.alpha-big@1",
+        "a.alpha-big@4",
+        "b.beta@1",
+        "b.beta@4",
+    ];
+    check(&["all"], &all);
+}
+
+#[test]
+fn copies_are_sorted_and_not_repeated() {
+    let copies = ["all", "2", "4", "1"]
+        .map(|text| text.parse().unwrap())
+        .to_vec();
+    let request = Request {
+        copies: Some(copies),
+        ..request(&["b.beta"])
+    };
+    assert_eq!(
+        cases(&plan(&request).unwrap()),
+        ["b.beta@1", "b.beta@2", "b.beta@4"]
+    );
+}
+
+#[test]
+fn parameters_come_from_test_profile_and_user_in_this_order() {
+    let size = |what: &[&str], set: &[&str]| {
+        let plan = plan(&Request {
+            sets: sets(set),
+            ..request(what)
+        })
+        .unwrap();
+        plan.cases
+            .iter()
+            .map(|case| case.params.count("size"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(size(&["a"], &[]), [1, 50]);
+    assert_eq!(size(&["a.alpha"], &["a.alpha.size=3"]), [3]);
+    assert_eq!(size(&["all"], &["a.*.size=3"]), [3, 3, 3, 3, 7, 7]);
+    assert_eq!(
+        size(&["all"], &["all.size=3", "b.size=4"]),
+        [3, 3, 3, 3, 4, 4]
+    );
+}
+
+#[test]
+fn what_is_unknown_is_named_with_what_comes_nearest() {
+    let nearest = |result: Result<Plan, PlanError>| match result.unwrap_err() {
+        PlanError::Unknown { nearest, .. }
+        | PlanError::SetReachesNothing { nearest, .. }
+        | PlanError::BadParam { nearest, .. } => nearest,
+        PlanError::NothingLeft(why) => panic!("{why}"),
+    };
+    assert_eq!(nearest(plan(&request(&["b.bata"]))), ["b.beta"]);
+    assert_eq!(nearest(plan(&request(&["zzz"]))), [""; 0]);
+    let set = |text| {
+        plan(&Request {
+            sets: sets(&[text]),
+            ..request(&["b.beta"])
+        })
+    };
+    assert_eq!(nearest(set("b.beta.sise=3")), ["size"]);
+    assert_eq!(nearest(set("b.bete.size=3")), ["b.beta"]);
+    assert!(matches!(
+        set("b.beta.size=100"),
+        Err(PlanError::BadParam { .. })
+    ));
+}
+
+#[test]
+fn a_set_needs_its_three_parts() {
+    for bad in ["", "a", "a=1", "a.=1", ".b=1", "a.b"] {
+        assert!(bad.parse::<Set>().is_err(), "{bad}");
+    }
+    let set: Set = "fs.copy-*.bufsize=a=b".parse().unwrap();
+    assert_eq!(
+        (set.who.as_str(), set.param.as_str(), set.value.as_str()),
+        ("fs.copy-*", "bufsize", "a=b")
+    );
+}
+
+#[test]
+fn what_the_machine_cannot_do_is_dropped_with_the_reason() {
+    let request = Request {
+        sets: sets(&["a.alpha.size=99"]),
+        ..request(&["a"])
+    };
+    let plan = plan(&request).unwrap();
+    assert_eq!(cases(&plan), ["a.alpha-big@1"]);
+    assert_eq!(
+        (plan.dropped[0].what.as_str(), plan.dropped[0].why.as_str()),
+        ("a.alpha", "99 is too much")
+    );
+    let none = Request {
+        sets: sets(&["b.beta.size=99"]),
+        ..self::request(&["b.beta"])
+    };
+    assert!(matches!(self::plan(&none), Err(PlanError::NothingLeft(_))));
+}
+
+#[test]
+fn the_user_decides_the_length_before_the_profile() {
+    let limits = |request: &Request| {
+        let plan = plan(request).unwrap();
+        (plan.budget, plan.passes)
+    };
+    assert_eq!(
+        limits(&request(&["all"])),
+        (Some(Nanos::from_secs(60)), Some(9))
+    );
+    assert_eq!(limits(&request(&["b.beta"])), (None, Some(PASSES_DEFAULT)));
+    let budget = Request {
+        budget: Some(Nanos::from_secs(99)),
+        ..request(&["all"])
+    };
+    assert_eq!(limits(&budget), (Some(Nanos::from_secs(99)), None));
+    let passes = Request {
+        passes: Some(3),
+        ..request(&["all"])
+    };
+    assert_eq!(limits(&passes), (None, Some(3)));
+}
+
+#[test]
+fn a_short_budget_shortens_rounds_before_it_drops_optional_tests() {
+    let with_budget = |secs| {
+        plan(&Request {
+            budget: Some(Nanos::from_secs(secs)),
+            ..request(&["all"])
+        })
+        .unwrap()
+    };
+    let roomy = with_budget(60);
+    assert!(roomy.cases.iter().all(|case| case.shape == Shape::DEFAULT));
+    let tight = with_budget(18);
+    assert_eq!(tight.cases.len(), 6);
+    assert!(
+        tight
+            .cases
+            .iter()
+            .all(|case| case.shape.measure < Shape::DEFAULT.measure)
+    );
+    let tighter = with_budget(10);
+    assert_eq!(tighter.cases.len(), 4);
+    assert_eq!(tighter.dropped[0].what, "b.beta");
+    assert!(
+        tighter
+            .cases
+            .iter()
+            .all(|case| case.shape.measure >= Shape::MEASURE_MIN)
+    );
+}
+
+#[test]
+fn globs_match_as_documented() {
+    for (pattern, text, expected) in [
+        ("*", "", true),
+        ("os.*", "os.pipe", true),
+        ("os.*", "cos.pipe", false),
+        ("*.copy-?", "fs.copy-1", true),
+        ("*.copy-?", "fs.copy-10", false),
+        ("a*b*c", "aXbYbZc", true),
+        ("a*b*c", "aXbYbZ", false),
+        ("", "x", false),
+    ] {
+        assert_eq!(glob(pattern, text), expected, "{pattern} {text}");
+    }
+}

@@ -1,0 +1,409 @@
+//! One round: fresh workers, a gate, a deadline, a clean-up.
+
+use crate::noise::{Snapshot, Watch, Workers, sentinel};
+use crate::wire::{CopyReport, FailKind, Go, Order, Reply};
+use crate::worker::WORKER_WORD;
+use model::plan::{PlannedCase, Settle};
+use model::record::{Failure, Outcome, Round};
+use model::rng::Rng;
+use model::spec::How;
+use model::units::{Nanos, UnixNanos};
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use sys::clock::monotonic;
+use sys::process::{Ended, Usage, Worker};
+
+/// What stays the same for all rounds of a run.
+#[derive(Debug)]
+pub(crate) struct Bench<'a> {
+    pub(crate) watch: &'a Watch,
+    pub(crate) work_dir: &'a Path,
+    pub(crate) cpus: &'a [u32],
+    pub(crate) ns_per_tick: Option<f64>,
+}
+
+/// Which round it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Which {
+    pub(crate) pass: u32,
+    /// Position in the run, from 1.
+    pub(crate) seq: u32,
+    /// Number within the case, from 1.
+    pub(crate) number: u32,
+    pub(crate) layout_seed: u64,
+}
+
+/// The user interrupted: there is no round.
+#[derive(Debug)]
+pub(crate) struct Interrupted;
+
+/// Checking results and ending children may take this long.
+const FINISH_DEADLINE: Nanos = Nanos::from_secs(60);
+
+/// The measured part may take this much longer than planned, on top of twice the plan: one slow operation (a shell
+/// script on a loaded machine takes seconds) is not a hang.
+const MEASURE_GRACE: Nanos = Nanos::from_secs(30);
+
+/// From the order to open the gate until it opens, for each copy: the time the order needs to reach it.
+const GATE_PER_COPY: Nanos = Nanos(200_000);
+
+/// Executes one round from set-up to clean-up.
+pub(crate) fn execute(
+    bench: &Bench<'_>,
+    case: &PlannedCase,
+    hows: &[How],
+    which: Which,
+) -> Result<Round, Interrupted> {
+    let begin = monotonic();
+    let started = UnixNanos(sys::clock::wall());
+    settle(case.shape.settle)?;
+    let mut noise = model::noise::Noise::default();
+    if !case.simulated {
+        noise.before = Some(sentinel());
+    }
+    let dir = bench.work_dir.join(format!("round-{}", which.seq));
+    let mut crew = Crew::default();
+    let result = measure(bench, case, which, &dir, &mut crew);
+    crew.dismiss();
+    let outcome = match result {
+        Ok((reports, snapshots)) => {
+            if let Some((before, after)) = snapshots {
+                let workers = Workers {
+                    groups: &crew.groups,
+                    usage: total_usage(&reports),
+                    wall_ns: reports.iter().map(|report| report.wall_ns).sum(),
+                };
+                let after_probe = sentinel();
+                noise = model::noise::Noise {
+                    before: noise.before,
+                    after: Some(after_probe),
+                    ..bench.watch.noise(&before, &after, workers)
+                };
+            }
+            crate::combine::outcome(case, hows, reports)
+        }
+        Err(Stop::Interrupted) => {
+            let _ = fs::remove_dir_all(&dir);
+            return Err(Interrupted);
+        }
+        Err(Stop::Failed(failure)) => Outcome::Failed(failure),
+    };
+    // A directory that cannot be removed now goes with the work directory at the end.
+    let _ = fs::remove_dir_all(&dir);
+    Ok(Round {
+        case: case.id.clone(),
+        pass: which.pass,
+        seq: which.seq,
+        started,
+        took: Nanos(monotonic() - begin),
+        layout_seed: which.layout_seed,
+        outcome,
+        noise,
+    })
+}
+
+/// Why a round stopped early.
+enum Stop {
+    Interrupted,
+    Failed(Failure),
+}
+
+impl Stop {
+    fn error(
+        operation: &str,
+        object: impl std::fmt::Display,
+        error: impl std::fmt::Display,
+    ) -> Self {
+        Self::Failed(Failure::Error(format!("{operation} `{object}`: {error}")))
+    }
+}
+
+/// The reports, and the counters before and after where the case uses the machine.
+type Measured = (Vec<CopyReport>, Option<(Snapshot, Snapshot)>);
+
+fn measure(
+    bench: &Bench<'_>,
+    case: &PlannedCase,
+    which: Which,
+    dir: &Path,
+    crew: &mut Crew,
+) -> Result<Measured, Stop> {
+    crew.memory_kills = bench.watch.memory_kills();
+    let shared_dir = dir.join("shared");
+    fs::create_dir_all(&shared_dir)
+        .map_err(|error| Stop::error("create directory", shared_dir.display(), error))?;
+    let mut rng = Rng::new(which.layout_seed);
+    let first_cpu = rng.below(bench.cpus.len() as u64);
+    for copy in 0..case.id.copies {
+        let own_dir = dir.join(format!("copy-{copy}"));
+        fs::create_dir(&own_dir)
+            .map_err(|error| Stop::error("create directory", own_dir.display(), error))?;
+        let spread = usize::try_from(first_cpu + u64::from(copy)).unwrap_or(0);
+        let order = Order {
+            workload: case.workload.clone(),
+            params: case.params.clone(),
+            shape: case.shape,
+            dir: own_dir.clone(),
+            shared_dir: shared_dir.clone(),
+            copy,
+            copies: case.id.copies,
+            round: which.number,
+            seed: rng.next(),
+            ns_per_tick: bench.ns_per_tick,
+            cpu: (!bench.cpus.is_empty()).then(|| bench.cpus[spread % bench.cpus.len()]),
+        };
+        crew.hire(&order, &own_dir, rng.below(4096))?;
+    }
+    crew.wait_for(Stage::Ready, case.shape.setup_max)?;
+    let before = (!case.simulated).then(|| bench.watch.snapshot());
+    let gate = GATE_PER_COPY
+        .0
+        .saturating_mul(u64::from(case.id.copies) + 1);
+    crew.open_gate(&Go {
+        at: monotonic() + gate,
+    })?;
+    let planned = case.shape.warmup.plus(case.shape.measure);
+    let deadline = Nanos(planned.0.saturating_mul(2)).plus(MEASURE_GRACE);
+    crew.wait_for(Stage::Measured, deadline)?;
+    let after = (!case.simulated).then(|| bench.watch.snapshot());
+    crew.wait_for(Stage::Done, FINISH_DEADLINE)?;
+    let reports = crew
+        .members
+        .iter_mut()
+        .filter_map(|member| member.report.take())
+        .collect();
+    Ok((reports, before.zip(after)))
+}
+
+fn total_usage(reports: &[CopyReport]) -> Usage {
+    reports.iter().fold(Usage::default(), |sum, report| {
+        sum.plus(Usage {
+            user: report.user_ns,
+            system: report.system_ns,
+            voluntary: report.voluntary,
+            involuntary: report.involuntary,
+        })
+    })
+}
+
+fn settle(settle: Settle) -> Result<(), Interrupted> {
+    let pause = |secs: u64| {
+        sys::process::sync();
+        sys::clock::sleep(Nanos::from_secs(secs).0);
+        if sys::signal::interrupted().is_some() {
+            Err(Interrupted)
+        } else {
+            Ok(())
+        }
+    };
+    match settle {
+        Settle::None => Ok(()),
+        Settle::Sync => pause(0),
+        Settle::SyncSleep => pause(1).and_then(|()| pause(2)),
+    }
+}
+
+/// How far a worker has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    Hired,
+    Ready,
+    Measured,
+    Done,
+}
+
+/// One worker and what it said so far.
+#[derive(Debug)]
+struct Member {
+    worker: Worker,
+    stage: Stage,
+    heard: Vec<u8>,
+    complaints: Vec<u8>,
+    report: Option<CopyReport>,
+}
+
+/// The workers of one round.
+#[derive(Debug, Default)]
+struct Crew {
+    members: Vec<Member>,
+    groups: Vec<u32>,
+    memory_kills: Option<u64>,
+}
+
+/// The last words of a worker that are kept, in bytes.
+const LAST_WORDS_MAX: usize = 2_000;
+
+impl Crew {
+    fn hire(&mut self, order: &Order, dir: &Path, stack_offset: u64) -> Result<(), Stop> {
+        // Environment strings lie above the stack: their length moves it.
+        let pad = "x".repeat(usize::try_from(stack_offset).unwrap_or(0));
+        let args = [OsStr::new(WORKER_WORD)];
+        let mut worker = Worker::start(&args, dir, ("KURABE_PAD", &pad))
+            .map_err(|error| Stop::error("start worker for", &order.workload, error))?;
+        self.groups.push(worker.pid());
+        let sent = send(&mut worker, order);
+        self.members.push(Member {
+            worker,
+            stage: Stage::Hired,
+            heard: Vec::new(),
+            complaints: Vec::new(),
+            report: None,
+        });
+        // A worker that died before it read its order says why on standard error; `wait_for` reads that.
+        match sent {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Stop::error(
+                "send order to worker for",
+                &order.workload,
+                error,
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn open_gate(&mut self, go: &Go) -> Result<(), Stop> {
+        for member in &mut self.members {
+            send(&mut member.worker, go)
+                .map_err(|error| Stop::error("open the gate for", "worker", error))?;
+        }
+        Ok(())
+    }
+
+    /// Waits until every worker has come to `stage`.
+    fn wait_for(&mut self, stage: Stage, within: Nanos) -> Result<(), Stop> {
+        let deadline = monotonic().saturating_add(within.0);
+        loop {
+            if sys::signal::interrupted().is_some() {
+                return Err(Stop::Interrupted);
+            }
+            self.listen()?;
+            if self.members.iter().all(|member| member.stage >= stage) {
+                return Ok(());
+            }
+            let left = deadline.saturating_sub(monotonic());
+            if left == 0 {
+                let stage = match stage {
+                    Stage::Hired | Stage::Ready => "set-up",
+                    Stage::Measured => "measuring",
+                    Stage::Done => "finishing",
+                };
+                return Err(Stop::Failed(Failure::Hung {
+                    stage: stage.to_owned(),
+                    after: within,
+                }));
+            }
+            let fds: Vec<_> = self
+                .members
+                .iter()
+                .filter(|member| member.stage < stage)
+                .map(|member| member.worker.output.as_raw_fd())
+                .collect();
+            // A second at most, so that a signal between check and wait is not missed for long.
+            let wait_ms = (left / 1_000_000).clamp(1, 1_000);
+            sys::process::wait_readable(&fds, wait_ms)
+                .map_err(|error| Stop::error("wait for", "workers", error))?;
+        }
+    }
+
+    /// Takes in what the workers have said, and notices who is gone.
+    fn listen(&mut self) -> Result<(), Stop> {
+        for member in &mut self.members {
+            if member.stage == Stage::Done {
+                continue;
+            }
+            // Asked before reading: what a worker said before it ended is in the pipe by then.
+            let ended = member
+                .worker
+                .ended()
+                .map_err(|error| Stop::error("wait for", "worker", error))?;
+            drain(&mut member.worker.output, &mut member.heard);
+            drain(&mut member.worker.errors, &mut member.complaints);
+            member.understand()?;
+            if let (Some(ended), false) = (ended, member.stage == Stage::Done) {
+                return Err(Stop::Failed(death(
+                    ended,
+                    &member.complaints,
+                    self.memory_kills,
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends everybody: those who are done have ended by themselves, the others are killed with all they started.
+    fn dismiss(&mut self) {
+        for member in &mut self.members {
+            let grace = monotonic() + 1_000_000_000;
+            while member.stage == Stage::Done
+                && matches!(member.worker.ended(), Ok(None))
+                && monotonic() < grace
+            {
+                let fds = [member.worker.output.as_raw_fd()];
+                let _ = sys::process::wait_readable(&fds, 10);
+            }
+            // Kills the group even where the worker itself has ended: it may have left children.
+            let _ = member.worker.kill();
+        }
+        self.members.clear();
+    }
+}
+
+impl Member {
+    fn understand(&mut self) -> Result<(), Stop> {
+        while let Some(end) = self.heard.iter().position(|&byte| byte == b'\n') {
+            let line: Vec<u8> = self.heard.drain(..=end).collect();
+            match serde_json::from_slice(&line) {
+                Ok(Reply::Ready) => self.stage = Stage::Ready,
+                Ok(Reply::Measured) => self.stage = Stage::Measured,
+                Ok(Reply::Done(report)) => {
+                    self.report = Some(*report);
+                    self.stage = Stage::Done;
+                }
+                Ok(Reply::Failed(kind, words)) => {
+                    return Err(Stop::Failed(match kind {
+                        FailKind::Unsupported => Failure::Unsupported(words),
+                        FailKind::Failed => Failure::Error(words),
+                        FailKind::Wrong => Failure::WrongResult(words),
+                    }));
+                }
+                Err(error) => return Err(Stop::error("understand", "worker", error)),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn send(worker: &mut Worker, what: &impl serde::Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(what)?;
+    line.push(b'\n');
+    worker.input.write_all(&line)
+}
+
+/// Reads what is there without waiting.
+fn drain(from: &mut fs::File, into: &mut Vec<u8>) {
+    let mut chunk = [0; 4096];
+    while let Ok(read) = from.read(&mut chunk) {
+        if read == 0 {
+            return;
+        }
+        into.extend_from_slice(&chunk[..read]);
+    }
+}
+
+fn death(ended: Ended, complaints: &[u8], kills_before: Option<u64>) -> Failure {
+    /// The signal of the kernel's out-of-memory killer.
+    const SIGKILL: i32 = 9;
+    let said = String::from_utf8_lossy(&complaints[..complaints.len().min(LAST_WORDS_MAX)]);
+    let said = said.trim().replace('\n', "; ");
+    match ended {
+        Ended::Signal(SIGKILL)
+            if kills_before.is_some() && kills_before < Watch::real().memory_kills() =>
+        {
+            Failure::OutOfMemory
+        }
+        Ended::Signal(signal) => Failure::Signal { signal, said },
+        Ended::Code(code) => Failure::Exited { code, said },
+    }
+}

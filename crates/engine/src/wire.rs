@@ -1,0 +1,79 @@
+//! What supervisor and worker say to each other: one JSON document a line, over the worker's standard streams.
+//!
+//! The supervisor sends an [`Order`], the worker answers [`Reply::Ready`], the supervisor opens the gate with a
+//! [`Go`], the worker answers [`Reply::Done`] or [`Reply::Failed`] and exits. Both are the same binary, so the format
+//! has no version.
+
+use model::digest::Digest;
+use model::params::Params;
+use model::plan::Shape;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What one worker is to do.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Order {
+    pub(crate) workload: String,
+    pub(crate) params: Params,
+    pub(crate) shape: Shape,
+    pub(crate) dir: PathBuf,
+    pub(crate) shared_dir: PathBuf,
+    pub(crate) copy: u32,
+    pub(crate) copies: u32,
+    pub(crate) round: u32,
+    pub(crate) seed: u64,
+    /// Nanoseconds per tick of the CPU's counter, where it may be used.
+    pub(crate) ns_per_tick: Option<f64>,
+    /// The CPU to start on.
+    pub(crate) cpu: Option<u32>,
+}
+
+/// The gate: begin when the monotonic clock shows this.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Go {
+    pub(crate) at: u64,
+}
+
+/// What a worker says.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Reply {
+    /// Set-up is done, waiting at the gate.
+    Ready,
+    /// The measured part is over; the clean-up goes on.
+    Measured,
+    /// Everything went well.
+    Done(Box<CopyReport>),
+    /// It did not: kind and words.
+    Failed(FailKind, String),
+}
+
+/// The kinds of [`crate::workload::WorkError`].
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) enum FailKind {
+    Unsupported,
+    Failed,
+    Wrong,
+}
+
+/// What one copy did.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct CopyReport {
+    pub(crate) ops: u64,
+    pub(crate) work_per_op: f64,
+    pub(crate) wall_ns: u64,
+    /// Pairs of wall time and operations.
+    pub(crate) windows: Vec<(u64, u64)>,
+    pub(crate) user_ns: u64,
+    pub(crate) system_ns: u64,
+    pub(crate) voluntary: u64,
+    pub(crate) involuntary: u64,
+    pub(crate) allocations: u64,
+    pub(crate) digest: Digest,
+    /// The CPU it started on.
+    pub(crate) cpu: Option<u32>,
+    pub(crate) latency: Vec<(u64, u64)>,
+    pub(crate) latency_too_long: u64,
+    pub(crate) reported: BTreeMap<String, f64>,
+    pub(crate) played_windows: Vec<f64>,
+}

@@ -1,0 +1,327 @@
+//! What a comparison shows, computed once; every format starts from it.
+
+use crate::number::{self, NONE};
+use crate::words::{Counts, Words};
+use dialects::printable::printable;
+use model::comparison::{CategoryComparison, Comparison, Difference, MetricComparison, Verdict};
+use model::estimate::{Estimate, Interval};
+use model::plan::{MetricId, PlannedCase, PlannedMetric};
+use model::record::Run;
+
+pub use stats::CompareOptions;
+
+/// The most lines of a summary.
+pub const SUMMARY_LINES_MAX: usize = 5;
+
+/// A base and what was compared with it.
+#[derive(Clone, Debug)]
+pub struct ComparisonView<'a> {
+    /// The base.
+    pub base: &'a Run,
+    /// Each other run with the conclusions about it.
+    pub others: Vec<(&'a Run, Comparison)>,
+}
+
+/// Compares each of `others` with `base`.
+pub fn view<'a>(base: &'a Run, others: &[&'a Run], options: &CompareOptions) -> ComparisonView<'a> {
+    ComparisonView {
+        base,
+        others: others
+            .iter()
+            .map(|other| (*other, stats::compare(base, other, options)))
+            .collect(),
+    }
+}
+
+/// What a run is called in sentences: its label, or its id where it has none.
+pub(crate) fn name(run: &Run) -> String {
+    printable(run.meta.label.as_deref().unwrap_or(&run.meta.id))
+}
+
+/// The names of two runs; where they are the same, the ids tell them apart.
+pub(crate) fn names(base: &Run, other: &Run) -> (String, String) {
+    let (a, b) = (name(base), name(other));
+    if a == b {
+        (printable(&base.meta.id), printable(&other.meta.id))
+    } else {
+        (a, b)
+    }
+}
+
+/// A compared metric as text.
+pub(crate) struct Row {
+    pub(crate) metric: String,
+    pub(crate) unit: String,
+    pub(crate) base: String,
+    pub(crate) other: String,
+    pub(crate) ratio: String,
+    pub(crate) interval: String,
+    pub(crate) verdict: String,
+    pub(crate) needed: String,
+}
+
+/// What marks the better of two values; a sign and not a colour.
+const BETTER_MARK: &str = "*";
+
+/// The metrics that have a ratio, in order.
+pub(crate) fn rows(base: &Run, other: &Run, comparison: &Comparison, words: &Words) -> Vec<Row> {
+    comparison
+        .metrics
+        .iter()
+        .filter(|metric| metric.ratio.is_some())
+        .map(|metric| row(base, other, metric, words))
+        .collect()
+}
+
+fn row(base: &Run, other: &Run, metric: &MetricComparison, words: &Words) -> Row {
+    let declared = declared(base, &metric.id).or_else(|| declared(other, &metric.id));
+    let values = [metric.values.0, metric.values.1];
+    let largest = values
+        .iter()
+        .flatten()
+        .fold(0.0, |a: f64, b| a.max(b.abs()));
+    let scale = declared.map_or_else(
+        || number::scale(model::units::Unit::Number, "", largest),
+        |declared| number::scale(declared.unit, &declared.quantity, largest),
+    );
+    let show = |value: Option<f64>, better: bool| {
+        let mark = if better { BETTER_MARK } else { " " };
+        value.map_or_else(
+            || NONE.to_owned(),
+            |value| {
+                format!("{} {mark}", scale.value(value))
+                    .trim_end()
+                    .to_owned()
+            },
+        )
+    };
+    let (base_better, other_better) = better_side(metric.adjusted);
+    let (ratio, interval) = ratio_text(metric.ratio, metric.interval.as_ref());
+    Row {
+        metric: metric_name(base, other, &metric.id),
+        unit: scale.unit.clone(),
+        base: show(metric.values.0, base_better),
+        other: show(metric.values.1, other_better),
+        ratio,
+        interval,
+        verdict: (words.verdict)(metric.adjusted).to_owned(),
+        needed: metric
+            .needed
+            .map(words.comparison.rounds_needed)
+            .unwrap_or_default(),
+    }
+}
+
+/// The metric's name: the case alone for the first metric of a case, the full id for further ones.
+fn metric_name(base: &Run, other: &Run, id: &MetricId) -> String {
+    let leads = [base, other].iter().any(|run| {
+        planned(run, id)
+            .and_then(|case| case.metrics.first())
+            .is_some_and(|first| first.quantity == id.quantity)
+    });
+    printable(&if leads {
+        id.case.to_string()
+    } else {
+        id.to_string()
+    })
+}
+
+fn planned<'a>(run: &'a Run, id: &MetricId) -> Option<&'a PlannedCase> {
+    run.plan.cases.iter().find(|case| case.id == id.case)
+}
+
+/// How the run declared the metric.
+pub(crate) fn declared<'a>(run: &'a Run, id: &MetricId) -> Option<&'a PlannedMetric> {
+    planned(run, id)?
+        .metrics
+        .iter()
+        .find(|metric| metric.quantity == id.quantity)
+}
+
+/// Which side is better, base and other; neither where that is not known.
+const fn better_side(verdict: Verdict) -> (bool, bool) {
+    match verdict {
+        Verdict::Better | Verdict::BetterMaybe => (false, true),
+        Verdict::Worse | Verdict::WorseMaybe => (true, false),
+        Verdict::Same | Verdict::Unclear => (false, false),
+    }
+}
+
+/// A ratio and its interval with the digits that the interval allows.
+pub(crate) fn ratio_text(ratio: Option<f64>, interval: Option<&Interval>) -> (String, String) {
+    let Some(value) = ratio else {
+        return (NONE.to_owned(), NONE.to_owned());
+    };
+    let (value, ends) = number::plain(&Estimate {
+        value,
+        interval: interval.copied(),
+        n: 0,
+    });
+    (value, number::range(ends.as_ref()))
+}
+
+/// Metrics that were not compared, or without an interval, with the reason.
+pub(crate) fn refusals(
+    base: &Run,
+    other: &Run,
+    comparison: &Comparison,
+    words: &Words,
+) -> Vec<(String, String)> {
+    comparison
+        .metrics
+        .iter()
+        .filter_map(|metric| {
+            let refusal = metric.refused.as_ref()?;
+            Some((
+                metric_name(base, other, &metric.id),
+                printable(&(words.refusal)(refusal)),
+            ))
+        })
+        .collect()
+}
+
+/// One line per category: name, figures, verdict, how many metrics.
+pub(crate) fn category_row(category: &CategoryComparison, words: &Words) -> [String; 5] {
+    let (ratio, interval) = ratio_text(Some(category.ratio), category.interval.as_ref());
+    [
+        printable(&category.category),
+        ratio,
+        interval,
+        (words.verdict)(category.verdict).to_owned(),
+        (words.comparison.metrics)(category.metrics),
+    ]
+}
+
+/// The comparison in plain words: at most [`SUMMARY_LINES_MAX`] lines.
+pub(crate) fn summary(
+    base: &Run,
+    other: &Run,
+    comparison: &Comparison,
+    words: &Words,
+) -> Vec<String> {
+    let says = &words.comparison;
+    let mut lines = Vec::new();
+    let counts = counts(base, other, comparison);
+    if counts.compared == 0 {
+        lines.push(says.nothing.to_owned());
+    } else {
+        lines.push((says.counts)(&counts));
+    }
+    let sure = |wanted: [Verdict; 2]| {
+        comparison
+            .metrics
+            .iter()
+            .filter(move |metric| wanted.contains(&metric.adjusted))
+            .filter(|metric| metric.ratio.is_some_and(f64::is_finite))
+    };
+    let by_ratio = |a: &&MetricComparison, b: &&MetricComparison| {
+        a.ratio.unwrap_or(1.0).total_cmp(&b.ratio.unwrap_or(1.0))
+    };
+    let line = |metric: &MetricComparison, say: fn(&str, &str, &str) -> String| {
+        let (ratio, interval) = ratio_text(metric.ratio, metric.interval.as_ref());
+        say(&metric_name(base, other, &metric.id), &ratio, &interval)
+    };
+    if let Some(best) = sure([Verdict::Better, Verdict::BetterMaybe]).max_by(by_ratio) {
+        lines.push(line(best, says.gain));
+    }
+    if let Some(worst) = sure([Verdict::Worse, Verdict::WorseMaybe]).min_by(by_ratio) {
+        lines.push(line(worst, says.loss));
+    }
+    let refused = comparison
+        .metrics
+        .iter()
+        .filter(|metric| metric.ratio.is_none())
+        .count();
+    if refused > 0 && counts.compared > 0 {
+        lines.push((says.not_compared)(refused));
+    }
+    if !comparison.differences.is_empty() {
+        let list = first_few(&comparison.differences);
+        lines.push((says.setup_differs)(comparison.differences.len(), &list));
+    }
+    lines
+}
+
+/// How many differences a summary names.
+const DIFFERENCES_NAMED: usize = 3;
+
+/// What the first differences are about, and dots where there are more.
+fn first_few(differences: &[Difference]) -> String {
+    let mut names: Vec<String> = differences
+        .iter()
+        .take(DIFFERENCES_NAMED)
+        .map(|difference| printable(&difference.what))
+        .collect();
+    if differences.len() > DIFFERENCES_NAMED {
+        names.push("...".to_owned());
+    }
+    names.join(", ")
+}
+
+fn counts(base: &Run, other: &Run, comparison: &Comparison) -> Counts {
+    let (base, other) = names(base, other);
+    let mut counts = Counts {
+        other,
+        base,
+        ..Counts::default()
+    };
+    for metric in comparison
+        .metrics
+        .iter()
+        .filter(|metric| metric.ratio.is_some())
+    {
+        counts.compared += 1;
+        match metric.adjusted {
+            Verdict::Better | Verdict::BetterMaybe => counts.better += 1,
+            Verdict::Worse | Verdict::WorseMaybe => counts.worse += 1,
+            Verdict::Same => counts.same += 1,
+            Verdict::Unclear => counts.unclear += 1,
+        }
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit;
+    use crate::words::Lang;
+
+    #[test]
+    fn the_better_side_is_marked_and_no_other() {
+        let (base, other, comparison) = testkit::comparison();
+        let words = Lang::En.words();
+        for (row, metric) in rows(&base, &other, &comparison, words).iter().zip(
+            comparison
+                .metrics
+                .iter()
+                .filter(|metric| metric.ratio.is_some()),
+        ) {
+            let marks = (row.base.ends_with('*'), row.other.ends_with('*'));
+            assert_eq!(marks, better_side(metric.adjusted), "{}", row.metric);
+        }
+    }
+
+    #[test]
+    fn a_summary_has_at_most_five_lines_and_counts_every_metric() {
+        let (base, other, comparison) = testkit::comparison();
+        for lang in Lang::ALL {
+            let lines = summary(&base, &other, &comparison, lang.words());
+            assert!(lines.len() <= SUMMARY_LINES_MAX, "{lines:?}");
+            assert!(!lines.is_empty());
+        }
+        let counts = counts(&base, &other, &comparison);
+        let sum = counts.better + counts.worse + counts.same + counts.unclear;
+        assert_eq!(sum, counts.compared);
+        assert!(counts.compared > 3);
+    }
+
+    #[test]
+    fn runs_of_the_same_label_are_told_apart_by_id() {
+        let (mut base, mut other, _) = testkit::comparison();
+        base.meta.label = Some("web".to_owned());
+        other.meta.label = Some("web".to_owned());
+        let (a, b) = names(&base, &other);
+        assert_ne!(a, b);
+    }
+}

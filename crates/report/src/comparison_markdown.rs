@@ -1,0 +1,135 @@
+//! A comparison for web pages: the same parts as on a terminal, in Markdown. The better value is in bold.
+
+use crate::comparison::{self, ComparisonView};
+use crate::markdown::{bullets, code, escape, head_row, row};
+use crate::text::run_line;
+use crate::words::{Lang, Words};
+use dialects::printable::printable;
+use model::comparison::Comparison;
+use model::record::Run;
+use std::fmt::Write as _;
+
+/// The comparison in Markdown.
+pub fn markdown(view: &ComparisonView<'_>, lang: Lang) -> String {
+    let words = lang.words();
+    let mut out = String::new();
+    for (other, comparison) in &view.others {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        one(&mut out, view.base, other, comparison, words);
+    }
+    if out.is_empty() {
+        return format!("{}\n", escape(words.comparison.nothing));
+    }
+    out.push('\n');
+    out.push_str(&bullets(words.comparison.legend));
+    out
+}
+
+fn one(out: &mut String, base: &Run, other: &Run, comparison: &Comparison, words: &Words) {
+    let says = &words.comparison;
+    let (base_name, other_name) = comparison::names(base, other);
+    // Writing to a String cannot fail.
+    let _ = writeln!(out, "## {} / {}\n", escape(&base_name), escape(&other_name));
+    let _ = writeln!(out, "- {}: {}", says.base, escape(&run_line(base, words)));
+    let _ = writeln!(out, "- {}: {}", says.other, escape(&run_line(other, words)));
+
+    section(out, says.summary);
+    out.push_str(&bullets(&comparison::summary(
+        base, other, comparison, words,
+    )));
+
+    if !comparison.categories.is_empty() {
+        section(out, says.categories);
+        out.push_str(&head_row(&[
+            "",
+            says.ratio,
+            words.run.interval,
+            says.verdict,
+            "",
+        ]));
+        for category in &comparison.categories {
+            let cells = comparison::category_row(category, words).map(|cell| escape(&cell));
+            out.push_str(&row(&cells));
+        }
+    }
+    table(out, base, other, comparison, words);
+    let refusals = comparison::refusals(base, other, comparison, words);
+    if !refusals.is_empty() {
+        section(out, says.refused);
+        for (metric, why) in refusals {
+            let _ = writeln!(out, "- {}: {}", code(&metric), escape(&why));
+        }
+    }
+    if !comparison.differences.is_empty() {
+        section(out, says.differences);
+        out.push_str(&head_row(&["", says.base, says.other]));
+        for difference in &comparison.differences {
+            out.push_str(&row(&[
+                escape(&printable(&difference.what)),
+                escape(&printable(&difference.base)),
+                escape(&printable(&difference.other)),
+            ]));
+        }
+    }
+}
+
+fn table(out: &mut String, base: &Run, other: &Run, comparison: &Comparison, words: &Words) {
+    let rows = comparison::rows(base, other, comparison, words);
+    if rows.is_empty() {
+        return;
+    }
+    let (run, says) = (&words.run, &words.comparison);
+    out.push('\n');
+    out.push_str(&head_row(&[
+        run.metric,
+        run.unit,
+        says.base,
+        says.other,
+        says.ratio,
+        run.interval,
+        says.verdict,
+        says.needed,
+    ]));
+    for line in rows {
+        out.push_str(&row(&[
+            code(&line.metric),
+            line.unit,
+            marked(&line.base),
+            marked(&line.other),
+            line.ratio,
+            line.interval,
+            escape(&line.verdict),
+            line.needed,
+        ]));
+    }
+}
+
+/// The better value in bold, its mark kept: where bold does not show, the mark does.
+fn marked(value: &str) -> String {
+    value.strip_suffix(" *").map_or_else(
+        || escape(value),
+        |value| format!("**{} \\***", escape(value)),
+    )
+}
+
+fn section(out: &mut String, heading: &str) {
+    let _ = writeln!(out, "\n### {heading}\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit;
+
+    #[test]
+    fn a_comparison_for_a_blog() {
+        let (base, other, comparison) = testkit::comparison();
+        let view = ComparisonView {
+            base: &base,
+            others: vec![(&other, comparison)],
+        };
+        insta::assert_snapshot!("comparison_markdown", markdown(&view, Lang::En));
+    }
+}

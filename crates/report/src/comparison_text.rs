@@ -1,0 +1,207 @@
+//! A comparison for people, on a terminal.
+//!
+//! For each other run: who is compared with whom, the summary in words, one headline per category, one line per
+//! metric, what was refused and why, and what differs in the set-up. The better side carries a `*`, the verdict a
+//! word.
+
+use crate::comparison::{self, ComparisonView, Row};
+use crate::style::Style;
+use crate::table::Grid;
+use crate::text::{Page, pairs, run_line};
+use crate::words::{Lang, Words};
+use dialects::printable::printable;
+use model::comparison::Comparison;
+use model::record::Run;
+
+/// The comparison as text.
+pub fn text(view: &ComparisonView<'_>, style: Style, lang: Lang) -> String {
+    let words = lang.words();
+    let mut page = Page {
+        out: String::new(),
+        style,
+    };
+    for (other, comparison) in &view.others {
+        if !page.out.is_empty() {
+            page.out.push('\n');
+        }
+        one(&mut page, view.base, other, comparison, words);
+    }
+    if page.out.is_empty() {
+        page.out.push_str(words.comparison.nothing);
+        page.out.push('\n');
+    } else {
+        let legend = words.comparison.legend;
+        let lines: Vec<(String, String)> = legend
+            .iter()
+            .map(|line| ("-".to_owned(), (*line).to_owned()))
+            .collect();
+        page.block(None, &pairs(&lines, style));
+    }
+    page.out
+}
+
+fn one(page: &mut Page, base: &Run, other: &Run, comparison: &Comparison, words: &Words) {
+    let says = &words.comparison;
+    let style = page.style;
+    let sides = [
+        (says.base.to_owned(), run_line(base, words)),
+        (says.other.to_owned(), run_line(other, words)),
+    ];
+    page.out.push_str(&pairs(&sides, style));
+
+    let summary: Vec<(String, String)> = comparison::summary(base, other, comparison, words)
+        .into_iter()
+        .map(|line| ("-".to_owned(), line))
+        .collect();
+    page.block(Some(says.summary), &pairs(&summary, style));
+
+    let mut categories = Grid::with_header(&["", says.ratio, words.run.interval, says.verdict, ""]);
+    for category in &comparison.categories {
+        categories.row(comparison::category_row(category, words).to_vec());
+    }
+    if !categories.is_empty() {
+        page.block(Some(says.categories), &categories.render(&[1, 2]));
+    }
+
+    let rows = comparison::rows(base, other, comparison, words);
+    page.block(None, &table(&rows, style, words));
+    page.block(
+        Some(says.refused),
+        &pairs(&comparison::refusals(base, other, comparison, words), style),
+    );
+    page.block(Some(says.differences), &differences(comparison, style));
+}
+
+fn table(rows: &[Row], style: Style, words: &Words) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let (run, says) = (&words.run, &words.comparison);
+    let mut grid = Grid::with_header(&[
+        run.metric,
+        run.unit,
+        says.base,
+        says.other,
+        says.ratio,
+        run.interval,
+        says.verdict,
+        says.needed,
+    ]);
+    for row in rows {
+        grid.row(vec![
+            row.metric.clone(),
+            row.unit.clone(),
+            aligned(&row.base),
+            aligned(&row.other),
+            row.ratio.clone(),
+            row.interval.clone(),
+            row.verdict.clone(),
+            row.needed.clone(),
+        ]);
+    }
+    if grid.width() <= style.columns() {
+        return grid.render(&[2, 3, 4, 5]);
+    }
+    rows.iter().map(|row| narrow(row, words)).collect()
+}
+
+/// Room for the mark behind values that have none, so that the digits line up.
+fn aligned(value: &str) -> String {
+    if value.ends_with('*') {
+        value.to_owned()
+    } else {
+        // A no-break space survives the trimming that cells get.
+        format!("{value} \u{a0}")
+    }
+}
+
+/// A metric on two lines, for terminals that are too narrow for the table.
+fn narrow(row: &Row, words: &Words) -> String {
+    let mut tail = format!("{} ({})  {}", row.ratio, row.interval, row.verdict);
+    if !row.needed.is_empty() {
+        tail = format!("{tail}; {} {}", words.comparison.needed, row.needed);
+    }
+    format!(
+        "{}  {} | {} {}\n  {tail}\n",
+        row.metric, row.base, row.other, row.unit
+    )
+}
+
+fn differences(comparison: &Comparison, style: Style) -> String {
+    let list: Vec<(String, String)> = comparison
+        .differences
+        .iter()
+        .map(|difference| {
+            (
+                printable(&difference.what),
+                format!(
+                    "{} | {}",
+                    printable(&difference.base),
+                    printable(&difference.other)
+                ),
+            )
+        })
+        .collect();
+    pairs(&list, style)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit;
+
+    fn shown(width: usize, lang: Lang) -> String {
+        let (base, other, comparison) = testkit::comparison();
+        let view = ComparisonView {
+            base: &base,
+            others: vec![(&other, comparison)],
+        };
+        let style = Style {
+            width,
+            color: false,
+        };
+        text(&view, style, lang)
+    }
+
+    #[test]
+    fn wide_in_english() {
+        insta::assert_snapshot!("comparison_en", shown(120, Lang::En));
+    }
+
+    #[test]
+    fn wide_in_japanese() {
+        insta::assert_snapshot!("comparison_ja", shown(120, Lang::Ja));
+    }
+
+    #[test]
+    fn narrow_terminals_get_two_lines_a_metric() {
+        insta::assert_snapshot!("comparison_narrow", shown(60, Lang::En));
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        for width in [60, 80, 100, 120] {
+            for lang in Lang::ALL {
+                for line in shown(width, lang).lines() {
+                    assert!(
+                        crate::text::tests::columns(line) <= width,
+                        "{width}: {line}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_to_compare_is_said() {
+        let run = testkit::normal();
+        let view = ComparisonView {
+            base: &run,
+            others: Vec::new(),
+        };
+        assert_eq!(
+            text(&view, Style::PLAIN, Lang::En),
+            "there is nothing to compare\n"
+        );
+    }
+}

@@ -1,0 +1,259 @@
+//! A run for spreadsheets and scripts: one line per metric, or one line per round (RFC 4180, UTF-8, `\n`).
+//!
+//! Base units and every digit; an empty field is a value that is missing, and the reason is in the `missing` field.
+//! Control characters become `?`, as the text may well be shown on a terminal.
+
+use crate::number::rfc3339;
+use crate::view::{RunView, better_word};
+use dialects::printable::printable;
+use model::estimate::Interval;
+use model::noise::Noise;
+use model::plan::PlannedCase;
+use model::record::{Outcome, Round};
+
+/// The columns of [`metrics`], in order.
+pub const METRIC_COLUMNS: [&str; 18] = [
+    "run",
+    "label",
+    "case",
+    "test",
+    "concurrency",
+    "quantity",
+    "unit",
+    "better",
+    "estimate",
+    "lo",
+    "hi",
+    "confidence",
+    "n",
+    "floor",
+    "state",
+    "missing",
+    "warnings",
+    "title",
+];
+
+/// The columns of [`rounds`], in order.
+pub const ROUND_COLUMNS: [&str; 17] = [
+    "run",
+    "case",
+    "pass",
+    "seq",
+    "started",
+    "took_ns",
+    "quantity",
+    "unit",
+    "value",
+    "missing",
+    "steal_share",
+    "off_cpu_share",
+    "psi_cpu_share",
+    "psi_io_share",
+    "psi_memory_share",
+    "throttled_share",
+    "foreign_cpu_share",
+];
+
+/// One line per metric.
+pub fn metrics(view: &RunView<'_>) -> String {
+    let mut out = line(METRIC_COLUMNS.map(ToOwned::to_owned));
+    for metric in &view.metrics {
+        let estimate = metric.estimate;
+        let interval = estimate.and_then(|estimate| estimate.interval);
+        let end = |pick: fn(&Interval) -> f64| number(interval.as_ref().map(pick));
+        let kinds: Vec<&str> = metric
+            .warnings
+            .iter()
+            .map(crate::json::warning_kind)
+            .collect();
+        out.push_str(&line([
+            view.run.meta.id.clone(),
+            view.run.meta.label.clone().unwrap_or_default(),
+            metric.id.case.to_string(),
+            metric.id.case.test.clone(),
+            metric.id.case.copies.to_string(),
+            metric.id.quantity.clone(),
+            metric.metric.unit.key().to_owned(),
+            better_word(metric.metric.better).to_owned(),
+            number(estimate.map(|estimate| estimate.value)),
+            end(|interval| interval.lo),
+            end(|interval| interval.hi),
+            end(|interval| interval.confidence),
+            metric.rounds.len().to_string(),
+            number(metric.floor.map(|floor| floor.value)),
+            crate::json::state_word(&metric.state).to_owned(),
+            metric.missing.clone().unwrap_or_default(),
+            kinds.join(" "),
+            metric.title.clone(),
+        ]));
+    }
+    out
+}
+
+/// One line per round and metric, in the order in which the rounds ran.
+pub fn rounds(view: &RunView<'_>) -> String {
+    let mut out = line(ROUND_COLUMNS.map(ToOwned::to_owned));
+    for round in &view.run.rounds {
+        let planned = view
+            .run
+            .plan
+            .cases
+            .iter()
+            .find(|case| case.id == round.case);
+        for (quantity, unit) in quantities(planned) {
+            let (value, missing) = match &round.outcome {
+                Outcome::Done(measured) => (
+                    measured.values.get(&quantity).copied(),
+                    measured.missing.get(&quantity).cloned(),
+                ),
+                Outcome::Failed(failure) => (None, Some(failure.to_string())),
+            };
+            let head = [
+                view.run.meta.id.clone(),
+                round.case.to_string(),
+                round.pass.to_string(),
+                round.seq.to_string(),
+                rfc3339(round.started),
+                round.took.0.to_string(),
+                quantity,
+                unit,
+                number(value),
+                missing.unwrap_or_default(),
+            ];
+            out.push_str(&line(head.into_iter().chain(noise(round))));
+        }
+    }
+    out
+}
+
+/// The metrics of a case; one nameless metric for a round whose case the plan does not hold.
+fn quantities(planned: Option<&PlannedCase>) -> Vec<(String, String)> {
+    planned.map_or_else(
+        || vec![(String::new(), String::new())],
+        |case| {
+            case.metrics
+                .iter()
+                .map(|metric| (metric.quantity.clone(), metric.unit.key().to_owned()))
+                .collect()
+        },
+    )
+}
+
+fn noise(round: &Round) -> [String; 7] {
+    let Noise {
+        steal_share,
+        off_cpu_share,
+        psi_cpu_share,
+        psi_io_share,
+        psi_memory_share,
+        throttled_share,
+        foreign_cpu_share,
+        ..
+    } = round.noise;
+    [
+        steal_share,
+        off_cpu_share,
+        psi_cpu_share,
+        psi_io_share,
+        psi_memory_share,
+        throttled_share,
+        foreign_cpu_share,
+    ]
+    .map(number)
+}
+
+/// Every digit of a finite number; empty otherwise.
+fn number(x: Option<f64>) -> String {
+    x.filter(|x| x.is_finite())
+        .map_or_else(String::new, |x| x.to_string())
+}
+
+fn line(fields: impl IntoIterator<Item = String>) -> String {
+    let fields: Vec<String> = fields.into_iter().map(|text| field(&text)).collect();
+    fields.join(",") + "\n"
+}
+
+/// A field, in quotes where it holds a comma or a quote.
+fn field(text: &str) -> String {
+    let text = printable(text);
+    if text.contains([',', '"']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit;
+    use crate::view::view;
+
+    /// A strict reader of RFC 4180 without line breaks inside fields.
+    fn read(text: &str) -> Vec<Vec<String>> {
+        text.lines().map(read_line).collect()
+    }
+
+    fn read_line(line: &str) -> Vec<String> {
+        let mut fields = vec![String::new()];
+        let mut quoted = false;
+        let mut chars = line.chars().peekable();
+        while let Some(c) = chars.next() {
+            let field = fields.last_mut().unwrap();
+            match c {
+                '"' if quoted && chars.peek() == Some(&'"') => {
+                    field.push('"');
+                    chars.next();
+                }
+                '"' => quoted = !quoted,
+                ',' if !quoted => fields.push(String::new()),
+                c => field.push(c),
+            }
+        }
+        assert!(!quoted, "unterminated quote: {line}");
+        fields
+    }
+
+    #[test]
+    fn one_line_per_metric() {
+        let run = testkit::with_failures();
+        insta::assert_snapshot!("run_csv", metrics(&view(&run)));
+    }
+
+    #[test]
+    fn every_line_has_every_column_whatever_the_names_are() {
+        let run = testkit::hostile();
+        let view = view(&run);
+        for row in read(&metrics(&view)) {
+            assert_eq!(row.len(), METRIC_COLUMNS.len(), "{row:?}");
+        }
+        for row in read(&rounds(&view)) {
+            assert_eq!(row.len(), ROUND_COLUMNS.len(), "{row:?}");
+        }
+        let label = &read(&metrics(&view))[1][1];
+        assert_eq!(*label, printable(run.meta.label.as_deref().unwrap()));
+    }
+
+    #[test]
+    fn rounds_keep_every_digit_and_the_reason_of_a_failure() {
+        let run = testkit::with_failures();
+        let table = read(&rounds(&view(&run)));
+        assert_eq!(table.len() - 1, testkit::round_metrics(&run));
+        let mut values = 0;
+        for row in &table[1..] {
+            assert!(row[8].is_empty() != row[9].is_empty(), "{row:?}");
+            if let Ok(value) = row[8].parse::<f64>() {
+                let exact = run.rounds.iter().any(|round| match &round.outcome {
+                    Outcome::Done(measured) => measured
+                        .values
+                        .values()
+                        .any(|kept| kept.to_bits() == value.to_bits()),
+                    Outcome::Failed(_) => false,
+                });
+                assert!(exact, "{row:?}");
+                values += 1;
+            }
+        }
+        assert!(values > 10);
+    }
+}

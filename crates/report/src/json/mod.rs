@@ -1,0 +1,86 @@
+//! Documents for programs: `kurabe.run/1`, `kurabe.comparison/1` and the host facts by themselves.
+//!
+//! The types here are the published format and nothing else: they are filled from the model, so that the model may
+//! change without breaking anybody's script. Every key is always there; what is missing is `null` with its reason in
+//! the key `missing` beside it. Keys carry their unit, units are base units, numbers are finite and have every
+//! digit. Texts are English in every language. The schemas in docs/schema are made from these types.
+
+mod comparison;
+mod host;
+mod run;
+pub mod schema;
+mod warning;
+
+use crate::comparison::ComparisonView;
+use crate::view::RunView;
+use model::estimate::State;
+use model::host::HostFacts;
+use model::warning::Warning;
+use serde::Serialize;
+
+/// The name of the document that [`run`] makes.
+pub const RUN_SCHEMA: &str = "kurabe.run/1";
+
+/// The name of the document that [`comparison`] makes.
+pub const COMPARISON_SCHEMA: &str = "kurabe.comparison/1";
+
+/// The run as a `kurabe.run/1` document.
+pub fn run(view: &RunView<'_>) -> String {
+    text(&run::document(view))
+}
+
+/// The comparison as a `kurabe.comparison/1` document.
+pub fn comparison(view: &ComparisonView<'_>) -> String {
+    text(&comparison::document(view))
+}
+
+/// The host facts as a document: the same object as `run.host` of a `kurabe.run/1` document.
+pub fn host(host: &HostFacts) -> String {
+    text(&host::HostPart::new(host))
+}
+
+fn text(document: &impl Serialize) -> String {
+    let text = serde_json::to_string_pretty(document)
+        .expect("the types have string keys and derived serialization, which cannot fail");
+    text + "\n"
+}
+
+/// A finite number, or null.
+pub(crate) fn finite(x: f64) -> Option<f64> {
+    x.is_finite().then_some(x)
+}
+
+/// The word for a kind of warning.
+pub(crate) const fn warning_kind(warning: &Warning) -> &'static str {
+    match warning {
+        Warning::RoundsFailed { .. } => "rounds_failed",
+        Warning::TooFewRounds { .. } => "too_few_rounds",
+        Warning::Steal { .. } => "steal",
+        Warning::Throttled { .. } => "throttled",
+        Warning::ForeignCpu { .. } => "foreign_cpu",
+        Warning::Gaps { .. } => "gaps",
+        Warning::UnevenSpeed { .. } => "uneven_speed",
+        Warning::ClockTrouble { .. } => "clock_trouble",
+        Warning::WorkDirInMemory { .. } => "work_dir_in_memory",
+        Warning::DebugBuild => "debug_build",
+        Warning::SlowClock { .. } => "slow_clock",
+        Warning::Allocated { .. } => "allocated",
+        Warning::BudgetShort => "budget_short",
+        Warning::Other(_) => "other",
+    }
+}
+
+/// The word for a state.
+pub(crate) const fn state_word(state: &State) -> &'static str {
+    match state {
+        State::Unknown => "unknown",
+        State::Steady => "steady",
+        State::Drifting { .. } => "drifting",
+        State::Step { .. } => "step",
+        State::TwoState { .. } => "two_state",
+        State::Unstable { .. } => "unstable",
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,437 @@
+//! The document `kurabe.run/1`.
+
+use super::host::HostPart;
+use super::warning::{WarningPart, warning_part};
+use super::{RUN_SCHEMA, finite, state_word};
+use crate::number::rfc3339;
+use crate::view::{RunView, better_word};
+use model::estimate::{Estimate, IndexPart as ModelIndexPart, IndexSummary, MetricSummary, State};
+use model::plan::{Plan, PlannedCase, Settle};
+use model::record::{Binary, End, Outcome, Run};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// One run: what was measured, on what, and what is concluded from it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct RunDocument {
+    /// The name and version of this format.
+    #[schemars(extend("const" = RUN_SCHEMA))]
+    schema: &'static str,
+    /// Who, when, with what, on what.
+    run: RunPart,
+    /// One entry for each metric of each case, in the order of the plan.
+    metrics: Vec<MetricPart>,
+    /// Composite indexes, one for each concurrency.
+    indexes: Vec<IndexPart>,
+    /// Every round that failed, in the order in which they ran.
+    failed_rounds: Vec<FailedRoundPart>,
+    /// What was noticed about the run as a whole.
+    warnings: Vec<WarningPart>,
+}
+
+/// Who made a run, when, with what, on what.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct RunPart {
+    /// Unique and ordered by time.
+    id: String,
+    /// The name the user gave.
+    label: Option<String>,
+    /// The tags the user gave.
+    tags: BTreeMap<String, String>,
+    /// When it started: RFC 3339, UTC.
+    started: String,
+    /// When it ended; null for a run that was killed or still goes on.
+    finished: Option<String>,
+    /// How it ended: `open`, `complete` or `interrupted`.
+    #[schemars(extend("enum" = ["open", "complete", "interrupted"]))]
+    end: &'static str,
+    /// True where every planned round was tried.
+    complete: bool,
+    /// The program that measured.
+    binary: BinaryPart,
+    /// The machine at the start of the run.
+    host: HostPart,
+    /// What was to be measured.
+    plan: PlanPart,
+    /// The id of the offer under which the machine is rented; null where none was named.
+    offer: Option<String>,
+}
+
+/// The program that measured.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct BinaryPart {
+    version: String,
+    /// The commit it was built from, where that was known.
+    commit: Option<String>,
+    /// How it was compiled: `release`, `dist`, `debug`.
+    build: String,
+    /// The target triple.
+    target: String,
+    linked_statically: bool,
+}
+
+/// A profile resolved for the machine.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct PlanPart {
+    /// What the user asked for.
+    what: Vec<String>,
+    /// Seeds the order of every pass; as text, because it may exceed what a JSON number holds exactly.
+    seed: String,
+    /// The time the run might take; null where only passes count.
+    budget_ns: Option<u64>,
+    /// The number of passes; null where only the budget counts.
+    passes: Option<u32>,
+    cases: Vec<CasePart>,
+    /// What did not fit.
+    dropped: Vec<DroppedPart>,
+}
+
+/// A test at one concurrency.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct CasePart {
+    id: String,
+    test: String,
+    concurrency: u32,
+    title: String,
+    workload: String,
+    /// Figures of different versions do not compare.
+    workload_version: u32,
+    /// Every parameter, as the user would write it.
+    params: BTreeMap<String, String>,
+    warmup_ns: u64,
+    measure_ns: u64,
+    /// Rounds fixed by the method; null where precision and budget decide.
+    rounds: Option<u32>,
+    /// What happens before each round: `none`, `sync` or `sync_sleep`.
+    settle: &'static str,
+    /// True where a known result is played instead of using the machine.
+    simulated: bool,
+    /// True where the figures depend on the file system of the work directory.
+    on_disk: bool,
+}
+
+/// Something left out of a plan.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct DroppedPart {
+    what: String,
+    why: String,
+}
+
+/// One quantity of a case and what is concluded about it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct MetricPart {
+    /// `TEST@CONCURRENCY:QUANTITY`.
+    id: String,
+    case: String,
+    test: String,
+    concurrency: u32,
+    quantity: String,
+    title: String,
+    workload_version: u32,
+    /// The base unit of every figure of this metric.
+    #[schemars(extend("enum" = ["ops_per_s", "bytes_per_s", "ns", "bytes", "share", "number"]))]
+    unit: &'static str,
+    /// Which direction is good.
+    #[schemars(extend("enum" = ["higher", "lower"]))]
+    better: &'static str,
+    #[serde(flatten)]
+    value: EstimatePart,
+    /// Why there is no estimate; null where there is one.
+    missing: Option<String>,
+    /// The slow end: the median over rounds of each round's 10th percentile window. Rates only.
+    floor: Option<EstimatePart>,
+    /// What the series of rounds looks like.
+    #[schemars(extend("enum" = ["unknown", "steady", "drifting", "step", "two_state", "unstable"]))]
+    state: &'static str,
+    /// The figures of that state.
+    state_figures: StatePart,
+    /// The value of each round that has one, in the order in which they ran.
+    rounds: Vec<f64>,
+    /// What makes the figures doubtful.
+    warnings: Vec<WarningPart>,
+}
+
+/// A value with its interval.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct EstimatePart {
+    /// The median.
+    estimate: Option<f64>,
+    /// The lower end of the interval; null where the rounds allow none.
+    lo: Option<f64>,
+    /// The upper end.
+    hi: Option<f64>,
+    /// The nominal confidence of the interval, such as 0.95.
+    confidence: Option<f64>,
+    /// How many rounds (for an index: passes) stand behind it.
+    n: u32,
+}
+
+/// The figures of a state; null where the state has no such figure.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub(super) struct StatePart {
+    /// Last level over first, minus 1 (`drifting`, `step`).
+    change: Option<f64>,
+    /// Rounds before the step (`step`).
+    after_rounds: Option<u32>,
+    /// The lower level in the metric's unit (`two_state`).
+    low: Option<f64>,
+    /// The upper level in the metric's unit (`two_state`).
+    high: Option<f64>,
+    /// Share of rounds at the lower level (`two_state`).
+    low_share: Option<f64>,
+    /// Largest minus smallest round over the median (`unstable`).
+    spread: Option<f64>,
+}
+
+/// A composite index.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct IndexPart {
+    /// Which index: `unixbench`.
+    id: String,
+    concurrency: u32,
+    #[serde(flatten)]
+    value: EstimatePart,
+    /// Why there is no estimate; null where there is one.
+    missing: Option<String>,
+    /// True where not all tests of the index have a value.
+    partial: bool,
+    /// The version whose rules computed it; null for the median over passes.
+    compat: Option<String>,
+    tests: Vec<IndexTestPart>,
+}
+
+/// One test's part in an index.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct IndexTestPart {
+    case: String,
+    /// The test's title in the index's own report.
+    title: String,
+    /// The score in the index's own unit.
+    score: Option<f64>,
+    /// That unit; the one place where a document does not use base units.
+    unit: String,
+    /// The reference machine's score.
+    baseline: f64,
+    /// Ten times score over baseline.
+    index: Option<f64>,
+    seconds_per_sample: Option<f64>,
+    samples: u32,
+}
+
+/// A round without a value.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct FailedRoundPart {
+    case: String,
+    pass: u32,
+    /// Its position in the run, from 1.
+    seq: u32,
+    reason: String,
+}
+
+/// Fills the document.
+pub(super) fn document(view: &RunView<'_>) -> RunDocument {
+    RunDocument {
+        schema: RUN_SCHEMA,
+        run: run_part(view.run),
+        metrics: view.metrics.iter().map(metric_part).collect(),
+        indexes: view.indexes.iter().map(index_part).collect(),
+        failed_rounds: failed_rounds(view.run),
+        warnings: view.run.meta.warnings.iter().map(warning_part).collect(),
+    }
+}
+
+/// The part about the run itself; a comparison has one for each side.
+pub(super) fn run_part(run: &Run) -> RunPart {
+    let meta = &run.meta;
+    RunPart {
+        id: meta.id.clone(),
+        label: meta.label.clone(),
+        tags: meta.tags.clone(),
+        started: rfc3339(meta.started),
+        finished: meta.finished.map(rfc3339),
+        end: match meta.end {
+            End::Open => "open",
+            End::Complete => "complete",
+            End::Interrupted => "interrupted",
+        },
+        complete: meta.end == End::Complete,
+        binary: binary_part(&meta.binary),
+        host: HostPart::new(&run.host),
+        plan: plan_part(&run.plan),
+        offer: None,
+    }
+}
+
+fn binary_part(binary: &Binary) -> BinaryPart {
+    BinaryPart {
+        version: binary.version.clone(),
+        commit: binary.commit.clone(),
+        build: binary.build.clone(),
+        target: binary.target.clone(),
+        linked_statically: binary.linked_statically,
+    }
+}
+
+fn plan_part(plan: &Plan) -> PlanPart {
+    PlanPart {
+        what: plan.what.clone(),
+        seed: plan.seed.to_string(),
+        budget_ns: plan.budget.map(|budget| budget.0),
+        passes: plan.passes,
+        cases: plan.cases.iter().map(case_part).collect(),
+        dropped: plan
+            .dropped
+            .iter()
+            .map(|dropped| DroppedPart {
+                what: dropped.what.clone(),
+                why: dropped.why.clone(),
+            })
+            .collect(),
+    }
+}
+
+fn case_part(case: &PlannedCase) -> CasePart {
+    CasePart {
+        id: case.id.to_string(),
+        test: case.id.test.clone(),
+        concurrency: case.id.copies,
+        title: case.title.clone(),
+        workload: case.workload.clone(),
+        workload_version: case.workload_version,
+        params: case
+            .params
+            .iter()
+            .map(|(name, value)| (name.to_owned(), value.to_string()))
+            .collect(),
+        warmup_ns: case.shape.warmup.0,
+        measure_ns: case.shape.measure.0,
+        rounds: case.shape.rounds,
+        settle: match case.shape.settle {
+            Settle::None => "none",
+            Settle::Sync => "sync",
+            Settle::SyncSleep => "sync_sleep",
+        },
+        simulated: case.simulated,
+        on_disk: case.on_disk,
+    }
+}
+
+fn metric_part(metric: &MetricSummary) -> MetricPart {
+    MetricPart {
+        id: metric.id.to_string(),
+        case: metric.id.case.to_string(),
+        test: metric.id.case.test.clone(),
+        concurrency: metric.id.case.copies,
+        quantity: metric.id.quantity.clone(),
+        title: metric.title.clone(),
+        workload_version: metric.workload_version,
+        unit: metric.metric.unit.key(),
+        better: better_word(metric.metric.better),
+        value: estimate_part(metric.estimate.as_ref()),
+        missing: missing(metric.estimate.as_ref(), metric.missing.as_deref()),
+        floor: metric
+            .floor
+            .as_ref()
+            .map(|floor| estimate_part(Some(floor))),
+        state: state_word(&metric.state),
+        state_figures: state_part(&metric.state),
+        rounds: metric
+            .rounds
+            .iter()
+            .copied()
+            .filter(|x| x.is_finite())
+            .collect(),
+        warnings: metric.warnings.iter().map(warning_part).collect(),
+    }
+}
+
+fn estimate_part(estimate: Option<&Estimate>) -> EstimatePart {
+    let interval = estimate.and_then(|estimate| estimate.interval);
+    EstimatePart {
+        estimate: estimate.and_then(|estimate| finite(estimate.value)),
+        lo: interval.and_then(|interval| finite(interval.lo)),
+        hi: interval.and_then(|interval| finite(interval.hi)),
+        confidence: interval.and_then(|interval| finite(interval.confidence)),
+        n: estimate.map_or(0, |estimate| estimate.n),
+    }
+}
+
+/// Why there is no estimate; null exactly where there is one.
+fn missing(estimate: Option<&Estimate>, why: Option<&str>) -> Option<String> {
+    match estimate {
+        Some(estimate) if estimate.value.is_finite() => None,
+        Some(_) => Some("the value is not a finite number".to_owned()),
+        None => Some(why.unwrap_or("the reason was not recorded").to_owned()),
+    }
+}
+
+fn state_part(state: &State) -> StatePart {
+    let none = StatePart::default();
+    match *state {
+        State::Unknown | State::Steady => none,
+        State::Drifting { change } => StatePart {
+            change: finite(change),
+            ..none
+        },
+        State::Step { after, change } => StatePart {
+            change: finite(change),
+            after_rounds: Some(after),
+            ..none
+        },
+        State::TwoState {
+            low,
+            high,
+            low_share,
+        } => StatePart {
+            low: finite(low),
+            high: finite(high),
+            low_share: finite(low_share),
+            ..none
+        },
+        State::Unstable { spread } => StatePart {
+            spread: finite(spread),
+            ..none
+        },
+    }
+}
+
+fn index_part(index: &IndexSummary) -> IndexPart {
+    IndexPart {
+        id: index.id.clone(),
+        concurrency: index.copies,
+        value: estimate_part(index.estimate.as_ref()),
+        missing: missing(index.estimate.as_ref(), index.missing.as_deref()),
+        partial: index.partial,
+        compat: index.compat.clone(),
+        tests: index.parts.iter().map(index_test_part).collect(),
+    }
+}
+
+fn index_test_part(part: &ModelIndexPart) -> IndexTestPart {
+    IndexTestPart {
+        case: part.case.to_string(),
+        title: part.title.clone(),
+        score: finite(part.score),
+        unit: part.unit.clone(),
+        baseline: part.baseline,
+        index: finite(part.index),
+        seconds_per_sample: finite(part.seconds),
+        samples: part.samples,
+    }
+}
+
+fn failed_rounds(run: &Run) -> Vec<FailedRoundPart> {
+    run.rounds
+        .iter()
+        .filter_map(|round| match &round.outcome {
+            Outcome::Done(_) => None,
+            Outcome::Failed(failure) => Some(FailedRoundPart {
+                case: round.case.to_string(),
+                pass: round.pass,
+                seq: round.seq,
+                reason: failure.to_string(),
+            }),
+        })
+        .collect()
+}

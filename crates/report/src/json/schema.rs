@@ -1,0 +1,55 @@
+//! The schemas of the documents, made from the types that are serialized.
+//!
+//! Every key is required: a document without one is not valid. Further keys are allowed, because a later version may
+//! add some without breaking a reader; what would break one gets a new number behind the document's name.
+
+use super::comparison::ComparisonDocument;
+use super::run::RunDocument;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value};
+
+/// The file in docs/schema that holds [`schema_run`].
+pub const RUN_FILE: &str = "kurabe.run.1.json";
+
+/// The file in docs/schema that holds [`schema_comparison`].
+pub const COMPARISON_FILE: &str = "kurabe.comparison.1.json";
+
+/// The JSON schema (draft 2020-12) of `kurabe.run/1`.
+pub fn schema_run() -> String {
+    schema::<RunDocument>()
+}
+
+/// The JSON schema (draft 2020-12) of `kurabe.comparison/1`.
+pub fn schema_comparison() -> String {
+    schema::<ComparisonDocument>()
+}
+
+fn schema<T: JsonSchema>() -> String {
+    let schema = SchemaSettings::draft2020_12()
+        .for_serialize()
+        .into_generator()
+        .into_root_schema_for::<T>();
+    let text = serde_json::to_string_pretty(&sorted(schema.to_value()))
+        .expect("a schema is a JSON value, which always has a text");
+    text + "\n"
+}
+
+/// The value with the keys of every object in alphabetical order, so that the text does not depend on which features
+/// of `serde_json` the build happens to have.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let mut entries: Vec<(String, Value)> = map.into_iter().collect();
+            entries.sort_by(|a, b| a.0.cmp(&b.0));
+            Value::Object(
+                entries
+                    .into_iter()
+                    .map(|(key, value)| (key, sorted(value)))
+                    .collect::<Map<String, Value>>(),
+            )
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
+        other => other,
+    }
+}

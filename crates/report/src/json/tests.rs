@@ -1,0 +1,149 @@
+//! Documents are valid, complete and free of numbers that are none; the schema files are the generated ones.
+
+use super::*;
+use crate::testkit;
+use crate::view::view;
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// Fails where `document` is no document of `schema`.
+pub(crate) fn assert_valid(document: &str, schema: &str) {
+    let document: Value = serde_json::from_str(document).unwrap();
+    let schema: Value = serde_json::from_str(schema).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> = validator
+        .iter_errors(&document)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert_eq!(errors, Vec::<String>::new());
+}
+
+fn schema_file(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../../docs/schema")
+        .join(name)
+}
+
+#[test]
+fn the_schema_files_are_the_generated_ones() {
+    for (name, text) in [
+        (schema::RUN_FILE, schema::schema_run()),
+        (schema::COMPARISON_FILE, schema::schema_comparison()),
+    ] {
+        let path = schema_file(name);
+        let kept = std::fs::read_to_string(&path)
+            .unwrap_or_else(|error| panic!("read `{}`: {error}", path.display()));
+        assert!(
+            kept == text,
+            "`{}` is not what the types generate: run `cargo xtask gen`",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn documents_of_every_kind_of_run_are_valid() {
+    for run in [
+        testkit::empty(),
+        testkit::normal(),
+        testkit::with_failures(),
+        testkit::interrupted(),
+        testkit::unixbench("off", 100.0),
+        testkit::unixbench("6", 100.0),
+        testkit::hostile(),
+    ] {
+        assert_valid(&super::run(&view(&run)), &schema::schema_run());
+    }
+}
+
+#[test]
+fn a_comparison_is_valid() {
+    let (base, other, comparison) = testkit::comparison();
+    let view = ComparisonView {
+        base: &base,
+        others: vec![(&other, comparison)],
+    };
+    assert_valid(&super::comparison(&view), &schema::schema_comparison());
+}
+
+#[test]
+fn a_document_without_a_key_is_not_valid() {
+    let run = testkit::normal();
+    let mut document: Value = serde_json::from_str(&super::run(&view(&run))).unwrap();
+    document["metrics"][0].as_object_mut().unwrap().remove("lo");
+    let schema: Value = serde_json::from_str(&schema::schema_run()).unwrap();
+    assert!(!jsonschema::is_valid(&schema, &document));
+}
+
+#[test]
+fn figures_are_base_units_with_every_digit() {
+    let run = testkit::normal();
+    let document: Value = serde_json::from_str(&super::run(&view(&run))).unwrap();
+    let metric = &document["metrics"][0];
+    assert_eq!(metric["id"], "os.pipe@1:ops_per_s");
+    assert_eq!(metric["unit"], "ops_per_s");
+    assert_eq!(metric["n"], 6);
+    let kept: Vec<f64> = testkit::six_around(1_234_567.0).to_vec();
+    let shown: Vec<f64> = serde_json::from_value(metric["rounds"].clone()).unwrap();
+    assert_eq!(
+        kept.iter().map(|x| x.to_bits()).collect::<Vec<_>>(),
+        shown.iter().map(|x| x.to_bits()).collect::<Vec<_>>()
+    );
+    assert_eq!(document["run"]["plan"]["seed"], u64::MAX.to_string());
+    assert_eq!(document["run"]["started"], "2026-11-21T00:43:11.000000000Z");
+}
+
+#[test]
+fn what_is_missing_is_null_with_its_reason() {
+    let run = testkit::with_failures();
+    let document: Value = serde_json::from_str(&super::run(&view(&run))).unwrap();
+    let mut missing = 0;
+    for metric in document["metrics"].as_array().unwrap() {
+        assert_eq!(
+            metric["estimate"].is_null(),
+            metric["missing"].is_string(),
+            "{metric}"
+        );
+        missing += usize::from(metric["estimate"].is_null());
+    }
+    assert_eq!(missing, 2);
+    assert_eq!(document["failed_rounds"].as_array().unwrap().len(), 7);
+    let cpu = &document["run"]["host"]["cpu"];
+    assert_eq!(cpu["governor"]["value"], Value::Null);
+    assert_eq!(cpu["governor"]["missing"], "not looked at");
+}
+
+#[test]
+fn every_warning_keeps_its_figures() {
+    for warning in testkit::all_warnings() {
+        let part = serde_json::to_value(super::warning::warning_part(&warning)).unwrap();
+        let model = serde_json::to_value(&warning).unwrap();
+        // The kind is the model's own word for it.
+        let kind = match &model {
+            Value::String(kind) => kind.clone(),
+            Value::Object(map) => map.keys().next().unwrap().clone(),
+            other => panic!("{other}"),
+        };
+        assert_eq!(part["kind"], kind);
+        let figures = part
+            .as_object()
+            .unwrap()
+            .iter()
+            .filter(|(key, value)| !matches!(key.as_str(), "kind" | "text") && !value.is_null())
+            .count();
+        let fields = match &model[&kind] {
+            Value::Object(fields) => fields.values().filter(|value| !value.is_null()).count(),
+            Value::String(_) => 1,
+            _ => 0,
+        };
+        assert_eq!(figures, fields, "{warning:?}");
+    }
+}
+
+#[test]
+fn the_host_by_itself_is_the_host_of_a_run() {
+    let run = testkit::normal();
+    let document: Value = serde_json::from_str(&super::run(&view(&run))).unwrap();
+    let alone: Value = serde_json::from_str(&super::host(&run.host)).unwrap();
+    assert_eq!(document["run"]["host"], alone);
+}

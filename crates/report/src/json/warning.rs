@@ -1,0 +1,76 @@
+//! Warnings in documents: kind, sentence and figures.
+
+use super::{finite, warning_kind};
+use crate::words::Lang;
+use model::warning::Warning;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A warning: its kind, its sentence, and its figures; null where the kind has no such figure.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct WarningPart {
+    /// The kind, such as `steal`.
+    kind: &'static str,
+    /// The sentence in English.
+    text: String,
+    /// Share of rounds concerned.
+    rounds_share: Option<f64>,
+    /// The worst round's share.
+    worst_share: Option<f64>,
+    /// How many (rounds, allocations).
+    count: Option<u64>,
+    /// Of how many, or how many would be needed.
+    of: Option<u64>,
+    /// Whom or what it is about: a process, a file system, a clock source, a reason.
+    subject: Option<String>,
+}
+
+/// Fills the part.
+pub(super) fn warning_part(warning: &Warning) -> WarningPart {
+    let mut part = WarningPart {
+        kind: warning_kind(warning),
+        text: (Lang::En.words().warning)(warning),
+        rounds_share: None,
+        worst_share: None,
+        count: None,
+        of: None,
+        subject: None,
+    };
+    match warning {
+        Warning::RoundsFailed { failed, of, reason } => {
+            part.count = Some(u64::from(*failed));
+            part.of = Some(u64::from(*of));
+            part.subject = Some(reason.clone());
+        }
+        Warning::TooFewRounds { have, need } => {
+            part.count = Some(u64::from(*have));
+            part.of = Some(u64::from(*need));
+        }
+        Warning::Steal {
+            rounds_share,
+            worst_share,
+        } => {
+            part.rounds_share = finite(*rounds_share);
+            part.worst_share = finite(*worst_share);
+        }
+        Warning::ForeignCpu {
+            rounds_share,
+            process,
+        } => {
+            part.rounds_share = finite(*rounds_share);
+            part.subject.clone_from(process);
+        }
+        Warning::Throttled { rounds_share }
+        | Warning::Gaps { rounds_share }
+        | Warning::UnevenSpeed { rounds_share }
+        | Warning::ClockTrouble { rounds_share } => part.rounds_share = finite(*rounds_share),
+        Warning::WorkDirInMemory {
+            file_system: subject,
+        }
+        | Warning::SlowClock { source: subject }
+        | Warning::Other(subject) => part.subject = Some(subject.clone()),
+        Warning::Allocated { allocations } => part.count = Some(*allocations),
+        Warning::DebugBuild | Warning::BudgetShort => {}
+    }
+    part
+}

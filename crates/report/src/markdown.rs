@@ -1,0 +1,199 @@
+//! A run for web pages, in Markdown (`CommonMark` with GitHub's tables).
+//!
+//! Everything that comes from outside is escaped, so that no name can break a table or smuggle in markup.
+
+use crate::host;
+use crate::number::NONE;
+use crate::text::{dropped, index_remarks, notes, run_line, warning_line, without_value};
+use crate::view::{RunView, index_text};
+use crate::words::{Lang, Words};
+use dialects::printable::printable;
+use std::fmt::Write as _;
+
+/// The run in Markdown.
+pub fn markdown(view: &RunView<'_>, lang: Lang) -> String {
+    let words = lang.words();
+    let run = view.run;
+    let title = run.meta.label.as_deref().unwrap_or(&run.meta.id);
+    let mut out = format!("## {}\n\n", escape(&printable(title)));
+    let _ = writeln!(out, "{}\n", escape(&run_line(run, words)));
+    for (name, text) in host::brief(&run.host, &words.host) {
+        let _ = writeln!(out, "- {}: {}", escape(&name), escape(&text));
+    }
+    metrics(&mut out, view, words);
+    indexes(&mut out, view, words);
+    list(
+        &mut out,
+        words.run.without_value,
+        &without_value(view, words),
+    );
+    list(&mut out, words.run.dropped, &dropped(run));
+    if !run.meta.warnings.is_empty() {
+        let _ = writeln!(out, "\n### {}\n", words.run.warnings);
+        let lines: Vec<String> = run
+            .meta
+            .warnings
+            .iter()
+            .map(|warning| warning_line(warning, words))
+            .collect();
+        out.push_str(&bullets(&lines));
+    }
+    let notes = notes(view, words);
+    if !notes.is_empty() {
+        let _ = writeln!(out, "\n### {}\n", words.run.notes);
+        for (mark, text) in notes {
+            let _ = writeln!(out, "- {} {}", escape(&mark), escape(&text));
+        }
+    }
+    out
+}
+
+fn metrics(out: &mut String, view: &RunView<'_>, words: &Words) {
+    out.push('\n');
+    if view.metrics.is_empty() {
+        let _ = writeln!(out, "{}", words.run.nothing);
+        return;
+    }
+    let run = &words.run;
+    out.push_str(&head_row(&[
+        run.metric,
+        run.value,
+        run.unit,
+        run.interval,
+        run.rounds,
+        run.state,
+        run.notes,
+    ]));
+    for metric in &view.metrics {
+        let shown = view.shown(metric);
+        out.push_str(&row(&[
+            code(&view.name(metric)),
+            shown.value,
+            shown.unit,
+            shown.interval,
+            shown.rounds.to_string(),
+            escape(&(words.state)(&metric.state)),
+            escape(&view.marks.of(&metric.warnings)),
+        ]));
+    }
+}
+
+fn indexes(out: &mut String, view: &RunView<'_>, words: &Words) {
+    if view.indexes.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n### {}\n", words.run.index);
+    out.push_str(&head_row(&[
+        "",
+        words.run.value,
+        words.run.interval,
+        words.run.notes,
+    ]));
+    for index in &view.indexes {
+        let (value, interval) = index
+            .estimate
+            .as_ref()
+            .map_or_else(|| (NONE.to_owned(), None), index_text);
+        out.push_str(&row(&[
+            (words.run.copies)(index.copies),
+            value,
+            interval.unwrap_or_else(|| NONE.to_owned()),
+            escape(&index_remarks(index, words).join("; ")),
+        ]));
+    }
+}
+
+fn list(out: &mut String, heading: &str, pairs: &[(String, String)]) {
+    if pairs.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n### {heading}\n");
+    for (name, text) in pairs {
+        let _ = writeln!(out, "- {}: {}", code(name), escape(text));
+    }
+}
+
+/// One bullet for each line.
+pub(crate) fn bullets<T: AsRef<str>>(lines: &[T]) -> String {
+    let mut out = String::new();
+    for line in lines {
+        let _ = writeln!(out, "- {}", escape(line.as_ref()));
+    }
+    out
+}
+
+/// The heading row of a table with its ruler.
+pub(crate) fn head_row(cells: &[&str]) -> String {
+    let cells: Vec<String> = cells.iter().map(|cell| (*cell).to_owned()).collect();
+    let ruler = vec!["---".to_owned(); cells.len()];
+    row(&cells) + &row(&ruler)
+}
+
+/// One row of a table; the cells are Markdown already.
+pub(crate) fn row(cells: &[String]) -> String {
+    format!("| {} |\n", cells.join(" | "))
+}
+
+/// `text` as a span of code; as escaped text where it holds what has no escape inside such a span of a table.
+pub(crate) fn code(text: &str) -> String {
+    if text.contains(['`', '|', '\\', '<']) {
+        escape(text)
+    } else {
+        format!("`{text}`")
+    }
+}
+
+/// `text` with everything escaped that Markdown would read as markup.
+pub(crate) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(
+            c,
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '&' | '#' | '~'
+        ) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit;
+    use crate::view::view;
+
+    #[test]
+    fn a_run_for_a_blog() {
+        let run = testkit::with_failures();
+        insta::assert_snapshot!("run_markdown", markdown(&view(&run), Lang::En));
+    }
+
+    #[test]
+    fn a_run_for_a_japanese_blog() {
+        let run = testkit::normal();
+        insta::assert_snapshot!("run_markdown_ja", markdown(&view(&run), Lang::Ja));
+    }
+
+    #[test]
+    fn every_row_of_a_table_has_as_many_cells_as_its_head() {
+        let run = testkit::hostile();
+        let text = markdown(&view(&run), Lang::En);
+        let mut cells_of_table = None;
+        for line in text.lines() {
+            if !line.starts_with('|') {
+                cells_of_table = None;
+                continue;
+            }
+            let bars = line
+                .replace("\\\\", "")
+                .replace("\\|", "")
+                .matches('|')
+                .count();
+            assert_eq!(*cells_of_table.get_or_insert(bars), bars, "{line}");
+        }
+        assert!(!text.contains("<script>"), "{text}");
+        assert!(!text.contains('\u{1b}'));
+    }
+}

@@ -1,0 +1,139 @@
+//! The notes below a table: each kind of warning once, numbered, with the figures of the worst metric that has it.
+//!
+//! A table of sixty metrics on a machine with a noisy neighbour would otherwise say the same sentence sixty times.
+//! Documents for programs keep every warning at its metric.
+
+use model::warning::Warning;
+use std::mem::discriminant;
+
+/// The numbered warnings of a set of metrics, in the order in which they first appear.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Marks {
+    notes: Vec<Note>,
+}
+
+/// One numbered warning.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Note {
+    /// The warning with the figures of the worst metric.
+    pub(crate) warning: Warning,
+    /// How many metrics have it.
+    pub(crate) metrics: usize,
+}
+
+impl Marks {
+    /// Collects the warnings of each metric.
+    pub(crate) fn new<'a>(of_metrics: impl IntoIterator<Item = &'a [Warning]>) -> Self {
+        let mut marks = Self::default();
+        for warnings in of_metrics {
+            for warning in warnings {
+                marks.add(warning);
+            }
+        }
+        marks
+    }
+
+    /// The notes; the first has number 1.
+    pub(crate) fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
+    /// The numbers of a metric's warnings, such as `[1] [3]`.
+    pub(crate) fn of(&self, warnings: &[Warning]) -> String {
+        let numbers: Vec<String> = self
+            .notes
+            .iter()
+            .enumerate()
+            .filter(|(_, note)| warnings.iter().any(|warning| alike(warning, &note.warning)))
+            .map(|(i, _)| format!("[{}]", i + 1))
+            .collect();
+        numbers.join(" ")
+    }
+
+    fn add(&mut self, warning: &Warning) {
+        match self
+            .notes
+            .iter_mut()
+            .find(|note| alike(&note.warning, warning))
+        {
+            Some(note) => {
+                note.metrics += 1;
+                if badness(warning) > badness(&note.warning) {
+                    note.warning = warning.clone();
+                }
+            }
+            None => self.notes.push(Note {
+                warning: warning.clone(),
+                metrics: 1,
+            }),
+        }
+    }
+}
+
+/// Whether two warnings are said in one sentence: the same kind, and the same words where they carry some.
+fn alike(a: &Warning, b: &Warning) -> bool {
+    discriminant(a) == discriminant(b)
+        && match (a, b) {
+            (Warning::Other(a), Warning::Other(b)) => a == b,
+            (Warning::RoundsFailed { reason: a, .. }, Warning::RoundsFailed { reason: b, .. }) => {
+                a == b
+            }
+            _ => true,
+        }
+}
+
+/// What orders two warnings of one kind.
+fn badness(warning: &Warning) -> f64 {
+    match warning {
+        Warning::RoundsFailed { failed, of, .. } => f64::from(*failed) / f64::from((*of).max(1)),
+        Warning::TooFewRounds { have, .. } => -f64::from(*have),
+        Warning::Steal { worst_share, .. } => *worst_share,
+        Warning::Throttled { rounds_share }
+        | Warning::ForeignCpu { rounds_share, .. }
+        | Warning::Gaps { rounds_share }
+        | Warning::UnevenSpeed { rounds_share }
+        | Warning::ClockTrouble { rounds_share } => *rounds_share,
+        Warning::Allocated { allocations } => model::num::approx(*allocations),
+        Warning::WorkDirInMemory { .. }
+        | Warning::DebugBuild
+        | Warning::SlowClock { .. }
+        | Warning::BudgetShort
+        | Warning::Other(_) => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_of_warning_is_noted_once_with_its_worst_figures() {
+        let gaps = |rounds_share| Warning::Gaps { rounds_share };
+        let a = [gaps(0.1), Warning::DebugBuild];
+        let b = [Warning::Other("x".to_owned()), gaps(0.5)];
+        let c = [gaps(0.3)];
+        let marks = Marks::new([&a[..], &b[..], &c[..]]);
+        assert_eq!(
+            marks.notes()[0],
+            Note {
+                warning: gaps(0.5),
+                metrics: 3
+            }
+        );
+        assert_eq!(marks.notes().len(), 3);
+        assert_eq!(marks.of(&b), "[1] [3]");
+        assert_eq!(marks.of(&c), "[1]");
+        assert_eq!(marks.of(&[]), "");
+    }
+
+    #[test]
+    fn failures_for_different_reasons_stay_apart() {
+        let failed = |reason: &str| Warning::RoundsFailed {
+            failed: 1,
+            of: 6,
+            reason: reason.to_owned(),
+        };
+        let marks = Marks::new([&[failed("a")][..], &[failed("b")][..]]);
+        assert_eq!(marks.notes().len(), 2);
+    }
+}

@@ -1,0 +1,320 @@
+//! Numbers for people: one prefix for what is read together, and no more digits than are known.
+//!
+//! Operations take decimal prefixes (k, M, G), bytes binary ones (KiB, MiB, GiB: memory, files and pages come in
+//! powers of two), times run from ns to s. The number of digits follows the interval: half its width decides the
+//! second-last digit shown, between 2 and 5 digits; a value without an interval gets 3. Documents for programs do
+//! not come here: they carry base units and every digit.
+
+use model::estimate::Estimate;
+use model::units::{Nanos, Unit, UnixNanos};
+
+/// The fewest and the most significant digits shown.
+const DIGITS_MIN: i32 = 2;
+const DIGITS_MAX: i32 = 5;
+
+/// Digits of a value about whose uncertainty nothing is known.
+const DIGITS_WITHOUT_INTERVAL: i32 = 3;
+
+/// What stands in the place of a number that is not there.
+pub const NONE: &str = "-";
+
+/// A unit with its prefix, for everything that is read together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scale {
+    divisor: f64,
+    /// The unit as shown, such as `Mops/s` or `us`.
+    pub unit: String,
+}
+
+/// The scale in which `largest`, the largest of the values read together, lies between 1 and the next prefix.
+pub fn scale(unit: Unit, quantity: &str, largest: f64) -> Scale {
+    let (steps, word): (&[(f64, &str)], &str) = match unit {
+        Unit::OpsPerSecond => (DECIMAL, rate_word(quantity)),
+        Unit::BytesPerSecond => (BINARY, "/s"),
+        Unit::Bytes => (BINARY, ""),
+        Unit::Nanoseconds => (TIME, ""),
+        Unit::Share => (&[(0.01, "%")], ""),
+        Unit::Number => (DECIMAL, ""),
+    };
+    let largest = round_to_digits(largest.abs(), DIGITS_MAX);
+    let (divisor, prefix) = steps
+        .iter()
+        .rev()
+        .find(|(divisor, _)| largest >= *divisor)
+        .or(steps.first())
+        .copied()
+        .unwrap_or((1.0, ""));
+    Scale {
+        divisor,
+        unit: format!("{prefix}{word}"),
+    }
+}
+
+const DECIMAL: &[(f64, &str)] = &[(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T")];
+
+const BINARY: &[(f64, &str)] = &[
+    (1.0, "B"),
+    (1024.0, "KiB"),
+    (1_048_576.0, "MiB"),
+    (1_073_741_824.0, "GiB"),
+    (1_099_511_627_776.0, "TiB"),
+];
+
+const TIME: &[(f64, &str)] = &[(1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")];
+
+/// The field's own word for a rate, where it has one.
+fn rate_word(quantity: &str) -> &'static str {
+    match quantity {
+        "iops" => "IOPS",
+        "wips" => "WIPS",
+        _ => "ops/s",
+    }
+}
+
+impl Scale {
+    /// The value and the ends of its interval in this scale, with as many decimals as the interval allows.
+    pub fn estimate(&self, estimate: &Estimate) -> (String, Option<(String, String)>) {
+        let decimals = decimals(estimate.value / self.divisor, digits(estimate));
+        let show = |x: f64| fixed(x / self.divisor, decimals);
+        (
+            show(estimate.value),
+            estimate
+                .interval
+                .map(|interval| (show(interval.lo), show(interval.hi))),
+        )
+    }
+
+    /// A value about whose uncertainty nothing is known.
+    pub fn value(&self, x: f64) -> String {
+        let x = x / self.divisor;
+        fixed(x, decimals(x, DIGITS_WITHOUT_INTERVAL))
+    }
+}
+
+/// `lo .. hi`, or [`NONE`].
+pub fn range(ends: Option<&(String, String)>) -> String {
+    ends.map_or_else(|| NONE.to_owned(), |(lo, hi)| format!("{lo} .. {hi}"))
+}
+
+/// A value in the unit `unit` by itself, with its prefix: `12.3 MiB/s`.
+pub fn alone(unit: Unit, x: f64) -> String {
+    let scale = scale(unit, "", x);
+    let text = scale.value(x);
+    if scale.unit.is_empty() {
+        text
+    } else {
+        format!("{text} {}", scale.unit)
+    }
+}
+
+/// A figure without unit or prefix, such as an index or a ratio, with the digits its interval allows.
+pub fn plain(estimate: &Estimate) -> (String, Option<(String, String)>) {
+    Scale {
+        divisor: 1.0,
+        unit: String::new(),
+    }
+    .estimate(estimate)
+}
+
+/// A share as a percentage with two significant digits: `3.4 %`, `33 %`, `0.05 %`.
+pub fn percent(share: f64) -> String {
+    let x = share * 100.0;
+    format!("{} %", fixed(x, decimals(x, DIGITS_MIN)))
+}
+
+/// Like [`percent`], with its sign.
+pub fn signed_percent(share: f64) -> String {
+    let sign = if share > 0.0 { "+" } else { "" };
+    format!("{sign}{}", percent(share))
+}
+
+/// A span of time in the words of a clock: `250 ms`, `45 s`, `3 min 2 s`, `25 h 0 min`.
+pub fn duration(span: Nanos) -> String {
+    let seconds = span.0 / 1_000_000_000;
+    match seconds {
+        0 => alone(Unit::Nanoseconds, model::num::approx(span.0)),
+        1..=59 => format!("{seconds} s"),
+        60..=3599 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// An instant as people read it: `2026-11-21 00:43:11 UTC`.
+pub fn instant(at: UnixNanos) -> String {
+    timestamp(at).map_or_else(
+        || format!("{} ns after 1970", at.0),
+        |at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+    )
+}
+
+/// An instant as programs read it (RFC 3339, UTC, nanoseconds).
+pub fn rfc3339(at: UnixNanos) -> String {
+    timestamp(at).map_or_else(
+        || format!("{} ns after 1970", at.0),
+        |at| format!("{at:.9}"),
+    )
+}
+
+/// Every instant that 64 bits of nanoseconds hold lies within jiff's range (it ends in the year 9999).
+fn timestamp(at: UnixNanos) -> Option<jiff::Timestamp> {
+    jiff::Timestamp::from_nanosecond(i128::from(at.0)).ok()
+}
+
+/// Significant digits: one more than the interval's half width leaves certain.
+fn digits(estimate: &Estimate) -> i32 {
+    let Some(half) = estimate
+        .interval
+        .and_then(|interval| interval.relative_half_width(estimate.value))
+    else {
+        return DIGITS_WITHOUT_INTERVAL;
+    };
+    if half.is_nan() || half <= 0.0 {
+        return DIGITS_MAX;
+    }
+    let certain = whole(-half.log10().floor());
+    certain.saturating_add(1).clamp(DIGITS_MIN, DIGITS_MAX)
+}
+
+/// Decimals that show `digits` significant digits of `x`.
+fn decimals(x: f64, digits: i32) -> usize {
+    if !x.is_finite() || x == 0.0 {
+        return 0;
+    }
+    let leading = whole(x.abs().log10().floor());
+    let rounded = round_to_digits(x, digits);
+    // 9.996 with three digits is 10.0, not 10.00.
+    let leading = leading.max(whole(rounded.abs().log10().floor()));
+    usize::try_from(digits - 1 - leading).unwrap_or(0).min(12)
+}
+
+fn round_to_digits(x: f64, digits: i32) -> f64 {
+    if !x.is_finite() || x == 0.0 {
+        return x;
+    }
+    let factor = 10f64.powi(digits - 1 - whole(x.abs().log10().floor()));
+    if factor.is_normal() && (x * factor).is_finite() {
+        (x * factor).round() / factor
+    } else {
+        x
+    }
+}
+
+fn fixed(x: f64, decimals: usize) -> String {
+    if x.is_finite() {
+        // Adding zero turns -0 into 0.
+        format!("{:.decimals$}", x + 0.0)
+    } else {
+        NONE.to_owned()
+    }
+}
+
+/// A logarithm's whole part; those of finite numbers lie between -324 and 309.
+fn whole(x: f64) -> i32 {
+    let size = i32::try_from(model::num::round_to_u64(x.abs().min(1e6))).unwrap_or(i32::MAX);
+    if x < 0.0 { -size } else { size }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::estimate::Interval;
+    use proptest::prelude::*;
+
+    fn estimate(value: f64, half: f64) -> Estimate {
+        Estimate {
+            value,
+            interval: Some(Interval {
+                lo: value - half,
+                hi: value + half,
+                confidence: 0.95,
+            }),
+            n: 6,
+        }
+    }
+
+    #[test]
+    fn digits_follow_the_interval() {
+        let check = |value: f64, half: f64, expect: &str| {
+            let estimate = estimate(value, half);
+            let scale = scale(Unit::OpsPerSecond, "ops_per_s", value);
+            let (text, ends) = scale.estimate(&estimate);
+            assert_eq!(
+                format!("{text} [{}] {}", range(ends.as_ref()), scale.unit),
+                expect
+            );
+        };
+        check(1_234_567.0, 37_000.0, "1.23 [1.20 .. 1.27] Mops/s");
+        check(1_234_567.0, 3_700.0, "1.235 [1.231 .. 1.238] Mops/s");
+        check(1_234_567.0, 1.0, "1.2346 [1.2346 .. 1.2346] Mops/s");
+        check(1_234_567.0, 0.0, "1.2346 [1.2346 .. 1.2346] Mops/s");
+        check(1_234_567.0, 600_000.0, "1.2 [0.6 .. 1.8] Mops/s");
+        check(431.0, 12.0, "431 [419 .. 443] ops/s");
+        check(0.0, 0.0, "0 [0 .. 0] ops/s");
+    }
+
+    #[test]
+    fn prefixes_are_decimal_for_operations_and_binary_for_bytes() {
+        let check = |unit: Unit, x: f64, expect: &str| assert_eq!(alone(unit, x), expect);
+        check(Unit::OpsPerSecond, 999.0, "999 ops/s");
+        check(Unit::OpsPerSecond, 999_999.9, "1.00 Mops/s");
+        check(Unit::OpsPerSecond, 0.1, "0.100 ops/s");
+        check(Unit::BytesPerSecond, 1024.0 * 1024.0, "1.00 MiB/s");
+        check(Unit::BytesPerSecond, 1000.0 * 1024.0, "1000 KiB/s");
+        check(Unit::Bytes, 17.0, "17.0 B");
+        check(Unit::Nanoseconds, 1500.0, "1.50 us");
+        check(Unit::Nanoseconds, 2.5e9, "2.50 s");
+        check(Unit::Nanoseconds, 7.2e12, "7200 s");
+        check(Unit::Share, 0.034, "3.40 %");
+        check(Unit::Number, 12_000.0, "12.0 k");
+        check(Unit::OpsPerSecond, f64::NAN, "- ops/s");
+    }
+
+    #[test]
+    fn one_scale_serves_all_values_that_are_read_together() {
+        let scale = scale(Unit::OpsPerSecond, "iops", 1_800_000.0);
+        assert_eq!(scale.unit, "MIOPS");
+        assert_eq!(scale.value(900_000.0), "0.900");
+        assert_eq!(scale.value(1_800_000.0), "1.80");
+    }
+
+    #[test]
+    fn percentages_times_and_instants_read_naturally() {
+        assert_eq!(percent(0.034), "3.4 %");
+        assert_eq!(percent(1.0 / 3.0), "33 %");
+        assert_eq!(percent(0.000_45), "0.045 %");
+        assert_eq!(percent(1.0), "100 %");
+        assert_eq!(signed_percent(-0.12), "-12 %");
+        assert_eq!(signed_percent(0.12), "+12 %");
+        assert_eq!(duration(Nanos::from_millis(250)), "250 ms");
+        assert_eq!(duration(Nanos::from_secs(182)), "3 min 2 s");
+        assert_eq!(duration(Nanos::from_secs(90_000)), "25 h 0 min");
+        assert_eq!(
+            instant(UnixNanos(1_795_221_791_000_000_000)),
+            "2026-11-21 00:43:11 UTC"
+        );
+        assert_eq!(
+            rfc3339(UnixNanos(1_795_221_791_000_000_001)),
+            "2026-11-21T00:43:11.000000001Z"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_number_can_be_shown_and_reads_back_within_its_last_digit(
+            value in proptest::num::f64::ANY,
+            half in proptest::num::f64::ANY,
+        ) {
+            let estimate = estimate(value, half);
+            let scale = scale(Unit::Nanoseconds, "ns", value);
+            let (text, _) = scale.estimate(&estimate);
+            if value.is_finite() {
+                let back: f64 = text.parse().unwrap();
+                let shown = value / scale.divisor;
+                // Two digits at least: within 5 % of the value, but for what is too small for 12 decimals.
+                prop_assert!((back - shown).abs() <= 0.05 * shown.abs() + 1e-12, "{shown} {text}");
+            } else {
+                prop_assert_eq!(text, NONE);
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Columns of text, aligned by what they take on a screen (Japanese characters take two columns).
+//!
+//! comfy-table knows those widths. Lines are not cut: a table that does not fit says so by [`Grid::width`], and the
+//! caller chooses another layout.
+
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
+
+/// Space between two columns.
+const GAP: u16 = 2;
+
+/// Rows of cells.
+pub(crate) struct Grid {
+    table: Table,
+    columns: usize,
+}
+
+impl Grid {
+    /// A grid with a line of headings.
+    pub(crate) fn with_header(header: &[&str]) -> Self {
+        let mut grid = Self::new(header.len());
+        grid.table.set_header(header.iter().copied());
+        grid
+    }
+
+    /// A grid without headings.
+    pub(crate) fn new(columns: usize) -> Self {
+        let mut table = Table::new();
+        table
+            .load_style(presets::NOTHING)
+            .set_content_arrangement(ContentArrangement::Disabled);
+        Self { table, columns }
+    }
+
+    /// Adds a row; `cells` has as many cells as the grid has columns.
+    pub(crate) fn row(&mut self, cells: Vec<String>) {
+        self.table.add_row(cells);
+    }
+
+    /// True without rows.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+
+    /// The width on a screen of the widest line.
+    pub(crate) fn width(&self) -> usize {
+        let content: usize = self
+            .table
+            .column_max_content_widths()
+            .into_iter()
+            .map(usize::from)
+            .sum();
+        content + self.columns.saturating_sub(1) * usize::from(GAP)
+    }
+
+    /// The lines, with the columns `right` aligned to the right.
+    pub(crate) fn render(mut self, right: &[usize]) -> String {
+        self.finish(right)
+    }
+
+    /// The lines, with the last column broken over several lines so that none is wider than `width`.
+    pub(crate) fn render_wrapped(mut self, width: usize, right: &[usize]) -> String {
+        let widths = self.table.column_max_content_widths();
+        let before: usize = widths
+            .iter()
+            .rev()
+            .skip(1)
+            .map(|width| usize::from(*width) + usize::from(GAP))
+            .sum();
+        // A last column narrower than this is no text any more; then the line runs over.
+        let room = width.saturating_sub(before).max(20);
+        if let Some(last) = self.table.column_mut(self.columns.saturating_sub(1)) {
+            let room = u16::try_from(room).unwrap_or(u16::MAX);
+            last.set_constraint(ColumnConstraint::UpperBoundary(comfy_table::Width::Fixed(
+                room,
+            )));
+        }
+        let all = u16::try_from(before + room).unwrap_or(u16::MAX);
+        self.table
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(all);
+        self.finish(right)
+    }
+
+    fn finish(&mut self, right: &[usize]) -> String {
+        let last = self.columns.saturating_sub(1);
+        for (i, column) in self.table.column_iter_mut().enumerate() {
+            column.set_padding((0, if i == last { 0 } else { GAP }));
+            if right.contains(&i) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        let mut out = String::new();
+        for line in self.table.lines() {
+            out.push_str(line.trim_end());
+            out.push('\n');
+        }
+        out
+    }
+}
+
+/// `text` with two spaces before each line that is not empty.
+pub(crate) fn indent(text: &str) -> String {
+    text.lines()
+        .map(|line| {
+            if line.is_empty() {
+                "\n".to_owned()
+            } else {
+                format!("  {line}\n")
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up_on_the_screen_whatever_the_script() {
+        let mut grid = Grid::with_header(&["測定項目", "value"]);
+        grid.row(vec!["os.pipe@1".to_owned(), "1.5".to_owned()]);
+        grid.row(vec!["x".to_owned(), "12.25".to_owned()]);
+        assert_eq!(grid.width(), 16);
+        assert_eq!(
+            grid.render(&[1]),
+            "測定項目   value\nos.pipe@1    1.5\nx          12.25\n"
+        );
+    }
+
+    #[test]
+    fn long_sentences_are_broken_in_their_own_column() {
+        let mut grid = Grid::new(2);
+        grid.row(vec![
+            "[1]".to_owned(),
+            "one two three four five six seven eight nine".to_owned(),
+        ]);
+        assert_eq!(
+            grid.render_wrapped(30, &[]),
+            "[1]  one two three four five\n     six seven eight nine\n"
+        );
+    }
+}

@@ -1,0 +1,408 @@
+//! Runs, machines and comparisons made by hand, for the tests of this crate.
+
+use model::comparison::{
+    CategoryComparison, Comparison, Difference, MetricComparison, Refusal, RoundsNeeded, Verdict,
+};
+use model::digest::Digest;
+use model::estimate::Interval;
+use model::host::Fact;
+use model::noise::Noise;
+use model::params::Params;
+use model::plan::{CaseId, Dropped, MetricId, Plan, PlannedCase, PlannedMetric, Shape};
+use model::record::{Binary, CopyRecord, End, Failure, Measured, Outcome, Round, Run, RunMeta};
+use model::spec::{Better, MetricClass, ParamDef, ParamKind, Spec};
+use model::units::{Nanos, Unit, UnixNanos};
+use model::warning::Warning;
+use std::collections::BTreeMap;
+
+mod samples;
+
+pub(crate) use samples::{all_failures, all_refusals, all_states, all_warnings, host};
+
+static SPEC: Spec = Spec {
+    name: "test.kit",
+    version: 1,
+    title: "A workload that only tests know",
+    doc: "",
+    params: &[ParamDef {
+        name: "compat",
+        kind: ParamKind::Choice(&["off", "5.1.3", "6"]),
+        default: "off",
+        doc: "",
+    }],
+    metrics: &[],
+    tests: &[],
+    simulated: false,
+    on_disk: false,
+};
+
+/// 2026-11-21 00:43:11 UTC.
+const START: u64 = 1_795_221_791_000_000_000;
+
+/// A metric of a test case.
+#[derive(Clone, Copy)]
+pub(crate) struct Quantity(pub(crate) &'static str, pub(crate) Unit, pub(crate) Better);
+
+pub(crate) const OPS: Quantity = Quantity("ops_per_s", Unit::OpsPerSecond, Better::Higher);
+pub(crate) const BYTES: Quantity = Quantity("bytes_per_s", Unit::BytesPerSecond, Better::Higher);
+pub(crate) const P99: Quantity = Quantity("clat_ns_p99", Unit::Nanoseconds, Better::Lower);
+
+/// A finished run without cases.
+pub(crate) fn empty() -> Run {
+    Run {
+        meta: RunMeta {
+            id: "20261121-004311-9f3c".to_owned(),
+            label: None,
+            tags: BTreeMap::new(),
+            started: UnixNanos(START),
+            finished: Some(UnixNanos(START + 182_000_000_000)),
+            end: End::Complete,
+            binary: Binary {
+                version: "0.1.0".to_owned(),
+                commit: Some("cbb9fe7".to_owned()),
+                build: "release".to_owned(),
+                target: "x86_64-unknown-linux-gnu".to_owned(),
+                linked_statically: false,
+            },
+            warnings: Vec::new(),
+            dir: "/home/bench".to_owned(),
+        },
+        plan: Plan {
+            what: vec!["quick".to_owned()],
+            cases: Vec::new(),
+            seed: u64::MAX,
+            budget: Some(Nanos::from_secs(180)),
+            passes: None,
+            dropped: Vec::new(),
+        },
+        host: host(),
+        rounds: Vec::new(),
+    }
+}
+
+/// Adds a case to a run.
+pub(crate) fn add_case(
+    run: &mut Run,
+    test: &str,
+    copies: u32,
+    compat: &str,
+    quantities: &[Quantity],
+) -> CaseId {
+    let id = CaseId {
+        test: test.to_owned(),
+        copies,
+    };
+    run.plan.cases.push(PlannedCase {
+        id: id.clone(),
+        title: format!("Title of {test}"),
+        workload: test.to_owned(),
+        workload_version: 1,
+        params: Params::resolve(&SPEC, [("compat", compat)]).unwrap(),
+        metrics: quantities
+            .iter()
+            .map(|Quantity(quantity, unit, better)| PlannedMetric {
+                quantity: (*quantity).to_owned(),
+                unit: *unit,
+                better: *better,
+                class: MetricClass::System,
+            })
+            .collect(),
+        shape: Shape::DEFAULT,
+        simulated: false,
+        on_disk: test.starts_with("fs."),
+    });
+    id
+}
+
+/// Adds a round with these values, or a failed one.
+pub(crate) fn add_round(
+    run: &mut Run,
+    case: &CaseId,
+    pass: u32,
+    outcome: Result<&[(&str, f64)], Failure>,
+) {
+    let seq = u32::try_from(run.rounds.len()).unwrap() + 1;
+    let outcome = match outcome {
+        Ok(values) => {
+            let rate = values.first().map_or(0.0, |(_, value)| *value);
+            let copy = CopyRecord {
+                ops: model::num::round_to_u64(rate / 2.0 / f64::from(case.copies)),
+                work: rate,
+                wall: Nanos::from_millis(500),
+                user: Nanos::from_millis(300),
+                system: Nanos::from_millis(200),
+                digest: Digest::EMPTY,
+                allocations: 0,
+                cpu: Some(0),
+                latency: Vec::new(),
+                reported: BTreeMap::new(),
+            };
+            Outcome::Done(Measured {
+                values: values
+                    .iter()
+                    .map(|(quantity, value)| ((*quantity).to_owned(), *value))
+                    .collect(),
+                missing: BTreeMap::new(),
+                windows: vec![rate; 5],
+                copies: vec![copy; usize::try_from(case.copies).unwrap()],
+            })
+        }
+        Err(failure) => Outcome::Failed(failure),
+    };
+    run.rounds.push(Round {
+        case: case.clone(),
+        pass,
+        seq,
+        started: UnixNanos(START + u64::from(seq) * 1_000_000_000),
+        took: Nanos::from_millis(700),
+        layout_seed: u64::from(seq),
+        outcome,
+        noise: Noise {
+            steal_share: Some(0.0),
+            ..Noise::default()
+        },
+    });
+}
+
+/// Six values around `level`, one or two per mille apart, in no order.
+pub(crate) fn six_around(level: f64) -> [f64; 6] {
+    [1.001, 0.998, 1.0, 1.002, 0.999, 1.0005].map(|share| share * level)
+}
+
+fn steady(run: &mut Run, test: &str, copies: u32, quantity: Quantity, level: f64) -> CaseId {
+    let id = add_case(run, test, copies, "off", &[quantity]);
+    for (pass, value) in (1..).zip(six_around(level)) {
+        add_round(run, &id, pass, Ok(&[(quantity.0, value)]));
+    }
+    id
+}
+
+/// A quiet run: rates at two concurrencies, bytes, and a latency.
+pub(crate) fn normal() -> Run {
+    let mut run = empty();
+    run.meta.label = Some("vps ssd".to_owned());
+    run.meta.tags = BTreeMap::from([("plan".to_owned(), "1g".to_owned())]);
+    steady(&mut run, "os.pipe", 1, OPS, 1_234_567.0);
+    steady(&mut run, "os.pipe", 2, OPS, 2_345_678.0);
+    steady(&mut run, "os.spawn", 1, OPS, 4321.0);
+    steady(&mut run, "fs.copy-1024", 1, BYTES, 1.5e9);
+    let id = add_case(&mut run, "storage.randread", 1, "off", &[OPS, P99]);
+    for (pass, value) in (1..).zip(six_around(10_000.0)) {
+        let values = [("ops_per_s", value), ("clat_ns_p99", 1e9 / value)];
+        add_round(&mut run, &id, pass, Ok(&values));
+    }
+    run
+}
+
+/// A run with a crashed case, a case with one failed round, a case never run, and warnings.
+pub(crate) fn with_failures() -> Run {
+    let mut run = normal();
+    run.meta.warnings = vec![
+        Warning::WorkDirInMemory {
+            file_system: "tmpfs".to_owned(),
+        },
+        Warning::DebugBuild,
+    ];
+    let crashed = add_case(&mut run, "os.execl", 1, "off", &[OPS]);
+    for pass in 1..=6 {
+        let failure = Failure::Signal {
+            signal: 11,
+            said: "segmentation\nfault\u{1b}[2J".to_owned(),
+        };
+        add_round(&mut run, &crashed, pass, Err(failure));
+    }
+    let shaky = add_case(&mut run, "os.context", 2, "off", &[OPS]);
+    for (pass, value) in (1..).zip(six_around(55_000.0)) {
+        add_round(&mut run, &shaky, pass, Ok(&[("ops_per_s", value)]));
+    }
+    add_round(&mut run, &shaky, 7, Err(Failure::OutOfMemory));
+    add_case(&mut run, "os.shell-8", 1, "off", &[OPS]);
+    run.plan.dropped = vec![Dropped {
+        what: "cpu.prime".to_owned(),
+        why: "does not fit the budget of 3m".to_owned(),
+    }];
+    run
+}
+
+/// A run that was interrupted in its second pass.
+pub(crate) fn interrupted() -> Run {
+    let mut run = normal();
+    run.rounds.retain(|round| round.pass <= 2);
+    run.rounds.pop();
+    run.meta.end = End::Interrupted;
+    run.meta.warnings = vec![Warning::BudgetShort];
+    run
+}
+
+/// The twelve tests of the UnixBench index at one concurrency and `times` the reference machine.
+pub(crate) fn unixbench(compat: &str, times: f64) -> Run {
+    let mut run = empty();
+    run.plan.what = vec!["unixbench".to_owned()];
+    for entry in &dialects::unixbench::TESTS {
+        let quantity = match entry.quantity {
+            "bytes_per_s" => BYTES,
+            "wips" => Quantity("wips", Unit::OpsPerSecond, Better::Higher),
+            _ => OPS,
+        };
+        let id = add_case(&mut run, entry.test, 1, compat, &[quantity]);
+        for (pass, value) in (1..).zip(six_around(times * entry.baseline / entry.scale)) {
+            add_round(&mut run, &id, pass, Ok(&[(entry.quantity, value)]));
+        }
+    }
+    run
+}
+
+/// A run in which every text from outside tries to break out of the format it is shown in.
+pub(crate) fn hostile() -> Run {
+    let nasty = "a,\"b\"|c\u{1b}[31m\n<script>`x`*_[y](z)\u{202e}\u{9b}\\|";
+    let mut run = with_failures();
+    run.meta.label = Some(nasty.to_owned());
+    run.meta.tags = BTreeMap::from([(nasty.to_owned(), nasty.to_owned())]);
+    run.meta.warnings = vec![Warning::Other(nasty.to_owned())];
+    run.host.hostname = Fact::Known(nasty.to_owned());
+    run.host.cpu.model = Fact::Known(nasty.to_owned());
+    run.host.programs = BTreeMap::from([(nasty.to_owned(), Fact::Missing(nasty.to_owned()))]);
+    run.plan.dropped = vec![Dropped {
+        what: nasty.to_owned(),
+        why: nasty.to_owned(),
+    }];
+    run.plan.what = vec![nasty.to_owned()];
+    let id = add_case(&mut run, nasty, 1, "off", &[OPS]);
+    run.plan.cases.last_mut().unwrap().title = nasty.to_owned();
+    add_round(&mut run, &id, 1, Err(Failure::Error(nasty.to_owned())));
+    run
+}
+
+/// How many lines `rounds` in CSV must have: rounds times the metrics of their case.
+pub(crate) fn round_metrics(run: &Run) -> usize {
+    run.rounds
+        .iter()
+        .map(|round| {
+            let case = run.plan.cases.iter().find(|case| case.id == round.case);
+            case.map_or(1, |case| case.metrics.len())
+        })
+        .sum()
+}
+
+fn compared(
+    case: &str,
+    quantity: Quantity,
+    values: (f64, f64),
+    ratio: (f64, f64, f64),
+    verdict: Verdict,
+) -> MetricComparison {
+    MetricComparison {
+        id: MetricId {
+            case: case.parse().unwrap(),
+            quantity: quantity.0.to_owned(),
+        },
+        title: format!("Title of {case}"),
+        ratio: Some(ratio.1),
+        interval: Some(Interval {
+            lo: ratio.0,
+            hi: ratio.2,
+            confidence: 0.95,
+        }),
+        margin: 0.05,
+        verdict,
+        adjusted: verdict,
+        needed: None,
+        refused: None,
+        n: (6, 6),
+        values: (Some(values.0), Some(values.1)),
+    }
+}
+
+/// Two runs and what could have been concluded from them: one metric for each verdict and refusal.
+pub(crate) fn comparison() -> (Run, Run, Comparison) {
+    let base = normal();
+    let mut other = normal();
+    other.meta.id = "20261122-010000-aaaa".to_owned();
+    other.meta.label = Some("cloud ssd".to_owned());
+    let unclear = MetricComparison {
+        needed: Some(RoundsNeeded::Rounds(14)),
+        ..compared(
+            "os.spawn@1",
+            OPS,
+            (4321.0, 4300.0),
+            (0.9, 0.995, 1.1),
+            Verdict::Unclear,
+        )
+    };
+    let noisy = MetricComparison {
+        needed: Some(RoundsNeeded::NotAtThisNoise),
+        ..compared(
+            "fs.copy-1024@1",
+            BYTES,
+            (1.5e9, 1.9e9),
+            (0.5, 1.27, 2.9),
+            Verdict::Unclear,
+        )
+    };
+    let refused = |case: &str, refusal: Refusal| MetricComparison {
+        ratio: None,
+        interval: None,
+        refused: Some(refusal),
+        ..compared(case, OPS, (1.0, 1.0), (1.0, 1.0, 1.0), Verdict::Unclear)
+    };
+    let mut metrics = vec![
+        compared(
+            "os.pipe@1",
+            OPS,
+            (1.2e6, 1.5e6),
+            (1.21, 1.25, 1.29),
+            Verdict::Better,
+        ),
+        compared(
+            "os.pipe@2",
+            OPS,
+            (2.3e6, 2.31e6),
+            (0.99, 1.004, 1.02),
+            Verdict::Same,
+        ),
+        unclear,
+        noisy,
+        compared(
+            "storage.randread@1",
+            OPS,
+            (1e4, 9.3e3),
+            (0.90, 0.93, 0.96),
+            Verdict::WorseMaybe,
+        ),
+        compared(
+            "storage.randread@1",
+            P99,
+            (1e5, 1.2e5),
+            (0.80, 0.833, 0.87),
+            Verdict::Worse,
+        ),
+    ];
+    let cases = ["os.a@1", "os.b@1", "os.c@1", "os.d@1", "os.e@1", "os.f@1"];
+    metrics.extend(
+        all_refusals()
+            .into_iter()
+            .zip(cases)
+            .map(|(refusal, case)| refused(case, refusal)),
+    );
+    let comparison = Comparison {
+        metrics,
+        categories: vec![CategoryComparison {
+            category: "os".to_owned(),
+            ratio: 1.08,
+            interval: Some(Interval {
+                lo: 1.05,
+                hi: 1.11,
+                confidence: 0.95,
+            }),
+            margin: 0.05,
+            verdict: Verdict::BetterMaybe,
+            metrics: 3,
+        }],
+        differences: vec![Difference {
+            what: "kernel: release".to_owned(),
+            base: "3.2.0".to_owned(),
+            other: "4.0.0".to_owned(),
+        }],
+    };
+    (base, other, comparison)
+}

@@ -1,0 +1,167 @@
+//! A machine, and one of each warning, refusal, state and failure.
+
+use model::comparison::Refusal;
+use model::estimate::State;
+use model::host::{BlockDevice, Cache, Fact, HostFacts};
+use model::record::Failure;
+use model::units::{Bytes, Nanos};
+use model::warning::Warning;
+use std::collections::BTreeMap;
+
+/// A small VM in a container, with some facts hidden.
+pub(crate) fn host() -> HostFacts {
+    let known = |text: &str| Fact::Known(text.to_owned());
+    let mut host = HostFacts {
+        hostname: known("web-1"),
+        locale: known("C.UTF-8"),
+        ..HostFacts::default()
+    };
+    host.cpu.model = known("Example CPU @ 2.50GHz");
+    host.cpu.arch = "x86_64".to_owned();
+    host.cpu.online = Fact::Known(2);
+    host.cpu.sockets = Fact::Known(1);
+    host.cpu.cores = Fact::Known(1);
+    host.cpu.threads_per_core = Fact::Known(2);
+    host.cpu.mhz = Fact::Known(2500.0);
+    host.cpu.caches = Fact::Known(vec![Cache {
+        level: 1,
+        kind: "data".to_owned(),
+        size: Bytes(32_768),
+        shared_by: 2,
+    }]);
+    host.cpu.flags = Fact::Known(vec!["fpu".to_owned(), "sse2".to_owned()]);
+    host.limits.cgroup = known("v2");
+    host.limits.cpu_quota = Fact::Known(Some(1.5));
+    host.limits.cpus_allowed = Fact::Known(2);
+    host.limits.memory = Fact::Known(None);
+    host.limits.container = Fact::Known(Some("docker".to_owned()));
+    host.memory.total = Fact::Known(Bytes(4 << 30));
+    host.memory.transparent_huge_pages = known("madvise");
+    host.kernel.release = known("6.12.8");
+    host.kernel.distribution = known("Debian GNU/Linux 12 (bookworm)");
+    host.kernel.mitigations = Fact::Known(BTreeMap::from([
+        ("meltdown".to_owned(), "Mitigation: PTI".to_owned()),
+        ("mds".to_owned(), "Vulnerable: no microcode".to_owned()),
+        ("tsx".to_owned(), "Not affected".to_owned()),
+    ]));
+    host.platform.virtualization = Fact::Known(Some("kvm".to_owned()));
+    host.clock.source = known("tsc");
+    host.clock.cost = Fact::Known(Nanos(24));
+    host.storage.path = "/home/bench".to_owned();
+    host.storage.file_system = known("ext4");
+    host.storage.free = Fact::Known(Bytes(20 << 30));
+    host.storage.devices = Fact::Known(vec![BlockDevice {
+        name: "vda1".to_owned(),
+        kind: "partition".to_owned(),
+        size: Fact::Known(Bytes(25 << 30)),
+        scheduler: known("none"),
+        rotational: Fact::Known(true),
+        model: Fact::Missing("no model file".to_owned()),
+    }]);
+    host.io.io_uring = Fact::Known(Some("disabled by sysctl".to_owned()));
+    host.io.libaio = Fact::Known(None);
+    host.programs = BTreeMap::from([("sort".to_owned(), known("/usr/bin/sort 9.1"))]);
+    host
+}
+
+/// One of each warning.
+pub(crate) fn all_warnings() -> Vec<Warning> {
+    let rounds_share = 0.33;
+    vec![
+        Warning::RoundsFailed {
+            failed: 2,
+            of: 7,
+            reason: "worker exited with code 3".to_owned(),
+        },
+        Warning::TooFewRounds { have: 4, need: 6 },
+        Warning::Steal {
+            rounds_share,
+            worst_share: 0.12,
+        },
+        Warning::Throttled { rounds_share },
+        Warning::ForeignCpu {
+            rounds_share,
+            process: Some("apt".to_owned()),
+        },
+        Warning::ForeignCpu {
+            rounds_share,
+            process: None,
+        },
+        Warning::Gaps { rounds_share },
+        Warning::UnevenSpeed { rounds_share },
+        Warning::ClockTrouble { rounds_share },
+        Warning::WorkDirInMemory {
+            file_system: "tmpfs".to_owned(),
+        },
+        Warning::DebugBuild,
+        Warning::SlowClock {
+            source: "hpet".to_owned(),
+        },
+        Warning::Allocated { allocations: 17 },
+        Warning::BudgetShort,
+        Warning::Other("said by a workload".to_owned()),
+    ]
+}
+
+/// One of each refusal.
+pub(crate) fn all_refusals() -> Vec<Refusal> {
+    vec![
+        Refusal::OneSideOnly { base_has_it: true },
+        Refusal::OneSideOnly { base_has_it: false },
+        Refusal::WorkloadVersion { base: 1, other: 2 },
+        Refusal::Parameters(vec![(
+            "bs".to_owned(),
+            "4096".to_owned(),
+            "8192".to_owned(),
+        )]),
+        Refusal::TooFewRounds {
+            base: 6,
+            other: 3,
+            need: 6,
+        },
+        Refusal::NoRatio,
+    ]
+}
+
+/// One of each state.
+pub(crate) fn all_states() -> Vec<State> {
+    vec![
+        State::Unknown,
+        State::Steady,
+        State::Drifting { change: -0.05 },
+        State::Step {
+            after: 4,
+            change: 0.12,
+        },
+        State::TwoState {
+            low: 100.0,
+            high: 150.0,
+            low_share: 0.4,
+        },
+        State::Unstable { spread: 0.9 },
+    ]
+}
+
+/// One of each failure.
+pub(crate) fn all_failures() -> Vec<Failure> {
+    let said = "last words".to_owned();
+    vec![
+        Failure::Unsupported("no io_uring".to_owned()),
+        Failure::Error("open `dummy0`: EACCES".to_owned()),
+        Failure::Exited {
+            code: 3,
+            said: said.clone(),
+        },
+        Failure::Exited {
+            code: 3,
+            said: String::new(),
+        },
+        Failure::Signal { signal: 11, said },
+        Failure::OutOfMemory,
+        Failure::Hung {
+            stage: "set-up".to_owned(),
+            after: Nanos::from_secs(5),
+        },
+        Failure::WrongResult("digest differs".to_owned()),
+    ]
+}

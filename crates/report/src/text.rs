@@ -1,0 +1,342 @@
+//! A run for people, on a terminal.
+//!
+//! From top to bottom: which run, which machine, one line per metric, the UnixBench-style index, what has no value and
+//! why, the notes, and what to type next. Where the table is wider than the terminal, each metric takes two lines
+//! instead; nothing is cut off.
+
+use crate::host;
+use crate::number;
+use crate::style::Style;
+use crate::table::{Grid, indent};
+use crate::view::{RunView, index_text};
+use crate::words::{Lang, Words};
+use dialects::printable::printable;
+use model::estimate::{IndexSummary, MetricSummary};
+use model::record::Run;
+use model::warning::Warning;
+
+/// The run as text.
+pub fn text(view: &RunView<'_>, style: Style, lang: Lang) -> String {
+    let words = lang.words();
+    let mut page = Page {
+        out: String::new(),
+        style,
+    };
+    page.out.push_str(&title(view.run, style, words));
+    page.block(None, &facts(view, style, words));
+    page.block(None, &metrics(view, style, words));
+    page.block(Some(words.run.index), &indexes(view, style, words));
+    page.block(
+        Some(words.run.without_value),
+        &pairs(&without_value(view, words), style),
+    );
+    page.block(Some(words.run.dropped), &pairs(&dropped(view.run), style));
+    page.block(Some(words.run.warnings), &run_warnings(view, style, words));
+    page.block(Some(words.run.notes), &pairs(&notes(view, words), style));
+    page.block(Some(words.run.next), &commands(&next(view, words), style));
+    page.out
+}
+
+/// The page being written.
+pub(crate) struct Page {
+    pub(crate) out: String,
+    pub(crate) style: Style,
+}
+
+impl Page {
+    /// Appends a block after an empty line: under its heading and indented, or as it stands. Empty blocks vanish.
+    pub(crate) fn block(&mut self, heading: Option<&str>, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.out.push('\n');
+        match heading {
+            Some(heading) => {
+                self.out.push_str(&self.style.heading(heading));
+                self.out.push('\n');
+                self.out.push_str(&indent(text));
+            }
+            None => self.out.push_str(text),
+        }
+    }
+}
+
+/// Pairs of a name and a sentence, the sentences broken to fit under a heading.
+pub(crate) fn pairs(list: &[(String, String)], style: Style) -> String {
+    let mut grid = Grid::new(2);
+    for (name, text) in list {
+        grid.row(vec![name.clone(), text.clone()]);
+    }
+    if grid.is_empty() {
+        return String::new();
+    }
+    grid.render_wrapped(style.columns() - 2, &[])
+}
+
+/// Commands, each with what it does behind it; below it where the terminal is too narrow, for a command that is
+/// broken over lines cannot be copied.
+fn commands(list: &[(String, String)], style: Style) -> String {
+    let mut grid = Grid::new(2);
+    for (command, explanation) in list {
+        grid.row(vec![command.clone(), explanation.clone()]);
+    }
+    if grid.width() <= style.columns() - 2 {
+        return grid.render(&[]);
+    }
+    let lines: Vec<String> = list
+        .iter()
+        .map(|(command, explanation)| format!("{command}\n  {explanation}"))
+        .collect();
+    lines.join("\n") + "\n"
+}
+
+/// `ID "label", start, duration, how it ended; program`.
+pub(crate) fn run_line(run: &Run, words: &Words) -> String {
+    let meta = &run.meta;
+    let label = meta
+        .label
+        .as_ref()
+        .map_or_else(String::new, |label| format!(" \"{label}\""));
+    let mut parts = vec![number::instant(meta.started)];
+    if let Some(finished) = meta.finished {
+        let span = model::units::Nanos(finished.0.saturating_sub(meta.started.0));
+        parts.push((words.run.took)(&number::duration(span)));
+    }
+    parts.push((words.run.end)(meta.end).to_owned());
+    printable(&format!(
+        "{}{label}  {}; kurabe {} ({})",
+        meta.id,
+        parts.join(", "),
+        meta.binary.version,
+        meta.binary.build
+    ))
+}
+
+fn title(run: &Run, style: Style, words: &Words) -> String {
+    let mut grid = Grid::new(1);
+    grid.row(vec![run_line(run, words)]);
+    let mut out: String = grid
+        .render_wrapped(style.columns(), &[])
+        .lines()
+        .map(|line| style.heading(line) + "\n")
+        .collect();
+    if !run.meta.tags.is_empty() {
+        let tags: Vec<String> = run
+            .meta
+            .tags
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        out.push_str(&indent(&printable(&tags.join(" "))));
+    }
+    out
+}
+
+fn facts(view: &RunView<'_>, style: Style, words: &Words) -> String {
+    pairs(&host::brief(&view.run.host, &words.host), style)
+}
+
+fn metrics(view: &RunView<'_>, style: Style, words: &Words) -> String {
+    if view.metrics.is_empty() {
+        return format!("{}\n", words.run.nothing);
+    }
+    let run = &words.run;
+    let mut grid = Grid::with_header(&[
+        run.metric,
+        run.value,
+        run.unit,
+        run.interval,
+        run.rounds,
+        run.state,
+        run.notes,
+    ]);
+    for metric in &view.metrics {
+        let shown = view.shown(metric);
+        grid.row(vec![
+            view.name(metric),
+            shown.value,
+            shown.unit,
+            shown.interval,
+            shown.rounds.to_string(),
+            (words.state)(&metric.state),
+            view.marks.of(&metric.warnings),
+        ]);
+    }
+    if grid.width() <= style.columns() {
+        return grid.render(&[1, 3, 4]);
+    }
+    view.metrics
+        .iter()
+        .map(|metric| narrow(view, metric, words))
+        .collect()
+}
+
+/// A metric on two lines, for terminals that are too narrow for the table.
+fn narrow(view: &RunView<'_>, metric: &MetricSummary, words: &Words) -> String {
+    let shown = view.shown(metric);
+    let mut head = format!("{}  {} {}", view.name(metric), shown.value, shown.unit);
+    let marks = view.marks.of(&metric.warnings);
+    if !marks.is_empty() {
+        head = format!("{head}  {marks}");
+    }
+    format!(
+        "{}\n  {}; {} {}; {}\n",
+        head.trim_end(),
+        shown.interval,
+        words.run.rounds,
+        shown.rounds,
+        (words.state)(&metric.state)
+    )
+}
+
+fn indexes(view: &RunView<'_>, style: Style, words: &Words) -> String {
+    let mut grid = Grid::with_header(&["", words.run.value, words.run.interval, ""]);
+    for index in &view.indexes {
+        let (value, interval) = index
+            .estimate
+            .as_ref()
+            .map_or_else(|| (number::NONE.to_owned(), None), index_text);
+        grid.row(vec![
+            (words.run.copies)(index.copies),
+            value,
+            interval.unwrap_or_else(|| number::NONE.to_owned()),
+            index_remarks(index, words).join("; "),
+        ]);
+    }
+    if grid.is_empty() {
+        return String::new();
+    }
+    grid.render_wrapped(style.columns() - 2, &[1, 2])
+}
+
+/// What must be known to read an index rightly.
+pub(crate) fn index_remarks(index: &IndexSummary, words: &Words) -> Vec<String> {
+    let of = dialects::unixbench::TESTS.len();
+    let mut remarks: Vec<String> = Vec::new();
+    match (&index.compat, index.estimate) {
+        (Some(version), Some(_)) => remarks.push((words.run.compat)(version)),
+        (None, Some(estimate)) => remarks.push((words.run.passes)(estimate.n)),
+        (_, None) => remarks.extend(index.missing.as_deref().map(printable)),
+    }
+    if index.partial {
+        remarks.push((words.run.partial)(index.parts.len(), of));
+    }
+    remarks
+}
+
+/// Name and reason of each metric without a value; once per case where the whole case has none.
+pub(crate) fn without_value(view: &RunView<'_>, words: &Words) -> Vec<(String, String)> {
+    let mut list: Vec<(String, String)> = Vec::new();
+    for metric in view
+        .metrics
+        .iter()
+        .filter(|metric| metric.estimate.is_none())
+    {
+        let first = view.name(metric) == printable(&metric.id.case.to_string());
+        if metric.rounds.is_empty()
+            && let Some(failure) = view.last_failure(&metric.id.case)
+        {
+            if first {
+                list.push((view.name(metric), printable(&(words.failure)(failure))));
+            }
+            continue;
+        }
+        let why = match metric.state {
+            model::estimate::State::Unstable { spread } => {
+                (words.run.unstable)(&number::percent(spread))
+            }
+            _ => metric.missing.clone().unwrap_or_default(),
+        };
+        list.push((view.name(metric), printable(&why)));
+    }
+    list
+}
+
+pub(crate) fn dropped(run: &Run) -> Vec<(String, String)> {
+    run.plan
+        .dropped
+        .iter()
+        .map(|dropped| (printable(&dropped.what), printable(&dropped.why)))
+        .collect()
+}
+
+/// A warning as a safe line.
+pub(crate) fn warning_line(warning: &Warning, words: &Words) -> String {
+    printable(&(words.warning)(warning))
+}
+
+fn run_warnings(view: &RunView<'_>, style: Style, words: &Words) -> String {
+    let mut grid = Grid::new(2);
+    for warning in &view.run.meta.warnings {
+        grid.row(vec!["!".to_owned(), warning_line(warning, words)]);
+    }
+    if grid.is_empty() {
+        return String::new();
+    }
+    grid.render_wrapped(style.columns() - 2, &[])
+        .lines()
+        .map(|line| style.attention(line) + "\n")
+        .collect()
+}
+
+/// Number and sentence of each note.
+pub(crate) fn notes(view: &RunView<'_>, words: &Words) -> Vec<(String, String)> {
+    view.marks
+        .notes()
+        .iter()
+        .enumerate()
+        .map(|(i, note)| {
+            let sentence = warning_line(&note.warning, words);
+            let text = if note.metrics > 1 && has_figures(&note.warning) {
+                format!("{sentence} {}", (words.run.worst_of)(note.metrics))
+            } else {
+                sentence
+            };
+            (format!("[{}]", i + 1), text)
+        })
+        .collect()
+}
+
+/// Whether the sentence holds figures that differ from metric to metric.
+fn has_figures(warning: &Warning) -> bool {
+    !matches!(
+        warning,
+        Warning::WorkDirInMemory { .. }
+            | Warning::DebugBuild
+            | Warning::SlowClock { .. }
+            | Warning::BudgetShort
+            | Warning::Other(_)
+    )
+}
+
+/// Commands that make sense now, each with what it does.
+pub(crate) fn next(view: &RunView<'_>, words: &Words) -> Vec<(String, String)> {
+    let id = printable(&view.run.meta.id);
+    let mut list = vec![
+        (
+            format!("kurabe show {id} --format markdown"),
+            words.run.next_show.to_owned(),
+        ),
+        (
+            format!("kurabe compare latest~1 {id}"),
+            words.run.next_compare.to_owned(),
+        ),
+    ];
+    if !view.indexes.is_empty() {
+        list.push((
+            format!("kurabe show {id} --format unixbench"),
+            words.run.next_unixbench.to_owned(),
+        ));
+    }
+    if !view.complete() {
+        let what = printable(&view.run.plan.what.join(" "));
+        list.push((
+            format!("kurabe run {what}"),
+            words.run.next_again.to_owned(),
+        ));
+    }
+    list
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

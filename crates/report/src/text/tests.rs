@@ -1,0 +1,165 @@
+//! What stands on the terminal, in full, for runs of every kind.
+
+use super::*;
+use crate::testkit;
+use crate::view::view;
+use proptest::prelude::*;
+
+fn shown(run: &Run, width: usize, lang: Lang) -> String {
+    let style = Style {
+        width,
+        color: false,
+    };
+    text(&view(run), style, lang)
+}
+
+#[test]
+fn a_quiet_run() {
+    insta::assert_snapshot!("run_en", shown(&testkit::normal(), 100, Lang::En));
+}
+
+#[test]
+fn a_quiet_run_in_japanese() {
+    insta::assert_snapshot!("run_ja", shown(&testkit::normal(), 100, Lang::Ja));
+}
+
+#[test]
+fn failures_have_their_reasons_and_warnings_their_sentences() {
+    insta::assert_snapshot!(
+        "run_failures",
+        shown(&testkit::with_failures(), 100, Lang::En)
+    );
+}
+
+#[test]
+fn an_interrupted_run_says_what_to_type() {
+    insta::assert_snapshot!(
+        "run_interrupted",
+        shown(&testkit::interrupted(), 100, Lang::En)
+    );
+}
+
+#[test]
+fn narrow_terminals_get_two_lines_a_metric() {
+    let text = shown(&testkit::with_failures(), 50, Lang::En);
+    insta::assert_snapshot!("run_narrow", text);
+}
+
+/// Columns that a line takes on a screen: two for what East Asian terminals draw wide.
+pub(crate) fn columns(line: &str) -> usize {
+    line.chars()
+        .map(|c| if c >= '\u{1100}' { 2 } else { 1 })
+        .sum()
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    for width in [60, 80, 100, 120] {
+        for lang in Lang::ALL {
+            for run in [testkit::with_failures(), testkit::unixbench("6", 3.0)] {
+                for line in shown(&run, width, lang).lines() {
+                    assert!(columns(line) <= width, "{width}: {line}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_index_of_twelve_tests_in_both_modes() {
+    let default = shown(&testkit::unixbench("off", 100.0), 100, Lang::En);
+    assert!(
+        default.contains("1 copy   1000    998 .. 1002  from 6 passes"),
+        "{default}"
+    );
+    assert!(!default.contains("partial:"), "{default}");
+    let compat = shown(&testkit::unixbench("6", 100.0), 100, Lang::En);
+    assert!(
+        compat.contains("by the rules of UnixBench 6: one figure, no interval"),
+        "{compat}"
+    );
+}
+
+#[test]
+fn colour_only_adds_to_the_words() {
+    let run = testkit::with_failures();
+    let style = |color| Style { width: 100, color };
+    let plain = text(&view(&run), style(false), Lang::En);
+    let colored = text(&view(&run), style(true), Lang::En);
+    assert_ne!(plain, colored);
+    let mut stripped = colored;
+    for code in ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[33m"] {
+        stripped = stripped.replace(code, "");
+    }
+    assert_eq!(stripped, plain);
+}
+
+#[test]
+fn nothing_from_outside_reaches_the_terminal_raw() {
+    let run = testkit::hostile();
+    for lang in Lang::ALL {
+        let text = shown(&run, 100, lang);
+        let raw: Vec<char> = text
+            .chars()
+            .filter(|c| c.is_control() && *c != '\n' || *c == '\u{202e}')
+            .collect();
+        assert_eq!(raw, [], "{text}");
+    }
+}
+
+#[test]
+fn a_run_of_nothing_says_so() {
+    let text = shown(&testkit::empty(), 100, Lang::En);
+    assert!(text.contains("nothing was measured"), "{text}");
+}
+
+/// A value as broken measurements may leave it.
+fn any_value() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        Just(0.0),
+        Just(-1.0),
+        Just(f64::NAN),
+        Just(f64::INFINITY),
+        1e-300..1e300,
+        proptest::num::f64::ANY,
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_run_makes_any_format_panic_and_no_document_holds_a_number_that_is_none(
+        values in proptest::collection::vec((0usize..12, 0u32..9, any_value()), 0..60),
+        compat in prop_oneof![Just("off"), Just("6")],
+        width in 0usize..200,
+    ) {
+        let mut run = testkit::unixbench(compat, 1.0);
+        run.rounds.clear();
+        for (case, pass, value) in values {
+            let (id, quantity) = {
+                let case = &run.plan.cases[case];
+                (case.id.clone(), case.metrics[0].quantity.clone())
+            };
+            testkit::add_round(&mut run, &id, pass, Ok(&[(&quantity, value)]));
+        }
+        let view = view(&run);
+        for lang in Lang::ALL {
+            text(&view, Style { width, color: true }, lang);
+            crate::markdown::markdown(&view, lang);
+        }
+        crate::csv::metrics(&view);
+        crate::csv::rounds(&view);
+        crate::unixbench(&view);
+        let json = crate::json::run(&view);
+        crate::json::tests::assert_valid(&json, &crate::schema_run());
+
+        let other = testkit::unixbench(compat, 2.0);
+        let both = crate::comparison::view(&run, &[&other], &crate::comparison::CompareOptions::default());
+        for lang in Lang::ALL {
+            crate::comparison_text::text(&both, Style { width, color: true }, lang);
+            crate::comparison_markdown::markdown(&both, lang);
+        }
+        crate::json::tests::assert_valid(&crate::json::comparison(&both), &crate::schema_comparison());
+    }
+}

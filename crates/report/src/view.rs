@@ -1,0 +1,141 @@
+//! What a run shows, computed once; every format starts from it.
+
+use crate::marks::Marks;
+use crate::number;
+use model::estimate::{Estimate, IndexSummary, MetricSummary, State};
+use model::plan::CaseId;
+use model::record::{Failure, Outcome, Run};
+use model::spec::Better;
+
+/// A run and everything concluded from it.
+#[derive(Clone, Debug)]
+pub struct RunView<'a> {
+    /// The run itself.
+    pub run: &'a Run,
+    /// One summary for each metric, in the order of the plan.
+    pub metrics: Vec<MetricSummary>,
+    /// The UnixBench-style indexes, by concurrency; empty where no test of the index was planned.
+    pub indexes: Vec<IndexSummary>,
+    pub(crate) marks: Marks,
+}
+
+/// Summarizes `run`.
+///
+/// An unstable metric loses its single number here: formats show the range of its rounds instead.
+pub fn view(run: &Run) -> RunView<'_> {
+    let mut metrics = stats::summarize(run);
+    for metric in &mut metrics {
+        if let State::Unstable { spread } = metric.state
+            && metric.estimate.take().is_some()
+        {
+            metric.missing = Some(format!(
+                "unstable: the rounds spread over {} of their median, so no single number describes them",
+                number::percent(spread)
+            ));
+        }
+    }
+    let marks = Marks::new(metrics.iter().map(|metric| metric.warnings.as_slice()));
+    RunView {
+        run,
+        indexes: dialects::unixbench::indexes(run),
+        metrics,
+        marks,
+    }
+}
+
+/// What a metric's line shows, in one scale.
+pub(crate) struct Shown {
+    pub(crate) value: String,
+    pub(crate) unit: String,
+    pub(crate) interval: String,
+    pub(crate) rounds: usize,
+}
+
+impl RunView<'_> {
+    /// The metric's figures as text. The same test at other concurrencies is shown in the same scale, because that is
+    /// what one compares by eye.
+    pub(crate) fn shown(&self, metric: &MetricSummary) -> Shown {
+        let largest = self
+            .metrics
+            .iter()
+            .filter(|other| {
+                other.id.case.test == metric.id.case.test && other.id.quantity == metric.id.quantity
+            })
+            .map(|other| {
+                let most = other.rounds.iter().copied().fold(0.0, f64::max);
+                other.estimate.map_or(most, |estimate| estimate.value)
+            })
+            .filter(|value| value.is_finite())
+            .fold(0.0, |largest: f64, value| largest.max(value.abs()));
+        let scale = number::scale(metric.metric.unit, &metric.id.quantity, largest);
+        let (value, ends) = match (&metric.estimate, unstable_range(metric)) {
+            (Some(estimate), _) => scale.estimate(estimate),
+            (None, Some((lo, hi))) => (
+                number::NONE.to_owned(),
+                Some((scale.value(lo), scale.value(hi))),
+            ),
+            (None, None) => (number::NONE.to_owned(), None),
+        };
+        Shown {
+            value,
+            unit: scale.unit,
+            interval: number::range(ends.as_ref()),
+            rounds: metric.rounds.len(),
+        }
+    }
+
+    /// The metric's name on its line: the case alone for the first metric of a case, the full id for further ones.
+    pub(crate) fn name(&self, metric: &MetricSummary) -> String {
+        let first = self
+            .metrics
+            .iter()
+            .find(|other| other.id.case == metric.id.case);
+        let name = match first {
+            Some(first) if first.id == metric.id => metric.id.case.to_string(),
+            _ => metric.id.to_string(),
+        };
+        dialects::printable::printable(&name)
+    }
+
+    /// The last failure of a case, where it has one.
+    pub(crate) fn last_failure(&self, case: &CaseId) -> Option<&Failure> {
+        self.run
+            .rounds
+            .iter()
+            .rev()
+            .filter(|round| round.case == *case)
+            .find_map(|round| match &round.outcome {
+                Outcome::Failed(failure) => Some(failure),
+                Outcome::Done(_) => None,
+            })
+    }
+
+    /// True for a run that tried every round of its plan.
+    pub fn complete(&self) -> bool {
+        self.run.meta.end == model::record::End::Complete
+    }
+}
+
+/// The smallest and the largest round of an unstable metric.
+fn unstable_range(metric: &MetricSummary) -> Option<(f64, f64)> {
+    if !matches!(metric.state, State::Unstable { .. }) {
+        return None;
+    }
+    let lo = metric.rounds.iter().copied().reduce(f64::min)?;
+    let hi = metric.rounds.iter().copied().reduce(f64::max)?;
+    Some((lo, hi))
+}
+
+/// An index as text: the figure and its interval.
+pub(crate) fn index_text(estimate: &Estimate) -> (String, Option<String>) {
+    let (value, ends) = number::plain(estimate);
+    (value, ends.map(|ends| number::range(Some(&ends))))
+}
+
+/// The word of documents for a direction.
+pub(crate) const fn better_word(better: Better) -> &'static str {
+    match better {
+        Better::Higher => "higher",
+        Better::Lower => "lower",
+    }
+}

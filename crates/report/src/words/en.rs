@@ -1,0 +1,285 @@
+//! English.
+
+use super::{ComparisonWords, Counts, HostWords, RunWords, Words};
+use crate::number::{percent, signed_percent};
+use model::comparison::{Refusal, RoundsNeeded, Verdict};
+use model::estimate::State;
+use model::record::End;
+use model::warning::Warning;
+use std::fmt::Display;
+
+pub(super) static WORDS: Words = Words {
+    run: RunWords {
+        end: |end| match end {
+            End::Open => "not finished",
+            End::Complete => "complete",
+            End::Interrupted => "interrupted: partial",
+        },
+        took: |time| format!("took {time}"),
+        metric: "metric",
+        value: "value",
+        unit: "unit",
+        interval: "95 % interval",
+        rounds: "rounds",
+        state: "state",
+        notes: "notes",
+        nothing: "nothing was measured",
+        index: "UnixBench-style index (measured by kurabe, not by UnixBench)",
+        copies: |n| plural(n, "copy", "copies"),
+        passes: |n| format!("from {}", plural(n, "pass", "passes")),
+        partial: |have, of| format!("partial: {have} of {of} tests"),
+        compat: |version| format!("by the rules of UnixBench {version}: one figure, no interval"),
+        without_value: "without a value",
+        dropped: "left out of the plan",
+        warnings: "warnings",
+        unstable: |spread| {
+            format!(
+                "unstable: the rounds differ by {spread}, so no single number describes them; the interval column shows their range"
+            )
+        },
+        worst_of: |n| format!("(figures of the worst of {n} metrics)"),
+        next: "next",
+        next_show: "for a blog post; or csv, json",
+        next_compare: "what differs from the run before",
+        next_unixbench: "in UnixBench's own report layout",
+        next_again: "measure again: this run is not complete",
+    },
+    host: HostWords {
+        host: "host",
+        name: "name",
+        cpu: "CPU",
+        arch: "architecture",
+        online: "CPUs online",
+        offline: "CPUs offline",
+        sockets: "sockets",
+        cores: "cores",
+        threads_per_core: "threads per core",
+        clock_rate: "nominal clock rate",
+        governor: "frequency governor",
+        caches: "caches",
+        flags: "flags",
+        numa: "NUMA nodes",
+        limits: "limits",
+        cgroup: "cgroup",
+        cpu_quota: "CPU quota",
+        cpus_allowed: "CPUs allowed",
+        memory_limit: "memory limit",
+        root: "root",
+        container: "container",
+        memory: "memory",
+        available: "available",
+        swap: "swap",
+        huge_pages: "transparent huge pages",
+        page_size: "page size",
+        kernel: "kernel",
+        build: "build",
+        distribution: "distribution",
+        mitigations: "mitigations",
+        platform: "platform",
+        virtualization: "virtualization",
+        vendor: "vendor",
+        product: "product",
+        clock: "clock",
+        clock_cost: "cost of a reading",
+        tsc_reliable: "TSC reliable",
+        storage: "storage",
+        directory: "work directory",
+        file_system: "file system",
+        mount_options: "mount options",
+        mount_point: "mount point",
+        free: "free",
+        devices: "devices",
+        io: "I/O",
+        programs: "programs",
+        locale: "locale",
+        none: "none",
+        bare_metal: "none (bare metal)",
+        yes: "yes",
+        no: "no",
+        usable: "usable",
+        refused: |why| format!("refused: {why}"),
+        unknown: |why| format!("unknown: {why}"),
+        cpus: |n| plural(n, "CPU", "CPUs"),
+        quota: |cpus| format!("quota of {cpus} CPUs"),
+        free_space: |size| format!("{size} free"),
+        reading: |time| format!("{time} a reading"),
+        mitigated: |done, open| {
+            let done = plural(done, "CPU weakness", "CPU weaknesses");
+            match open {
+                0 => format!("{done} mitigated"),
+                open => format!("{done} mitigated, {open} left open"),
+            }
+        },
+    },
+    comparison: ComparisonWords {
+        base: "base",
+        other: "other",
+        summary: "summary",
+        categories: "categories",
+        ratio: "ratio",
+        verdict: "verdict",
+        needed: "to tell",
+        refused: "not compared",
+        differences: "differences in set-up",
+        metrics: |n| plural(n, "metric", "metrics"),
+        rounds_needed: |needed| match needed {
+            RoundsNeeded::Rounds(n) => format!("about {n} rounds a side"),
+            RoundsNeeded::NotAtThisNoise => "not at this noise level".to_owned(),
+        },
+        counts,
+        gain: |metric, ratio, interval| {
+            format!("largest gain: {metric}, {ratio} times ({interval})")
+        },
+        loss: |metric, ratio, interval| {
+            format!("largest loss: {metric}, {ratio} times ({interval})")
+        },
+        not_compared: |n| {
+            format!(
+                "{} not compared; the reasons are below",
+                plural(n, "metric", "metrics")
+            )
+        },
+        setup_differs: |n, list| {
+            let points = plural(n, "point", "points");
+            format!("the set-ups differ in {points} ({list}), which may be the cause")
+        },
+        legend: &[
+            "ratio: other over base, turned so that above 1 is better; * marks the better side",
+            "intervals are at 95 % for each metric by itself; verdicts are corrected for the number of metrics",
+            "better?, worse?: the direction is sure, the size is not; same: no difference beyond the margin; unclear: cannot tell",
+        ],
+        nothing: "there is nothing to compare",
+    },
+    warning,
+    refusal,
+    state,
+    verdict: Verdict::word,
+    failure: ToString::to_string,
+};
+
+fn plural<N: Copy + Display + PartialEq + From<u8>>(n: N, one: &str, many: &str) -> String {
+    let word = if n == N::from(1) { one } else { many };
+    format!("{n} {word}")
+}
+
+fn counts(counts: &Counts) -> String {
+    let Counts {
+        other,
+        base,
+        compared,
+        better,
+        worse,
+        same,
+        unclear,
+    } = counts;
+    format!(
+        "of {}, {other} is better than {base} in {better}, worse in {worse}, the same in {same}; {unclear} cannot be told",
+        plural(*compared, "metric", "metrics")
+    )
+}
+
+fn warning(warning: &Warning) -> String {
+    match warning {
+        Warning::RoundsFailed { failed, of, reason } => {
+            format!("{failed} of {of} rounds failed; the last one: {reason}")
+        }
+        Warning::TooFewRounds { have, need } => format!(
+            "only {}; a 95 % interval needs {need}",
+            plural(*have, "round", "rounds")
+        ),
+        Warning::Steal {
+            rounds_share,
+            worst_share,
+        } => format!(
+            "in {} of the rounds the host took away more than 2 % of the CPU time that was asked for (at worst {})",
+            percent(*rounds_share),
+            percent(*worst_share)
+        ),
+        Warning::Throttled { rounds_share } => format!(
+            "a CPU quota held the measurement back in {} of the rounds",
+            percent(*rounds_share)
+        ),
+        Warning::ForeignCpu {
+            rounds_share,
+            process,
+        } => format!(
+            "other processes used more than 5 % of a CPU in {} of the rounds{}",
+            percent(*rounds_share),
+            process.as_ref().map_or_else(String::new, |process| format!(
+                "; the busiest was `{process}`"
+            ))
+        ),
+        Warning::Gaps { rounds_share } => format!(
+            "in {} of the rounds CPU time was lost in gaps that no counter explains",
+            percent(*rounds_share)
+        ),
+        Warning::UnevenSpeed { rounds_share } => format!(
+            "around {} of the rounds the CPU itself ran more than 3 % faster or slower than usual in this run",
+            percent(*rounds_share)
+        ),
+        Warning::ClockTrouble { rounds_share } => format!(
+            "the clock was set or the machine suspended during {} of the rounds",
+            percent(*rounds_share)
+        ),
+        Warning::WorkDirInMemory { file_system } => format!(
+            "the work directory is in memory ({file_system}): this says nothing about a disk; choose another with `--dir`"
+        ),
+        Warning::DebugBuild => {
+            "measured by a build without optimisation: build with `cargo build --release`"
+                .to_owned()
+        }
+        Warning::SlowClock { source } => format!(
+            "the clock source is {source}, not the TSC: timing costs more, and latencies are blurred"
+        ),
+        Warning::Allocated { allocations } => format!(
+            "a round allocated memory {} while measuring, which costs time of its own",
+            plural(*allocations, "time", "times")
+        ),
+        Warning::BudgetShort => {
+            "time ran out before six passes were done: allow more with `--budget`".to_owned()
+        }
+        Warning::Other(text) => text.clone(),
+    }
+}
+
+fn refusal(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::OneSideOnly { base_has_it: true } => "only the base has it".to_owned(),
+        Refusal::OneSideOnly { base_has_it: false } => "only the other run has it".to_owned(),
+        Refusal::WorkloadVersion { base, other } => format!(
+            "measured by different versions of the workload ({base} and {other}), which do not compare: measure again"
+        ),
+        Refusal::Parameters(differences) => {
+            let list: Vec<String> = differences
+                .iter()
+                .map(|(name, base, other)| format!("{name} {base} and {other}"))
+                .collect();
+            format!("parameters differ: {}", list.join(", "))
+        }
+        Refusal::TooFewRounds { base, other, need } => {
+            format!("too few rounds: {base} and {other}, where each side needs {need}")
+        }
+        Refusal::NoRatio => "a value is zero, negative or missing, so there is no ratio".to_owned(),
+    }
+}
+
+fn state(state: &State) -> String {
+    match state {
+        State::Unknown => "too few rounds".to_owned(),
+        State::Steady => "steady".to_owned(),
+        State::Drifting { change } => format!("drifting {}", signed_percent(*change)),
+        State::Step { after, change } => {
+            format!("step {} after round {after}", signed_percent(*change))
+        }
+        State::TwoState {
+            low,
+            high,
+            low_share,
+        } => format!(
+            "two states, {} apart, {} low",
+            percent((high - low) / low.abs().max(f64::MIN_POSITIVE)),
+            percent(*low_share)
+        ),
+        State::Unstable { spread } => format!("unstable, spread {}", percent(*spread)),
+    }
+}

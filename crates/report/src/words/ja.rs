@@ -1,0 +1,317 @@
+//! Japanese: polite, in the words of technical writing; numbers and units as in English.
+
+use super::{ComparisonWords, Counts, HostWords, RunWords, Words};
+use crate::number::{percent, signed_percent};
+use model::comparison::{Refusal, RoundsNeeded, Verdict};
+use model::estimate::State;
+use model::record::{End, Failure};
+use model::warning::Warning;
+
+pub(super) static WORDS: Words = Words {
+    run: RunWords {
+        end: |end| match end {
+            End::Open => "未終了",
+            End::Complete => "完了",
+            End::Interrupted => "中断（途中までの結果）",
+        },
+        took: |time| format!("所要時間 {time}"),
+        metric: "測定項目",
+        value: "値",
+        unit: "単位",
+        interval: "95 % 信頼区間",
+        rounds: "回数",
+        state: "状態",
+        notes: "注",
+        nothing: "測定された項目はありません",
+        index: "UnixBench 形式の指数（UnixBench ではなく kurabe による測定）",
+        copies: |n| format!("{n} 並列"),
+        passes: |n| format!("{n} 巡の中央値"),
+        partial: |have, of| format!("一部のみ: {of} 項目中 {have} 項目"),
+        compat: |version| {
+            format!("UnixBench {version} の規則で算出した単一の値（区間はありません）")
+        },
+        without_value: "値が得られなかった項目",
+        dropped: "計画から外した項目",
+        warnings: "警告",
+        unstable: |spread| {
+            format!(
+                "不安定です。ラウンド間の差が {spread} あり、一つの数値では表せません。区間の欄は実測の範囲です"
+            )
+        },
+        worst_of: |n| format!("（{n} 項目のうち最も悪い値）"),
+        next: "次にできること",
+        next_show: "ブログ用に出力します（csv、json も選べます）",
+        next_compare: "一つ前の結果との違いを調べます",
+        next_unixbench: "UnixBench と同じ書式で出力します",
+        next_again: "この結果は途中までのため、測定し直します",
+    },
+    host: HostWords {
+        host: "マシン",
+        name: "ホスト名",
+        cpu: "CPU",
+        arch: "アーキテクチャ",
+        online: "有効な CPU 数",
+        offline: "無効な CPU 数",
+        sockets: "ソケット数",
+        cores: "コア数",
+        threads_per_core: "コアあたりのスレッド数",
+        clock_rate: "公称クロック",
+        governor: "周波数ガバナー",
+        caches: "キャッシュ",
+        flags: "機能フラグ",
+        numa: "NUMA ノード数",
+        limits: "制限",
+        cgroup: "cgroup",
+        cpu_quota: "CPU クォータ",
+        cpus_allowed: "使用できる CPU 数",
+        memory_limit: "メモリ上限",
+        root: "root 権限",
+        container: "コンテナ",
+        memory: "メモリ",
+        available: "使用可能",
+        swap: "スワップ",
+        huge_pages: "透過的ヒュージページ",
+        page_size: "ページサイズ",
+        kernel: "カーネル",
+        build: "ビルド",
+        distribution: "ディストリビューション",
+        mitigations: "脆弱性の緩和策",
+        platform: "プラットフォーム",
+        virtualization: "仮想化",
+        vendor: "ベンダー",
+        product: "製品",
+        clock: "クロックソース",
+        clock_cost: "読み取りの所要時間",
+        tsc_reliable: "TSC の信頼性",
+        storage: "ストレージ",
+        directory: "作業ディレクトリ",
+        file_system: "ファイルシステム",
+        mount_options: "マウントオプション",
+        mount_point: "マウントポイント",
+        free: "空き容量",
+        devices: "デバイス",
+        io: "I/O",
+        programs: "プログラム",
+        locale: "ロケール",
+        none: "なし",
+        bare_metal: "なし（物理マシン）",
+        yes: "はい",
+        no: "いいえ",
+        usable: "使用できます",
+        refused: |why| format!("使用できません: {why}"),
+        unknown: |why| format!("不明: {why}"),
+        cpus: |n| format!("{n} CPU"),
+        quota: |cpus| format!("CPU クォータ {cpus}"),
+        free_space: |size| format!("空き {size}"),
+        reading: |time| format!("読み取り {time}"),
+        mitigated: |done, open| match open {
+            0 => format!("CPU の脆弱性 {done} 件を緩和済み"),
+            open => format!("CPU の脆弱性 {done} 件を緩和済み、{open} 件は未対策"),
+        },
+    },
+    comparison: ComparisonWords {
+        base: "基準",
+        other: "比較対象",
+        summary: "要約",
+        categories: "分野別",
+        ratio: "比",
+        verdict: "判定",
+        needed: "必要回数",
+        refused: "比較しなかった項目",
+        differences: "環境の違い",
+        metrics: |n| format!("{n} 項目"),
+        rounds_needed: |needed| match needed {
+            RoundsNeeded::Rounds(n) => format!("各 {n} 回程度"),
+            RoundsNeeded::NotAtThisNoise => "ばらつき大のため困難".to_owned(),
+        },
+        counts,
+        gain: |metric, ratio, interval| {
+            format!("最も向上した項目は {metric} で、{ratio} 倍です（{interval}）")
+        },
+        loss: |metric, ratio, interval| {
+            format!("最も低下した項目は {metric} で、{ratio} 倍です（{interval}）")
+        },
+        not_compared: |n| format!("{n} 項目は比較していません（理由は下記のとおりです）"),
+        setup_differs: |n, list| {
+            format!("環境に {n} 点の違いがあり（{list}）、それが原因の可能性があります")
+        },
+        legend: &[
+            "比は「比較対象 ÷ 基準」で、1 より大きいほど良くなるように向きをそろえています。* は良い側を示します",
+            "区間は項目ごとの 95 % 信頼区間です。判定は項目数に応じて補正しています",
+            "良い?・悪い?: 方向は確実ですが大きさは不確実です。同等: 許容差を超える違いはありません。判定不能: 判断できません",
+        ],
+        nothing: "比較できる項目はありません",
+    },
+    warning,
+    refusal,
+    state,
+    verdict: |verdict| match verdict {
+        Verdict::Better => "良い",
+        Verdict::Worse => "悪い",
+        Verdict::BetterMaybe => "良い?",
+        Verdict::WorseMaybe => "悪い?",
+        Verdict::Same => "同等",
+        Verdict::Unclear => "判定不能",
+    },
+    failure,
+};
+
+fn counts(counts: &Counts) -> String {
+    let Counts {
+        other,
+        base,
+        compared,
+        better,
+        worse,
+        same,
+        unclear,
+    } = counts;
+    format!(
+        "{compared} 項目のうち、{other} が {base} より良いもの {better}、悪いもの {worse}、同等 {same}、判定不能 {unclear} です"
+    )
+}
+
+fn warning(warning: &Warning) -> String {
+    match warning {
+        Warning::RoundsFailed { failed, of, reason } => {
+            format!("{of} 回中 {failed} 回が失敗しました。最後の理由: {reason}")
+        }
+        Warning::TooFewRounds { have, need } => {
+            format!("回数が {have} 回しかありません。95 % 信頼区間には {need} 回必要です")
+        }
+        Warning::Steal {
+            rounds_share,
+            worst_share,
+        } => format!(
+            "{} のラウンドで、要求した CPU 時間の 2 % 超をホストに奪われました（最大 {}）",
+            percent(*rounds_share),
+            percent(*worst_share)
+        ),
+        Warning::Throttled { rounds_share } => format!(
+            "{} のラウンドで、CPU クォータにより測定が抑えられました",
+            percent(*rounds_share)
+        ),
+        Warning::ForeignCpu {
+            rounds_share,
+            process,
+        } => format!(
+            "{} のラウンドで、他のプロセスが CPU の 5 % 超を使用しました{}",
+            percent(*rounds_share),
+            process.as_ref().map_or_else(String::new, |process| format!(
+                "（最も多く使用したのは `{process}` です）"
+            ))
+        ),
+        Warning::Gaps { rounds_share } => format!(
+            "{} のラウンドで、どのカウンターでも説明できない空白時間がありました",
+            percent(*rounds_share)
+        ),
+        Warning::UnevenSpeed { rounds_share } => format!(
+            "{} のラウンドの前後で、CPU の速度がこの測定中の通常値から 3 % 超ずれていました",
+            percent(*rounds_share)
+        ),
+        Warning::ClockTrouble { rounds_share } => format!(
+            "{} のラウンドの間に、時計が変更されたか、マシンが一時停止しました",
+            percent(*rounds_share)
+        ),
+        Warning::WorkDirInMemory { file_system } => format!(
+            "作業ディレクトリがメモリ上（{file_system}）にあるため、ディスクの性能を表していません。`--dir` で別の場所を指定してください"
+        ),
+        Warning::DebugBuild => {
+            "最適化なしのビルドで測定しました。`cargo build --release` でビルドしてください"
+                .to_owned()
+        }
+        Warning::SlowClock { source } => format!(
+            "クロックソースが TSC ではなく {source} です。時刻の読み取りが遅く、レイテンシの精度が落ちます"
+        ),
+        Warning::Allocated { allocations } => {
+            format!("測定中に {allocations} 回のメモリ確保があり、その時間も結果に含まれています")
+        }
+        Warning::BudgetShort => {
+            "6 巡を終える前に時間切れになりました。`--budget` で時間を増やしてください".to_owned()
+        }
+        Warning::Other(text) => text.clone(),
+    }
+}
+
+fn refusal(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::OneSideOnly { base_has_it: true } => "基準側にしかありません".to_owned(),
+        Refusal::OneSideOnly { base_has_it: false } => "比較対象側にしかありません".to_owned(),
+        Refusal::WorkloadVersion { base, other } => format!(
+            "ワークロードのバージョンが異なるため（{base} と {other}）比較できません。測定し直してください"
+        ),
+        Refusal::Parameters(differences) => {
+            let list: Vec<String> = differences
+                .iter()
+                .map(|(name, base, other)| format!("{name} が {base} と {other}"))
+                .collect();
+            format!("パラメーターが異なります: {}", list.join("、"))
+        }
+        Refusal::TooFewRounds { base, other, need } => {
+            format!("回数が足りません: {base} 回と {other} 回（双方 {need} 回以上必要です）")
+        }
+        Refusal::NoRatio => "値がゼロ、負、または欠けているため、比を計算できません".to_owned(),
+    }
+}
+
+fn state(state: &State) -> String {
+    match state {
+        State::Unknown => "回数不足".to_owned(),
+        State::Steady => "安定".to_owned(),
+        State::Drifting { change } => format!("漸変 {}", signed_percent(*change)),
+        State::Step { after, change } => {
+            format!("{after} 回目の後に {} の段差", signed_percent(*change))
+        }
+        State::TwoState {
+            low,
+            high,
+            low_share,
+        } => format!(
+            "二状態（差 {}、低い側 {}）",
+            percent((high - low) / low.abs().max(f64::MIN_POSITIVE)),
+            percent(*low_share)
+        ),
+        State::Unstable { spread } => format!("不安定（幅 {}）", percent(*spread)),
+    }
+}
+
+/// The system's own words stay in English.
+fn failure(failure: &Failure) -> String {
+    let with = |said: &str| {
+        if said.is_empty() {
+            String::new()
+        } else {
+            format!(": {said}")
+        }
+    };
+    match failure {
+        Failure::Unsupported(why) => format!("この環境では対応していません: {why}"),
+        Failure::Error(what) => format!("エラーが発生しました: {what}"),
+        Failure::Exited { code, said } => {
+            format!("ワーカーが終了コード {code} で終了しました{}", with(said))
+        }
+        Failure::Signal { signal, said } => format!(
+            "ワーカーがシグナル {signal} で強制終了されました{}",
+            with(said)
+        ),
+        Failure::OutOfMemory => {
+            "メモリ不足のため、ワーカーがカーネルに強制終了されました".to_owned()
+        }
+        Failure::Hung { stage, after } => format!(
+            "ワーカーが応答しなくなり（{}）、{:.1} 秒後に強制終了しました",
+            stage_word(stage),
+            after.as_secs_f64()
+        ),
+        Failure::WrongResult(what) => format!("計算結果が誤っています: {what}"),
+    }
+}
+
+/// The stages that [`Failure::Hung`] names; a stage of a later version stays as it is.
+fn stage_word(stage: &str) -> &str {
+    match stage {
+        "set-up" => "準備中",
+        "measuring" => "測定中",
+        "finishing" => "終了処理中",
+        other => other,
+    }
+}

@@ -1,0 +1,320 @@
+//! What is said to people, in every language the program speaks.
+//!
+//! One [`Words`] per language, all fields required: a sentence that one language lacks does not compile. Sentences
+//! with figures are functions, because word order differs. Words of documents for programs are not here: they are
+//! keys and never translated. Raw errors of the system stay in English inside a translated sentence.
+
+mod en;
+mod ja;
+
+use model::comparison::{Refusal, RoundsNeeded, Verdict};
+use model::estimate::State;
+use model::record::{End, Failure};
+use model::warning::Warning;
+
+/// A language.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lang {
+    /// English.
+    #[default]
+    En,
+    /// Japanese.
+    Ja,
+}
+
+impl Lang {
+    /// Every language.
+    pub const ALL: [Self; 2] = [Self::En, Self::Ja];
+
+    /// The language that a locale's name (`LC_ALL`, `LANG`) asks for: `ja_JP.UTF-8` is Japanese. Japanese in an
+    /// encoding other than UTF-8 would arrive as rubbish, so that gets English, as does everything unknown.
+    pub fn from_env(locale: &str) -> Self {
+        let locale = locale.to_ascii_lowercase();
+        let (name, encoding) = locale.split_once('.').unwrap_or((&locale, ""));
+        let language = name.split(['_', '@', '-']).next().unwrap_or("");
+        let encoding = encoding.split('@').next().unwrap_or("");
+        match (language, encoding) {
+            ("ja", "" | "utf-8" | "utf8") => Self::Ja,
+            _ => Self::En,
+        }
+    }
+
+    /// The language of this name, as `--lang` takes it: `en` or `ja`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "en" => Some(Self::En),
+            "ja" => Some(Self::Ja),
+            _ => None,
+        }
+    }
+
+    /// Its words.
+    pub fn words(self) -> &'static Words {
+        match self {
+            Self::En => &en::WORDS,
+            Self::Ja => &ja::WORDS,
+        }
+    }
+}
+
+/// Everything that is said in one language.
+#[derive(Debug)]
+pub struct Words {
+    /// About runs.
+    pub run: RunWords,
+    /// About machines.
+    pub host: HostWords,
+    /// About comparisons.
+    pub comparison: ComparisonWords,
+    /// One sentence for each warning.
+    pub warning: fn(&Warning) -> String,
+    /// Why two values do not compare.
+    pub refusal: fn(&Refusal) -> String,
+    /// What a series looks like, in a few words.
+    pub state: fn(&State) -> String,
+    /// A verdict's word.
+    pub verdict: fn(Verdict) -> &'static str,
+    /// Why a round has no value.
+    pub failure: fn(&Failure) -> String,
+}
+
+/// About runs.
+#[derive(Debug)]
+pub struct RunWords {
+    /// How it ended.
+    pub end: fn(End) -> &'static str,
+    /// `tested WHAT`, ready to follow the time.
+    pub took: fn(&str) -> String,
+    /// Column: the metric.
+    pub metric: &'static str,
+    /// Column: the value.
+    pub value: &'static str,
+    /// Column: the unit.
+    pub unit: &'static str,
+    /// Column: the 95 % interval.
+    pub interval: &'static str,
+    /// Column: how many rounds.
+    pub rounds: &'static str,
+    /// Column: the state.
+    pub state: &'static str,
+    /// Column and heading: numbers of the notes below.
+    pub notes: &'static str,
+    /// Nothing was measured.
+    pub nothing: &'static str,
+    /// Heading of the UnixBench-style index.
+    pub index: &'static str,
+    /// `1 copy`, `4 copies`.
+    pub copies: fn(u32) -> String,
+    /// `from 6 passes`.
+    pub passes: fn(u32) -> String,
+    /// `partial: 11 of 12 tests`.
+    pub partial: fn(usize, usize) -> String,
+    /// A compat mode's figure: which version's rules.
+    pub compat: fn(&str) -> String,
+    /// Heading: what has no value, and why.
+    pub without_value: &'static str,
+    /// Heading: what was left out of the plan.
+    pub dropped: &'static str,
+    /// Heading: warnings about the whole run.
+    pub warnings: &'static str,
+    /// Why a metric that scatters too widely shows no value; the spread as a percentage.
+    pub unstable: fn(&str) -> String,
+    /// Behind a warning that several metrics have: the figures are those of the worst of so many.
+    pub worst_of: fn(usize) -> String,
+    /// Heading: what to type next.
+    pub next: &'static str,
+    /// Explanation of `kurabe show --format ...`.
+    pub next_show: &'static str,
+    /// Explanation of `kurabe compare`.
+    pub next_compare: &'static str,
+    /// Explanation of `kurabe show --format unixbench`.
+    pub next_unixbench: &'static str,
+    /// Explanation of running on to fill an incomplete run.
+    pub next_again: &'static str,
+}
+
+/// About machines: headings and the names of facts.
+#[derive(Debug)]
+pub struct HostWords {
+    /// Heading.
+    pub host: &'static str,
+    /// The machine's name.
+    pub name: &'static str,
+    /// Heading and fact: processors.
+    pub cpu: &'static str,
+    /// Fact.
+    pub arch: &'static str,
+    /// Fact.
+    pub online: &'static str,
+    /// Fact.
+    pub offline: &'static str,
+    /// Fact.
+    pub sockets: &'static str,
+    /// Fact.
+    pub cores: &'static str,
+    /// Fact.
+    pub threads_per_core: &'static str,
+    /// Fact.
+    pub clock_rate: &'static str,
+    /// Fact.
+    pub governor: &'static str,
+    /// Fact.
+    pub caches: &'static str,
+    /// Fact.
+    pub flags: &'static str,
+    /// Fact.
+    pub numa: &'static str,
+    /// Heading: what we may use.
+    pub limits: &'static str,
+    /// Fact.
+    pub cgroup: &'static str,
+    /// Fact.
+    pub cpu_quota: &'static str,
+    /// Fact.
+    pub cpus_allowed: &'static str,
+    /// Fact.
+    pub memory_limit: &'static str,
+    /// Fact.
+    pub root: &'static str,
+    /// Fact.
+    pub container: &'static str,
+    /// Heading and fact.
+    pub memory: &'static str,
+    /// Fact.
+    pub available: &'static str,
+    /// Fact.
+    pub swap: &'static str,
+    /// Fact.
+    pub huge_pages: &'static str,
+    /// Fact.
+    pub page_size: &'static str,
+    /// Heading and fact.
+    pub kernel: &'static str,
+    /// Fact.
+    pub build: &'static str,
+    /// Fact.
+    pub distribution: &'static str,
+    /// Fact.
+    pub mitigations: &'static str,
+    /// Heading: virtual or not.
+    pub platform: &'static str,
+    /// Fact.
+    pub virtualization: &'static str,
+    /// Fact.
+    pub vendor: &'static str,
+    /// Fact.
+    pub product: &'static str,
+    /// Heading and fact.
+    pub clock: &'static str,
+    /// Fact.
+    pub clock_cost: &'static str,
+    /// Fact.
+    pub tsc_reliable: &'static str,
+    /// Heading: what is behind the work directory.
+    pub storage: &'static str,
+    /// Fact.
+    pub directory: &'static str,
+    /// Fact.
+    pub file_system: &'static str,
+    /// Fact.
+    pub mount_options: &'static str,
+    /// Fact.
+    pub mount_point: &'static str,
+    /// Fact.
+    pub free: &'static str,
+    /// Fact.
+    pub devices: &'static str,
+    /// Heading: kinds of I/O.
+    pub io: &'static str,
+    /// Heading: programs that tests run.
+    pub programs: &'static str,
+    /// Fact.
+    pub locale: &'static str,
+    /// An empty list, no limit, no container...
+    pub none: &'static str,
+    /// On bare metal.
+    pub bare_metal: &'static str,
+    /// True.
+    pub yes: &'static str,
+    /// False.
+    pub no: &'static str,
+    /// A kind of I/O that works.
+    pub usable: &'static str,
+    /// A kind of I/O that is refused, and why.
+    pub refused: fn(&str) -> String,
+    /// A fact that is not known, and why.
+    pub unknown: fn(&str) -> String,
+    /// `2 CPUs`.
+    pub cpus: fn(u32) -> String,
+    /// A quota of so many CPUs.
+    pub quota: fn(&str) -> String,
+    /// So much free space.
+    pub free_space: fn(&str) -> String,
+    /// What one reading of the clock costs.
+    pub reading: fn(&str) -> String,
+    /// How many weaknesses of the CPU the kernel mitigates, and how many it leaves open.
+    pub mitigated: fn(usize, usize) -> String,
+}
+
+/// About comparisons.
+#[derive(Debug)]
+pub struct ComparisonWords {
+    /// The base side.
+    pub base: &'static str,
+    /// The other side.
+    pub other: &'static str,
+    /// Heading: the summary.
+    pub summary: &'static str,
+    /// Heading: families of metrics.
+    pub categories: &'static str,
+    /// Column: the ratio.
+    pub ratio: &'static str,
+    /// Column: the verdict.
+    pub verdict: &'static str,
+    /// Column: rounds needed to tell.
+    pub needed: &'static str,
+    /// Heading: what was not compared, and why.
+    pub refused: &'static str,
+    /// Heading: what differs in the set-up.
+    pub differences: &'static str,
+    /// `12 metrics`.
+    pub metrics: fn(u32) -> String,
+    /// What it would take to tell.
+    pub rounds_needed: fn(RoundsNeeded) -> String,
+    /// The counts in one sentence.
+    pub counts: fn(&Counts) -> String,
+    /// The largest gain: metric, ratio, interval.
+    pub gain: fn(&str, &str, &str) -> String,
+    /// The largest loss: metric, ratio, interval.
+    pub loss: fn(&str, &str, &str) -> String,
+    /// How many metrics were not compared.
+    pub not_compared: fn(usize) -> String,
+    /// How many points of the set-up differ, and the first few of them.
+    pub setup_differs: fn(usize, &str) -> String,
+    /// How to read the table.
+    pub legend: &'static [&'static str],
+    /// Nothing to compare.
+    pub nothing: &'static str,
+}
+
+/// How many metrics got which verdict.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// The other side's name.
+    pub other: String,
+    /// The base side's name.
+    pub base: String,
+    /// Metrics with a verdict or at least a ratio.
+    pub compared: usize,
+    /// Better, by more than the margin or by an unsure amount.
+    pub better: usize,
+    /// Worse, likewise.
+    pub worse: usize,
+    /// The same within the margin.
+    pub same: usize,
+    /// Cannot tell.
+    pub unclear: usize,
+}
+
+#[cfg(test)]
+mod tests;

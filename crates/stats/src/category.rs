@@ -1,0 +1,144 @@
+//! Families of tests as one figure each: the headline of a comparison.
+//!
+//! A category is the part of a test's name before the first dot. Its figure is the geometric mean of at most five
+//! leading metrics, of different workloads as far as possible, because metrics of one workload tell the same story
+//! twice. It is formed within each pass and compared over the passes.
+
+use crate::compare::{Candidate, ERROR_RATE, adjusted};
+use crate::yuen::{self, RatioInterval};
+use crate::{composite, family, rounds, verdict};
+use model::comparison::{CategoryComparison, Verdict};
+use model::plan::MetricId;
+use model::record::Run;
+use model::spec::Better;
+use std::collections::BTreeMap;
+
+/// The most metrics in a category; more would weigh what is measured most often, not what matters most.
+const METRICS_MAX: usize = 5;
+
+/// One entry for each category that has a ratio, in the order of the candidates.
+pub(crate) fn compare(
+    base: &Run,
+    other: &Run,
+    candidates: &[Candidate<'_>],
+) -> Vec<CategoryComparison> {
+    let mut names: Vec<&str> = Vec::new();
+    for candidate in candidates.iter().filter(|candidate| takes_part(candidate)) {
+        let name = category_of(&candidate.result.id.case.test);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let mut found: Vec<(CategoryComparison, Option<RatioInterval>)> = names
+        .into_iter()
+        .filter_map(|name| compare_one(base, other, name, &chosen(name, candidates)))
+        .collect();
+    correct(&mut found);
+    found.into_iter().map(|(category, _)| category).collect()
+}
+
+/// The family a test belongs to.
+fn category_of(test: &str) -> &str {
+    test.split('.').next().unwrap_or(test)
+}
+
+fn takes_part(candidate: &Candidate<'_>) -> bool {
+    candidate.leads && candidate.result.ratio.is_some()
+}
+
+/// The candidates of a category: the first of each workload, then the second of each, until there are enough.
+fn chosen<'a, 'b>(name: &str, candidates: &'b [Candidate<'a>]) -> Vec<&'b Candidate<'a>> {
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut ranked: Vec<(usize, &Candidate<'_>)> = candidates
+        .iter()
+        .filter(|candidate| takes_part(candidate))
+        .filter(|candidate| category_of(&candidate.result.id.case.test) == name)
+        .map(|candidate| {
+            let rank = seen.entry(candidate.case.workload.as_str()).or_default();
+            *rank += 1;
+            (*rank, candidate)
+        })
+        .collect();
+    // Stable: among equals the order of the plan stays.
+    ranked.sort_by_key(|&(rank, _)| rank);
+    ranked
+        .into_iter()
+        .take(METRICS_MAX)
+        .map(|(_, candidate)| candidate)
+        .collect()
+}
+
+/// The composite's comparison, still without a correction for the number of categories.
+fn compare_one(
+    base: &Run,
+    other: &Run,
+    name: &str,
+    members: &[&Candidate<'_>],
+) -> Option<(CategoryComparison, Option<RatioInterval>)> {
+    let ratios: Vec<f64> = members
+        .iter()
+        .filter_map(|member| member.result.ratio)
+        .collect();
+    let margin = members
+        .iter()
+        .map(|member| member.result.margin)
+        .fold(0.0, f64::max);
+    let found = yuen::log_ratio(
+        &composites(base, members),
+        &composites(other, members),
+        ERROR_RATE,
+    )
+    .ok();
+    let verdict = found.map_or(Verdict::Unclear, |found| {
+        verdict::of_interval(found.ln_ends(ERROR_RATE), margin)
+    });
+    let category = CategoryComparison {
+        category: name.to_owned(),
+        ratio: match &found {
+            Some(found) => found.ratio(),
+            None => composite::geometric_mean(&ratios)?,
+        },
+        interval: found.map(|found| found.interval()),
+        margin,
+        verdict,
+        metrics: rounds::whole(members.len()),
+    };
+    Some((category, found))
+}
+
+/// The composite of each pass, turned so that more is better.
+fn composites(run: &Run, members: &[&Candidate<'_>]) -> Vec<f64> {
+    let parts: Vec<BTreeMap<u32, f64>> = members
+        .iter()
+        .map(|member| turned(run, &member.result.id, member.metric.better))
+        .collect();
+    composite::per_pass(&parts)
+        .into_iter()
+        .map(|(_, value)| value)
+        .collect()
+}
+
+fn turned(run: &Run, id: &MetricId, better: Better) -> BTreeMap<u32, f64> {
+    let mut values = composite::pass_values(run, &id.case, &id.quantity);
+    if better == Better::Lower {
+        for value in values.values_mut() {
+            *value = 1.0 / *value;
+        }
+    }
+    values
+}
+
+/// Holm's correction over the categories that have an interval.
+fn correct(found: &mut [(CategoryComparison, Option<RatioInterval>)]) {
+    let members: Vec<(usize, RatioInterval)> = found
+        .iter()
+        .enumerate()
+        .filter_map(|(index, (_, interval))| Some((index, (*interval)?)))
+        .collect();
+    let p_values: Vec<f64> = members.iter().map(|(_, found)| found.p_value()).collect();
+    let levels = family::holm(&p_values, ERROR_RATE);
+    for ((index, interval), level) in members.into_iter().zip(levels) {
+        let category = &mut found[index].0;
+        category.verdict = adjusted(category.verdict, &interval, level, category.margin);
+    }
+}

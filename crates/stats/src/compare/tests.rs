@@ -1,0 +1,337 @@
+//! Tests of comparisons: conclusions, refusals, corrections, categories.
+
+use super::*;
+use crate::fixture::{self, noisy};
+use model::params::Params;
+use model::units::Unit;
+
+const DEFAULTS: CompareOptions = CompareOptions { margin: None };
+
+fn one(base: Vec<f64>, other: Vec<f64>) -> MetricComparison {
+    let base = fixture::run(&[("os.pipe@1", base)]);
+    let other = fixture::run(&[("os.pipe@1", other)]);
+    compare(&base, &other, &DEFAULTS).metrics.remove(0)
+}
+
+#[test]
+fn verdicts_follow_ratio_and_scatter() {
+    let check = |ratio: f64, deviation: f64, expect: Verdict| {
+        let found = one(
+            noisy(1, 12, 100.0, deviation),
+            noisy(2, 12, 100.0 * ratio, deviation),
+        );
+        assert_eq!(found.verdict, expect, "{ratio} {deviation}: {found:?}");
+        assert_eq!(found.needed.is_none(), verdict::is_final(expect));
+        assert_eq!(found.refused, None);
+    };
+    check(1.0, 0.01, Verdict::Same);
+    check(1.2, 0.01, Verdict::Better);
+    check(0.8, 0.01, Verdict::Worse);
+    check(1.06, 0.02, Verdict::BetterMaybe);
+    check(0.94, 0.02, Verdict::WorseMaybe);
+    check(1.0, 0.30, Verdict::Unclear);
+}
+
+#[test]
+fn above_one_is_better_for_either_direction() {
+    let run = |values: Vec<f64>| {
+        let mut run = fixture::run(&[("os.pipe@1", values)]);
+        run.plan.cases[0].metrics[0] = fixture::metric(
+            fixture::QUANTITY,
+            Unit::Nanoseconds,
+            Better::Lower,
+            MetricClass::LatencyTypical,
+        );
+        run
+    };
+    let (base, other) = (run(noisy(1, 9, 100.0, 0.01)), run(noisy(2, 9, 50.0, 0.01)));
+    let found = compare(&base, &other, &DEFAULTS);
+    let metric = &found.metrics[0];
+    assert!(
+        (metric.ratio.unwrap() - 2.0).abs() < 0.05,
+        "{:?}",
+        metric.ratio
+    );
+    assert_eq!(
+        (metric.verdict, metric.adjusted),
+        (Verdict::Better, Verdict::Better)
+    );
+    assert!((metric.values.0.unwrap() - 100.0).abs() < 2.0);
+    assert!((found.categories[0].ratio - 2.0).abs() < 0.05);
+}
+
+#[test]
+fn exchanging_the_runs_reverses_every_conclusion() {
+    let cases = ["os.pipe@1", "cpu.prime@1", "cpu.float@1", "fs.copy@1"];
+    let run = |seed: u64, step: f64| {
+        let series: Vec<(&str, Vec<f64>)> = (0_u32..)
+            .zip(cases)
+            .map(|(i, id)| {
+                let level = 100.0 * (1.0 + step * f64::from(i));
+                (id, noisy(seed + u64::from(i), 10, level, 0.02))
+            })
+            .collect();
+        fixture::run(&series)
+    };
+    let (base, other) = (run(10, 0.0), run(20, 0.08));
+    let there = compare(&base, &other, &DEFAULTS);
+    let back = compare(&other, &base, &DEFAULTS);
+    for (a, b) in there.metrics.iter().zip(&back.metrics) {
+        assert!((a.ratio.unwrap() * b.ratio.unwrap() - 1.0).abs() < 1e-12);
+        let (ends, mirrored) = (a.interval.unwrap(), b.interval.unwrap());
+        assert!((ends.lo * mirrored.hi - 1.0).abs() < 1e-12);
+        assert_eq!(a.verdict.reversed(), b.verdict);
+        assert_eq!(a.adjusted.reversed(), b.adjusted);
+        assert_eq!(a.needed, b.needed);
+    }
+    assert_eq!(there.categories.len(), 3);
+    for (a, b) in there.categories.iter().zip(&back.categories) {
+        assert!((a.ratio * b.ratio - 1.0).abs() < 1e-12);
+        assert_eq!(a.verdict.reversed(), b.verdict);
+    }
+}
+
+#[test]
+fn a_run_is_the_same_as_itself() {
+    let run = fixture::run(&[("os.pipe@1", noisy(1, 10, 7.0, 0.01))]);
+    let found = compare(&run, &run, &DEFAULTS);
+    assert!((found.metrics[0].ratio.unwrap() - 1.0).abs() < 1e-12);
+    assert_eq!(found.metrics[0].verdict, Verdict::Same);
+    assert_eq!(found.categories[0].verdict, Verdict::Same);
+    assert!(found.differences.is_empty());
+}
+
+#[test]
+fn too_few_rounds_give_a_ratio_but_no_interval() {
+    let found = one(vec![100.0; 5], noisy(1, 9, 200.0, 0.01));
+    assert!((found.ratio.unwrap() - 2.0).abs() < 0.05);
+    assert_eq!((found.interval, found.verdict), (None, Verdict::Unclear));
+    assert_eq!(
+        found.refused,
+        Some(Refusal::TooFewRounds {
+            base: 5,
+            other: 9,
+            need: 6
+        })
+    );
+    assert_eq!(found.needed, Some(RoundsNeeded::Rounds(6)));
+    let nothing = one(Vec::new(), vec![1.0; 6]);
+    assert_eq!((nothing.ratio, nothing.n), (None, (0, 6)));
+    assert_eq!(
+        nothing.refused,
+        Some(Refusal::TooFewRounds {
+            base: 0,
+            other: 6,
+            need: 6
+        })
+    );
+}
+
+#[test]
+fn values_without_a_logarithm_have_no_ratio() {
+    for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let mut values = vec![1.0; 7];
+        values[3] = bad;
+        let found = one(values, vec![1.0; 7]);
+        assert_eq!(
+            (found.ratio, found.refused),
+            (None, Some(Refusal::NoRatio)),
+            "{bad}"
+        );
+        assert_eq!(found.verdict, Verdict::Unclear);
+    }
+}
+
+#[test]
+fn what_is_not_the_same_measurement_does_not_compare() {
+    let base = fixture::run(&[("os.pipe@1", vec![1.0; 6])]);
+    let mut other = base.clone();
+    other.plan.cases[0].workload_version = 2;
+    let refusal = |base: &Run, other: &Run| {
+        let found = compare(base, other, &DEFAULTS);
+        assert_eq!(found.metrics[0].ratio, None);
+        assert!(found.categories.is_empty());
+        found.metrics[0].refused.clone().unwrap()
+    };
+    assert_eq!(
+        refusal(&base, &other),
+        Refusal::WorkloadVersion { base: 1, other: 2 }
+    );
+
+    let spec = model::spec::Spec {
+        name: "os.pipe",
+        version: 1,
+        title: "",
+        doc: "",
+        params: &[model::spec::ParamDef {
+            name: "size",
+            kind: model::spec::ParamKind::Count { min: 1, max: 9999 },
+            default: "512",
+            doc: "",
+        }],
+        metrics: &[],
+        tests: &[],
+        simulated: false,
+        on_disk: false,
+    };
+    let mut base = base;
+    let mut other = base.clone();
+    base.plan.cases[0].params = Params::resolve(&spec, []).unwrap();
+    other.plan.cases[0].params = Params::resolve(&spec, [("size", "4096")]).unwrap();
+    let (name, a, b) = ("size".to_owned(), "512".to_owned(), "4096".to_owned());
+    assert_eq!(
+        refusal(&base, &other),
+        Refusal::Parameters(vec![(name.clone(), a.clone(), b)])
+    );
+    other.plan.cases[0].params = Params::default();
+    let unset = "not set".to_owned();
+    assert_eq!(
+        refusal(&base, &other),
+        Refusal::Parameters(vec![(name.clone(), a.clone(), unset.clone())])
+    );
+    assert_eq!(
+        refusal(&other, &base),
+        Refusal::Parameters(vec![(name, unset, a)])
+    );
+
+    other = base.clone();
+    other.plan.cases[0].workload = "os.fifo".to_owned();
+    assert!(matches!(refusal(&base, &other), Refusal::Parameters(_)));
+}
+
+#[test]
+fn one_sided_metrics_come_last_and_keep_their_value() {
+    let base = fixture::run(&[("os.pipe@1", vec![2.0; 6]), ("os.only@1", vec![3.0; 6])]);
+    let mut other = fixture::run(&[("cpu.new@1", vec![4.0; 6]), ("os.pipe@1", vec![2.0; 6])]);
+    other.plan.cases[1].metrics.push(fixture::metric(
+        "clat_ns_p50",
+        Unit::Nanoseconds,
+        Better::Lower,
+        MetricClass::LatencyTypical,
+    ));
+    let found = compare(&base, &other, &DEFAULTS);
+    let only = |base_has_it| Some(Refusal::OneSideOnly { base_has_it });
+    let expect = [
+        ("os.pipe@1:ops_per_s", None, (Some(2.0), Some(2.0))),
+        ("os.only@1:ops_per_s", only(true), (Some(3.0), None)),
+        ("cpu.new@1:ops_per_s", only(false), (None, Some(4.0))),
+        ("os.pipe@1:clat_ns_p50", only(false), (None, None)),
+    ];
+    assert_eq!(found.metrics.len(), expect.len());
+    for (metric, (id, refused, values)) in found.metrics.iter().zip(expect) {
+        assert_eq!(metric.id.to_string(), id);
+        assert_eq!((&metric.refused, metric.values), (&refused, values));
+    }
+}
+
+#[test]
+fn the_margin_can_be_given_and_is_by_class_otherwise() {
+    let base = fixture::run(&[("os.pipe@1", noisy(1, 12, 100.0, 0.002))]);
+    let other = fixture::run(&[("os.pipe@1", noisy(2, 12, 103.0, 0.002))]);
+    let verdict = |margin| {
+        let found = compare(&base, &other, &CompareOptions { margin });
+        (
+            found.metrics[0].verdict,
+            found.categories[0].verdict,
+            found.metrics[0].margin,
+        )
+    };
+    assert_eq!(verdict(None), (Verdict::Same, Verdict::Same, 0.05));
+    assert_eq!(
+        verdict(Some(0.01)),
+        (Verdict::Better, Verdict::Better, 0.01)
+    );
+}
+
+#[test]
+fn a_lone_small_difference_among_many_metrics_is_withdrawn() {
+    let ids: Vec<String> = (0..40).map(|i| format!("os.t{i}@1")).collect();
+    let run = |seed: u64, first: f64| {
+        let series: Vec<(&str, Vec<f64>)> = (0_u64..)
+            .zip(&ids)
+            .map(|(i, id)| {
+                let level = if i == 0 { first } else { 100.0 };
+                (id.as_str(), noisy(seed + i, 8, level, 0.03))
+            })
+            .collect();
+        fixture::run(&series)
+    };
+    let base = run(1000, 100.0);
+    let small = compare(&base, &run(2000, 104.8), &DEFAULTS)
+        .metrics
+        .remove(0);
+    assert_eq!(small.verdict, Verdict::BetterMaybe, "{small:?}");
+    assert_eq!(small.adjusted, Verdict::Unclear);
+    let large = compare(&base, &run(2000, 150.0), &DEFAULTS)
+        .metrics
+        .remove(0);
+    assert_eq!(
+        (large.verdict, large.adjusted),
+        (Verdict::Better, Verdict::Better)
+    );
+}
+
+#[test]
+fn a_category_takes_each_workload_before_it_takes_one_twice() {
+    let ids = [
+        "os.a@1", "os.a@2", "os.a@4", "os.b@1", "os.b@2", "os.c@1", "os.d@1",
+    ];
+    let run = |factor: &dyn Fn(&str) -> f64| {
+        let series: Vec<(&str, Vec<f64>)> =
+            ids.iter().map(|&id| (id, vec![factor(id); 6])).collect();
+        fixture::run(&series)
+    };
+    let base = run(&|_| 1.0);
+    // Chosen: a@1, b@1, c@1, d@1, then a@2.
+    let other = run(&|id| {
+        if id == "os.a@4" || id == "os.b@2" {
+            100.0
+        } else {
+            2.0
+        }
+    });
+    let found = compare(&base, &other, &DEFAULTS).categories;
+    assert_eq!((found.len(), found[0].metrics), (1, 5));
+    assert!((found[0].ratio - 2.0).abs() < 1e-12);
+}
+
+#[test]
+fn a_category_without_six_common_passes_has_no_interval() {
+    let base = fixture::run(&[("os.a@1", vec![1.0; 8]), ("os.b@1", vec![1.0; 8])]);
+    let mut other = fixture::run(&[("os.a@1", vec![2.0; 8]), ("os.b@1", vec![8.0; 8])]);
+    // Six rounds each, but only four passes that have both.
+    other.rounds.retain(|round| match round.case.test.as_str() {
+        "os.a" => round.pass <= 6,
+        _ => round.pass > 2,
+    });
+    let found = compare(&base, &other, &DEFAULTS);
+    assert!(found.metrics.iter().all(|metric| metric.interval.is_some()));
+    let category = &found.categories[0];
+    assert_eq!(
+        (category.interval, category.verdict),
+        (None, Verdict::Unclear)
+    );
+    assert!((category.ratio - 4.0).abs() < 1e-12);
+}
+
+#[test]
+fn large_runs_compare_within_milliseconds_of_work() {
+    let ids: Vec<String> = (0..100).map(|i| format!("f{}.t{i}@1", i % 8)).collect();
+    let run = |seed: u64| {
+        let series: Vec<(&str, Vec<f64>)> = (0_u64..)
+            .zip(&ids)
+            .map(|(i, id)| (id.as_str(), noisy(seed + i, 30, 100.0, 0.02)))
+            .collect();
+        fixture::run(&series)
+    };
+    let found = compare(&run(1), &run(500), &DEFAULTS);
+    assert_eq!((found.metrics.len(), found.categories.len()), (100, 8));
+    // Two identical machines: at most a stray claim survives the correction.
+    let claims = |adjusted: Verdict| !matches!(adjusted, Verdict::Same | Verdict::Unclear);
+    let stray = found
+        .metrics
+        .iter()
+        .filter(|metric| claims(metric.adjusted))
+        .count();
+    assert!(stray <= 1, "{stray}");
+}

@@ -1,0 +1,134 @@
+//! Small runs for tests.
+
+use crate::rng::Rng;
+use model::digest::Digest;
+use model::host::HostFacts;
+use model::noise::Noise;
+use model::params::Params;
+use model::plan::{CaseId, Plan, PlannedCase, PlannedMetric, Shape};
+use model::record::{Binary, CopyRecord, End, Measured, Outcome, Round, Run, RunMeta};
+use model::spec::{Better, MetricClass};
+use model::units::{Nanos, Unit, UnixNanos};
+use std::collections::BTreeMap;
+
+/// The metric of every case made here, unless a test adds to it.
+pub(crate) const QUANTITY: &str = "ops_per_s";
+
+pub(crate) fn metric(
+    quantity: &str,
+    unit: Unit,
+    better: Better,
+    class: MetricClass,
+) -> PlannedMetric {
+    PlannedMetric {
+        quantity: quantity.to_owned(),
+        unit,
+        better,
+        class,
+    }
+}
+
+/// A case of a workload that is named like its test, with one rate of class `System` (margin 5 %).
+pub(crate) fn case(id: &str) -> PlannedCase {
+    let id: CaseId = id.parse().unwrap();
+    PlannedCase {
+        title: format!("title of {}", id.test),
+        workload: id.test.clone(),
+        workload_version: 1,
+        params: Params::default(),
+        metrics: vec![metric(
+            QUANTITY,
+            Unit::OpsPerSecond,
+            Better::Higher,
+            MetricClass::System,
+        )],
+        shape: Shape::DEFAULT,
+        simulated: false,
+        on_disk: false,
+        id,
+    }
+}
+
+pub(crate) fn done(case: &CaseId, pass: u32, values: &[(&str, f64)]) -> Round {
+    let value = values.first().map_or(1.0, |&(_, value)| value);
+    Round {
+        case: case.clone(),
+        pass,
+        seq: pass,
+        started: UnixNanos(u64::from(pass)),
+        took: Nanos::from_secs(1),
+        layout_seed: 0,
+        outcome: Outcome::Done(Measured {
+            values: values
+                .iter()
+                .map(|&(quantity, value)| (quantity.to_owned(), value))
+                .collect(),
+            missing: BTreeMap::new(),
+            windows: [0.8, 1.0, 1.0, 1.1, 1.0]
+                .map(|share| share * value)
+                .to_vec(),
+            copies: vec![CopyRecord {
+                ops: 1_000_000,
+                work: 1e6,
+                wall: Nanos::from_millis(500),
+                user: Nanos::ZERO,
+                system: Nanos::ZERO,
+                digest: Digest::EMPTY,
+                allocations: 0,
+                cpu: None,
+                latency: Vec::new(),
+                reported: BTreeMap::new(),
+            }],
+        }),
+        noise: Noise::default(),
+    }
+}
+
+/// A run with the given cases; pass `i` holds the `i`-th value of each.
+pub(crate) fn run(series: &[(&str, Vec<f64>)]) -> Run {
+    let cases: Vec<PlannedCase> = series.iter().map(|(id, _)| case(id)).collect();
+    let mut rounds = Vec::new();
+    for ((_, values), case) in series.iter().zip(&cases) {
+        for (pass, &value) in (1..).zip(values) {
+            rounds.push(done(&case.id, pass, &[(QUANTITY, value)]));
+        }
+    }
+    rounds.sort_by_key(|round| round.pass);
+    Run {
+        meta: RunMeta {
+            id: "20261121-004311-9f3c".to_owned(),
+            label: None,
+            tags: BTreeMap::new(),
+            started: UnixNanos(0),
+            finished: Some(UnixNanos(1)),
+            end: End::Complete,
+            binary: Binary {
+                version: "0.1.0".to_owned(),
+                commit: None,
+                build: "release".to_owned(),
+                target: "x86_64-unknown-linux-gnu".to_owned(),
+                linked_statically: true,
+            },
+            warnings: Vec::new(),
+            dir: "/srv".to_owned(),
+        },
+        plan: Plan {
+            what: vec!["quick".to_owned()],
+            cases,
+            seed: 1,
+            budget: None,
+            passes: Some(6),
+            dropped: Vec::new(),
+        },
+        host: HostFacts::default(),
+        rounds,
+    }
+}
+
+/// `n` rounds around `level` with log-normal scatter.
+pub(crate) fn noisy(seed: u64, n: usize, level: f64, deviation: f64) -> Vec<f64> {
+    let mut rng = Rng::new(seed);
+    (0..n)
+        .map(|_| level * (deviation * rng.normal()).exp())
+        .collect()
+}

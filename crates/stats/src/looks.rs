@@ -1,0 +1,223 @@
+//! When to look at the data, and what to decide then.
+//!
+//! Whoever tests after every round finds a difference between equal servers in one case of five. Five looks, planned
+//! before the first round, at a level that makes them err in 5 % together, cost nothing of that kind (Pocock,
+//! Biometrika 64 (1977) 191-199; the level for five looks is 0.0158). Between looks nothing is tested. Time goes
+//! first to the cases where it narrows the interval most for each second it costs.
+
+use crate::verdict;
+use crate::yuen::{self, NoInterval, RatioInterval, trimmed_each_end};
+use crate::{dist, quantile, rounds};
+use model::comparison::Verdict;
+use model::num::{approx, count};
+
+/// The level of each of five looks that together err in 5 % of cases.
+pub const ALPHA: f64 = 0.0158;
+
+/// The rounds, on each side, after which the data are looked at.
+pub const LOOKS: [u32; 5] = [6, 9, 13, 19, 28];
+
+/// The share of the time left that is not committed: rounds take longer than planned more often than shorter.
+pub const RESERVE: f64 = 0.05;
+
+/// How many times its target a half-width may stay at the last look that can be afforded before the case is given up.
+const HOPELESS_FACTOR: f64 = 2.0;
+
+/// The first look after `rounds` rounds; `None` after the last.
+pub fn next(rounds: u32) -> Option<u32> {
+    LOOKS.into_iter().find(|&look| look > rounds)
+}
+
+/// The last look that `rounds` rounds reach; `None` before the first. A report uses no rounds beyond it to decide.
+pub fn reached(rounds: u32) -> Option<u32> {
+    LOOKS.into_iter().rev().find(|&look| look <= rounds)
+}
+
+/// What a comparison concludes at its looks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decision {
+    /// The verdict at the look.
+    pub verdict: Verdict,
+    /// The look: rounds on each side.
+    pub look: u32,
+    /// True where no further round is needed.
+    pub done: bool,
+    /// The interval at the look's level.
+    pub found: RatioInterval,
+}
+
+/// Goes through the looks that both sides reach and stops at the first final verdict; without one, the last look
+/// counts. `base` and `other` are in the order in which they ran; above 1 is better for `other` / `base`.
+pub fn decide(base: &[f64], other: &[f64], margin: f64) -> Result<Decision, NoInterval> {
+    let (Some(base), Some(other)) = (quantile::logs(base), quantile::logs(other)) else {
+        return Err(NoInterval::NotPositive);
+    };
+    let have = base.len().min(other.len());
+    let mut last = None;
+    for look in LOOKS {
+        let Some(n) = usize::try_from(look).ok().filter(|&n| n <= have) else {
+            break;
+        };
+        let (Some(base), Some(other)) = (yuen::side(&base[..n]), yuen::side(&other[..n])) else {
+            break;
+        };
+        let found = yuen::between(base, other, ALPHA);
+        let verdict = verdict::of_interval(found.ln_ends(ALPHA), margin);
+        let done = verdict::is_final(verdict);
+        last = Some(Decision {
+            verdict,
+            look,
+            done,
+            found,
+        });
+        if done {
+            break;
+        }
+    }
+    last.ok_or(NoInterval::TooFewRounds)
+}
+
+/// The half-width to expect after `later` rounds where it is `half_width` after `now` rounds: it shrinks with the
+/// root of the number of rounds and with the degrees of freedom. Infinite where `now` is too few to have one.
+pub fn predicted_half_width(half_width: f64, now: u32, later: u32) -> f64 {
+    let quantile_at = |rounds: u32| {
+        let n = usize::try_from(rounds).unwrap_or(usize::MAX);
+        let kept = n - 2 * trimmed_each_end(n);
+        (kept > 1).then(|| dist::t_quantile(1.0 - ALPHA / 2.0, count(kept - 1)))
+    };
+    match (quantile_at(now), quantile_at(later)) {
+        (Some(now_t), Some(later_t)) => {
+            half_width * (f64::from(now) / f64::from(later)).sqrt() * later_t / now_t
+        }
+        _ => f64::INFINITY,
+    }
+}
+
+/// A case that competes for time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contender {
+    /// Its rounds so far.
+    pub rounds: u32,
+    /// The relative half-width of its interval at [`ALPHA`]; `None` before the first look.
+    pub half_width: Option<f64>,
+    /// The half-width at which it is done.
+    pub target: f64,
+    /// How much it matters against the others; 1 is usual.
+    pub weight: f64,
+    /// What one round takes, set-up included.
+    pub seconds_per_round: f64,
+}
+
+/// Where a case stands after a look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Its interval is as narrow as asked for.
+    Done,
+    /// It is to run until it has this many rounds.
+    Until(u32),
+    /// All looks are behind it.
+    Exhausted,
+    /// Even the last look that the time allows would leave it twice as wide as asked for.
+    Hopeless,
+}
+
+/// Where a case stands when `seconds` are left for it alone.
+pub fn progress(case: &Contender, seconds: f64) -> Progress {
+    let Some(next_look) = next(case.rounds) else {
+        return Progress::Exhausted;
+    };
+    let Some(half_width) = case.half_width else {
+        return Progress::Until(next_look);
+    };
+    if half_width <= case.target {
+        return Progress::Done;
+    }
+    let affordable = LOOKS
+        .into_iter()
+        .filter(|&look| look > case.rounds && seconds_until(case, look) <= seconds)
+        .max();
+    let best = affordable.map(|look| predicted_half_width(half_width, case.rounds, look));
+    match best {
+        Some(best) if best <= HOPELESS_FACTOR * case.target => Progress::Until(next_look),
+        Some(_) => Progress::Hopeless,
+        None => Progress::Exhausted,
+    }
+}
+
+/// How many rounds in all each case should reach within `seconds`, a reserve set aside. First every case gets its
+/// first look, in the given order; then the step to a next look with the best gain for its cost is granted until
+/// nothing affordable is left. The gain is the fall of the squared logarithm of half-width over target.
+pub fn allocate(cases: &[Contender], seconds: f64) -> Vec<u32> {
+    let mut left = seconds * (1.0 - RESERVE);
+    let mut plan: Vec<Contender> = cases.to_vec();
+    for case in plan.iter_mut().filter(|case| case.rounds < LOOKS[0]) {
+        let cost = seconds_until(case, LOOKS[0]);
+        if cost <= left {
+            left -= cost;
+            case.rounds = LOOKS[0];
+            // Nothing is known of its scatter yet; the next look decides.
+            case.half_width = None;
+        }
+    }
+    loop {
+        let best = plan
+            .iter()
+            .enumerate()
+            .filter_map(|(index, case)| {
+                let step = step_of(case, left)?;
+                Some((index, step))
+            })
+            .max_by(|a, b| (a.1.gain / a.1.cost).total_cmp(&(b.1.gain / b.1.cost)));
+        let Some((index, step)) = best else { break };
+        left -= step.cost;
+        plan[index].rounds = step.look;
+        plan[index].half_width = Some(step.half_width);
+    }
+    plan.iter().map(|case| case.rounds).collect()
+}
+
+/// The step to a case's next look.
+struct Step {
+    look: u32,
+    half_width: f64,
+    cost: f64,
+    gain: f64,
+}
+
+/// The next step, where there is one that is affordable, gains something, and does not lead nowhere.
+fn step_of(case: &Contender, left: f64) -> Option<Step> {
+    let now = case.half_width?;
+    let Progress::Until(look) = progress(case, left) else {
+        return None;
+    };
+    let half_width = predicted_half_width(now, case.rounds, look);
+    let cost = seconds_until(case, look);
+    let distance = |width: f64| (width / case.target).ln().max(0.0).powi(2);
+    let gain = case.weight * (distance(now) - distance(half_width));
+    (cost <= left && cost > 0.0 && gain > 0.0).then_some(Step {
+        look,
+        half_width,
+        cost,
+        gain,
+    })
+}
+
+fn seconds_until(case: &Contender, look: u32) -> f64 {
+    f64::from(look.saturating_sub(case.rounds)) * case.seconds_per_round
+}
+
+/// The contender that a case's values so far make; values beyond the last look reached are not used.
+pub fn contender(values: &[f64], target: f64, seconds_per_round: f64) -> Contender {
+    let rounds = rounds::whole(values.len());
+    let look = reached(rounds).map_or(0, |look| model::num::round_to_usize(approx(look.into())));
+    Contender {
+        rounds,
+        half_width: yuen::one_sample_half_width(&values[..look], ALPHA),
+        target,
+        weight: 1.0,
+        seconds_per_round,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+//! The state of a case, from its rounds in the order in which they ran and, where they tell more, from its windows.
+//!
+//! Rounds are few, so that each test is strict: at six rounds of pure noise a word other than `steady` is given in
+//! at most one case of fifty (see the tests). A step and a trend are told apart by which of them leaves less
+//! unexplained.
+
+use super::trend::{self, Trend};
+use super::two_state::{self, TwoState};
+use super::{PRACTICAL_STEP, step};
+use crate::{ROUNDS_MIN, quantile};
+use model::estimate::State;
+use model::num::{approx, count};
+
+/// The chance with which noise alone may be called a step, and a trend.
+const ALPHA: f64 = 0.01;
+
+/// The fewest values in which two states are told from scatter.
+const WINDOWS_MIN: usize = 60;
+/// The same for rounds, which are independent of one another.
+const ROUNDS_FOR_STATES: usize = 20;
+/// Two states in fewer than [`WINDOWS_MIN`] values must explain this share of the variance; the usual 80 % would call
+/// one flat distribution in seven two-state.
+const STRICT_SEPARATION: f64 = 0.92;
+
+/// The widest central 80 % of the rounds, as a share of their median, that one number describes. The steady-state
+/// rule of SNIA's Solid State Storage Performance Test Specification 2.0.2 allows the same 20 % for five rounds.
+const SPREAD_MAX: f64 = 0.20;
+
+/// The state of a case. `rounds` are its values in the order in which they ran; `windows` those of all its rounds, in
+/// order, in the same unit, or nothing where there are none or they are too coarse to tell.
+pub fn of_case(rounds: &[f64], windows: &[f64]) -> State {
+    let Some(logs) = quantile::logs(rounds) else {
+        return State::Unknown;
+    };
+    if count(logs.len()) < approx(u64::from(ROUNDS_MIN)) {
+        return State::Unknown;
+    }
+    change(&logs)
+        .or_else(|| two_states(rounds, windows))
+        .or_else(|| unstable(rounds))
+        .unwrap_or(State::Steady)
+}
+
+/// False where a series has no level that one number could stand for: its range is to be shown instead.
+pub const fn has_single_number(state: &State) -> bool {
+    !matches!(state, State::TwoState { .. } | State::Unstable { .. })
+}
+
+/// A step or a trend, whichever explains more of the logarithms.
+fn change(logs: &[f64]) -> Option<State> {
+    let step = step::strongest(logs, ALPHA).filter(|step| step.change().abs() >= PRACTICAL_STEP);
+    let trend = trend::of(logs)
+        .filter(|trend| trend.p_value < ALPHA && trend.change(logs.len()).abs() >= PRACTICAL_STEP);
+    let drifting = |trend: &Trend| State::Drifting {
+        change: trend.change(logs.len()),
+    };
+    match (step, trend) {
+        (None, None) => None,
+        (None, Some(trend)) => Some(drifting(&trend)),
+        (Some(step), Some(trend)) if trend.unexplained < step.unexplained => Some(drifting(&trend)),
+        (Some(step), _) => Some(State::Step {
+            after: u32::try_from(step.after).ok()?,
+            change: step.change(),
+        }),
+    }
+}
+
+fn two_states(rounds: &[f64], windows: &[f64]) -> Option<State> {
+    let found = if windows.len() >= WINDOWS_MIN {
+        two_state::find(windows)
+    } else if rounds.len() >= ROUNDS_FOR_STATES {
+        two_state::find(rounds)
+            .filter(|found| rounds.len() >= WINDOWS_MIN || found.separation >= STRICT_SEPARATION)
+    } else {
+        None
+    };
+    let TwoState {
+        low,
+        high,
+        low_share,
+        ..
+    } = found.filter(|found| found.changes >= two_state::CHANGES_MIN)?;
+    Some(State::TwoState {
+        low,
+        high,
+        low_share,
+    })
+}
+
+fn unstable(rounds: &[f64]) -> Option<State> {
+    let sorted = quantile::sorted(rounds);
+    let at = |q| quantile::of_sorted(&sorted, q);
+    let median = at(0.5)?;
+    let spread = (at(1.0)? - at(0.0)?) / median;
+    ((at(0.9)? - at(0.1)?) / median > SPREAD_MAX).then_some(State::Unstable { spread })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    fn noise(rng: &mut Rng, n: usize, deviation: f64) -> Vec<f64> {
+        (0..n)
+            .map(|_| 100.0 * (deviation * rng.normal()).exp())
+            .collect()
+    }
+
+    #[test]
+    fn shapes_are_called_by_their_names() {
+        let mut rng = Rng::new(3);
+        let base = noise(&mut rng, 28, 0.01);
+        let shaped = |n: usize, shape: &dyn Fn(usize) -> f64| -> State {
+            let values: Vec<f64> = (0..n).map(|i| base[i] * shape(i)).collect();
+            of_case(&values, &[])
+        };
+        assert_eq!(shaped(5, &|_| 1.0), State::Unknown);
+        for n in [6, 9, 13, 28] {
+            assert_eq!(shaped(n, &|_| 1.0), State::Steady, "{n}");
+            let drift = shaped(n, &|i| 1.0 - 0.2 * count(i) / count(n));
+            assert!(
+                matches!(drift, State::Drifting { change } if change < -0.1),
+                "{drift:?}"
+            );
+        }
+        let step = shaped(12, &|i| if i < 5 { 1.0 } else { 0.7 });
+        assert!(
+            matches!(step, State::Step { after: 5, change } if (change + 0.3).abs() < 0.03),
+            "{step:?}"
+        );
+        let two = shaped(28, &|i| if i % 3 == 0 { 0.7 } else { 1.0 });
+        let State::TwoState {
+            low,
+            high,
+            low_share,
+        } = two
+        else {
+            panic!("{two:?}")
+        };
+        assert!((low - 70.0).abs() < 2.0 && (high - 100.0).abs() < 2.0);
+        assert!((low_share - 10.0 / 28.0).abs() < 1e-9);
+        let wild = shaped(12, &|i| 1.0 + 0.1 * count(i * 7 % 5));
+        assert!(
+            matches!(wild, State::Unstable { spread } if spread > 0.3),
+            "{wild:?}"
+        );
+        assert_eq!(of_case(&[0.0; 12], &[]), State::Unknown, "no logarithm");
+    }
+
+    #[test]
+    fn windows_show_two_states_that_rounds_average_away() {
+        let mut rng = Rng::new(5);
+        let rounds = noise(&mut rng, 12, 0.01);
+        let windows: Vec<f64> = noise(&mut rng, 72, 0.01)
+            .iter()
+            .enumerate()
+            .map(|(i, value)| if i % 4 == 0 { value * 0.6 } else { *value })
+            .collect();
+        assert!(matches!(of_case(&rounds, &windows), State::TwoState { .. }));
+        assert_eq!(of_case(&rounds, &windows[..50]), State::Steady);
+    }
+
+    #[test]
+    fn pure_noise_is_steady() {
+        let mut rng = Rng::new(11);
+        for (n, deviation) in [(6, 0.02), (9, 0.02), (13, 0.04), (28, 0.04), (60, 0.04)] {
+            let wrong = (0..2000)
+                .filter(|_| of_case(&noise(&mut rng, n, deviation), &[]) != State::Steady)
+                .count();
+            assert!(wrong <= 40, "{wrong} of 2000 at n = {n}");
+        }
+    }
+
+    #[test]
+    fn only_one_level_has_a_single_number() {
+        assert!(has_single_number(&State::Steady));
+        assert!(has_single_number(&State::Unknown));
+        assert!(!has_single_number(&State::Unstable { spread: 1.0 }));
+    }
+}

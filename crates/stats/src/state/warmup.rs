@@ -1,0 +1,90 @@
+//! How much of the start of a series is warm-up.
+//!
+//! MSER-5: the cut after which the mean of what is left is surest, on means of five windows (White, Simulation 69 (1997)
+//! 323-334). It is meant for one long series. Rounds have a fixed warm-up instead, because a round that chose its own
+//! cut would choose the one that suits its noise.
+
+use crate::quantile;
+use model::num::count;
+
+/// The windows averaged before the rule is applied.
+const BATCH: usize = 5;
+/// The fewest batches in which a start can be told from a rest.
+const BATCHES_MIN: usize = 6;
+/// The fewest batches that may be left.
+const LEFT_MIN: usize = 2;
+
+/// What was found about the start of a series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WarmUp {
+    /// This many windows at the start are not to be used; 0 where all are good.
+    Cut(usize),
+    /// The best cut lies in the second half: the series never settled.
+    NeverSettled,
+}
+
+/// The cut for `series`; `None` for fewer than 30 windows or a value that is not finite.
+pub fn find(series: &[f64]) -> Option<WarmUp> {
+    let means: Vec<f64> = series
+        .chunks_exact(BATCH)
+        .filter_map(quantile::mean)
+        .collect();
+    if means.len() < BATCHES_MIN || series.iter().any(|x| !x.is_finite()) {
+        return None;
+    }
+    let uncertainty = |cut: usize| {
+        let rest = &means[cut..];
+        let mean = rest.iter().sum::<f64>() / count(rest.len());
+        rest.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count(rest.len()).powi(2)
+    };
+    let cut =
+        (0..=means.len() - LEFT_MIN).min_by(|&a, &b| uncertainty(a).total_cmp(&uncertainty(b)))?;
+    Some(if 2 * cut > means.len() {
+        WarmUp::NeverSettled
+    } else {
+        WarmUp::Cut(cut * BATCH)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::noisy;
+
+    #[test]
+    fn the_start_is_cut_and_only_the_start() {
+        let mut series = noisy(1, 120, 100.0, 0.01);
+        for (i, x) in series.iter_mut().enumerate().take(40) {
+            *x *= 1.0 - 0.5 * (-count(i) / 6.0).exp();
+        }
+        let Some(WarmUp::Cut(cut)) = find(&series) else {
+            panic!()
+        };
+        assert!((15..=35).contains(&cut), "{cut}");
+
+        let steady = noisy(2, 120, 100.0, 0.01);
+        assert!(matches!(find(&steady), Some(WarmUp::Cut(cut)) if cut <= 60));
+        assert_eq!(find(&[4.0; 60]), Some(WarmUp::Cut(0)));
+    }
+
+    #[test]
+    fn what_never_settles_is_said_so() {
+        let ramp: Vec<f64> = (0..100).map(|i| f64::from(i) * f64::from(i)).collect();
+        assert!(matches!(
+            find(&ramp),
+            Some(WarmUp::NeverSettled | WarmUp::Cut(0))
+        ));
+        let late: Vec<f64> = (0..100)
+            .map(|i| {
+                if i < 80 {
+                    f64::from(i % 7) * 10.0
+                } else {
+                    500.0
+                }
+            })
+            .collect();
+        assert_eq!(find(&late), Some(WarmUp::NeverSettled));
+        assert_eq!(find(&[1.0; 29]), None);
+        assert_eq!(find(&[f64::NAN; 60]), None);
+    }
+}

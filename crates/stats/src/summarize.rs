@@ -1,0 +1,278 @@
+//! One run's estimates: for each metric of each planned case its value, interval, floor, state and warnings.
+//!
+//! The rounds are taken as they are. None is dropped, none corrected; a case without a value says why it has none.
+
+use crate::warnings::{self, Usual};
+use crate::{composite, quantile, rounds, state};
+use model::estimate::{Estimate, MetricSummary};
+use model::num::{approx, count};
+use model::plan::{MetricId, PlannedCase, PlannedMetric};
+use model::record::{Measured, Outcome, Run};
+use model::units::Unit;
+use model::warning::Warning;
+
+/// The quantile of a round's windows that counts as its slow end.
+const FLOOR_QUANTILE: f64 = 0.1;
+
+/// Operations per window below which whole operations, not the machine, decide how windows differ: at 100, one
+/// operation more or less is 1 %.
+const OPS_PER_WINDOW_MIN: f64 = 100.0;
+
+/// One summary for each metric of each planned case, in the order of the plan.
+pub fn summarize(run: &Run) -> Vec<MetricSummary> {
+    let usual = Usual::of(run);
+    run.plan
+        .cases
+        .iter()
+        .flat_map(|case| summarize_case(case, run, &usual))
+        .collect()
+}
+
+fn summarize_case(case: &PlannedCase, run: &Run, usual: &Usual) -> Vec<MetricSummary> {
+    let warnings = warnings::of_case(case, run, usual);
+    let done = rounds::done(run, &case.id);
+    let missing = no_round_reason(case, run);
+    let first_is_rate = case
+        .metrics
+        .first()
+        .is_some_and(|metric| is_rate(metric.unit));
+    let of_metric = |(index, metric): (usize, &PlannedMetric)| {
+        let has_windows = index == 0 && first_is_rate;
+        let windows: &[&Measured] = if has_windows { &done } else { &[] };
+        summarize_metric(case, metric, &done, windows, missing.as_deref(), &warnings)
+    };
+    case.metrics.iter().enumerate().map(of_metric).collect()
+}
+
+/// Summarizes one metric. `windowed` are the rounds whose windows are in the metric's unit: all or none.
+fn summarize_metric(
+    case: &PlannedCase,
+    metric: &PlannedMetric,
+    done: &[&Measured],
+    windowed: &[&Measured],
+    no_round: Option<&str>,
+    shared_warnings: &[Warning],
+) -> MetricSummary {
+    let rounds: Vec<f64> = done
+        .iter()
+        .filter_map(|measured| measured.values.get(&metric.quantity).copied())
+        .filter(|value| value.is_finite())
+        .collect();
+    let estimate = composite::estimate(&rounds);
+    let missing = match (&estimate, no_round) {
+        (Some(_), _) => None,
+        (None, Some(why)) => Some(why.to_owned()),
+        (None, None) => Some(no_value_reason(done, &metric.quantity)),
+    };
+    let mut warnings: Vec<Warning> = shared_warnings.to_vec();
+    warnings.extend(estimate.and_then(|estimate| warnings::too_few(estimate.n)));
+    MetricSummary {
+        id: MetricId {
+            case: case.id.clone(),
+            quantity: metric.quantity.clone(),
+        },
+        metric: metric.clone(),
+        title: case.title.clone(),
+        workload_version: case.workload_version,
+        estimate,
+        missing,
+        floor: floor(windowed),
+        state: state::of_case(&rounds, &telling_windows(windowed)),
+        rounds,
+        warnings,
+    }
+}
+
+/// True for units whose windows are rates too.
+const fn is_rate(unit: Unit) -> bool {
+    matches!(unit, Unit::OpsPerSecond | Unit::BytesPerSecond)
+}
+
+/// The slow end: the median over rounds of each round's 10th percentile window. Two windows are the fewest of which
+/// one can be slow.
+fn floor(windowed: &[&Measured]) -> Option<Estimate> {
+    let floors: Vec<f64> = windowed
+        .iter()
+        .filter(|measured| measured.windows.len() >= 2)
+        .filter_map(|measured| quantile::quantile(&measured.windows, FLOOR_QUANTILE))
+        .collect();
+    composite::estimate(&floors)
+}
+
+/// The windows of all rounds in order, where windows hold enough operations to tell one machine state from another;
+/// otherwise nothing.
+fn telling_windows(windowed: &[&Measured]) -> Vec<f64> {
+    let ops: f64 = windowed
+        .iter()
+        .flat_map(|measured| &measured.copies)
+        .map(|copy| approx(copy.ops))
+        .sum();
+    let windows: Vec<f64> = windowed
+        .iter()
+        .flat_map(|measured| measured.windows.iter().copied())
+        .collect();
+    if ops < OPS_PER_WINDOW_MIN * count(windows.len()) {
+        return Vec::new();
+    }
+    windows
+}
+
+/// Why no round of the case has any value; `None` where one has.
+fn no_round_reason(case: &PlannedCase, run: &Run) -> Option<String> {
+    let mut last_failure = None;
+    for round in run.rounds_of(&case.id) {
+        match &round.outcome {
+            Outcome::Done(_) => return None,
+            Outcome::Failed(failure) => last_failure = Some(failure.to_string()),
+        }
+    }
+    Some(last_failure.unwrap_or_else(|| "no round of it was run".to_owned()))
+}
+
+/// Why rounds that ended well have no value of `quantity`: the last reason given.
+fn no_value_reason(done: &[&Measured], quantity: &str) -> String {
+    done.iter()
+        .rev()
+        .find_map(|measured| measured.missing.get(quantity).cloned())
+        .unwrap_or_else(|| "no round reported a value".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use model::estimate::State;
+    use model::record::Failure;
+    use model::spec::{Better, MetricClass};
+    use model::units::Nanos;
+
+    #[test]
+    fn each_metric_of_each_case_has_its_line_in_plan_order() {
+        let mut run = fixture::run(&[
+            ("os.pipe@2", fixture::noisy(1, 9, 100.0, 0.01)),
+            ("os.pipe@1", fixture::noisy(2, 5, 50.0, 0.01)),
+        ]);
+        run.plan.cases[0].metrics.push(fixture::metric(
+            "clat_ns_p99",
+            Unit::Nanoseconds,
+            Better::Lower,
+            MetricClass::LatencyTail,
+        ));
+        let found = summarize(&run);
+        let ids: Vec<String> = found.iter().map(|summary| summary.id.to_string()).collect();
+        assert_eq!(
+            ids,
+            [
+                "os.pipe@2:ops_per_s",
+                "os.pipe@2:clat_ns_p99",
+                "os.pipe@1:ops_per_s"
+            ]
+        );
+
+        let [full, without, few] = &found[..] else {
+            panic!()
+        };
+        let estimate = full.estimate.unwrap();
+        let sorted = quantile::sorted(&full.rounds);
+        let interval = estimate.interval.unwrap();
+        assert_eq!((estimate.n, estimate.value), (9, sorted[4]));
+        assert_eq!(
+            (interval.lo, interval.hi),
+            (sorted[1], sorted[7]),
+            "ranks 2 and 8 of 9"
+        );
+        assert_eq!((full.state, full.missing.as_deref()), (State::Steady, None));
+        assert!(full.warnings.is_empty());
+
+        assert_eq!((without.estimate, without.floor), (None, None));
+        assert_eq!(
+            without.missing.as_deref(),
+            Some("no round reported a value")
+        );
+
+        assert_eq!(few.estimate.unwrap().interval, None);
+        assert_eq!(few.warnings, [Warning::TooFewRounds { have: 5, need: 6 }]);
+        assert_eq!(few.state, State::Unknown);
+    }
+
+    #[test]
+    fn the_floor_is_the_median_of_slow_windows_of_rates_only() {
+        let mut run = fixture::run(&[("os.pipe@1", vec![100.0; 6])]);
+        // The windows of each round are 80, 100, 100, 100, 110; their 10 % quantile lies 0.4 of the way to 100.
+        let floor = summarize(&run)[0].floor.unwrap();
+        assert!((floor.value - 88.0).abs() < 1e-9 && floor.n == 6);
+        run.plan.cases[0].metrics[0].unit = Unit::Nanoseconds;
+        assert_eq!(summarize(&run)[0].floor, None);
+    }
+
+    #[test]
+    fn what_is_missing_says_why() {
+        let mut run = fixture::run(&[("os.pipe@1", vec![1.0; 2]), ("os.spawn@1", Vec::new())]);
+        for (round, failure) in run.rounds.iter_mut().zip([
+            Failure::OutOfMemory,
+            Failure::Hung {
+                stage: "measuring".to_owned(),
+                after: Nanos::from_secs(9),
+            },
+        ]) {
+            round.outcome = Outcome::Failed(failure);
+        }
+        let found = summarize(&run);
+        let last = "worker hung (measuring): killed after 9.0 s";
+        assert_eq!(found[0].missing.as_deref(), Some(last));
+        assert_eq!(
+            found[0].warnings,
+            [Warning::RoundsFailed {
+                failed: 2,
+                of: 2,
+                reason: last.to_owned()
+            }]
+        );
+        assert_eq!(found[1].missing.as_deref(), Some("no round of it was run"));
+        assert!(found[1].warnings.is_empty());
+    }
+
+    #[test]
+    fn a_value_missing_in_one_round_has_its_reason_and_counts_nowhere() {
+        let mut run = fixture::run(&[("os.pipe@1", vec![5.0])]);
+        let Outcome::Done(measured) = &mut run.rounds[0].outcome else {
+            panic!()
+        };
+        measured.values.clear();
+        measured.missing.insert(
+            fixture::QUANTITY.to_owned(),
+            "too few operations".to_owned(),
+        );
+        let found = summarize(&run);
+        assert_eq!(found[0].missing.as_deref(), Some("too few operations"));
+        assert!(found[0].rounds.is_empty());
+
+        let Outcome::Done(measured) = &mut run.rounds[0].outcome else {
+            panic!()
+        };
+        measured
+            .values
+            .insert(fixture::QUANTITY.to_owned(), f64::NAN);
+        assert_eq!(summarize(&run)[0].estimate, None, "a NaN is no value");
+    }
+
+    #[test]
+    fn windows_of_few_operations_do_not_make_two_states() {
+        let mut run = fixture::run(&[("os.shell@1", fixture::noisy(4, 12, 100.0, 0.01))]);
+        for round in &mut run.rounds {
+            let Outcome::Done(measured) = &mut round.outcome else {
+                panic!()
+            };
+            measured.windows = [10.0, 20.0, 10.0, 20.0, 20.0].to_vec();
+            measured.copies[0].ops = 8;
+        }
+        assert_eq!(summarize(&run)[0].state, State::Steady);
+        for round in &mut run.rounds {
+            let Outcome::Done(measured) = &mut round.outcome else {
+                panic!()
+            };
+            measured.copies[0].ops = 8000;
+        }
+        assert!(matches!(summarize(&run)[0].state, State::TwoState { .. }));
+    }
+}

@@ -1,0 +1,344 @@
+//! What makes a number doubtful, read off the rounds' noise.
+//!
+//! The thresholds were fixed before any run was judged by them (docs/method/statistics.md, "Warnings"). A warning
+//! never drops or corrects a round. What the kernel does not tell is not counted as quiet: shares are of the rounds
+//! for which the figure is known.
+
+use crate::{ROUNDS_MIN, quantile, rounds};
+use model::host::HostFacts;
+use model::noise::{Noise, Sentinel};
+use model::num::count;
+use model::plan::PlannedCase;
+use model::record::{Failure, Outcome, Round, Run};
+use model::units::Nanos;
+use model::warning::Warning;
+
+/// Stolen time, as a share of demanded time, above which a round is called disturbed by the host.
+pub const STEAL_MAX: f64 = 0.02;
+/// CPU time of others, as a share of one CPU, above which a round is called disturbed by this machine's own work.
+pub const FOREIGN_MAX: f64 = 0.05;
+/// Time held back by a quota, as a share of wall time, above which a round is called throttled.
+pub const THROTTLED_MAX: f64 = 0.01;
+/// How far a probe may be from the run's median before the machine is called uneven.
+pub const SENTINEL_OFF_MAX: f64 = 0.03;
+/// How many times the run's median a probe's loss in gaps may be.
+pub const GAP_FACTOR: f64 = 3.0;
+/// Loss in gaps below which no round is called disturbed, whatever the median: a quiet virtual machine loses about
+/// 1 % in gaps that no counter explains.
+pub const GAP_FLOOR: f64 = 0.01;
+/// The wall clock's movement against the monotonic clock above which somebody set it.
+pub const CLOCK_JUMP_MAX: Nanos = Nanos::from_millis(1);
+
+/// What is usual in a run: the medians that single probes are held against.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usual {
+    /// The median time per dependent addition over all probes, in nanoseconds.
+    pub add_ns: Option<f64>,
+    /// The median share lost in gaps over all probes, 0 to 1.
+    pub gap_share: Option<f64>,
+}
+
+impl Usual {
+    /// The medians over every probe of `run`.
+    pub fn of(run: &Run) -> Self {
+        let probes = || run.rounds.iter().flat_map(|round| probes(&round.noise));
+        let adds: Vec<f64> = probes().map(|probe| probe.add_ns).collect();
+        let gaps: Vec<f64> = probes().map(|probe| probe.gap_share).collect();
+        Self {
+            add_ns: quantile::median(&adds),
+            gap_share: quantile::median(&gaps),
+        }
+    }
+}
+
+/// The warnings that concern every metric of `case`: of its rounds, their noise, and the machine.
+pub fn of_case(case: &PlannedCase, run: &Run, usual: &Usual) -> Vec<Warning> {
+    let all: Vec<&Round> = run.rounds_of(&case.id).collect();
+    let noises: Vec<&Noise> = all
+        .iter()
+        .filter(|round| matches!(round.outcome, Outcome::Done(_)))
+        .map(|round| &round.noise)
+        .collect();
+    [
+        failed(&all),
+        steal(&noises),
+        throttled(&noises),
+        foreign(&noises),
+        gaps(&noises, usual),
+        uneven(&noises, usual),
+        clock_trouble(&noises),
+        in_memory(case, &run.host),
+        allocated(&all),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The warning for a metric with `have` rounds, where that is too few for an interval. A metric without any round has
+/// no number to warn about.
+pub fn too_few(have: u32) -> Option<Warning> {
+    (have > 0 && have < ROUNDS_MIN).then_some(Warning::TooFewRounds {
+        have,
+        need: ROUNDS_MIN,
+    })
+}
+
+fn probes(noise: &Noise) -> impl Iterator<Item = &Sentinel> {
+    noise.before.iter().chain(&noise.after)
+}
+
+/// Rounds that the machine cannot do at all did not fail: the reason stands where the value would.
+fn failed(all: &[&Round]) -> Option<Warning> {
+    let failures: Vec<&Failure> = all
+        .iter()
+        .filter_map(|round| match &round.outcome {
+            Outcome::Failed(failure) => Some(failure),
+            Outcome::Done(_) => None,
+        })
+        .filter(|failure| !matches!(failure, Failure::Unsupported(_)))
+        .collect();
+    Some(Warning::RoundsFailed {
+        failed: rounds::whole(failures.len()),
+        of: rounds::whole(all.len()),
+        reason: failures.last()?.to_string(),
+    })
+}
+
+/// The share of the known answers that is `true`; `None` where no answer is known or none is `true`.
+fn share_of(answers: impl Iterator<Item = Option<bool>>) -> Option<f64> {
+    let known: Vec<bool> = answers.flatten().collect();
+    let concerned = known.iter().filter(|&&concerned| concerned).count();
+    (concerned > 0).then(|| count(concerned) / count(known.len()))
+}
+
+fn steal(noises: &[&Noise]) -> Option<Warning> {
+    let shares = || noises.iter().map(|noise| noise.steal_share);
+    Some(Warning::Steal {
+        rounds_share: share_of(shares().map(|share| Some(share? > STEAL_MAX)))?,
+        worst_share: shares().flatten().fold(0.0, f64::max),
+    })
+}
+
+fn throttled(noises: &[&Noise]) -> Option<Warning> {
+    let over = |noise: &&Noise| Some(noise.throttled_share? > THROTTLED_MAX);
+    Some(Warning::Throttled {
+        rounds_share: share_of(noises.iter().map(over))?,
+    })
+}
+
+fn foreign(noises: &[&Noise]) -> Option<Warning> {
+    let over = |noise: &&Noise| Some(noise.foreign_cpu_share? > FOREIGN_MAX);
+    let busiest = noises
+        .iter()
+        .filter_map(|noise| Some((noise.foreign_cpu_share?, &noise.foreign_top)))
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    Some(Warning::ForeignCpu {
+        rounds_share: share_of(noises.iter().map(over))?,
+        process: busiest.and_then(|(_, process)| process.clone()),
+    })
+}
+
+fn gaps(noises: &[&Noise], usual: &Usual) -> Option<Warning> {
+    let limit = (usual.gap_share? * GAP_FACTOR).max(GAP_FLOOR);
+    let over = |noise: &&Noise| any_probe(noise, |probe| probe.gap_share > limit);
+    Some(Warning::Gaps {
+        rounds_share: share_of(noises.iter().map(over))?,
+    })
+}
+
+fn uneven(noises: &[&Noise], usual: &Usual) -> Option<Warning> {
+    let median = usual.add_ns.filter(|&median| median > 0.0)?;
+    let off = |probe: &Sentinel| (probe.add_ns / median - 1.0).abs() > SENTINEL_OFF_MAX;
+    Some(Warning::UnevenSpeed {
+        rounds_share: share_of(noises.iter().map(|noise| any_probe(noise, off)))?,
+    })
+}
+
+/// Whether a probe before or after the round answers yes; `None` where there was no probe.
+fn any_probe(noise: &Noise, test: impl Fn(&Sentinel) -> bool) -> Option<bool> {
+    probes(noise).next()?;
+    Some(probes(noise).any(test))
+}
+
+fn clock_trouble(noises: &[&Noise]) -> Option<Warning> {
+    let trouble = |noise: &&Noise| {
+        let jumped = noise.clock_jump.map(|jump| jump > CLOCK_JUMP_MAX);
+        let suspended = noise.suspended.map(|time| time > Nanos::ZERO);
+        match (jumped, suspended) {
+            (None, None) => None,
+            (jumped, suspended) => Some(jumped.unwrap_or(false) || suspended.unwrap_or(false)),
+        }
+    };
+    Some(Warning::ClockTrouble {
+        rounds_share: share_of(noises.iter().map(trouble))?,
+    })
+}
+
+fn in_memory(case: &PlannedCase, host: &HostFacts) -> Option<Warning> {
+    let file_system = host.storage.file_system.known()?;
+    let in_memory = matches!(file_system.as_str(), "tmpfs" | "ramfs");
+    (case.on_disk && in_memory).then(|| Warning::WorkDirInMemory {
+        file_system: file_system.clone(),
+    })
+}
+
+fn allocated(all: &[&Round]) -> Option<Warning> {
+    let allocations = all
+        .iter()
+        .filter_map(|round| match &round.outcome {
+            Outcome::Done(measured) => Some(&measured.copies),
+            Outcome::Failed(_) => None,
+        })
+        .map(|copies| copies.iter().map(|copy| copy.allocations).sum())
+        .max()?;
+    (allocations > 0).then_some(Warning::Allocated { allocations })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    /// The warnings of a case with ten quiet rounds of which `disturb` has changed the first two.
+    fn check(disturb: impl Fn(&mut Noise), expect: &[Warning]) {
+        let mut run = fixture::run(&[("os.pipe@1", vec![1.0; 10])]);
+        let probe = Sentinel {
+            add_ns: 0.25,
+            gap_share: 0.004,
+            gap_max: Nanos(9_000),
+        };
+        for round in &mut run.rounds {
+            round.noise = Noise {
+                steal_share: Some(0.001),
+                throttled_share: Some(0.0),
+                foreign_cpu_share: Some(0.01),
+                foreign_top: Some("sshd".to_owned()),
+                clock_jump: Some(Nanos(100)),
+                suspended: Some(Nanos::ZERO),
+                before: Some(probe),
+                after: Some(probe),
+                ..Noise::default()
+            };
+        }
+        run.rounds[..2]
+            .iter_mut()
+            .for_each(|round| disturb(&mut round.noise));
+        assert_eq!(of_case(&run.plan.cases[0], &run, &Usual::of(&run)), expect);
+    }
+
+    fn probe(noise: &mut Noise) -> &mut Sentinel {
+        noise.after.as_mut().unwrap()
+    }
+
+    #[test]
+    fn each_threshold_has_its_warning() {
+        let rounds_share = 0.2;
+        check(|_| (), &[]);
+        check(|noise| noise.steal_share = Some(0.02), &[]);
+        check(
+            |noise| noise.steal_share = Some(0.3),
+            &[Warning::Steal {
+                rounds_share,
+                worst_share: 0.3,
+            }],
+        );
+        check(
+            |noise| noise.throttled_share = Some(0.02),
+            &[Warning::Throttled { rounds_share }],
+        );
+        check(
+            |noise| {
+                noise.foreign_cpu_share = Some(0.06);
+                noise.foreign_top = Some("apt".to_owned());
+            },
+            &[Warning::ForeignCpu {
+                rounds_share,
+                process: Some("apt".to_owned()),
+            }],
+        );
+        check(|noise| probe(noise).gap_share = 0.0099, &[]);
+        check(
+            |noise| probe(noise).gap_share = 0.013,
+            &[Warning::Gaps { rounds_share }],
+        );
+        check(|noise| probe(noise).add_ns = 0.257, &[]);
+        check(
+            |noise| probe(noise).add_ns = 0.258,
+            &[Warning::UnevenSpeed { rounds_share }],
+        );
+        check(
+            |noise| probe(noise).add_ns = 0.242,
+            &[Warning::UnevenSpeed { rounds_share }],
+        );
+        check(|noise| noise.clock_jump = Some(Nanos::from_millis(1)), &[]);
+        check(
+            |noise| noise.clock_jump = Some(Nanos(1_000_001)),
+            &[Warning::ClockTrouble { rounds_share }],
+        );
+        check(
+            |noise| noise.suspended = Some(Nanos(1)),
+            &[Warning::ClockTrouble { rounds_share }],
+        );
+    }
+
+    #[test]
+    fn unknown_is_neither_quiet_nor_disturbed() {
+        check(|noise| *noise = Noise::default(), &[]);
+        let mut run = fixture::run(&[("os.pipe@1", vec![1.0; 10])]);
+        run.rounds[0].noise.steal_share = Some(0.5);
+        let found = of_case(&run.plan.cases[0], &run, &Usual::of(&run));
+        assert_eq!(
+            found,
+            [Warning::Steal {
+                rounds_share: 1.0,
+                worst_share: 0.5
+            }]
+        );
+    }
+
+    #[test]
+    fn the_machine_and_the_workload_are_judged_too() {
+        let mut run = fixture::run(&[("fs.copy@1", vec![1.0; 6])]);
+        run.host.storage.file_system = model::host::Fact::Known("tmpfs".to_owned());
+        let warnings = |run: &Run| of_case(&run.plan.cases[0], run, &Usual::of(run));
+        assert!(warnings(&run).is_empty());
+        run.plan.cases[0].on_disk = true;
+        let file_system = "tmpfs".to_owned();
+        assert_eq!(warnings(&run), [Warning::WorkDirInMemory { file_system }]);
+
+        run.plan.cases[0].on_disk = false;
+        let Outcome::Done(measured) = &mut run.rounds[3].outcome else {
+            panic!()
+        };
+        let mut copy = measured.copies[0].clone();
+        copy.allocations = 4;
+        measured.copies = vec![copy.clone(), copy];
+        assert_eq!(warnings(&run), [Warning::Allocated { allocations: 8 }]);
+    }
+
+    #[test]
+    fn what_the_machine_cannot_do_has_not_failed() {
+        let mut run = fixture::run(&[("os.pipe@1", vec![1.0; 2])]);
+        let warnings = |run: &Run| of_case(&run.plan.cases[0], run, &Usual::of(run));
+        run.rounds[0].outcome = Outcome::Failed(Failure::Unsupported("no io_uring".to_owned()));
+        assert!(warnings(&run).is_empty());
+        run.rounds[1].outcome = Outcome::Failed(Failure::OutOfMemory);
+        let reason = Failure::OutOfMemory.to_string();
+        assert_eq!(
+            warnings(&run),
+            [Warning::RoundsFailed {
+                failed: 1,
+                of: 2,
+                reason
+            }]
+        );
+    }
+
+    #[test]
+    fn too_few_needs_at_least_one() {
+        assert_eq!(too_few(0), None);
+        assert_eq!(too_few(1), Some(Warning::TooFewRounds { have: 1, need: 6 }));
+        assert_eq!(too_few(6), None);
+    }
+}

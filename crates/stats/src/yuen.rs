@@ -1,0 +1,277 @@
+//! The ratio of two servers, with its interval: Yuen's trimmed means with Welch's degrees of freedom, on logarithms.
+//!
+//! Of all methods tried by simulation this is the only one that covers between 93.9 and 98.0 % at a nominal 95 % in
+//! every case that servers produce: equal and unequal spread, unequal numbers of rounds, heavy tails, slow outliers.
+//! Rank methods are narrower on two quiet servers but break when a quiet one is held against a noisy one; resampling
+//! is dearer and no better at six rounds. Trimming must not hide stalls, which is why the floor is published beside
+//! it. Source: Yuen, Biometrika 61 (1974) 165-170; Welch, Biometrika 34 (1947) 28-35.
+
+use crate::quantile;
+use crate::{ROUNDS_MIN, dist};
+use model::estimate::Interval;
+use model::num::{approx, count};
+
+/// The share of values set aside at either end.
+pub const TRIM: f64 = 0.2;
+
+/// The trimmed mean of one side's logarithms, and how sure it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Side {
+    /// How many rounds.
+    pub n: usize,
+    /// The trimmed mean of the logarithms.
+    pub mean: f64,
+    /// The square of its standard error, from the winsorised variance; 0 for a single value.
+    pub se_squared: f64,
+    /// Its degrees of freedom: the values left after trimming, minus 1.
+    pub df: f64,
+}
+
+impl Side {
+    /// The standard deviation of a round that would give this standard error in an untrimmed mean.
+    pub fn deviation(&self) -> f64 {
+        (self.se_squared * count(self.n)).sqrt()
+    }
+}
+
+/// The ratio other / base with its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RatioInterval {
+    /// The natural logarithm of the ratio.
+    pub ln_ratio: f64,
+    /// The standard error of `ln_ratio`.
+    pub se: f64,
+    /// Welch's degrees of freedom.
+    pub df: f64,
+    /// The chance of missing the true ratio that the interval allows.
+    pub alpha: f64,
+    /// The base's side.
+    pub base: Side,
+    /// The other side.
+    pub other: Side,
+}
+
+/// Why there is no ratio or no interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoInterval {
+    /// A side has fewer rounds than an interval needs.
+    TooFewRounds,
+    /// A value is zero, negative or not finite: it has no logarithm.
+    NotPositive,
+}
+
+impl RatioInterval {
+    /// The ratio.
+    pub fn ratio(&self) -> f64 {
+        self.ln_ratio.exp()
+    }
+
+    /// The interval's ends as ratios.
+    pub fn interval(&self) -> Interval {
+        let (lo, hi) = self.ln_ends(self.alpha);
+        Interval {
+            lo: lo.exp(),
+            hi: hi.exp(),
+            confidence: 1.0 - self.alpha,
+        }
+    }
+
+    /// The ends, as logarithms, of the interval that misses with chance `alpha`.
+    pub fn ln_ends(&self, alpha: f64) -> (f64, f64) {
+        let half = self.half_width(alpha);
+        (self.ln_ratio - half, self.ln_ratio + half)
+    }
+
+    /// Half the width, as a logarithm, of the interval that misses with chance `alpha`.
+    pub fn half_width(&self, alpha: f64) -> f64 {
+        half_width(self.se, self.df, alpha)
+    }
+
+    /// The two-sided p-value of "there is no difference".
+    pub fn p_value(&self) -> f64 {
+        if self.se > 0.0 {
+            dist::t_two_sided(self.ln_ratio / self.se, self.df)
+        } else if self.ln_ratio.abs() > 0.0 {
+            0.0
+        } else {
+            1.0
+        }
+    }
+
+    /// The ratio base / other.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        Self {
+            ln_ratio: -self.ln_ratio,
+            base: self.other,
+            other: self.base,
+            ..self
+        }
+    }
+}
+
+/// The ratio `other` / `base` of two servers' rounds and its interval, which misses the true ratio with chance
+/// `alpha`. Needs [`ROUNDS_MIN`] positive values on each side.
+pub fn log_ratio(base: &[f64], other: &[f64], alpha: f64) -> Result<RatioInterval, NoInterval> {
+    let (Some(base), Some(other)) = (quantile::logs(base), quantile::logs(other)) else {
+        return Err(NoInterval::NotPositive);
+    };
+    if approx(u64::from(ROUNDS_MIN)) > count(base.len().min(other.len())) {
+        return Err(NoInterval::TooFewRounds);
+    }
+    match (side(&base), side(&other)) {
+        (Some(base), Some(other)) => Ok(between(base, other, alpha)),
+        _ => Err(NoInterval::TooFewRounds),
+    }
+}
+
+/// The ratio of two sides that are already reduced.
+pub fn between(base: Side, other: Side, alpha: f64) -> RatioInterval {
+    let variance = base.se_squared + other.se_squared;
+    let df = if variance > 0.0 {
+        variance.powi(2) / (base.se_squared.powi(2) / base.df + other.se_squared.powi(2) / other.df)
+    } else {
+        base.df + other.df
+    };
+    RatioInterval {
+        ln_ratio: other.mean - base.mean,
+        se: variance.sqrt(),
+        df,
+        alpha,
+        base,
+        other,
+    }
+}
+
+/// Half the relative width of the interval of one server's typical value: what stopping rules compare with a
+/// target. `None` below [`ROUNDS_MIN`] values or where one is not positive.
+pub fn one_sample_half_width(values: &[f64], alpha: f64) -> Option<f64> {
+    if approx(u64::from(ROUNDS_MIN)) > count(values.len()) {
+        return None;
+    }
+    let side = side(&quantile::logs(values)?)?;
+    Some(half_width(side.se_squared.sqrt(), side.df, alpha))
+}
+
+/// Reduces logarithms to their trimmed mean; `None` for an empty list. A single value has no standard error: 0.
+pub fn side(logs: &[f64]) -> Option<Side> {
+    let n = logs.len();
+    if n == 0 {
+        return None;
+    }
+    let sorted = quantile::sorted(logs);
+    let cut = trimmed_each_end(n);
+    let kept = &sorted[cut..n - cut];
+    let winsorised: Vec<f64> = sorted
+        .iter()
+        .map(|value| value.clamp(kept[0], kept[kept.len() - 1]))
+        .collect();
+    let squares = quantile::variance(&winsorised).unwrap_or(0.0) * count(n - 1);
+    let h = count(kept.len());
+    Some(Side {
+        n,
+        mean: quantile::mean(kept)?,
+        se_squared: if kept.len() > 1 {
+            squares / (h * (h - 1.0))
+        } else {
+            0.0
+        },
+        df: (h - 1.0).max(1.0),
+    })
+}
+
+/// How many of `n` values are set aside at each end: a fifth, rounded down.
+pub const fn trimmed_each_end(n: usize) -> usize {
+    n / 5
+}
+
+fn half_width(se: f64, df: f64, alpha: f64) -> f64 {
+    if se > 0.0 {
+        dist::t_quantile(1.0 - alpha / 2.0, df) * se
+    } else {
+        0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn rounds() -> impl Strategy<Value = Vec<f64>> {
+        prop::collection::vec(0.001..1e9_f64, 6..30)
+    }
+
+    #[test]
+    fn agrees_with_a_published_example() {
+        // The example in the documentation of SciPy's `ttest_ind`, with `trim=0.2, equal_var=False`.
+        let a = [56.0, 128.6, 12.0, 123.8, 64.34, 78.0, 763.3];
+        let b = [1.1, 2.9, 4.2];
+        let found = between(side(&b).unwrap(), side(&a).unwrap(), 0.05);
+        assert!((found.ln_ratio / found.se - 4.591_598_691_181_999).abs() < 1e-12);
+        assert!((found.df - 4.017_849_270_599_219).abs() < 1e-12);
+        assert!((found.p_value() - 0.009_989_092_520_784_214).abs() < 1e-12);
+    }
+
+    #[test]
+    fn refuses_what_has_no_ratio_or_no_interval() {
+        let good = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5];
+        let check = |base: &[f64], other: &[f64], expect| {
+            assert_eq!(log_ratio(base, other, 0.05).map(|_| ()), expect);
+        };
+        check(&good, &good, Ok(()));
+        check(&good[..5], &good, Err(NoInterval::TooFewRounds));
+        check(&good, &[], Err(NoInterval::TooFewRounds));
+        check(
+            &good,
+            &[1.0, 1.0, 1.0, 1.0, 1.0, 0.0],
+            Err(NoInterval::NotPositive),
+        );
+        check(&[-1.0; 6], &good, Err(NoInterval::NotPositive));
+        check(&[f64::NAN; 6], &good, Err(NoInterval::NotPositive));
+        assert_eq!(one_sample_half_width(&good[..5], 0.05), None);
+    }
+
+    #[test]
+    fn values_without_scatter_have_an_interval_without_width() {
+        let found = log_ratio(&[2.0; 6], &[4.0; 6], 0.05).unwrap();
+        let interval = found.interval();
+        assert!((interval.lo - 2.0).abs() < 1e-12 && (interval.hi - 2.0).abs() < 1e-12);
+        assert!(found.p_value() <= 0.0);
+        assert!(log_ratio(&[2.0; 6], &[2.0; 6], 0.05).unwrap().p_value() >= 1.0);
+    }
+
+    #[test]
+    fn one_slow_outlier_is_set_aside() {
+        let quiet = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2];
+        let stalled = [100.0, 101.0, 99.0, 100.5, 99.5, 10.0];
+        let found = log_ratio(&quiet, &stalled, 0.05).unwrap();
+        assert!(found.ratio() > 0.98, "{}", found.ratio());
+    }
+
+    proptest! {
+        #[test]
+        fn exchanging_the_sides_inverts_the_ratio(base in rounds(), other in rounds()) {
+            let there = log_ratio(&base, &other, 0.05).unwrap();
+            let back = log_ratio(&other, &base, 0.05).unwrap();
+            prop_assert_eq!(there.reversed(), back);
+            let (a, b) = (there.interval(), back.interval());
+            prop_assert!((a.lo * b.hi - 1.0).abs() < 1e-9 || a.lo <= 0.0 || !b.hi.is_finite());
+        }
+
+        #[test]
+        fn the_unit_does_not_matter(base in rounds(), other in rounds(), factor in 0.001..1000.0_f64) {
+            let scale = |values: &[f64]| values.iter().map(|value| value * factor).collect::<Vec<_>>();
+            let plain = log_ratio(&base, &other, 0.05).unwrap();
+            let scaled = log_ratio(&scale(&base), &scale(&other), 0.05).unwrap();
+            prop_assert!((plain.ln_ratio - scaled.ln_ratio).abs() < 1e-9);
+            prop_assert!((plain.se - scaled.se).abs() < 1e-9);
+        }
+
+        #[test]
+        fn more_confidence_is_wider(base in rounds(), other in rounds()) {
+            let found = log_ratio(&base, &other, 0.05).unwrap();
+            prop_assert!(found.half_width(0.0158) >= found.half_width(0.05));
+        }
+    }
+}

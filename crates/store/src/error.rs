@@ -1,0 +1,201 @@
+//! What can go wrong in the store: one variant for each decision a caller makes.
+//!
+//! Every text names the file or the run, and ends in a `hint:` line where something helps.
+
+use std::path::{Path, PathBuf};
+
+/// Why the store could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// There is no file; only reading insists on one.
+    #[error("open the store `{}`: it does not exist\nhint: `kurabe run` makes one; name another with `--store FILE`", path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is not a store of ours, and was left alone.
+    #[error("open the store `{}`: {what}; the file was not touched\nhint: name another file with `--store FILE` or KURABE_STORE", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead.
+        what: String,
+    },
+    /// A newer program wrote the file, which was left alone.
+    #[error("open the store `{}`: its schema is version {found} and this program knows up to {known}; the file was not touched\nhint: use a newer kurabe, or name another file with `--store FILE`", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The schema version in the file.
+        found: u32,
+        /// The newest schema version this program knows.
+        known: u32,
+    },
+    /// The file is damaged; nothing is written to it.
+    #[error("{operation} in the store `{}`: the file is damaged: {what}\nhint: move it away and begin anew; `sqlite3 FILE .recover` may save what is readable", path.display())]
+    Damaged {
+        /// What was being done.
+        operation: String,
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        what: String,
+    },
+    /// The file or its directory cannot be written, or not be read.
+    #[error("{operation} in the store `{}`: {reason}\nhint: check its permissions and those of its directory, or name another file with `--store FILE`", path.display())]
+    Access {
+        /// What was being done.
+        operation: String,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
+    /// The file system under the store is full.
+    #[error("{operation} in the store `{}`: no space left on its file system\nhint: free some space, or name a file elsewhere with `--store FILE`", path.display())]
+    Full {
+        /// What was being done.
+        operation: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another process held the store for longer than we wait.
+    #[error("{operation} in the store `{}`: another process has it locked\nhint: `fuser FILE` names the process; try again when it is done", path.display())]
+    Locked {
+        /// What was being done.
+        operation: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// The database failed in a way that none of the others names.
+    #[error("{operation} in the store `{}`: {reason}", path.display())]
+    Database {
+        /// What was being done.
+        operation: String,
+        /// The file.
+        path: PathBuf,
+        /// What the database said.
+        reason: String,
+    },
+    /// No run is meant by this text.
+    #[error("no run is called `{text}`{}\nhint: `kurabe list runs` shows every run", suggestions(.nearest))]
+    Unknown {
+        /// What the user wrote.
+        text: String,
+        /// The labels and ids nearest to it, the nearest first; empty in an empty store.
+        nearest: Vec<String>,
+    },
+    /// The store does not go back that far.
+    #[error(
+        "`{text}` goes back too far: the store holds {runs} runs\nhint: `kurabe list runs` shows every run"
+    )]
+    TooFarBack {
+        /// What the user wrote.
+        text: String,
+        /// How many runs there are.
+        runs: usize,
+    },
+    /// More than one run is meant by this text.
+    #[error("`{text}` may mean {}\nhint: type more of the id", listed(.candidates))]
+    Ambiguous {
+        /// What the user wrote.
+        text: String,
+        /// The ids it may mean, the latest first.
+        candidates: Vec<String>,
+    },
+    /// Another run has this id.
+    #[error(
+        "keep run `{id}`: the store has a different run with this id\nhint: `kurabe export {id}` saves the kept one; name another store with `--store FILE`"
+    )]
+    Taken {
+        /// The id.
+        id: String,
+    },
+    /// The run is finished, and finished runs are never changed.
+    #[error("{operation} of run `{id}`: the run is finished and is never changed again")]
+    Finished {
+        /// What was being done.
+        operation: String,
+        /// The id.
+        id: String,
+    },
+    /// A newer program kept this run in a way that this one would misread.
+    #[error(
+        "read run `{id}`: its record is version {found} and this program knows up to {known}\nhint: use a newer kurabe"
+    )]
+    NewerRun {
+        /// The id.
+        id: String,
+        /// The record version of the run.
+        found: u32,
+        /// The newest record version this program knows.
+        known: u32,
+    },
+    /// It could not be given back as it is.
+    #[error("keep {what}: {why}")]
+    Unkeepable {
+        /// What was to be kept.
+        what: String,
+        /// Why it cannot be.
+        why: String,
+    },
+}
+
+impl StoreError {
+    /// Sorts a database failure by what the caller can do about it.
+    pub(crate) fn from_sqlite(operation: &str, path: &Path, error: &rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode as Code;
+        let operation = operation.to_owned();
+        let path = path.to_owned();
+        let reason = error.to_string();
+        match error.sqlite_error_code() {
+            Some(Code::DatabaseBusy | Code::DatabaseLocked) => Self::Locked { operation, path },
+            Some(Code::DiskFull) => Self::Full { operation, path },
+            Some(Code::DatabaseCorrupt | Code::NotADatabase) => Self::Damaged {
+                operation,
+                path,
+                what: reason,
+            },
+            Some(Code::ReadOnly | Code::CannotOpen | Code::PermissionDenied) => Self::Access {
+                operation,
+                path,
+                reason,
+            },
+            _ if shape_is_wrong(error) => Self::Damaged {
+                operation,
+                path,
+                what: reason,
+            },
+            _ => Self::Database {
+                operation,
+                path,
+                reason,
+            },
+        }
+    }
+}
+
+/// True where a value in the file is not of the type that the schema promises: only damage makes it so.
+fn shape_is_wrong(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error as E;
+    matches!(
+        error,
+        E::InvalidColumnType(..)
+            | E::FromSqlConversionFailure(..)
+            | E::IntegralValueOutOfRange(..)
+            | E::Utf8Error(..)
+    )
+}
+
+fn suggestions(names: &[String]) -> String {
+    if names.is_empty() {
+        "; the store is empty".to_owned()
+    } else {
+        format!("; nearest: {}", listed(names))
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
+}

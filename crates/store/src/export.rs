@@ -1,0 +1,153 @@
+//! The file in which one run travels between stores: what `kurabe export` writes and `kurabe import` reads.
+//!
+//! One JSON document, `{"format":"kurabe.record/1","run":{...}}`, with one line for each of meta, plan, host and every
+//! round: a person can search it, a diff of two shows which rounds differ, and an error has a line to name. It is not
+//! the document that `--json` prints, which holds conclusions and cannot be turned back into a run; reading that one
+//! is refused with a hint.
+
+use crate::codec;
+use crate::error::StoreError;
+use model::record::{RECORD_VERSION, Run};
+use serde::Deserialize;
+use serde_json::error::Category;
+
+/// What the document calls itself, in front of the version.
+const FORMAT: &str = "kurabe.record/";
+
+/// Why a text is no run.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// It is something else.
+    #[error("no kurabe export: {0}\nhint: `kurabe export RUN` writes one")]
+    NotAnExport(String),
+    /// A newer program wrote it in a way that this one would misread.
+    #[error(
+        "the export has record version {found} and this program knows up to {known}\nhint: use a newer kurabe"
+    )]
+    Newer {
+        /// The version in the document.
+        found: u32,
+        /// The newest version this program knows.
+        known: u32,
+    },
+    /// It was an export, and is damaged.
+    #[error("damaged at line {line}, column {column}: {reason}")]
+    Damaged {
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+        /// What was expected.
+        reason: String,
+    },
+    /// It can be read, and contradicts itself.
+    #[error("damaged: {0}")]
+    Contradiction(String),
+}
+
+/// The document of `run`, ending in a newline. Refuses a run with a number that is NaN or infinite: no stored run
+/// has one.
+pub fn write(run: &Run) -> Result<String, StoreError> {
+    let what = format!("run `{}`", run.meta.id);
+    let mut text = format!(
+        "{{\"format\":\"{FORMAT}{RECORD_VERSION}\",\"run\":{{\n\"meta\":{},\n\"plan\":{},\n\"host\":{},\n\"rounds\":[",
+        codec::encode(&what, &run.meta)?,
+        codec::encode(&what, &run.plan)?,
+        codec::encode(&what, &run.host)?,
+    );
+    for (index, round) in run.rounds.iter().enumerate() {
+        text.push_str(if index == 0 { "\n" } else { ",\n" });
+        text.push_str(&codec::encode_round(round)?);
+    }
+    text.push_str("\n]}}\n");
+    Ok(text)
+}
+
+/// The run in a document that [`write`] made.
+pub fn read(text: &str) -> Result<Run, ImportError> {
+    let head: Head = serde_json::from_str(text).map_err(|error| match error.classify() {
+        Category::Syntax | Category::Eof if claims_to_be_ours(text) => damaged(&error),
+        Category::Data => ImportError::NotAnExport("it is JSON without a format".to_owned()),
+        _ => ImportError::NotAnExport(format!("it is no JSON document: {error}")),
+    })?;
+    let version = match (head.format, head.schema) {
+        (Some(format), _) => format
+            .strip_prefix(FORMAT)
+            .and_then(|version| version.parse::<u32>().ok())
+            .filter(|&version| version > 0)
+            .ok_or_else(|| ImportError::NotAnExport(format!("its format is `{format}`")))?,
+        (None, Some(schema)) if schema.starts_with("kurabe.") => {
+            return Err(ImportError::NotAnExport(format!(
+                "it is a report (`{schema}`), which holds conclusions and not the rounds"
+            )));
+        }
+        _ => {
+            return Err(ImportError::NotAnExport(
+                "it is JSON without a format".to_owned(),
+            ));
+        }
+    };
+    if version > RECORD_VERSION {
+        return Err(ImportError::Newer {
+            found: version,
+            known: RECORD_VERSION,
+        });
+    }
+    let document: Document = serde_json::from_str(text).map_err(|error| damaged(&error))?;
+    check(document.run)
+}
+
+/// Only the keys by which a document says what it is.
+#[derive(Deserialize)]
+struct Head {
+    format: Option<String>,
+    schema: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Document {
+    run: Run,
+}
+
+/// True for a text that begins as [`write`] begins: what follows is then damage, not another language.
+fn claims_to_be_ours(text: &str) -> bool {
+    let start: String = text
+        .chars()
+        .filter(|c| !c.is_whitespace())
+        .take(FORMAT.len() + "{'format':'".len())
+        .collect();
+    start == format!("{{\"format\":\"{FORMAT}")
+}
+
+fn damaged(error: &serde_json::Error) -> ImportError {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    ImportError::Damaged {
+        line: error.line(),
+        column: error.column(),
+        reason: text.strip_suffix(&place).unwrap_or(&text).to_owned(),
+    }
+}
+
+fn check(run: Run) -> Result<Run, ImportError> {
+    if run.meta.id.is_empty() {
+        return Err(ImportError::Contradiction("the run has no id".to_owned()));
+    }
+    for (earlier, later) in run.rounds.iter().zip(run.rounds.iter().skip(1)) {
+        if earlier.seq >= later.seq {
+            return Err(ImportError::Contradiction(format!(
+                "round {} comes after round {}",
+                later.seq, earlier.seq
+            )));
+        }
+    }
+    let planned =
+        |round: &&model::record::Round| !run.plan.cases.iter().any(|case| case.id == round.case);
+    if let Some(round) = run.rounds.iter().find(planned) {
+        return Err(ImportError::Contradiction(format!(
+            "round {} is of case `{}`, which is not in the plan",
+            round.seq, round.case
+        )));
+    }
+    Ok(run)
+}

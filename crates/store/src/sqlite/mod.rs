@@ -1,0 +1,309 @@
+//! The store on SQLite: opening it without harm, its schema, and its settings. All SQL is in this folder.
+//!
+//! Why a write-ahead log with `synchronous = NORMAL`: a committed round survives the death of the process at once, and
+//! the loss of power once the log is synced; the file is consistent at all times, readers never make the measuring
+//! process wait, and appending a round syncs nothing. The last one decides: an fsync between rounds would write back
+//! what a file-system test left dirty, and so would be part of what the next round measures. A rollback journal needs
+//! two or three of them per round. For the same reason the log is folded into the file when a run is finished, or
+//! when the store is closed, and never in between. Where the file system has no shared memory (some network file
+//! systems), SQLite stays with the journal, which is slower and just as safe.
+
+mod dirs;
+mod runs;
+
+use crate::error::StoreError;
+use crate::gate::{self, APPLICATION_ID, Found, SCHEMA_VERSION};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long we wait for another process. Our own transactions last milliseconds; whoever holds the store for
+/// longer is stuck.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Up to this size the whole structure is checked at each opening (`PRAGMA quick_check`: measured about 1 ms per
+/// MiB from the page cache); damage in larger files is met when the damaged page is read.
+const QUICK_CHECK_MAX_BYTES: u64 = 16 << 20;
+
+/// Version 1. `rounds` of a run may be megabytes: what lists show is therefore in columns of `runs`, in front of
+/// the long texts. The texts are JSON of the model's types; `digest` covers them (see `codec`).
+const SCHEMA: &str = "
+CREATE TABLE runs (
+    key INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    label TEXT,
+    started INTEGER NOT NULL,
+    finished INTEGER,
+    ending TEXT NOT NULL,
+    what TEXT NOT NULL,
+    cases INTEGER NOT NULL,
+    record_version INTEGER NOT NULL,
+    digest INTEGER NOT NULL,
+    meta TEXT NOT NULL,
+    plan TEXT NOT NULL,
+    host TEXT NOT NULL
+) STRICT;
+CREATE TABLE rounds (
+    run INTEGER NOT NULL REFERENCES runs (key) ON DELETE CASCADE,
+    seq INTEGER NOT NULL,
+    digest INTEGER NOT NULL,
+    round TEXT NOT NULL,
+    UNIQUE (run, seq)
+) STRICT;
+CREATE TABLE work_dirs (
+    path BLOB PRIMARY KEY,
+    run TEXT NOT NULL
+) STRICT;
+";
+
+/// The tables of [`SCHEMA`].
+const TABLES: u32 = 3;
+
+/// A store of runs. Any number of processes may have the same one open.
+#[derive(Debug)]
+pub struct Store {
+    conn: Connection,
+    path: PathBuf,
+}
+
+impl Store {
+    /// Opens the store at `path` for reading and writing; makes it, and the directories above it, where there is
+    /// none. A file that is not ours, damaged, or of a newer schema is refused and not touched.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        Self::open_waiting(path, BUSY_TIMEOUT)
+    }
+
+    /// Like [`Self::open`], waiting up to `patience` for other processes, here and in every later call.
+    pub fn open_waiting(path: &Path, patience: Duration) -> Result<Self, StoreError> {
+        let path = absolute(path)?;
+        let found = gate::inspect(&path)?;
+        touch(&path, found)?;
+        let store = Self::connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE, patience)?;
+        match found {
+            Found::Nothing | Found::Empty => store.create_schema()?,
+            Found::Ours => store.check()?,
+        }
+        store.tune()?;
+        Ok(store)
+    }
+
+    /// Opens the store at `path` for reading, also where nothing can be written, such as on read-only media.
+    /// A file that is missing or empty is [`StoreError::Missing`]; else refuses what [`Self::open`] refuses.
+    pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
+        let path = absolute(path)?;
+        if gate::inspect(&path)? != Found::Ours {
+            return Err(StoreError::Missing { path });
+        }
+        // SQLite falls back to reading where it may not write. Where it may, the connection can make the log's side
+        // files and remove them again when it closes.
+        let store = Self::connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE, BUSY_TIMEOUT)?;
+        let store = match store.check() {
+            Ok(()) => store,
+            // The log's side files cannot be made here, and there is no log to read: what is in the file is all
+            // there is, and nobody can change it.
+            Err(StoreError::Access { .. }) if gate::uses_log(&path) && !has_log(&path) => {
+                let store = Self::connect_immutable(&path)?;
+                store.check()?;
+                store
+            }
+            Err(error) => return Err(error),
+        };
+        store
+            .conn
+            .pragma_update(None, "query_only", true)
+            .map_err(|error| store.failed("open", &error))?;
+        Ok(store)
+    }
+
+    /// Where the store is; absolute.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn connect(path: &Path, flags: OpenFlags, patience: Duration) -> Result<Self, StoreError> {
+        let failed = |error| StoreError::from_sqlite("open", path, &error);
+        let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let conn = Connection::open_with_flags(path, flags).map_err(failed)?;
+        conn.busy_timeout(patience).map_err(failed)?;
+        conn.pragma_update(None, "foreign_keys", true)
+            .map_err(failed)?;
+        Ok(Self {
+            conn,
+            path: path.to_owned(),
+        })
+    }
+
+    fn connect_immutable(path: &Path) -> Result<Self, StoreError> {
+        let mut uri = String::from("file:");
+        for byte in path.as_os_str().as_bytes() {
+            match byte {
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
+                    uri.push(char::from(*byte));
+                }
+                _ => write!(uri, "%{byte:02x}").expect("writing to a string cannot fail"),
+            }
+        }
+        uri.push_str("?immutable=1");
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let mut store = Self::connect(Path::new(&uri), flags, BUSY_TIMEOUT)?;
+        path.clone_into(&mut store.path);
+        Ok(store)
+    }
+
+    /// Makes the tables, unless another process was faster.
+    fn create_schema(&self) -> Result<(), StoreError> {
+        let create = || -> rusqlite::Result<()> {
+            let transaction = self.transaction(TransactionBehavior::Immediate)?;
+            let version: u32 =
+                transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+            if version == 0 {
+                transaction.execute_batch(SCHEMA)?;
+                transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+                transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+            }
+            transaction.commit()
+        };
+        create().map_err(|error| self.failed("create the tables", &error))
+    }
+
+    /// Looks for damage, with reads alone. A log that a killed process left stays as it is where damage is found.
+    fn check(&self) -> Result<(), StoreError> {
+        let failed = |error| self.failed("open", &error);
+        let damaged = |what: String| StoreError::Damaged {
+            operation: "open".to_owned(),
+            path: self.path.clone(),
+            what,
+        };
+        let keep_log = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+        self.conn
+            .set_db_config(keep_log, has_log(&self.path))
+            .map_err(failed)?;
+        let tables: u32 = self
+            .conn
+            .query_row(
+                "SELECT count(*) FROM sqlite_schema WHERE type = 'table' \
+                 AND name IN ('runs', 'rounds', 'work_dirs')",
+                [],
+                |row| row.get(0),
+            )
+            .map_err(failed)?;
+        if tables != TABLES {
+            return Err(damaged(format!("{tables} of its {TABLES} tables are left")));
+        }
+        let size = std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
+        if size <= QUICK_CHECK_MAX_BYTES {
+            let verdict: String = self
+                .conn
+                .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+                .map_err(failed)?;
+            if verdict != "ok" {
+                return Err(damaged(verdict.replace('\n', "; ")));
+            }
+        }
+        self.conn.set_db_config(keep_log, false).map_err(failed)?;
+        Ok(())
+    }
+
+    /// Switches to the write-ahead log. That another process is just doing the same is no error.
+    fn tune(&self) -> Result<(), StoreError> {
+        let log = self
+            .conn
+            .pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()));
+        match log {
+            Err(error) if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => {
+                return Err(self.failed("open", &error));
+            }
+            _ => {}
+        }
+        self.conn
+            .pragma_update(None, "synchronous", "NORMAL")
+            .and_then(|()| self.conn.pragma_update(None, "wal_autocheckpoint", 0))
+            .map_err(|error| self.failed("open", &error))
+    }
+
+    /// A transaction that is rolled back unless committed.
+    fn transaction(&self, behavior: TransactionBehavior) -> rusqlite::Result<Transaction<'_>> {
+        Transaction::new_unchecked(&self.conn, behavior)
+    }
+
+    fn failed(&self, operation: &str, error: &rusqlite::Error) -> StoreError {
+        StoreError::from_sqlite(operation, &self.path, error)
+    }
+}
+
+/// The path from the root: it keeps its meaning when the process changes directory, and never reads as one of
+/// SQLite's special names such as `:memory:`.
+fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
+    std::path::absolute(path).map_err(|error| access("open", path, &error))
+}
+
+/// Makes the file, or opens it for writing without writing: the system's own reason is clearer than SQLite's.
+fn touch(path: &Path, found: Found) -> Result<(), StoreError> {
+    if let (Found::Nothing, Some(parent)) = (found, path.parent()) {
+        std::fs::create_dir_all(parent)
+            .map_err(|error| access("create the directory", path, &error))?;
+    }
+    std::fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path)
+        .map(drop)
+        .map_err(|error| access("open for writing", path, &error))
+}
+
+fn access(operation: &str, path: &Path, error: &std::io::Error) -> StoreError {
+    StoreError::Access {
+        operation: operation.to_owned(),
+        path: path.to_owned(),
+        reason: error.to_string(),
+    }
+}
+
+/// True where the write-ahead log holds something that may not be in the file yet.
+fn has_log(path: &Path) -> bool {
+    let mut log = OsString::from(path);
+    log.push("-wal");
+    std::fs::metadata(log).is_ok_and(|metadata| metadata.len() > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_file_system_is_named_and_what_was_kept_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("kurabe.db");
+        let store = Store::open(&path).unwrap();
+        let pages: u32 = store
+            .conn
+            .pragma_query_value(None, "page_count", |row| row.get(0))
+            .unwrap();
+        // SQLite reports its own limit as it reports a full disk.
+        store
+            .conn
+            .pragma_update(None, "max_page_count", pages + 1)
+            .unwrap();
+        let mut noted = 0;
+        let error = loop {
+            let work_dir = PathBuf::from(format!("/{noted}/{}", "x".repeat(500)));
+            match store.note_work_dir("r1", &work_dir) {
+                Ok(()) => noted += 1,
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error, StoreError::Full { .. }), "{error:?}");
+        assert!(
+            error.to_string().contains(path.to_str().unwrap()),
+            "{error}"
+        );
+        drop(store);
+        let again = Store::open(&path).unwrap();
+        assert_eq!(again.work_dirs().unwrap().len(), noted);
+        assert!(noted > 0);
+    }
+}

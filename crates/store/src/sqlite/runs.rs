@@ -1,0 +1,371 @@
+//! Runs and rounds: written once, read as they were.
+
+use super::Store;
+use crate::codec;
+use crate::error::StoreError;
+use crate::{RunLine, resolve};
+use model::host::HostFacts;
+use model::plan::Plan;
+use model::record::{End, RECORD_VERSION, Round, Run, RunMeta};
+use model::units::UnixNanos;
+use model::warning::Warning;
+use rusqlite::{OptionalExtension, Row, TransactionBehavior};
+use serde::de::DeserializeOwned;
+
+/// A run without its rounds, as its row holds it.
+struct RunRow {
+    key: i64,
+    record_version: u32,
+    digest: i64,
+    meta: String,
+    plan: String,
+    host: String,
+}
+
+impl Store {
+    /// Begins to keep a run. Its id must be new.
+    pub fn begin(&self, meta: &RunMeta, plan: &Plan, host: &HostFacts) -> Result<(), StoreError> {
+        let failed = |error| self.failed("begin a run", &error);
+        let transaction = self
+            .transaction(TransactionBehavior::Immediate)
+            .map_err(failed)?;
+        if self.row(&meta.id).map_err(failed)?.is_some() {
+            return Err(StoreError::Taken {
+                id: meta.id.clone(),
+            });
+        }
+        self.insert_run(meta, plan, host)?;
+        transaction.commit().map_err(failed)
+    }
+
+    /// Keeps one round of a run that is going on. When this returns, the round survives the death of the process.
+    pub fn append(&self, run: &str, round: &Round) -> Result<(), StoreError> {
+        let text = codec::encode_round(round)?;
+        let insert = || {
+            self.conn
+                .prepare_cached(
+                    "INSERT INTO rounds (run, seq, digest, round) \
+                     SELECT key, ?2, ?3, ?4 FROM runs WHERE id = ?1 AND ending = 'open'",
+                )?
+                .execute((run, round.seq, digest_of(&[&text]), &text))
+        };
+        match insert() {
+            Ok(1..) => Ok(()),
+            Ok(0) => Err(self.not_open("append a round", run)),
+            Err(error)
+                if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) =>
+            {
+                Err(StoreError::Unkeepable {
+                    what: format!("round {} of run `{run}`", round.seq),
+                    why: "a round with this number is kept already".to_owned(),
+                })
+            }
+            Err(error) => Err(self.failed("append a round", &error)),
+        }
+    }
+
+    /// Ends a run: from now on nothing changes it. `warnings` are added to those it began with.
+    pub fn finish(
+        &self,
+        run: &str,
+        finished: UnixNanos,
+        end: End,
+        warnings: &[Warning],
+    ) -> Result<(), StoreError> {
+        let failed = |error| self.failed("finish a run", &error);
+        let transaction = self
+            .transaction(TransactionBehavior::Immediate)
+            .map_err(failed)?;
+        let row = self.known_row(run)?;
+        let mut meta: RunMeta = self.decode(&format!("run `{run}`"), &row.meta)?;
+        if meta.end != End::Open {
+            return Err(self.not_open("finish", run));
+        }
+        meta.finished = Some(finished);
+        meta.end = end;
+        meta.warnings.extend_from_slice(warnings);
+        let text = codec::encode(&format!("run `{run}`"), &meta)?;
+        self.conn
+            .execute(
+                "UPDATE runs SET finished = ?2, ending = ?3, digest = ?4, meta = ?5 WHERE key = ?1",
+                (
+                    row.key,
+                    instant(finished)?,
+                    word(end),
+                    digest_of(&[&text, &row.plan, &row.host]),
+                    &text,
+                ),
+            )
+            .map_err(failed)?;
+        transaction.commit().map_err(failed)?;
+        // Folds the log in. Where somebody is just reading it, closing the store does it later: nothing is lost.
+        let _ = self.conn.pragma_query(None, "wal_checkpoint", |_| Ok(()));
+        Ok(())
+    }
+
+    /// Every run without its rounds, the latest first. No round is read for it, whatever their number.
+    pub fn list(&self) -> Result<Vec<RunLine>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<RunLine>> {
+            let mut statement = self.conn.prepare(
+                "SELECT id, label, started, finished, ending, what, cases, \
+                 (SELECT count(*) FROM rounds WHERE run = key) \
+                 FROM runs ORDER BY started DESC, id DESC",
+            )?;
+            let rows = statement.query_map([], line)?;
+            rows.collect()
+        };
+        read().map_err(|error| self.failed("list the runs", &error))
+    }
+
+    /// The id of the run that the user means by an id, a label (the latest run of that name), `latest`, `latest~N`
+    /// (N runs before it), or the beginning of an id.
+    pub fn resolve(&self, text: &str) -> Result<String, StoreError> {
+        resolve::resolve(text, &self.list()?)
+    }
+
+    /// The run with this id and all its rounds, in the order in which they ran.
+    pub fn load(&self, run: &str) -> Result<Run, StoreError> {
+        // One transaction, so that plan and rounds are of the same moment of a run that is going on.
+        let _snapshot = self
+            .transaction(TransactionBehavior::Deferred)
+            .map_err(|error| self.failed("read a run", &error))?;
+        self.load_row(run, &self.known_row(run)?)
+    }
+
+    /// Keeps a run that was measured elsewhere; true where it was new, false where exactly this run was kept
+    /// already. A different run under the same id is refused.
+    pub fn import(&self, run: &Run) -> Result<bool, StoreError> {
+        let failed = |error| self.failed("import a run", &error);
+        let transaction = self
+            .transaction(TransactionBehavior::Immediate)
+            .map_err(failed)?;
+        let id = &run.meta.id;
+        if let Some(row) = self.row(id).map_err(failed)? {
+            return if self.load_row(id, &row)? == *run {
+                Ok(false)
+            } else {
+                Err(StoreError::Taken { id: id.clone() })
+            };
+        }
+        let key = self.insert_run(&run.meta, &run.plan, &run.host)?;
+        let mut last = None;
+        for round in &run.rounds {
+            if last >= Some(round.seq) {
+                return Err(StoreError::Unkeepable {
+                    what: format!("run `{id}`"),
+                    why: format!("its round {} is not in order", round.seq),
+                });
+            }
+            last = Some(round.seq);
+            let text = codec::encode_round(round)?;
+            self.conn
+                .prepare_cached(
+                    "INSERT INTO rounds (run, seq, digest, round) VALUES (?1, ?2, ?3, ?4)",
+                )
+                .and_then(|mut statement| {
+                    statement.execute((key, round.seq, digest_of(&[&text]), &text))
+                })
+                .map_err(failed)?;
+        }
+        transaction.commit().map_err(failed)?;
+        Ok(true)
+    }
+
+    /// Removes a run and all its rounds for good. Its work directory, if one is noted, stays noted.
+    pub fn remove(&self, run: &str) -> Result<(), StoreError> {
+        let removed = self
+            .conn
+            .execute("DELETE FROM runs WHERE id = ?1", [run])
+            .map_err(|error| self.failed("remove a run", &error))?;
+        if removed == 0 {
+            return Err(self.unknown(run));
+        }
+        Ok(())
+    }
+
+    fn insert_run(&self, meta: &RunMeta, plan: &Plan, host: &HostFacts) -> Result<i64, StoreError> {
+        let what = format!("run `{}`", meta.id);
+        let meta_text = codec::encode(&what, meta)?;
+        let plan_text = codec::encode(&format!("the plan of {what}"), plan)?;
+        let host_text = codec::encode(&format!("the host facts of {what}"), host)?;
+        let asked = codec::encode(&what, &plan.what)?;
+        self.conn
+            .execute(
+                "INSERT INTO runs (id, label, started, finished, ending, what, cases, \
+                 record_version, digest, meta, plan, host) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                (
+                    &meta.id,
+                    &meta.label,
+                    instant(meta.started)?,
+                    meta.finished.map(instant).transpose()?,
+                    word(meta.end),
+                    &asked,
+                    u32::try_from(plan.cases.len()).unwrap_or(u32::MAX),
+                    RECORD_VERSION,
+                    digest_of(&[&meta_text, &plan_text, &host_text]),
+                    &meta_text,
+                    &plan_text,
+                    &host_text,
+                ),
+            )
+            .map_err(|error| self.failed("begin a run", &error))?;
+        Ok(self.conn.last_insert_rowid())
+    }
+
+    fn load_row(&self, id: &str, row: &RunRow) -> Result<Run, StoreError> {
+        let what = format!("run `{id}`");
+        let failed = |error| self.failed("read a run", &error);
+        let mut statement = self
+            .conn
+            .prepare_cached("SELECT seq, digest, round FROM rounds WHERE run = ?1 ORDER BY seq")
+            .map_err(failed)?;
+        let mut rows = statement.query([row.key]).map_err(failed)?;
+        let mut rounds = Vec::new();
+        while let Some(kept) = rows.next().map_err(failed)? {
+            let seq: u32 = kept.get(0).map_err(failed)?;
+            let text: String = kept.get(2).map_err(failed)?;
+            let what = format!("round {seq} of {what}");
+            self.verify(&what, kept.get(1).map_err(failed)?, &[&text])?;
+            rounds.push(self.decode(&what, &text)?);
+        }
+        Ok(Run {
+            meta: self.decode(&what, &row.meta)?,
+            plan: self.decode(&what, &row.plan)?,
+            host: self.decode(&what, &row.host)?,
+            rounds,
+        })
+    }
+
+    /// The row of a run that must be there, whole, and of a version that we can read.
+    fn known_row(&self, id: &str) -> Result<RunRow, StoreError> {
+        let row = self
+            .row(id)
+            .map_err(|error| self.failed("read a run", &error))?
+            .ok_or_else(|| self.unknown(id))?;
+        if row.record_version > RECORD_VERSION {
+            return Err(StoreError::NewerRun {
+                id: id.to_owned(),
+                found: row.record_version,
+                known: RECORD_VERSION,
+            });
+        }
+        let texts = [row.meta.as_str(), &row.plan, &row.host];
+        self.verify(&format!("run `{id}`"), row.digest, &texts)?;
+        Ok(row)
+    }
+
+    fn row(&self, id: &str) -> rusqlite::Result<Option<RunRow>> {
+        self.conn
+            .query_row(
+                "SELECT key, record_version, digest, meta, plan, host FROM runs WHERE id = ?1",
+                [id],
+                |row| {
+                    Ok(RunRow {
+                        key: row.get(0)?,
+                        record_version: row.get(1)?,
+                        digest: row.get(2)?,
+                        meta: row.get(3)?,
+                        plan: row.get(4)?,
+                        host: row.get(5)?,
+                    })
+                },
+            )
+            .optional()
+    }
+
+    fn verify(&self, what: &str, digest: i64, texts: &[&str]) -> Result<(), StoreError> {
+        if digest_of(texts) == digest {
+            return Ok(());
+        }
+        Err(self.damaged(format!("{what} is not what was kept: its digest differs")))
+    }
+
+    fn decode<T: DeserializeOwned>(&self, what: &str, text: &str) -> Result<T, StoreError> {
+        serde_json::from_str(text)
+            .map_err(|error| self.damaged(format!("{what} cannot be read: {error}")))
+    }
+
+    fn damaged(&self, what: String) -> StoreError {
+        StoreError::Damaged {
+            operation: "read a run".to_owned(),
+            path: self.path.clone(),
+            what,
+        }
+    }
+
+    /// Why a run takes no change: it is unknown or finished.
+    fn not_open(&self, operation: &str, id: &str) -> StoreError {
+        match self.row(id) {
+            Ok(Some(_)) => StoreError::Finished {
+                operation: operation.to_owned(),
+                id: id.to_owned(),
+            },
+            Ok(None) => self.unknown(id),
+            Err(error) => self.failed(operation, &error),
+        }
+    }
+
+    fn unknown(&self, id: &str) -> StoreError {
+        match self.list() {
+            Ok(lines) => resolve::unknown(id, &lines),
+            Err(error) => error,
+        }
+    }
+}
+
+fn line(row: &Row<'_>) -> rusqlite::Result<RunLine> {
+    let ending: String = row.get(4)?;
+    let what: String = row.get(5)?;
+    let damaged = |at: usize, error: Box<dyn std::error::Error + Send + Sync>| {
+        rusqlite::Error::FromSqlConversionFailure(at, rusqlite::types::Type::Text, error)
+    };
+    Ok(RunLine {
+        id: row.get(0)?,
+        label: row.get(1)?,
+        started: from_column(2, row.get(2)?)?,
+        finished: row
+            .get::<_, Option<i64>>(3)?
+            .map(|finished| from_column(3, finished))
+            .transpose()?,
+        end: ending_of(&ending).ok_or_else(|| damaged(4, ending.into()))?,
+        what: serde_json::from_str(&what).map_err(|error| damaged(5, error.into()))?,
+        cases: row.get(6)?,
+        rounds: row.get(7)?,
+    })
+}
+
+/// How a run ended, as the column `ending` has it.
+const fn word(end: End) -> &'static str {
+    match end {
+        End::Open => "open",
+        End::Complete => "complete",
+        End::Interrupted => "interrupted",
+    }
+}
+
+fn ending_of(text: &str) -> Option<End> {
+    [End::Open, End::Complete, End::Interrupted]
+        .into_iter()
+        .find(|&end| word(end) == text)
+}
+
+/// An instant as SQLite's signed 64 bits, which end in the year 2262.
+fn instant(at: UnixNanos) -> Result<i64, StoreError> {
+    i64::try_from(at.0).map_err(|_| StoreError::Unkeepable {
+        what: format!("the instant {} ns after 1970", at.0),
+        why: "it is after the year 2262".to_owned(),
+    })
+}
+
+/// An instant out of its column; a negative one is damage.
+fn from_column(at: usize, instant: i64) -> rusqlite::Result<UnixNanos> {
+    u64::try_from(instant)
+        .map(UnixNanos)
+        .map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, instant))
+}
+
+/// The digest in SQLite's signed 64 bits, bit for bit.
+fn digest_of(texts: &[&str]) -> i64 {
+    codec::digest(texts).0.cast_signed()
+}

@@ -1,0 +1,151 @@
+//! The export file: what was written reads back equal, and whatever else is read is refused by its name.
+
+use crate::fixture::run;
+use store::Store;
+use store::export::{ImportError, read, write};
+
+#[test]
+fn an_exported_run_reads_back_equal_and_can_be_imported_elsewhere() {
+    let dir = tempfile::tempdir().unwrap();
+    let here = Store::open(&dir.path().join("here.db")).unwrap();
+    let there = Store::open(&dir.path().join("there.db")).unwrap();
+    let original = run("r1", 30);
+    here.import(&original).unwrap();
+    let text = write(&here.load("r1").unwrap()).unwrap();
+    let travelled = read(&text).unwrap();
+    assert_eq!(travelled, original);
+    assert!(there.import(&travelled).unwrap());
+    assert_eq!(there.load("r1").unwrap(), original);
+    assert_eq!(
+        write(&travelled).unwrap(),
+        text,
+        "a second export is the same file"
+    );
+}
+
+#[test]
+fn the_document_has_a_line_for_each_round() {
+    let text = write(&run("r1", 3)).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "{\"format\":\"kurabe.record/1\",\"run\":{");
+    let rounds = lines
+        .iter()
+        .filter(|line| line.starts_with("{\"case\":"))
+        .count();
+    assert_eq!((rounds, lines.len()), (3, 9), "{text}");
+    assert!(text.ends_with("]}}\n"));
+    let mut empty = run("r1", 1);
+    empty.rounds.clear();
+    assert_eq!(read(&write(&empty).unwrap()).unwrap(), empty);
+}
+
+#[test]
+fn a_run_with_a_number_that_json_cannot_hold_is_not_written() {
+    let mut bad = run("r1", 3);
+    bad.rounds[1] = crate::fixture::round(2, f64::NAN);
+    let text = write(&bad).unwrap_err().to_string();
+    assert!(text.contains("round 2"), "{text}");
+    assert!(text.contains("`ops_per_s` is NaN"), "{text}");
+}
+
+#[test]
+fn what_is_no_export_is_refused_by_what_it_is() {
+    let check = |text: &str, expect: &str| {
+        let error = read(text).unwrap_err();
+        assert!(
+            matches!(error, ImportError::NotAnExport(_)),
+            "{text}: {error:?}"
+        );
+        let said = error.to_string();
+        assert!(said.starts_with("no kurabe export: "), "{said}");
+        assert!(said.contains(expect), "{text}: {said}");
+    };
+    check("", "no JSON document");
+    check("BYTE UNIX Benchmarks", "no JSON document");
+    check("{\"a\":", "no JSON document");
+    check("[1,2,3]", "JSON without a format");
+    check("42", "JSON without a format");
+    check(
+        "{\"fio version\":\"fio-3.33\",\"jobs\":[]}",
+        "JSON without a format",
+    );
+    check("{\"format\":17}", "JSON without a format");
+    check("{\"format\":\"geojson\"}", "its format is `geojson`");
+    check(
+        "{\"format\":\"kurabe.record/0\"}",
+        "its format is `kurabe.record/0`",
+    );
+    check(
+        "{\"format\":\"kurabe.record/x\"}",
+        "its format is `kurabe.record/x`",
+    );
+    check(
+        "{\"schema\":\"kurabe.run/1\",\"run\":{}}",
+        "it is a report (`kurabe.run/1`)",
+    );
+}
+
+#[test]
+fn a_newer_export_is_refused_whatever_is_in_it() {
+    let text = "{\"format\":\"kurabe.record/2\",\"run\":{\"unheard\":\"of\"}}";
+    let error = read(text).unwrap_err();
+    assert!(matches!(error, ImportError::Newer { found: 2, known: 1 }));
+    assert!(
+        error.to_string().contains("\nhint: use a newer kurabe"),
+        "{error}"
+    );
+}
+
+#[test]
+fn damage_is_named_with_line_and_column() {
+    let text = write(&run("r1", 3)).unwrap();
+    let cut = &text[..text.len() / 2];
+    let last_line = cut.lines().count();
+    let error = read(cut).unwrap_err();
+    let ImportError::Damaged { line, column, .. } = &error else {
+        panic!("{error:?}");
+    };
+    assert_eq!(
+        (*line, *column),
+        (last_line, cut.lines().last().unwrap().len())
+    );
+    let said = error.to_string();
+    assert!(
+        said.starts_with(&format!("damaged at line {line}, column {column}: EOF")),
+        "{said}"
+    );
+
+    let error = read(&text.replace("\"pass\":2", "\"pass\":\"two\"")).unwrap_err();
+    assert!(
+        matches!(error, ImportError::Damaged { line: 7, .. }),
+        "{error:?}"
+    );
+    assert!(error.to_string().contains("expected u32"), "{error}");
+}
+
+#[test]
+fn a_document_that_contradicts_itself_is_refused() {
+    let check = |change: fn(&mut model::record::Run), expect: &str| {
+        let mut forged = run("r1", 3);
+        change(&mut forged);
+        let said = read(&write(&forged).unwrap()).unwrap_err().to_string();
+        assert_eq!(said, format!("damaged: {expect}"));
+    };
+    check(|run| run.meta.id.clear(), "the run has no id");
+    check(|run| run.rounds.swap(0, 1), "round 1 comes after round 2");
+    check(|run| run.rounds[1].seq = 1, "round 1 comes after round 1");
+    check(
+        |run| run.plan.cases.clear(),
+        "round 1 is of case `selftest.replay@2`, which is not in the plan",
+    );
+}
+
+#[test]
+fn no_cut_of_a_document_is_taken_for_a_run() {
+    let text = write(&run("r1", 2)).unwrap();
+    // Without its final newline it is whole.
+    for end in (0..text.len() - 1).filter(|&end| text.is_char_boundary(end)) {
+        assert!(read(&text[..end]).is_err(), "cut at {end}");
+    }
+    assert!(read(text.trim_end()).is_ok());
+}

@@ -1,0 +1,154 @@
+//! Runs to keep: small, complete in every field, and different in every number.
+
+use model::digest::Digest;
+use model::host::{Fact, HostFacts};
+use model::noise::{Noise, Sentinel};
+use model::params::Params;
+use model::plan::{CaseId, Plan, PlannedCase, PlannedMetric, Shape};
+use model::record::{Binary, CopyRecord, End, Failure, Measured, Outcome, Round, Run, RunMeta};
+use model::spec::{Better, MetricClass};
+use model::units::{Nanos, Unit, UnixNanos};
+use model::warning::Warning;
+use std::collections::BTreeMap;
+use store::{Store, StoreError};
+
+pub(crate) fn meta(id: &str, label: Option<&str>, started: u64) -> RunMeta {
+    RunMeta {
+        id: id.to_owned(),
+        label: label.map(str::to_owned),
+        tags: BTreeMap::from([("地域".to_owned(), "東京 \"1\"\n".to_owned())]),
+        started: UnixNanos(started),
+        finished: None,
+        end: End::Open,
+        binary: Binary {
+            version: "0.1.0".to_owned(),
+            commit: None,
+            build: "release".to_owned(),
+            target: "x86_64-unknown-linux-gnu".to_owned(),
+            linked_statically: true,
+        },
+        warnings: vec![Warning::DebugBuild],
+        dir: "/srv".to_owned(),
+    }
+}
+
+pub(crate) fn plan() -> Plan {
+    let id: CaseId = "selftest.replay@2".parse().unwrap();
+    Plan {
+        what: vec!["quick".to_owned(), "selftest.*".to_owned()],
+        cases: vec![PlannedCase {
+            id,
+            title: "Plays a recorded series".to_owned(),
+            workload: "selftest.replay".to_owned(),
+            workload_version: 1,
+            params: Params::default(),
+            metrics: vec![PlannedMetric {
+                quantity: "ops_per_s".to_owned(),
+                unit: Unit::OpsPerSecond,
+                better: Better::Higher,
+                class: MetricClass::System,
+            }],
+            shape: Shape::DEFAULT,
+            simulated: true,
+            on_disk: false,
+        }],
+        seed: u64::MAX,
+        budget: Some(Nanos::from_secs(180)),
+        passes: None,
+        dropped: Vec::new(),
+    }
+}
+
+pub(crate) fn host() -> HostFacts {
+    let mut host = HostFacts {
+        hostname: Fact::Known("比べ".to_owned()),
+        ..HostFacts::default()
+    };
+    host.cpu.mhz = Fact::Known(2_699.998);
+    host.limits.cpu_quota = Fact::Known(Some(1.5));
+    host
+}
+
+/// A finished round of this number, with `value` as what it measured.
+pub(crate) fn round(seq: u32, value: f64) -> Round {
+    Round {
+        case: "selftest.replay@2".parse().unwrap(),
+        pass: seq,
+        seq,
+        started: UnixNanos(1_700_000_000_000_000_000 + u64::from(seq)),
+        took: Nanos::from_millis(600),
+        layout_seed: u64::MAX - u64::from(seq),
+        outcome: Outcome::Done(Measured {
+            values: BTreeMap::from([("ops_per_s".to_owned(), value)]),
+            missing: BTreeMap::from([("clat_ns_p99".to_owned(), "not recorded".to_owned())]),
+            windows: vec![value, value / 3.0, value * 1.1],
+            copies: vec![CopyRecord {
+                ops: 12_345,
+                work: value / 7.0,
+                wall: Nanos::from_millis(500),
+                user: Nanos::from_millis(400),
+                system: Nanos(1),
+                digest: Digest::EMPTY,
+                allocations: 0,
+                cpu: Some(1),
+                latency: vec![(100, 5), (250, 7)],
+                reported: BTreeMap::new(),
+            }],
+        }),
+        noise: Noise {
+            steal_share: Some(0.1 + 0.2),
+            before: Some(Sentinel {
+                add_ns: 1.0 / 3.0,
+                gap_share: 1e-300,
+                gap_max: Nanos(7),
+            }),
+            ..Noise::default()
+        },
+    }
+}
+
+pub(crate) fn failed_round(seq: u32) -> Round {
+    Round {
+        outcome: Outcome::Failed(Failure::Signal {
+            signal: 9,
+            said: "最後の言葉".to_owned(),
+        }),
+        noise: Noise::default(),
+        ..round(seq, 1.0)
+    }
+}
+
+/// A finished run of `rounds` rounds, the last of them failed.
+pub(crate) fn run(id: &str, rounds: u32) -> Run {
+    let mut all: Vec<Round> = (1..rounds)
+        .map(|seq| round(seq, 1e6 / f64::from(seq)))
+        .collect();
+    all.push(failed_round(rounds));
+    Run {
+        meta: RunMeta {
+            finished: Some(UnixNanos(2_000)),
+            end: End::Complete,
+            ..meta(id, Some("基準"), 1_000)
+        },
+        plan: plan(),
+        host: host(),
+        rounds: all,
+    }
+}
+
+/// Keeps `run` the way a measuring process does: begin, append, finish.
+pub(crate) fn keep(store: &Store, run: &Run) -> Result<(), StoreError> {
+    let open = RunMeta {
+        finished: None,
+        end: End::Open,
+        ..run.meta.clone()
+    };
+    store.begin(&open, &run.plan, &run.host)?;
+    for round in &run.rounds {
+        store.append(&run.meta.id, round)?;
+    }
+    match run.meta.finished {
+        Some(finished) => store.finish(&run.meta.id, finished, run.meta.end, &[]),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,90 @@
+//! Values of which the compiler no longer knows where they come from, at no cost.
+//!
+//! [`std::hint::black_box`] sends its value through memory, which costs several cycles; inside of a measured loop
+//! that would be part of the figure. An empty piece of assembly keeps the value in its register. On architectures
+//! other than x86-64 and aarch64 `black_box` serves, and the loops that use this are a little slower than they need be.
+#![expect(
+    unsafe_code,
+    reason = "empty pieces of assembly as barriers for the compiler"
+)]
+
+/// Hides an integer.
+#[inline]
+pub(super) fn opaque_i32(value: i32) -> i32 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let mut value = value;
+        // SAFETY: the assembly is a comment, so it changes neither the register nor anything else.
+        unsafe {
+            std::arch::asm!("/* {0:e} */", inout(reg) value, options(pure, nomem, nostack, preserves_flags));
+        }
+        value
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        let mut value = value;
+        // SAFETY: the assembly is a comment, so it changes neither the register nor anything else.
+        unsafe {
+            std::arch::asm!("/* {0:w} */", inout(reg) value, options(pure, nomem, nostack, preserves_flags));
+        }
+        value
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    std::hint::black_box(value)
+}
+
+/// Hides a word.
+#[inline]
+pub(super) fn opaque_u64(value: u64) -> u64 {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    {
+        let mut value = value;
+        // SAFETY: the assembly is a comment, so it changes neither the register nor anything else.
+        unsafe {
+            std::arch::asm!("/* {0} */", inout(reg) value, options(pure, nomem, nostack, preserves_flags));
+        }
+        value
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    std::hint::black_box(value)
+}
+
+/// Hides a floating-point number, in a floating-point register.
+#[inline]
+pub(super) fn opaque_f64(value: f64) -> f64 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let mut value = value;
+        // SAFETY: the assembly is a comment, so it changes neither the register nor anything else.
+        unsafe {
+            std::arch::asm!("/* {0} */", inout(xmm_reg) value, options(pure, nomem, nostack, preserves_flags));
+        }
+        value
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        let mut value = value;
+        // SAFETY: the assembly is a comment, so it changes neither the register nor anything else.
+        unsafe {
+            std::arch::asm!("/* {0:d} */", inout(vreg) value, options(pure, nomem, nostack, preserves_flags));
+        }
+        value
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    std::hint::black_box(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_values_stay_the_same() {
+        assert_eq!([i32::MIN, -1, 0, 7].map(opaque_i32), [i32::MIN, -1, 0, 7]);
+        assert_eq!([0, u64::MAX].map(opaque_u64), [0, u64::MAX]);
+        assert_eq!(
+            [0.1, -0.0, f64::INFINITY].map(|x| opaque_f64(x).to_bits()),
+            [0.1, -0.0, f64::INFINITY].map(f64::to_bits)
+        );
+    }
+}

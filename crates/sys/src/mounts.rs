@@ -1,0 +1,153 @@
+//! What is mounted where: /proc/self/mountinfo, parsed.
+//!
+//! mountinfo and not /proc/mounts, because only it tells the device number and which part of a file system is
+//! mounted. Lines that cannot be parsed are skipped: one odd mount must not hide the others. Format: proc(5).
+
+use crate::tree::{Tree, TreeError};
+
+const MOUNTINFO: &str = "/proc/self/mountinfo";
+
+/// One mounted file system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    /// Major and minor number of the device, `254:0`; the major number is 0 where no single block device is behind it.
+    pub device: String,
+    /// The directory of the file system that is seen at `point`.
+    pub root: String,
+    /// Where it is mounted.
+    pub point: String,
+    /// Options of this mount: `rw,noatime`.
+    pub options: String,
+    /// The type: `ext4`.
+    pub kind: String,
+    /// What is mounted: `/dev/vda1`, `overlay`.
+    pub source: String,
+    /// Options of the file system: `rw,errors=remount-ro`.
+    pub super_options: String,
+}
+
+/// Every mount that we see, in the order in which they were made.
+pub fn read(tree: &Tree) -> Result<Vec<Mount>, TreeError> {
+    Ok(parse(&tree.read(MOUNTINFO)?))
+}
+
+/// The mount that holds `path`, which is absolute and without links: the longest mount point that it lies under, and
+/// of several mounts at one point the last, which covers the others.
+pub fn holding<'a>(mounts: &'a [Mount], path: &str) -> Option<&'a Mount> {
+    mounts
+        .iter()
+        .filter(|mount| lies_under(path, &mount.point))
+        .max_by_key(|mount| mount.point.trim_end_matches('/').len())
+}
+
+fn lies_under(path: &str, point: &str) -> bool {
+    path.strip_prefix(point.trim_end_matches('/'))
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+pub(crate) fn parse(text: &str) -> Vec<Mount> {
+    text.lines().filter_map(line).collect()
+}
+
+/// `id parent major:minor root point options [optional fields] - type source super-options`.
+fn line(line: &str) -> Option<Mount> {
+    let (mount, file_system) = line.split_once(" - ")?;
+    let mut mount = mount.split(' ').skip(2);
+    let mut file_system = file_system.split(' ');
+    Some(Mount {
+        device: mount.next()?.to_owned(),
+        root: unescape(mount.next()?),
+        point: unescape(mount.next()?),
+        options: mount.next()?.to_owned(),
+        kind: file_system.next()?.to_owned(),
+        source: unescape(file_system.next()?),
+        super_options: file_system.next().unwrap_or_default().to_owned(),
+    })
+}
+
+/// Undoes the kernel's `\ooo` escapes (space, tab, newline, backslash and `#`).
+fn unescape(field: &str) -> String {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut rest = field.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        let escaped = (first == b'\\').then(|| octal(tail)).flatten();
+        bytes.push(escaped.unwrap_or(first));
+        rest = if escaped.is_some() { &tail[3..] } else { tail };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The byte that three octal digits at the start of `digits` mean.
+fn octal(digits: &[u8]) -> Option<u8> {
+    let digits = digits.get(..3)?;
+    if !digits.iter().all(|digit| (b'0'..=b'7').contains(digit)) {
+        return None;
+    }
+    let value = digits
+        .iter()
+        .fold(0u32, |value, digit| value * 8 + u32::from(digit - b'0'));
+    u8::try_from(value).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+22 1 254:1 / / rw,relatime shared:1 - ext4 /dev/root rw,errors=remount-ro
+30 22 0:25 / /mnt rw,nosuid - tmpfs tmpfs rw,size=1024k
+31 22 8:17 /sub /mnt/with\\040space rw master:2 propagate_from:1 - xfs /dev/sdb1 rw,attr2
+32 22 8:33 / /mnt rw - ext4 /dev/sdc1 rw
+not a mount
+33 22 0:40 / /data rw - zfs tank/a\\134b
+";
+
+    #[test]
+    fn fields_are_found_and_escapes_undone() {
+        let mounts = parse(TEXT);
+        assert_eq!(mounts.len(), 5, "the odd line is skipped");
+        assert_eq!(
+            mounts[2],
+            Mount {
+                device: "8:17".to_owned(),
+                root: "/sub".to_owned(),
+                point: "/mnt/with space".to_owned(),
+                options: "rw".to_owned(),
+                kind: "xfs".to_owned(),
+                source: "/dev/sdb1".to_owned(),
+                super_options: "rw,attr2".to_owned(),
+            }
+        );
+        assert_eq!(mounts[4].source, "tank/a\\b");
+        assert_eq!(mounts[4].super_options, "");
+    }
+
+    #[test]
+    fn the_longest_mount_point_holds_a_path_and_the_last_of_equals_wins() {
+        let mounts = parse(TEXT);
+        let check = |path: &str, source: &str| {
+            assert_eq!(
+                holding(&mounts, path).map(|mount| mount.source.as_str()),
+                Some(source),
+                "{path}"
+            );
+        };
+        check("/", "/dev/root");
+        check("/srv", "/dev/root");
+        check("/mnt", "/dev/sdc1");
+        check("/mnt/x", "/dev/sdc1");
+        check("/mnt2", "/dev/root");
+        check("/mnt/with space", "/dev/sdb1");
+        check("/mnt/with space/x", "/dev/sdb1");
+        check("/mnt/with spaces", "/dev/sdc1");
+        assert_eq!(holding(&[], "/"), None);
+    }
+
+    #[test]
+    fn broken_escapes_are_kept_as_they_are() {
+        for text in ["\\", "\\04", "\\0", "a\\9", "\\777", "\\08x"] {
+            assert_eq!(unescape(text), text);
+        }
+        assert_eq!(unescape("\\011\\012\\134\\043"), "\t\n\\#");
+    }
+}

@@ -1,0 +1,69 @@
+//! Ctrl-C and its relatives, noted and nothing more.
+//!
+//! The handler sets a flag; whoever waits sees `EINTR` from its system call and asks [`interrupted`]. A second
+//! signal ends the process at once, for a user who does not want to wait for the clean-up.
+
+#![expect(unsafe_code, reason = "std has no signal handling")]
+
+use std::io;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+static CAUGHT: AtomicI32 = AtomicI32::new(0);
+
+/// The signals that mean "please stop": terminal interrupt, polite kill, lost terminal.
+const STOP: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+
+extern "C" fn note(signal: libc::c_int) {
+    if CAUGHT.swap(signal, Ordering::SeqCst) != 0 {
+        // SAFETY: _exit is async-signal-safe and does not return.
+        unsafe { libc::_exit(128 + signal) }
+    }
+}
+
+/// From now on SIGINT, SIGTERM and SIGHUP are noted instead of ending the process. A signal that was ignored when
+/// the process started (nohup) stays ignored.
+pub fn catch_stop_signals() -> io::Result<()> {
+    for signal in STOP {
+        if current(signal)? == libc::SIG_IGN {
+            continue;
+        }
+        install(signal, note as *const () as libc::sighandler_t)?;
+    }
+    Ok(())
+}
+
+/// Writing to a closed pipe gives EPIPE instead of ending the process. (Rust's start-up code does it too; the
+/// workers rely on it, so it is said here.)
+pub fn ignore_sigpipe() -> io::Result<()> {
+    install(libc::SIGPIPE, libc::SIG_IGN)
+}
+
+/// The stop signal that came, if any.
+pub fn interrupted() -> Option<i32> {
+    match CAUGHT.load(Ordering::SeqCst) {
+        0 => None,
+        signal => Some(signal),
+    }
+}
+
+fn current(signal: libc::c_int) -> io::Result<libc::sighandler_t> {
+    // SAFETY: an all-zero sigaction is a valid value of this plain C struct.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: a null new action only reads; `action` is valid to write to.
+    if unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut action) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(action.sa_sigaction)
+}
+
+fn install(signal: libc::c_int, handler: libc::sighandler_t) -> io::Result<()> {
+    // SAFETY: an all-zero sigaction is a valid value of this plain C struct: no flags, empty mask. Without
+    // SA_RESTART system calls return EINTR, which is what the waiting loops want.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = handler;
+    // SAFETY: `action` holds a handler that only does async-signal-safe work.
+    if unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}

@@ -1,0 +1,486 @@
+//! `fs.copy`: how fast a small file is copied through the page cache, buffer by buffer.
+
+use crate::os::{all_or_each, failed};
+use crate::unixbench::{COMPAT, Compat, Length, shape};
+use engine::recorder::Recorder;
+use engine::workload::{Body, Finish, Place, WorkError, Workload};
+use model::digest::Digest;
+use model::host::HostFacts;
+use model::num::approx;
+use model::params::Params;
+use model::plan::Shape;
+use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
+use model::units::{Nanos, Unit};
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use sys::loops::copy;
+
+/// The workload.
+pub(crate) static COPY: Copy = Copy;
+
+/// Read from one file, write to another.
+#[derive(Debug)]
+pub(crate) struct Copy;
+
+static SPEC: Spec = Spec {
+    name: "fs.copy",
+    version: 1,
+    title: "file copy through the page cache",
+    doc: "One operation reads `bufsize` bytes of one file and writes them to another; at the end of the first file \
+          both go back to their beginnings. Nothing is synced and nothing bypasses the page cache: the file fits into \
+          it, and mostly into the CPU's caches, so this measures system calls, the file system's code and memory \
+          copies, and hardly the disk, which only sees what the kernel writes back meanwhile.",
+    params: &[
+        ParamDef {
+            name: "bufsize",
+            kind: ParamKind::Size,
+            default: "1024",
+            doc: "Bytes per read and per write, from 1 to 1M.",
+        },
+        ParamDef {
+            name: "blocks",
+            kind: ParamKind::Count {
+                min: 1,
+                max: 64 << 20,
+            },
+            default: "2000",
+            doc: "The file's size in units of 1024 bytes; rounded down to whole buffers, at least one.",
+        },
+        COMPAT,
+    ],
+    metrics: &[MetricDef {
+        quantity: "bytes_per_s",
+        unit: Unit::BytesPerSecond,
+        better: Better::Higher,
+        class: MetricClass::Throughput,
+        how: How::Rate,
+        doc: "Bytes copied (read and written once each, counted once), over the wall time from the first read to the \
+              return of the last write, the returns to the beginning included.",
+    }],
+    tests: &[
+        TestDef {
+            name: "fs.copy-1024",
+            title: "File Copy 1024 bufsize 2000 maxblocks",
+            params: &[("bufsize", "1024"), ("blocks", "2000")],
+        },
+        TestDef {
+            name: "fs.copy-256",
+            title: "File Copy 256 bufsize 500 maxblocks",
+            params: &[("bufsize", "256"), ("blocks", "500")],
+        },
+        TestDef {
+            name: "fs.copy-4096",
+            title: "File Copy 4096 bufsize 8000 maxblocks",
+            params: &[("bufsize", "4096"), ("blocks", "8000")],
+        },
+    ],
+    simulated: false,
+    on_disk: true,
+};
+
+/// The largest buffer.
+const BUFSIZE_MAX: u64 = 1 << 20;
+
+/// Buffers begin on a cache line, as a C compiler places large static arrays (those of the original are).
+const ALIGN: usize = 64;
+
+/// How long the original writes the first file again and again, and then reads it, before it copies.
+const REHEARSAL: Nanos = Nanos::from_secs(2);
+
+impl Workload for Copy {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn shape(&self, params: &Params) -> Shape {
+        shape(params, 30, Length::Short, Shape::DEFAULT)
+    }
+
+    fn supported(&self, params: &Params, _: &HostFacts) -> Result<(), String> {
+        let bufsize = params.size("bufsize").0;
+        if (1..=BUFSIZE_MAX).contains(&bufsize) {
+            Ok(())
+        } else {
+            Err(format!(
+                "bufsize is {bufsize} bytes, and not from 1 to {BUFSIZE_MAX}"
+            ))
+        }
+    }
+
+    fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
+        self.supported(params, &HostFacts::default())
+            .map_err(WorkError::Unsupported)?;
+        let compat = Compat::of(params);
+        let bufsize = params.size("bufsize").0;
+        let buffers = (params.count("blocks") * 1024 / bufsize).max(1);
+        let names = match compat {
+            // All copies meet on the same two files, which is what version 5.1.3 is known for.
+            Compat::V513 => [
+                place.shared_dir.join("dummy0"),
+                place.shared_dir.join("dummy1"),
+            ],
+            Compat::Off | Compat::V6 => [place.dir.join("dummy0"), place.dir.join("dummy1")],
+        };
+        let [from, to] = names;
+        let mut copier = Copier {
+            from: Target::open(from)?,
+            to: Target::open(to)?,
+            buffer: Buffer::new(usize::try_from(bufsize).unwrap_or(usize::MAX)),
+            buffers,
+            copied: 0,
+            shared: compat == Compat::V513,
+        };
+        match compat {
+            Compat::Off => copier.write_and_read_once()?,
+            Compat::V513 | Compat::V6 => copier.rehearse(REHEARSAL, sys::clock::sleep)?,
+        }
+        Ok(Box::new(copier))
+    }
+}
+
+/// A file and its name, for messages.
+struct Target {
+    file: File,
+    path: PathBuf,
+}
+
+impl Target {
+    /// Opens it, or makes it. It is not cut to zero: another copy may be at work on it, and it holds the same bytes
+    /// in any case.
+    fn open(path: PathBuf) -> Result<Self, WorkError> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(|error| WorkError::failed("open", path.display(), error))?;
+        Ok(Self { file, path })
+    }
+}
+
+/// Bytes that begin on a boundary of [`ALIGN`].
+struct Buffer {
+    bytes: Vec<u8>,
+    start: usize,
+    len: usize,
+}
+
+impl Buffer {
+    /// `len` bytes, each of them its own index modulo 256.
+    fn new(len: usize) -> Self {
+        let mut bytes = vec![0; len + ALIGN];
+        let start = bytes.as_ptr().align_offset(ALIGN).min(ALIGN);
+        for (byte, value) in bytes[start..start + len]
+            .iter_mut()
+            .zip((0..=u8::MAX).cycle())
+        {
+            *byte = value;
+        }
+        Self { bytes, start, len }
+    }
+
+    fn get(&self) -> &[u8] {
+        &self.bytes[self.start..self.start + self.len]
+    }
+
+    fn get_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start..self.start + self.len]
+    }
+}
+
+struct Copier {
+    from: Target,
+    to: Target,
+    buffer: Buffer,
+    /// Buffers in the first file.
+    buffers: u64,
+    /// Buffers copied so far.
+    copied: u64,
+    /// True where other copies write the same files.
+    shared: bool,
+}
+
+impl Copier {
+    fn write_and_read_once(&mut self) -> Result<(), WorkError> {
+        self.write_once()?;
+        self.read_once()?;
+        // What was written here must not be written back while the copy is measured.
+        let file = self.from.file.as_fd();
+        copy::sync_file_system(file).map_err(|failure| self.failed(&failure))
+    }
+
+    /// What the original does before it copies: it writes for two seconds and reads for two seconds, syncs and
+    /// pauses before each part, and only then copies.
+    fn rehearse(&mut self, time: Nanos, sleep: fn(u64)) -> Result<(), WorkError> {
+        let settle = |pause: Nanos| {
+            for _ in 0..2 {
+                sys::process::sync();
+                sleep(pause.0);
+            }
+        };
+        settle(Nanos::from_secs(2));
+        let end = sys::clock::monotonic() + time.0;
+        self.write_once()?;
+        while sys::clock::monotonic() < end {
+            self.write_once()?;
+        }
+        settle(Nanos::from_secs(2));
+        let end = sys::clock::monotonic() + time.0;
+        self.read_once()?;
+        while sys::clock::monotonic() < end {
+            self.read_once()?;
+        }
+        settle(Nanos::from_secs(1));
+        Ok(())
+    }
+
+    fn write_once(&mut self) -> Result<(), WorkError> {
+        copy::write(self.from.file.as_fd(), self.buffer.get(), self.buffers)
+            .map_err(|failure| self.failed(&failure))
+    }
+
+    fn read_once(&mut self) -> Result<(), WorkError> {
+        let found = copy::read(self.from.file.as_fd(), self.buffer.get_mut())
+            .map_err(|failure| self.failed(&failure))?;
+        if found == self.buffers {
+            Ok(())
+        } else {
+            Err(WorkError::Wrong(format!(
+                "`{}` has {found} buffers and not the {} that were written",
+                self.from.path.display(),
+                self.buffers
+            )))
+        }
+    }
+
+    /// A failed write is the second file's while copying, and the first's before.
+    fn failed(&self, failure: &sys::loops::failure::Failure) -> WorkError {
+        failed(failure, self.from.path.display())
+    }
+}
+
+impl Body for Copier {
+    fn batch(&mut self, ops: u64, recorder: &mut Recorder) -> Result<u64, WorkError> {
+        let (from, to) = (self.from.file.as_fd(), self.to.file.as_fd());
+        let buffer = self.buffer.get_mut();
+        let result = all_or_each(ops, recorder, |ops| {
+            copy::copy(from, to, buffer, ops).map(|()| ops)
+        });
+        match result {
+            Ok(done) => {
+                self.copied += done;
+                Ok(done)
+            }
+            Err(failure) => {
+                let object = if failure.operation == "write" {
+                    &self.to
+                } else {
+                    &self.from
+                };
+                Err(failed(&failure, object.path.display()))
+            }
+        }
+    }
+
+    fn work_per_op(&self) -> f64 {
+        approx(self.buffer.len as u64)
+    }
+
+    fn finish(&mut self) -> Result<Finish, WorkError> {
+        let full = self.buffers * self.buffer.len as u64;
+        let least = self.copied.min(self.buffers) * self.buffer.len as u64;
+        let most = if self.shared { full } else { least };
+        let expected = Buffer::new(self.buffer.len);
+        let size = check_content(&self.to.path, expected.get())?;
+        if !(least..=most).contains(&size) {
+            return Err(WorkError::Wrong(format!(
+                "`{}` has {size} bytes, and {least} were copied",
+                self.to.path.display()
+            )));
+        }
+        Ok(Finish {
+            digest: Digest::EMPTY.bytes(expected.get()),
+            ..Finish::default()
+        })
+    }
+}
+
+/// Reads the file anew, compares every buffer with `expected`, and returns how many bytes there are.
+fn check_content(path: &Path, expected: &[u8]) -> Result<u64, WorkError> {
+    let unreadable = |error| WorkError::failed("read", path.display(), error);
+    let mut file = File::open(path).map_err(unreadable)?;
+    let mut found = Vec::with_capacity(expected.len());
+    let mut size = 0;
+    loop {
+        found.clear();
+        let bytes = file
+            .by_ref()
+            .take(expected.len() as u64)
+            .read_to_end(&mut found)
+            .map_err(unreadable)?;
+        if bytes == 0 {
+            return Ok(size);
+        }
+        if found != expected {
+            return Err(WorkError::Wrong(format!(
+                "`{}` does not hold what was copied, at byte {size} or after it",
+                path.display()
+            )));
+        }
+        size += bytes as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::os::testing;
+
+    const SMALL: [(&str, &str); 2] = [("bufsize", "256"), ("blocks", "4")];
+
+    #[test]
+    fn copies_the_whole_file_again_and_again() {
+        for ops in [1, 15, 16, 17, 400] {
+            let (_root, place) = testing::place();
+            let mut body = testing::prepare(&COPY, &SMALL, &place).unwrap();
+            assert_eq!(body.batch(ops, &mut Recorder::off()).unwrap(), ops);
+            assert_eq!(body.work_per_op().to_bits(), 256_f64.to_bits());
+            body.finish().unwrap();
+            let size = std::fs::metadata(place.dir.join("dummy1")).unwrap().len();
+            assert_eq!(size, ops.min(16) * 256);
+        }
+    }
+
+    #[test]
+    fn the_three_tests_copy_2000_buffers() {
+        for test in SPEC.tests {
+            let params = testing::params(&COPY, test.params);
+            let bufsize = params.size("bufsize").0;
+            assert_eq!(
+                params.count("blocks") * 1024 / bufsize,
+                2000,
+                "{}",
+                test.name
+            );
+        }
+    }
+
+    #[test]
+    fn a_changed_or_missing_byte_is_found() {
+        let check = |spoil: fn(&Path)| {
+            let (_root, place) = testing::place();
+            let mut body = testing::prepare(&COPY, &SMALL, &place).unwrap();
+            body.batch(40, &mut Recorder::off()).unwrap();
+            spoil(&place.dir.join("dummy1"));
+            body.finish().unwrap_err()
+        };
+        let changed = check(|path| {
+            let mut bytes = std::fs::read(path).unwrap();
+            bytes[1000] ^= 1;
+            std::fs::write(path, bytes).unwrap();
+        });
+        assert!(
+            changed
+                .to_string()
+                .contains("does not hold what was copied, at byte 768")
+        );
+        let short = check(|path| {
+            OpenOptions::new()
+                .write(true)
+                .open(path)
+                .unwrap()
+                .set_len(15 * 256)
+                .unwrap();
+        });
+        assert!(
+            short
+                .to_string()
+                .contains("has 3840 bytes, and 4096 were copied"),
+            "{short}"
+        );
+    }
+
+    #[test]
+    fn copies_share_their_files_only_in_the_mode_that_asks_for_it() {
+        let (_root, place) = testing::place();
+        let params = testing::params(&COPY, &SMALL);
+        let open = |shared: bool| Copier {
+            from: Target::open(place.shared_dir.join("dummy0")).unwrap(),
+            to: Target::open(place.shared_dir.join("dummy1")).unwrap(),
+            buffer: Buffer::new(256),
+            buffers: params.count("blocks") * 4,
+            copied: 0,
+            shared,
+        };
+        let mut copiers = [open(true), open(true)];
+        for copier in &mut copiers {
+            copier.rehearse(Nanos::from_millis(1), |_| {}).unwrap();
+        }
+        let [first, second] = &mut copiers;
+        first.batch(20, &mut Recorder::off()).unwrap();
+        second.batch(3, &mut Recorder::off()).unwrap();
+        second.finish().unwrap();
+        first.finish().unwrap();
+        // A copy with files of its own must not find more than it wrote.
+        second.shared = false;
+        assert!(
+            second
+                .finish()
+                .unwrap_err()
+                .to_string()
+                .contains("and 768 were copied")
+        );
+    }
+
+    #[test]
+    fn a_bufsize_out_of_bounds_is_refused_beforehand() {
+        for bad in ["0", "2M"] {
+            let params = testing::params(&COPY, &[("bufsize", bad)]);
+            let why = COPY.supported(&params, &HostFacts::default()).unwrap_err();
+            assert!(why.contains("from 1 to 1048576"), "{why}");
+        }
+    }
+
+    mod root {
+        use super::*;
+
+        #[test]
+        #[ignore = "root: mounts a small tmpfs"]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "mount(8) is run to its end by the test"
+        )]
+        fn a_full_file_system_is_an_error_that_names_the_file() {
+            let root = tempfile::tempdir().unwrap();
+            let mount = |args: &[&str]| {
+                let status = std::process::Command::new(args[0])
+                    .args(&args[1..])
+                    .arg(root.path())
+                    .status()
+                    .unwrap();
+                assert!(status.success(), "{args:?}");
+            };
+            mount(&["mount", "-t", "tmpfs", "-o", "size=64k", "kurabe-test"]);
+            let place = testing::place_in(&root);
+            let one = testing::prepare(&COPY, &[("blocks", "1000")], &place).err();
+            std::fs::remove_file(place.dir.join("dummy0")).unwrap();
+            std::fs::remove_file(place.dir.join("dummy1")).unwrap();
+            let body = testing::prepare(&COPY, &[("blocks", "40")], &place);
+            let two = body
+                .and_then(|mut body| body.batch(100, &mut Recorder::off()))
+                .err();
+            mount(&["umount"]);
+            for (error, name) in [(one, "dummy0"), (two, "dummy1")] {
+                let error = error.unwrap().to_string();
+                assert!(
+                    error.starts_with("write `") && error.contains(name),
+                    "{error}"
+                );
+                assert!(error.contains("No space left on device"), "{error}");
+            }
+        }
+    }
+}

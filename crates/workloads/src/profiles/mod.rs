@@ -1,0 +1,38 @@
+//! The profiles that come with the program.
+
+use engine::profile::{Profile, ProfileError};
+
+/// Name and text of every profile, by name.
+const TEXTS: &[(&str, &str)] = &[
+    ("quick", include_str!("quick.toml")),
+    ("unixbench", include_str!("unixbench.toml")),
+];
+
+/// Every profile that comes with the program.
+pub fn all() -> Result<Vec<Profile>, ProfileError> {
+    TEXTS
+        .iter()
+        .map(|(name, text)| Profile::parse(name, text))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::resolve::Catalog;
+
+    #[test]
+    fn every_profile_is_read_and_names_only_tests_that_exist() {
+        let profiles = all().unwrap();
+        let names = Catalog {
+            workloads: crate::ALL,
+            profiles: &profiles,
+        }
+        .test_names();
+        for profile in &profiles {
+            for test in &profile.tests {
+                assert!(names.contains(&test.as_str()), "{}: {test}", profile.name);
+            }
+        }
+    }
+}

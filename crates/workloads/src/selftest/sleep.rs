@@ -1,0 +1,119 @@
+//! `selftest.sleep`: operations of a known latency.
+
+use engine::recorder::Recorder;
+use engine::workload::{Body, Finish, Place, WorkError, Workload};
+use model::digest::Digest;
+use model::params::Params;
+use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
+use model::units::{Nanos, Unit};
+
+pub(crate) static SLEEP: Sleep = Sleep;
+
+/// The workload.
+#[derive(Debug)]
+pub(crate) struct Sleep;
+
+const fn latency(
+    quantity: &'static str,
+    class: MetricClass,
+    how: How,
+    doc: &'static str,
+) -> MetricDef {
+    MetricDef {
+        quantity,
+        unit: Unit::Nanoseconds,
+        better: Better::Lower,
+        class,
+        how,
+        doc,
+    }
+}
+
+static SPEC: Spec = Spec {
+    name: "selftest.sleep",
+    version: 1,
+    title: "operations of a known latency",
+    doc: "One operation sleeps until a deadline that lies `op` after its start (clock_nanosleep, absolute), so its \
+          latency is `op` plus what the machine takes to wake up a sleeper: tens of microseconds with a timer slack \
+          of 50 us. A latency that comes out lower is a bug of the harness.",
+    params: &[ParamDef {
+        name: "op",
+        kind: ParamKind::Duration,
+        default: "4ms",
+        doc: "How long one operation sleeps.",
+    }],
+    metrics: &[
+        MetricDef {
+            quantity: "ops_per_s",
+            unit: Unit::OpsPerSecond,
+            better: Better::Higher,
+            class: MetricClass::System,
+            how: How::Rate,
+            doc: "Operations over wall time of the measured part, summed over the copies.",
+        },
+        latency(
+            "lat_ns_mean",
+            MetricClass::LatencyTypical,
+            How::LatencyMean,
+            "Mean time from just before the call of clock_nanosleep to just after its return.",
+        ),
+        latency(
+            "lat_ns_p50",
+            MetricClass::LatencyTypical,
+            How::LatencyQuantile(0.5),
+            "Median of the same time.",
+        ),
+        latency(
+            "lat_ns_p99",
+            MetricClass::LatencyTail,
+            How::LatencyQuantile(0.99),
+            "99th percentile of the same time.",
+        ),
+    ],
+    tests: &[TestDef {
+        name: "selftest.sleep",
+        title: "4 ms of sleep",
+        params: &[],
+    }],
+    simulated: false,
+    on_disk: false,
+};
+
+impl Workload for Sleep {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn prepare(&self, params: &Params, _place: &Place) -> Result<Box<dyn Body>, WorkError> {
+        Ok(Box::new(Sleeper {
+            op: params.duration("op"),
+            done: 0,
+        }))
+    }
+}
+
+struct Sleeper {
+    op: Nanos,
+    done: u64,
+}
+
+impl Body for Sleeper {
+    fn batch(&mut self, ops: u64, recorder: &mut Recorder) -> Result<u64, WorkError> {
+        for _ in 0..ops {
+            recorder.time(|| sys::clock::sleep_until(sys::clock::monotonic() + self.op.0));
+        }
+        self.done += ops;
+        Ok(ops)
+    }
+
+    fn records_latency(&self) -> bool {
+        true
+    }
+
+    fn finish(&mut self) -> Result<Finish, WorkError> {
+        Ok(Finish {
+            digest: Digest::EMPTY.word(self.done),
+            ..Finish::default()
+        })
+    }
+}

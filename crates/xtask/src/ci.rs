@@ -1,0 +1,149 @@
+//! Everything that a change must pass, the same on a desk and in CI.
+//!
+//! The order is from cheap to dear where it can be: a person waits seconds for a wrong format. Tools that only some
+//! machines have are named with the command that installs them; where one is missing, its step falls back or says
+//! that it was skipped, never that it passed.
+
+use crate::process::{cargo, host_target, output, succeed, succeeds, target_dir};
+use crate::{generate, tidy};
+use anyhow::Context;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+const INSTALL_NEXTEST: &str = "cargo install cargo-nextest --locked";
+const INSTALL_DENY: &str = "cargo install cargo-deny --locked";
+
+/// How a step that did not fail ended.
+enum Ended {
+    Passed,
+    /// It could not be done here, and why.
+    Skipped(String),
+}
+
+struct Step {
+    name: &'static str,
+    /// What helps when it fails.
+    fix: &'static str,
+    run: fn(&Path) -> anyhow::Result<Ended>,
+}
+
+const STEPS: &[Step] = &[
+    Step {
+        name: "fmt",
+        fix: "`cargo fmt --all` mends the format",
+        run: |root| pass(root, &["fmt", "--all", "--check"]),
+    },
+    Step {
+        name: "clippy",
+        fix: "mend the code; a lint that is wrong here takes `#[expect(lint, reason = \"...\")]`",
+        run: |root| {
+            let what = ["clippy", "--locked", "--workspace", "--all-targets"];
+            pass(root, &[&what[..], &["--", "-D", "warnings"]].concat())
+        },
+    },
+    Step {
+        name: "tests",
+        fix: "run one alone with `cargo test -p CRATE NAME`",
+        run: tests,
+    },
+    Step {
+        name: "deny",
+        fix: "see deny.toml for what is allowed, and why",
+        run: deny,
+    },
+    Step {
+        name: "tidy",
+        fix: "`cargo xtask tidy` repeats this step alone",
+        run: |root| tidy::run(root).map(|()| Ended::Passed),
+    },
+    Step {
+        name: "gen",
+        fix: "`cargo xtask gen` writes the generated files; commit them with the change",
+        run: |root| generate::check(root).map(|()| Ended::Passed),
+    },
+];
+
+/// Runs every step in order.
+pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
+    let mut lines = Vec::new();
+    for step in STEPS {
+        println!("\n==> {}", step.name);
+        let start = sys::clock::monotonic();
+        let ended = (step.run)(root)
+            .with_context(|| format!("step `{}` failed\nhint: {}\ncause", step.name, step.fix))?;
+        let seconds = model::num::approx(sys::clock::monotonic() - start) / 1e9;
+        let word = match ended {
+            Ended::Passed => "passed".to_owned(),
+            Ended::Skipped(why) => format!("skipped: {why}"),
+        };
+        let line = format!("{:<8}{seconds:>8.1} s  {word}", step.name);
+        println!("<== {line}");
+        lines.push(line);
+    }
+    println!("\nci: every step is done\n  {}", lines.join("\n  "));
+    Ok(())
+}
+
+fn pass(root: &Path, arguments: &[&str]) -> anyhow::Result<Ended> {
+    succeed(&mut cargo(root, arguments))?;
+    Ok(Ended::Passed)
+}
+
+/// The tests, with those that need root where we are root.
+fn tests(root: &Path) -> anyhow::Result<Ended> {
+    let all = is_root()?;
+    if !all {
+        println!("not root: tests marked `ignore = \"root: ...\"` are skipped");
+    }
+    if has(root, "nextest") {
+        let mut arguments = vec![
+            "nextest",
+            "run",
+            "--locked",
+            "--workspace",
+            "--no-fail-fast",
+        ];
+        if all {
+            arguments.extend(["--run-ignored", "all"]);
+        }
+        return pass(root, &arguments);
+    }
+    println!("cargo-nextest is missing, so `cargo test` runs; `{INSTALL_NEXTEST}` installs it");
+    let mut arguments = vec!["test", "--locked", "--workspace", "--no-fail-fast"];
+    if all {
+        arguments.extend(["--", "--include-ignored"]);
+    }
+    pass(root, &arguments)
+}
+
+/// Licences, sources and duplicates of dependencies. Advisories need a database from the network, so they are not
+/// part of what a change must pass.
+fn deny(root: &Path) -> anyhow::Result<Ended> {
+    if !has(root, "deny") {
+        return Ok(Ended::Skipped(format!(
+            "cargo-deny is missing; `{INSTALL_DENY}` installs it"
+        )));
+    }
+    // Left alone, cargo-deny asks for the dependencies of every system, also those that nobody here ever downloads.
+    let target = host_target(root)?;
+    let what = ["metadata", "--format-version", "1", "--locked", "--offline"];
+    let metadata = output(cargo(root, &what).args(["--filter-platform", &target]))?;
+    let path = target_dir(root).join("deny-metadata.json");
+    std::fs::write(&path, metadata).with_context(|| format!("write `{}`", path.display()))?;
+    // It tries the download all the same, and says so as an error in its log that changes nothing: no log.
+    let mut deny = cargo(root, &["deny", "-L", "off", "--offline", "--metadata-path"]);
+    deny.arg(&path);
+    deny.args(["check", "bans", "licenses", "sources"]);
+    succeed(&mut deny)?;
+    Ok(Ended::Passed)
+}
+
+fn has(root: &Path, subcommand: &str) -> bool {
+    succeeds(&mut cargo(root, &[subcommand, "--version"]))
+}
+
+fn is_root() -> anyhow::Result<bool> {
+    // A process's own directory belongs to its effective user.
+    let metadata = std::fs::metadata("/proc/self").context("read `/proc/self`")?;
+    Ok(metadata.uid() == 0)
+}

@@ -1,0 +1,92 @@
+//! The binary that is shipped: one static file, checked before anybody gets it.
+//!
+//! `--target` is given although it is the host's own, because without it cargo would build procedural macros
+//! statically too, which cannot work. The code is not position-independent: a program that is neither a library nor
+//! set-uid gains nothing from it, and loads faster without relocations to apply.
+
+use crate::elf;
+use crate::process::{cargo, command, host_target, output, succeed, succeeds, target_dir};
+use anyhow::{Context, bail, ensure};
+use std::path::Path;
+
+const FLAGS: &str = "-C target-feature=+crt-static -C relocation-model=static";
+
+/// The largest file that still downloads in seconds on a slow server: a promise of the project.
+const SIZE_MAX_BYTES: u64 = 12_000_000;
+
+/// Starts from which the median is taken: odd, and enough to let caches warm.
+const STARTS: usize = 21;
+
+/// Builds, copies to `target/dist/kurabe`, checks and describes the binary.
+pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
+    let target = host_target(root)?;
+    let target_dir = target_dir(root);
+    let what = [
+        "build",
+        "--locked",
+        "--profile",
+        "dist",
+        "--target",
+        &target,
+        "-p",
+        "kurabe",
+    ];
+    let mut build = cargo(root, &what);
+    build
+        .env("RUSTFLAGS", FLAGS)
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .arg("--target-dir")
+        .arg(&target_dir);
+    succeed(&mut build)?;
+
+    let built = target_dir.join(&target).join("dist/kurabe");
+    let dist = target_dir.join("dist/kurabe");
+    std::fs::create_dir_all(target_dir.join("dist"))
+        .context("create the directory for the binary")?;
+    std::fs::copy(&built, &dist)
+        .with_context(|| format!("copy `{}` to `{}`", built.display(), dist.display()))?;
+
+    let bytes = std::fs::read(&dist).with_context(|| format!("read `{}`", dist.display()))?;
+    if let Some(loader) = elf::interpreter(&bytes)? {
+        bail!("the binary is not static: it asks for `{loader}`");
+    }
+    let size = bytes.len() as u64;
+    ensure!(
+        size <= SIZE_MAX_BYTES,
+        "the binary has {size} bytes, more than {SIZE_MAX_BYTES}\nhint: `cargo tree -p kurabe -e normal` shows what is in it"
+    );
+    let start_ns = median_start_ns(root, &dist)?;
+
+    println!("binary   {}", dist.display());
+    println!("linked   statically, {target}");
+    println!("size     {size} bytes (limit {SIZE_MAX_BYTES})");
+    println!(
+        "start    {:.2} ms, median of {STARTS} (`kurabe --version`, with fork and exec)",
+        model::num::approx(start_ns) / 1e6
+    );
+    match output(command(root, "sha256sum").arg(&dist)) {
+        Ok(line) => println!(
+            "sha256   {}",
+            line.split_whitespace().next().unwrap_or(&line)
+        ),
+        Err(_) => {
+            println!("sha256   not known: `sha256sum` is missing (`apt-get install coreutils`)");
+        }
+    }
+    Ok(())
+}
+
+fn median_start_ns(root: &Path, binary: &Path) -> anyhow::Result<u64> {
+    let mut starts = Vec::with_capacity(STARTS);
+    for _ in 0..STARTS {
+        let start = sys::clock::monotonic();
+        ensure!(
+            succeeds(command(root, binary).arg("--version")),
+            "`{} --version` failed",
+            binary.display()
+        );
+        starts.push(sys::clock::monotonic() - start);
+    }
+    starts.sort_unstable();
+    Ok(starts[STARTS / 2])
+}

@@ -1,0 +1,177 @@
+//! `docs/tests.md`: every workload with its tests, parameters and metrics, from the registry.
+
+use engine::workload::Workload;
+use model::spec::{Better, How, MetricDef, ParamDef, ParamKind, Spec};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// The page for `workloads`.
+pub(crate) fn page(workloads: &[&dyn Workload]) -> String {
+    let mut families: BTreeMap<&str, Vec<&Spec>> = BTreeMap::new();
+    for workload in workloads {
+        let spec = workload.spec();
+        let family = spec.name.split('.').next().unwrap_or(spec.name);
+        families.entry(family).or_default().push(spec);
+    }
+    let mut page = String::from(
+        "# Tests\n\n\
+         Everything that kurabe can measure: each workload with the tests made of it, the parameters that\n\
+         `--set TEST.PARAMETER=VALUE` takes, and the metrics that a round yields, exactly defined.\n\n\
+         This page is generated from the program by `cargo xtask gen`.\n",
+    );
+    for (family, mut specs) in families {
+        specs.sort_unstable_by_key(|spec| spec.name);
+        push(&mut page, &format!("\n## Family `{family}`\n"));
+        for spec in specs {
+            workload(&mut page, spec);
+        }
+    }
+    page
+}
+
+fn workload(page: &mut String, spec: &Spec) {
+    push(page, &format!("\n### `{}`: {}\n", spec.name, spec.title));
+    push(page, &format!("\n{}\n", spec.doc.trim()));
+    let mut facts = vec![format!("Version {}", spec.version)];
+    if spec.on_disk {
+        facts.push("depends on the file system of the work directory".to_owned());
+    }
+    if spec.simulated {
+        facts.push("plays a known result instead of using the machine".to_owned());
+    }
+    push(page, &format!("\n{}.\n", facts.join("; ")));
+    let tests = spec.tests.iter().map(|test| {
+        let params: Vec<String> = test
+            .params
+            .iter()
+            .map(|(name, value)| format!("`{name}={value}`"))
+            .collect();
+        [
+            format!("`{}`", test.name),
+            test.title.to_owned(),
+            params.join(", "),
+        ]
+    });
+    table(page, ["Test", "What it measures", "Parameters set"], tests);
+    table(
+        page,
+        ["Parameter", "Values", "Default", "Meaning"],
+        spec.params.iter().map(parameter),
+    );
+    table(
+        page,
+        [
+            "Metric",
+            "Unit",
+            "Better",
+            "How a round's value comes about",
+            "Definition",
+        ],
+        spec.metrics.iter().map(metric),
+    );
+}
+
+fn parameter(def: &ParamDef) -> [String; 4] {
+    let values = match def.kind {
+        ParamKind::Count { min, max: u64::MAX } => format!("whole number from {min}"),
+        ParamKind::Count { min, max } => format!("whole number from {min} to {max}"),
+        ParamKind::Duration => "time, such as `500ms` or `10s`".to_owned(),
+        ParamKind::Size => "size, such as `4k` or `1M`".to_owned(),
+        ParamKind::Choice(words) => {
+            let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+            words.join(", ")
+        }
+        ParamKind::Switch => "`yes` or `no`".to_owned(),
+        ParamKind::Text => "text".to_owned(),
+    };
+    let default = match def.default {
+        "" => "empty".to_owned(),
+        text => format!("`{text}`"),
+    };
+    [
+        format!("`{}`", def.name),
+        values,
+        default,
+        def.doc.to_owned(),
+    ]
+}
+
+fn metric(def: &MetricDef) -> [String; 5] {
+    let better = match def.better {
+        Better::Higher => "higher",
+        Better::Lower => "lower",
+    };
+    let how = match def.how {
+        How::Rate => "work over wall time, summed over the copies".to_owned(),
+        How::LatencyQuantile(q) => format!("quantile {q} of the latencies of all copies together"),
+        How::LatencyMean => "mean of the latencies of all copies together".to_owned(),
+        How::WallPerOp => "wall time over operations, mean over the copies".to_owned(),
+        How::ReportedSum => "reported by the workload, summed over the copies".to_owned(),
+        How::ReportedMean => "reported by the workload, mean over the copies".to_owned(),
+    };
+    [
+        format!("`{}`", def.quantity),
+        format!("`{}`", def.unit),
+        better.to_owned(),
+        how,
+        def.doc.to_owned(),
+    ]
+}
+
+/// A Markdown table, or nothing where there are no rows.
+fn table<const N: usize>(
+    page: &mut String,
+    head: [&str; N],
+    rows: impl Iterator<Item = [String; N]>,
+) {
+    let mut rows = rows.peekable();
+    if rows.peek().is_none() {
+        return;
+    }
+    push(
+        page,
+        &format!("\n| {} |\n|{}\n", head.join(" | "), "---|".repeat(N)),
+    );
+    for row in rows {
+        push(
+            page,
+            &format!("| {} |\n", row.map(|cell| escaped(&cell)).join(" | ")),
+        );
+    }
+}
+
+/// Text for one cell: on one line, and without a bar that would end the cell.
+fn escaped(cell: &str) -> String {
+    let words: Vec<&str> = cell.split_whitespace().collect();
+    words.join(" ").replace('|', "\\|")
+}
+
+fn push(page: &mut String, text: &str) {
+    page.write_str(text)
+        .expect("writing to a string cannot fail");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_of_the_registry_is_on_the_page() {
+        let page = page(workloads::ALL);
+        for workload in workloads::ALL {
+            let spec = workload.spec();
+            let tests = spec.tests.iter().map(|test| test.name);
+            let params = spec.params.iter().map(|param| param.name);
+            let metrics = spec.metrics.iter().map(|metric| metric.quantity);
+            for name in tests.chain(params).chain(metrics).chain([spec.name]) {
+                assert!(page.contains(&format!("`{name}`")), "{name}");
+            }
+        }
+        assert!(workloads::ALL.len() > 1);
+    }
+
+    #[test]
+    fn cells_stay_in_their_table() {
+        assert_eq!(escaped("a | b\n  c"), "a \\| b c");
+    }
+}

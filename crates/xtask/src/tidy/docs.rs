@@ -1,0 +1,281 @@
+//! Rules for documents: links lead somewhere, and commands are commands.
+
+use super::{File, Finding, Tree};
+use crate::COMMANDS;
+
+/// Every relative link in a Markdown file leads to a file or directory of the project.
+pub(crate) fn links_lead_somewhere(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree.with_extension("md") {
+        for (line, text) in outside_fences(&file.text) {
+            for target in links(text) {
+                let path = resolve(&file.path, target);
+                if !path.as_deref().is_some_and(|path| tree.has(path)) {
+                    findings.push(file.finding(line, format!("the link `{target}` leads nowhere")));
+                }
+            }
+        }
+    }
+    findings
+}
+
+/// The changelog has a section to which a change can be added.
+pub(crate) fn changelog_has_a_place_for_the_next_release(tree: &Tree) -> Vec<Finding> {
+    let heading = |line: &str| line.starts_with("## ") && line.contains("Unreleased");
+    match tree.get("CHANGELOG.md") {
+        Some(file) if file.text.lines().any(heading) => Vec::new(),
+        Some(file) => vec![file.finding(0, "has no section `## Unreleased`")],
+        None => vec![missing("CHANGELOG.md")],
+    }
+}
+
+/// The README says how to measure, and how to check a change.
+pub(crate) fn readme_says_how_to_start(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for name in ["README.md", "README.ja.md"] {
+        let Some(file) = tree.get(name) else {
+            findings.push(missing(name));
+            continue;
+        };
+        for command in ["cargo run --release -- run", "cargo xtask ci"] {
+            if !file.text.contains(command) {
+                findings.push(file.finding(0, format!("does not name `{command}`")));
+            }
+        }
+    }
+    findings
+}
+
+/// Every command that a document shows for typing is one that the program, or this one, takes.
+pub(crate) fn commands_are_what_the_program_takes(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree.with_extension("md") {
+        for (line, command) in commands(&file.text) {
+            if let Err(why) = accepts(command) {
+                findings.push(file.finding(line, format!("`{command}` is no command: {why}")));
+            }
+        }
+    }
+    findings
+}
+
+fn missing(path: &str) -> Finding {
+    File {
+        path: path.to_owned(),
+        text: String::new(),
+    }
+    .finding(0, "is missing")
+}
+
+/// The lines outside of code blocks, numbered from 1.
+fn outside_fences(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut fenced = false;
+    text.lines().enumerate().filter_map(move |(index, line)| {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+            return None;
+        }
+        (!fenced).then_some((index + 1, line))
+    })
+}
+
+/// The targets of the links on a line that lead into the project.
+fn links(line: &str) -> impl Iterator<Item = &str> {
+    line.split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split_once(')'))
+        .map(|(target, _)| target.split('#').next().unwrap_or(target))
+        .filter(|target| !target.is_empty() && !target.contains("://"))
+        .filter(|target| !target.starts_with("mailto:"))
+}
+
+/// The path from the top of the workspace that `target` in the file `from` means; `None` where it leaves it.
+fn resolve(from: &str, target: &str) -> Option<String> {
+    let mut names: Vec<&str> = from.split('/').collect();
+    names.pop();
+    for name in target.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => {
+                names.pop()?;
+            }
+            name => names.push(name),
+        }
+    }
+    Some(names.join("/"))
+}
+
+/// The lines of code blocks that a reader would type, numbered from 1. In a block of shell lines these are the
+/// lines after a prompt, or all where there is no prompt; in a transcript without a language, those after a prompt.
+fn commands(text: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let mut block: Vec<(usize, &str)> = Vec::new();
+    let mut language: Option<&str> = None;
+    for (index, line) in text.lines().enumerate() {
+        match (line.trim_start().strip_prefix("```"), language) {
+            (Some(name), None) => language = Some(name.trim()),
+            (Some(_), Some(name)) => {
+                let prompted: Vec<(usize, &str)> = block
+                    .iter()
+                    .filter_map(|(at, line)| Some((*at, line.trim_start().strip_prefix("$ ")?)))
+                    .collect();
+                if prompted.is_empty() && matches!(name, "sh" | "bash" | "console" | "shell") {
+                    found.extend(block.iter().map(|(at, line)| (*at, line.trim())));
+                } else {
+                    found.extend(prompted);
+                }
+                block.clear();
+                language = None;
+            }
+            (None, Some(_)) => block.push((index + 1, line)),
+            (None, None) => {}
+        }
+    }
+    found
+}
+
+/// Whether `line` is a command of ours that parses; lines that are not of ours are fine.
+fn accepts(line: &str) -> Result<(), String> {
+    let simple = line.split(['|', '>', '&', ';', '#']).next().unwrap_or(line);
+    let words = words(simple);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["cargo", "xtask", task, ..] => {
+            let known = COMMANDS.iter().any(|(name, _)| name == task);
+            if known {
+                Ok(())
+            } else {
+                Err(format!("there is no task `{task}`"))
+            }
+        }
+        ["cargo", "run", "--release", "--", arguments @ ..] => parses(arguments),
+        ["sudo", program, arguments @ ..] | [program, arguments @ ..]
+            if program.rsplit('/').next() == Some("kurabe") =>
+        {
+            parses(arguments)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn parses(arguments: &[&str]) -> Result<(), String> {
+    use clap::error::ErrorKind::{
+        DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion,
+    };
+    let words = ["kurabe"].into_iter().chain(arguments.iter().copied());
+    match cli::command().try_get_matches_from(words) {
+        Ok(_) => Ok(()),
+        Err(error) => match error.kind() {
+            DisplayHelp | DisplayVersion | DisplayHelpOnMissingArgumentOrSubcommand => Ok(()),
+            _ => {
+                let text = error.to_string();
+                Err(text.lines().next().unwrap_or_default().to_owned())
+            }
+        },
+    }
+}
+
+/// The words of a shell line; quotes hold words together, and nothing else is special.
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut quote = None;
+    let mut begun = false;
+    for c in line.chars() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                begun = true;
+            }
+            (None, c) if c.is_whitespace() => {
+                if begun {
+                    words.push(std::mem::take(&mut word));
+                    begun = false;
+                }
+            }
+            (_, c) => {
+                word.push(c);
+                begun = true;
+            }
+        }
+    }
+    if begun {
+        words.push(word);
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testkit::{finds, tree};
+    use super::*;
+
+    #[test]
+    fn links_that_lead_nowhere_are_found() {
+        let page = "[a](b.md) [c](../README.md#start)\n[d](https://example.com/x) [e](#here)\n\
+                    [f](gone.md) [g](sub)\n```\n[h](gone.md)\n```\n[i](../../outside.md)\n";
+        let files = [
+            ("docs/a.md", page),
+            ("docs/b.md", ""),
+            ("docs/sub/x.png", ""),
+            ("README.md", ""),
+        ];
+        let found: Vec<usize> = links_lead_somewhere(&tree(&files))
+            .iter()
+            .map(|finding| finding.line)
+            .collect();
+        assert_eq!(found, [3, 7]);
+    }
+
+    #[test]
+    fn a_changelog_without_a_next_section_is_found() {
+        let rule = changelog_has_a_place_for_the_next_release;
+        finds(rule, "CHANGELOG.md", "# Changelog\n\n## Unreleased\n", &[]);
+        finds(rule, "CHANGELOG.md", "# Changelog\n\n## 0.1.0\n", &[0]);
+        finds(rule, "other.md", "", &[0]);
+    }
+
+    #[test]
+    fn a_readme_without_its_two_commands_is_found() {
+        let whole = "cargo run --release -- run\ncargo xtask ci\n";
+        let both = [("README.md", whole), ("README.ja.md", whole)];
+        assert_eq!(readme_says_how_to_start(&tree(&both)), []);
+        assert_eq!(
+            readme_says_how_to_start(&tree(&[("README.md", "cargo xtask ci")])).len(),
+            2
+        );
+    }
+
+    #[test]
+    fn commands_that_the_program_does_not_take_are_found() {
+        let rule = commands_are_what_the_program_takes;
+        let check = |block: &str, expect: &[usize]| {
+            finds(rule, "README.md", block, expect);
+        };
+        check(
+            "```sh\ncargo xtask ci\nls -l\nkurabe show latest --format csv > a.csv\n```\n",
+            &[],
+        );
+        check("```sh\ncargo xtask fly\n```\n", &[2]);
+        check("```sh\nkurabe measure\n```\n", &[2]);
+        check(
+            "```sh\ncargo run --release -- run --no-such-flag\n```\n",
+            &[2],
+        );
+        check(
+            "```sh\nsudo ./kurabe run --label 'a b' --budget 3m\n```\n",
+            &[],
+        );
+        check("```sh\nkurabe run --budget soon\n```\n", &[2]);
+        check(
+            "```\n$ kurabe shwo\nkurabe output is not typed\n```\n",
+            &[2],
+        );
+        check("```toml\nkurabe measure\n```\nkurabe measure\n", &[]);
+        check(
+            "```sh\nkurabe --version\nkurabe help run\nkurabe\n```\n",
+            &[],
+        );
+    }
+}

@@ -1,0 +1,145 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_kurabe_global_optspecs
+    string join \n store= lang= color= h/help V/version
+end
+
+function __fish_kurabe_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_kurabe_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_kurabe_using_subcommand
+    set -l cmd (__fish_kurabe_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c kurabe -n "__fish_kurabe_needs_command" -l store -d 'Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_needs_command" -l lang -d 'Speak this language [default: from LANG]' -r -f -a "en\t'English'
+ja\t'Japanese'"
+complete -c kurabe -n "__fish_kurabe_needs_command" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
+always\t'Always'
+never\t'Never'"
+complete -c kurabe -n "__fish_kurabe_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kurabe -n "__fish_kurabe_needs_command" -s V -l version -d 'Print version'
+complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "run" -d 'Measure this machine and keep the run'
+complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "list" -d 'List tests, profiles, metrics or kept runs'
+complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "show" -d 'Show a kept run'
+complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "compare" -d 'Compare kept runs: better, worse, same, or cannot tell'
+complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "export" -d 'Write a kept run to a file that `kurabe import` reads'
+complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "import" -d 'Keep runs that another kurabe exported'
+complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "doctor" -d 'Say what is known about this machine, and what is not'
+complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "clean" -d 'Remove work directories that killed runs left behind'
+complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
+complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l budget -d 'Time for the whole run, such as 90s or 5m' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l passes -d 'Rounds of every case' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l copies -d 'Concurrencies, such as 1,4,all' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l set -d 'Set a parameter of a test, or of all tests of a profile or glob' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l seed -d 'Seed of order and layout, to repeat a run in the same order' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l dir -d 'Make the work directory in here [default: the current directory]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l label -d 'A name for the run' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l tag -d 'A tag for the run; may be given several times' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l store -d 'Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l lang -d 'Speak this language [default: from LANG]' -r -f -a "en\t'English'
+ja\t'Japanese'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
+always\t'Always'
+never\t'Never'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l dry-run -d 'Print the plan and its time, and measure nothing'
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l json -d 'Print the run as one JSON document'
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -s q -l quiet -d 'No progress'
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kurabe -n "__fish_kurabe_using_subcommand list" -l store -d 'Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand list" -l lang -d 'Speak this language [default: from LANG]' -r -f -a "en\t'English'
+ja\t'Japanese'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand list" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
+always\t'Always'
+never\t'Never'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kurabe -n "__fish_kurabe_using_subcommand show" -l format -d 'The format' -r -f -a "text\t'A table for people'
+json\t'One document for programs'
+markdown\t'A table for blogs and issues'
+csv\t'One line for each metric'
+csv-rounds\t'One line for each value of each round'
+unixbench\t'`UnixBench`\'s own report layout'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand show" -l store -d 'Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand show" -l lang -d 'Speak this language [default: from LANG]' -r -f -a "en\t'English'
+ja\t'Japanese'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand show" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
+always\t'Always'
+never\t'Never'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand show" -l json -d 'Short for --format json'
+complete -c kurabe -n "__fish_kurabe_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -l margin -d 'Differences below this count as the same, such as 3% [default: by kind of metric]' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -l format -d 'The format' -r -f -a "text\t'A table for people'
+markdown\t'A table for blogs and issues'
+json\t'One document for programs'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -l fail-if -d 'End with exit code 1 where any metric is surely worse' -r -f -a "worse\t'Where a metric is worse by more than its margin'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -l store -d 'Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -l lang -d 'Speak this language [default: from LANG]' -r -f -a "en\t'English'
+ja\t'Japanese'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
+always\t'Always'
+never\t'Never'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kurabe -n "__fish_kurabe_using_subcommand export" -s o -l output -d 'Write to this file, which must not exist yet [default: standard output]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand export" -l store -d 'Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand export" -l lang -d 'Speak this language [default: from LANG]' -r -f -a "en\t'English'
+ja\t'Japanese'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand export" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
+always\t'Always'
+never\t'Never'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kurabe -n "__fish_kurabe_using_subcommand import" -l store -d 'Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand import" -l lang -d 'Speak this language [default: from LANG]' -r -f -a "en\t'English'
+ja\t'Japanese'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand import" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
+always\t'Always'
+never\t'Never'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand import" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kurabe -n "__fish_kurabe_using_subcommand doctor" -l dir -d 'Look at the storage behind this directory [default: the current directory]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand doctor" -l store -d 'Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand doctor" -l lang -d 'Speak this language [default: from LANG]' -r -f -a "en\t'English'
+ja\t'Japanese'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand doctor" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
+always\t'Always'
+never\t'Never'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand doctor" -l json -d 'Print the facts as one JSON document'
+complete -c kurabe -n "__fish_kurabe_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kurabe -n "__fish_kurabe_using_subcommand clean" -l dir -d 'Look in here too, beside the directories of kept runs [default: the current directory]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand clean" -l store -d 'Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand clean" -l lang -d 'Speak this language [default: from LANG]' -r -f -a "en\t'English'
+ja\t'Japanese'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand clean" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
+always\t'Always'
+never\t'Never'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand clean" -l dry-run -d 'Only say what would be removed'
+complete -c kurabe -n "__fish_kurabe_using_subcommand clean" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kurabe -n "__fish_kurabe_using_subcommand completions" -l store -d 'Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand completions" -l lang -d 'Speak this language [default: from LANG]' -r -f -a "en\t'English'
+ja\t'Japanese'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand completions" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
+always\t'Always'
+never\t'Never'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare export import doctor clean completions help" -f -a "run" -d 'Measure this machine and keep the run'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare export import doctor clean completions help" -f -a "list" -d 'List tests, profiles, metrics or kept runs'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare export import doctor clean completions help" -f -a "show" -d 'Show a kept run'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare export import doctor clean completions help" -f -a "compare" -d 'Compare kept runs: better, worse, same, or cannot tell'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare export import doctor clean completions help" -f -a "export" -d 'Write a kept run to a file that `kurabe import` reads'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare export import doctor clean completions help" -f -a "import" -d 'Keep runs that another kurabe exported'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare export import doctor clean completions help" -f -a "doctor" -d 'Say what is known about this machine, and what is not'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare export import doctor clean completions help" -f -a "clean" -d 'Remove work directories that killed runs left behind'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare export import doctor clean completions help" -f -a "completions" -d 'Print a completion script for a shell'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare export import doctor clean completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
