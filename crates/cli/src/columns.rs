@@ -1,5 +1,7 @@
 //! Plain columns for lists: left-aligned, two blanks between, nothing behind the last.
 
+use std::fmt::Write;
+
 /// The rows as lines. Rows may differ in length.
 pub(crate) fn columns(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -16,7 +18,8 @@ pub(crate) fn columns(rows: &[Vec<String>]) -> String {
         let mut line = String::new();
         for (cell, width) in row.iter().zip(&widths) {
             let cell: String = cell.chars().filter(|c| !c.is_control()).collect();
-            line.push_str(&format!("{cell:width$}  "));
+            // Writing to a String cannot fail.
+            let _ = write!(line, "{cell:width$}  ");
         }
         text.push_str(line.trim_end());
         text.push('\n');

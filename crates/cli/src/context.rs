@@ -7,7 +7,7 @@ use engine::host::Probes;
 use model::host::HostFacts;
 use model::record::Run;
 use report::{Lang, Style};
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use store::Store;
 use sys::tree::Tree;
@@ -78,27 +78,6 @@ impl Context {
         }
         let store = self.store_to_read()?;
         Ok(store.load(&store.resolve(text)?)?)
-    }
-
-    /// Prints data.
-    pub(crate) fn print(&self, text: &str) -> anyhow::Result<()> {
-        let mut out = std::io::stdout().lock();
-        out.write_all(text.as_bytes())
-            .and_then(|()| {
-                if text.ends_with('\n') {
-                    Ok(())
-                } else {
-                    out.write_all(b"\n")
-                }
-            })
-            .and_then(|()| out.flush())
-            .context("write to standard output")
-    }
-
-    /// Says something to the user, beside the data.
-    pub(crate) fn say(&self, text: &str) {
-        // Words that nobody can hear are no reason to stop.
-        let _ = writeln!(std::io::stderr(), "{text}");
     }
 }
 

@@ -8,6 +8,7 @@ mod cmd;
 mod columns;
 mod context;
 mod exit;
+mod output;
 mod progress;
 
 use crate::args::{Args, Command};
@@ -15,7 +16,6 @@ use crate::context::Context;
 use crate::exit::Exit;
 use clap::{CommandFactory, Parser};
 use std::ffi::OsStr;
-use std::io::Write;
 use std::process::ExitCode;
 
 /// The whole command line, for generated documentation.
@@ -40,8 +40,7 @@ pub fn main() -> ExitCode {
         // Whoever reads our output has seen enough; that is no error of ours.
         Err(error) if exit::is_broken_pipe(&error) => Exit::Ok.into(),
         Err(error) => {
-            // With standard error gone too there is nobody left to tell.
-            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            output::say(&format!("error: {error:#}"));
             Exit::of(&error).into()
         }
     }
@@ -49,7 +48,7 @@ pub fn main() -> ExitCode {
 
 fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
     match command {
-        Command::Run(args) => cmd::run::run(context, args),
+        Command::Run(args) => cmd::run::run(context, &args),
         Command::List(args) => cmd::list::run(context, &args),
         Command::Show(args) => cmd::show::run(context, &args),
         Command::Compare(args) => cmd::compare::run(context, &args),
@@ -57,7 +56,7 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Import(args) => cmd::import::run(context, &args),
         Command::Doctor(args) => cmd::doctor::run(context, &args),
         Command::Clean(args) => cmd::clean::run(context, &args),
-        Command::Completions { shell } => cmd::completions::run(context, shell),
+        Command::Completions { shell } => cmd::completions::run(shell),
     }
 }
 
@@ -84,7 +83,7 @@ fn worker() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "{error}");
+            output::say(&error.to_string());
             ExitCode::FAILURE
         }
     }

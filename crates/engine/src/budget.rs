@@ -35,11 +35,7 @@ pub fn round_cost(case: &PlannedCase) -> Nanos {
 
 /// The rounds of this case that a plan asks for; `None` where the budget decides.
 pub fn rounds_wanted(plan: &Plan, case: &PlannedCase) -> Option<u32> {
-    match (case.shape.rounds, plan.passes) {
-        (Some(fixed), Some(passes)) => Some(fixed.min(passes)),
-        (Some(fixed), None) => Some(fixed),
-        (None, passes) => passes,
-    }
+    case.shape.rounds.or(plan.passes)
 }
 
 /// The expected duration of the whole run: its budget, or its passes, whichever is over first.

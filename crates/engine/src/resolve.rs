@@ -7,7 +7,7 @@ use crate::profile::{Copies, Profile};
 use crate::workload::Workload;
 use model::host::HostFacts;
 use model::params::{ParamError, Params};
-use model::plan::{CaseId, Dropped, Plan, PlannedCase, PlannedMetric};
+use model::plan::{CaseId, Dropped, Plan, PlannedCase, PlannedMetric, Shape};
 use model::spec::TestDef;
 use model::units::Nanos;
 
@@ -219,7 +219,7 @@ pub fn resolve(
             continue;
         }
         for copies in concurrencies(request, choice, host) {
-            cases.push(planned(choice.entry, &params, copies));
+            cases.push(planned(choice.entry, &params, copies, request.passes));
         }
     }
     check_sets(request, catalog, &chosen)?;
@@ -376,8 +376,11 @@ fn concurrencies(request: &Request, choice: &Choice<'_>, host: &HostFacts) -> Ve
     numbers
 }
 
-fn planned(entry: Entry, params: &Params, copies: u32) -> PlannedCase {
+fn planned(entry: Entry, params: &Params, copies: u32, passes: Option<u32>) -> PlannedCase {
     let spec = entry.workload.spec();
+    let shape = entry.workload.shape(params);
+    // The user's word goes before the method's, a profile's does not.
+    let rounds = shape.rounds.map(|fixed| fixed.min(passes.unwrap_or(fixed)));
     PlannedCase {
         id: CaseId {
             test: entry.test.name.to_owned(),
@@ -397,7 +400,7 @@ fn planned(entry: Entry, params: &Params, copies: u32) -> PlannedCase {
                 class: metric.class,
             })
             .collect(),
-        shape: entry.workload.shape(params),
+        shape: Shape { rounds, ..shape },
         simulated: spec.simulated,
         on_disk: spec.on_disk,
     }

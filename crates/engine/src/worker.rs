@@ -93,7 +93,9 @@ fn work(
         Recorder::off()
     };
     // A CPU that went offline since the order was written is no reason to fail: start anywhere.
-    let cpu = order.cpu.filter(|&cpu| sys::process::start_on(cpu).is_ok());
+    let cpu = order
+        .cpu
+        .filter(|&cpu| sys::affinity::start_on(cpu).is_ok());
     write_line(output, &Reply::Ready).map_err(Stop::Pipe)?;
     let go: Go = read_line(input).map_err(Stop::Pipe)?;
     sys::clock::sleep_until(go.at);

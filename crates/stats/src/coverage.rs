@@ -1,4 +1,5 @@
-//! Simulation of how often the intervals hold the truth, for the kinds of noise that servers have.
+//! Simulation of how often the intervals hold the truth, for the kinds of noise that servers have. With `--nocapture`
+//! the rates are printed; those on the method page come from here.
 
 use crate::rng::Rng;
 use crate::{order, walsh, yuen};
@@ -59,6 +60,7 @@ fn the_ratio_of_two_servers_is_covered() {
             let found = yuen::log_ratio(&a, &b, 0.05).unwrap().interval();
             found.lo <= 1.0 && 1.0 <= found.hi
         });
+        println!("ratio, {name}: {covered:.1} %");
         assert!(ACCEPTED.contains(&covered), "{name}: {covered} %");
     }
 }
@@ -73,6 +75,7 @@ fn the_median_of_one_server_is_covered() {
                 let found = order::median_interval(&draw(&mut rng, n, noise), 0.95).unwrap();
                 found.lo <= 1.0 && 1.0 <= found.hi
             });
+            println!("median, {name}, {n}: {covered:.1} %");
             assert!(ACCEPTED.contains(&covered), "{name}, {n}: {covered} %");
         }
     }
@@ -93,6 +96,7 @@ fn the_ratio_of_pairs_is_covered_under_drift() {
                 let found = walsh::log_ratio(&pairs, 0.05).unwrap().interval();
                 found.lo <= 1.0 && 1.0 <= found.hi
             });
+            println!("pairs, {name}, {n}: {covered:.1} %");
             assert!(ACCEPTED.contains(&covered), "{name}, {n}: {covered} %");
         }
     }

@@ -3,11 +3,11 @@
 //! The scatter seen so far may have been lucky, so that its upper 80 % bound is planned with, and the level is that
 //! of a look (0.0158), because whoever adds rounds looks again. The answer is a plan, not a promise.
 
-use crate::dist;
 use crate::looks::ALPHA;
 use crate::yuen::{RatioInterval, Side, trimmed_each_end};
+use crate::{dist, rounds};
 use model::comparison::RoundsNeeded;
-use model::num::count;
+use model::num::{count, round_to_usize};
 
 /// Nobody runs more rounds than this; beyond it the answer is "not at this noise level".
 pub const ROUNDS_MAX: u32 = 200;
@@ -25,12 +25,19 @@ pub fn rounds_needed(found: &RatioInterval, margin: f64) -> RoundsNeeded {
         planned_variance(&found.other),
     );
     let have = found.base.n.max(found.other.n);
-    (1..=ROUNDS_MAX)
-        .find(|&rounds| {
-            let rounds = usize::try_from(rounds).unwrap_or(usize::MAX);
-            rounds > have && planned_half_width(variances, rounds, ALPHA) <= distance
+    let first = have.max(fewest(variances, distance)) + 1;
+    (first..=usize::try_from(ROUNDS_MAX).unwrap_or(usize::MAX))
+        .find(|&rounds| planned_half_width(variances, rounds, ALPHA) <= distance)
+        .map_or(RoundsNeeded::NotAtThisNoise, |rounds| {
+            RoundsNeeded::Rounds(rounds::whole(rounds))
         })
-        .map_or(RoundsNeeded::NotAtThisNoise, RoundsNeeded::Rounds)
+}
+
+/// A number of rounds that is certainly too small: Student's quantiles are all larger than the normal one.
+fn fewest((base, other): (f64, f64), distance: f64) -> usize {
+    let z = dist::normal_quantile(1.0 - ALPHA / 2.0);
+    round_to_usize((z * z * (base + other) / (distance * distance)).floor() - 1.0)
+        .min(usize::try_from(ROUNDS_MAX).unwrap_or(usize::MAX))
 }
 
 /// The upper bound of the variance of one round's logarithm.

@@ -99,8 +99,12 @@ fn floor(windowed: &[&Measured]) -> Option<Estimate> {
     composite::estimate(&floors)
 }
 
-/// The windows of all rounds in order, where windows hold enough operations to tell one machine state from another;
-/// otherwise nothing.
+/// How much of the windows' variance their place in the round may explain before they say more about how a round goes
+/// than about states of the machine.
+const PLACE_EXPLAINS_MAX: f64 = 0.5;
+
+/// The windows of all rounds in order, where they hold enough operations to tell one machine state from another and
+/// do not all follow the same course; otherwise nothing.
 fn telling_windows(windowed: &[&Measured]) -> Vec<f64> {
     let ops: f64 = windowed
         .iter()
@@ -111,10 +115,36 @@ fn telling_windows(windowed: &[&Measured]) -> Vec<f64> {
         .iter()
         .flat_map(|measured| measured.windows.iter().copied())
         .collect();
-    if ops < OPS_PER_WINDOW_MIN * count(windows.len()) {
+    let too_coarse = ops < OPS_PER_WINDOW_MIN * count(windows.len());
+    if too_coarse || place_explains(windowed) > PLACE_EXPLAINS_MAX {
         return Vec::new();
     }
     windows
+}
+
+/// The share of the windows' variance that their place in the round explains, 0 to 1; 0 for windows without scatter.
+fn place_explains(windowed: &[&Measured]) -> f64 {
+    let longest = windowed.iter().map(|round| round.windows.len()).max();
+    let at = |place: usize| {
+        windowed
+            .iter()
+            .filter_map(move |round| round.windows.get(place))
+    };
+    let all: Vec<f64> = windowed
+        .iter()
+        .flat_map(|round| round.windows.iter().copied())
+        .collect();
+    let Some(mean) = quantile::mean(&all) else {
+        return 0.0;
+    };
+    let explained: f64 = (0..longest.unwrap_or(0))
+        .filter_map(|place| {
+            let here: Vec<f64> = at(place).copied().collect();
+            Some((quantile::mean(&here)? - mean).powi(2) * count(here.len()))
+        })
+        .sum();
+    let total: f64 = all.iter().map(|x| (x - mean).powi(2)).sum();
+    if total > 0.0 { explained / total } else { 0.0 }
 }
 
 /// Why no round of the case has any value; `None` where one has.
@@ -256,23 +286,36 @@ mod tests {
         assert_eq!(summarize(&run)[0].estimate, None, "a NaN is no value");
     }
 
+    /// The state where the windows of round `i` of twelve are `windows(i)`, each of so many operations.
+    fn state_with(windows: impl Fn(usize) -> [f64; 5], ops_per_round: u64) -> State {
+        let mut run = fixture::run(&[("os.shell@1", fixture::noisy(4, 12, 100.0, 0.01))]);
+        for (i, round) in run.rounds.iter_mut().enumerate() {
+            let Outcome::Done(measured) = &mut round.outcome else {
+                panic!()
+            };
+            measured.windows = windows(i).to_vec();
+            measured.copies[0].ops = ops_per_round;
+        }
+        summarize(&run)[0].state
+    }
+
     #[test]
     fn windows_of_few_operations_do_not_make_two_states() {
-        let mut run = fixture::run(&[("os.shell@1", fixture::noisy(4, 12, 100.0, 0.01))]);
-        for round in &mut run.rounds {
-            let Outcome::Done(measured) = &mut round.outcome else {
-                panic!()
-            };
-            measured.windows = [10.0, 20.0, 10.0, 20.0, 20.0].to_vec();
-            measured.copies[0].ops = 8;
-        }
-        assert_eq!(summarize(&run)[0].state, State::Steady);
-        for round in &mut run.rounds {
-            let Outcome::Done(measured) = &mut round.outcome else {
-                panic!()
-            };
-            measured.copies[0].ops = 8000;
-        }
-        assert!(matches!(summarize(&run)[0].state, State::TwoState { .. }));
+        let in_turn = |i: usize| match i % 3 {
+            0 => [10.0, 20.0, 10.0, 20.0, 20.0],
+            1 => [20.0, 20.0, 10.0, 10.0, 20.0],
+            _ => [20.0, 10.0, 20.0, 20.0, 10.0],
+        };
+        assert_eq!(state_with(in_turn, 8), State::Steady);
+        assert!(matches!(state_with(in_turn, 8000), State::TwoState { .. }));
+    }
+
+    #[test]
+    fn the_usual_course_of_a_round_is_no_state_of_the_machine() {
+        let slow_start = |i: usize| {
+            let wobble = count(i % 4) / 10.0;
+            [60.0, 100.0, 100.0 + wobble, 101.0, 100.0 - wobble]
+        };
+        assert_eq!(state_with(slow_start, 8000), State::Steady);
     }
 }

@@ -3,6 +3,7 @@
 //! Everything it returns is plain data; it interprets nothing. Readers of /proc and /sys take a [`tree::Tree`], a
 //! root prefix, so that tests can feed them.
 
+pub mod affinity;
 pub mod alloc;
 pub mod clock;
 pub mod counters;

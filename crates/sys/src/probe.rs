@@ -191,32 +191,6 @@ pub fn file_system(path: &Path) -> io::Result<FileSystem> {
     })
 }
 
-/// How many CPUs this thread may run on. Unlike [`crate::process::allowed_cpus`] not limited to 1024 CPUs.
-pub fn allowed_cpus() -> io::Result<u32> {
-    // The kernel refuses a mask that is smaller than its own with EINVAL; 8 words are 512 CPUs, 1024 are 65536.
-    let mut words = 8;
-    loop {
-        let mut mask = vec![0u64; words];
-        // SAFETY: `mask` is valid for the given number of bytes; pid 0 is the calling thread.
-        let size = unsafe {
-            libc::syscall(
-                libc::SYS_sched_getaffinity,
-                0,
-                words * size_of::<u64>(),
-                mask.as_mut_ptr(),
-            )
-        };
-        if size > 0 {
-            return Ok(mask.iter().map(|word| word.count_ones()).sum());
-        }
-        let error = io::Error::last_os_error();
-        if error.raw_os_error() != Some(libc::EINVAL) || words >= 1024 {
-            return Err(error);
-        }
-        words *= 2;
-    }
-}
-
 /// The page size in bytes.
 pub fn page_bytes() -> io::Result<u64> {
     system_value(libc::_SC_PAGESIZE)

@@ -7,7 +7,7 @@
 
 #![expect(
     unsafe_code,
-    reason = "fork-time set-up, process groups, rusage and affinity are beyond std"
+    reason = "fork-time set-up, process groups and rusage are beyond std"
 )]
 
 use std::ffi::OsStr;
@@ -277,49 +277,6 @@ fn usage(who: libc::c_int) -> Usage {
     }
 }
 
-/// The CPUs this thread may run on, ascending.
-pub fn allowed_cpus() -> io::Result<Vec<u32>> {
-    let set = affinity()?;
-    Ok((0..libc::CPU_SETSIZE.unsigned_abs())
-        .filter(|&cpu| {
-            // SAFETY: `cpu` is below CPU_SETSIZE, the number of bits in the set.
-            unsafe { libc::CPU_ISSET(cpu as usize, &set) }
-        })
-        .collect())
-}
-
-/// Moves this thread to `cpu` once and then lets it go anywhere it was allowed before: a defined start, no pinning.
-pub fn start_on(cpu: u32) -> io::Result<()> {
-    let before = affinity()?;
-    // SAFETY: an all-zero cpu_set_t is the empty set.
-    let mut one: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    if cpu >= libc::CPU_SETSIZE.unsigned_abs() {
-        return Err(io::Error::from_raw_os_error(libc::EINVAL));
-    }
-    // SAFETY: `cpu` is below CPU_SETSIZE, the number of bits in the set.
-    unsafe { libc::CPU_SET(cpu as usize, &mut one) };
-    set_affinity(&one)?;
-    set_affinity(&before)
-}
-
-fn affinity() -> io::Result<libc::cpu_set_t> {
-    // SAFETY: an all-zero cpu_set_t is the empty set.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: `set` is valid for its size; pid 0 is the calling thread.
-    if unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(set)
-}
-
-fn set_affinity(set: &libc::cpu_set_t) -> io::Result<()> {
-    // SAFETY: `set` is valid for its size; pid 0 is the calling thread.
-    if unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), set) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
-}
-
 /// Columns of the terminal behind standard output; `None` where there is none.
 pub fn terminal_width() -> Option<usize> {
     // SAFETY: an all-zero winsize is a valid value of this plain C struct.
@@ -381,14 +338,6 @@ pub fn first_line(program: &Path, args: &[&str], timeout_ms: u64) -> io::Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn allowed_cpus_survive_a_start_on_one_of_them() {
-        let before = allowed_cpus().unwrap();
-        start_on(before[before.len() - 1]).unwrap();
-        assert_eq!(allowed_cpus().unwrap(), before);
-        assert!(start_on(u32::MAX).is_err());
-    }
 
     #[test]
     fn usage_grows_with_work() {

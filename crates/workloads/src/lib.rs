@@ -11,6 +11,8 @@ mod unixbench;
 
 /// Every workload, alphabetic by name.
 pub static ALL: &[&dyn Workload] = &[
+    &cpu::DHRYSTONE,
+    &cpu::WHETSTONE,
     &fs::COPY,
     &os::CONTEXT,
     &os::EXECL,

@@ -3,6 +3,7 @@
 use crate::args::CleanArgs;
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::output;
 use anyhow::Context as _;
 use engine::workdir::{self, Stale};
 use std::path::{Path, PathBuf};
@@ -23,17 +24,17 @@ pub(crate) fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<Exit> {
     for dir in &found {
         let what = format!("{} (run {})", dir.path.display(), dir.run);
         if args.dry_run {
-            context.say(&format!("would remove {what}"));
+            output::say(&format!("would remove {what}"));
             continue;
         }
         workdir::remove_stale(dir)?;
-        context.say(&format!("removed {what}"));
+        output::say(&format!("removed {what}"));
     }
     if let (Some(store), false) = (&store, args.dry_run) {
         forget_gone(store)?;
     }
     if found.is_empty() {
-        context.say("nothing to remove");
+        output::say("nothing to remove");
     }
     Ok(Exit::Ok)
 }

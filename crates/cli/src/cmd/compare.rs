@@ -3,6 +3,7 @@
 use crate::args::{CompareArgs, CompareFormat, FailIf};
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::output;
 use model::comparison::Verdict;
 use model::record::Run;
 use report::comparison::{self, CompareOptions};
@@ -18,7 +19,7 @@ pub(crate) fn run(context: &Context, args: &CompareArgs) -> anyhow::Result<Exit>
         margin: args.margin,
     };
     let view = comparison::view(&base, &others.iter().collect::<Vec<_>>(), &options);
-    context.print(&match args.format {
+    output::print(&match args.format {
         CompareFormat::Text => report::comparison_text::text(&view, context.style, context.lang),
         CompareFormat::Markdown => report::comparison_markdown::markdown(&view, context.lang),
         CompareFormat::Json => report::json::comparison(&view),

@@ -3,6 +3,7 @@
 use crate::args::DoctorArgs;
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::output;
 use anyhow::Context as _;
 
 pub(crate) fn run(context: &Context, args: &DoctorArgs) -> anyhow::Result<Exit> {
@@ -13,7 +14,7 @@ pub(crate) fn run(context: &Context, args: &DoctorArgs) -> anyhow::Result<Exit> 
     let dir =
         std::fs::canonicalize(&dir).with_context(|| format!("look at `{}`", dir.display()))?;
     let host = crate::context::host_facts(&dir);
-    context.print(&if args.json {
+    output::print(&if args.json {
         report::json::host(&host)
     } else {
         report::host::host_text(&host, context.style, context.lang)

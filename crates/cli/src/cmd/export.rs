@@ -3,6 +3,7 @@
 use crate::args::ExportArgs;
 use crate::context::Context;
 use crate::exit::{Exit, failure};
+use crate::output;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 
@@ -10,7 +11,7 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
     let run = context.load(&args.run)?;
     let text = store::export::write(&run)?;
     let Some(path) = &args.output else {
-        context.print(&text)?;
+        output::print(&text)?;
         return Ok(Exit::Ok);
     };
     let written = OpenOptions::new()
@@ -28,6 +29,6 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
             hint,
         )
     })?;
-    context.say(&format!("wrote run {} to {}", run.meta.id, path.display()));
+    output::say(&format!("wrote run {} to {}", run.meta.id, path.display()));
     Ok(Exit::Ok)
 }

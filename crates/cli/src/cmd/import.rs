@@ -3,6 +3,7 @@
 use crate::args::ImportArgs;
 use crate::context::{Context, read_export};
 use crate::exit::Exit;
+use crate::output;
 
 pub(crate) fn run(context: &Context, args: &ImportArgs) -> anyhow::Result<Exit> {
     // All files are read before the first is kept: a bad one leaves the store as it was.
@@ -15,7 +16,7 @@ pub(crate) fn run(context: &Context, args: &ImportArgs) -> anyhow::Result<Exit> 
     for run in &runs {
         let news = store.import(run)?;
         let id = &run.meta.id;
-        context.say(&if news {
+        output::say(&if news {
             format!("kept run {id} ({} rounds)", run.rounds.len())
         } else {
             format!("run {id} was kept already")

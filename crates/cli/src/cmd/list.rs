@@ -4,6 +4,7 @@ use crate::args::{ListArgs, ListWhat};
 use crate::columns::columns;
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::output;
 use model::record::End;
 
 pub(crate) fn run(context: &Context, args: &ListArgs) -> anyhow::Result<Exit> {
@@ -13,7 +14,7 @@ pub(crate) fn run(context: &Context, args: &ListArgs) -> anyhow::Result<Exit> {
         ListWhat::Metrics => metrics(),
         ListWhat::Runs => runs(context)?,
     };
-    context.print(&columns(&rows))?;
+    output::print(&columns(&rows))?;
     Ok(Exit::Ok)
 }
 
@@ -56,7 +57,7 @@ fn runs(context: &Context) -> anyhow::Result<Vec<Vec<String>>> {
                 Some(store::StoreError::Missing { .. })
             ) =>
         {
-            context.say("no runs are kept yet; `kurabe run` makes one");
+            output::say("no runs are kept yet; `kurabe run` makes one");
             return Ok(Vec::new());
         }
         Err(error) => return Err(error),

@@ -5,37 +5,39 @@ use crate::cmd::show::render;
 use crate::columns::columns;
 use crate::context::{Context, host_facts};
 use crate::exit::{Exit, failure};
+use crate::output;
 use crate::progress::Bar;
 use anyhow::Context as _;
 use engine::host::{WorkDirState, check_work_dir};
 use engine::profile::Profile;
 use engine::resolve::{Catalog, PlanError, Request, resolve};
-use engine::run::{Ended, Observer, Progress, RunError, Setting};
+use engine::run::{Observer, Progress, RunError, Setting};
 use model::host::HostFacts;
 use model::plan::Plan;
 use model::record::{Binary, End, Outcome, Round, Run, RunMeta};
 use model::rng::Rng;
 use model::units::{Bytes, UnixNanos};
 use model::warning::Warning;
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use store::Store;
 
-pub(crate) fn run(context: &Context, args: RunArgs) -> anyhow::Result<Exit> {
+pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
     let dir = directory(args.dir.as_deref())?;
     let host = host_facts(&dir.path);
-    let plan = plan(&args, &host)?;
-    dir.check(context, &plan)?;
+    let plan = plan(args, &host)?;
+    dir.check(&plan)?;
     if args.dry_run {
-        context.print(&describe(&plan))?;
+        output::print(&describe(&plan))?;
         return Ok(Exit::Ok);
     }
-    let run = execute(context, &args, &plan, &host, &dir.path)?;
+    let run = execute(context, args, &plan, &host, &dir.path)?;
     let format = if args.json {
         ShowFormat::Json
     } else {
         ShowFormat::Text
     };
-    context.print(&render(context, &run, format))?;
+    output::print(&render(context, &run, format))?;
     Ok(exit(&run))
 }
 
@@ -71,30 +73,19 @@ fn execute(
         store.forget_work_dir(&work_dir)?;
     }
     let ended = ended.map_err(explain)?;
-    close(&store, &meta, &ended)?;
+    store.finish(
+        &meta.id,
+        UnixNanos(sys::clock::wall()),
+        ended.end,
+        &ended.warnings,
+    )?;
     if ended.end == End::Interrupted {
-        context.say(&format!(
+        output::say(&format!(
             "interrupted: what was measured until then is kept as run {}",
             meta.id
         ));
     }
     Ok(store.load(&meta.id)?)
-}
-
-fn close(store: &Store, meta: &RunMeta, ended: &Ended) -> anyhow::Result<()> {
-    let warnings: Vec<Warning> = meta
-        .warnings
-        .iter()
-        .chain(&ended.warnings)
-        .cloned()
-        .collect();
-    store.finish(
-        &meta.id,
-        UnixNanos(sys::clock::wall()),
-        ended.end,
-        &warnings,
-    )?;
-    Ok(())
 }
 
 /// Keeps rounds and shows progress.
@@ -217,7 +208,7 @@ fn unusable(dir: &Path, why: &dyn std::fmt::Display) -> anyhow::Error {
 
 impl Directory {
     /// Says before measuring what would make the figures of this plan fail or mislead.
-    fn check(&self, context: &Context, plan: &Plan) -> anyhow::Result<()> {
+    fn check(&self, plan: &Plan) -> anyhow::Result<()> {
         let copies = plan
             .cases
             .iter()
@@ -237,7 +228,7 @@ impl Directory {
         }
         if let Some(kind) = &self.state.in_memory {
             let dir = self.path.display();
-            context.say(&format!(
+            output::say(&format!(
                 "warning: `{dir}` is in memory ({kind}): file-system figures will say nothing about a disk\n\
                  hint: name a directory on a disk with `--dir DIR`"
             ));
@@ -267,14 +258,15 @@ fn describe(plan: &Plan) -> String {
         .collect();
     let mut text = columns(&rows);
     for dropped in &plan.dropped {
-        text.push_str(&format!("left out: {} ({})\n", dropped.what, dropped.why));
+        let _ = writeln!(text, "left out: {} ({})", dropped.what, dropped.why);
     }
     let time = engine::budget::expected(plan).as_secs_f64();
-    text.push_str(&format!(
-        "{} cases, about {time:.0} s, seed {}\n",
+    let _ = writeln!(
+        text,
+        "{} cases, about {time:.0} s, seed {}",
         plan.cases.len(),
         plan.seed
-    ));
+    );
     text
 }
 

@@ -3,6 +3,7 @@
 use crate::args::{ShowArgs, ShowFormat};
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::output;
 use model::record::Run;
 
 pub(crate) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Exit> {
@@ -12,7 +13,7 @@ pub(crate) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Exit> {
     } else {
         args.format
     };
-    context.print(&render(context, &run, format))?;
+    output::print(&render(context, &run, format))?;
     Ok(Exit::Ok)
 }
 

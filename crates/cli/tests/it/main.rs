@@ -1,1 +1,13 @@
-//! Tests of the binary.
+//! Tests of the binary: what a user types, what comes out on both streams, and the exit code.
+//!
+//! Most of them run `selftest.replay`, which plays a known series, so that output is exact whatever the machine does.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod bed;
+mod commands;
+mod documents;
+mod faults;
+mod root;
+mod runs;
+mod stores;

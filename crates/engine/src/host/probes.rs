@@ -76,7 +76,11 @@ impl Probes {
             |name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
         Self {
             arch: probe::machine().unwrap_or_else(|_| std::env::consts::ARCH.to_owned()),
-            cpus_allowed: asked("sched_getaffinity", probe::allowed_cpus()),
+            cpus_allowed: asked(
+                "sched_getaffinity",
+                sys::affinity::allowed_cpus()
+                    .and_then(|cpus| u32::try_from(cpus.len()).map_err(std::io::Error::other)),
+            ),
             page_size: asked("sysconf(_SC_PAGESIZE)", probe::page_bytes().map(Bytes)),
             root: probe::is_root(),
             free: asked(

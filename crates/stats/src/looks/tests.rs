@@ -1,4 +1,5 @@
-//! Tests of the looks: their error rates by simulation, and the allocation of time.
+//! Tests of the looks: their error rates by simulation, and the allocation of time. With `--nocapture` the rates are
+//! printed; those on the method page come from here.
 
 use super::*;
 use crate::rng::Rng;
@@ -101,6 +102,7 @@ fn the_published_table_of_operating_characteristics_is_reproduced() {
             found.unsure_size,
             found.unclear,
         ];
+        println!("row {row}: {percent:.1?} {:.1}", found.rounds);
         for (found, expect) in percent.into_iter().zip(expect) {
             // Three standard errors of 2,000 repetitions are at most 3.4; the table has an error of its own.
             assert!((found - expect).abs() <= 4.5, "row {row}: {percent:?}");
@@ -117,6 +119,7 @@ fn equal_servers_are_hardly_ever_called_better_or_worse() {
     let noises = [SD_1, SD_2, SD_4, OUTLIERS, BIMODAL, HEAVY];
     for (index, noise) in (50..).zip(noises) {
         let found = simulate(index, noise, noise, 1.0);
+        println!("noise {index}: {found:.2?}");
         assert!(
             found.beyond + found.wrong_way <= 1.0,
             "noise {index}: {found:?}"

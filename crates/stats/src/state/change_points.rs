@@ -39,6 +39,16 @@ impl Segment {
         self.end - self.start
     }
 
+    /// The same stretch where `windows` more come before it.
+    #[must_use]
+    pub const fn later_by(self, windows: usize) -> Self {
+        Self {
+            start: self.start + windows,
+            end: self.end + windows,
+            level: self.level,
+        }
+    }
+
     /// True for a segment without windows; none of [`find`] is.
     pub const fn is_empty(&self) -> bool {
         self.end == self.start
@@ -130,12 +140,22 @@ fn keep_practical(series: &[f64], mut starts: Vec<usize>, step_min: f64) -> Opti
         let smallest = segments
             .windows(2)
             .enumerate()
-            .map(|(i, pair)| (i + 1, (pair[1].level / pair[0].level - 1.0).abs()))
+            .map(|(i, pair)| (i + 1, change(pair[0].level, pair[1].level)))
             .min_by(|a, b| a.1.total_cmp(&b.1));
         match smallest {
             Some((index, change)) if change < step_min => starts.remove(index),
             _ => return Some(segments),
         };
+    }
+}
+
+/// By how much the level changes, as a share of the old one; infinite from zero to anything else.
+fn change(from: f64, to: f64) -> f64 {
+    let distance = (to - from).abs();
+    if distance > 0.0 {
+        distance / from.abs()
+    } else {
+        0.0
     }
 }
 
@@ -221,5 +241,12 @@ mod tests {
         assert_eq!(find(&[0.0; 20], PRACTICAL_STEP), None);
         assert_eq!(find(&[f64::NAN; 20], PRACTICAL_STEP), None);
         assert_eq!(find(&[5.0; 20], PRACTICAL_STEP).unwrap().len(), 1);
+        let stalled = [vec![5.0; 20], vec![0.0; 10], vec![5.0; 20]].concat();
+        let levels: Vec<f64> = find(&stalled, PRACTICAL_STEP)
+            .unwrap()
+            .iter()
+            .map(|segment| segment.level)
+            .collect();
+        assert_eq!(levels, [5.0, 0.0, 5.0], "a standstill is a level");
     }
 }

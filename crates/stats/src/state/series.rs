@@ -2,7 +2,7 @@
 //!
 //! The order of the questions matters. A burst comes first, because a rule for warm-up would cut it off. Two states and
 //! periods come before "unstable", because both look like many changes of level. A ramp is told from steps by what a
-//! straight line explains. Only a steady series may be called by one number.
+//! straight line explains, and comes before periods, because the stairs that stand for a ramp come back. Only a steady series may be called by one number.
 
 use super::change_points::{self, Segment};
 use super::drift::{self, Drift};
@@ -30,7 +30,8 @@ pub enum Character {
         /// The stretch before it and the stretch behind it.
         segments: [Segment; 2],
     },
-    /// A fast start and then an exact plateau.
+    /// A fast start and then an exact plateau: what a bucket of credit looks like. Only a second series tells whether it
+    /// is one ([`Burst::confirm`]).
     Burst(Burst),
     /// A trend over the whole length.
     Ramp(Drift),
@@ -48,11 +49,15 @@ pub enum Character {
 /// The fewest windows in which two states are told from scatter.
 const STATES_MIN: usize = 60;
 
+/// A first stretch of up to a tenth of the series is a start; a longer one is a state of its own.
+const START_OF: usize = 10;
+
 /// How much more than the pieces a straight line may leave unexplained and still be preferred: pieces fit better by
 /// having more of them.
 const LINE_PREFERRED: f64 = 1.1;
 
-/// The character of `series`, rates of windows of `window_seconds` each in time order.
+/// The character of `series`, rates of windows of `window_seconds` each in time order. Made for up to about a thousand
+/// windows; [`thin`] longer ones first.
 pub fn of(series: &[f64], window_seconds: f64) -> Character {
     let Some(segments) = change_points::find(series, PRACTICAL_STEP) else {
         return Character::Unknown;
@@ -62,9 +67,8 @@ pub fn of(series: &[f64], window_seconds: f64) -> Character {
     }
     let warm_up = warm_up(series, &segments);
     let settled = &series[warm_up..];
-    let segments = match change_points::find(settled, PRACTICAL_STEP) {
-        Some(found) if warm_up > 0 => found,
-        _ => segments,
+    let Some(segments) = change_points::find(settled, PRACTICAL_STEP) else {
+        return Character::Unknown;
     };
     let two_state = (settled.len() >= STATES_MIN)
         .then(|| two_state::find(settled))
@@ -73,12 +77,13 @@ pub fn of(series: &[f64], window_seconds: f64) -> Character {
     if let Some(found) = two_state {
         return Character::TwoState(found);
     }
-    if let Some(period) = periodic::find(settled).filter(|found| found.depth >= PRACTICAL_STEP) {
-        return Character::Periodic(period);
-    }
     let ramp = drift::of(settled).filter(Drift::is_real);
     if let Some(drift) = ramp.filter(|_| is_line(settled, &segments)) {
         return Character::Ramp(drift);
+    }
+    let level = levelled(settled, &segments);
+    if let Some(period) = periodic::find(&level).filter(|found| found.depth >= PRACTICAL_STEP) {
+        return Character::Periodic(period);
     }
     match segments[..] {
         [_] => Character::Steady {
@@ -86,22 +91,55 @@ pub fn of(series: &[f64], window_seconds: f64) -> Character {
             warm_up,
         },
         [before, behind] => Character::Step {
-            segments: [before, behind],
+            segments: [before, behind].map(|segment| segment.later_by(warm_up)),
         },
-        _ => Character::Unstable { segments },
+        _ => Character::Unstable {
+            segments: segments
+                .iter()
+                .map(|segment| segment.later_by(warm_up))
+                .collect(),
+        },
     }
 }
 
-/// The windows to cut off at the start: at most what comes before the first change of level, so that a change is
-/// reported and not cut away, and nothing where the series has only one level.
+/// The series as means of so many neighbours each that at most `windows_max` are left, and how many that are: the
+/// searches here take time with the square of the length. What does not fill a group at the end is left out.
+pub fn thin(series: &[f64], windows_max: usize) -> (Vec<f64>, usize) {
+    let group = series.len().div_ceil(windows_max.max(1)).max(1);
+    let means = series
+        .chunks_exact(group)
+        .filter_map(quantile::mean)
+        .collect();
+    (means, group)
+}
+
+/// The windows to cut off at the start: nothing where the series has only one level, and nothing where its first
+/// stretch is too long to be a start, so that a change of level is reported and not cut away.
 fn warm_up(series: &[f64], segments: &[Segment]) -> usize {
-    match (warmup::find(series), segments) {
-        // A first stretch of a tenth is a start; a longer one is a state of its own.
-        (Some(WarmUp::Cut(cut)), [first, _, ..]) if first.end * 10 <= series.len() => {
-            cut.max(first.end)
-        }
-        _ => 0,
+    let [first, _, ..] = segments else { return 0 };
+    if first.end * START_OF > series.len() {
+        return 0;
     }
+    match warmup::find(series) {
+        Some(WarmUp::Cut(cut)) => cut.max(first.end),
+        // What comes later does not settle either, and is called by what it is.
+        Some(WarmUp::NeverSettled) | None => first.end,
+    }
+}
+
+/// The series with every stretch at the level of the first: changes of level would otherwise be taken for a strong
+/// dependence of each window on the one before, and what is left of the noise for a period.
+fn levelled(series: &[f64], segments: &[Segment]) -> Vec<f64> {
+    let mut level = series.to_vec();
+    for segment in segments {
+        if segment.level <= 0.0 {
+            continue;
+        }
+        for x in &mut level[segment.start..segment.end] {
+            *x *= segments[0].level / segment.level;
+        }
+    }
+    level
 }
 
 /// True where a straight line explains about as much as the stretches do, and these go one way.
@@ -127,10 +165,11 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
     use model::num::count;
+    use proptest::prelude::*;
 
     fn noisy(rng: &mut Rng, n: usize, shape: impl Fn(usize) -> f64) -> Vec<f64> {
         (0..n)
-            .map(|i| 100.0 * shape(i) * (1.0 + 0.01 * rng.normal()))
+            .map(|i| 100.0 * shape(i) * (1.0 + 0.02 * rng.normal()))
             .collect()
     }
 
@@ -175,7 +214,7 @@ mod tests {
             |found| matches!(found, Character::TwoState(_)),
         );
         check(
-            |i| if i % 12 == 0 { 0.93 } else { 1.0 },
+            |i| if i % 12 == 0 { 0.88 } else { 1.0 },
             95,
             |found| matches!(found, Character::Periodic(found) if (found.windows - 12.0).abs() < 0.5),
         );
@@ -209,5 +248,43 @@ mod tests {
         );
         assert_eq!(of(&[1.0; 5], 1.0), Character::Unknown);
         assert_eq!(of(&[0.0; 100], 1.0), Character::Unknown);
+    }
+
+    #[test]
+    fn a_change_behind_a_warm_up_is_counted_from_the_start() {
+        let mut rng = Rng::new(103);
+        let series = noisy(&mut rng, 240, |i| match i {
+            0..12 => 0.4,
+            12..130 => 0.8,
+            _ => 1.0,
+        });
+        let Character::Step {
+            segments: [before, behind],
+        } = of(&series, 1.0)
+        else {
+            panic!("{:?}", of(&series, 1.0))
+        };
+        assert!((10..=30).contains(&before.start) && behind.end == 240);
+        assert!((126..=134).contains(&behind.start), "{behind:?}");
+    }
+
+    #[test]
+    fn thinning_keeps_the_level() {
+        let series: Vec<f64> = (0..1001).map(|i| f64::from(i % 2)).collect();
+        let (thin, group) = thin(&series, 100);
+        assert_eq!((thin.len(), group), (91, 11));
+        assert!((quantile::mean(&thin).unwrap() - 0.5).abs() < 0.01);
+        assert_eq!(super::thin(&[1.0], 0), (vec![1.0], 1));
+        assert_eq!(super::thin(&[], 9), (vec![], 1));
+    }
+
+    proptest! {
+        #[test]
+        fn no_series_is_refused_with_a_panic(
+            series in prop::collection::vec(prop_oneof![Just(0.0), Just(1.0), 0.0..2.0_f64, Just(-1.0)], 0..200),
+        ) {
+            let found = of(&series, 1.0);
+            prop_assert!(series.len() >= 10 || found == Character::Unknown);
+        }
     }
 }

@@ -266,7 +266,7 @@ fn load_array(array: &Array1, values: &[i32; ARRAY_LEN]) {
 }
 
 /// A record where C's `malloc` would put it: no copy of 16 bytes crosses a cache line.
-#[repr(align(64))]
+#[repr(align(16))]
 struct Chunk(Record);
 
 /// A record of the paper: 56 bytes.

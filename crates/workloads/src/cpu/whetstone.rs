@@ -66,7 +66,7 @@ impl Workload for Whetstone {
         Ok(Box::new(Passes {
             first: pass(SCALE),
             different: 0,
-            passes: 0,
+            done: 0,
             user: (Compat::of(params) == Compat::V513).then(UserTime::start),
         }))
     }
@@ -76,7 +76,7 @@ struct Passes {
     /// What the first pass gave; every other must give exactly the same.
     first: Results,
     different: u64,
-    passes: u64,
+    done: u64,
     /// The clock of version 5.1.3.
     user: Option<UserTime>,
 }
@@ -87,7 +87,7 @@ impl Body for Passes {
             let results = recorder.time(|| pass(SCALE));
             self.different += u64::from(results != self.first);
         }
-        self.passes += ops;
+        self.done += ops;
         if let Some(user) = &mut self.user {
             user.now();
         }
@@ -99,7 +99,7 @@ impl Body for Passes {
     }
 
     fn measured_part_begins(&mut self) {
-        self.passes = 0;
+        self.done = 0;
         self.user = self.user.take().map(|_| UserTime::start());
     }
 
@@ -116,9 +116,9 @@ impl Body for Passes {
             ..Finish::default()
         };
         if let Some(user) = &self.user
-            && self.passes > 0
+            && self.done > 0
         {
-            let wips = approx(self.passes) * self.work_per_op() / user.spent()?.as_secs_f64();
+            let wips = approx(self.done) * self.work_per_op() / user.spent()?.as_secs_f64();
             finish.reported.insert(WIPS.to_owned(), wips);
         }
         Ok(finish)

@@ -23,7 +23,7 @@ fn reference(scale: u64) -> Results {
     let mut j = 1;
     for _ in 0..345 * scale {
         j = if j == 1 { 2 } else { 3 };
-        j = if j > 2 { 0 } else { 1 };
+        j = u64::from(j <= 2);
         j = u64::from(j < 1);
     }
     let (mut x, mut y) = (0.5_f64, 0.5_f64);
@@ -87,7 +87,7 @@ fn less_work_in_any_section_is_found() {
     let less = values(&pass(SCALE - 1));
     for section in ["N1", "N2", "N3", "N5", "N6", "N8"] {
         let mut mixed = pass(SCALE);
-        for (name, value) in less.into_iter().filter(|(name, _)| *name == section) {
+        for &(name, value) in less.iter().filter(|(name, _)| *name == section) {
             match name {
                 "N1" => mixed.elements[0] = value,
                 "N2" => mixed.parameter[0] = value,
@@ -112,7 +112,7 @@ fn wrong_results_are_found() {
     let body = || Passes {
         first: pass(SCALE),
         different: 0,
-        passes: 0,
+        done: 0,
         user: None,
     };
     let spoilt: [fn(&mut Results); 8] = [

@@ -87,7 +87,8 @@ struct Nothing {
 
 impl Body for Nothing {
     fn batch(&mut self, ops: u64, recorder: &mut Recorder) -> Result<u64, WorkError> {
-        self.allocations_at_start
+        let at_start = *self
+            .allocations_at_start
             .get_or_insert_with(sys::alloc::allocations);
         let mut digest = self.digest;
         for op in self.done..self.done + ops {

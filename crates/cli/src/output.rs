@@ -1,0 +1,25 @@
+//! Data to standard output, words to standard error: the only two places that print.
+
+use anyhow::Context as _;
+use std::io::Write;
+
+/// Prints data.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| {
+            if text.is_empty() || text.ends_with('\n') {
+                Ok(())
+            } else {
+                out.write_all(b"\n")
+            }
+        })
+        .and_then(|()| out.flush())
+        .context("write to standard output")
+}
+
+/// Says something to the user, beside the data.
+pub(crate) fn say(text: &str) {
+    // Words that nobody can hear are no reason to stop.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}

@@ -1,0 +1,177 @@
+//! A test bed: a directory, a store in it, and the binary.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests start the binary as a user does"
+)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A directory of its own for one test.
+pub(crate) struct Bed {
+    root: TempDir,
+}
+
+/// What a finished command left.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl From<Output> for Done {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Done {
+    /// Asserts the exit code and gives the streams in the message where it differs.
+    #[track_caller]
+    pub(crate) fn code(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        self
+    }
+
+    /// Asserts that standard error contains every one of `needles`.
+    #[track_caller]
+    pub(crate) fn err_has(self, needles: &[&str]) -> Self {
+        for needle in needles {
+            assert!(
+                self.err.contains(needle),
+                "`{needle}` is not in:\n{}",
+                self.err
+            );
+        }
+        self
+    }
+
+    /// Asserts that standard output contains every one of `needles`.
+    #[track_caller]
+    pub(crate) fn out_has(self, needles: &[&str]) -> Self {
+        for needle in needles {
+            assert!(
+                self.out.contains(needle),
+                "`{needle}` is not in:\n{}",
+                self.out
+            );
+        }
+        self
+    }
+}
+
+impl Bed {
+    pub(crate) fn new() -> Self {
+        Self {
+            root: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.root.path()
+    }
+
+    pub(crate) fn store(&self) -> PathBuf {
+        self.path().join("kurabe.db")
+    }
+
+    /// The binary, in the bed's directory, with its store, and with nothing of the user's environment that shows.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kurabe"));
+        command
+            .args(args)
+            .current_dir(self.path())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("KURABE_STORE", self.store())
+            .env("LANG", "C")
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Done {
+        self.command(args).output().unwrap().into()
+    }
+
+    /// Starts a run in the background.
+    pub(crate) fn start(&self, args: &[&str]) -> Child {
+        self.command(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    }
+
+    /// A kept run of the replay workload with this label and series.
+    pub(crate) fn replay(&self, label: &str, series: &str) {
+        let set = format!("selftest.replay.series={series}");
+        let args = [
+            "run",
+            "selftest.replay",
+            "--label",
+            label,
+            "--set",
+            &set,
+            "--passes",
+            "9",
+        ];
+        self.run(&args).code(0);
+    }
+
+    /// What is in the bed's directory beside the store.
+    pub(crate) fn left_behind(&self) -> Vec<String> {
+        let names = std::fs::read_dir(self.path()).unwrap();
+        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names
+            .filter(|name| !name.starts_with("kurabe.db"))
+            .collect()
+    }
+}
+
+/// Sends a signal.
+pub(crate) fn signal(child: &Child, name: &str) {
+    let pid = child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args([name, &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
+}
+
+/// Waits until `what` holds; panics after `secs` seconds.
+#[track_caller]
+pub(crate) fn eventually(secs: u64, what: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(secs);
+    while !what() {
+        assert!(
+            Instant::now() < deadline,
+            "it did not happen within {secs} s"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The processes that have `dir` as their current directory, or one below it: our workers and their children.
+pub(crate) fn processes_in(dir: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        // A process may end, or not let us look.
+        if let Ok(cwd) = std::fs::read_link(entry.path().join("cwd"))
+            && cwd.starts_with(dir)
+        {
+            let name = std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
+            found.push(name.replace('\0', " "));
+        }
+    }
+    found
+}

@@ -1,0 +1,231 @@
+//! Every command, on good input and on bad.
+
+use crate::bed::Bed;
+
+#[test]
+fn unknown_names_are_refused_with_what_comes_nearest() {
+    let bed = Bed::new();
+    bed.run(&["run", "os.pip"])
+        .code(2)
+        .err_has(&["`os.pip`", "hint: nearest: os.pipe"]);
+    bed.run(&["run", "unixbensh"])
+        .code(2)
+        .err_has(&["unixbench"]);
+    let set = |text| bed.run(&["run", "fs.copy-1024", "--set", text]).code(2);
+    set("fs.copy-1024.bufsise=4k").err_has(&["bufsise", "nearest: bufsize"]);
+    set("fs.copy-1O24.bufsize=4k").err_has(&["fs.copy-1O24", "fs.copy-1024"]);
+    set("fs.copy-1024.bufsize=huge").err_has(&["huge", "a size such as"]);
+    set("nonsense").err_has(&["TEST.PARAM=VALUE"]);
+    bed.run(&["run", "unixbench", "--set", "unixbench.compat=7"])
+        .code(2)
+        .err_has(&["off, 5.1.3, 6"]);
+    bed.run(&["run", "--copies", "0"]).code(2).err_has(&["`0`"]);
+    bed.run(&["run", "--budget", "soon"])
+        .code(2)
+        .err_has(&["90s"]);
+    bed.run(&["frobnicate"]).code(2).err_has(&["frobnicate"]);
+    assert!(
+        !bed.store().exists(),
+        "nothing was measured, so nothing is kept"
+    );
+}
+
+#[test]
+fn an_unusable_directory_is_said_before_measuring() {
+    let bed = Bed::new();
+    let run = |dir| bed.run(&["run", "os.pipe", "--dir", dir]).code(2);
+    run("missing").err_has(&["`missing`", "No such file", "hint:", "--dir"]);
+    std::fs::write(bed.path().join("file"), "").unwrap();
+    run("file").err_has(&["`file`"]);
+    assert!(!bed.store().exists());
+}
+
+#[test]
+fn a_work_directory_in_memory_is_warned_about_on_every_file_system_figure() {
+    let bed = Bed::new();
+    let args = ["run", "fs.copy-256", "--passes", "1", "--dir", "/dev/shm"];
+    let done = bed.run(&args).code(0).err_has(&["in memory (tmpfs)"]);
+    done.out_has(&["tmpfs", "says nothing about a disk"]);
+}
+
+#[test]
+fn a_dry_run_prints_the_plan_and_keeps_nothing() {
+    let bed = Bed::new();
+    let done = bed
+        .run(&["run", "unixbench", "--copies", "1", "--dry-run"])
+        .code(0);
+    done.out_has(&[
+        "cpu.dhrystone@1",
+        "os.shell-8@1",
+        "9 rounds",
+        "12 cases, about",
+    ]);
+    let done = bed
+        .run(&[
+            "run",
+            "unixbench",
+            "--set",
+            "unixbench.compat=6",
+            "--dry-run",
+        ])
+        .code(0);
+    done.out_has(&["10 rounds", "3 rounds", "60.0 s each"]);
+    assert!(!bed.store().exists());
+}
+
+#[test]
+fn lists_name_what_there_is() {
+    let bed = Bed::new();
+    bed.run(&["list", "tests"])
+        .code(0)
+        .out_has(&["os.pipe", "fs.copy-4096", "selftest.replay"]);
+    bed.run(&["list", "profiles"])
+        .code(0)
+        .out_has(&["quick", "unixbench"]);
+    bed.run(&["list", "metrics"])
+        .code(0)
+        .out_has(&["fs.copy:bytes_per_s", "bytes_per_s"]);
+    let none = bed.run(&["list", "runs"]).code(0).err_has(&["no runs"]);
+    assert_eq!(none.out, "");
+    bed.replay("one", "1,2,3");
+    bed.run(&["list"])
+        .code(0)
+        .out_has(&["one", "9 rounds", "complete"]);
+}
+
+#[test]
+fn a_run_is_found_by_id_prefix_label_and_age() {
+    let bed = Bed::new();
+    bed.replay("first", "1");
+    bed.replay("second", "2");
+    let id = |run: &str| {
+        let text = bed.run(&["show", run, "--json"]).code(0).out;
+        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        document["run"]["id"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(id("latest"), id("second"));
+    assert_eq!(id("latest~1"), id("first"));
+    assert_eq!(id(&id("first")), id("first"));
+    bed.run(&["show", "latest~2"])
+        .code(2)
+        .err_has(&["latest~2"]);
+    bed.run(&["show", "secnod"])
+        .code(2)
+        .err_has(&["secnod", "second"]);
+    bed.run(&["show", "2"]).code(2).err_has(&["may mean"]);
+}
+
+#[test]
+fn export_and_import_carry_a_run_to_another_store() {
+    let (here, there) = (Bed::new(), Bed::new());
+    here.replay("moved", "100,101,99,100,102");
+    let file = there.path().join("run.json");
+    let path = file.to_str().unwrap();
+    here.run(&["export", "moved", "-o", path]).code(0);
+    here.run(&["export", "moved", "-o", path])
+        .code(2)
+        .err_has(&["overwrites no files"]);
+    there.run(&["import", path]).code(0).err_has(&["kept run"]);
+    there
+        .run(&["import", path])
+        .code(0)
+        .err_has(&["was kept already"]);
+    let csv = |bed: &Bed, run: &str| {
+        bed.run(&["show", run, "--format", "csv-rounds"])
+            .code(0)
+            .out
+    };
+    assert_eq!(csv(&here, "moved"), csv(&there, "moved"));
+    assert_eq!(
+        csv(&here, "moved"),
+        csv(&here, path),
+        "an exported file is a run too"
+    );
+}
+
+#[test]
+fn foreign_and_damaged_files_are_not_imported() {
+    let bed = Bed::new();
+    let import = |text: &str| {
+        std::fs::write(bed.path().join("f.json"), text).unwrap();
+        bed.run(&["import", "f.json"]).code(2)
+    };
+    import("").err_has(&["f.json"]);
+    import("{\"format\":").err_has(&["line 1"]);
+    import("{\"results\":[]}").err_has(&["kurabe export"]);
+    bed.run(&["import", "missing.json"])
+        .code(4)
+        .err_has(&["missing.json", "No such file"]);
+    assert!(!bed.store().exists());
+}
+
+#[test]
+fn doctor_says_what_is_known_in_words_and_json() {
+    let bed = Bed::new();
+    bed.run(&["doctor"])
+        .code(0)
+        .out_has(&["CPU", "memory", "kernel", "storage"]);
+    let done = bed.run(&["doctor", "--json"]).code(0);
+    let facts: serde_json::Value = serde_json::from_str(&done.out).unwrap();
+    assert!(facts.is_object());
+    bed.run(&["doctor", "--dir", "missing"])
+        .code(4)
+        .err_has(&["missing"]);
+}
+
+#[test]
+fn completions_come_for_every_shell() {
+    let bed = Bed::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        bed.run(&["completions", shell])
+            .code(0)
+            .out_has(&["kurabe", "compare"]);
+    }
+}
+
+#[test]
+fn text_speaks_the_language_of_the_locale_or_of_the_option() {
+    let bed = Bed::new();
+    bed.replay("r", "1");
+    let japanese = bed.run(&["show", "--lang", "ja"]).code(0).out;
+    assert!(!japanese.is_ascii());
+    let from_locale = bed
+        .command(&["show"])
+        .env("LANG", "ja_JP.UTF-8")
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8(from_locale.stdout).unwrap(), japanese);
+    assert!(bed.run(&["show"]).code(0).out.is_ascii());
+}
+
+#[test]
+fn colour_is_added_only_where_it_is_wanted() {
+    let bed = Bed::new();
+    bed.replay("r", "1");
+    assert!(
+        !bed.run(&["show"]).code(0).out.contains('\u{1b}'),
+        "no terminal, no colour"
+    );
+    assert!(
+        bed.run(&["show", "--color", "always"])
+            .code(0)
+            .out
+            .contains('\u{1b}')
+    );
+    let no_color = bed
+        .command(&["show"])
+        .env("NO_COLOR", "1")
+        .output()
+        .unwrap();
+    assert!(!no_color.stdout.contains(&0x1b));
+}
+
+#[test]
+fn help_and_version_go_to_standard_output() {
+    let bed = Bed::new();
+    bed.run(&["--version"]).code(0).out_has(&["kurabe"]);
+    bed.run(&["run", "--help"])
+        .code(0)
+        .out_has(&["--budget", "--copies"]);
+    bed.run(&[]).code(2).err_has(&["Usage"]);
+}

@@ -1,0 +1,139 @@
+//! The JSON documents against their published schemas, and comparisons.
+
+use crate::bed::Bed;
+use serde_json::Value;
+
+fn validate(schema: &str, text: &str) -> Value {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/");
+    let schema = std::fs::read_to_string(format!("{path}{schema}")).unwrap();
+    let schema: Value = serde_json::from_str(&schema).unwrap();
+    let document: Value = serde_json::from_str(text).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> = validator
+        .iter_errors(&document)
+        .map(|e| e.to_string())
+        .collect();
+    assert_eq!(errors, [""; 0]);
+    document
+}
+
+#[test]
+fn a_run_document_validates_and_goes_alone_to_standard_output() {
+    let bed = Bed::new();
+    let args = [
+        "run",
+        "selftest.replay",
+        "os.pipe",
+        "selftest.fault",
+        "--passes",
+        "2",
+        "--json",
+    ];
+    let done = bed.run(&args).code(0);
+    let document = validate("kurabe.run.1.json", &done.out);
+    assert_eq!(document["schema"], "kurabe.run/1");
+    assert_eq!(document["run"]["complete"], true);
+    assert_eq!(done.err, "");
+}
+
+/// Keeps a copy of the run `base` under another label, with every value times `factor`: the same series under other
+/// parameters would not compare, so this stands for a second machine.
+fn variant(bed: &Bed, base: &str, label: &str, factor: f64) {
+    let text = bed.run(&["export", base]).code(0).out;
+    let mut run: Value = serde_json::from_str(&text).unwrap();
+    run["run"]["meta"]["id"] = format!("20200101-000000-{label}").into();
+    run["run"]["meta"]["label"] = label.into();
+    for round in run["run"]["rounds"].as_array_mut().unwrap() {
+        let values = round["outcome"]["done"]["values"].as_object_mut().unwrap();
+        for (name, value) in values {
+            let factor = if name == "ops_per_s" {
+                factor
+            } else {
+                1.0 / factor
+            };
+            *value = (value.as_f64().unwrap() * factor).into();
+        }
+    }
+    let file = format!("{label}.json");
+    std::fs::write(bed.path().join(&file), run.to_string()).unwrap();
+    bed.run(&["import", &file]).code(0);
+}
+
+const SERIES: &str = "100,101,99,100,102,98,100,101,99";
+
+#[test]
+fn a_comparison_document_validates_and_its_verdicts_are_right() {
+    let bed = Bed::new();
+    bed.replay("base", SERIES);
+    variant(&bed, "base", "alike", 1.001);
+    variant(&bed, "base", "faster", 1.3);
+    let done = bed
+        .run(&["compare", "base", "alike", "faster", "--format", "json"])
+        .code(0);
+    let document = validate("kurabe.comparison.1.json", &done.out);
+    let metric = |other: usize| &document["others"][other]["metrics"][0];
+    assert_eq!(metric(0)["verdict"], "same");
+    assert_eq!(metric(1)["verdict"], "better");
+    let ratio = metric(1)["ratio"].as_f64().unwrap();
+    assert!((ratio - 1.3).abs() < 0.01, "{ratio}");
+}
+
+#[test]
+fn comparisons_say_in_words_what_does_not_compare() {
+    let bed = Bed::new();
+    bed.replay("base", SERIES);
+    bed.run(&["run", "selftest.replay", "--passes", "2", "--label", "few"])
+        .code(0);
+    bed.run(&["compare", "base", "few"])
+        .code(0)
+        .out_has(&["unclear"]);
+    bed.replay("other", "5");
+    bed.run(&["compare", "base", "other"])
+        .code(0)
+        .out_has(&["series"]);
+}
+
+#[test]
+fn a_different_version_of_a_workload_refuses_to_compare() {
+    let bed = Bed::new();
+    bed.replay("base", SERIES);
+    variant(&bed, "base", "next", 1.0);
+    let path = bed.path().join("next.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let newer = text.replace("\"workload_version\":1", "\"workload_version\":2");
+    assert_ne!(text, newer);
+    std::fs::write(&path, newer.replace("-next", "-newer")).unwrap();
+    let done = bed
+        .run(&["compare", "base", "next.json", "--format", "json"])
+        .code(0);
+    let document = validate("kurabe.comparison.1.json", &done.out);
+    assert_eq!(document["others"][0]["metrics"][0]["ratio"], Value::Null);
+    bed.run(&["compare", "base", "next.json"])
+        .code(0)
+        .out_has(&["version"]);
+}
+
+#[test]
+fn a_gate_fails_only_where_something_is_surely_worse() {
+    let bed = Bed::new();
+    bed.replay("base", SERIES);
+    variant(&bed, "base", "slower", 0.8);
+    bed.run(&["compare", "base", "slower", "--fail-if", "worse"])
+        .code(1)
+        .out_has(&["worse"]);
+    bed.run(&["compare", "base", "base", "--fail-if", "worse"])
+        .code(0);
+    bed.run(&["compare", "slower", "base", "--fail-if", "worse"])
+        .code(0)
+        .out_has(&["better"]);
+    bed.run(&[
+        "compare",
+        "base",
+        "slower",
+        "--fail-if",
+        "worse",
+        "--margin",
+        "30%",
+    ])
+    .code(0);
+}

@@ -1,0 +1,203 @@
+//! What needs root: full disks, read-only and noexec mounts, memory limits, other users.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests mount and start what a system would"
+)]
+
+use crate::bed::{Bed, Done};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn sh(script: &str) {
+    let output = Command::new("sh").args(["-ec", script]).output().unwrap();
+    assert!(
+        output.status.success(),
+        "{script}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+/// A small tmpfs, unmounted at the end. (A directory in memory is enough where only its size or flags matter.)
+struct Mount(PathBuf);
+
+impl Mount {
+    fn new(bed: &Bed, options: &str) -> Self {
+        let at = bed.path().join("mount");
+        sh(&format!(
+            "mkdir {0}; mount -t tmpfs -o {options} none {0}",
+            at.display()
+        ));
+        Self(at)
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        sh(&format!("umount {}", self.0.display()));
+    }
+}
+
+/// A memory cgroup with a limit, v1 or v2, whichever this machine has.
+struct MemoryLimit(PathBuf);
+
+impl MemoryLimit {
+    fn new(bytes: u64) -> Self {
+        let name = format!("kurabe-test-{}-{bytes}", std::process::id());
+        let v1 = Path::new("/sys/fs/cgroup/memory");
+        let v2 = Path::new("/sys/fs/cgroup");
+        let (group, file) = if v1.join("memory.limit_in_bytes").exists() {
+            (v1.join(name), "memory.limit_in_bytes")
+        } else {
+            sh("echo +memory > /sys/fs/cgroup/cgroup.subtree_control");
+            (v2.join(name), "memory.max")
+        };
+        std::fs::create_dir(&group).unwrap();
+        std::fs::write(group.join(file), bytes.to_string()).unwrap();
+        Self(group)
+    }
+
+    /// Runs the bed's binary inside the limit, on one CPU, with `prefix` before it.
+    fn run(&self, bed: &Bed, prefix: &str, args: &[&str]) -> Done {
+        let procs = self.0.join("cgroup.procs");
+        let binary = env!("CARGO_BIN_EXE_kurabe");
+        let script = format!(
+            "echo $$ > {}; exec taskset -c 0 {prefix} {binary} \"$@\"",
+            procs.display()
+        );
+        let mut command = bed.command(&[]);
+        let mut wrapped = Command::new("sh");
+        wrapped
+            .args(["-ec", &script, "sh"])
+            .args(args)
+            .current_dir(bed.path());
+        for (name, value) in command.get_envs().filter_map(|(n, v)| Some((n, v?))) {
+            wrapped.env(name, value);
+        }
+        command.stdin(std::process::Stdio::null());
+        wrapped.output().unwrap().into()
+    }
+}
+
+impl Drop for MemoryLimit {
+    fn drop(&mut self) {
+        // Processes that were just killed leave the group a moment later.
+        crate::bed::eventually(5, || std::fs::remove_dir(&self.0).is_ok());
+    }
+}
+
+#[test]
+#[ignore = "root: mounts a file system"]
+fn a_full_directory_is_said_before_measuring() {
+    let bed = Bed::new();
+    let mount = Mount::new(&bed, "size=1m");
+    let done = bed
+        .run(&["run", "fs.copy-256", "--dir", mount.path()])
+        .code(2);
+    done.err_has(&["MiB are free", "--dir"]);
+    sh(&format!(
+        "dd if=/dev/zero of={}/fill bs=4k 2>/dev/null || true",
+        mount.path()
+    ));
+    bed.run(&["run", "os.pipe", "--dir", mount.path()])
+        .code(2)
+        .err_has(&["ENOSPC"]);
+    assert!(!bed.store().exists());
+}
+
+#[test]
+#[ignore = "root: mounts a file system"]
+fn a_disk_that_fills_up_while_measuring_fails_rounds_and_not_the_run() {
+    let bed = Bed::new();
+    let mount = Mount::new(&bed, "size=40m");
+    let fill = format!("{}/fill", mount.path());
+    let child = bed.start(&[
+        "run",
+        "fs.copy-4096",
+        "--passes",
+        "8",
+        "--dir",
+        mount.path(),
+        "--label",
+        "f",
+    ]);
+    crate::bed::eventually(30, || bed.run(&["show", "f"]).code == Some(0));
+    sh(&format!(
+        "dd if=/dev/zero of={fill} bs=64k 2>/dev/null || true"
+    ));
+    let done: Done = child.wait_with_output().unwrap().into();
+    assert!(matches!(done.code, Some(0 | 4)), "{done:#?}");
+    let csv = bed.run(&["show", "f", "--format", "csv-rounds"]).code(0);
+    csv.out_has(&["No space left on device"]);
+    std::fs::remove_file(fill).unwrap();
+    assert_eq!(
+        std::fs::read_dir(&mount.0).unwrap().count(),
+        0,
+        "nothing is left behind"
+    );
+}
+
+#[test]
+#[ignore = "root: mounts a file system"]
+fn a_read_only_directory_is_said_before_measuring() {
+    let bed = Bed::new();
+    let mount = Mount::new(&bed, "size=1m,ro");
+    bed.run(&["run", "os.pipe", "--dir", mount.path()])
+        .code(2)
+        .err_has(&["EROFS", "--dir"]);
+}
+
+#[test]
+#[ignore = "root: mounts a file system"]
+fn programs_run_from_memory_where_the_directory_forbids_it() {
+    let bed = Bed::new();
+    let mount = Mount::new(&bed, "size=64m,noexec");
+    let args = [
+        "run",
+        "os.execl",
+        "os.spawn",
+        "--passes",
+        "1",
+        "--dir",
+        mount.path(),
+    ];
+    bed.run(&args)
+        .code(0)
+        .out_has(&["os.execl@1", "os.spawn@1"]);
+}
+
+#[test]
+#[ignore = "root: makes a memory cgroup"]
+fn a_worker_killed_for_want_of_memory_is_a_failed_round_with_its_reason() {
+    let bed = Bed::new();
+    let limit = MemoryLimit::new(96 << 20);
+    let args = [
+        "run",
+        "selftest.fault",
+        "--set",
+        "selftest.fault.kind=memory",
+        "--passes",
+        "3",
+    ];
+    limit.run(&bed, "", &args).code(0);
+    let csv = bed.run(&["show", "--format", "csv-rounds"]).code(0).out;
+    assert!(csv.contains("out of memory"), "{csv}");
+    assert_eq!(bed.left_behind(), [""; 0]);
+}
+
+#[test]
+#[ignore = "root: makes a memory cgroup"]
+fn without_root_with_one_cpu_and_256_mb_everything_works() {
+    let bed = Bed::new();
+    sh(&format!("chmod 777 {}", bed.path().display()));
+    let limit = MemoryLimit::new(256 << 20);
+    let user = "setpriv --reuid 65534 --regid 65534 --clear-groups";
+    let args = ["run", "quick", "--passes", "1"];
+    let done = limit.run(&bed, user, &args).code(0);
+    done.out_has(&["os.shell-8@1", "fs.copy-4096@1", "cpu.dhrystone@1"]);
+    assert_eq!(bed.left_behind(), [""; 0]);
+}

@@ -1,0 +1,158 @@
+//! Runs: rounds, order, budget, and what is counted.
+
+use crate::bed::Bed;
+use serde_json::Value;
+
+/// The run as `kurabe export` writes it.
+fn exported(bed: &Bed, run: &str) -> Value {
+    let text = bed.run(&["export", run]).code(0).out;
+    serde_json::from_str::<Value>(&text).unwrap()["run"].take()
+}
+
+fn cases_in_order(run: &Value) -> Vec<String> {
+    let rounds = run["rounds"].as_array().unwrap();
+    rounds
+        .iter()
+        .map(|round| round["case"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn the_seed_reproduces_the_order_and_passes_are_shuffled() {
+    let bed = Bed::new();
+    let order = |label: &str, seed: &str| {
+        let what = [
+            "run",
+            "selftest.replay",
+            "--copies",
+            "1,2,3,4,5,6",
+            "--passes",
+            "4",
+        ];
+        bed.run(&[&what[..], &["--seed", seed, "--label", label]].concat())
+            .code(0);
+        cases_in_order(&exported(&bed, label))
+    };
+    let first = order("a", "7");
+    assert_eq!(first, order("b", "7"));
+    assert_ne!(first, order("c", "8"));
+    let passes: Vec<&[String]> = first.chunks(6).collect();
+    for pass in &passes {
+        let mut sorted = pass.to_vec();
+        sorted.sort();
+        sorted.dedup();
+        assert_eq!(sorted.len(), 6, "every case once in a pass");
+    }
+    assert!(
+        passes.windows(2).any(|pair| pair[0] != pair[1]),
+        "{passes:?}"
+    );
+}
+
+#[test]
+fn the_harness_does_not_allocate_while_measuring_and_costs_next_to_nothing() {
+    let bed = Bed::new();
+    let tests = [
+        "run",
+        "selftest.null",
+        "selftest.null-latency",
+        "--passes",
+        "2",
+        "--label",
+        "n",
+    ];
+    bed.run(&tests).code(0);
+    let run = exported(&bed, "n");
+    for round in run["rounds"].as_array().unwrap() {
+        let done = &round["outcome"]["done"];
+        assert_eq!(done["copies"][0]["allocations"], 0, "{round}");
+        assert_eq!(done["values"]["allocations"], 0.0, "{round}");
+        assert!(
+            done["copies"][0]["ops"].as_u64().unwrap() > 100_000,
+            "{round}"
+        );
+    }
+}
+
+#[test]
+fn no_workload_allocates_while_measuring() {
+    let bed = Bed::new();
+    bed.run(&["run", "os", "fs", "cpu", "--passes", "1", "--label", "w"])
+        .code(0);
+    let run = exported(&bed, "w");
+    let rounds = run["rounds"].as_array().unwrap();
+    assert!(rounds.len() >= 12);
+    for round in rounds {
+        assert_eq!(
+            round["outcome"]["done"]["copies"][0]["allocations"], 0,
+            "{}",
+            round["case"]
+        );
+    }
+}
+
+#[test]
+fn a_known_latency_is_recorded_and_never_undercut() {
+    let bed = Bed::new();
+    bed.run(&["run", "selftest.sleep", "--passes", "3", "--label", "s"])
+        .code(0);
+    for round in exported(&bed, "s")["rounds"].as_array().unwrap() {
+        let values = &round["outcome"]["done"]["values"];
+        let value = |name: &str| values[name].as_f64().unwrap();
+        // 0.1 % is the histogram's quantisation.
+        assert!(value("lat_ns_p50") >= 4e6 * 0.999, "{values}");
+        assert!(value("lat_ns_p99") >= value("lat_ns_p50"), "{values}");
+        assert!(value("ops_per_s") <= 250.5, "{values}");
+    }
+}
+
+#[test]
+fn a_budget_is_used_and_not_exceeded_by_more_than_two_percent() {
+    let bed = Bed::new();
+    let begin = sys::clock::monotonic();
+    bed.run(&["run", "selftest.sleep", "--budget", "12s"])
+        .code(0);
+    let took = model::units::Nanos(sys::clock::monotonic() - begin).as_secs_f64();
+    assert!(took <= 12.0 * 1.02, "{took}");
+    // One more round of 0.7 s would not have fitted.
+    assert!(took >= 12.0 - 1.5, "{took}");
+}
+
+#[test]
+fn a_budget_for_too_few_rounds_is_said() {
+    let bed = Bed::new();
+    let done = bed
+        .run(&["run", "selftest.sleep", "--budget", "1s"])
+        .code(0);
+    done.out_has(&["only"]);
+}
+
+#[test]
+fn a_known_series_gives_its_median_and_the_interval_of_its_ranks() {
+    let bed = Bed::new();
+    bed.replay("r", "100,101,99,100,102,98,103,101,97");
+    let text = bed.run(&["show", "r", "--json"]).code(0).out;
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let metric = &document["metrics"][0];
+    assert_eq!(metric["id"], "selftest.replay@1:ops_per_s");
+    assert_eq!(metric["estimate"], 100.0);
+    // Nine values: ranks 2 and 8 of the sorted series.
+    assert_eq!(
+        (&metric["lo"], &metric["hi"]),
+        (&98.0.into(), &102.0.into())
+    );
+    assert_eq!(metric["n"], 9);
+    assert_eq!(document["run"]["complete"], true);
+}
+
+#[test]
+fn a_profile_of_the_users_own_is_read_from_its_file() {
+    let bed = Bed::new();
+    let text = "title = 'mine'\ntests = ['selftest.replay']\npasses = 6\ncopies = ['1', '3']";
+    std::fs::write(bed.path().join("mine.toml"), text).unwrap();
+    bed.run(&["run", "mine.toml"])
+        .code(0)
+        .out_has(&["selftest.replay@3"]);
+    std::fs::write(bed.path().join("bad.toml"), "tests = 3").unwrap();
+    bed.run(&["run", "bad.toml"]).code(2).err_has(&["bad"]);
+}
