@@ -22,6 +22,7 @@ const SOURCE: &str = "helper/helper.c";
 fn main() {
     println!("cargo::rerun-if-changed={SOURCE}");
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-env-changed=CC");
     let target = variable("TARGET");
     let out = PathBuf::from(variable("OUT_DIR"));
     let os = variable("CARGO_CFG_TARGET_OS");

@@ -106,7 +106,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
     /// A name for the run
-    #[arg(long, value_name = "NAME", value_parser = label)]
+    #[arg(long, value_name = "NAME", value_parser = run_label)]
     pub(crate) label: Option<String>,
     /// A tag for the run; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = tag)]
@@ -267,6 +267,17 @@ fn margin(text: &str) -> Result<f64, String> {
     }
 }
 
+/// What a run is called in other commands, where `latest` and `-` already mean something.
+fn run_label(text: &str) -> Result<String, String> {
+    let text = label(text)?;
+    let taken = text == "-" || text == "latest" || text.starts_with("latest~");
+    if taken {
+        Err("`latest` and `-` mean other runs already".to_owned())
+    } else {
+        Ok(text)
+    }
+}
+
 /// A label is typed on a command line and shown in a table: one line, not too long, and no control characters.
 fn label(text: &str) -> Result<String, String> {
     let text = text.trim();
@@ -306,6 +317,7 @@ mod tests {
         for bad in ["", "  ", "a\nb", "\u{1b}[31m", &"x".repeat(81)] {
             assert!(label(bad).is_err(), "{bad:?}");
         }
+        assert!(run_label("latest~1").is_err() && run_label("latest-kernel").is_ok());
         assert!(tag("a").is_err() && tag("=b").is_err());
     }
 }

@@ -60,6 +60,20 @@ impl Recorder {
         result
     }
 
+    /// Begins to time operations that follow each other with nothing in between: see [`Laps`].
+    #[inline]
+    pub fn laps(&mut self) -> Laps<'_> {
+        let last = if self.histogram.is_some() {
+            self.clock.tick()
+        } else {
+            0
+        };
+        Laps {
+            recorder: self,
+            last,
+        }
+    }
+
     /// Forgets everything recorded so far.
     pub fn clear(&mut self) {
         self.too_long = 0;
@@ -85,6 +99,36 @@ impl Recorder {
 
 fn pair(step: &hdrhistogram::iterators::IterationValue<u64>) -> (u64, u64) {
     (step.value_iterated_to(), step.count_at_value())
+}
+
+/// Times operations that follow each other with nothing in between.
+///
+/// The end of one operation is the start of the next, so that the clock is read once per operation and not twice
+/// (22 ns a reading on the virtual machine it was written on). A latency therefore contains the recording of the one
+/// before it, about 5 ns.
+#[derive(Debug)]
+pub struct Laps<'a> {
+    recorder: &'a mut Recorder,
+    last: u64,
+}
+
+impl Laps<'_> {
+    /// Does one operation and records the time since the end of the last one, or since [`Recorder::laps`].
+    #[inline]
+    pub fn lap<T>(&mut self, operation: impl FnOnce() -> T) -> T {
+        let result = operation();
+        if let Some(histogram) = &mut self.recorder.histogram {
+            let end = self.recorder.clock.tick();
+            if histogram
+                .record(self.recorder.clock.nanos(self.last, end))
+                .is_err()
+            {
+                self.recorder.too_long += 1;
+            }
+            self.last = end;
+        }
+        result
+    }
 }
 
 /// The value below or at which a share `quantile` of all the latencies in `pairs` lies; `None` where there are
@@ -136,6 +180,28 @@ mod tests {
         );
         recorder.clear();
         assert!(recorder.pairs().is_empty());
+    }
+
+    #[test]
+    fn laps_cover_their_operations_without_a_gap() {
+        let mut recorder = Recorder::on(Clock::Kernel);
+        let start = sys::clock::monotonic();
+        let mut laps = recorder.laps();
+        for _ in 0..10 {
+            laps.lap(|| sys::clock::sleep(500_000));
+        }
+        let wall = model::num::approx(sys::clock::monotonic() - start);
+        let pairs = recorder.pairs();
+        assert_eq!(pairs.iter().map(|(_, count)| count).sum::<u64>(), 10);
+        assert!(
+            pairs.iter().all(|&(nanos, _)| nanos >= 499_000),
+            "{pairs:?}"
+        );
+        // Together they are the wall time, within the histogram's 0.1 %.
+        let sum = mean(&pairs).unwrap() * 10.0;
+        assert!(sum <= wall * 1.002, "{sum} of {wall}");
+        let mut off = Recorder::off();
+        assert_eq!(off.laps().lap(|| 7), 7);
     }
 
     #[test]

@@ -46,13 +46,19 @@ fn takes_part(candidate: &Candidate<'_>) -> bool {
     candidate.leads && candidate.result.ratio.is_some()
 }
 
-/// The candidates of a category: the first of each workload, then the second of each, until there are enough.
+/// The candidates of a category: the first of each workload, then the second of each, until there are enough. One with
+/// too few rounds would leave the whole category without an interval, so that it stays out as long as others have one.
 fn chosen<'a, 'b>(name: &str, candidates: &'b [Candidate<'a>]) -> Vec<&'b Candidate<'a>> {
-    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut ranked: Vec<(usize, &Candidate<'_>)> = candidates
+    let members: Vec<&Candidate<'_>> = candidates
         .iter()
         .filter(|candidate| takes_part(candidate))
         .filter(|candidate| category_of(&candidate.result.id.case.test) == name)
+        .collect();
+    let any_interval = members.iter().any(|member| member.found.is_some());
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut ranked: Vec<(usize, &Candidate<'_>)> = members
+        .into_iter()
+        .filter(|member| member.found.is_some() || !any_interval)
         .map(|candidate| {
             let rank = seen.entry(candidate.case.workload.as_str()).or_default();
             *rank += 1;

@@ -205,7 +205,7 @@ mod tests {
         let mut run = fixture::run(&[("os.pipe@1", vec![1.0; 10])]);
         let probe = Sentinel {
             add_ns: 0.25,
-            gap_share: 0.004,
+            gap_share: 0.002,
             gap_max: Nanos(9_000),
         };
         for round in &mut run.rounds {
@@ -280,6 +280,28 @@ mod tests {
             |noise| noise.suspended = Some(Nanos(1)),
             &[Warning::ClockTrouble { rounds_share }],
         );
+    }
+
+    #[test]
+    fn gaps_are_held_against_what_is_usual_in_the_run() {
+        let noise = Noise {
+            before: Some(Sentinel {
+                add_ns: 0.25,
+                gap_share: 0.05,
+                gap_max: Nanos(9_000),
+            }),
+            ..Noise::default()
+        };
+        let with_usual = |gap_share| {
+            let usual = Usual {
+                add_ns: None,
+                gap_share,
+            };
+            gaps(&[&noise], &usual).is_some()
+        };
+        assert!(with_usual(Some(0.016)));
+        assert!(!with_usual(Some(0.017)), "less than three times the usual");
+        assert!(!with_usual(None));
     }
 
     #[test]

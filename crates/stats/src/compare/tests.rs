@@ -296,6 +296,22 @@ fn a_category_takes_each_workload_before_it_takes_one_twice() {
 }
 
 #[test]
+fn a_member_with_too_few_rounds_does_not_cost_the_category_its_interval() {
+    let base = fixture::run(&[("os.a@1", vec![1.0; 8]), ("os.b@1", vec![1.0; 3])]);
+    let other = fixture::run(&[("os.a@1", vec![2.0; 8]), ("os.b@1", vec![8.0; 8])]);
+    let category = compare(&base, &other, &DEFAULTS).categories.remove(0);
+    assert_eq!((category.metrics, category.verdict), (1, Verdict::Better));
+    assert!((category.ratio - 2.0).abs() < 1e-12);
+    let few = compare(&base, &base, &DEFAULTS).categories;
+    assert_eq!(few[0].metrics, 1);
+    let mut short = base.clone();
+    short.rounds.retain(|round| round.pass <= 3);
+    let category = compare(&short, &other, &DEFAULTS).categories.remove(0);
+    assert_eq!((category.metrics, category.interval), (2, None));
+    assert!((category.ratio - 4.0).abs() < 1e-12);
+}
+
+#[test]
 fn a_category_without_six_common_passes_has_no_interval() {
     let base = fixture::run(&[("os.a@1", vec![1.0; 8]), ("os.b@1", vec![1.0; 8])]);
     let mut other = fixture::run(&[("os.a@1", vec![2.0; 8]), ("os.b@1", vec![8.0; 8])]);

@@ -74,7 +74,7 @@ fn simulate(seed: u64, base: Noise, other: Noise, ratio: f64) -> Rates {
 }
 
 #[test]
-fn the_published_table_of_operating_characteristics_is_reproduced() {
+fn the_operating_characteristics_agree_with_an_independent_simulation() {
     // Noise of either side, by how much the other is truly slower, then percent of: same, beyond the margin, size unsure, cannot tell; rounds.
     #[rustfmt::skip]
     let table: &[(Noise, Noise, f64, [f64; 4], f64)] = &[
@@ -104,7 +104,7 @@ fn the_published_table_of_operating_characteristics_is_reproduced() {
         ];
         println!("row {row}: {percent:.1?} {:.1}", found.rounds);
         for (found, expect) in percent.into_iter().zip(expect) {
-            // Three standard errors of 2,000 repetitions are at most 3.4; the table has an error of its own.
+            // Three standard errors of 2,000 repetitions are at most 3.4; the other simulation has an error of its own.
             assert!((found - expect).abs() <= 4.5, "row {row}: {percent:?}");
         }
         assert!(

@@ -83,8 +83,9 @@ pub(crate) fn engine_names_no_workload(tree: &Tree) -> Vec<Finding> {
         names.extend(spec.tests.iter().map(|test| test.name));
     }
     let mut findings = Vec::new();
-    let engine =
-        |file: &&File| file.path.starts_with("crates/engine/src/") && !source::is_test(&file.path);
+    let engine = |file: &&File| {
+        file.path.starts_with("crates/engine/src/") && !source::is_test(tree, &file.path)
+    };
     for file in tree.with_extension("rs").filter(engine) {
         for (line, code) in code_lines(source::without_tests(&file.text)) {
             if let Some(name) = names.iter().find(|name| code.contains(**name)) {

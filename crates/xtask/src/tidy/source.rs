@@ -102,7 +102,7 @@ pub(crate) fn prints_in_the_binary_alone(tree: &Tree) -> Vec<Finding> {
     let library = |file: &&File| {
         let dir = file.path.split('/').nth(1);
         file.path.contains("/src/")
-            && !is_test(&file.path)
+            && !is_test(tree, &file.path)
             && dir != Some("cli")
             && dir != Some("xtask")
     };
@@ -125,11 +125,28 @@ pub(crate) fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
         .map(|(index, line)| (index + 1, line.split(" // ").next().unwrap_or(line)))
 }
 
-/// True for files that hold tests alone.
-pub(crate) fn is_test(path: &str) -> bool {
-    ["tests.rs", "testkit.rs"]
-        .iter()
-        .any(|name| path.ends_with(name))
+/// True for files that hold tests alone: those so named, and modules that their crate compiles for tests alone.
+pub(crate) fn is_test(tree: &Tree, path: &str) -> bool {
+    if path.ends_with("tests.rs") || path.contains("/tests/") {
+        return true;
+    }
+    let Some((dir, name)) = path.rsplit_once('/') else {
+        return false;
+    };
+    let above = dir.rsplit_once('/').map_or(dir, |(above, _)| above);
+    let module = format!("mod {};", name.trim_end_matches(".rs"));
+    tree.with_extension("rs")
+        .filter(|file| {
+            let there = file.path.rsplit_once('/').map(|(there, _)| there);
+            there == Some(dir) || there == Some(above)
+        })
+        .any(|file| {
+            let lines = file.text.lines();
+            let pairs = lines.clone().zip(lines.skip(1));
+            pairs
+                .filter(|(line, _)| line.trim() == "#[cfg(test)]")
+                .any(|(_, next)| next.ends_with(&module))
+        })
 }
 
 /// `text` up to the module of tests at its end.
@@ -218,6 +235,13 @@ mod tests {
             code,
             &[],
         );
+        let declared = [
+            ("crates/stats/src/lib.rs", "#[cfg(test)]\nmod x;\nmod y;\n"),
+            (LIBRARY, code),
+            ("crates/stats/src/y.rs", code),
+        ];
+        let found = prints_in_the_binary_alone(&tree(&declared));
+        assert_eq!(found.len(), 1, "{found:?}");
         let test = format!("#[cfg(test)]\nmod tests {{\n{code}\n}}");
         finds(prints_in_the_binary_alone, LIBRARY, &test, &[]);
         let kit = format!("#[cfg(test)]\nmod testkit;\n{code}\n");

@@ -2,39 +2,23 @@
 
 use super::*;
 
-struct Dir(PathBuf);
-
-impl Dir {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("kurabe-{name}-{}", std::process::id()));
-        std::fs::create_dir(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Dir {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 #[test]
 fn every_task_does_what_is_asked_and_leaves_nothing() {
-    let dir = Dir::new("tasks");
+    let dir = tempfile::tempdir().unwrap();
     let mut linkings = vec![Linking::Dynamic];
     if !STATIC.is_empty() {
         linkings.push(Linking::Static);
     }
     for linking in linkings {
         for task in [Task::Spawn, Task::Chain, Task::Run(&["/bin/true".as_ref()])] {
-            let mut helper = Helper::start(linking, task, &dir.0).unwrap();
+            let mut helper = Helper::start(linking, task, dir.path()).unwrap();
             for ops in [1, 2, 25, 0] {
                 assert_eq!(helper.batch(ops).unwrap(), ops, "{task:?}");
             }
             assert!(crate::process::exists(helper.pid()));
             assert!(helper.finish(), "{task:?}");
             assert!(!crate::process::exists(helper.pid()));
-            assert_eq!(std::fs::read_dir(&dir.0).unwrap().count(), 0);
+            assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
         }
     }
 }
@@ -59,9 +43,9 @@ fn the_helper_runs_from_memory_too() {
 
 #[test]
 fn a_failing_command_is_reported_with_its_status() {
-    let dir = Dir::new("failing");
+    let dir = tempfile::tempdir().unwrap();
     let run = |command: &[&OsStr]| {
-        let mut helper = Helper::start(Linking::Dynamic, Task::Run(command), &dir.0).unwrap();
+        let mut helper = Helper::start(Linking::Dynamic, Task::Run(command), dir.path()).unwrap();
         helper.batch(3).unwrap_err().to_string()
     };
     assert_eq!(
@@ -76,8 +60,8 @@ fn a_failing_command_is_reported_with_its_status() {
 
 #[test]
 fn a_killed_helper_is_an_error_and_not_a_death() {
-    let dir = Dir::new("killed");
-    let mut helper = Helper::start(Linking::Dynamic, Task::Spawn, &dir.0).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let mut helper = Helper::start(Linking::Dynamic, Task::Spawn, dir.path()).unwrap();
     helper.child.kill();
     let failure = helper.batch(3).unwrap_err();
     assert!(matches!(
@@ -114,12 +98,12 @@ fn the_helper_is_small_dynamic_and_asks_for_no_new_libc() {
 
 #[test]
 fn the_helper_dies_with_the_thread_that_started_it() {
-    let dir = Dir::new("orphan");
+    let dir = tempfile::tempdir().unwrap();
     for task in [Task::Spawn, Task::Chain] {
         let mut helper = std::thread::scope(|scope| {
             scope
                 .spawn(|| {
-                    let mut helper = Helper::start(Linking::Dynamic, task, &dir.0).unwrap();
+                    let mut helper = Helper::start(Linking::Dynamic, task, dir.path()).unwrap();
                     // The signal must survive a replacement of the program.
                     helper.batch(3).unwrap();
                     helper
@@ -146,7 +130,7 @@ fn the_helper_dies_with_the_thread_that_started_it() {
 
 #[test]
 fn a_machine_without_the_dynamic_loader_is_told_apart_from_other_failures() {
-    let dir = Dir::new("loader");
+    let dir = tempfile::tempdir().unwrap();
     let mut program = DYNAMIC.to_vec();
     let at = program
         .windows(4)
@@ -156,9 +140,9 @@ fn a_machine_without_the_dynamic_loader_is_told_apart_from_other_failures() {
     let error = launch(
         &program,
         Linking::Dynamic,
-        &dir.0,
+        dir.path(),
         &["spawn".as_ref()],
-        &dir.0,
+        dir.path(),
         None,
     );
     let text = error.unwrap_err().to_string();
@@ -172,9 +156,9 @@ fn a_machine_without_the_dynamic_loader_is_told_apart_from_other_failures() {
     let error = launch(
         &program,
         Linking::Dynamic,
-        &dir.0,
+        dir.path(),
         &["spawn".as_ref()],
-        &dir.0,
+        dir.path(),
         None,
     );
     let text = error.unwrap_err().to_string();
@@ -182,7 +166,7 @@ fn a_machine_without_the_dynamic_loader_is_told_apart_from_other_failures() {
         text.starts_with("execute `") && text.contains("Exec format error"),
         "{text}"
     );
-    assert_eq!(std::fs::read_dir(&dir.0).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
 mod root {
@@ -195,21 +179,21 @@ mod root {
         reason = "mount(8) is run to its end by the test"
     )]
     fn where_programs_may_not_be_executed_the_helper_runs_from_memory() {
-        let dir = Dir::new("noexec");
+        let dir = tempfile::tempdir().unwrap();
         let mount = |args: &[&str]| {
             let done = std::process::Command::new(args[0])
                 .args(&args[1..])
-                .arg(&dir.0)
+                .arg(dir.path())
                 .status();
             assert!(done.unwrap().success(), "{args:?}");
         };
         mount(&["mount", "-t", "tmpfs", "-o", "noexec", "kurabe-test"]);
         let result = std::panic::catch_unwind(|| {
-            let mut helper = Helper::start(Linking::Dynamic, Task::Chain, &dir.0).unwrap();
+            let mut helper = Helper::start(Linking::Dynamic, Task::Chain, dir.path()).unwrap();
             assert_eq!(helper.file, None);
             assert_eq!(helper.batch(20).unwrap(), 20);
             assert!(helper.finish());
-            assert_eq!(std::fs::read_dir(&dir.0).unwrap().count(), 0);
+            assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
         });
         mount(&["umount"]);
         result.unwrap();
