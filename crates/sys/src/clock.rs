@@ -170,6 +170,17 @@ impl Clock {
         }
     }
 
+    /// Like [`Clock::tick`], without keeping the reading in order with the instructions around it: 6 ns cheaper, and
+    /// the instant may be a few dozen instructions off. Meant for chains of readings, where what one latency loses the
+    /// next one gains.
+    #[inline]
+    pub fn tick_unordered(self) -> u64 {
+        match self {
+            Self::Kernel => monotonic(),
+            Self::Counter { .. } => counter_unordered(),
+        }
+    }
+
     /// The time between two ticks in nanoseconds; 0 where `end` is not after `start`.
     #[inline]
     #[expect(
@@ -224,6 +235,12 @@ const HAS_COUNTER: bool = false;
 fn counter() -> u64 {
     // SAFETY: every x86-64 CPU has SSE2's lfence.
     unsafe { core::arch::x86_64::_mm_lfence() };
+    counter_unordered()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn counter_unordered() -> u64 {
     // SAFETY: every x86-64 CPU has rdtsc, and Linux leaves it enabled unless prctl(PR_SET_TSC) forbids it.
     unsafe { core::arch::x86_64::_rdtsc() }
 }
@@ -231,6 +248,12 @@ fn counter() -> u64 {
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
 fn counter() -> u64 {
+    monotonic()
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+fn counter_unordered() -> u64 {
     monotonic()
 }
 
