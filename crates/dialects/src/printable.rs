@@ -18,8 +18,11 @@ pub fn printable(text: &str) -> String {
 /// C0 and C1 controls, DEL, line and paragraph separators, and the marks of Unicode's bidirectional algorithm
 /// (UAX #9) together with the other invisible marks of the same block.
 fn is_unsafe(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    let is_mark = matches!(
+        c,
+        '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}'
+    );
+    c.is_control() || is_mark
 }
 
 #[cfg(test)]

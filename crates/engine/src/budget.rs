@@ -83,15 +83,16 @@ pub fn fit(plan: &mut Plan, optional: &[String]) {
 
 /// Time that the minimum of rounds needs, in nanoseconds.
 fn needed(plan: &Plan) -> f64 {
-    let rounds = |case: &PlannedCase| {
-        rounds_wanted(plan, case)
-            .unwrap_or(ROUNDS_MIN)
-            .min(case.shape.rounds.unwrap_or(ROUNDS_MIN))
-    };
     plan.cases
         .iter()
-        .map(|case| approx(round_cost(case).0) * f64::from(rounds(case)))
+        .map(|case| approx(round_cost(case).0) * f64::from(rounds_needed(plan, case)))
         .sum()
+}
+
+/// The rounds of this case that must fit: six, or fewer where no more are asked for, or what a method fixes.
+fn rounds_needed(plan: &Plan, case: &PlannedCase) -> u32 {
+    let asked = rounds_wanted(plan, case).unwrap_or(ROUNDS_MIN);
+    asked.min(case.shape.rounds.unwrap_or(ROUNDS_MIN))
 }
 
 fn shorten(plan: &mut Plan, available: f64) {
@@ -104,7 +105,7 @@ fn shorten(plan: &mut Plan, available: f64) {
         .cases
         .iter()
         .filter(|case| can(case))
-        .map(|case| approx(case.shape.measure.0) * f64::from(ROUNDS_MIN))
+        .map(|case| approx(case.shape.measure.0) * f64::from(rounds_needed(plan, case)))
         .sum();
     if flexible <= 0.0 {
         return;

@@ -33,6 +33,8 @@ pub(crate) struct Counted {
     pub(crate) windows: Vec<Window>,
     /// What this process used in the measured part.
     pub(crate) usage: Usage,
+    /// What children that had been waited for when the measured part began had used: not part of it.
+    pub(crate) children_before: Usage,
     /// Heap allocations in the measured part.
     pub(crate) allocations: u64,
 }
@@ -63,6 +65,7 @@ pub(crate) fn measure(
         body.measured_part_begins();
     }
 
+    let children_before = sys::process::usage_children();
     let usage_before = sys::process::usage_self();
     let allocations_before = sys::alloc::allocations();
     let start = sys::clock::monotonic();
@@ -97,6 +100,7 @@ pub(crate) fn measure(
         wall_ns: last - start,
         windows,
         usage,
+        children_before,
         allocations,
     })
 }
@@ -190,6 +194,39 @@ mod tests {
         };
         let counted = measure(&mut body, &shape(0, 60_000), &mut Recorder::off()).unwrap();
         assert_eq!(counted.ops, 100);
+    }
+
+    /// Runs a child that works for a moment in every batch of the warm-up, and none later.
+    struct BusyStart {
+        measuring: bool,
+    }
+
+    impl Body for BusyStart {
+        fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
+            if !self.measuring {
+                let spin = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo done";
+                let sh = std::path::Path::new("/bin/sh");
+                sys::process::first_line(sh, &["-c", spin], 10_000).unwrap();
+            }
+            sys::clock::sleep(1_000_000);
+            Ok(ops)
+        }
+
+        fn measured_part_begins(&mut self) {
+            self.measuring = true;
+        }
+
+        fn finish(&mut self) -> Result<Finish, WorkError> {
+            Ok(Finish::default())
+        }
+    }
+
+    #[test]
+    fn children_of_the_warm_up_are_not_part_of_the_measured_part() {
+        let mut body = BusyStart { measuring: false };
+        let counted = measure(&mut body, &shape(50, 1), &mut Recorder::off()).unwrap();
+        let before = counted.children_before;
+        assert!(before.user + before.system > 1_000_000, "{before:?}");
     }
 
     #[test]

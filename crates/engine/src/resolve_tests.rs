@@ -77,7 +77,8 @@ fn host(cpus: u32) -> HostFacts {
 }
 
 fn profiles() -> Vec<Profile> {
-    let text = "title = 'T'\ntests = ['a.*', 'b.beta']\noptional = ['b.beta']\nbudget = '60s'\npasses = 9\n[set]\nsize = '7'";
+    let text = "title = 'T'\ntests = ['a.*', 'b.beta']\noptional = ['b.beta']\nbudget = '60s'\npasses = 9\n\
+                [set]\nsize = '7'";
     vec![Profile::parse("all", text).unwrap()]
 }
 
@@ -270,6 +271,22 @@ fn a_short_budget_shortens_rounds_before_it_drops_optional_tests() {
             .iter()
             .all(|case| case.shape.measure >= Shape::MEASURE_MIN)
     );
+}
+
+#[test]
+fn rounds_are_shortened_until_the_passes_asked_for_fit() {
+    let plan = plan(&Request {
+        budget: Some(Nanos::from_secs(9)),
+        passes: Some(3),
+        ..request(&["all"])
+    })
+    .unwrap();
+    assert_eq!(plan.cases.len(), 6);
+    let needed = crate::budget::expected(&model::plan::Plan {
+        budget: None,
+        ..plan
+    });
+    assert!(needed <= Nanos::from_secs(9), "{needed:?}");
 }
 
 #[test]

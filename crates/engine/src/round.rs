@@ -244,7 +244,7 @@ impl Crew {
         let mut worker = Worker::start(&args, dir, ("KURABE_PAD", &pad))
             .map_err(|error| Stop::error("start worker for", &order.workload, error))?;
         self.groups.push(worker.pid());
-        let sent = send(&mut worker, order);
+        let sent = unless_dead(send(&mut worker, order));
         self.members.push(Member {
             worker,
             stage: Stage::Hired,
@@ -252,21 +252,13 @@ impl Crew {
             complaints: Vec::new(),
             report: None,
         });
-        // A worker that died before it read its order says why on standard error; `wait_for` reads that.
-        match sent {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Stop::error(
-                "send order to worker for",
-                &order.workload,
-                error,
-            )),
-            _ => Ok(()),
-        }
+        sent.map_err(|error| Stop::error("send order to worker for", &order.workload, error))
     }
 
     fn open_gate(&mut self, go: &Go) -> Result<(), Stop> {
         for member in &mut self.members {
-            send(&mut member.worker, go)
-                .map_err(|error| Stop::error("open the gate for", "worker", error))?;
+            unless_dead(send(&mut member.worker, go))
+                .map_err(|error| Stop::error("open the gate for worker", member.name(), error))?;
         }
         Ok(())
     }
@@ -317,9 +309,10 @@ impl Crew {
             let ended = member
                 .worker
                 .ended()
-                .map_err(|error| Stop::error("wait for", "worker", error))?;
+                .map_err(|error| Stop::error("wait for worker", member.name(), error))?;
             drain(&mut member.worker.output, &mut member.heard);
             drain(&mut member.worker.errors, &mut member.complaints);
+            keep_last_words(&mut member.complaints);
             member.understand()?;
             if let (Some(ended), false) = (ended, member.stage == Stage::Done) {
                 return Err(Stop::Failed(death(
@@ -347,10 +340,17 @@ impl Crew {
             let _ = member.worker.kill();
         }
         self.members.clear();
+        // Not earlier: it would steal the status of those who are not waited for yet.
+        sys::process::reap_orphans();
     }
 }
 
 impl Member {
+    /// What errors call it.
+    fn name(&self) -> String {
+        format!("pid {}", self.worker.pid())
+    }
+
     fn understand(&mut self) -> Result<(), Stop> {
         while let Some(end) = self.heard.iter().position(|&byte| byte == b'\n') {
             let line: Vec<u8> = self.heard.drain(..=end).collect();
@@ -368,7 +368,7 @@ impl Member {
                         FailKind::Wrong => Failure::WrongResult(words),
                     }));
                 }
-                Err(error) => return Err(Stop::error("understand", "worker", error)),
+                Err(error) => return Err(Stop::error("understand worker", self.name(), error)),
             }
         }
         Ok(())
@@ -379,6 +379,19 @@ fn send(worker: &mut Worker, what: &impl serde::Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(what)?;
     line.push(b'\n');
     worker.input.write_all(&line)
+}
+
+/// A worker that died says why on standard error, and `listen` notices: that its pipe is broken says less.
+fn unless_dead(sent: io::Result<()>) -> io::Result<()> {
+    match sent {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+/// Forgets all but the last [`LAST_WORDS_MAX`] bytes.
+fn keep_last_words(words: &mut Vec<u8>) {
+    words.drain(..words.len().saturating_sub(LAST_WORDS_MAX));
 }
 
 /// Reads what is there without waiting.
@@ -395,7 +408,7 @@ fn drain(from: &mut fs::File, into: &mut Vec<u8>) {
 fn death(ended: Ended, complaints: &[u8], kills_before: Option<u64>) -> Failure {
     /// The signal of the kernel's out-of-memory killer.
     const SIGKILL: i32 = 9;
-    let said = String::from_utf8_lossy(&complaints[..complaints.len().min(LAST_WORDS_MAX)]);
+    let said = String::from_utf8_lossy(complaints);
     let said = said.trim().replace('\n', "; ");
     match ended {
         Ended::Signal(SIGKILL)
@@ -405,5 +418,29 @@ fn death(ended: Ended, complaints: &[u8], kills_before: Option<u64>) -> Failure 
         }
         Ended::Signal(signal) => Failure::Signal { signal, said },
         Ended::Code(code) => Failure::Exited { code, said },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_words_are_the_last_ones() {
+        let mut words = vec![b'a'; LAST_WORDS_MAX];
+        words.extend_from_slice(b"\nout of\nluck\n");
+        keep_last_words(&mut words);
+        assert_eq!(words.len(), LAST_WORDS_MAX);
+        let Failure::Exited { code: 7, said } = death(Ended::Code(7), &words, None) else {
+            panic!()
+        };
+        assert!(said.ends_with("a; out of; luck"), "{said}");
+    }
+
+    #[test]
+    fn a_broken_pipe_leaves_the_explanation_to_the_dead() {
+        let sent = |kind: io::ErrorKind| unless_dead(Err(kind.into())).is_ok();
+        assert!(sent(io::ErrorKind::BrokenPipe));
+        assert!(!sent(io::ErrorKind::PermissionDenied));
     }
 }

@@ -103,11 +103,32 @@ fn remove_marked(path: &Path) -> Result<(), WorkDirError> {
     if !path.join(MARKER).is_file() {
         return Ok(());
     }
-    fs::remove_dir_all(path).map_err(|error| WorkDirError {
+    let remove = || {
+        empty_but_for_marker(path)?;
+        fs::remove_file(path.join(MARKER))?;
+        fs::remove_dir(path)
+    };
+    remove().map_err(|error| WorkDirError {
         operation: "remove the work directory",
         path: path.to_owned(),
         error,
     })
+}
+
+/// The marker goes last: whoever is stopped half-way leaves a directory that is still ours to remove.
+fn empty_but_for_marker(path: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        if entry.file_name() == MARKER {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// A work directory that somebody left behind.
@@ -211,6 +232,23 @@ mod tests {
         );
         remove_stale(&stale[0]).unwrap();
         assert!(!dead.exists() && unmarked.exists());
+    }
+
+    #[test]
+    fn a_removal_that_stops_half_way_leaves_the_marker() {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = WorkDir::create(parent.path(), "r1").unwrap();
+        fs::create_dir_all(dir.path().join("round-1/copy-0")).unwrap();
+        fs::write(dir.path().join("round-1/copy-0/data"), "x").unwrap();
+        fs::write(dir.path().join("data"), "x").unwrap();
+        std::os::unix::fs::symlink(parent.path(), dir.path().join("link")).unwrap();
+        empty_but_for_marker(dir.path()).unwrap();
+        let left: Vec<_> = fs::read_dir(dir.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        assert_eq!(left, [MARKER]);
+        assert!(parent.path().exists(), "links are not followed");
     }
 
     #[test]

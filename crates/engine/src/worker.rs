@@ -109,9 +109,10 @@ fn work(
 }
 
 fn report(body: &dyn Body, counted: &Counted, recorder: &Recorder, finish: Finish) -> CopyReport {
-    // Children are counted when they have been waited for, so those that live through the round bring their set-up
-    // and warm-up with them.
-    let used: Usage = counted.usage.plus(sys::process::usage_children());
+    // Children are counted when they have been waited for: those of the warm-up are over, and those that live through
+    // the round bring their part of it with them.
+    let children = sys::process::usage_children().since(counted.children_before);
+    let used: Usage = counted.usage.plus(children);
     CopyReport {
         ops: counted.ops,
         work_per_op: body.work_per_op(),

@@ -1,4 +1,4 @@
-//! A seeded sequence of numbers: the same seed gives the same order, layout and data on every machine.
+//! A seeded sequence of numbers: the same seed gives the same order, layout, data and resampling on every machine.
 //!
 //! `SplitMix64`: one addition and three multiplications a number, passes `BigCrush`, and any seed is a good seed.
 //! It is no source of secrets. Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators",
@@ -41,11 +41,27 @@ impl Rng {
         crate::num::approx(self.next() >> 11) / 9_007_199_254_740_992.0
     }
 
+    /// An index below `n`; 0 for an `n` of 0.
+    pub fn index(&mut self, n: usize) -> usize {
+        usize::try_from(self.below(n as u64)).unwrap_or(0)
+    }
+
+    /// A number from the exponential distribution with mean 1.
+    pub fn exponential(&mut self) -> f64 {
+        -(1.0 - self.unit()).ln()
+    }
+
+    /// A number from the standard normal distribution (Box and Muller, Ann. Math. Statist. 29 (1958) 610).
+    pub fn normal(&mut self) -> f64 {
+        let radius = (2.0 * self.exponential()).sqrt();
+        radius * (std::f64::consts::TAU * self.unit()).cos()
+    }
+
     /// Puts `items` into a random order (Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
-            let other = self.below(last as u64 + 1);
-            items.swap(last, usize::try_from(other).unwrap_or(last));
+            let other = self.index(last + 1);
+            items.swap(last, other);
         }
     }
 }
@@ -58,8 +74,12 @@ mod tests {
     fn agrees_with_the_published_sequence() {
         // The first numbers for seed 1234567, as in the reference implementation's documentation.
         let mut rng = Rng::new(1_234_567);
-        let expected = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973];
-        assert_eq!([rng.next(), rng.next()], expected);
+        let expected = [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+        ];
+        assert_eq!([(); 3].map(|()| rng.next()), expected);
     }
 
     #[test]
@@ -80,6 +100,30 @@ mod tests {
     fn numbers_stay_below_their_bound() {
         let mut rng = Rng::stream(7, 3);
         assert!((0..1000).all(|_| rng.below(10) < 10 && (0.0..1.0).contains(&rng.unit())));
-        assert_eq!(rng.below(0), 0);
+        assert_eq!((rng.below(0), rng.index(0)), (0, 0));
+    }
+
+    #[test]
+    fn moments_are_right() {
+        let mut rng = Rng::new(7);
+        let moments = |draw: &mut dyn FnMut() -> f64| {
+            let values: Vec<f64> = (0..100_000).map(|_| draw()).collect();
+            let mean = values.iter().sum::<f64>() / 1e5;
+            let squares: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();
+            (mean, squares / 1e5)
+        };
+        // Five standard errors of each.
+        let (mean, variance) = moments(&mut || rng.normal());
+        assert!(mean.abs() < 0.016 && (variance - 1.0).abs() < 0.023);
+        let (mean, variance) = moments(&mut || rng.exponential());
+        assert!((mean - 1.0).abs() < 0.016 && (variance - 1.0).abs() < 0.045);
+        let mut seen = [0_u32; 6];
+        for _ in 0..60_000 {
+            seen[rng.index(6)] += 1;
+        }
+        assert!(
+            seen.iter().all(|hits| (9_500..10_500).contains(hits)),
+            "{seen:?}"
+        );
     }
 }

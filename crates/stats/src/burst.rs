@@ -162,7 +162,7 @@ fn transition(series: &[f64], burst: &Segment, plateau: &Segment) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Rng;
+    use model::rng::Rng;
 
     /// A limiter with a bucket: rates of one-second windows.
     struct Limiter {
@@ -188,9 +188,9 @@ mod tests {
     fn rates_and_credit_are_recovered_and_confirmed() {
         let mut rng = Rng::new(61);
         for _ in 0..200 {
-            let sustained = 50.0 + 100.0 * rng.uniform();
-            let burst = sustained * (1.5 + 4.0 * rng.uniform());
-            let seconds = 15.0 + 40.0 * rng.uniform();
+            let sustained = 50.0 + 100.0 * rng.unit();
+            let burst = sustained * (1.5 + 4.0 * rng.unit());
+            let seconds = 15.0 + 40.0 * rng.unit();
             let credit = seconds * (burst - sustained);
             let mut limiter = Limiter {
                 burst,

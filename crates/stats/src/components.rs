@@ -77,7 +77,7 @@ pub fn best_length(noise: &Components, setup_seconds: f64, window_seconds: f64) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Rng;
+    use model::rng::Rng;
 
     #[test]
     fn the_published_example_is_reproduced() {

@@ -1,8 +1,8 @@
 //! Simulation of how often the intervals hold the truth, for the kinds of noise that servers have. With `--nocapture`
 //! the rates are printed; those on the method page come from here.
 
-use crate::rng::Rng;
 use crate::{order, walsh, yuen};
+use model::rng::Rng;
 
 const REPETITIONS: u32 = 2000;
 
@@ -16,7 +16,7 @@ const NORMAL: Noise = |rng| 0.02 * rng.normal();
 const QUIET: Noise = |rng| 0.005 * rng.normal();
 const WILD: Noise = |rng| 0.04 * rng.normal();
 const OUTLIERS: Noise = |rng| {
-    let stall = if rng.uniform() < 0.15 {
+    let stall = if rng.unit() < 0.15 {
         0.3 * rng.exponential()
     } else {
         0.0

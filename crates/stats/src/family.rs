@@ -51,7 +51,7 @@ fn ascending(p_values: &[f64]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Rng;
+    use model::rng::Rng;
 
     fn claims(levels: &[Option<f64>]) -> Vec<bool> {
         levels.iter().map(Option::is_some).collect()
@@ -95,7 +95,7 @@ mod tests {
         let (mut bh, mut sequential) = (0, 0);
         let repetitions = 4000;
         for _ in 0..repetitions {
-            let p: Vec<f64> = (0..60).map(|_| rng.uniform()).collect();
+            let p: Vec<f64> = (0..60).map(|_| rng.unit()).collect();
             bh += usize::from(benjamini_hochberg(&p, 0.05).iter().any(Option::is_some));
             sequential += usize::from(holm(&p, 0.05).iter().any(Option::is_some));
         }

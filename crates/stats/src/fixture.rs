@@ -1,12 +1,12 @@
 //! Small runs for tests.
 
-use crate::rng::Rng;
 use model::digest::Digest;
 use model::host::HostFacts;
 use model::noise::Noise;
 use model::params::Params;
 use model::plan::{CaseId, Plan, PlannedCase, PlannedMetric, Shape};
 use model::record::{Binary, CopyRecord, End, Measured, Outcome, Round, Run, RunMeta};
+use model::rng::Rng;
 use model::spec::{Better, MetricClass};
 use model::units::{Nanos, Unit, UnixNanos};
 use std::collections::BTreeMap;
@@ -130,5 +130,16 @@ pub(crate) fn noisy(seed: u64, n: usize, level: f64, deviation: f64) -> Vec<f64>
     let mut rng = Rng::new(seed);
     (0..n)
         .map(|_| level * (deviation * rng.normal()).exp())
+        .collect()
+}
+
+/// An AR(1) series of mean 0 and standard deviation 1 in which neighbours are correlated by `phi`.
+pub(crate) fn dependent(rng: &mut Rng, n: usize, phi: f64) -> Vec<f64> {
+    let mut x = rng.normal();
+    (0..n)
+        .map(|_| {
+            x = phi * x + (1.0 - phi * phi).sqrt() * rng.normal();
+            x
+        })
         .collect()
 }

@@ -18,7 +18,6 @@ pub mod looks;
 pub mod needed;
 pub mod order;
 pub mod quantile;
-pub mod rng;
 pub mod rounds;
 pub mod state;
 pub mod value;

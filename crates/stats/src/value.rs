@@ -5,9 +5,9 @@
 //! nobody could want it: another one costs no more, is proven not worse anywhere and better somewhere.
 
 use crate::quantile;
-use crate::rng::Rng;
 use model::comparison::Verdict;
 use model::num::count;
+use model::rng::Rng;
 
 /// One kind of work in a job mix.
 #[derive(Clone, Copy, Debug, PartialEq)]

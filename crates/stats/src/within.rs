@@ -70,17 +70,12 @@ fn effective_half_width(windows: &[f64], confidence: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Rng;
+    use model::rng::Rng;
 
     /// An AR(1) series around 100 with standard deviation 1.
     fn dependent(rng: &mut Rng, n: usize, phi: f64) -> Vec<f64> {
-        let mut x = rng.normal();
-        (0..n)
-            .map(|_| {
-                x = phi * x + (1.0 - phi * phi).sqrt() * rng.normal();
-                100.0 + x
-            })
-            .collect()
+        let series = crate::fixture::dependent(rng, n, phi);
+        series.iter().map(|x| 100.0 + x).collect()
     }
 
     #[test]

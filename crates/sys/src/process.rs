@@ -78,24 +78,41 @@ impl Worker {
         self.child.id()
     }
 
-    /// How it ended, or `None` while it runs.
-    pub fn ended(&mut self) -> io::Result<Option<Ended>> {
-        Ok(self.child.try_wait()?.map(how))
+    /// How it ended, or `None` while it runs. It is not reaped before [`Self::kill`], so that its process id, and with
+    /// it the group that `kill` means, cannot belong to somebody else by then.
+    pub fn ended(&self) -> io::Result<Option<Ended>> {
+        // SAFETY: an all-zero siginfo is a valid value of this plain C struct.
+        let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        // SAFETY: `info` is valid to write to; the id is that of our own child, which is not reaped yet.
+        if unsafe { libc::waitid(libc::P_PID, self.pid(), &raw mut info, options) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: waitid fills in the fields of SIGCHLD, or leaves them 0 where nothing ended.
+        if unsafe { info.si_pid() } == 0 {
+            return Ok(None);
+        }
+        // SAFETY: as above.
+        let status = unsafe { info.si_status() };
+        Ok(Some(match info.si_code {
+            libc::CLD_EXITED => Ended::Code(status),
+            _ => Ended::Signal(status),
+        }))
     }
 
-    /// Kills it and everything in its process group, waits for it, and reaps orphans it left to us.
+    /// Kills it and everything in its process group, and waits for it. What it started in other groups, and orphans
+    /// that it left to us, are for [`reap_orphans`].
     pub fn kill(&mut self) -> io::Result<Ended> {
         kill_group(self.pid());
-        let ended = how(self.child.wait()?);
-        reap_orphans();
-        Ok(ended)
+        Ok(how(self.child.wait()?))
     }
 }
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // A worker that was not waited for is not left behind, whatever went wrong above.
-        if !matches!(self.child.try_wait(), Ok(Some(_))) {
+        // A worker that was not killed is not left behind, whatever went wrong above. One that was is reaped, and an
+        // error says so.
+        if self.ended().is_ok() {
             let _ = self.kill();
         }
     }
@@ -145,7 +162,8 @@ pub fn adopt_orphans() -> io::Result<()> {
     Ok(())
 }
 
-/// Reaps every child that has ended. Only called when no [`Worker`] is running, whose status it would steal.
+/// Reaps every child that has ended. Only to be called where no [`Worker`] is left that was not killed: it would steal
+/// that one's status.
 pub fn reap_orphans() {
     loop {
         // SAFETY: a null status pointer is allowed.
@@ -174,9 +192,8 @@ pub fn exists(pid: u32) -> bool {
     result == 0 || io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
 }
 
-/// Waits until one of `fds` can be read or has hung up, a signal comes, or `timeout_ms` is over; says for each
-/// whether it is worth reading.
-pub fn wait_readable(fds: &[RawFd], timeout_ms: u64) -> io::Result<Vec<bool>> {
+/// Waits until one of `fds` can be read or has hung up, a signal comes, or `timeout_ms` is over.
+pub fn wait_readable(fds: &[RawFd], timeout_ms: u64) -> io::Result<()> {
     let mut polls: Vec<libc::pollfd> = fds
         .iter()
         .map(|&fd| libc::pollfd {
@@ -192,11 +209,11 @@ pub fn wait_readable(fds: &[RawFd], timeout_ms: u64) -> io::Result<Vec<bool>> {
     if ready < 0 {
         let error = io::Error::last_os_error();
         if error.kind() == io::ErrorKind::Interrupted {
-            return Ok(vec![false; fds.len()]);
+            return Ok(());
         }
         return Err(error);
     }
-    Ok(polls.iter().map(|poll| poll.revents != 0).collect())
+    Ok(())
 }
 
 fn set_nonblocking(fd: RawFd) -> io::Result<()> {
@@ -362,6 +379,28 @@ mod tests {
         );
         let error = first_line(sh, &["-c", "sleep 60"], 50).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[test]
+    fn each_worker_keeps_its_own_status_whoever_is_killed_first() {
+        // The worker is this test binary, asked for what it does not know: it fails at once.
+        let dir = std::env::temp_dir();
+        let start = || Worker::start(&[OsStr::new("--no-such-option")], &dir, ("PAD", "")).unwrap();
+        let end = |worker: &Worker| loop {
+            match worker.ended().unwrap() {
+                Some(ended) => break ended,
+                None => crate::clock::sleep(1_000_000),
+            }
+        };
+        let (mut first, mut second) = (start(), start());
+        let Ended::Code(code) = end(&second) else {
+            panic!("{:?}", end(&second))
+        };
+        assert!(code != 0 && end(&first) == Ended::Code(code));
+        first.kill().unwrap();
+        assert_eq!(second.ended().unwrap(), Some(Ended::Code(code)));
+        assert_eq!(second.kill().unwrap(), Ended::Code(code));
+        assert!(second.ended().is_err(), "reaped");
     }
 
     #[test]

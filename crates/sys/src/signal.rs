@@ -1,22 +1,33 @@
 //! Ctrl-C and its relatives, noted and nothing more.
 //!
 //! The handler sets a flag; whoever waits sees `EINTR` from its system call and asks [`interrupted`]. A second
-//! signal ends the process at once, for a user who does not want to wait for the clean-up.
+//! signal ends the process at once, for a user who does not want to wait for the clean-up. One that follows within
+//! half a second counts as the same: timeout(1) signals its child and then the group that the child is in.
 
 #![expect(unsafe_code, reason = "std has no signal handling")]
 
 use std::io;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 static CAUGHT: AtomicI32 = AtomicI32::new(0);
+
+/// The monotonic clock when the first signal came; 0 before.
+static FIRST_AT: AtomicU64 = AtomicU64::new(0);
+
+/// Signals this close together have one cause: nobody reads "interrupted" and presses a key in less, in nanoseconds.
+const SAME_CAUSE_NS: u64 = 500_000_000;
 
 /// The signals that mean "please stop": terminal interrupt, polite kill, lost terminal.
 const STOP: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
 extern "C" fn note(signal: libc::c_int) {
-    if CAUGHT.swap(signal, Ordering::SeqCst) != 0 {
+    // clock_gettime is async-signal-safe, and so are lock-free atomics.
+    let now = crate::clock::monotonic();
+    match FIRST_AT.compare_exchange(0, now, Ordering::SeqCst, Ordering::SeqCst) {
+        Ok(_) => CAUGHT.store(signal, Ordering::SeqCst),
+        Err(first) if now.saturating_sub(first) < SAME_CAUSE_NS => {}
         // SAFETY: _exit is async-signal-safe and does not return.
-        unsafe { libc::_exit(128 + signal) }
+        Err(_) => unsafe { libc::_exit(128 + signal) },
     }
 }
 
@@ -66,4 +77,19 @@ fn install(signal: libc::c_int, handler: libc::sighandler_t) -> io::Result<()> {
         return Err(io::Error::last_os_error());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_that_come_together_are_one() {
+        catch_stop_signals().unwrap();
+        for signal in [libc::SIGTERM, libc::SIGTERM, libc::SIGHUP] {
+            // SAFETY: raise takes one integer, and the signal is caught.
+            assert_eq!(unsafe { libc::raise(signal) }, 0);
+        }
+        assert_eq!(interrupted(), Some(libc::SIGTERM));
+    }
 }

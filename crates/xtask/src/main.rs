@@ -11,6 +11,7 @@ mod ci;
 mod dist;
 mod elf;
 mod generate;
+mod overhead;
 mod process;
 mod tidy;
 
@@ -36,6 +37,10 @@ pub(crate) const COMMANDS: &[(&str, &str)] = &[
         "dist",
         "build the static release binary into target/dist and check it",
     ),
+    (
+        "overhead",
+        "measure what the static binary itself costs, against the project's limits",
+    ),
 ];
 
 fn main() -> ExitCode {
@@ -57,9 +62,10 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
         ["gen"] => generate::write(&root()?),
         ["gen", "--check"] => generate::check(&root()?),
         ["dist"] => dist::run(&root()?),
+        ["overhead"] => overhead::run(&root()?),
         [] | ["help" | "--help" | "-h"] => {
             for (name, what) in COMMANDS {
-                println!("cargo xtask {name:<6} {what}");
+                println!("cargo xtask {name:<8} {what}");
             }
             Ok(())
         }

@@ -2,7 +2,7 @@
 //! printed; those on the method page come from here.
 
 use super::*;
-use crate::rng::Rng;
+use model::rng::Rng;
 
 const MARGIN: f64 = 0.03;
 const REPETITIONS: u32 = 2000;
@@ -16,7 +16,7 @@ const SD_2: Noise = |rng| 0.02 * rng.normal();
 const SD_4: Noise = |rng| 0.04 * rng.normal();
 /// Normal with 1 %, and in 15 % of the rounds slower by 10 % on average.
 const OUTLIERS: Noise = |rng| {
-    let stall = if rng.uniform() < 0.15 {
+    let stall = if rng.unit() < 0.15 {
         0.1 * rng.exponential()
     } else {
         0.0
@@ -25,7 +25,7 @@ const OUTLIERS: Noise = |rng| {
 };
 /// Two levels, 60 to 40, six standard deviations of 1 % apart.
 const BIMODAL: Noise = |rng| {
-    let level = if rng.uniform() < 0.4 { -0.06 } else { 0.0 };
+    let level = if rng.unit() < 0.4 { -0.06 } else { 0.0 };
     0.01 * rng.normal() + level
 };
 /// Student's t with three degrees of freedom, scaled to 1 %.
@@ -75,7 +75,8 @@ fn simulate(seed: u64, base: Noise, other: Noise, ratio: f64) -> Rates {
 
 #[test]
 fn the_operating_characteristics_agree_with_an_independent_simulation() {
-    // Noise of either side, by how much the other is truly slower, then percent of: same, beyond the margin, size unsure, cannot tell; rounds.
+    // Noise of either side, by how much the other is truly slower, then percent of: same, beyond the margin, size
+    // unsure, cannot tell; rounds.
     #[rustfmt::skip]
     let table: &[(Noise, Noise, f64, [f64; 4], f64)] = &[
         (SD_05, SD_05, 0.00, [100.0, 0.0, 0.0, 0.0], 6.0),
@@ -258,14 +259,14 @@ fn the_allocation_never_exceeds_what_is_left() {
     for _ in 0..300 {
         let cases: Vec<Contender> = (0..12)
             .map(|_| Contender {
-                half_width: Some(0.01 + 0.1 * rng.uniform()),
+                half_width: Some(0.01 + 0.1 * rng.unit()),
                 rounds: LOOKS[rng.index(5)],
                 target: 0.02,
                 weight: 1.0,
-                seconds_per_round: 0.2 + 5.0 * rng.uniform(),
+                seconds_per_round: 0.2 + 5.0 * rng.unit(),
             })
             .collect();
-        let seconds = 200.0 * rng.uniform();
+        let seconds = 200.0 * rng.unit();
         let cost: f64 = allocate(&cases, seconds)
             .iter()
             .zip(&cases)

@@ -162,17 +162,12 @@ fn change(from: f64, to: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Rng;
+    use model::rng::Rng;
 
     /// An AR(1) series with standard deviation 2 % around 1.
     fn dependent(rng: &mut Rng, n: usize, phi: f64) -> Vec<f64> {
-        let mut x = rng.normal();
-        (0..n)
-            .map(|_| {
-                x = phi * x + (1.0 - phi * phi).sqrt() * rng.normal();
-                1.0 + 0.02 * x
-            })
-            .collect()
+        let series = crate::fixture::dependent(rng, n, phi);
+        series.iter().map(|x| 1.0 + 0.02 * x).collect()
     }
 
     fn percent(mut hit: impl FnMut() -> bool) -> f64 {

@@ -6,8 +6,8 @@
 
 use super::{PRACTICAL_STEP, trend};
 use crate::quantile;
-use crate::rng::Rng;
 use model::num::count;
+use model::rng::Rng;
 
 /// The number of blocks.
 const BLOCKS: usize = 10;
@@ -78,13 +78,8 @@ mod tests {
     use super::*;
 
     fn dependent(rng: &mut Rng, n: usize, phi: f64) -> Vec<f64> {
-        let mut x = rng.normal();
-        (0..n)
-            .map(|_| {
-                x = phi * x + (1.0 - phi * phi).sqrt() * rng.normal();
-                100.0 + 2.0 * x
-            })
-            .collect()
+        let series = crate::fixture::dependent(rng, n, phi);
+        series.iter().map(|x| 100.0 + 2.0 * x).collect()
     }
 
     fn count_real(seed: u64, phi: f64, change: f64) -> usize {

@@ -155,16 +155,11 @@ fn depth(series: &[f64], period: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Rng;
+    use model::rng::Rng;
 
     fn dependent(rng: &mut Rng, n: usize, phi: f64) -> Vec<f64> {
-        let mut x = rng.normal();
-        (0..n)
-            .map(|_| {
-                x = phi * x + (1.0 - phi * phi).sqrt() * rng.normal();
-                100.0 + x
-            })
-            .collect()
+        let series = crate::fixture::dependent(rng, n, phi);
+        series.iter().map(|x| 100.0 + x).collect()
     }
 
     fn percent(mut hit: impl FnMut() -> bool) -> f64 {

@@ -98,7 +98,7 @@ fn unstable(rounds: &[f64]) -> Option<State> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Rng;
+    use model::rng::Rng;
 
     fn noise(rng: &mut Rng, n: usize, deviation: f64) -> Vec<f64> {
         (0..n)

@@ -2,7 +2,8 @@
 //!
 //! The order of the questions matters. A burst comes first, because a rule for warm-up would cut it off. Two states and
 //! periods come before "unstable", because both look like many changes of level. A ramp is told from steps by what a
-//! straight line explains, and comes before periods, because the stairs that stand for a ramp come back. Only a steady series may be called by one number.
+//! straight line explains, and comes before periods, because the stairs that stand for a ramp come back. Only a steady
+//! series may be called by one number.
 
 use super::change_points::{self, Segment};
 use super::drift::{self, Drift};
@@ -30,8 +31,8 @@ pub enum Character {
         /// The stretch before it and the stretch behind it.
         segments: [Segment; 2],
     },
-    /// A fast start and then an exact plateau: what a bucket of credit looks like. Only a second series tells whether it
-    /// is one ([`Burst::confirm`]).
+    /// A fast start and then an exact plateau: what a bucket of credit looks like. Only a second series tells whether
+    /// it is one ([`Burst::confirm`]).
     Burst(Burst),
     /// A trend over the whole length.
     Ramp(Drift),
@@ -163,8 +164,8 @@ fn is_line(series: &[f64], segments: &[Segment]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Rng;
     use model::num::count;
+    use model::rng::Rng;
     use proptest::prelude::*;
 
     fn noisy(rng: &mut Rng, n: usize, shape: impl Fn(usize) -> f64) -> Vec<f64> {

@@ -94,7 +94,7 @@ fn best_cut(sorted: &[f64]) -> Option<(usize, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Rng;
+    use model::rng::Rng;
 
     #[test]
     fn levels_shares_and_dwell_are_read_off() {
@@ -146,7 +146,7 @@ mod tests {
             .filter(|_| {
                 let values: Vec<f64> = (0..60)
                     .map(|_| {
-                        let level = if rng.uniform() < 0.3 { -0.2 } else { 0.0 };
+                        let level = if rng.unit() < 0.3 { -0.2 } else { 0.0 };
                         (level + 0.02 * rng.normal()).exp()
                     })
                     .collect();

@@ -77,7 +77,10 @@ proptest! {
     #[test]
     fn cut_and_swapped_contents_make_no_panic(
         machine in 0..MACHINES.len(),
-        changes in proptest::collection::vec((any::<prop::sample::Index>(), 0..200_usize, any::<bool>(), ".{0,20}"), 1..40),
+        changes in proptest::collection::vec(
+            (any::<prop::sample::Index>(), 0..200_usize, any::<bool>(), ".{0,20}"),
+            1..40,
+        ),
     ) {
         let mut entries = entries(MACHINES[machine]);
         let count = entries.len();
