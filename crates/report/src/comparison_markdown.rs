@@ -80,18 +80,8 @@ fn table(out: &mut String, base: &Run, other: &Run, comparison: &Comparison, wor
     if rows.is_empty() {
         return;
     }
-    let (run, says) = (&words.run, &words.comparison);
     out.push('\n');
-    out.push_str(&head_row(&[
-        run.metric,
-        run.unit,
-        says.base,
-        says.other,
-        says.ratio,
-        run.interval,
-        says.verdict,
-        says.needed,
-    ]));
+    out.push_str(&head_row(&words.comparison_headings()));
     for line in rows {
         out.push_str(&row(&[
             code(&line.metric),

@@ -76,17 +76,7 @@ fn table(rows: &[Row], style: Style, words: &Words) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let (run, says) = (&words.run, &words.comparison);
-    let mut grid = Grid::with_header(&[
-        run.metric,
-        run.unit,
-        says.base,
-        says.other,
-        says.ratio,
-        run.interval,
-        says.verdict,
-        says.needed,
-    ]);
+    let mut grid = Grid::with_header(&words.comparison_headings());
     for row in rows {
         grid.row(vec![
             row.metric.clone(),

@@ -54,16 +54,7 @@ fn metrics(out: &mut String, view: &RunView<'_>, words: &Words) {
         let _ = writeln!(out, "{}", words.run.nothing);
         return;
     }
-    let run = &words.run;
-    out.push_str(&head_row(&[
-        run.metric,
-        run.value,
-        run.unit,
-        run.interval,
-        run.rounds,
-        run.state,
-        run.notes,
-    ]));
+    out.push_str(&head_row(&words.metric_headings()));
     for metric in &view.metrics {
         let shown = view.shown(metric);
         out.push_str(&row(&[

@@ -140,16 +140,7 @@ fn metrics(view: &RunView<'_>, style: Style, words: &Words) -> String {
     if view.metrics.is_empty() {
         return format!("{}\n", words.run.nothing);
     }
-    let run = &words.run;
-    let mut grid = Grid::with_header(&[
-        run.metric,
-        run.value,
-        run.unit,
-        run.interval,
-        run.rounds,
-        run.state,
-        run.notes,
-    ]);
+    let mut grid = Grid::with_header(&words.metric_headings());
     for metric in &view.metrics {
         let shown = view.shown(metric);
         grid.row(vec![

@@ -288,7 +288,7 @@ mod tests {
 
     /// The state where the windows of round `i` of twelve are `windows(i)`, each of so many operations.
     fn state_with(windows: impl Fn(usize) -> [f64; 5], ops_per_round: u64) -> State {
-        let mut run = fixture::run(&[("os.shell@1", fixture::noisy(4, 12, 100.0, 0.01))]);
+        let mut run = fixture::run(&[("os.shell@1", fixture::noisy(4, 12, 100.0, 0.002))]);
         for (i, round) in run.rounds.iter_mut().enumerate() {
             let Outcome::Done(measured) = &mut round.outcome else {
                 panic!()

@@ -88,9 +88,10 @@ mod tests {
                     found.lo <= 100.0 && 100.0 <= found.hi
                 })
                 .count();
-            // The published rates of the correction alone are 93.5 to 94.4 %; the wider of both adds to them.
+            // The published rates of the correction alone are 93.5 to 94.4 %; the wider of both adds to them. The
+            // lowest of 40,000 repetitions is 93.5 %, of which three standard errors of 2,000 are left off here.
             assert!(
-                (1860..=1986).contains(&hits),
+                (1837..=1986).contains(&hits),
                 "n {n}, phi {phi}: {hits} of 2000"
             );
         }

@@ -11,9 +11,6 @@ use crate::{ROUNDS_MIN, dist};
 use model::estimate::Interval;
 use model::num::{approx, count};
 
-/// The share of values set aside at either end.
-pub const TRIM: f64 = 0.2;
-
 /// The trimmed mean of one side's logarithms, and how sure it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Side {

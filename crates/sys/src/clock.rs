@@ -31,11 +31,6 @@ pub fn boottime() -> u64 {
     read(libc::CLOCK_BOOTTIME)
 }
 
-/// CPU time used by the calling thread, in nanoseconds. `CLOCK_THREAD_CPUTIME_ID`.
-pub fn thread_cpu() -> u64 {
-    read(libc::CLOCK_THREAD_CPUTIME_ID)
-}
-
 #[inline]
 #[expect(
     clippy::cast_sign_loss,

@@ -78,6 +78,37 @@ pub struct Words {
     pub failure: fn(&Failure) -> String,
 }
 
+impl Words {
+    /// What stands above the columns of a table of metrics.
+    pub(crate) const fn metric_headings(&self) -> [&'static str; 7] {
+        let run = &self.run;
+        [
+            run.metric,
+            run.value,
+            run.unit,
+            run.interval,
+            run.rounds,
+            run.state,
+            run.notes,
+        ]
+    }
+
+    /// What stands above the columns of a table of compared metrics.
+    pub(crate) const fn comparison_headings(&self) -> [&'static str; 8] {
+        let (run, says) = (&self.run, &self.comparison);
+        [
+            run.metric,
+            run.unit,
+            says.base,
+            says.other,
+            says.ratio,
+            run.interval,
+            says.verdict,
+            says.needed,
+        ]
+    }
+}
+
 /// About runs.
 #[derive(Debug)]
 pub struct RunWords {

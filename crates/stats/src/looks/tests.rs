@@ -130,16 +130,19 @@ fn equal_servers_are_hardly_ever_called_better_or_worse() {
     assert!(found.beyond + found.wrong_way <= 1.0, "{found:?}");
 }
 
+/// 40,000 repetitions give at most 2.63 %; three standard errors of 2,000 come on top.
+const SAME_MAX: f64 = 3.7;
+
 #[test]
 fn a_difference_as_large_as_the_margin_is_hardly_ever_called_same() {
     let noises = [SD_05, SD_1, SD_2, SD_4, OUTLIERS, BIMODAL, HEAVY];
     for (index, noise) in (70..).zip(noises) {
         let found = simulate(index, noise, noise, 1.0 + MARGIN);
-        assert!(found.same <= 3.0, "noise {index}: {found:?}");
+        assert!(found.same <= SAME_MAX, "noise {index}: {found:?}");
         assert!(found.wrong_way <= 0.2, "noise {index}: {found:?}");
     }
     let found = simulate(80, SD_05, SD_4, 1.0 + MARGIN);
-    assert!(found.same <= 3.0, "{found:?}");
+    assert!(found.same <= SAME_MAX, "{found:?}");
 }
 
 #[test]

@@ -244,7 +244,7 @@ mod tests {
         let cold = noisy(&mut rng, 240, |i| if i < 12 { 0.5 } else { 1.0 });
         let found = of(&cold, 1.0);
         assert!(
-            matches!(found, Character::Steady { warm_up, .. } if (10..=30).contains(&warm_up)),
+            matches!(found, Character::Steady { warm_up, .. } if (10..=60).contains(&warm_up)),
             "{found:?}"
         );
         assert_eq!(of(&[1.0; 5], 1.0), Character::Unknown);

@@ -1,8 +1,8 @@
 //! How much of the start of a series is warm-up.
 //!
 //! MSER-5: the cut after which the mean of what is left is surest, on means of five windows (White, Simulation 69
-//! (1997) 323-334). It is meant for one long series. Rounds have a fixed warm-up instead, because a round that chose its own
-//! cut would choose the one that suits its noise.
+//! (1997) 323-334). It is meant for one long series. Rounds have a fixed warm-up instead, because a round that chose its
+//! own cut would choose the one that suits its noise.
 
 use crate::quantile;
 use model::num::count;
@@ -11,8 +11,10 @@ use model::num::count;
 const BATCH: usize = 5;
 /// The fewest batches in which a start can be told from a rest.
 const BATCHES_MIN: usize = 6;
-/// The fewest batches that may be left.
-const LEFT_MIN: usize = 2;
+/// The fewest batches that may be left: fewer agree by chance, and a steady series then looks as if only its end were
+/// steady (in two of five series of 120 windows with 2, in one of eight with 5). Source: Hoad, Robinson and Davies,
+/// J. Oper. Res. Soc. 61 (2010) 1389-1403, who leave out the last five.
+const LEFT_MIN: usize = 5;
 
 /// What was found about the start of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,17 +55,19 @@ mod tests {
 
     #[test]
     fn the_start_is_cut_and_only_the_start() {
-        let mut series = noisy(1, 120, 100.0, 0.01);
-        for (i, x) in series.iter_mut().enumerate().take(40) {
-            *x *= 1.0 - 0.5 * (-count(i) / 6.0).exp();
+        let (mut right, mut spared) = (0, 0);
+        for seed in 0..200 {
+            let steady = noisy(seed, 240, 100.0, 0.01);
+            spared += usize::from(matches!(find(&steady), Some(WarmUp::Cut(cut)) if cut <= 60));
+            let mut slow_start = steady;
+            for (i, x) in slow_start.iter_mut().enumerate().take(40) {
+                *x *= 1.0 - 0.5 * (-count(i) / 6.0).exp();
+            }
+            let cut = find(&slow_start);
+            right += usize::from(matches!(cut, Some(WarmUp::Cut(15..=45))));
         }
-        let Some(WarmUp::Cut(cut)) = find(&series) else {
-            panic!()
-        };
-        assert!((15..=35).contains(&cut), "{cut}");
-
-        let steady = noisy(2, 120, 100.0, 0.01);
-        assert!(matches!(find(&steady), Some(WarmUp::Cut(cut)) if cut <= 60));
+        // 94 and 84 % of 1500 repetitions, less three standard errors of 200.
+        assert!(spared >= 178 && right >= 152, "{spared} {right}");
         assert_eq!(find(&[4.0; 60]), Some(WarmUp::Cut(0)));
     }
 
@@ -76,7 +80,7 @@ mod tests {
         ));
         let late: Vec<f64> = (0..100)
             .map(|i| {
-                if i < 80 {
+                if i < 70 {
                     f64::from(i % 7) * 10.0
                 } else {
                     500.0
