@@ -305,6 +305,7 @@ fn has_figures(warning: &Warning) -> bool {
             | Warning::DebugBuild
             | Warning::SlowClock { .. }
             | Warning::BudgetShort
+            | Warning::TargetMissed { .. }
             | Warning::Other(_)
     )
 }

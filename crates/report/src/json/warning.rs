@@ -70,6 +70,7 @@ pub(super) fn warning_part(warning: &Warning) -> WarningPart {
         | Warning::SlowClock { source: subject }
         | Warning::Other(subject) => part.subject = Some(subject.clone()),
         Warning::Allocated { allocations } => part.count = Some(*allocations),
+        Warning::TargetMissed { cases, .. } => part.count = Some(u64::from(*cases)),
         Warning::DebugBuild | Warning::BudgetShort => {}
     }
     part
