@@ -185,5 +185,8 @@ fn a_target_spends_rounds_where_they_are_needed_and_stops_at_looks() {
     assert!([9, 13, 19, 28].contains(&noisy), "{noisy}");
     let (hopeless, text) = series("hopeless", "100,200,50,170,60,230");
     assert_eq!(hopeless, 6, "no affordable number of rounds would do");
-    assert!(text.contains("2.0 %") && text.contains("asked for"), "{text}");
+    assert!(
+        text.contains("2.0 %") && text.contains("asked for"),
+        "{text}"
+    );
 }
