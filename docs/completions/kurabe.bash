@@ -473,7 +473,7 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__run)
-            opts="-q -h --budget --passes --copies --set --seed --dry-run --dir --label --tag --json --quiet --store --lang --color --help"
+            opts="-q -h --budget --passes --target --resume --copies --set --seed --dry-run --dir --label --tag --json --quiet --store --lang --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -484,6 +484,14 @@ _kurabe() {
                     return 0
                     ;;
                 --passes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --resume)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -44,6 +44,8 @@ complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "completions" -d 'Prin
 complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l budget -d 'Time for the whole run, such as 90s or 5m' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l passes -d 'Rounds of every case' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l target -d 'Stop measuring a test when its interval is this narrow, such as 2% to each side' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l resume -d 'Go on with a run that was interrupted or killed, on the same machine' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l copies -d 'Concurrencies, such as 1,4,all' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l set -d 'Set a parameter of a test, or of all tests of a profile or glob' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l seed -d 'Seed of order and layout, to repeat a run in the same order' -r

@@ -90,6 +90,12 @@ pub(crate) struct RunArgs {
     /// Rounds of every case
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) passes: Option<u32>,
+    /// Stop measuring a test when its interval is this narrow, such as 2% to each side
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) target: Option<f64>,
+    /// Go on with a run that was interrupted or killed, on the same machine
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "budget", "passes", "target", "copies", "set", "seed", "dry_run", "dir", "label", "tag"])]
+    pub(crate) resume: Option<String>,
     /// Concurrencies, such as 1,4,all
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) copies: Option<Vec<Copies>>,
@@ -180,7 +186,7 @@ pub(crate) struct CompareArgs {
     #[arg(required = true)]
     pub(crate) others: Vec<String>,
     /// Differences below this count as the same, such as 3% [default: by kind of metric]
-    #[arg(long, value_name = "SHARE", value_parser = margin)]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) margin: Option<f64>,
     /// The format
     #[arg(long, default_value = "text")]
@@ -256,7 +262,7 @@ fn duration(text: &str) -> Result<Nanos, String> {
     }
 }
 
-fn margin(text: &str) -> Result<f64, String> {
+fn share(text: &str) -> Result<f64, String> {
     let (number, scale) = match text.strip_suffix('%') {
         Some(number) => (number, 100.0),
         None => (text, 1.0),
@@ -304,10 +310,10 @@ mod tests {
 
     #[test]
     fn shares_are_read_with_and_without_percent() {
-        assert_eq!(margin("3%"), Ok(0.03));
-        assert_eq!(margin("0.05"), Ok(0.05));
+        assert_eq!(share("3%"), Ok(0.03));
+        assert_eq!(share("0.05"), Ok(0.05));
         for bad in ["", "%", "0", "-1%", "100%", "3", "nan", "x"] {
-            assert!(margin(bad).is_err(), "{bad}");
+            assert!(share(bad).is_err(), "{bad}");
         }
     }
 

@@ -7,9 +7,11 @@ pub mod args;
 mod cmd;
 mod columns;
 mod context;
+mod directory;
 mod exit;
 mod output;
 mod progress;
+mod session;
 
 use crate::args::{Args, Command};
 use crate::context::Context;

@@ -17,6 +17,7 @@ pub mod recorder;
 pub mod resolve;
 mod round;
 pub mod run;
+mod schedule;
 mod wire;
 pub mod workdir;
 pub mod worker;

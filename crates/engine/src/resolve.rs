@@ -24,6 +24,8 @@ pub struct Request {
     pub budget: Option<Nanos>,
     /// Passes; `None` leaves them to the profile.
     pub passes: Option<u32>,
+    /// The half-width at which a case is done, as a share of its value; `None` leaves it to time and passes.
+    pub target: Option<f64>,
     /// Seeds order and layout.
     pub seed: u64,
 }
@@ -237,6 +239,7 @@ pub fn resolve(
         seed: request.seed,
         budget: limits.0,
         passes: limits.1,
+        target: request.target,
         dropped,
     };
     let optional: Vec<String> = request
@@ -411,7 +414,7 @@ const PASSES_DEFAULT: u32 = 9;
 
 /// Budget and passes: the user's where given, else the longest of the profiles named; one of the two is always set.
 fn limits(request: &Request, catalog: Catalog<'_>) -> (Option<Nanos>, Option<u32>) {
-    if request.budget.is_some() || request.passes.is_some() {
+    if request.budget.is_some() || request.passes.is_some() || request.target.is_some() {
         return (request.budget, request.passes);
     }
     let profiles: Vec<&Profile> = request

@@ -1,14 +1,14 @@
 //! A run: passes of shuffled rounds until the passes or the budget are used up, or somebody interrupts.
 
-use crate::budget::{self, ROUNDS_MIN};
+use crate::budget::ROUNDS_MIN;
 use crate::noise::Watch;
 use crate::round::{self, Bench, Interrupted, Which};
+use crate::schedule::{self, Running};
 use crate::workdir::{WorkDir, WorkDirError};
 use crate::workload::Workload;
 use model::host::HostFacts;
-use model::num::{approx, round_to_u64};
 use model::plan::{CaseId, Plan};
-use model::record::{End, Failure, Outcome, Round};
+use model::record::{End, Round};
 use model::rng::Rng;
 use model::spec::How;
 use model::units::Nanos;
@@ -84,20 +84,8 @@ pub struct Setting<'a> {
     pub find: fn(&str) -> Option<&'static dyn Workload>,
     /// The monotonic clock when the user's patience began: the budget counts from here.
     pub began: u64,
-}
-
-/// A case that stops failing after this many failures in a row is rare; one that goes on costs the others their time.
-const FAILURES_MAX: u32 = 3;
-
-/// One case while the run goes on.
-struct Running {
-    index: usize,
-    rounds: u32,
-    wanted: Option<u32>,
-    failures_in_a_row: u32,
-    given_up: bool,
-    cost: Nanos,
-    hows: Vec<How>,
+    /// The rounds of an earlier part of the run that this one goes on with; empty for a new run.
+    pub earlier: &'a [Round],
 }
 
 /// Executes the plan.
@@ -117,28 +105,13 @@ pub fn execute(
         cpus: &cpus,
         ns_per_tick: counter_rate(setting.host),
     };
-    let mut runner = Runner {
-        plan,
-        bench,
-        setting,
-        observer,
-        cases: plan
-            .cases
-            .iter()
-            .enumerate()
-            .map(|(i, _)| running(plan, i, setting.find))
-            .collect(),
-        seq: 0,
-    };
+    let mut runner = Runner::new(plan, bench, setting, observer);
     let end = runner.passes()?;
-    let short = runner.cases.iter().any(|case| {
-        let enough = case.wanted.unwrap_or(ROUNDS_MIN).min(ROUNDS_MIN);
-        !case.given_up && case.rounds < enough
-    });
-    let mut warnings = Vec::new();
-    if end == End::Complete && short {
-        warnings.push(Warning::BudgetShort);
-    }
+    let warnings = if end == End::Complete {
+        runner.warnings()
+    } else {
+        Vec::new()
+    };
     work_dir.remove()?;
     Ok(Ended { end, warnings })
 }
@@ -158,48 +131,10 @@ fn counter_rate(host: &HostFacts) -> Option<f64> {
     }
 }
 
-fn running(plan: &Plan, index: usize, find: fn(&str) -> Option<&'static dyn Workload>) -> Running {
-    let case = &plan.cases[index];
-    let hows = find(&case.workload)
-        .map(|workload| {
-            workload
-                .spec()
-                .metrics
-                .iter()
-                .map(|metric| metric.how)
-                .collect()
-        })
-        .unwrap_or_default();
-    Running {
-        index,
-        rounds: 0,
-        wanted: budget::rounds_wanted(plan, case),
-        failures_in_a_row: 0,
-        given_up: false,
-        cost: budget::round_cost(case),
-        hows,
-    }
-}
-
-impl Running {
-    fn finished(&self) -> bool {
-        self.given_up || self.wanted.is_some_and(|wanted| self.rounds >= wanted)
-    }
-
-    /// Takes a finished round into account.
-    fn learn(&mut self, round: &Round) {
-        self.rounds += 1;
-        // Half of the news: a single slow round must not make the plan drop all others.
-        self.cost = Nanos(u64::midpoint(self.cost.0, round.took.0));
-        match &round.outcome {
-            Outcome::Done(_) => self.failures_in_a_row = 0,
-            Outcome::Failed(Failure::Unsupported(_)) => self.given_up = true,
-            Outcome::Failed(_) => {
-                self.failures_in_a_row += 1;
-                self.given_up = self.failures_in_a_row >= FAILURES_MAX;
-            }
-        }
-    }
+/// How the metrics of a case come about, in the plan's order.
+fn hows(workload: &str, find: fn(&str) -> Option<&'static dyn Workload>) -> Vec<How> {
+    let metrics = find(workload).map_or(&[][..], |workload| workload.spec().metrics);
+    metrics.iter().map(|metric| metric.how).collect()
 }
 
 struct Runner<'a> {
@@ -211,9 +146,69 @@ struct Runner<'a> {
     seq: u32,
 }
 
-impl Runner<'_> {
+impl<'a> Runner<'a> {
+    /// Before the first round, or where an earlier part of the run left off.
+    fn new(
+        plan: &'a Plan,
+        bench: Bench<'a>,
+        setting: &'a Setting<'a>,
+        observer: &'a mut dyn Observer,
+    ) -> Self {
+        let mut cases: Vec<Running> = (0..plan.cases.len())
+            .map(|i| Running::new(plan, i, hows(&plan.cases[i].workload, setting.find)))
+            .collect();
+        for (case, planned) in cases.iter_mut().zip(&plan.cases) {
+            for round in setting
+                .earlier
+                .iter()
+                .filter(|round| round.case == planned.id)
+            {
+                case.learn(planned, round);
+            }
+        }
+        let seq = setting
+            .earlier
+            .iter()
+            .map(|round| round.seq)
+            .max()
+            .unwrap_or(0);
+        Self {
+            plan,
+            bench,
+            setting,
+            observer,
+            cases,
+            seq,
+        }
+    }
+
+    /// What was noticed about the run as a whole.
+    fn warnings(&self) -> Vec<Warning> {
+        let short = self.cases.iter().any(|case| {
+            let enough = case.wanted.unwrap_or(ROUNDS_MIN).min(ROUNDS_MIN);
+            !case.given_up() && case.rounds < enough
+        });
+        let wide = self
+            .plan
+            .target
+            .map_or(0, |target| schedule::wide(&self.cases, target));
+        let mut warnings = Vec::new();
+        if short {
+            warnings.push(Warning::BudgetShort);
+        }
+        if let (Some(target), 1..) = (self.plan.target, wide) {
+            warnings.push(Warning::TargetMissed {
+                cases: wide,
+                target,
+            });
+        }
+        warnings
+    }
+
+    /// Time used so far, by this process and by earlier parts of the run.
     fn elapsed(&self) -> Nanos {
-        Nanos(monotonic() - self.setting.began)
+        let earlier = self.setting.earlier.iter().map(|round| round.took.0).sum();
+        Nanos(monotonic() - self.setting.began).plus(Nanos(earlier))
     }
 
     /// Time left of the budget; `None` without one.
@@ -227,9 +222,16 @@ impl Runner<'_> {
 
     /// Pass after pass, each in a freshly shuffled order, until nothing is left to do or fits.
     fn passes(&mut self) -> Result<End, RunError> {
-        for pass in 1.. {
+        let first = self
+            .setting
+            .earlier
+            .iter()
+            .map(|round| round.pass)
+            .max()
+            .unwrap_or(1);
+        for pass in first.. {
             let mut order: Vec<usize> = (0..self.cases.len())
-                .filter(|&case| !self.cases[case].finished())
+                .filter(|&case| !self.cases[case].finished() && !self.was_in(pass, case))
                 .collect();
             Rng::stream(self.plan.seed, u64::from(pass)).shuffle(&mut order);
             let mut did_something = false;
@@ -242,11 +244,31 @@ impl Runner<'_> {
                     return Ok(End::Interrupted);
                 }
             }
-            if !did_something {
+            if !did_something && pass > first && !self.look() {
                 break;
             }
         }
         Ok(End::Complete)
+    }
+
+    /// Whether an earlier part of the run already had this case in this pass.
+    fn was_in(&self, pass: u32, case: usize) -> bool {
+        let id = &self.plan.cases[case].id;
+        self.setting
+            .earlier
+            .iter()
+            .any(|round| round.pass == pass && round.case == *id)
+    }
+
+    /// Where every case has the rounds it wanted: is any worth more? Without a target, or while something does not
+    /// fit, nothing is.
+    fn look(&mut self) -> bool {
+        let waiting = self.cases.iter().any(|case| !case.finished());
+        let left = self.left();
+        match self.plan.target {
+            Some(target) if !waiting => schedule::look(&mut self.cases, target, left),
+            _ => false,
+        }
     }
 
     /// One round of one case; `None` where the user interrupted it.
@@ -270,7 +292,7 @@ impl Runner<'_> {
             Ok(round) => round,
             Err(Interrupted) => return Ok(None),
         };
-        self.cases[case].learn(&round);
+        self.cases[case].learn(planned, &round);
         self.observer
             .ended(&round)
             .map_err(|why| RunError::Keep { seq: self.seq, why })?;
@@ -279,17 +301,9 @@ impl Runner<'_> {
 
     /// The expected duration of the whole run: what is over, and the rounds still wanted at what they cost.
     fn expected(&self) -> Nanos {
-        let wanted: Option<f64> = self
-            .cases
-            .iter()
-            .filter(|case| !case.given_up)
-            .map(|case| {
-                Some(f64::from(case.wanted?.saturating_sub(case.rounds)) * approx(case.cost.0))
-            })
-            .sum();
-        let by_passes = wanted.map(|ns| self.elapsed().plus(Nanos(round_to_u64(ns))));
-        match (by_passes, self.plan.budget) {
-            (Some(passes), Some(budget)) => passes.min(budget),
+        let by_rounds = schedule::time_wanted(&self.cases).map(|time| self.elapsed().plus(time));
+        match (by_rounds, self.plan.budget) {
+            (Some(rounds), Some(budget)) => rounds.min(budget),
             (Some(only), None) | (None, Some(only)) => only,
             (None, None) => self.elapsed(),
         }

@@ -105,6 +105,10 @@ pub struct Plan {
     pub budget: Option<Nanos>,
     /// The number of passes after which the run ends; `None` where only the budget counts.
     pub passes: Option<u32>,
+    /// The half-width of the interval, as a share of the value, at which a case is done; `None` where only time and
+    /// passes count.
+    #[serde(default)]
+    pub target: Option<f64>,
     /// What did not fit, with the reason; in words, in the order dropped.
     pub dropped: Vec<Dropped>,
 }

@@ -77,6 +77,13 @@ pub enum Warning {
     },
     /// Time ran out before six passes were done.
     BudgetShort,
+    /// Some cases ended with a wider interval than was asked for.
+    TargetMissed {
+        /// How many cases.
+        cases: u32,
+        /// The half-width that was asked for, as a share of the value.
+        target: f64,
+    },
     /// Something particular to the workload, in English.
     Other(String),
 }

@@ -98,6 +98,7 @@ fn badness(warning: &Warning) -> f64 {
         | Warning::DebugBuild
         | Warning::SlowClock { .. }
         | Warning::BudgetShort
+        | Warning::TargetMissed { .. }
         | Warning::Other(_) => 0.0,
     }
 }

@@ -73,6 +73,7 @@ pub(crate) fn empty() -> Run {
             seed: u64::MAX,
             budget: Some(Nanos::from_secs(180)),
             passes: None,
+            target: None,
             dropped: Vec::new(),
         },
         host: host(),

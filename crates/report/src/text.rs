@@ -296,6 +296,7 @@ fn has_figures(warning: &Warning) -> bool {
             | Warning::DebugBuild
             | Warning::SlowClock { .. }
             | Warning::BudgetShort
+            | Warning::TargetMissed { .. }
             | Warning::Other(_)
     )
 }

@@ -118,6 +118,7 @@ pub(crate) fn run(series: &[(&str, Vec<f64>)]) -> Run {
             seed: 1,
             budget: None,
             passes: Some(6),
+            target: None,
             dropped: Vec::new(),
         },
         host: HostFacts::default(),

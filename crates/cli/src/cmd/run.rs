@@ -4,34 +4,29 @@ use crate::args::{RunArgs, ShowFormat};
 use crate::cmd::show::render;
 use crate::columns::columns;
 use crate::context::{Context, host_facts};
+use crate::directory::directory;
 use crate::exit::{Exit, failure};
 use crate::output;
-use crate::progress::Bar;
-use anyhow::Context as _;
-use engine::host::{WorkDirState, check_work_dir};
+use crate::session;
 use engine::profile::Profile;
 use engine::resolve::{Catalog, PlanError, Request, resolve};
-use engine::run::{Observer, Progress, RunError, Setting};
 use model::host::HostFacts;
 use model::plan::Plan;
-use model::record::{Binary, End, Outcome, Round, Run, RunMeta};
+use model::record::{Binary, End, Outcome, Run, RunMeta};
 use model::rng::Rng;
-use model::units::{Bytes, UnixNanos};
+use model::units::UnixNanos;
 use model::warning::Warning;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
-use store::Store;
+use std::path::Path;
 
 pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
-    let dir = directory(args.dir.as_deref())?;
-    let host = host_facts(&dir.path);
-    let plan = plan(args, &host)?;
-    dir.check(&plan)?;
-    if args.dry_run {
-        output::print(&describe(&plan))?;
-        return Ok(Exit::Ok);
-    }
-    let run = execute(context, args, &plan, &host, &dir.path)?;
+    let run = match &args.resume {
+        Some(run) => resume(context, args, run)?,
+        None => match begin(context, args)? {
+            Some(run) => run,
+            None => return Ok(Exit::Ok),
+        },
+    };
     let format = if args.json {
         ShowFormat::Json
     } else {
@@ -41,71 +36,62 @@ pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
     Ok(exit(&run))
 }
 
-/// Measures, keeping every round before the next one starts; the run comes back as it was kept.
-fn execute(
-    context: &Context,
-    args: &RunArgs,
-    plan: &Plan,
-    host: &HostFacts,
-    dir: &Path,
-) -> anyhow::Result<Run> {
-    let store = context.store()?;
-    let meta = meta(args, dir, host);
-    let work_dir = engine::workdir::place(dir, &meta.id);
-    store.begin(&meta, plan, host)?;
-    store.note_work_dir(&meta.id, &work_dir)?;
-    sys::signal::catch_stop_signals().context("catch Ctrl-C")?;
-    let mut keeper = Keeper {
-        store: &store,
-        run: &meta.id,
-        bar: Bar::new(args.quiet),
-    };
-    let setting = Setting {
-        run: &meta.id,
-        dir,
-        host,
-        find: workloads::find,
-        began: context.began,
-    };
-    let ended = engine::run::execute(plan, &setting, &mut keeper);
-    keeper.bar.clear();
-    if !work_dir.exists() {
-        store.forget_work_dir(&work_dir)?;
+/// A new run; `None` where only the plan was wanted.
+fn begin(context: &Context, args: &RunArgs) -> anyhow::Result<Option<Run>> {
+    let dir = directory(args.dir.as_deref())?;
+    let host = host_facts(&dir.path);
+    let plan = plan(args, &host)?;
+    dir.check(&plan)?;
+    if args.dry_run {
+        output::print(&describe(&plan))?;
+        return Ok(None);
     }
-    let ended = ended.map_err(explain)?;
-    store.finish(
-        &meta.id,
-        UnixNanos(sys::clock::wall()),
-        ended.end,
-        &ended.warnings,
-    )?;
-    if ended.end == End::Interrupted {
-        output::say(&format!(
-            "interrupted: what was measured until then is kept as run {}",
-            meta.id
+    let run = Run {
+        meta: meta(args, &dir.path, &host),
+        plan,
+        host,
+        rounds: Vec::new(),
+    };
+    session::catch_stop_signals()?;
+    let store = context.store()?;
+    store.begin(&run.meta, &run.plan, &run.host)?;
+    session::measure(context, &store, &run, args.quiet).map(Some)
+}
+
+/// Goes on with a kept run, on the machine and with the program that began it: rounds of another set-up would not be
+/// rounds of this run.
+fn resume(context: &Context, args: &RunArgs, run: &str) -> anyhow::Result<Run> {
+    session::catch_stop_signals()?;
+    let store = context.store()?;
+    let run = store.load(&store.resolve(run)?)?;
+    let dir = directory(Some(Path::new(&run.meta.dir)))?;
+    let now = Run {
+        meta: RunMeta {
+            binary: binary(),
+            ..run.meta.clone()
+        },
+        host: host_facts(&dir.path),
+        plan: run.plan.clone(),
+        rounds: Vec::new(),
+    };
+    let differences = stats::differences(&run, &now);
+    if !differences.is_empty() {
+        let list: Vec<String> = differences
+            .iter()
+            .map(|d| format!("{}: {}, now {}", d.what, d.base, d.other))
+            .collect();
+        return Err(failure(
+            Exit::Usage,
+            format!(
+                "go on with run `{}`: the set-up is not the same: {}",
+                run.meta.id,
+                list.join("; ")
+            ),
+            Some("begin a new run, and compare the two with `kurabe compare`"),
         ));
     }
-    Ok(store.load(&meta.id)?)
-}
-
-/// Keeps rounds and shows progress.
-struct Keeper<'a> {
-    store: &'a Store,
-    run: &'a str,
-    bar: Bar,
-}
-
-impl Observer for Keeper<'_> {
-    fn starts(&mut self, progress: &Progress<'_>) {
-        self.bar.starts(progress);
-    }
-
-    fn ended(&mut self, round: &Round) -> Result<(), String> {
-        self.bar.ended(round);
-        self.store
-            .append(self.run, round)
-            .map_err(|error| error.to_string())
-    }
+    store.reopen(&run.meta.id)?;
+    session::measure(context, &store, &run, args.quiet)
 }
 
 fn plan(args: &RunArgs, host: &HostFacts) -> anyhow::Result<Plan> {
@@ -130,6 +116,7 @@ fn plan(args: &RunArgs, host: &HostFacts) -> anyhow::Result<Plan> {
         sets: args.set.clone(),
         budget: args.budget,
         passes: args.passes,
+        target: args.target,
         seed: args.seed.unwrap_or_else(fresh_seed),
     };
     let catalog = Catalog {
@@ -165,76 +152,6 @@ fn refused(error: &PlanError) -> anyhow::Error {
         _ => None,
     };
     failure(exit, error, hint.as_deref())
-}
-
-fn explain(error: RunError) -> anyhow::Error {
-    match &error {
-        RunError::WorkDir(_) => failure(
-            Exit::Unsupported,
-            &error,
-            Some("name a directory that can be written with `--dir DIR`"),
-        ),
-        RunError::System { .. } | RunError::Keep { .. } => error.into(),
-    }
-}
-
-/// The directory in which the work directory is made.
-struct Directory {
-    path: PathBuf,
-    state: WorkDirState,
-}
-
-/// Room that a copy's files may need on the disk: two files of 8 MB, scripts' output, a helper, and some reserve.
-const ROOM_PER_COPY: u64 = 32 << 20;
-
-/// Looks at the directory before anything is measured: absolute, there, and writable.
-fn directory(dir: Option<&Path>) -> anyhow::Result<Directory> {
-    let dir = dir.unwrap_or(Path::new("."));
-    let path = std::fs::canonicalize(dir).map_err(|error| unusable(dir, &error))?;
-    let state = check_work_dir(&path);
-    match state.not_writable {
-        Some(why) => Err(unusable(dir, &why)),
-        None => Ok(Directory { path, state }),
-    }
-}
-
-fn unusable(dir: &Path, why: &dyn std::fmt::Display) -> anyhow::Error {
-    failure(
-        Exit::Usage,
-        format!("use directory `{}` for measuring: {why}", dir.display()),
-        Some("name a directory that can be written and has room with `--dir DIR`"),
-    )
-}
-
-impl Directory {
-    /// Says before measuring what would make the figures of this plan fail or mislead.
-    fn check(&self, plan: &Plan) -> anyhow::Result<()> {
-        let copies = plan
-            .cases
-            .iter()
-            .filter(|case| case.on_disk)
-            .map(|case| case.id.copies)
-            .max();
-        let Some(copies) = copies else { return Ok(()) };
-        let need = Bytes(ROOM_PER_COPY * u64::from(copies));
-        if !self.state.has_room_for(need) {
-            let free = self.state.free.known().map_or(0, |free| free.0);
-            let why = format!(
-                "{} MiB are free, the tests may need {}",
-                free >> 20,
-                need.0 >> 20
-            );
-            return Err(unusable(&self.path, &why));
-        }
-        if let Some(kind) = &self.state.in_memory {
-            let dir = self.path.display();
-            output::say(&format!(
-                "warning: `{dir}` is in memory ({kind}): file-system figures will say nothing about a disk\n\
-                 hint: name a directory on a disk with `--dir DIR`"
-            ));
-        }
-        Ok(())
-    }
 }
 
 /// The plan in words: cases, rounds, time.

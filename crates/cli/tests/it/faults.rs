@@ -159,3 +159,66 @@ fn a_full_standard_output_is_an_error_and_the_run_is_kept() {
     done.code(4).err_has(&["standard output", "No space"]);
     bed.run(&["show", "kept"]).code(0);
 }
+
+#[test]
+fn a_run_that_was_killed_or_interrupted_goes_on_where_it_left_off() {
+    for name in ["-KILL", "-INT"] {
+        let bed = Bed::new();
+        let what = [
+            "run",
+            "os.pipe",
+            "os.syscall",
+            "--passes",
+            "8",
+            "--label",
+            "long",
+        ];
+        let child = bed.start(&what);
+        eventually(60, || rounds_kept(&bed) >= 5);
+        signal(&child, name);
+        child.wait_with_output().unwrap();
+        assert!(rounds_kept(&bed) < 16, "{name}");
+        bed.run(&["run", "--resume", "long"])
+            .code(0)
+            .out_has(&["complete"]);
+        let text = bed.run(&["export", "long"]).code(0).out;
+        let run: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let rounds = run["run"]["rounds"].as_array().unwrap();
+        let mut seen: Vec<(String, u64)> = rounds
+            .iter()
+            .map(|r| {
+                (
+                    r["case"].as_str().unwrap().to_owned(),
+                    r["pass"].as_u64().unwrap(),
+                )
+            })
+            .collect();
+        seen.sort();
+        seen.dedup();
+        assert_eq!(
+            (rounds.len(), seen.len()),
+            (16, 16),
+            "{name}: every case once in each of 8 passes"
+        );
+        assert_eq!(bed.left_behind(), [""; 0]);
+        bed.run(&["run", "--resume", "long"])
+            .code(4)
+            .err_has(&["finished"]);
+    }
+}
+
+#[test]
+fn a_run_of_another_machine_is_not_gone_on_with() {
+    let bed = Bed::new();
+    let child = start_and_wait_for_rounds(&bed, 1);
+    signal(&child, "-INT");
+    child.wait_with_output().unwrap();
+    let text = bed.run(&["export", "long"]).code(0).out;
+    let mut run: serde_json::Value = serde_json::from_str(&text).unwrap();
+    run["run"]["meta"]["id"] = "20200101-000000-0000".into();
+    run["run"]["host"]["kernel"]["release"]["known"] = "2.6.32".into();
+    std::fs::write(bed.path().join("other.json"), run.to_string()).unwrap();
+    bed.run(&["import", "other.json"]).code(0);
+    let done = bed.run(&["run", "--resume", "20200101"]).code(2);
+    done.err_has(&["not the same", "2.6.32", "compare"]);
+}

@@ -156,3 +156,37 @@ fn a_profile_of_the_users_own_is_read_from_its_file() {
     std::fs::write(bed.path().join("bad.toml"), "tests = 3").unwrap();
     bed.run(&["run", "bad.toml"]).code(2).err_has(&["bad"]);
 }
+
+#[test]
+fn a_target_spends_rounds_where_they_are_needed_and_stops_at_looks() {
+    let bed = Bed::new();
+    let series = |label: &str, series: &str| {
+        let set = format!("selftest.replay.series={series}");
+        let args = [
+            "run",
+            "selftest.replay",
+            "--target",
+            "2%",
+            "--label",
+            label,
+            "--set",
+            &set,
+        ];
+        let done = bed.run(&args).code(0);
+        (cases_in_order(&exported(&bed, label)).len(), done.out)
+    };
+    let (quiet, text) = series("quiet", "100,100.1,99.9,100.2,99.8,100");
+    assert_eq!(quiet, 6, "narrow enough at the first look");
+    assert!(!text.contains("asked for"), "{text}");
+    let (noisy, _) = series(
+        "noisy",
+        "100,103,97,101,99,104,96,100,102,98,100,103,97,101,99",
+    );
+    assert!([9, 13, 19, 28].contains(&noisy), "{noisy}");
+    let (hopeless, text) = series("hopeless", "100,200,50,170,60,230");
+    assert_eq!(hopeless, 6, "no affordable number of rounds would do");
+    assert!(
+        text.contains("2.0 %") && text.contains("asked for"),
+        "{text}"
+    );
+}

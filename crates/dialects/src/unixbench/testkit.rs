@@ -65,6 +65,7 @@ impl Kit {
                     seed: 1,
                     budget: None,
                     passes: Some(6),
+                    target: None,
                     dropped: Vec::new(),
                 },
                 host: HostFacts {

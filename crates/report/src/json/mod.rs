@@ -66,6 +66,7 @@ pub(crate) const fn warning_kind(warning: &Warning) -> &'static str {
         Warning::SlowClock { .. } => "slow_clock",
         Warning::Allocated { .. } => "allocated",
         Warning::BudgetShort => "budget_short",
+        Warning::TargetMissed { .. } => "target_missed",
         Warning::Other(_) => "other",
     }
 }

@@ -21,6 +21,8 @@ pub(super) struct WarningPart {
     count: Option<u64>,
     /// Of how many, or how many would be needed.
     of: Option<u64>,
+    /// The half-width that was asked for, as a share of the value.
+    target: Option<f64>,
     /// Whom or what it is about: a process, a file system, a clock source, a reason.
     subject: Option<String>,
 }
@@ -34,6 +36,7 @@ pub(super) fn warning_part(warning: &Warning) -> WarningPart {
         worst_share: None,
         count: None,
         of: None,
+        target: None,
         subject: None,
     };
     match warning {
@@ -70,6 +73,10 @@ pub(super) fn warning_part(warning: &Warning) -> WarningPart {
         | Warning::SlowClock { source: subject }
         | Warning::Other(subject) => part.subject = Some(subject.clone()),
         Warning::Allocated { allocations } => part.count = Some(*allocations),
+        Warning::TargetMissed { cases, target } => {
+            part.count = Some(u64::from(*cases));
+            part.target = finite(*target);
+        }
         Warning::DebugBuild | Warning::BudgetShort => {}
     }
     part

@@ -99,6 +99,10 @@ pub(crate) fn all_warnings() -> Vec<Warning> {
         },
         Warning::Allocated { allocations: 17 },
         Warning::BudgetShort,
+        Warning::TargetMissed {
+            cases: 3,
+            target: 0.02,
+        },
         Warning::Other("said by a workload".to_owned()),
     ]
 }

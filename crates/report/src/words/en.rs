@@ -238,6 +238,11 @@ fn warning(warning: &Warning) -> String {
         Warning::BudgetShort => {
             "time ran out before six passes were done: allow more with `--budget`".to_owned()
         }
+        Warning::TargetMissed { cases, target } => format!(
+            "{} wider than the {} asked for: a larger `--budget` may help, unless their own noise is the limit",
+            plural(u64::from(*cases), "case ends", "cases end"),
+            percent(*target)
+        ),
         Warning::Other(text) => text.clone(),
     }
 }

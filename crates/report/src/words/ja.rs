@@ -229,6 +229,10 @@ fn warning(warning: &Warning) -> String {
         Warning::BudgetShort => {
             "6 巡を終える前に時間切れになりました。`--budget` で時間を増やしてください".to_owned()
         }
+        Warning::TargetMissed { cases, target } => format!(
+            "{cases} 件のケースで、区間の半幅が目標の {} より広いまま終わりました。`--budget` を増やすと狭くなる可能性があります",
+            percent(*target)
+        ),
         Warning::Other(text) => text.clone(),
     }
 }

@@ -103,6 +103,35 @@ impl Store {
         Ok(())
     }
 
+    /// Opens a run again that was interrupted, so that more rounds can be appended; a run that was killed is still
+    /// open and stays so. A complete run is finished for good.
+    pub fn reopen(&self, run: &str) -> Result<(), StoreError> {
+        let failed = |error| self.failed("go on with a run", &error);
+        let transaction = self
+            .transaction(TransactionBehavior::Immediate)
+            .map_err(failed)?;
+        let row = self.known_row(run)?;
+        let mut meta: RunMeta = self.decode(&format!("run `{run}`"), &row.meta)?;
+        if meta.end == End::Complete {
+            return Err(self.not_open("go on", run));
+        }
+        meta.end = End::Open;
+        meta.finished = None;
+        let text = codec::encode(&format!("run `{run}`"), &meta)?;
+        self.conn
+            .execute(
+                "UPDATE runs SET finished = NULL, ending = ?2, digest = ?3, meta = ?4 WHERE key = ?1",
+                (
+                    row.key,
+                    word(End::Open),
+                    digest_of(&[&text, &row.plan, &row.host]),
+                    &text,
+                ),
+            )
+            .map_err(failed)?;
+        transaction.commit().map_err(failed)
+    }
+
     /// Every run without its rounds, the latest first. No round is read for it, whatever their number.
     pub fn list(&self) -> Result<Vec<RunLine>, StoreError> {
         let read = || -> rusqlite::Result<Vec<RunLine>> {

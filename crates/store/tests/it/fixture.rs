@@ -55,6 +55,7 @@ pub(crate) fn plan() -> Plan {
         seed: u64::MAX,
         budget: Some(Nanos::from_secs(180)),
         passes: None,
+        target: None,
         dropped: Vec::new(),
     }
 }

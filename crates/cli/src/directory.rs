@@ -1,0 +1,68 @@
+//! `--dir`: the directory in which the work directory is made, looked at before anything is measured.
+
+use crate::exit::{Exit, failure};
+use crate::output;
+use engine::host::{WorkDirState, check_work_dir};
+use model::plan::Plan;
+use model::units::Bytes;
+use std::path::{Path, PathBuf};
+
+/// The directory in which the work directory is made.
+pub(crate) struct Directory {
+    /// Absolute.
+    pub(crate) path: PathBuf,
+    state: WorkDirState,
+}
+
+/// Room that a copy's files may need on the disk: two files of 8 MB, scripts' output, a helper, and some reserve.
+const ROOM_PER_COPY: u64 = 32 << 20;
+
+/// Looks at the directory before anything is measured: absolute, there, and writable.
+pub(crate) fn directory(dir: Option<&Path>) -> anyhow::Result<Directory> {
+    let dir = dir.unwrap_or(Path::new("."));
+    let path = std::fs::canonicalize(dir).map_err(|error| unusable(dir, &error))?;
+    let state = check_work_dir(&path);
+    match state.not_writable {
+        Some(why) => Err(unusable(dir, &why)),
+        None => Ok(Directory { path, state }),
+    }
+}
+
+fn unusable(dir: &Path, why: &dyn std::fmt::Display) -> anyhow::Error {
+    failure(
+        Exit::Usage,
+        format!("use directory `{}` for measuring: {why}", dir.display()),
+        Some("name a directory that can be written and has room with `--dir DIR`"),
+    )
+}
+
+impl Directory {
+    /// Says before measuring what would make the figures of this plan fail or mislead.
+    pub(crate) fn check(&self, plan: &Plan) -> anyhow::Result<()> {
+        let copies = plan
+            .cases
+            .iter()
+            .filter(|case| case.on_disk)
+            .map(|case| case.id.copies)
+            .max();
+        let Some(copies) = copies else { return Ok(()) };
+        let need = Bytes(ROOM_PER_COPY * u64::from(copies));
+        if !self.state.has_room_for(need) {
+            let free = self.state.free.known().map_or(0, |free| free.0);
+            let why = format!(
+                "{} MiB are free, the tests may need {}",
+                free >> 20,
+                need.0 >> 20
+            );
+            return Err(unusable(&self.path, &why));
+        }
+        if let Some(kind) = &self.state.in_memory {
+            let dir = self.path.display();
+            output::say(&format!(
+                "warning: `{dir}` is in memory ({kind}): file-system figures will say nothing about a disk\n\
+                 hint: name a directory on a disk with `--dir DIR`"
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,287 @@
+//! Which cases still need rounds, and how many.
+//!
+//! Without a target every case gets the passes of the plan, or as many as the budget holds. With a target
+//! (`--target 2%`) the run looks at its data after 6, 9, 13, 19 and 28 rounds, and only then: a case whose interval is
+//! narrow enough is done, one that cannot become narrow enough in the time left is given up, and what is left of the
+//! time goes where it narrows most. Looking more often would make intervals lie; see the method page, "Looks".
+
+use crate::budget;
+use model::num::approx;
+use model::plan::{Plan, PlannedCase};
+use model::record::{Failure, Outcome, Round};
+use model::spec::How;
+use model::units::Nanos;
+use stats::looks::{self, Contender, LOOKS};
+
+/// A case that stops failing after this many failures in a row is rare; one that goes on costs the others their time.
+const FAILURES_MAX: u32 = 3;
+
+/// One case while the run goes on.
+#[derive(Clone, Debug)]
+pub(crate) struct Running {
+    /// Its place in the plan.
+    pub(crate) index: usize,
+    /// Rounds that ended, whatever came of them.
+    pub(crate) rounds: u32,
+    /// Rounds after which it is done for now; `None` where only the budget ends it.
+    pub(crate) wanted: Option<u32>,
+    /// What one round costs, learnt from those that ended.
+    pub(crate) cost: Nanos,
+    /// How its metrics come about, in the plan's order.
+    pub(crate) hows: Vec<How>,
+    /// The most rounds that looking may ask for; `None` where looking does not decide.
+    looks_max: Option<u32>,
+    /// The first metric's value of every round that has one.
+    values: Vec<f64>,
+    failures_in_a_row: u32,
+    given_up: bool,
+}
+
+impl Running {
+    /// A case before its first round.
+    pub(crate) fn new(plan: &Plan, index: usize, hows: Vec<How>) -> Self {
+        let case = &plan.cases[index];
+        let looks_max = looks_max(plan, case);
+        let wanted = match looks_max {
+            Some(most) => Some(LOOKS[0].min(most)),
+            None => budget::rounds_wanted(plan, case),
+        };
+        Self {
+            index,
+            rounds: 0,
+            wanted,
+            cost: budget::round_cost(case),
+            hows,
+            looks_max,
+            values: Vec::new(),
+            failures_in_a_row: 0,
+            given_up: false,
+        }
+    }
+
+    /// Whether it needs no further round for now.
+    pub(crate) fn finished(&self) -> bool {
+        self.given_up || self.wanted.is_some_and(|wanted| self.rounds >= wanted)
+    }
+
+    /// Whether it failed so often that it is not tried again.
+    pub(crate) const fn given_up(&self) -> bool {
+        self.given_up
+    }
+
+    /// Takes a finished round into account.
+    pub(crate) fn learn(&mut self, case: &PlannedCase, round: &Round) {
+        self.rounds += 1;
+        // Half of the news: a single slow round must not make the plan drop all others.
+        self.cost = Nanos(u64::midpoint(self.cost.0, round.took.0));
+        match &round.outcome {
+            Outcome::Done(done) => {
+                self.failures_in_a_row = 0;
+                let first = case
+                    .metrics
+                    .first()
+                    .and_then(|metric| done.values.get(&metric.quantity));
+                self.values.extend(first);
+            }
+            Outcome::Failed(Failure::Unsupported(_)) => self.given_up = true,
+            Outcome::Failed(_) => {
+                self.failures_in_a_row += 1;
+                self.given_up = self.failures_in_a_row >= FAILURES_MAX;
+            }
+        }
+    }
+
+    fn contender(&self, target: f64) -> Contender {
+        looks::contender(&self.values, target, self.cost.as_secs_f64().max(1e-9))
+    }
+}
+
+/// The most rounds that looking may ask for; `None` where the plan has no target or the method fixes the rounds.
+fn looks_max(plan: &Plan, case: &PlannedCase) -> Option<u32> {
+    plan.target?;
+    match case.shape.rounds {
+        Some(_) => None,
+        None => Some(plan.passes.unwrap_or(u32::MAX).min(LOOKS[LOOKS.len() - 1])),
+    }
+}
+
+/// Looks at the data: raises [`Running::wanted`] where further rounds are worth their time. True where any was raised.
+pub(crate) fn look(cases: &mut [Running], target: f64, left: Option<Nanos>) -> bool {
+    let open: Vec<usize> = (0..cases.len())
+        .filter(|&i| !cases[i].given_up && cases[i].looks_max.is_some())
+        .collect();
+    let contenders: Vec<Contender> = open.iter().map(|&i| cases[i].contender(target)).collect();
+    let seconds = left.map_or(f64::INFINITY, Nanos::as_secs_f64);
+    let mut raised = false;
+    for (&i, rounds) in open.iter().zip(looks::allocate(&contenders, seconds)) {
+        let case = &mut cases[i];
+        // Failed rounds count as rounds here but not there; nobody gets fewer rounds than it had.
+        let failed = case.rounds.saturating_sub(contenders_rounds(case));
+        let rounds = rounds
+            .saturating_add(failed)
+            .min(case.looks_max.unwrap_or(rounds));
+        if case.wanted.is_some_and(|wanted| rounds > wanted) {
+            case.wanted = Some(rounds);
+            raised = true;
+        }
+    }
+    raised
+}
+
+fn contenders_rounds(case: &Running) -> u32 {
+    u32::try_from(case.values.len()).unwrap_or(u32::MAX)
+}
+
+/// The cases that end wider than `target`: how many, as the last look left them.
+pub(crate) fn wide(cases: &[Running], target: f64) -> u32 {
+    let wide = cases.iter().filter(|case| {
+        case.looks_max.is_some()
+            && case
+                .contender(target)
+                .half_width
+                .is_none_or(|half_width| half_width > target)
+    });
+    u32::try_from(wide.count()).unwrap_or(u32::MAX)
+}
+
+/// Time that the rounds still wanted will take; `None` where only the budget ends the run.
+pub(crate) fn time_wanted(cases: &[Running]) -> Option<Nanos> {
+    let times = cases.iter().filter(|case| !case.given_up).map(|case| {
+        Some(f64::from(case.wanted?.saturating_sub(case.rounds)) * approx(case.cost.0))
+    });
+    times
+        .sum::<Option<f64>>()
+        .map(|ns| Nanos(model::num::round_to_u64(ns)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::noise::Noise;
+    use model::params::Params;
+    use model::plan::{CaseId, PlannedMetric, Shape};
+    use model::record::Measured;
+    use model::spec::{Better, MetricClass};
+    use model::units::{Unit, UnixNanos};
+    use std::collections::BTreeMap;
+
+    fn plan(target: Option<f64>, passes: Option<u32>, rounds: Option<u32>) -> Plan {
+        let case = PlannedCase {
+            id: CaseId {
+                test: "t".to_owned(),
+                copies: 1,
+            },
+            title: String::new(),
+            workload: "w".to_owned(),
+            workload_version: 1,
+            params: Params::default(),
+            metrics: vec![PlannedMetric {
+                quantity: "q".to_owned(),
+                unit: Unit::OpsPerSecond,
+                better: Better::Higher,
+                class: MetricClass::System,
+            }],
+            shape: Shape {
+                rounds,
+                ..Shape::DEFAULT
+            },
+            simulated: false,
+            on_disk: false,
+        };
+        let cases = vec![case];
+        let what = vec![];
+        Plan {
+            what,
+            cases,
+            seed: 0,
+            budget: None,
+            passes,
+            target,
+            dropped: vec![],
+        }
+    }
+
+    fn round(case: &PlannedCase, value: Option<f64>) -> Round {
+        let outcome = match value {
+            None => Outcome::Failed(Failure::OutOfMemory),
+            Some(value) => Outcome::Done(Measured {
+                values: BTreeMap::from([("q".to_owned(), value)]),
+                missing: BTreeMap::new(),
+                windows: vec![],
+                copies: vec![],
+            }),
+        };
+        Round {
+            case: case.id.clone(),
+            pass: 1,
+            seq: 1,
+            started: UnixNanos(0),
+            took: Nanos::from_secs(1),
+            layout_seed: 0,
+            outcome,
+            noise: Noise::default(),
+        }
+    }
+
+    /// The rounds that a case gets in the end when its values are `value(n)` for n = 1, 2...
+    fn rounds_until_done(plan: &Plan, value: impl Fn(u32) -> Option<f64>) -> u32 {
+        let mut cases = vec![Running::new(plan, 0, vec![])];
+        loop {
+            while !cases[0].finished() {
+                let value = value(cases[0].rounds + 1);
+                cases[0].learn(&plan.cases[0], &round(&plan.cases[0], value));
+            }
+            match plan.target {
+                Some(target) if look(&mut cases, target, None) => {}
+                _ => return cases[0].rounds,
+            }
+        }
+    }
+
+    /// Alternates around 100 by `percent`, without repeating itself exactly.
+    fn wobble(percent: f64) -> impl Fn(u32) -> Option<f64> {
+        move |n| {
+            let sign = if n % 2 == 0 { 1.0 } else { -1.0 };
+            Some(100.0 + sign * percent * (1.0 + f64::from(n % 5) / 5.0))
+        }
+    }
+
+    #[test]
+    fn a_quiet_case_is_done_at_the_first_look_and_a_noisy_one_goes_on() {
+        let plan = plan(Some(0.02), None, None);
+        assert_eq!(rounds_until_done(&plan, wobble(0.1)), 6);
+        let noisy = rounds_until_done(&plan, wobble(3.0));
+        assert!(LOOKS.contains(&noisy) && noisy > 6, "{noisy}");
+    }
+
+    #[test]
+    fn a_hopeless_case_does_not_burn_the_time() {
+        let plan = plan(Some(0.001), None, None);
+        assert_eq!(rounds_until_done(&plan, wobble(30.0)), 6);
+    }
+
+    #[test]
+    fn passes_bound_the_looks_and_fixed_rounds_are_left_alone() {
+        assert!(rounds_until_done(&plan(Some(0.02), Some(9), None), wobble(3.0)) <= 9);
+        assert_eq!(
+            rounds_until_done(&plan(Some(0.02), Some(4), None), wobble(3.0)),
+            4
+        );
+        assert_eq!(
+            rounds_until_done(&plan(Some(0.02), None, Some(3)), wobble(30.0)),
+            3
+        );
+        assert_eq!(
+            rounds_until_done(&plan(None, Some(7), None), wobble(30.0)),
+            7
+        );
+    }
+
+    #[test]
+    fn a_failed_round_is_made_up_for_and_three_in_a_row_end_the_case() {
+        let plan = plan(Some(0.02), None, None);
+        let one_fails = |n| if n == 2 { None } else { wobble(0.1)(n) };
+        assert_eq!(rounds_until_done(&plan, one_fails), 7);
+        assert_eq!(rounds_until_done(&plan, |_| None), 3);
+    }
+}
