@@ -107,6 +107,9 @@ fn locale() -> String {
         .unwrap_or_default()
 }
 
+/// Columns where there is no terminal: room for every column of a run's table.
+const WIDTH_ELSEWHERE: usize = 120;
+
 fn style(color: ColorArg) -> Style {
     let out = std::io::stdout();
     let terminal = out.is_terminal();
@@ -123,7 +126,8 @@ fn style(color: ColorArg) -> Style {
         None
     };
     Style {
-        width: width.unwrap_or(Style::PLAIN.width),
+        // A file or a pipe has no width of its own; long lines are better there than broken tables.
+        width: width.unwrap_or(WIDTH_ELSEWHERE),
         color,
     }
 }

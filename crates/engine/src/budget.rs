@@ -29,6 +29,7 @@ pub fn round_cost(case: &PlannedCase) -> Nanos {
     };
     OVERHEAD
         .plus(settle)
+        .plus(case.shape.setup)
         .plus(case.shape.warmup)
         .plus(case.shape.measure)
 }

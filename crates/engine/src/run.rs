@@ -96,6 +96,7 @@ pub fn execute(
 ) -> Result<Ended, RunError> {
     let system = |operation| move |error| RunError::System { operation, error };
     sys::process::adopt_orphans().map_err(system("adopt orphans of workers"))?;
+    sys::process::raise_open_files().map_err(system("raise the limit of open files"))?;
     let cpus = sys::affinity::allowed_cpus().map_err(system("read the CPU affinity"))?;
     let work_dir = WorkDir::create(setting.dir, setting.run)?;
     let watch = Watch::real();

@@ -1,12 +1,13 @@
 //! The work directory: made, marked, and removed with everything in it, and nothing else.
 //!
-//! Only a directory that carries our marker file is ever removed.
+//! Only a directory that carries our marker file is ever removed. Its maker holds a lock on the marker (flock(2)),
+//! which the kernel drops however the maker ends: that tells a directory in use from one left behind, also across
+//! containers, where a process id says nothing.
 
 use serde::{Deserialize, Serialize};
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use sys::tree::Tree;
 
 /// The marker's file name.
 const MARKER: &str = ".kurabe-work";
@@ -18,10 +19,6 @@ const PREFIX: &str = "kurabe-work-";
 #[derive(Debug, Serialize, Deserialize)]
 struct Marker {
     run: String,
-    pid: u32,
-    /// The start time of the process in clock ticks since boot: a process id alone is used again.
-    pid_start: Option<u64>,
-    boot: Option<String>,
 }
 
 /// Something about a work directory went wrong.
@@ -40,6 +37,8 @@ pub struct WorkDirError {
 #[derive(Debug)]
 pub struct WorkDir {
     path: PathBuf,
+    /// Held, not read: its lock says that we are alive.
+    _marker: File,
 }
 
 /// Where the work directory of `run` is made inside `parent`.
@@ -60,24 +59,18 @@ impl WorkDir {
             }
         };
         fs::create_dir(&path).map_err(fail("create the work directory"))?;
-        let pid = std::process::id();
-        let tree = Tree::real();
-        let marker = Marker {
-            run: run.to_owned(),
-            pid,
-            pid_start: pid_start(&tree, pid),
-            boot: boot_id(&tree),
-        };
-        let marked = serde_json::to_vec(&marker)
-            .map_err(io::Error::other)
-            .and_then(|text| fs::write(path.join(MARKER), text));
-        if let Err(error) = marked {
-            // Nothing but our own marker can be in it yet.
-            let _ = fs::remove_file(path.join(MARKER));
-            let _ = fs::remove_dir(&path);
-            return Err(fail("mark the work directory")(error));
+        match mark(&path.join(MARKER), run) {
+            Ok(marker) => Ok(Self {
+                path,
+                _marker: marker,
+            }),
+            Err(error) => {
+                // Nothing but our own marker can be in it yet.
+                let _ = fs::remove_file(path.join(MARKER));
+                let _ = fs::remove_dir(&path);
+                Err(fail("mark the work directory")(error))
+            }
         }
-        Ok(Self { path })
     }
 
     /// Where it is.
@@ -91,6 +84,17 @@ impl WorkDir {
     }
 }
 
+/// Writes the marker, locked before it says anything: a marker without words belongs to nobody yet.
+fn mark(path: &Path, run: &str) -> io::Result<File> {
+    let mut file = File::create_new(path)?;
+    file.lock()?;
+    let marker = Marker {
+        run: run.to_owned(),
+    };
+    file.write_all(&serde_json::to_vec(&marker)?)?;
+    Ok(file)
+}
+
 impl Drop for WorkDir {
     fn drop(&mut self) {
         // After `remove` there is nothing left to do; elsewhere an error here has nobody to tell, and `kurabe
@@ -100,7 +104,7 @@ impl Drop for WorkDir {
 }
 
 fn remove_marked(path: &Path) -> Result<(), WorkDirError> {
-    if !path.join(MARKER).is_file() {
+    if !is_plain_file(&path.join(MARKER)) {
         return Ok(());
     }
     let remove = || {
@@ -167,33 +171,30 @@ pub fn find_stale(parent: &Path) -> Result<Vec<Stale>, WorkDirError> {
 
 /// `path` as a stale work directory; `None` where it has no readable marker or its maker is alive.
 pub fn stale_at(path: &Path) -> Option<Stale> {
-    let text = fs::read_to_string(path.join(MARKER)).ok()?;
+    let marker = path.join(MARKER);
+    if !is_plain_file(&marker) {
+        return None;
+    }
+    let mut file = File::open(&marker).ok()?;
+    // Whoever made it and lives holds the lock. A file system without locks gives an error: then it stays.
+    file.try_lock().ok()?;
+    let mut text = String::new();
+    file.read_to_string(&mut text).ok()?;
     let marker: Marker = serde_json::from_str(&text).ok()?;
-    (!alive(&Tree::real(), &marker)).then(|| Stale {
+    Some(Stale {
         path: path.to_owned(),
         run: marker.run,
     })
 }
 
+/// A file, and no link to one: a link may lead anywhere.
+fn is_plain_file(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_file())
+}
+
 /// Removes a stale work directory.
 pub fn remove_stale(stale: &Stale) -> Result<(), WorkDirError> {
     remove_marked(&stale.path)
-}
-
-fn alive(tree: &Tree, marker: &Marker) -> bool {
-    marker.boot == boot_id(tree)
-        && sys::process::exists(marker.pid)
-        && marker.pid_start == pid_start(tree, marker.pid)
-}
-
-fn boot_id(tree: &Tree) -> Option<String> {
-    tree.read_trimmed("/proc/sys/kernel/random/boot_id").ok()
-}
-
-fn pid_start(tree: &Tree, pid: u32) -> Option<u64> {
-    sys::counters::process::process(tree, pid)
-        .ok()
-        .map(|process| process.start)
 }
 
 #[cfg(test)]
@@ -216,7 +217,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let dead = parent.path().join("kurabe-work-dead");
         fs::create_dir(&dead).unwrap();
-        let marker = r#"{"run":"dead","pid":4194304,"pid_start":1,"boot":null}"#;
+        let marker = r#"{"run":"dead"}"#;
         fs::write(dead.join(MARKER), marker).unwrap();
         let unmarked = parent.path().join("kurabe-work-unmarked");
         fs::create_dir(&unmarked).unwrap();

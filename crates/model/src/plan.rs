@@ -162,6 +162,8 @@ pub struct PlannedMetric {
 /// How one round of a case goes in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
+    /// What set-up is expected to take beside starting processes: only for saying how long a run takes.
+    pub setup: Nanos,
     /// Set-up that takes longer than this is a hang.
     pub setup_max: Nanos,
     /// Work done and thrown away before the measured part.
@@ -182,6 +184,7 @@ impl Shape {
 
     /// The usual round: 100 ms of warm-up, half a second of measurement.
     pub const DEFAULT: Self = Self {
+        setup: Nanos::ZERO,
         setup_max: Nanos::from_secs(60),
         warmup: Nanos::from_millis(100),
         measure: Nanos::from_millis(500),

@@ -21,18 +21,21 @@ pub struct RunView<'a> {
 
 /// Summarizes `run`.
 ///
-/// An unstable metric loses its single number here: formats show the range of its rounds instead.
+/// A metric that one number cannot describe (unstable, two states) loses it here: formats show the range of its
+/// rounds instead.
 pub fn view(run: &Run) -> RunView<'_> {
     let mut metrics = stats::summarize(run);
     for metric in &mut metrics {
-        if let State::Unstable { spread } = metric.state
-            && metric.estimate.take().is_some()
-        {
-            metric.missing = Some(format!(
+        if stats::state::has_single_number(&metric.state) || metric.estimate.take().is_none() {
+            continue;
+        }
+        metric.missing = Some(match metric.state {
+            State::Unstable { spread } => format!(
                 "unstable: the rounds spread over {} of their median, so no single number describes them",
                 number::percent(spread)
-            ));
-        }
+            ),
+            _ => "two states: no single number describes both".to_owned(),
+        });
     }
     let marks = Marks::new(metrics.iter().map(|metric| metric.warnings.as_slice()));
     RunView {
@@ -116,9 +119,9 @@ impl RunView<'_> {
     }
 }
 
-/// The smallest and the largest round of an unstable metric.
+/// The smallest and the largest round of a metric that one number cannot describe.
 fn unstable_range(metric: &MetricSummary) -> Option<(f64, f64)> {
-    if !matches!(metric.state, State::Unstable { .. }) {
+    if stats::state::has_single_number(&metric.state) {
         return None;
     }
     let lo = metric.rounds.iter().copied().reduce(f64::min)?;

@@ -12,7 +12,7 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -294,6 +294,24 @@ fn usage(who: libc::c_int) -> Usage {
     }
 }
 
+/// Allows this process as many open files as the system lets it have: three for every worker add up.
+pub fn raise_open_files() -> io::Result<()> {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: `limit` is valid to write to.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    limit.rlim_cur = limit.rlim_max;
+    // SAFETY: `limit` is a valid rlimit.
+    if unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
 /// Columns of the terminal behind standard output; `None` where there is none.
 pub fn terminal_width() -> Option<usize> {
     // SAFETY: an all-zero winsize is a valid value of this plain C struct.
@@ -338,13 +356,21 @@ pub fn first_line(program: &Path, args: &[&str], timeout_ms: u64) -> io::Result<
         }
         crate::clock::sleep(1_000_000);
     }
-    let output = child.wait_with_output()?;
-    let text = if output.stdout.is_empty() {
-        output.stderr
-    } else {
-        output.stdout
-    };
-    let text = String::from_utf8_lossy(&text);
+    // What it said is in the pipes by now. Reading on to their end could take for ever: a child of its own may hold
+    // them open.
+    let mut said = Vec::new();
+    for pipe in [
+        child.stdout.take().map(OwnedFd::from),
+        child.stderr.take().map(OwnedFd::from),
+    ] {
+        let Some(pipe) = pipe.filter(|_| said.is_empty()) else {
+            continue;
+        };
+        set_nonblocking(pipe.as_raw_fd())?;
+        // Stops at "would block" with what came before it.
+        let _ = File::from(pipe).read_to_end(&mut said);
+    }
+    let text = String::from_utf8_lossy(&said);
     text.lines()
         .map(str::trim)
         .find(|line| !line.is_empty())
@@ -376,6 +402,11 @@ mod tests {
         assert_eq!(
             first_line(sh, &["-c", "echo err >&2"], 5_000).unwrap(),
             "err"
+        );
+        // A child that stays and holds the pipe does not hold us.
+        assert_eq!(
+            first_line(sh, &["-c", "echo one; sleep 2 &"], 5_000).unwrap(),
+            "one"
         );
         let error = first_line(sh, &["-c", "sleep 60"], 50).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);

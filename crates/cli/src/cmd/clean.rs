@@ -20,6 +20,9 @@ pub(crate) fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<Exit> {
         Some(dir) => dir.clone(),
         None => std::env::current_dir().context("find the current directory")?,
     };
+    // Absolute, as the store notes directories: the same directory must not be found twice.
+    let here =
+        std::fs::canonicalize(&here).with_context(|| format!("look into `{}`", here.display()))?;
     let found = stale(&here, store.as_ref())?;
     for dir in &found {
         let what = format!("{} (run {})", dir.path.display(), dir.run);

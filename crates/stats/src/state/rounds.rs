@@ -29,12 +29,19 @@ const SPREAD_MAX: f64 = 0.20;
 /// The state of a case. `rounds` are its values in the order in which they ran; `windows` those of all its rounds, in
 /// order, in the same unit, or nothing where there are none or they are too coarse to tell.
 pub fn of_case(rounds: &[f64], windows: &[f64]) -> State {
+    if count(rounds.len()) < approx(u64::from(ROUNDS_MIN)) {
+        return State::Unknown;
+    }
+    // All alike, as a count of 0 in every round: steady, though there are no logarithms to look at.
+    if rounds
+        .windows(2)
+        .all(|pair| pair[0].to_bits() == pair[1].to_bits())
+    {
+        return State::Steady;
+    }
     let Some(logs) = quantile::logs(rounds) else {
         return State::Unknown;
     };
-    if count(logs.len()) < approx(u64::from(ROUNDS_MIN)) {
-        return State::Unknown;
-    }
     change(&logs)
         .or_else(|| two_states(rounds, windows))
         .or_else(|| unstable(rounds))

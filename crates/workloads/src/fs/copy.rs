@@ -95,7 +95,15 @@ impl Workload for Copy {
     }
 
     fn shape(&self, params: &Params) -> Shape {
-        shape(params, 30, Length::Short, Shape::DEFAULT)
+        let shape = shape(params, 30, Length::Short, Shape::DEFAULT);
+        match Compat::of(params) {
+            Compat::Off => shape,
+            // Writing and reading for 2 s each, with sync and sleep around both and before the copy.
+            Compat::V513 | Compat::V6 => Shape {
+                setup: Nanos::from_secs(14),
+                ..shape
+            },
+        }
     }
 
     fn supported(&self, params: &Params, _: &HostFacts) -> Result<(), String> {
