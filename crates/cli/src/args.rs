@@ -2,7 +2,7 @@
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use engine::profile::Copies;
+use engine::profile::{Copies, PASSES_MAX};
 use engine::resolve::Set;
 use model::params::parse_duration;
 use model::units::Nanos;
@@ -88,7 +88,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) budget: Option<Nanos>,
     /// Rounds of every case
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(PASSES_MAX)))]
     pub(crate) passes: Option<u32>,
     /// Stop measuring a test when its interval is this narrow, such as 2% to each side
     #[arg(long, value_name = "SHARE", value_parser = share)]

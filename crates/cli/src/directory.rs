@@ -21,6 +21,9 @@ const ROOM_PER_COPY: u64 = 32 << 20;
 pub(crate) fn directory(dir: Option<&Path>) -> anyhow::Result<Directory> {
     let dir = dir.unwrap_or(Path::new("."));
     let path = std::fs::canonicalize(dir).map_err(|error| unusable(dir, &error))?;
+    if path.to_str().is_none() {
+        return Err(unusable(dir, &"its name is not UTF-8"));
+    }
     let state = check_work_dir(&path);
     match state.not_writable {
         Some(why) => Err(unusable(dir, &why)),

@@ -18,8 +18,11 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
         .context("write to standard output")
 }
 
-/// Says something to the user, beside the data.
+/// Says something to the user, beside the data. Names from outside may be in it, so nothing but printable text goes
+/// out.
 pub(crate) fn say(text: &str) {
+    let lines: Vec<String> = text.lines().map(dialects::printable::printable).collect();
+    let text = lines.join("\n");
     // Words that nobody can hear are no reason to stop.
     let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -13,7 +13,8 @@ use store::Store;
 
 /// From now on Ctrl-C ends the run in good order. Called before anything is made that would stay behind.
 pub(crate) fn catch_stop_signals() -> anyhow::Result<()> {
-    sys::signal::catch_stop_signals().context("catch Ctrl-C")
+    sys::signal::catch_stop_signals().context("catch Ctrl-C")?;
+    sys::signal::ignore_sigxfsz().context("ignore SIGXFSZ")
 }
 
 /// Executes the plan of `run`, which the store holds open, after the rounds that it has already; the run comes back
@@ -47,9 +48,6 @@ pub(crate) fn measure(
     };
     let ended = engine::run::execute(&run.plan, &setting, &mut keeper);
     keeper.bar.clear();
-    if !work_dir.exists() {
-        store.forget_work_dir(&work_dir)?;
-    }
     let ended = ended.map_err(explain)?;
     store.finish(
         id,
@@ -57,6 +55,20 @@ pub(crate) fn measure(
         ended.end,
         &ended.warnings,
     )?;
+    match &ended.left_behind {
+        None => store.forget_work_dir(&work_dir)?,
+        Some(error) => {
+            output::say(&format!(
+                "warning: {error}\nhint: `kurabe clean` tries again"
+            ));
+        }
+    }
+    if !store.path().exists() {
+        output::say(&format!(
+            "warning: the store `{}` was removed meanwhile: this run is not kept",
+            store.path().display()
+        ));
+    }
     if ended.end == End::Interrupted {
         output::say(&format!(
             "interrupted: what was measured until then is kept as run {id}\n\

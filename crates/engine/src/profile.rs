@@ -55,6 +55,9 @@ impl std::str::FromStr for Copies {
     }
 }
 
+/// Passes at most: beyond it a slip of the finger, not a plan.
+pub const PASSES_MAX: u32 = 100_000;
+
 /// Why a profile's text was refused.
 #[derive(Debug, thiserror::Error)]
 #[error("read profile `{name}`: {why}")]
@@ -101,8 +104,19 @@ impl Profile {
             .iter()
             .map(|copies| copies.parse().map_err(error));
         let copies: Vec<Copies> = copies.collect::<Result<_, _>>()?;
-        if raw.passes == Some(0) {
-            return Err(error("passes must be at least 1".to_owned()));
+        if raw
+            .passes
+            .is_some_and(|passes| !(1..=PASSES_MAX).contains(&passes))
+        {
+            return Err(error(format!(
+                "passes must be at least 1 and at most {PASSES_MAX}"
+            )));
+        }
+        if budget.is_some_and(|budget| budget == Nanos::ZERO) {
+            return Err(error("a budget of no time measures nothing".to_owned()));
+        }
+        if raw.tests.is_empty() {
+            return Err(error("it lists no tests".to_owned()));
         }
         Ok(Self {
             name: name.to_owned(),
@@ -139,10 +153,12 @@ mod tests {
         );
         for (text, needle) in [
             ("title = 'T'", "tests"),
-            ("title = 'T'\ntests = []\nbudget = 'soon'", "soon"),
-            ("title = 'T'\ntests = []\ncopies = ['0']", "`0`"),
-            ("title = 'T'\ntests = []\npasses = 0", "at least 1"),
-            ("title = 'T'\ntests = []\nrounds = 3", "rounds"),
+            ("title = 'T'\ntests = ['t']\nbudget = 'soon'", "soon"),
+            ("title = 'T'\ntests = ['t']\ncopies = ['0']", "`0`"),
+            ("title = 'T'\ntests = ['t']\npasses = 0", "at least 1"),
+            ("title = 'T'\ntests = ['t']\nrounds = 3", "rounds"),
+            ("title = 'T'\ntests = []", "lists no tests"),
+            ("title = 'T'\ntests = ['t']\nbudget = '0s'", "no time"),
             ("title = ", "TOML"),
         ] {
             let error = Profile::parse("p", text).unwrap_err().to_string();

@@ -79,8 +79,8 @@ pub enum PlanError {
         /// The names that come nearest, the nearest first; may be empty.
         nearest: Vec<String>,
     },
-    /// A `--set` reaches no test of the plan.
-    #[error("set `{who}.{param}`: `{who}` is no profile or test of this run")]
+    /// A `--set`, or a parameter of a profile, reaches no test of the plan.
+    #[error("set `{who}.{param}`: no test of this run is meant")]
     SetReachesNothing {
         /// Who was to get the parameter.
         who: String,
@@ -345,6 +345,31 @@ fn check_sets(
     catalog: Catalog<'_>,
     chosen: &[Choice<'_>],
 ) -> Result<(), PlanError> {
+    for choice in chosen {
+        for param in choice.profile.iter().flat_map(|profile| profile.set.keys()) {
+            let has = |other: &Choice<'_>| {
+                let own = other.profile.map(|profile| &profile.name);
+                own == choice.profile.map(|profile| &profile.name)
+                    && other
+                        .entry
+                        .workload
+                        .spec()
+                        .params
+                        .iter()
+                        .any(|def| def.name == param)
+            };
+            if !chosen.iter().any(has) {
+                return Err(PlanError::SetReachesNothing {
+                    who: choice
+                        .profile
+                        .map(|profile| profile.name.clone())
+                        .unwrap_or_default(),
+                    param: param.clone(),
+                    nearest: Vec::new(),
+                });
+            }
+        }
+    }
     for set in &request.sets {
         if !chosen
             .iter()

@@ -133,7 +133,9 @@ fn measure(
 ) -> Result<Measured, Stop> {
     crew.memory_kills = bench.watch.memory_kills();
     let shared_dir = dir.join("shared");
-    fs::create_dir_all(&shared_dir)
+    // Not with its parents: a work directory that somebody removed must not come back without its marker.
+    fs::create_dir(dir).map_err(|error| Stop::error("create directory", dir.display(), error))?;
+    fs::create_dir(&shared_dir)
         .map_err(|error| Stop::error("create directory", shared_dir.display(), error))?;
     let mut rng = Rng::new(which.layout_seed);
     let first_cpu = rng.below(bench.cpus.len() as u64);

@@ -63,12 +63,14 @@ pub enum RunError {
 }
 
 /// How a run ended.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Ended {
     /// Completely, or interrupted.
     pub end: End,
     /// What was noticed about the run as a whole.
     pub warnings: Vec<Warning>,
+    /// Why the work directory could not be removed; `None` where it is gone.
+    pub left_behind: Option<WorkDirError>,
 }
 
 /// What a run needs beside its plan.
@@ -113,8 +115,12 @@ pub fn execute(
     } else {
         Vec::new()
     };
-    work_dir.remove()?;
-    Ok(Ended { end, warnings })
+    let left_behind = work_dir.remove().err();
+    Ok(Ended {
+        end,
+        warnings,
+        left_behind,
+    })
 }
 
 /// Nanoseconds per tick of the CPU's counter, where the kernel itself relies on it.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use sys::tree::Tree;
 
 /// The marker's file name.
 const MARKER: &str = ".kurabe-work";
@@ -108,6 +109,7 @@ fn remove_marked(path: &Path) -> Result<(), WorkDirError> {
         return Ok(());
     }
     let remove = || {
+        refuse_mounts(path)?;
         empty_but_for_marker(path)?;
         fs::remove_file(path.join(MARKER))?;
         fs::remove_dir(path)
@@ -117,6 +119,23 @@ fn remove_marked(path: &Path) -> Result<(), WorkDirError> {
         path: path.to_owned(),
         error,
     })
+}
+
+/// What somebody mounted below the directory is not ours to empty.
+fn refuse_mounts(path: &Path) -> io::Result<()> {
+    // Without /proc nothing is known of mounts, and nothing is removed.
+    let mounts = sys::mounts::read(&Tree::real()).map_err(io::Error::other)?;
+    let real = path.canonicalize()?;
+    match mounts
+        .iter()
+        .find(|mount| Path::new(&mount.point).starts_with(&real))
+    {
+        None => Ok(()),
+        Some(mount) => Err(io::Error::other(format!(
+            "something is mounted at `{}`; unmount it first",
+            mount.point
+        ))),
+    }
 }
 
 /// The marker goes last: whoever is stopped half-way leaves a directory that is still ours to remove.
@@ -178,8 +197,9 @@ pub fn stale_at(path: &Path) -> Option<Stale> {
     let mut file = File::open(&marker).ok()?;
     // Whoever made it and lives holds the lock. A file system without locks gives an error: then it stays.
     file.try_lock().ok()?;
+    // A marker of ours has some fifty bytes.
     let mut text = String::new();
-    file.read_to_string(&mut text).ok()?;
+    (&mut file).take(4096).read_to_string(&mut text).ok()?;
     let marker: Marker = serde_json::from_str(&text).ok()?;
     Some(Stale {
         path: path.to_owned(),

@@ -131,7 +131,12 @@ fn report(body: &dyn Body, counted: &Counted, recorder: &Recorder, finish: Finis
         cpu: None,
         latency: recorder.pairs(),
         latency_too_long: recorder.too_long(),
-        reported: finish.reported,
+        // JSON has no word for them, and a missing value says why by itself.
+        reported: finish
+            .reported
+            .into_iter()
+            .filter(|(_, value)| value.is_finite())
+            .collect(),
         played_windows: finish.windows,
     }
 }

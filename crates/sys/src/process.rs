@@ -134,6 +134,7 @@ fn leash(parent: u32) -> io::Result<()> {
         return Err(io::Error::last_os_error());
     }
     die_with_parent()?;
+    be_killed_first();
     // SAFETY: getppid cannot fail.
     let now = unsafe { libc::getppid() };
     if u32::try_from(now) == Ok(parent) {
@@ -142,6 +143,21 @@ fn leash(parent: u32) -> io::Result<()> {
         // The parent died between fork and prctl: nobody would ever signal us.
         Err(io::Error::from_raw_os_error(libc::ESRCH))
     }
+}
+
+/// Where memory runs out, a worker is to die and not the supervisor, who can say so. Raising one's own score needs no
+/// privilege; a kernel that refuses leaves things as they are. `proc_pid_oom_score_adj(5)`.
+fn be_killed_first() {
+    // SAFETY: the path is a NUL-terminated constant.
+    let fd = unsafe { libc::open(c"/proc/self/oom_score_adj".as_ptr(), libc::O_WRONLY) };
+    if fd < 0 {
+        return;
+    }
+    let score = b"1000";
+    // SAFETY: `score` is valid for its length.
+    unsafe { libc::write(fd, score.as_ptr().cast(), score.len()) };
+    // SAFETY: `fd` is ours and not used again.
+    unsafe { libc::close(fd) };
 }
 
 /// Asks the kernel to kill the calling process when the thread that forked it ends.

@@ -17,8 +17,8 @@ static FIRST_AT: AtomicU64 = AtomicU64::new(0);
 /// Signals this close together have one cause: nobody reads "interrupted" and presses a key in less, in nanoseconds.
 const SAME_CAUSE_NS: u64 = 500_000_000;
 
-/// The signals that mean "please stop": terminal interrupt, polite kill, lost terminal.
-const STOP: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+/// The signals that mean "please stop": terminal interrupt and quit, polite kill, lost terminal.
+const STOP: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
 extern "C" fn note(signal: libc::c_int) {
     // clock_gettime is async-signal-safe, and so are lock-free atomics.
@@ -31,7 +31,7 @@ extern "C" fn note(signal: libc::c_int) {
     }
 }
 
-/// From now on SIGINT, SIGTERM and SIGHUP are noted instead of ending the process. A signal that was ignored when
+/// From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT are noted instead of ending the process. A signal that was ignored when
 /// the process started (nohup) stays ignored.
 pub fn catch_stop_signals() -> io::Result<()> {
     for signal in STOP {
@@ -47,6 +47,11 @@ pub fn catch_stop_signals() -> io::Result<()> {
 /// workers rely on it, so it is said here.)
 pub fn ignore_sigpipe() -> io::Result<()> {
     install(libc::SIGPIPE, libc::SIG_IGN)
+}
+
+/// Writing beyond the file size limit gives EFBIG instead of ending the process.
+pub fn ignore_sigxfsz() -> io::Result<()> {
+    install(libc::SIGXFSZ, libc::SIG_IGN)
 }
 
 /// The stop signal that came, if any.

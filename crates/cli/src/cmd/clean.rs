@@ -24,14 +24,20 @@ pub(crate) fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<Exit> {
     let here =
         std::fs::canonicalize(&here).with_context(|| format!("look into `{}`", here.display()))?;
     let found = stale(&here, store.as_ref())?;
+    let mut exit = Exit::Ok;
     for dir in &found {
         let what = format!("{} (run {})", dir.path.display(), dir.run);
         if args.dry_run {
             output::say(&format!("would remove {what}"));
             continue;
         }
-        workdir::remove_stale(dir)?;
-        output::say(&format!("removed {what}"));
+        match workdir::remove_stale(dir) {
+            Ok(()) => output::say(&format!("removed {what}")),
+            Err(error) => {
+                output::say(&format!("error: {error}"));
+                exit = Exit::Incomplete;
+            }
+        }
     }
     if let (Some(store), false) = (&store, args.dry_run) {
         forget_gone(store)?;
@@ -39,7 +45,7 @@ pub(crate) fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<Exit> {
     if found.is_empty() {
         output::say("nothing to remove");
     }
-    Ok(Exit::Ok)
+    Ok(exit)
 }
 
 fn is_missing(error: &anyhow::Error) -> bool {

@@ -24,6 +24,12 @@ pub(crate) fn run(context: &Context, args: &CompareArgs) -> anyhow::Result<Exit>
         CompareFormat::Markdown => report::comparison_markdown::markdown(&view, context.lang),
         CompareFormat::Json => report::json::comparison(&view),
     })?;
+    let compared = view.others.iter().all(|(_, comparison)| {
+        comparison
+            .metrics
+            .iter()
+            .any(|metric| metric.interval.is_some())
+    });
     let worse = view
         .others
         .iter()
@@ -31,6 +37,8 @@ pub(crate) fn run(context: &Context, args: &CompareArgs) -> anyhow::Result<Exit>
         .any(|metric| metric.adjusted == Verdict::Worse);
     Ok(match args.fail_if {
         Some(FailIf::Worse) if worse => Exit::GateFailed,
+        // A gate that compared nothing has not been passed.
+        Some(FailIf::Worse) if !compared => Exit::Incomplete,
         _ => Exit::Ok,
     })
 }

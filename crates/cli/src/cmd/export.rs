@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::exit::{Exit, failure};
 use crate::output;
 use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write};
+use std::io::{Error, ErrorKind, Write};
 
 pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> {
     let run = context.load(&args.run)?;
@@ -14,20 +14,27 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
         output::print(&text)?;
         return Ok(Exit::Ok);
     };
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(path)
-        .and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| {
-        let hint = (error.kind() == ErrorKind::AlreadyExists).then_some(
-            "kurabe overwrites no files: remove it, or name another with `--output FILE`",
-        );
+    let refused = |error: Error, hint| {
         failure(
             Exit::Usage,
             format!("write `{}`: {error}", path.display()),
             hint,
         )
+    };
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(path)
+        .map_err(|error| {
+            let hint = (error.kind() == ErrorKind::AlreadyExists).then_some(
+                "kurabe overwrites no files: remove it, or name another with `--output FILE`",
+            );
+            refused(error, hint)
+        })?;
+    file.write_all(text.as_bytes()).map_err(|error| {
+        // We made it a moment ago, and half of a run is of no use.
+        let _ = std::fs::remove_file(path);
+        refused(error, None)
     })?;
     output::say(&format!("wrote run {} to {}", run.meta.id, path.display()));
     Ok(Exit::Ok)

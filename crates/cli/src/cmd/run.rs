@@ -3,7 +3,7 @@
 use crate::args::{RunArgs, ShowFormat};
 use crate::cmd::show::render;
 use crate::columns::columns;
-use crate::context::{Context, host_facts};
+use crate::context::{Context, host_facts, read_capped};
 use crate::directory::directory;
 use crate::exit::{Exit, failure};
 use crate::output;
@@ -97,14 +97,12 @@ fn resume(context: &Context, args: &RunArgs, run: &str) -> anyhow::Result<Run> {
 fn plan(args: &RunArgs, host: &HostFacts) -> anyhow::Result<Plan> {
     let mut profiles = workloads::profiles::all()?;
     let mut what = args.what.clone();
-    for name in &mut what {
+    for name in &what {
         if Path::new(name)
             .extension()
             .is_some_and(|ending| ending == "toml")
         {
-            let profile = own_profile(name)?;
-            name.clone_from(&profile.name);
-            profiles.push(profile);
+            profiles.push(own_profile(name)?);
         }
     }
     if what.is_empty() {
@@ -126,16 +124,20 @@ fn plan(args: &RunArgs, host: &HostFacts) -> anyhow::Result<Plan> {
     resolve(&request, catalog, host).map_err(|error| refused(&error))
 }
 
-/// A profile of the user's own, named after its file.
+/// A profile of the user's own. Its name is the path as typed, which no profile of ours can have.
 fn own_profile(path: &str) -> anyhow::Result<Profile> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| failure(Exit::Usage, format!("read profile `{path}`: {error}"), None))?;
-    let name = Path::new(path)
-        .file_stem()
-        .map(|stem| stem.to_string_lossy().into_owned());
-    Profile::parse(&name.unwrap_or_default(), &text)
-        .map_err(|error| failure(Exit::Usage, error, None))
+    let text = read_capped(Path::new(path), PROFILE_BYTES_MAX).map_err(|error| {
+        failure(
+            Exit::Usage,
+            format!("read profile `{path}`: {error:#}"),
+            None,
+        )
+    })?;
+    Profile::parse(path, &text).map_err(|error| failure(Exit::Usage, error, None))
 }
+
+/// A profile lists tests; a file larger than this is something else.
+const PROFILE_BYTES_MAX: u64 = 1 << 20;
 
 fn refused(error: &PlanError) -> anyhow::Error {
     let (exit, nearest) = match error {

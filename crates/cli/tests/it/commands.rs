@@ -154,7 +154,7 @@ fn foreign_and_damaged_files_are_not_imported() {
     import("{\"format\":").err_has(&["line 1"]);
     import("{\"results\":[]}").err_has(&["kurabe export"]);
     bed.run(&["import", "missing.json"])
-        .code(4)
+        .code(2)
         .err_has(&["missing.json", "No such file"]);
     assert!(!bed.store().exists());
 }
@@ -228,4 +228,37 @@ fn help_and_version_go_to_standard_output() {
         .code(0)
         .out_has(&["--budget", "--copies"]);
     bed.run(&[]).code(2).err_has(&["Usage"]);
+}
+
+#[test]
+fn imported_ids_must_be_ids_and_only_files_are_read() {
+    let (here, there) = (Bed::new(), Bed::new());
+    here.replay("r", "1");
+    let text = here.run(&["export", "r"]).code(0).out;
+    let mut run: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for id in ["latest", "\u{1b}[31m../x", "a b"] {
+        run["run"]["meta"]["id"] = id.into();
+        std::fs::write(there.path().join("f.json"), run.to_string()).unwrap();
+        let done = there
+            .run(&["import", "f.json"])
+            .code(2)
+            .err_has(&["cannot be the id"]);
+        assert!(!done.err.contains('\u{1b}'));
+    }
+    there
+        .run(&["import", "/dev/zero"])
+        .code(2)
+        .err_has(&["no regular file"]);
+    there.run(&["run", "/dev/zero.toml"]).code(2);
+    assert!(!there.store().exists());
+}
+
+#[test]
+fn a_gate_that_compares_nothing_is_not_passed() {
+    let bed = Bed::new();
+    bed.replay("a", "1");
+    bed.run(&["run", "selftest.sleep", "--passes", "1", "--label", "b"])
+        .code(0);
+    bed.run(&["compare", "a", "b", "--fail-if", "worse"])
+        .code(4);
 }

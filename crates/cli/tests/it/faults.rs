@@ -1,5 +1,10 @@
 //! Workers that go wrong, interrupted and killed runs, readers that go away.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a shell sets the limits that a user may have set"
+)]
+
 use crate::bed::{Bed, Done, eventually, processes_in, signal};
 use std::process::{Child, Stdio};
 
@@ -221,4 +226,39 @@ fn a_run_of_another_machine_is_not_gone_on_with() {
     bed.run(&["import", "other.json"]).code(0);
     let done = bed.run(&["run", "--resume", "20200101"]).code(2);
     done.err_has(&["not the same", "2.6.32", "compare"]);
+}
+
+#[test]
+fn a_work_directory_that_is_removed_does_not_come_back_unmarked() {
+    let bed = Bed::new();
+    let child = bed.start(&["run", "os.pipe", "--passes", "12", "--label", "long"]);
+    eventually(60, || rounds_kept(&bed) >= 1);
+    let dir = bed.left_behind();
+    // The round that is going on may put a file in while we empty it.
+    eventually(10, || {
+        std::fs::remove_dir_all(bed.path().join(&dir[0])).is_ok()
+    });
+    let done: Done = child.wait_with_output().unwrap().into();
+    done.code(0).out_has(&["No such file"]);
+    assert_eq!(bed.left_behind(), [""; 0]);
+}
+
+#[test]
+fn a_file_size_limit_is_an_error_and_not_a_death() {
+    let bed = Bed::new();
+    let binary = env!("CARGO_BIN_EXE_kurabe");
+    let script = format!("ulimit -f 60; exec {binary} run selftest.replay --passes 200");
+    let mut command = bed.command(&[]);
+    let environment: Vec<_> = command
+        .get_envs()
+        .map(|(n, v)| (n.to_owned(), v.map(ToOwned::to_owned)))
+        .collect();
+    command = std::process::Command::new("sh");
+    command.args(["-c", &script]).current_dir(bed.path());
+    for (name, value) in environment {
+        command.env(name, value.unwrap_or_default());
+    }
+    let done: Done = command.output().unwrap().into();
+    done.code(4).err_has(&["kurabe.db"]);
+    assert_eq!(bed.left_behind(), [""; 0]);
 }

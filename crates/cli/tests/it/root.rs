@@ -201,3 +201,46 @@ fn without_root_with_one_cpu_and_256_mb_everything_works() {
     done.out_has(&["os.shell-8@1", "fs.copy-4096@1", "cpu.dhrystone@1"]);
     assert_eq!(bed.left_behind(), [""; 0]);
 }
+
+#[test]
+#[ignore = "root: makes a PID namespace"]
+fn clean_in_another_pid_namespace_leaves_a_live_run_alone() {
+    let bed = Bed::new();
+    let child = bed.start(&["run", "os.pipe", "--passes", "8", "--label", "long"]);
+    crate::bed::eventually(30, || !bed.left_behind().is_empty());
+    let script = format!(
+        "cd {}; KURABE_STORE={} unshare -p -f --mount-proc {} clean",
+        bed.path().display(),
+        bed.store().display(),
+        env!("CARGO_BIN_EXE_kurabe")
+    );
+    sh(&script);
+    assert_eq!(bed.left_behind().len(), 1);
+    let done: Done = child.wait_with_output().unwrap().into();
+    done.code(0);
+}
+
+#[test]
+#[ignore = "root: mounts a file system"]
+fn what_is_mounted_in_a_work_directory_is_not_emptied() {
+    let bed = Bed::new();
+    let stale = bed.path().join("kurabe-work-dead");
+    let precious = bed.path().join("precious");
+    sh(&format!(
+        "mkdir -p {0}/mnt {1}; echo x > {1}/file",
+        stale.display(),
+        precious.display()
+    ));
+    std::fs::write(stale.join(".kurabe-work"), r#"{"run":"dead"}"#).unwrap();
+    sh(&format!(
+        "mount --bind {} {}/mnt",
+        precious.display(),
+        stale.display()
+    ));
+    let done = bed.run(&["clean"]);
+    sh(&format!("umount {}/mnt", stale.display()));
+    done.code(4).err_has(&["something is mounted at"]);
+    assert!(precious.join("file").exists());
+    bed.run(&["clean"]).code(0).err_has(&["removed"]);
+    assert!(!stale.exists() && precious.join("file").exists());
+}

@@ -153,6 +153,11 @@ fn a_profile_of_the_users_own_is_read_from_its_file() {
     bed.run(&["run", "mine.toml"])
         .code(0)
         .out_has(&["selftest.replay@3"]);
+    // The name of one of ours does not get in the way.
+    std::fs::write(bed.path().join("quick.toml"), text).unwrap();
+    bed.run(&["run", "quick.toml", "--dry-run"])
+        .code(0)
+        .out_has(&["2 cases"]);
     std::fs::write(bed.path().join("bad.toml"), "tests = 3").unwrap();
     bed.run(&["run", "bad.toml"]).code(2).err_has(&["bad"]);
 }

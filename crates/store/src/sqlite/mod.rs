@@ -85,7 +85,14 @@ impl Store {
         let store = Self::connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE, patience)?;
         match found {
             Found::Nothing | Found::Empty => store.create_schema()?,
-            Found::Ours => store.check()?,
+            Found::Ours => match store.check() {
+                // Whoever made it was killed before the first transaction was through; the first read has rolled it
+                // back to nothing.
+                Err(StoreError::Damaged { .. }) if gate::inspect(&path)? == Found::Empty => {
+                    store.create_schema()?;
+                }
+                checked => checked?,
+            },
         }
         store.tune()?;
         Ok(store)
@@ -109,6 +116,9 @@ impl Store {
                 let store = Self::connect_immutable(&path)?;
                 store.check()?;
                 store
+            }
+            Err(StoreError::Damaged { .. }) if gate::inspect(&path)? == Found::Empty => {
+                return Err(StoreError::Missing { path });
             }
             Err(error) => return Err(error),
         };

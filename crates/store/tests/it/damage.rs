@@ -113,3 +113,44 @@ fn a_page_of_zeros_in_the_middle_is_damage() {
     let error = load(&path, "20261121-090000-a0a0").unwrap_err();
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
 }
+
+/// The rollback journal that a process leaves that was killed while it made the very first tables: it says that the
+/// file was empty before. Layout: <https://www.sqlite.org/fileformat.html>, "The Rollback Journal".
+fn journal_of_an_empty_file() -> Vec<u8> {
+    let mut journal = vec![0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+    for number in [0_u32, 1, 0, 512, 4096] {
+        // Records, nonce, pages before, sector size, page size.
+        journal.extend(number.to_be_bytes());
+    }
+    journal.resize(512, 0);
+    journal
+}
+
+#[test]
+fn a_store_whose_maker_was_killed_at_once_is_made_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("kurabe.db");
+    drop(Store::open(&path).unwrap());
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    raw.pragma_update(None, "journal_mode", "DELETE").unwrap();
+    drop(raw);
+    let left = || {
+        std::fs::write(
+            dir.path().join("kurabe.db-journal"),
+            journal_of_an_empty_file(),
+        )
+    };
+
+    left().unwrap();
+    assert!(matches!(
+        Store::open_read_only(&path),
+        Err(StoreError::Missing { .. })
+    ));
+    drop(Store::open(&path).unwrap());
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    raw.pragma_update(None, "journal_mode", "DELETE").unwrap();
+    drop(raw);
+    left().unwrap();
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.list().unwrap(), []);
+}
