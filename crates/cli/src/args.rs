@@ -78,6 +78,11 @@ pub(crate) enum Command {
     },
 }
 
+/// Options that describe a new run; a resumed one has them already.
+const NEW_RUN: [&str; 11] = [
+    "what", "budget", "passes", "target", "copies", "set", "seed", "dry_run", "dir", "label", "tag",
+];
+
 /// Options of `run`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunArgs {
@@ -94,7 +99,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) target: Option<f64>,
     /// Go on with a run that was interrupted or killed, on the same machine
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "budget", "passes", "target", "copies", "set", "seed", "dry_run", "dir", "label", "tag"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = NEW_RUN)]
     pub(crate) resume: Option<String>,
     /// Concurrencies, such as 1,4,all
     #[arg(long, value_name = "LIST", value_delimiter = ',')]

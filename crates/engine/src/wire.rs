@@ -1,8 +1,8 @@
 //! What supervisor and worker say to each other: one JSON document a line, over the worker's standard streams.
 //!
 //! The supervisor sends an [`Order`], the worker answers [`Reply::Ready`], the supervisor opens the gate with a
-//! [`Go`], the worker answers [`Reply::Measured`] and then [`Reply::Done`], or at any time [`Reply::Failed`], and exits.
-//! Both are the same binary, so the format has no version.
+//! [`Go`], the worker answers [`Reply::Measured`] and then [`Reply::Done`], or at any time [`Reply::Failed`], and
+//! exits. Both are the same binary, so the format has no version.
 
 use model::digest::Digest;
 use model::params::Params;

@@ -31,8 +31,8 @@ extern "C" fn note(signal: libc::c_int) {
     }
 }
 
-/// From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT are noted instead of ending the process. A signal that was ignored when
-/// the process started (nohup) stays ignored.
+/// From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT are noted instead of ending the process. A signal that was ignored
+/// when the process started (nohup) stays ignored.
 pub fn catch_stop_signals() -> io::Result<()> {
     for signal in STOP {
         if current(signal)? == libc::SIG_IGN {

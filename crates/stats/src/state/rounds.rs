@@ -151,7 +151,13 @@ mod tests {
             matches!(wild, State::Unstable { spread } if spread > 0.3),
             "{wild:?}"
         );
-        assert_eq!(of_case(&[0.0; 12], &[]), State::Unknown, "no logarithm");
+        assert_eq!(
+            of_case(&[0.0; 12], &[]),
+            State::Steady,
+            "a count of 0 throughout"
+        );
+        let sometimes: Vec<f64> = (0..12).map(|i| f64::from(i % 2)).collect();
+        assert_eq!(of_case(&sometimes, &[]), State::Unknown, "no logarithm");
     }
 
     #[test]

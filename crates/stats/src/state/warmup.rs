@@ -1,8 +1,8 @@
 //! How much of the start of a series is warm-up.
 //!
 //! MSER-5: the cut after which the mean of what is left is surest, on means of five windows (White, Simulation 69
-//! (1997) 323-334). It is meant for one long series. Rounds have a fixed warm-up instead, because a round that chose its
-//! own cut would choose the one that suits its noise.
+//! (1997) 323-334). It is meant for one long series. Rounds have a fixed warm-up instead, because a round that chose
+//! its own cut would choose the one that suits its noise.
 
 use crate::quantile;
 use model::num::count;
