@@ -104,8 +104,8 @@ fn pair(step: &hdrhistogram::iterators::IterationValue<u64>) -> (u64, u64) {
 /// Times operations that follow each other with nothing in between.
 ///
 /// The end of one operation is the start of the next, so that the clock is read once per operation and not twice
-/// (22 ns a reading on the virtual machine it was written on, 16 ns without ordering). A latency therefore contains the recording of the one
-/// before it, about 5 ns.
+/// (22 ns a reading on the virtual machine it was written on, 16 ns without ordering). A latency therefore contains the
+/// recording of the one before it, about 5 ns.
 #[derive(Debug)]
 pub struct Laps<'a> {
     recorder: &'a mut Recorder,
