@@ -63,6 +63,8 @@ pub(crate) enum Command {
     Show(ShowArgs),
     /// Compare kept runs: better, worse, same, or cannot tell
     Compare(CompareArgs),
+    /// Measure two set-ups of this machine in pairs of rounds and compare them
+    Duel(DuelArgs),
     /// Write a kept run to a file that `kurabe import` reads
     Export(ExportArgs),
     /// Keep runs that another kurabe exported
@@ -217,6 +219,68 @@ pub(crate) enum CompareFormat {
 pub(crate) enum FailIf {
     /// Where a metric is worse by more than its margin
     Worse,
+}
+
+/// Options of `duel`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DuelArgs {
+    /// Profiles, tests, families or globs such as 'fs.*'
+    #[arg(value_name = "WHAT", required = true)]
+    pub(crate) what: Vec<String>,
+    /// Side A: dir=DIR or set=TEST.PARAM=VALUE; may be given several times
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) a: Vec<Trait>,
+    /// Side B, likewise
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) b: Vec<Trait>,
+    /// Shell command that sets side A up before each of its rounds
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) a_cmd: Option<String>,
+    /// Shell command that sets side B up before each of its rounds
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) b_cmd: Option<String>,
+    /// Time for the whole duel, such as 90s or 5m
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) budget: Option<Nanos>,
+    /// Pairs of rounds of every case [default: until the verdict is final, 28 at most]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(PASSES_MAX)))]
+    pub(crate) passes: Option<u32>,
+    /// Concurrencies, such as 1,4,all
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) copies: Option<Vec<Copies>>,
+    /// Seed of order and layout
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// A name for the duel; its runs are called NAME-a and NAME-b
+    #[arg(long, value_name = "NAME", value_parser = run_label)]
+    pub(crate) label: Option<String>,
+    /// Print the comparison as one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// What makes one side of a duel different from the other.
+#[derive(Clone, Debug)]
+pub(crate) enum Trait {
+    /// Its work directory is made in here.
+    Dir(PathBuf),
+    /// A parameter.
+    Set(Set),
+}
+
+impl std::str::FromStr for Trait {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some(("dir", dir)) if !dir.is_empty() => Ok(Self::Dir(dir.into())),
+            Some(("set", set)) => set.parse().map(Self::Set),
+            _ => Err(format!("`{text}` is neither dir=DIR nor set=TEST.PARAM=VALUE")),
+        }
+    }
 }
 
 /// Options of `export`.

@@ -9,6 +9,7 @@ mod columns;
 mod context;
 mod directory;
 mod exit;
+mod new_run;
 mod output;
 mod progress;
 mod session;
@@ -54,6 +55,7 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::List(args) => cmd::list::run(context, &args),
         Command::Show(args) => cmd::show::run(context, &args),
         Command::Compare(args) => cmd::compare::run(context, &args),
+        Command::Duel(args) => cmd::duel::run(context, &args),
         Command::Export(args) => cmd::export::run(context, &args),
         Command::Import(args) => cmd::import::run(context, &args),
         Command::Doctor(args) => cmd::doctor::run(context, &args),

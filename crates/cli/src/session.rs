@@ -5,10 +5,10 @@ use crate::exit::{Exit, failure};
 use crate::output;
 use crate::progress::Bar;
 use anyhow::Context as _;
-use engine::run::{Observer, Progress, RunError, Setting};
+use engine::run::{Ended, Observer, Progress, RunError, Setting, Side};
 use model::record::{End, Round, Run};
 use model::units::UnixNanos;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use store::Store;
 
 /// From now on Ctrl-C ends the run in good order. Called before anything is made that would stay behind.
@@ -25,43 +25,68 @@ pub(crate) fn measure(
     run: &Run,
     quiet: bool,
 ) -> anyhow::Result<Run> {
-    let id = &run.meta.id;
-    let dir = Path::new(&run.meta.dir);
-    let work_dir = engine::workdir::place(dir, id);
-    if let Some(stale) = engine::workdir::stale_at(&work_dir) {
-        // Left behind when an earlier part of this run was killed.
-        engine::workdir::remove_stale(&stale)?;
+    let mut measured = measure_sides(context, store, std::slice::from_ref(run), quiet)?;
+    measured.pop().context("read the run back")
+}
+
+/// The same for the two sides of a duel, or for the one of a run.
+pub(crate) fn measure_sides(
+    context: &Context,
+    store: &Store,
+    runs: &[Run],
+    quiet: bool,
+) -> anyhow::Result<Vec<Run>> {
+    let work_dirs: Vec<PathBuf> = runs
+        .iter()
+        .map(|run| engine::workdir::place(Path::new(&run.meta.dir), &run.meta.id))
+        .collect();
+    for (run, work_dir) in runs.iter().zip(&work_dirs) {
+        if let Some(stale) = engine::workdir::stale_at(work_dir) {
+            // Left behind when an earlier part of this run was killed.
+            engine::workdir::remove_stale(&stale)?;
+        }
+        store.note_work_dir(&run.meta.id, work_dir)?;
     }
-    store.note_work_dir(id, &work_dir)?;
     let mut keeper = Keeper {
         store,
-        run: id,
+        runs,
         bar: Bar::new(quiet),
     };
+    let sides: Vec<Side<'_>> = runs
+        .iter()
+        .map(|run| Side {
+            run: &run.meta.id,
+            plan: &run.plan,
+            dir: Path::new(&run.meta.dir),
+            host: &run.host,
+            earlier: &run.rounds,
+        })
+        .collect();
     let setting = Setting {
-        run: id,
-        dir,
-        host: &run.host,
         find: workloads::find,
         began: context.began,
-        earlier: &run.rounds,
     };
-    let ended = engine::run::execute(&run.plan, &setting, &mut keeper);
+    let ended = engine::run::execute(&sides, setting, &mut keeper);
     keeper.bar.clear();
     let ended = ended.map_err(explain)?;
-    store.finish(
-        id,
-        UnixNanos(sys::clock::wall()),
-        ended.end,
-        &ended.warnings,
-    )?;
-    match &ended.left_behind {
-        None => store.forget_work_dir(&work_dir)?,
-        Some(error) => {
-            output::say(&format!(
-                "warning: {error}\nhint: `kurabe clean` tries again"
-            ));
+    for (run, work_dir) in runs.iter().zip(&work_dirs) {
+        store.finish(
+            &run.meta.id,
+            UnixNanos(sys::clock::wall()),
+            ended.end,
+            &ended.warnings,
+        )?;
+        if !work_dir.exists() {
+            store.forget_work_dir(work_dir)?;
         }
+    }
+    say_how_it_ended(store, runs, &ended);
+    runs.iter().map(|run| Ok(store.load(&run.meta.id)?)).collect()
+}
+
+fn say_how_it_ended(store: &Store, runs: &[Run], ended: &Ended) {
+    if let Some(error) = &ended.left_behind {
+        output::say(&format!("warning: {error}\nhint: `kurabe clean` tries again"));
     }
     if !store.path().exists() {
         output::say(&format!(
@@ -70,18 +95,21 @@ pub(crate) fn measure(
         ));
     }
     if ended.end == End::Interrupted {
-        output::say(&format!(
-            "interrupted: what was measured until then is kept as run {id}\n\
-             hint: `kurabe run --resume {id}` goes on with it"
-        ));
+        for run in runs {
+            let id = &run.meta.id;
+            output::say(&format!("interrupted: what was measured until then is kept as run {id}"));
+        }
+        if let [run] = runs {
+            let id = &run.meta.id;
+            output::say(&format!("hint: `kurabe run --resume {id}` goes on with it"));
+        }
     }
-    Ok(store.load(id)?)
 }
 
 /// Keeps rounds and shows progress.
 struct Keeper<'a> {
     store: &'a Store,
-    run: &'a str,
+    runs: &'a [Run],
     bar: Bar,
 }
 
@@ -90,10 +118,10 @@ impl Observer for Keeper<'_> {
         self.bar.starts(progress);
     }
 
-    fn ended(&mut self, round: &Round) -> Result<(), String> {
+    fn ended(&mut self, side: usize, round: &Round) -> Result<(), String> {
         self.bar.ended(round);
         self.store
-            .append(self.run, round)
+            .append(&self.runs[side].meta.id, round)
             .map_err(|error| error.to_string())
     }
 }

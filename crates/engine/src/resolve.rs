@@ -7,7 +7,7 @@ use crate::profile::{Copies, Profile};
 use crate::workload::Workload;
 use model::host::HostFacts;
 use model::params::{ParamError, Params};
-use model::plan::{CaseId, Dropped, Plan, PlannedCase, PlannedMetric, Shape};
+use model::plan::{CaseId, Dropped, Duel, Plan, PlannedCase, PlannedMetric, Shape};
 use model::spec::TestDef;
 use model::units::Nanos;
 
@@ -28,6 +28,8 @@ pub struct Request {
     pub target: Option<f64>,
     /// Seeds order and layout.
     pub seed: u64,
+    /// Set for one side of a duel.
+    pub duel: Option<Duel>,
 }
 
 /// One `--set WHO.param=value`.
@@ -240,6 +242,7 @@ pub fn resolve(
         budget: limits.0,
         passes: limits.1,
         target: request.target,
+        duel: request.duel.clone(),
         dropped,
     };
     let optional: Vec<String> = request
@@ -439,7 +442,9 @@ const PASSES_DEFAULT: u32 = 9;
 
 /// Budget and passes: the user's where given, else the longest of the profiles named; one of the two is always set.
 fn limits(request: &Request, catalog: Catalog<'_>) -> (Option<Nanos>, Option<u32>) {
-    if request.budget.is_some() || request.passes.is_some() || request.target.is_some() {
+    let own = request.budget.is_some() || request.passes.is_some();
+    // With a target or in a duel the looks end the run, not a profile's passes.
+    if own || request.target.is_some() || request.duel.is_some() {
         return (request.budget, request.passes);
     }
     let profiles: Vec<&Profile> = request

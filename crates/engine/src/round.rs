@@ -23,6 +23,8 @@ pub(crate) struct Bench<'a> {
     pub(crate) work_dir: &'a Path,
     pub(crate) cpus: &'a [u32],
     pub(crate) ns_per_tick: Option<f64>,
+    /// The shell command that sets this side up before each round.
+    pub(crate) prepare: Option<&'a str>,
 }
 
 /// Which round it is.
@@ -50,6 +52,9 @@ const MEASURE_GRACE: Nanos = Nanos::from_secs(30);
 /// From the order to open the gate until it opens, for each copy: the time the order needs to reach it.
 const GATE_PER_COPY: Nanos = Nanos(200_000);
 
+/// A command that sets a side up may take this long: remounting, switching a scheduler, dropping caches.
+const PREPARE_DEADLINE_MS: u64 = 60_000;
+
 /// Executes one round from set-up to clean-up.
 pub(crate) fn execute(
     bench: &Bench<'_>,
@@ -59,6 +64,7 @@ pub(crate) fn execute(
 ) -> Result<Round, Interrupted> {
     let begin = monotonic();
     let started = UnixNanos(sys::clock::wall());
+    let prepared = prepare(bench.prepare);
     settle(case.shape.settle)?;
     let mut noise = model::noise::Noise::default();
     if !case.simulated {
@@ -66,7 +72,7 @@ pub(crate) fn execute(
     }
     let dir = bench.work_dir.join(format!("round-{}", which.seq));
     let mut crew = Crew::default();
-    let result = measure(bench, case, which, &dir, &mut crew);
+    let result = prepared.and_then(|()| measure(bench, case, which, &dir, &mut crew));
     crew.dismiss();
     let outcome = match result {
         Ok((reports, snapshots)) => {
@@ -178,6 +184,14 @@ fn measure(
         .filter_map(|member| member.report.take())
         .collect();
     Ok((reports, before.zip(after)))
+}
+
+fn prepare(command: Option<&str>) -> Result<(), Stop> {
+    let Some(command) = command else {
+        return Ok(());
+    };
+    sys::process::shell(command, PREPARE_DEADLINE_MS)
+        .map_err(|error| Stop::error("set the side up with", command, error))
 }
 
 fn total_usage(reports: &[CopyReport]) -> Usage {

@@ -1,4 +1,7 @@
 //! A run: passes of shuffled rounds until the passes or the budget are used up, or somebody interrupts.
+//!
+//! A duel is the same with two sides: every pass has one round of each side for every case, next to each other, the
+//! order decided by a coin, so that what the machine does meanwhile happens to both.
 
 use crate::budget::ROUNDS_MIN;
 use crate::noise::Watch;
@@ -21,8 +24,9 @@ pub trait Observer {
     /// A round is about to start.
     fn starts(&mut self, progress: &Progress<'_>);
 
-    /// A round has ended; keep it now. An error ends the run: a round that cannot be kept is not worth measuring.
-    fn ended(&mut self, round: &Round) -> Result<(), String>;
+    /// A round of this side (0, or 1 in a duel) has ended; keep it now. An error ends the run: a round that cannot be
+    /// kept is not worth measuring.
+    fn ended(&mut self, side: usize, round: &Round) -> Result<(), String>;
 }
 
 /// How far a run has come.
@@ -73,53 +77,77 @@ pub struct Ended {
     pub left_behind: Option<WorkDirError>,
 }
 
-/// What a run needs beside its plan.
+/// What is measured: a plan and where it runs. A run has one side; a duel has two, with the same cases.
 #[derive(Clone, Copy)]
-pub struct Setting<'a> {
+pub struct Side<'a> {
     /// The run's id, which names the work directory.
     pub run: &'a str,
+    /// The plan.
+    pub plan: &'a Plan,
     /// The directory in which the work directory is made.
     pub dir: &'a Path,
     /// The machine, as it was found.
     pub host: &'a HostFacts,
-    /// Looks a workload up.
-    pub find: fn(&str) -> Option<&'static dyn Workload>,
-    /// The monotonic clock when the user's patience began: the budget counts from here.
-    pub began: u64,
     /// The rounds of an earlier part of the run that this one goes on with; empty for a new run.
     pub earlier: &'a [Round],
 }
 
-/// Executes the plan.
+/// What all sides share.
+#[derive(Clone, Copy)]
+pub struct Setting {
+    /// Looks a workload up.
+    pub find: fn(&str) -> Option<&'static dyn Workload>,
+    /// The monotonic clock when the user's patience began: the budget counts from here.
+    pub began: u64,
+}
+
+/// Executes the plan of one side, or those of two sides in pairs of rounds, each pair in an order of its own. Order,
+/// budget and passes are those of the first side.
 pub fn execute(
-    plan: &Plan,
-    setting: &Setting<'_>,
+    sides: &[Side<'_>],
+    setting: Setting,
     observer: &mut dyn Observer,
 ) -> Result<Ended, RunError> {
     let system = |operation| move |error| RunError::System { operation, error };
     sys::process::adopt_orphans().map_err(system("adopt orphans of workers"))?;
     sys::process::raise_open_files().map_err(system("raise the limit of open files"))?;
     let cpus = sys::affinity::allowed_cpus().map_err(system("read the CPU affinity"))?;
-    let work_dir = WorkDir::create(setting.dir, setting.run)?;
+    let work_dirs: Vec<WorkDir> = sides
+        .iter()
+        .map(|side| WorkDir::create(side.dir, side.run))
+        .collect::<Result<_, _>>()?;
     let watch = Watch::real();
-    let bench = Bench {
-        watch: &watch,
-        work_dir: work_dir.path(),
-        cpus: &cpus,
-        ns_per_tick: counter_rate(setting.host),
+    let lanes = sides
+        .iter()
+        .zip(&work_dirs)
+        .map(|(side, work_dir)| {
+            let bench = Bench {
+                watch: &watch,
+                work_dir: work_dir.path(),
+                cpus: &cpus,
+                ns_per_tick: counter_rate(side.host),
+                prepare: side.plan.duel.as_ref().and_then(|duel| duel.prepare.as_deref()),
+            };
+            Lane::new(*side, bench, setting.find)
+        })
+        .collect();
+    let mut runner = Runner {
+        lanes,
+        setting,
+        observer,
     };
-    let mut runner = Runner::new(plan, bench, setting, observer);
     let end = runner.passes()?;
     let warnings = if end == End::Complete {
         runner.warnings()
     } else {
         Vec::new()
     };
-    let left_behind = work_dir.remove().err();
+    drop(runner);
+    let removed: Vec<_> = work_dirs.into_iter().map(WorkDir::remove).collect();
     Ok(Ended {
         end,
         warnings,
-        left_behind,
+        left_behind: removed.into_iter().find_map(Result::err),
     })
 }
 
@@ -144,110 +172,119 @@ fn hows(workload: &str, find: fn(&str) -> Option<&'static dyn Workload>) -> Vec<
     metrics.iter().map(|metric| metric.how).collect()
 }
 
-struct Runner<'a> {
-    plan: &'a Plan,
+/// One side while the run goes on.
+struct Lane<'a> {
+    side: Side<'a>,
     bench: Bench<'a>,
-    setting: &'a Setting<'a>,
-    observer: &'a mut dyn Observer,
     cases: Vec<Running>,
     seq: u32,
 }
 
-impl<'a> Runner<'a> {
+impl<'a> Lane<'a> {
     /// Before the first round, or where an earlier part of the run left off.
     fn new(
-        plan: &'a Plan,
+        side: Side<'a>,
         bench: Bench<'a>,
-        setting: &'a Setting<'a>,
-        observer: &'a mut dyn Observer,
+        find: fn(&str) -> Option<&'static dyn Workload>,
     ) -> Self {
+        let plan = side.plan;
         let mut cases: Vec<Running> = (0..plan.cases.len())
-            .map(|i| Running::new(plan, i, hows(&plan.cases[i].workload, setting.find)))
+            .map(|i| Running::new(plan, i, hows(&plan.cases[i].workload, find)))
             .collect();
         for (case, planned) in cases.iter_mut().zip(&plan.cases) {
-            for round in setting
-                .earlier
-                .iter()
-                .filter(|round| round.case == planned.id)
-            {
+            for round in side.earlier.iter().filter(|round| round.case == planned.id) {
                 case.learn(planned, round);
             }
         }
-        let seq = setting
-            .earlier
-            .iter()
-            .map(|round| round.seq)
-            .max()
-            .unwrap_or(0);
+        let seq = side.earlier.iter().map(|round| round.seq).max().unwrap_or(0);
         Self {
-            plan,
+            side,
             bench,
-            setting,
-            observer,
             cases,
             seq,
         }
     }
 
+    /// Whether an earlier part of the run already had this case in this pass.
+    fn was_in(&self, pass: u32, case: usize) -> bool {
+        let id = &self.side.plan.cases[case].id;
+        let mut earlier = self.side.earlier.iter();
+        earlier.any(|round| round.pass == pass && round.case == *id)
+    }
+}
+
+struct Runner<'a> {
+    /// One lane, or two in a duel.
+    lanes: Vec<Lane<'a>>,
+    setting: Setting,
+    observer: &'a mut dyn Observer,
+}
+
+impl<'a> Runner<'a> {
+    fn plan(&self) -> &'a Plan {
+        self.lanes[0].side.plan
+    }
+
     /// What was noticed about the run as a whole.
     fn warnings(&self) -> Vec<Warning> {
-        let short = self.cases.iter().any(|case| {
+        let cases = || self.lanes.iter().flat_map(|lane| &lane.cases);
+        let short = cases().any(|case| {
             let enough = case.wanted.unwrap_or(ROUNDS_MIN).min(ROUNDS_MIN);
             !case.given_up() && case.rounds < enough
         });
-        let wide = self
-            .plan
-            .target
-            .map_or(0, |target| schedule::wide(&self.cases, target));
         let mut warnings = Vec::new();
         if short {
             warnings.push(Warning::BudgetShort);
         }
-        if let (Some(target), 1..) = (self.plan.target, wide) {
-            warnings.push(Warning::TargetMissed {
-                cases: wide,
-                target,
-            });
+        if let Some(target) = self.plan().target {
+            let wide = schedule::wide(&self.lanes[0].cases, target);
+            if wide > 0 {
+                warnings.push(Warning::TargetMissed {
+                    cases: wide,
+                    target,
+                });
+            }
         }
         warnings
     }
 
     /// Time used so far, by this process and by earlier parts of the run.
     fn elapsed(&self) -> Nanos {
-        let earlier = self.setting.earlier.iter().map(|round| round.took.0).sum();
-        Nanos(monotonic() - self.setting.began).plus(Nanos(earlier))
+        let earlier = self.lanes.iter().flat_map(|lane| lane.side.earlier);
+        Nanos(monotonic() - self.setting.began)
+            .plus(Nanos(earlier.map(|round| round.took.0).sum()))
     }
 
     /// Time left of the budget; `None` without one.
     fn left(&self) -> Option<Nanos> {
-        self.plan.budget.map(|budget| budget.since(self.elapsed()))
+        self.plan().budget.map(|budget| budget.since(self.elapsed()))
     }
 
     fn fits(&self, case: usize) -> bool {
-        self.left().is_none_or(|left| self.cases[case].cost <= left)
+        let cost = self.lanes.iter().map(|lane| lane.cases[case].cost.0).sum();
+        self.left().is_none_or(|left| Nanos(cost) <= left)
+    }
+
+    fn finished(&self, case: usize) -> bool {
+        self.lanes.iter().any(|lane| lane.cases[case].finished())
     }
 
     /// Pass after pass, each in a freshly shuffled order, until nothing is left to do or fits.
     fn passes(&mut self) -> Result<End, RunError> {
-        let first = self
-            .setting
-            .earlier
-            .iter()
-            .map(|round| round.pass)
-            .max()
-            .unwrap_or(1);
+        let earlier = self.lanes[0].side.earlier;
+        let first = earlier.iter().map(|round| round.pass).max().unwrap_or(1);
         for pass in first.. {
-            let mut order: Vec<usize> = (0..self.cases.len())
-                .filter(|&case| !self.cases[case].finished() && !self.was_in(pass, case))
+            let mut order: Vec<usize> = (0..self.plan().cases.len())
+                .filter(|&case| !self.finished(case) && !self.lanes[0].was_in(pass, case))
                 .collect();
-            Rng::stream(self.plan.seed, u64::from(pass)).shuffle(&mut order);
+            Rng::stream(self.plan().seed, u64::from(pass)).shuffle(&mut order);
             let mut did_something = false;
             for case in order {
                 if !self.fits(case) {
                     continue;
                 }
                 did_something = true;
-                if self.one(pass, case)?.is_none() {
+                if self.one_of_each(pass, case)?.is_none() {
                     return Ok(End::Interrupted);
                 }
             }
@@ -258,58 +295,80 @@ impl<'a> Runner<'a> {
         Ok(End::Complete)
     }
 
-    /// Whether an earlier part of the run already had this case in this pass.
-    fn was_in(&self, pass: u32, case: usize) -> bool {
-        let id = &self.plan.cases[case].id;
-        self.setting
-            .earlier
-            .iter()
-            .any(|round| round.pass == pass && round.case == *id)
-    }
-
-    /// Where every case has the rounds it wanted: is any worth more? Without a target, or while something does not
-    /// fit, nothing is.
+    /// Where every case has the rounds it wanted: is any worth more? While something does not fit, nothing is.
     fn look(&mut self) -> bool {
-        let waiting = self.cases.iter().any(|case| !case.finished());
-        let left = self.left();
-        match self.plan.target {
-            Some(target) if !waiting => schedule::look(&mut self.cases, target, left),
+        if (0..self.plan().cases.len()).any(|case| !self.finished(case)) {
+            return false;
+        }
+        let (plan, left) = (self.plan(), self.left());
+        match (self.lanes.as_mut_slice(), plan.target) {
+            ([lane], Some(target)) => schedule::look(&mut lane.cases, target, left),
+            ([a, b], _) => schedule::look_at_pairs(plan, &mut a.cases, &mut b.cases, left),
             _ => false,
         }
     }
 
-    /// One round of one case; `None` where the user interrupted it.
-    fn one(&mut self, pass: u32, case: usize) -> Result<Option<()>, RunError> {
-        let planned = &self.plan.cases[self.cases[case].index];
-        self.seq += 1;
-        let progress = Progress {
+    /// One round of one case on every side, in an order that a coin decides; `None` where the user interrupted it.
+    fn one_of_each(&mut self, pass: u32, case: usize) -> Result<Option<()>, RunError> {
+        // The layout is the pair's: what a start CPU or an offset does, it does to both sides.
+        let mut rng = Rng::stream(self.plan().seed, u64::from(pass) << 32 | (case as u64 + 1));
+        let layout_seed = rng.next();
+        let mut sides: Vec<usize> = (0..self.lanes.len()).collect();
+        rng.shuffle(&mut sides);
+        for side in sides {
+            if self.one(side, pass, case, layout_seed)?.is_none() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(()))
+    }
+
+    /// One round of one case on one side; `None` where the user interrupted it.
+    fn one(
+        &mut self,
+        side: usize,
+        pass: u32,
+        case: usize,
+        layout_seed: u64,
+    ) -> Result<Option<()>, RunError> {
+        let (elapsed, expected) = (self.elapsed(), self.expected());
+        let lane = &mut self.lanes[side];
+        let planned = &lane.side.plan.cases[case];
+        lane.seq += 1;
+        self.observer.starts(&Progress {
             case: &planned.id,
             pass,
-            elapsed: self.elapsed(),
-            expected: self.expected(),
-        };
-        self.observer.starts(&progress);
+            elapsed,
+            expected,
+        });
         let which = Which {
             pass,
-            seq: self.seq,
-            number: self.cases[case].rounds + 1,
-            layout_seed: Rng::stream(self.plan.seed, u64::from(self.seq) << 32).next(),
+            seq: lane.seq,
+            number: lane.cases[case].rounds + 1,
+            layout_seed,
         };
-        let round = match round::execute(&self.bench, planned, &self.cases[case].hows, which) {
+        let round = match round::execute(&lane.bench, planned, &lane.cases[case].hows, which) {
             Ok(round) => round,
             Err(Interrupted) => return Ok(None),
         };
-        self.cases[case].learn(planned, &round);
+        lane.cases[case].learn(planned, &round);
         self.observer
-            .ended(&round)
-            .map_err(|why| RunError::Keep { seq: self.seq, why })?;
+            .ended(side, &round)
+            .map_err(|why| RunError::Keep {
+                seq: which.seq,
+                why,
+            })?;
         Ok(sys::signal::interrupted().is_none().then_some(()))
     }
 
     /// The expected duration of the whole run: what is over, and the rounds still wanted at what they cost.
     fn expected(&self) -> Nanos {
-        let by_rounds = schedule::time_wanted(&self.cases).map(|time| self.elapsed().plus(time));
-        match (by_rounds, self.plan.budget) {
+        let wanted: Option<Vec<Nanos>> =
+            self.lanes.iter().map(|lane| schedule::time_wanted(&lane.cases)).collect();
+        let by_rounds = wanted.map(|times| {
+            times.into_iter().fold(self.elapsed(), |sum, time| sum.plus(time))
+        });
+        match (by_rounds, self.plan().budget) {
             (Some(rounds), Some(budget)) => rounds.min(budget),
             (Some(only), None) | (None, Some(only)) => only,
             (None, None) => self.elapsed(),

@@ -12,6 +12,7 @@ use model::record::{Failure, Outcome, Round};
 use model::spec::How;
 use model::units::Nanos;
 use stats::looks::{self, Contender, LOOKS};
+use std::collections::BTreeMap;
 
 /// A case that stops failing after this many failures in a row is rare; one that goes on costs the others their time.
 const FAILURES_MAX: u32 = 3;
@@ -19,8 +20,6 @@ const FAILURES_MAX: u32 = 3;
 /// One case while the run goes on.
 #[derive(Clone, Debug)]
 pub(crate) struct Running {
-    /// Its place in the plan.
-    pub(crate) index: usize,
     /// Rounds that ended, whatever came of them.
     pub(crate) rounds: u32,
     /// Rounds after which it is done for now; `None` where only the budget ends it.
@@ -31,8 +30,8 @@ pub(crate) struct Running {
     pub(crate) hows: Vec<How>,
     /// The most rounds that looking may ask for; `None` where looking does not decide.
     looks_max: Option<u32>,
-    /// The first metric's value of every round that has one.
-    values: Vec<f64>,
+    /// Pass and first metric's value of every round that has one.
+    values: Vec<(u32, f64)>,
     failures_in_a_row: u32,
     given_up: bool,
 }
@@ -47,7 +46,6 @@ impl Running {
             None => budget::rounds_wanted(plan, case),
         };
         Self {
-            index,
             rounds: 0,
             wanted,
             cost: budget::round_cost(case),
@@ -81,7 +79,7 @@ impl Running {
                     .metrics
                     .first()
                     .and_then(|metric| done.values.get(&metric.quantity));
-                self.values.extend(first);
+                self.values.extend(first.map(|value| (round.pass, *value)));
             }
             Outcome::Failed(Failure::Unsupported(_)) => self.given_up = true,
             Outcome::Failed(_) => {
@@ -92,13 +90,18 @@ impl Running {
     }
 
     fn contender(&self, target: f64) -> Contender {
-        looks::contender(&self.values, target, self.cost.as_secs_f64().max(1e-9))
+        let values: Vec<f64> = self.values.iter().map(|(_, value)| *value).collect();
+        looks::contender(&values, target, self.cost.as_secs_f64().max(1e-9))
     }
 }
 
 /// The most rounds that looking may ask for; `None` where the plan has no target or the method fixes the rounds.
 fn looks_max(plan: &Plan, case: &PlannedCase) -> Option<u32> {
-    plan.target?;
+    // A duel looks at its verdicts, unless the user says how many pairs it is to have.
+    let duel = plan.duel.is_some() && plan.passes.is_none();
+    if plan.target.is_none() && !duel {
+        return None;
+    }
     match case.shape.rounds {
         Some(_) => None,
         None => Some(plan.passes.unwrap_or(u32::MAX).min(LOOKS[LOOKS.len() - 1])),
@@ -124,6 +127,45 @@ pub(crate) fn look(cases: &mut [Running], target: f64, left: Option<Nanos>) -> b
             case.wanted = Some(rounds);
             raised = true;
         }
+    }
+    raised
+}
+
+/// Looks at the verdicts of a duel: asks for more pairs where one is not final yet and the time allows the next look.
+/// True where any case gets more.
+pub(crate) fn look_at_pairs(
+    plan: &Plan,
+    a: &mut [Running],
+    b: &mut [Running],
+    left: Option<Nanos>,
+) -> bool {
+    let mut left = left.unwrap_or(Nanos(u64::MAX));
+    let mut raised = false;
+    for ((a, b), case) in a.iter_mut().zip(b).zip(&plan.cases) {
+        let (Some(most), Some(metric)) = (a.looks_max, case.metrics.first()) else {
+            continue;
+        };
+        let there: BTreeMap<u32, f64> = b.values.iter().copied().collect();
+        let pairs: Vec<(f64, f64)> = a
+            .values
+            .iter()
+            .filter_map(|(pass, value)| Some((*value, *there.get(pass)?)))
+            .collect();
+        let verdict = looks::decide_pairs(&pairs, metric.class.margin());
+        let have = u32::try_from(pairs.len()).unwrap_or(u32::MAX);
+        let Some(next) = looks::next(have).filter(|next| *next <= most) else {
+            continue;
+        };
+        let more = next - have;
+        let cost = Nanos(a.cost.plus(b.cost).0.saturating_mul(u64::from(more)));
+        let done = verdict.is_some_and(stats::verdict::is_final) || a.given_up || b.given_up;
+        if done || cost > left {
+            continue;
+        }
+        left = left.since(cost);
+        a.wanted = Some(a.rounds + more);
+        b.wanted = Some(b.rounds + more);
+        raised = true;
     }
     raised
 }
@@ -197,6 +239,7 @@ mod tests {
             budget: None,
             passes,
             target,
+            duel: None,
             dropped: vec![],
         }
     }

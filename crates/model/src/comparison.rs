@@ -138,6 +138,8 @@ pub struct Comparison {
     pub categories: Vec<CategoryComparison>,
     /// What differs in the set-up.
     pub differences: Vec<Difference>,
+    /// True where the rounds were measured in pairs (a duel) and compared as pairs.
+    pub paired: bool,
 }
 
 /// Something about the machines or programs that differs.

@@ -109,8 +109,22 @@ pub struct Plan {
     /// passes count.
     #[serde(default)]
     pub target: Option<f64>,
+    /// Set for one side of a duel: its rounds stand next to those of the other side.
+    #[serde(default)]
+    pub duel: Option<Duel>,
     /// What did not fit, with the reason; in words, in the order dropped.
     pub dropped: Vec<Dropped>,
+}
+
+/// One side of a duel: two set-ups of the same machine, measured in pairs of rounds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Duel {
+    /// The duel's id, the same on both sides.
+    pub id: String,
+    /// `a` or `b`.
+    pub side: String,
+    /// The shell command that sets this side up before each of its rounds.
+    pub prepare: Option<String>,
 }
 
 /// A test left out of a plan.

@@ -35,6 +35,9 @@ fn one(out: &mut String, base: &Run, other: &Run, comparison: &Comparison, words
     let _ = writeln!(out, "- {}: {}", says.base, escape(&run_line(base, words)));
     let _ = writeln!(out, "- {}: {}", says.other, escape(&run_line(other, words)));
 
+    if comparison.paired {
+        let _ = writeln!(out, "- {}", says.paired);
+    }
     section(out, says.summary);
     out.push_str(&bullets(&comparison::summary(
         base, other, comparison, words,

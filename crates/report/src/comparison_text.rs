@@ -48,6 +48,9 @@ fn one(page: &mut Page, base: &Run, other: &Run, comparison: &Comparison, words:
         (says.other.to_owned(), run_line(other, words)),
     ];
     page.out.push_str(&pairs(&sides, style));
+    if comparison.paired {
+        page.block(None, &pairs(&[("-".to_owned(), says.paired.to_owned())], style));
+    }
 
     let summary: Vec<(String, String)> = comparison::summary(base, other, comparison, words)
         .into_iter()

@@ -74,6 +74,7 @@ pub(crate) fn empty() -> Run {
             budget: Some(Nanos::from_secs(180)),
             passes: None,
             target: None,
+            duel: None,
             dropped: Vec::new(),
         },
         host: host(),
@@ -399,6 +400,7 @@ pub(crate) fn comparison() -> (Run, Run, Comparison) {
             verdict: Verdict::BetterMaybe,
             metrics: 3,
         }],
+        paired: false,
         differences: vec![Difference {
             what: "kernel: release".to_owned(),
             base: "3.2.0".to_owned(),

@@ -49,6 +49,7 @@ pub fn compare(base: &Run, other: &Run, options: &CompareOptions) -> Comparison 
             .map(|candidate| candidate.result)
             .collect(),
         differences: difference::differences(base, other),
+        paired: rounds::paired(base, other),
     }
 }
 
@@ -140,6 +141,10 @@ impl<'a> Candidate<'a> {
         let on_other = rounds::values(other, &self.result.id);
         self.result.n = (rounds::whole(on_base.len()), rounds::whole(on_other.len()));
         self.result.values = (quantile::median(&on_base), quantile::median(&on_other));
+        if rounds::paired(base, other) {
+            // Parameters may differ: they may be what the duel is about.
+            return self.judge_pairs(&rounds::pairs(base, other, &self.result.id));
+        }
         self.result.refused = not_alike(self.case, there);
         if self.result.refused.is_some() {
             return;
@@ -150,27 +155,63 @@ impl<'a> Candidate<'a> {
         }
     }
 
+    /// Draws the conclusion from rounds that were measured in pairs.
+    fn judge_pairs(&mut self, pairs: &[(f64, f64)]) {
+        let (on_base, on_other): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        let (Some(on_base), Some(on_other)) =
+            (quantile::logs(&on_base), quantile::logs(&on_other))
+        else {
+            self.result.refused = Some(Refusal::NoRatio);
+            return;
+        };
+        let differences: Vec<f64> = on_other.iter().zip(&on_base).map(|(o, b)| o - b).collect();
+        if let Some(found) = yuen::paired(&differences, ERROR_RATE) {
+            self.conclude(found);
+        } else {
+            let turned = self.turned(quantile::mean(&differences).unwrap_or(0.0));
+            self.result.ratio = (!pairs.is_empty()).then(|| turned.exp());
+            self.too_few();
+        }
+    }
+
+    /// A logarithm of a ratio, turned so that above 0 is better.
+    fn turned(&self, ln_ratio: f64) -> f64 {
+        match self.metric.better {
+            Better::Higher => ln_ratio,
+            Better::Lower => -ln_ratio,
+        }
+    }
+
+    fn too_few(&mut self) {
+        let (base, other) = self.result.n;
+        let need = ROUNDS_MIN;
+        self.result.refused = Some(Refusal::TooFewRounds { base, other, need });
+        self.result.needed = Some(RoundsNeeded::Rounds(need));
+    }
+
     fn judge_logs(&mut self, on_base: &[f64], on_other: &[f64]) {
-        let found = match (yuen::side(on_base), yuen::side(on_other)) {
-            (Some(on_base), Some(on_other)) => {
-                let found = yuen::between(on_base, on_other, ERROR_RATE);
-                Some(match self.metric.better {
-                    Better::Higher => found,
-                    Better::Lower => found.reversed(),
-                })
-            }
-            _ => None,
+        let (Some(on_base), Some(on_other)) = (yuen::side(on_base), yuen::side(on_other)) else {
+            self.too_few();
+            return;
+        };
+        let found = yuen::between(on_base, on_other, ERROR_RATE);
+        let (base, other) = self.result.n;
+        if base.min(other) < ROUNDS_MIN {
+            self.result.ratio = Some(self.turned(found.ln_ratio).exp());
+            self.too_few();
+        } else {
+            self.conclude(found);
+        }
+    }
+
+    /// The verdict from an interval.
+    fn conclude(&mut self, found: RatioInterval) {
+        let found = match self.metric.better {
+            Better::Higher => found,
+            Better::Lower => found.reversed(),
         };
         let result = &mut self.result;
-        result.ratio = found.map(|found| found.ratio());
-        let (base, other) = result.n;
-        if base.min(other) < ROUNDS_MIN {
-            let need = ROUNDS_MIN;
-            result.refused = Some(Refusal::TooFewRounds { base, other, need });
-            result.needed = Some(RoundsNeeded::Rounds(need));
-            return;
-        }
-        let Some(found) = found else { return };
+        result.ratio = Some(found.ratio());
         result.interval = Some(found.interval());
         result.verdict = verdict::of_interval(found.ln_ends(ERROR_RATE), result.margin);
         result.adjusted = result.verdict;

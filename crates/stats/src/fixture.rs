@@ -119,6 +119,7 @@ pub(crate) fn run(series: &[(&str, Vec<f64>)]) -> Run {
             budget: None,
             passes: Some(6),
             target: None,
+            duel: None,
             dropped: Vec::new(),
         },
         host: HostFacts::default(),

@@ -77,6 +77,18 @@ pub fn decide(base: &[f64], other: &[f64], margin: f64) -> Result<Decision, NoIn
     last.ok_or(NoInterval::TooFewRounds)
 }
 
+/// The verdict of a duel at the last look that its pairs (base, other) reach; `None` before the first look, or where
+/// a value has no logarithm. Pairs beyond the look are not used. Above 1 is better for `other` / `base`.
+pub fn decide_pairs(pairs: &[(f64, f64)], margin: f64) -> Option<Verdict> {
+    let look = reached(rounds::whole(pairs.len()))?;
+    let used = &pairs[..model::num::round_to_usize(approx(look.into()))];
+    let (base, other): (Vec<f64>, Vec<f64>) = used.iter().copied().unzip();
+    let (base, other) = (quantile::logs(&base)?, quantile::logs(&other)?);
+    let differences: Vec<f64> = other.iter().zip(&base).map(|(o, b)| o - b).collect();
+    let found = yuen::paired(&differences, ALPHA)?;
+    Some(verdict::of_interval(found.ln_ends(ALPHA), margin))
+}
+
 /// The half-width to expect after `later` rounds where it is `half_width` after `now` rounds: it shrinks with the
 /// root of the number of rounds and with the degrees of freedom. Infinite where `now` is too few to have one.
 pub fn predicted_half_width(half_width: f64, now: u32, later: u32) -> f64 {

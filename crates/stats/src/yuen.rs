@@ -140,6 +140,28 @@ pub fn between(base: Side, other: Side, alpha: f64) -> RatioInterval {
     }
 }
 
+/// The ratio behind the differences of paired logarithms (other minus base): what a pair shares, such as a busy
+/// minute of the machine, drops out of it. `None` below [`ROUNDS_MIN`] pairs.
+pub fn paired(differences: &[f64], alpha: f64) -> Option<RatioInterval> {
+    if approx(u64::from(ROUNDS_MIN)) > count(differences.len()) {
+        return None;
+    }
+    let found = side(differences)?;
+    let nothing = Side {
+        mean: 0.0,
+        se_squared: 0.0,
+        ..found
+    };
+    Some(RatioInterval {
+        ln_ratio: found.mean,
+        se: found.se_squared.sqrt(),
+        df: found.df,
+        alpha,
+        base: nothing,
+        other: found,
+    })
+}
+
 /// Half the relative width of the interval of one server's typical value: what stopping rules compare with a
 /// target. `None` below [`ROUNDS_MIN`] values or where one is not positive.
 pub fn one_sample_half_width(values: &[f64], alpha: f64) -> Option<f64> {
@@ -208,6 +230,22 @@ mod tests {
         assert!((found.ln_ratio / found.se - 4.591_598_691_181_999).abs() < 1e-12);
         assert!((found.df - 4.017_849_270_599_219).abs() < 1e-12);
         assert!((found.p_value() - 0.009_989_092_520_784_214).abs() < 1e-12);
+    }
+
+    #[test]
+    fn pairs_cancel_what_both_sides_share() {
+        let mut rng = model::rng::Rng::new(11);
+        let weather: Vec<f64> = (0..12).map(|_| 0.3 * rng.normal()).collect();
+        let noise = |rng: &mut model::rng::Rng| 0.005 * rng.normal();
+        let base: Vec<f64> = weather.iter().map(|w| w + noise(&mut rng)).collect();
+        let other: Vec<f64> = weather.iter().map(|w| w + 0.05 + noise(&mut rng)).collect();
+        let differences: Vec<f64> = other.iter().zip(&base).map(|(o, b)| o - b).collect();
+        let pairs = paired(&differences, 0.05).unwrap();
+        let (lo, hi) = pairs.ln_ends(0.05);
+        assert!(lo > 0.03 && hi < 0.07, "{lo} {hi}");
+        let alone = between(side(&base).unwrap(), side(&other).unwrap(), 0.05);
+        assert!(alone.half_width(0.05) > 5.0 * pairs.half_width(0.05));
+        assert_eq!(paired(&differences[..5], 0.05), None);
     }
 
     #[test]

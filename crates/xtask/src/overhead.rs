@@ -39,6 +39,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         &["run", "selftest.null", "selftest.null-latency", "--json"],
     )?;
     let sleep = document(&binary, &dir, &["run", "selftest.sleep", "--json"])?;
+    let plain = plain_run(&binary, &dir)?;
     let lines = [
         Line {
             what: "harness, no latencies",
@@ -67,9 +68,15 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         },
         Line {
             what: "round, beside warm-up and measured part",
-            value: round_overhead_ms(&binary, &dir)?,
+            value: round_overhead_ms(&plain)?,
             unit: "ms",
             limit: None,
+        },
+        Line {
+            what: "clock rate that the sentinel sees",
+            value: sentinel_ghz(&plain)?,
+            unit: "GHz",
+            limit: Some(10.0),
         },
         Line {
             what: "start (`kurabe --version`)",
@@ -144,15 +151,31 @@ fn value(document: &Value, id: &str) -> anyhow::Result<f64> {
     stats::quantile::median(&rounds).with_context(|| format!("`{id}` has no rounds"))
 }
 
-/// The median of what a round took beside the 600 ms of warm-up and measured part.
-fn round_overhead_ms(binary: &Path, dir: &Path) -> anyhow::Result<f64> {
+/// The effective clock rate in GHz that the sentinel of the shipped binary sees: a link-time optimiser that drops the
+/// chain of additions shows up here as thousands.
+fn sentinel_ghz(run: &Value) -> anyhow::Result<f64> {
+    let rounds = run["run"]["rounds"].as_array().context("the export has no rounds")?;
+    let add_ns: Vec<f64> = rounds
+        .iter()
+        .filter_map(|round| round["noise"]["before"]["add_ns"].as_f64())
+        .collect();
+    let median = stats::quantile::median(&add_ns).context("the export has no sentinel")?;
+    Ok(1.0 / median)
+}
+
+/// The run that is looked at for what a round costs beside its work.
+fn plain_run(binary: &Path, dir: &Path) -> anyhow::Result<Value> {
     document(binary, dir, &["run", "os.pipe", "--json", "--passes", "15"])?;
     let text = output(
         command(dir, binary)
             .args(["export", "--store"])
             .arg(dir.join("store.db")),
     )?;
-    let run: Value = serde_json::from_str(&text).context("read an export")?;
+    serde_json::from_str(&text).context("read an export")
+}
+
+/// The median of what a round took beside the 600 ms of warm-up and measured part.
+fn round_overhead_ms(run: &Value) -> anyhow::Result<f64> {
     let rounds = run["run"]["rounds"]
         .as_array()
         .context("the export has no rounds")?;

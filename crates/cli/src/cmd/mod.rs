@@ -4,6 +4,7 @@ pub(crate) mod clean;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod doctor;
+pub(crate) mod duel;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod list;

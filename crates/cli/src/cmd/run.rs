@@ -3,19 +3,16 @@
 use crate::args::{RunArgs, ShowFormat};
 use crate::cmd::show::render;
 use crate::columns::columns;
-use crate::context::{Context, host_facts, read_capped};
+use crate::context::{Context, host_facts};
 use crate::directory::directory;
 use crate::exit::{Exit, failure};
+use crate::new_run::{self, fresh_seed};
 use crate::output;
 use crate::session;
-use engine::profile::Profile;
-use engine::resolve::{Catalog, PlanError, Request, resolve};
+use engine::resolve::Request;
 use model::host::HostFacts;
 use model::plan::Plan;
-use model::record::{Binary, End, Outcome, Run, RunMeta};
-use model::rng::Rng;
-use model::units::UnixNanos;
-use model::warning::Warning;
+use model::record::{End, Outcome, Run, RunMeta};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -47,7 +44,10 @@ fn begin(context: &Context, args: &RunArgs) -> anyhow::Result<Option<Run>> {
         return Ok(None);
     }
     let run = Run {
-        meta: meta(args, &dir.path, &host),
+        meta: RunMeta {
+            tags: args.tag.iter().cloned().collect(),
+            ..new_run::meta(args.label.clone(), &dir.path, &host)
+        },
         plan,
         host,
         rounds: Vec::new(),
@@ -67,7 +67,7 @@ fn resume(context: &Context, args: &RunArgs, run: &str) -> anyhow::Result<Run> {
     let dir = directory(Some(Path::new(&run.meta.dir)))?;
     let now = Run {
         meta: RunMeta {
-            binary: binary(),
+            binary: new_run::binary(),
             ..run.meta.clone()
         },
         host: host_facts(&dir.path),
@@ -95,65 +95,22 @@ fn resume(context: &Context, args: &RunArgs, run: &str) -> anyhow::Result<Run> {
 }
 
 fn plan(args: &RunArgs, host: &HostFacts) -> anyhow::Result<Plan> {
-    let mut profiles = workloads::profiles::all()?;
-    let mut what = args.what.clone();
-    for name in &what {
-        if Path::new(name)
-            .extension()
-            .is_some_and(|ending| ending == "toml")
-        {
-            profiles.push(own_profile(name)?);
-        }
-    }
-    if what.is_empty() {
-        what.push("quick".to_owned());
-    }
+    let quick = vec!["quick".to_owned()];
     let request = Request {
-        what,
+        what: if args.what.is_empty() {
+            quick
+        } else {
+            args.what.clone()
+        },
         copies: args.copies.clone(),
         sets: args.set.clone(),
         budget: args.budget,
         passes: args.passes,
         target: args.target,
         seed: args.seed.unwrap_or_else(fresh_seed),
+        duel: None,
     };
-    let catalog = Catalog {
-        workloads: workloads::ALL,
-        profiles: &profiles,
-    };
-    resolve(&request, catalog, host).map_err(|error| refused(&error))
-}
-
-/// A profile of the user's own. Its name is the path as typed, which no profile of ours can have.
-fn own_profile(path: &str) -> anyhow::Result<Profile> {
-    let text = read_capped(Path::new(path), PROFILE_BYTES_MAX).map_err(|error| {
-        failure(
-            Exit::Usage,
-            format!("read profile `{path}`: {error:#}"),
-            None,
-        )
-    })?;
-    Profile::parse(path, &text).map_err(|error| failure(Exit::Usage, error, None))
-}
-
-/// A profile lists tests; a file larger than this is something else.
-const PROFILE_BYTES_MAX: u64 = 1 << 20;
-
-fn refused(error: &PlanError) -> anyhow::Error {
-    let (exit, nearest) = match error {
-        PlanError::Unknown { nearest, .. }
-        | PlanError::SetReachesNothing { nearest, .. }
-        | PlanError::BadParam { nearest, .. } => (Exit::Usage, nearest.join(", ")),
-        PlanError::NothingLeft(_) => (Exit::Unsupported, String::new()),
-    };
-    let hint = match (exit, nearest.as_str()) {
-        (Exit::Usage, "") => {
-            Some("`kurabe list tests` and `docs/tests.md` show what there is".to_owned())
-        }
-        (Exit::Usage, nearest) => Some(format!("nearest: {nearest}")),
-        _ => None,
-    };
-    failure(exit, error, hint.as_deref())
+    new_run::plan(&request, host)
 }
 
 /// The plan in words: cases, rounds, time.
@@ -187,63 +144,6 @@ fn describe(plan: &Plan) -> String {
         plan.seed
     );
     text
-}
-
-fn meta(args: &RunArgs, dir: &Path, host: &HostFacts) -> RunMeta {
-    let now = sys::clock::wall();
-    let mut warnings = Vec::new();
-    if cfg!(debug_assertions) {
-        warnings.push(Warning::DebugBuild);
-    }
-    if let Some(source) = host.clock.source.known()
-        && matches!(
-            source.as_str(),
-            "xen" | "hpet" | "acpi_pm" | "jiffies" | "refined-jiffies"
-        )
-    {
-        warnings.push(Warning::SlowClock {
-            source: source.clone(),
-        });
-    }
-    RunMeta {
-        id: run_id(now),
-        label: args.label.clone(),
-        tags: args.tag.iter().cloned().collect(),
-        started: UnixNanos(now),
-        finished: None,
-        end: End::Open,
-        binary: binary(),
-        warnings,
-        dir: dir.display().to_string(),
-    }
-}
-
-fn binary() -> Binary {
-    Binary {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        commit: option_env!("KURABE_COMMIT")
-            .filter(|commit| !commit.is_empty())
-            .map(str::to_owned),
-        build: env!("KURABE_BUILD").to_owned(),
-        target: env!("KURABE_TARGET").to_owned(),
-        linked_statically: cfg!(target_feature = "crt-static"),
-    }
-}
-
-/// The start in UTC and four hex digits, so that two runs of the same second differ.
-fn run_id(now: u64) -> String {
-    let at =
-        jiff::Timestamp::from_nanosecond(i128::from(now)).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-    format!(
-        "{}-{:04x}",
-        at.strftime("%Y%m%d-%H%M%S"),
-        fresh_seed() & 0xffff
-    )
-}
-
-/// A seed that differs from run to run.
-fn fresh_seed() -> u64 {
-    Rng::stream(sys::clock::wall(), u64::from(std::process::id())).next()
 }
 
 fn exit(run: &Run) -> Exit {

@@ -7,6 +7,7 @@
 mod bed;
 mod commands;
 mod documents;
+mod duels;
 mod faults;
 mod root;
 mod runs;

@@ -66,6 +66,7 @@ impl Kit {
                     budget: None,
                     passes: Some(6),
                     target: None,
+                    duel: None,
                     dropped: Vec::new(),
                 },
                 host: HostFacts {

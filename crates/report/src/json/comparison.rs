@@ -26,6 +26,8 @@ pub(super) struct ComparisonDocument {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct OtherPart {
     run: RunPart,
+    /// True where the rounds were measured and compared in pairs (a duel).
+    paired: bool,
     /// One entry for each metric of either run.
     metrics: Vec<MetricPart>,
     /// One entry for each family that has a ratio.
@@ -131,6 +133,7 @@ pub(super) fn document(view: &ComparisonView<'_>) -> ComparisonDocument {
 fn other_part(base: &Run, other: &Run, comparison: &Comparison) -> OtherPart {
     OtherPart {
         run: run_part(other),
+            paired: comparison.paired,
         metrics: comparison
             .metrics
             .iter()

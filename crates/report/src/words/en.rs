@@ -143,6 +143,7 @@ pub(super) static WORDS: Words = Words {
             let points = plural(n, "point", "points");
             format!("the set-ups differ in {points} ({list}), which may be the cause")
         },
+        paired: "a duel: every round of one side was measured next to one of the other, in an order decided by a coin, and compared with it",
         legend: &[
             "ratio: other over base, turned so that above 1 is better; * marks the better side",
             "intervals are at 95 % for each metric by itself; verdicts are corrected for the number of metrics",

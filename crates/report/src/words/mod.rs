@@ -322,6 +322,8 @@ pub struct ComparisonWords {
     pub not_compared: fn(usize) -> String,
     /// How many points of the set-up differ, and the first few of them.
     pub setup_differs: fn(usize, &str) -> String,
+    /// The rounds were measured and compared in pairs.
+    pub paired: &'static str,
     /// How to read the table.
     pub legend: &'static [&'static str],
     /// Nothing to compare.

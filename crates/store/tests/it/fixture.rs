@@ -56,6 +56,7 @@ pub(crate) fn plan() -> Plan {
         budget: Some(Nanos::from_secs(180)),
         passes: None,
         target: None,
+        duel: None,
         dropped: Vec::new(),
     }
 }
