@@ -28,6 +28,9 @@ _kurabe() {
             kurabe,doctor)
                 cmd="kurabe__subcmd__doctor"
                 ;;
+            kurabe,duel)
+                cmd="kurabe__subcmd__duel"
+                ;;
             kurabe,export)
                 cmd="kurabe__subcmd__export"
                 ;;
@@ -58,6 +61,9 @@ _kurabe() {
             kurabe__subcmd__help,doctor)
                 cmd="kurabe__subcmd__help__subcmd__doctor"
                 ;;
+            kurabe__subcmd__help,duel)
+                cmd="kurabe__subcmd__help__subcmd__duel"
+                ;;
             kurabe__subcmd__help,export)
                 cmd="kurabe__subcmd__help__subcmd__export"
                 ;;
@@ -83,7 +89,7 @@ _kurabe() {
 
     case "${cmd}" in
         kurabe)
-            opts="-h -V --store --lang --color --help --version run list show compare export import doctor clean completions help"
+            opts="-h -V --store --lang --color --help --version run list show compare duel export import doctor clean completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -232,6 +238,68 @@ _kurabe() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        kurabe__subcmd__duel)
+            opts="-q -h --a --b --a-cmd --b-cmd --budget --passes --copies --seed --label --json --quiet --store --lang --color --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --a)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --b)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --a-cmd)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --b-cmd)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --passes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --copies)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --label)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en ja" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         kurabe__subcmd__export)
             opts="-o -h --output --store --lang --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -267,7 +335,7 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__help)
-            opts="run list show compare export import doctor clean completions help"
+            opts="run list show compare duel export import doctor clean completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -323,6 +391,20 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__help__subcmd__doctor)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kurabe__subcmd__help__subcmd__duel)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -36,6 +36,7 @@ complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "run" -d 'Measure this
 complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "list" -d 'List tests, profiles, metrics or kept runs'
 complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "show" -d 'Show a kept run'
 complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "compare" -d 'Compare kept runs: better, worse, same, or cannot tell'
+complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "duel" -d 'Measure two set-ups of this machine in pairs of rounds and compare them'
 complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "export" -d 'Write a kept run to a file that `kurabe import` reads'
 complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "import" -d 'Keep runs that another kurabe exported'
 complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "doctor" -d 'Say what is known about this machine, and what is not'
@@ -95,6 +96,24 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -l color -d 'Add 
 always\t'Always'
 never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l a -d 'Side A: dir=DIR or set=TEST.PARAM=VALUE; may be given several times' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l b -d 'Side B, likewise' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l a-cmd -d 'Shell command that sets side A up before each of its rounds' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l b-cmd -d 'Shell command that sets side B up before each of its rounds' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l budget -d 'Time for the whole duel, such as 90s or 5m' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l passes -d 'Pairs of rounds of every case [default: until the verdict is final, 28 at most]' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l copies -d 'Concurrencies, such as 1,4,all' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l seed -d 'Seed of order and layout' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l label -d 'A name for the duel; its runs are called NAME-a and NAME-b' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l store -d 'Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l lang -d 'Speak this language [default: from LANG]' -r -f -a "en\t'English'
+ja\t'Japanese'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
+always\t'Always'
+never\t'Never'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l json -d 'Print the comparison as one JSON document'
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -s q -l quiet -d 'No progress'
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kurabe -n "__fish_kurabe_using_subcommand export" -s o -l output -d 'Write to this file, which must not exist yet [default: standard output]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand export" -l store -d 'Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand export" -l lang -d 'Speak this language [default: from LANG]' -r -f -a "en\t'English'
@@ -135,13 +154,14 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand completions" -l color -d '
 always\t'Always'
 never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare export import doctor clean completions help" -f -a "run" -d 'Measure this machine and keep the run'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare export import doctor clean completions help" -f -a "list" -d 'List tests, profiles, metrics or kept runs'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare export import doctor clean completions help" -f -a "show" -d 'Show a kept run'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare export import doctor clean completions help" -f -a "compare" -d 'Compare kept runs: better, worse, same, or cannot tell'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare export import doctor clean completions help" -f -a "export" -d 'Write a kept run to a file that `kurabe import` reads'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare export import doctor clean completions help" -f -a "import" -d 'Keep runs that another kurabe exported'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare export import doctor clean completions help" -f -a "doctor" -d 'Say what is known about this machine, and what is not'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare export import doctor clean completions help" -f -a "clean" -d 'Remove work directories that killed runs left behind'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare export import doctor clean completions help" -f -a "completions" -d 'Print a completion script for a shell'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare export import doctor clean completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel export import doctor clean completions help" -f -a "run" -d 'Measure this machine and keep the run'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel export import doctor clean completions help" -f -a "list" -d 'List tests, profiles, metrics or kept runs'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel export import doctor clean completions help" -f -a "show" -d 'Show a kept run'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel export import doctor clean completions help" -f -a "compare" -d 'Compare kept runs: better, worse, same, or cannot tell'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel export import doctor clean completions help" -f -a "duel" -d 'Measure two set-ups of this machine in pairs of rounds and compare them'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel export import doctor clean completions help" -f -a "export" -d 'Write a kept run to a file that `kurabe import` reads'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel export import doctor clean completions help" -f -a "import" -d 'Keep runs that another kurabe exported'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel export import doctor clean completions help" -f -a "doctor" -d 'Say what is known about this machine, and what is not'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel export import doctor clean completions help" -f -a "clean" -d 'Remove work directories that killed runs left behind'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel export import doctor clean completions help" -f -a "completions" -d 'Print a completion script for a shell'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel export import doctor clean completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

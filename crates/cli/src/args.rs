@@ -278,7 +278,9 @@ impl std::str::FromStr for Trait {
         match text.split_once('=') {
             Some(("dir", dir)) if !dir.is_empty() => Ok(Self::Dir(dir.into())),
             Some(("set", set)) => set.parse().map(Self::Set),
-            _ => Err(format!("`{text}` is neither dir=DIR nor set=TEST.PARAM=VALUE")),
+            _ => Err(format!(
+                "`{text}` is neither dir=DIR nor set=TEST.PARAM=VALUE"
+            )),
         }
     }
 }

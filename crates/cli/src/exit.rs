@@ -64,7 +64,8 @@ impl Exit {
                 store::StoreError::Unknown { .. }
                 | store::StoreError::Ambiguous { .. }
                 | store::StoreError::TooFarBack { .. }
-                | store::StoreError::Missing { .. },
+                | store::StoreError::Missing { .. }
+                | store::StoreError::Finished { .. },
             ) => Self::Usage,
             _ => Self::Incomplete,
         }

@@ -17,7 +17,10 @@ use std::path::Path;
 pub(crate) fn plan(request: &Request, host: &HostFacts) -> anyhow::Result<Plan> {
     let mut profiles = workloads::profiles::all()?;
     for name in &request.what {
-        if Path::new(name).extension().is_some_and(|ending| ending == "toml") {
+        if Path::new(name)
+            .extension()
+            .is_some_and(|ending| ending == "toml")
+        {
             profiles.push(own_profile(name)?);
         }
     }
@@ -118,4 +121,3 @@ fn run_id(now: u64) -> String {
 pub(crate) fn fresh_seed() -> u64 {
     Rng::stream(sys::clock::wall(), u64::from(std::process::id())).next()
 }
-

@@ -81,12 +81,16 @@ pub(crate) fn measure_sides(
         }
     }
     say_how_it_ended(store, runs, &ended);
-    runs.iter().map(|run| Ok(store.load(&run.meta.id)?)).collect()
+    runs.iter()
+        .map(|run| Ok(store.load(&run.meta.id)?))
+        .collect()
 }
 
 fn say_how_it_ended(store: &Store, runs: &[Run], ended: &Ended) {
     if let Some(error) = &ended.left_behind {
-        output::say(&format!("warning: {error}\nhint: `kurabe clean` tries again"));
+        output::say(&format!(
+            "warning: {error}\nhint: `kurabe clean` tries again"
+        ));
     }
     if !store.path().exists() {
         output::say(&format!(
@@ -97,7 +101,9 @@ fn say_how_it_ended(store: &Store, runs: &[Run], ended: &Ended) {
     if ended.end == End::Interrupted {
         for run in runs {
             let id = &run.meta.id;
-            output::say(&format!("interrupted: what was measured until then is kept as run {id}"));
+            output::say(&format!(
+                "interrupted: what was measured until then is kept as run {id}"
+            ));
         }
         if let [run] = runs {
             let id = &run.meta.id;

@@ -39,10 +39,12 @@ pub fn rounds_wanted(plan: &Plan, case: &PlannedCase) -> Option<u32> {
     case.shape.rounds.or(plan.passes)
 }
 
-/// The expected duration of the whole run: its budget, or its passes, whichever is over first.
+/// The expected duration of the whole run, at most: its budget, or its passes, whichever is over first. Where looks
+/// decide, the last look counts.
 pub fn expected(plan: &Plan) -> Nanos {
     let passes = plan.cases.iter().try_fold(Nanos::ZERO, |sum, case| {
-        let rounds = u64::from(rounds_wanted(plan, case)?);
+        let most = rounds_wanted(plan, case).or_else(|| crate::schedule::looks_max(plan, case));
+        let rounds = u64::from(most?);
         Some(sum.plus(Nanos(round_cost(case).0.saturating_mul(rounds))))
     });
     match (passes, plan.budget) {

@@ -126,7 +126,11 @@ pub fn execute(
                 work_dir: work_dir.path(),
                 cpus: &cpus,
                 ns_per_tick: counter_rate(side.host),
-                prepare: side.plan.duel.as_ref().and_then(|duel| duel.prepare.as_deref()),
+                prepare: side
+                    .plan
+                    .duel
+                    .as_ref()
+                    .and_then(|duel| duel.prepare.as_deref()),
             };
             Lane::new(*side, bench, setting.find)
         })
@@ -196,7 +200,12 @@ impl<'a> Lane<'a> {
                 case.learn(planned, round);
             }
         }
-        let seq = side.earlier.iter().map(|round| round.seq).max().unwrap_or(0);
+        let seq = side
+            .earlier
+            .iter()
+            .map(|round| round.seq)
+            .max()
+            .unwrap_or(0);
         Self {
             side,
             bench,
@@ -251,13 +260,14 @@ impl<'a> Runner<'a> {
     /// Time used so far, by this process and by earlier parts of the run.
     fn elapsed(&self) -> Nanos {
         let earlier = self.lanes.iter().flat_map(|lane| lane.side.earlier);
-        Nanos(monotonic() - self.setting.began)
-            .plus(Nanos(earlier.map(|round| round.took.0).sum()))
+        Nanos(monotonic() - self.setting.began).plus(Nanos(earlier.map(|round| round.took.0).sum()))
     }
 
     /// Time left of the budget; `None` without one.
     fn left(&self) -> Option<Nanos> {
-        self.plan().budget.map(|budget| budget.since(self.elapsed()))
+        self.plan()
+            .budget
+            .map(|budget| budget.since(self.elapsed()))
     }
 
     fn fits(&self, case: usize) -> bool {
@@ -363,11 +373,12 @@ impl<'a> Runner<'a> {
 
     /// The expected duration of the whole run: what is over, and the rounds still wanted at what they cost.
     fn expected(&self) -> Nanos {
-        let wanted: Option<Vec<Nanos>> =
-            self.lanes.iter().map(|lane| schedule::time_wanted(&lane.cases)).collect();
-        let by_rounds = wanted.map(|times| {
-            times.into_iter().fold(self.elapsed(), |sum, time| sum.plus(time))
-        });
+        let wanted: Option<Vec<Nanos>> = self
+            .lanes
+            .iter()
+            .map(|lane| schedule::time_wanted(&lane.cases))
+            .collect();
+        let by_rounds = wanted.map(|times| times.into_iter().fold(self.elapsed(), Nanos::plus));
         match (by_rounds, self.plan().budget) {
             (Some(rounds), Some(budget)) => rounds.min(budget),
             (Some(only), None) | (None, Some(only)) => only,

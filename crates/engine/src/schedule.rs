@@ -96,7 +96,7 @@ impl Running {
 }
 
 /// The most rounds that looking may ask for; `None` where the plan has no target or the method fixes the rounds.
-fn looks_max(plan: &Plan, case: &PlannedCase) -> Option<u32> {
+pub(crate) fn looks_max(plan: &Plan, case: &PlannedCase) -> Option<u32> {
     // A duel looks at its verdicts, unless the user says how many pairs it is to have.
     let duel = plan.duel.is_some() && plan.passes.is_none();
     if plan.target.is_none() && !duel {

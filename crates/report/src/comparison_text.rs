@@ -49,7 +49,10 @@ fn one(page: &mut Page, base: &Run, other: &Run, comparison: &Comparison, words:
     ];
     page.out.push_str(&pairs(&sides, style));
     if comparison.paired {
-        page.block(None, &pairs(&[("-".to_owned(), says.paired.to_owned())], style));
+        page.block(
+            None,
+            &pairs(&[("-".to_owned(), says.paired.to_owned())], style),
+        );
     }
 
     let summary: Vec<(String, String)> = comparison::summary(base, other, comparison, words)

@@ -218,6 +218,7 @@ pub(crate) fn index_remarks(index: &IndexSummary, words: &Words) -> Vec<String> 
 /// Name and reason of each metric without a value; once per case where the whole case has none.
 pub(crate) fn without_value(view: &RunView<'_>, words: &Words) -> Vec<(String, String)> {
     let mut list: Vec<(String, String)> = Vec::new();
+    let mut spread_out = false;
     for metric in view
         .metrics
         .iter()
@@ -232,13 +233,17 @@ pub(crate) fn without_value(view: &RunView<'_>, words: &Words) -> Vec<(String, S
             }
             continue;
         }
-        let why = match metric.state {
-            model::estimate::State::Unstable { spread } => {
-                (words.run.unstable)(&number::percent(spread))
-            }
-            _ => metric.missing.clone().unwrap_or_default(),
-        };
+        if !metric.rounds.is_empty() && !stats::state::has_single_number(&metric.state) {
+            spread_out = true;
+            continue;
+        }
+        let why = metric.missing.clone().unwrap_or_default();
         list.push((view.name(metric), printable(&why)));
+    }
+    if spread_out {
+        // Once for all: the state column says of which metrics it is true.
+        let (name, why) = words.run.unstable;
+        list.push((name.to_owned(), why.to_owned()));
     }
     list
 }

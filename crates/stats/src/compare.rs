@@ -158,8 +158,7 @@ impl<'a> Candidate<'a> {
     /// Draws the conclusion from rounds that were measured in pairs.
     fn judge_pairs(&mut self, pairs: &[(f64, f64)]) {
         let (on_base, on_other): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
-        let (Some(on_base), Some(on_other)) =
-            (quantile::logs(&on_base), quantile::logs(&on_other))
+        let (Some(on_base), Some(on_other)) = (quantile::logs(&on_base), quantile::logs(&on_other))
         else {
             self.result.refused = Some(Refusal::NoRatio);
             return;

@@ -35,9 +35,7 @@ pub(crate) fn pairs(base: &Run, other: &Run, id: &MetricId) -> Vec<(f64, f64)> {
     let by_pass = |run: &Run| -> BTreeMap<u32, f64> {
         run.rounds_of(&id.case)
             .filter_map(|round| match &round.outcome {
-                Outcome::Done(measured) => {
-                    Some((round.pass, *measured.values.get(&id.quantity)?))
-                }
+                Outcome::Done(measured) => Some((round.pass, *measured.values.get(&id.quantity)?)),
                 Outcome::Failed(_) => None,
             })
             .collect()

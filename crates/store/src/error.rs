@@ -112,7 +112,7 @@ pub enum StoreError {
         id: String,
     },
     /// The run is finished, and finished runs are never changed.
-    #[error("{operation} of run `{id}`: the run is finished and is never changed again")]
+    #[error("{operation} run `{id}`: it is finished and is never changed again")]
     Finished {
         /// What was being done.
         operation: String,

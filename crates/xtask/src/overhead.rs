@@ -154,7 +154,9 @@ fn value(document: &Value, id: &str) -> anyhow::Result<f64> {
 /// The effective clock rate in GHz that the sentinel of the shipped binary sees: a link-time optimiser that drops the
 /// chain of additions shows up here as thousands.
 fn sentinel_ghz(run: &Value) -> anyhow::Result<f64> {
-    let rounds = run["run"]["rounds"].as_array().context("the export has no rounds")?;
+    let rounds = run["run"]["rounds"]
+        .as_array()
+        .context("the export has no rounds")?;
     let add_ns: Vec<f64> = rounds
         .iter()
         .filter_map(|round| round["noise"]["before"]["add_ns"].as_f64())

@@ -21,7 +21,9 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
         return Err(failure(
             Exit::Usage,
             "duel: both sides are the same",
-            Some("tell them apart with `--a`, `--b`, `--a-cmd` or `--b-cmd`, such as `--a dir=/mnt/x --b dir=/mnt/y`"),
+            Some(
+                "tell them apart with `--a`, `--b`, `--a-cmd` or `--b-cmd`, such as `--a dir=/mnt/x --b dir=/mnt/y`",
+            ),
         ));
     }
     let seed = args.seed.unwrap_or_else(fresh_seed);
@@ -66,7 +68,11 @@ fn side(
         })
         .collect();
     if dirs.len() > 1 {
-        return Err(failure(Exit::Usage, format!("duel: side {name} has two directories"), None));
+        return Err(failure(
+            Exit::Usage,
+            format!("duel: side {name} has two directories"),
+            None,
+        ));
     }
     let sets: Vec<Set> = traits
         .iter()
@@ -108,7 +114,11 @@ fn side(
 /// A pair needs both its halves: what only one side can do is refused before anything is measured.
 fn same_cases(sides: &[Run; 2]) -> anyhow::Result<()> {
     let cases = |run: &Run| -> Vec<String> {
-        run.plan.cases.iter().map(|case| case.id.to_string()).collect()
+        run.plan
+            .cases
+            .iter()
+            .map(|case| case.id.to_string())
+            .collect()
     };
     let (a, b) = (cases(&sides[0]), cases(&sides[1]));
     if a == b {
@@ -116,6 +126,9 @@ fn same_cases(sides: &[Run; 2]) -> anyhow::Result<()> {
     }
     let dropped = sides.iter().flat_map(|run| &run.plan.dropped);
     let whys: Vec<String> = dropped.map(|d| format!("{} ({})", d.what, d.why)).collect();
-    let text = format!("duel: the sides cannot do the same tests: {}", whys.join("; "));
+    let text = format!(
+        "duel: the sides cannot do the same tests: {}",
+        whys.join("; ")
+    );
     Err(failure(Exit::Unsupported, text, None))
 }

@@ -120,9 +120,13 @@ fn describe(plan: &Plan) -> String {
         .iter()
         .map(|case| {
             let rounds = engine::budget::rounds_wanted(plan, case);
-            let rounds = rounds.map_or("as many rounds as fit".to_owned(), |n| {
-                format!("{n} rounds")
-            });
+            let rounds = match (rounds, plan.target) {
+                (None, None) => "as many rounds as fit".to_owned(),
+                (None | Some(_), Some(_)) if case.shape.rounds.is_none() => {
+                    "6 to 28 rounds".to_owned()
+                }
+                (rounds, _) => format!("{} rounds", rounds.unwrap_or_default()),
+            };
             let measure = case.shape.measure.as_secs_f64();
             vec![
                 case.id.to_string(),

@@ -10,14 +10,27 @@ fn exported(bed: &Bed, run: &str) -> Value {
 
 fn passes(run: &Value) -> Vec<u64> {
     let rounds = run["rounds"].as_array().unwrap();
-    rounds.iter().map(|round| round["pass"].as_u64().unwrap()).collect()
+    rounds
+        .iter()
+        .map(|round| round["pass"].as_u64().unwrap())
+        .collect()
 }
 
 /// A duel of two replayed series.
 fn duel(bed: &Bed, a: &str, b: &str, more: &[&str]) -> Value {
     let a = format!("set=selftest.replay.series={a}");
     let b = format!("set=selftest.replay.series={b}");
-    let args = ["duel", "selftest.replay", "--a", &a, "--b", &b, "--label", "d", "--json"];
+    let args = [
+        "duel",
+        "selftest.replay",
+        "--a",
+        &a,
+        "--b",
+        &b,
+        "--label",
+        "d",
+        "--json",
+    ];
     let done = bed.run(&[&args[..], more].concat()).code(0);
     serde_json::from_str(&done.out).unwrap()
 }
@@ -33,8 +46,14 @@ fn what_both_sides_share_drops_out_of_the_verdict() {
     assert_eq!(other["paired"], true);
     let metric = &other["metrics"][0];
     assert_eq!(metric["verdict"], "better");
-    assert!((metric["ratio"].as_f64().unwrap() - 1.1).abs() < 0.005, "{metric}");
-    assert_eq!(metric["base_n"], 6, "final at the first look: six pairs are enough");
+    assert!(
+        (metric["ratio"].as_f64().unwrap() - 1.1).abs() < 0.005,
+        "{metric}"
+    );
+    assert_eq!(
+        metric["base_n"], 6,
+        "final at the first look: six pairs are enough"
+    );
     let text = bed.run(&["compare", "d-a", "d-b"]).code(0);
     text.out_has(&["duel", "better"]);
 }
@@ -62,7 +81,10 @@ fn both_sides_have_a_round_in_every_pass_and_a_coin_decides_who_is_first() {
     assert!((1..24).contains(&a_first), "{a_first} of 24");
     let layout = |run: &Value| {
         let rounds = run["rounds"].as_array().unwrap();
-        rounds.iter().map(|round| round["layout_seed"].clone()).collect::<Vec<_>>()
+        rounds
+            .iter()
+            .map(|round| round["layout_seed"].clone())
+            .collect::<Vec<_>>()
     };
     assert_eq!(layout(&a), layout(&b), "a pair shares its layout");
 }
@@ -71,21 +93,41 @@ fn both_sides_have_a_round_in_every_pass_and_a_coin_decides_who_is_first() {
 fn a_command_sets_its_side_up_before_each_round_and_its_failure_fails_the_round() {
     let bed = Bed::new();
     let args = ["duel", "selftest.replay", "--passes", "6", "--label", "d"];
-    let commands = ["--a-cmd", "echo a >> log", "--b-cmd", "echo no such scheduler; false"];
+    let commands = [
+        "--a-cmd",
+        "echo a >> log",
+        "--b-cmd",
+        "echo no such scheduler; false",
+    ];
     bed.run(&[&args[..], &commands].concat()).code(0);
-    assert_eq!(std::fs::read_to_string(bed.path().join("log")).unwrap(), "a\n".repeat(3));
+    assert_eq!(
+        std::fs::read_to_string(bed.path().join("log")).unwrap(),
+        "a\n".repeat(3)
+    );
     let csv = bed.run(&["show", "d-b", "--format", "csv-rounds"]).code(0);
     csv.out_has(&["set the side up with", "no such scheduler"]);
-    assert_eq!(passes(&exported(&bed, "d-a")).len(), 3, "a side that is given up ends the pairs");
+    assert_eq!(
+        passes(&exported(&bed, "d-a")).len(),
+        3,
+        "a side that is given up ends the pairs"
+    );
 }
 
 #[test]
 fn sides_without_a_difference_and_nonsense_are_refused() {
     let bed = Bed::new();
-    bed.run(&["duel", "os.pipe"]).code(2).err_has(&["both sides are the same"]);
-    bed.run(&["duel", "os.pipe", "--a", "color=red"]).code(2).err_has(&["dir=DIR"]);
-    bed.run(&["duel", "os.pipe", "--a", "dir=missing"]).code(2).err_has(&["`missing`"]);
-    bed.run(&["duel", "os.pipe", "--a", "dir=.", "--a", "dir=/"]).code(2).err_has(&["two directories"]);
+    bed.run(&["duel", "os.pipe"])
+        .code(2)
+        .err_has(&["both sides are the same"]);
+    bed.run(&["duel", "os.pipe", "--a", "color=red"])
+        .code(2)
+        .err_has(&["dir=DIR"]);
+    bed.run(&["duel", "os.pipe", "--a", "dir=missing"])
+        .code(2)
+        .err_has(&["`missing`"]);
+    bed.run(&["duel", "os.pipe", "--a", "dir=.", "--a", "dir=/"])
+        .code(2)
+        .err_has(&["two directories"]);
     assert!(!bed.store().exists());
 }
 
@@ -95,7 +137,16 @@ fn two_directories_are_compared_in_real_rounds_and_left_clean() {
     for name in ["x", "y"] {
         std::fs::create_dir(bed.path().join(name)).unwrap();
     }
-    let args = ["duel", "fs.copy-256", "--a", "dir=x", "--b", "dir=y", "--passes", "6"];
+    let args = [
+        "duel",
+        "fs.copy-256",
+        "--a",
+        "dir=x",
+        "--b",
+        "dir=y",
+        "--passes",
+        "6",
+    ];
     bed.run(&args).code(0).out_has(&["fs.copy-256@1", "duel"]);
     for name in ["x", "y"] {
         assert_eq!(std::fs::read_dir(bed.path().join(name)).unwrap().count(), 0);

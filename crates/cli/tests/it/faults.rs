@@ -207,7 +207,7 @@ fn a_run_that_was_killed_or_interrupted_goes_on_where_it_left_off() {
         );
         assert_eq!(bed.left_behind(), [""; 0]);
         bed.run(&["run", "--resume", "long"])
-            .code(4)
+            .code(2)
             .err_has(&["finished"]);
     }
 }

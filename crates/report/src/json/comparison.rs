@@ -133,7 +133,7 @@ pub(super) fn document(view: &ComparisonView<'_>) -> ComparisonDocument {
 fn other_part(base: &Run, other: &Run, comparison: &Comparison) -> OtherPart {
     OtherPart {
         run: run_part(other),
-            paired: comparison.paired,
+        paired: comparison.paired,
         metrics: comparison
             .metrics
             .iter()

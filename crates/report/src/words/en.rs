@@ -32,11 +32,10 @@ pub(super) static WORDS: Words = Words {
         without_value: "without a value",
         dropped: "left out of the plan",
         warnings: "warnings",
-        unstable: |spread| {
-            format!(
-                "unstable: the rounds differ by {spread}, so no single number describes them; the interval column shows their range"
-            )
-        },
+        unstable: (
+            "unstable, two states",
+            "no single number describes the rounds; the interval column shows their range",
+        ),
         worst_of: |n| format!("(figures of the worst of {n} metrics)"),
         next: "next",
         next_show: "for a blog post; or csv, json",
@@ -143,7 +142,7 @@ pub(super) static WORDS: Words = Words {
             let points = plural(n, "point", "points");
             format!("the set-ups differ in {points} ({list}), which may be the cause")
         },
-        paired: "a duel: every round of one side was measured next to one of the other, in an order decided by a coin, and compared with it",
+        paired: "a duel: rounds measured and compared in pairs, one of each side, the order decided by a coin",
         legend: &[
             "ratio: other over base, turned so that above 1 is better; * marks the better side",
             "intervals are at 95 % for each metric by itself; verdicts are corrected for the number of metrics",

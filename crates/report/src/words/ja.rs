@@ -33,11 +33,10 @@ pub(super) static WORDS: Words = Words {
         without_value: "値が得られなかった項目",
         dropped: "計画から外した項目",
         warnings: "警告",
-        unstable: |spread| {
-            format!(
-                "不安定です。ラウンド間の差が {spread} あり、一つの数値では表せません。区間の欄は実測の範囲です"
-            )
-        },
+        unstable: (
+            "不安定・二状態",
+            "ラウンドを一つの数値では表せないため、区間の列に範囲を示しています",
+        ),
         worst_of: |n| format!("（{n} 項目のうち最も悪い値）"),
         next: "次にできること",
         next_show: "ブログ用に出力します（csv、json も選べます）",

@@ -149,7 +149,7 @@ pub struct RunWords {
     /// Heading: warnings about the whole run.
     pub warnings: &'static str,
     /// Why a metric that scatters too widely shows no value; the spread as a percentage.
-    pub unstable: fn(&str) -> String,
+    pub unstable: (&'static str, &'static str),
     /// Behind a warning that several metrics have: the figures are those of the worst of so many.
     pub worst_of: fn(usize) -> String,
     /// Heading: what to type next.

@@ -147,7 +147,7 @@ mod tests {
         };
         assert!((low - 70.0).abs() < 2.0 && (high - 100.0).abs() < 2.0);
         assert!((low_share - 10.0 / 28.0).abs() < 1e-9);
-        let wild = shaped(12, &|i| 1.0 + 0.1 * count(i * 7 % 5));
+        let wild = shaped(12, &|i| 1.0 + 0.15 * count(i * 7 % 5));
         assert!(
             matches!(wild, State::Unstable { spread } if spread > 0.3),
             "{wild:?}"

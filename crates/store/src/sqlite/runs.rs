@@ -51,7 +51,7 @@ impl Store {
         };
         match insert() {
             Ok(1..) => Ok(()),
-            Ok(0) => Err(self.not_open("append a round", run)),
+            Ok(0) => Err(self.not_open("append a round to", run)),
             Err(error)
                 if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) =>
             {
@@ -113,7 +113,7 @@ impl Store {
         let row = self.known_row(run)?;
         let mut meta: RunMeta = self.decode(&format!("run `{run}`"), &row.meta)?;
         if meta.end == End::Complete {
-            return Err(self.not_open("go on", run));
+            return Err(self.not_open("resume", run));
         }
         meta.end = End::Open;
         meta.finished = None;
