@@ -315,7 +315,7 @@ pub(crate) fn next(view: &RunView<'_>, words: &Words) -> Vec<(String, String)> {
             words.run.next_show.to_owned(),
         ),
         (
-            format!("kurabe compare latest~1 {id}"),
+            format!("kurabe compare OTHER {id}"),
             words.run.next_compare.to_owned(),
         ),
     ];

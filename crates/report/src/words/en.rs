@@ -39,7 +39,7 @@ pub(super) static WORDS: Words = Words {
         worst_of: |n| format!("(figures of the worst of {n} metrics)"),
         next: "next",
         next_show: "for a blog post; or csv, json",
-        next_compare: "what differs from the run before",
+        next_compare: "against another run of `kurabe list`",
         next_unixbench: "in UnixBench's own report layout",
         next_again: "measure again: this run is not complete",
     },

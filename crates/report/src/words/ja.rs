@@ -40,7 +40,7 @@ pub(super) static WORDS: Words = Words {
         worst_of: |n| format!("（{n} 項目のうち最も悪い値）"),
         next: "次にできること",
         next_show: "ブログ用に出力します（csv、json も選べます）",
-        next_compare: "一つ前の結果との違いを調べます",
+        next_compare: "`kurabe list` にある別の結果と比べます",
         next_unixbench: "UnixBench と同じ書式で出力します",
         next_again: "この結果は途中までのため、測定し直します",
     },
