@@ -235,6 +235,10 @@ fn adjust(candidates: &mut [Candidate<'_>]) {
         for ((index, found), level) in members.into_iter().zip(levels) {
             let result = &mut candidates[index].result;
             result.adjusted = adjusted(result.verdict, &found, level, result.margin);
+            // What the correction takes away, more rounds may give back.
+            if result.needed.is_none() && !verdict::is_final(result.adjusted) {
+                result.needed = Some(needed::rounds_needed(&found, result.margin));
+            }
         }
     }
 }

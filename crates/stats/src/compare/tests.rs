@@ -357,3 +357,36 @@ fn a_hundred_metrics_of_equal_machines_yield_hardly_a_claim() {
         .count();
     assert!(stray <= 1, "{stray}");
 }
+
+#[test]
+fn what_the_correction_takes_away_comes_with_the_rounds_that_would_give_it_back() {
+    let names: Vec<String> = (0..40).map(|i| format!("os.t{i}@1")).collect();
+    let side = |seed: u64, ratio: &dyn Fn(u32) -> f64| {
+        let cases: Vec<(&str, Vec<f64>)> = (0_u32..)
+            .zip(&names)
+            .map(|(i, name)| {
+                let seed = seed + u64::from(i);
+                (name.as_str(), noisy(seed, 12, 100.0 * ratio(i), 0.02))
+            })
+            .collect();
+        fixture::run(&cases)
+    };
+    // Ten ratios from 1.050 to 1.095, so that some are better by a hair's breadth; the rest are equal.
+    let ratio = |i: u32| {
+        if i < 10 {
+            1.05 + 0.005 * f64::from(i)
+        } else {
+            1.0
+        }
+    };
+    let found = compare(&side(1, &|_| 1.0), &side(1000, &ratio), &DEFAULTS);
+    for metric in &found.metrics {
+        let final_both = verdict::is_final(metric.verdict) && verdict::is_final(metric.adjusted);
+        assert_eq!(metric.needed.is_none(), final_both, "{metric:?}");
+    }
+    let taken = found
+        .metrics
+        .iter()
+        .any(|metric| verdict::is_final(metric.verdict) && !verdict::is_final(metric.adjusted));
+    assert!(taken, "no verdict was corrected, so nothing was tested");
+}
