@@ -14,7 +14,7 @@ pub const ROUNDS_MIN: u32 = 6;
 const PLANNED_SHARE: f64 = 0.95;
 
 /// What a round costs beside warm-up and measured part: processes, sentinel, clean-up. Measured on a small VM at
-/// 35 ms; the run corrects it from the first rounds on.
+/// 22 ms for one copy, to which copies add; the run corrects it from the first rounds on.
 const OVERHEAD: Nanos = Nanos::from_millis(50);
 
 /// The expected duration of one round.

@@ -199,7 +199,8 @@ pub fn kill_group(group: u32) {
 }
 
 /// Whether a process with this id exists, as far as we may know.
-pub fn exists(pid: u32) -> bool {
+#[cfg(test)]
+pub(crate) fn exists(pid: u32) -> bool {
     let Ok(pid) = i32::try_from(pid) else {
         return false;
     };
