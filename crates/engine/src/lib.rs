@@ -9,6 +9,7 @@
 
 pub mod budget;
 mod combine;
+pub mod erase;
 pub mod host;
 mod measure;
 mod noise;

@@ -5,6 +5,7 @@
 
 pub mod affinity;
 pub mod alloc;
+pub mod block;
 pub mod clock;
 pub mod counters;
 pub mod loops;

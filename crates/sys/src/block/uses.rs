@@ -1,0 +1,353 @@
+//! Who uses a block device: mounts, swap, arrays, mappings, loops, and processes that have it open for writing.
+//!
+//! Looked at is not only the device but its whole family: the disk that a partition lies on, the partitions of a disk,
+//! everything that holds one of these, and everything that it is made of. Sources: sysfs (`holders`, `slaves`, `dm`,
+//! `md`, `bcache`, `loop`), /proc/self/mountinfo, /proc/swaps, /sys/fs/btrfs and /proc/PID/fd. A file that should be
+//! there and cannot be read is an error, never "not used".
+
+use super::device::CLASS;
+use crate::mounts;
+use crate::tree::{Tree, TreeError};
+use std::collections::BTreeSet;
+
+/// One use of a device or of a relative of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// The kernel's name of the device that is used, such as `sdb1`.
+    pub device: String,
+    /// What uses it, in words: ``mounted at `/srv` ``.
+    pub how: String,
+    /// True where only a process has it open: udev and losetup open every device for a moment.
+    pub may_pass: bool,
+}
+
+impl std::fmt::Display for Use {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "`{}` is {}", self.device, self.how)
+    }
+}
+
+/// The disk that a partition lies on; `None` for anything but a partition.
+pub fn disk_of(tree: &Tree, name: &str) -> Option<String> {
+    if !tree.exists(&format!("{CLASS}/{name}/partition")) {
+        return None;
+    }
+    let target = tree.link(&format!("{CLASS}/{name}")).ok()?;
+    let mut parts = target.rsplit('/').skip(1);
+    parts.next().map(str::to_owned)
+}
+
+/// The partitions of a disk; empty for anything else.
+pub fn partitions(tree: &Tree, name: &str) -> Vec<String> {
+    let mut found = tree.list(&format!("{CLASS}/{name}")).unwrap_or_default();
+    found.retain(|part| tree.exists(&format!("{CLASS}/{name}/{part}/partition")));
+    found
+}
+
+/// Every use of `name` and its family, the device's own first; empty for a device that nobody uses.
+pub fn uses(tree: &Tree, name: &str) -> Result<Vec<Use>, TreeError> {
+    let family = family(tree, name)?;
+    let mut found = Vec::new();
+    for device in &family {
+        let mut add = |how: String| {
+            found.push(Use {
+                device: device.clone(),
+                how,
+                may_pass: false,
+            });
+        };
+        stacked(tree, device, &mut add);
+        for holder in list(tree, &format!("{CLASS}/{device}/holders"))? {
+            add(format!("held by `{holder}`"));
+        }
+        mounted(tree, device, &mut add)?;
+        swapped(tree, device, &mut add)?;
+        looped(tree, device, &mut add)?;
+        written(tree, device, &mut |how| {
+            found.push(Use {
+                device: device.clone(),
+                how,
+                may_pass: true,
+            });
+        });
+    }
+    Ok(found)
+}
+
+/// The device, its partitions, its disk, all that hold one of them and all that it is made of.
+fn family(tree: &Tree, name: &str) -> Result<Vec<String>, TreeError> {
+    let mut found = vec![name.to_owned()];
+    // A device that is not there has no family, and nothing may be said of it.
+    tree.list(&format!("{CLASS}/{name}"))?;
+    found.extend(partitions(tree, name));
+    found.extend(disk_of(tree, name));
+    let mut seen: BTreeSet<String> = found.iter().cloned().collect();
+    let mut next = 0;
+    while let Some(device) = found.get(next).cloned() {
+        next += 1;
+        let mut relatives = list(tree, &format!("{CLASS}/{device}/holders"))?;
+        if device == name {
+            relatives.extend(list(tree, &format!("{CLASS}/{device}/slaves"))?);
+        }
+        found.extend(
+            relatives
+                .into_iter()
+                .filter(|relative| seen.insert(relative.clone())),
+        );
+    }
+    Ok(found)
+}
+
+/// What is in a directory; nothing where it is not there, as for a partition's `slaves`.
+fn list(tree: &Tree, path: &str) -> Result<Vec<String>, TreeError> {
+    match tree.list(path) {
+        Err(error) if error.absent => Ok(Vec::new()),
+        other => other,
+    }
+}
+
+/// Devices that are made of others: what is written to them lands where somebody else keeps the books.
+fn stacked(tree: &Tree, device: &str, add: &mut impl FnMut(String)) {
+    let has = |what: &str| tree.exists(&format!("{CLASS}/{device}/{what}"));
+    if has("md") {
+        add("a software RAID array (md)".to_owned());
+    }
+    if has("dm") {
+        let uuid = tree.read_trimmed(&format!("{CLASS}/{device}/dm/uuid"));
+        add(match uuid {
+            Ok(uuid) if uuid.starts_with("LVM-") => "an LVM volume".to_owned(),
+            _ => "a device-mapper device".to_owned(),
+        });
+    }
+    if has("bcache") {
+        add("part of a bcache".to_owned());
+    }
+    for (beginning, what) in [("zd", "a ZFS volume"), ("drbd", "a DRBD device")] {
+        let numbered = device.strip_prefix(beginning).is_some_and(|rest| {
+            !rest.is_empty() && rest.chars().all(|c| c.is_ascii_digit() || c == 'p')
+        });
+        if numbered {
+            add(what.to_owned());
+        }
+    }
+}
+
+fn mounted(tree: &Tree, device: &str, add: &mut impl FnMut(String)) -> Result<(), TreeError> {
+    let number = tree.read_trimmed(&format!("{CLASS}/{device}/dev"))?;
+    let node = format!("/dev/{device}");
+    for mount in mounts::read(tree)? {
+        if mount.device == number || mount.source == node {
+            add(format!("mounted at `{}`", mount.point));
+        }
+    }
+    // A btrfs of several devices names one of them in mountinfo and all of them here.
+    for id in list(tree, "/sys/fs/btrfs")? {
+        let members = list(tree, &format!("/sys/fs/btrfs/{id}/devices"))?;
+        if members.iter().any(|member| member == device) {
+            add(format!("part of the mounted btrfs {id}"));
+        }
+    }
+    Ok(())
+}
+
+fn swapped(tree: &Tree, device: &str, add: &mut impl FnMut(String)) -> Result<(), TreeError> {
+    let swaps = match tree.read("/proc/swaps") {
+        // A kernel without swap.
+        Err(error) if error.absent => return Ok(()),
+        other => other?,
+    };
+    let used = swaps.lines().skip(1).any(|line| {
+        let path = line.split_whitespace().next().unwrap_or_default();
+        let target = tree.resolve(path).unwrap_or_else(|_| path.to_owned());
+        target.rsplit('/').next() == Some(device)
+    });
+    if used {
+        add("used as swap".to_owned());
+    }
+    Ok(())
+}
+
+fn looped(tree: &Tree, device: &str, add: &mut impl FnMut(String)) -> Result<(), TreeError> {
+    let node = format!("/dev/{device}");
+    for name in tree
+        .list(CLASS)?
+        .iter()
+        .filter(|name| name.starts_with("loop"))
+    {
+        let file = tree.read_trimmed(&format!("{CLASS}/{name}/loop/backing_file"));
+        if file.is_ok_and(|file| tree.resolve(&file).unwrap_or(file) == node) {
+            add(format!("the backing of `{name}`"));
+        }
+    }
+    Ok(())
+}
+
+/// Processes that may write to it, such as a virtual machine or a database: they do not claim what they use. Processes
+/// that end meanwhile, or are not ours to look at, are passed over: the claim at opening is the second guard.
+fn written(tree: &Tree, device: &str, add: &mut impl FnMut(String)) {
+    /// The access mode in the flags of `/proc/PID/fdinfo`, and its value for reading only.
+    const ACCESS_MODE: u32 = 0o3;
+    const READ_ONLY: u32 = 0;
+    let node = format!("/dev/{device}");
+    let processes = tree.list("/proc").unwrap_or_default();
+    for process in processes.iter().filter(|name| name.parse::<u32>().is_ok()) {
+        for fd in tree
+            .list(&format!("/proc/{process}/fd"))
+            .unwrap_or_default()
+        {
+            if tree
+                .link(&format!("/proc/{process}/fd/{fd}"))
+                .ok()
+                .as_deref()
+                != Some(&node)
+            {
+                continue;
+            }
+            let info = tree
+                .read(&format!("/proc/{process}/fdinfo/{fd}"))
+                .unwrap_or_default();
+            let flags = info
+                .lines()
+                .find_map(|line| line.strip_prefix("flags:"))
+                .and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
+            if flags.is_none_or(|flags| flags & ACCESS_MODE != READ_ONLY) {
+                let name = tree
+                    .read_trimmed(&format!("/proc/{process}/comm"))
+                    .unwrap_or_else(|_| "?".to_owned());
+                add(format!("open for writing in process {process} (`{name}`)"));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// A machine with the disks sda (partitions sda1, sda2), sdb, and the mapping dm-0 on sdb's partition sdb1.
+    fn machine() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        for (name, number) in [
+            ("sda", "8:0"),
+            ("sda/sda1", "8:1"),
+            ("sda/sda2", "8:2"),
+            ("sdb", "8:16"),
+            ("sdb/sdb1", "8:17"),
+            ("dm-0", "253:0"),
+            ("sdc", "8:32"),
+        ] {
+            let place = format!("sys/devices/{name}");
+            write(root, &format!("{place}/dev"), number);
+            std::fs::create_dir_all(root.join(format!("{place}/holders"))).unwrap();
+            let last = name.rsplit('/').next().unwrap();
+            if last != name {
+                write(root, &format!("{place}/partition"), "1");
+            }
+            std::fs::create_dir_all(root.join("sys/class/block")).unwrap();
+            let link = root.join(format!("sys/class/block/{last}"));
+            std::os::unix::fs::symlink(format!("../../devices/{name}"), link).unwrap();
+        }
+        write(root, "sys/devices/dm-0/dm/uuid", "LVM-abc");
+        write(root, "sys/devices/sdb/sdb1/holders/dm-0/x", "");
+        write(root, "sys/devices/dm-0/slaves/sdb1/x", "");
+        write(
+            root,
+            "proc/self/mountinfo",
+            "22 1 8:1 / / rw - ext4 /dev/root rw\n",
+        );
+        write(root, "proc/swaps", "Filename Type Size Used Priority\n");
+        dir
+    }
+
+    fn write(root: &Path, path: &str, text: &str) {
+        let path = root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    fn check(root: &Path, name: &str, expect: &[&str]) {
+        let found = uses(&Tree::at(root), name).unwrap();
+        let words: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(words, expect, "{name}");
+    }
+
+    #[test]
+    fn the_whole_family_counts() {
+        let dir = machine();
+        check(dir.path(), "sdc", &[]);
+        check(dir.path(), "sda", &["`sda1` is mounted at `/`"]);
+        check(dir.path(), "sda1", &["`sda1` is mounted at `/`"]);
+        check(dir.path(), "sda2", &[]);
+        let held = "`sdb1` is held by `dm-0`";
+        check(dir.path(), "sdb", &[held, "`dm-0` is an LVM volume"]);
+        check(dir.path(), "sdb1", &[held, "`dm-0` is an LVM volume"]);
+        check(dir.path(), "dm-0", &["`dm-0` is an LVM volume", held]);
+    }
+
+    #[test]
+    fn every_kind_of_use_is_seen() {
+        let dir = machine();
+        let root = dir.path();
+        let with = |path: &str, text: &str, expect: &str| {
+            write(root, path, text);
+            check(root, "sdc", &[expect]);
+            let _ = std::fs::remove_file(root.join(path));
+        };
+        let swap = "Filename Type Size Used Priority\n/dev/sdc partition 1 0 -2\n";
+        with("proc/swaps", swap, "`sdc` is used as swap");
+        write(root, "proc/swaps", "");
+        with(
+            "proc/self/mountinfo",
+            "22 1 0:40 / /mnt rw - btrfs /dev/sdc rw\n",
+            "`sdc` is mounted at `/mnt`",
+        );
+        write(root, "proc/self/mountinfo", "");
+        with(
+            "sys/fs/btrfs/1234/devices/sdc",
+            "",
+            "`sdc` is part of the mounted btrfs 1234",
+        );
+        with(
+            "sys/class/block/loop3/loop/backing_file",
+            "/dev/sdc\n",
+            "`sdc` is the backing of `loop3`",
+        );
+        std::fs::remove_dir_all(root.join("sys/class/block/loop3")).unwrap();
+        for (file, expect) in [
+            ("md/level", "`sdc` is a software RAID array (md)"),
+            ("bcache/x", "`sdc` is part of a bcache"),
+            ("dm/name", "`sdc` is a device-mapper device"),
+        ] {
+            let dir = root.join("sys/devices/sdc").join(file);
+            with(&format!("sys/devices/sdc/{file}"), "x", expect);
+            std::fs::remove_dir_all(dir.parent().unwrap()).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_process_that_may_write_is_named_and_one_that_reads_is_not() {
+        let dir = machine();
+        let root = dir.path();
+        write(root, "proc/77/comm", "qemu\n");
+        write(root, "proc/77/fdinfo/5", "pos:\t0\nflags:\t0100002\n");
+        std::fs::create_dir_all(root.join("proc/77/fd")).unwrap();
+        std::os::unix::fs::symlink("/dev/sdc", root.join("proc/77/fd/5")).unwrap();
+        check(
+            root,
+            "sdc",
+            &["`sdc` is open for writing in process 77 (`qemu`)"],
+        );
+        write(root, "proc/77/fdinfo/5", "pos:\t0\nflags:\t0100000\n");
+        check(root, "sdc", &[]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_an_error() {
+        let dir = machine();
+        std::fs::remove_file(dir.path().join("proc/self/mountinfo")).unwrap();
+        assert!(uses(&Tree::at(dir.path()), "sdc").is_err());
+        assert!(uses(&Tree::at(dir.path()), "sdz").is_err());
+    }
+}
