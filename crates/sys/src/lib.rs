@@ -10,6 +10,7 @@ pub mod clock;
 pub mod counters;
 pub mod loops;
 pub mod mounts;
+pub mod owned;
 pub mod probe;
 pub mod process;
 pub mod signal;
