@@ -49,6 +49,9 @@ _kurabe() {
             kurabe,show)
                 cmd="kurabe__subcmd__show"
                 ;;
+            kurabe,soak)
+                cmd="kurabe__subcmd__soak"
+                ;;
             kurabe__subcmd__help,clean)
                 cmd="kurabe__subcmd__help__subcmd__clean"
                 ;;
@@ -82,6 +85,9 @@ _kurabe() {
             kurabe__subcmd__help,show)
                 cmd="kurabe__subcmd__help__subcmd__show"
                 ;;
+            kurabe__subcmd__help,soak)
+                cmd="kurabe__subcmd__help__subcmd__soak"
+                ;;
             *)
                 ;;
         esac
@@ -89,7 +95,7 @@ _kurabe() {
 
     case "${cmd}" in
         kurabe)
-            opts="-h -V --store --lang --color --help --version run list show compare duel export import doctor clean completions help"
+            opts="-h -V --store --lang --color --help --version run list show compare duel soak export import doctor clean completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -335,7 +341,7 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__help)
-            opts="run list show compare duel export import doctor clean completions help"
+            opts="run list show compare duel soak export import doctor clean completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -502,6 +508,20 @@ _kurabe() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        kurabe__subcmd__help__subcmd__soak)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         kurabe__subcmd__import)
             opts="-h --store --lang --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -629,6 +649,72 @@ _kurabe() {
             case "${prev}" in
                 --format)
                     COMPREPLY=($(compgen -W "text json markdown csv csv-rounds unixbench" -- "${cur}"))
+                    return 0
+                    ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en ja" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kurabe__subcmd__soak)
+            opts="-q -h --for --every --resume --copies --set --window --seed --dry-run --dir --label --tag --json --quiet --store --lang --color --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --every)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --resume)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --copies)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --window)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --label)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tag)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --store)

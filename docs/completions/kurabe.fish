@@ -37,6 +37,7 @@ complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "list" -d 'List tests,
 complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "show" -d 'Show a kept run'
 complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "compare" -d 'Compare kept runs: better, worse, same, or cannot tell'
 complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "duel" -d 'Measure two set-ups of this machine in pairs of rounds and compare them'
+complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "soak" -d 'Measure one test for hours: bursts, steps, ramps, periods, and states that alternate'
 complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "export" -d 'Write a kept run to a file that `kurabe import` reads'
 complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "import" -d 'Keep runs that another kurabe exported'
 complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "doctor" -d 'Say what is known about this machine, and what is not'
@@ -114,6 +115,26 @@ never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l json -d 'Print the comparison as one JSON document'
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -s q -l quiet -d 'No progress'
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l for -d 'How long, such as 10m or 24h' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l every -d 'Rest between samples that begin this far apart [default: load without a pause]' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l resume -d 'Go on with a soak that was interrupted or killed, on the same machine' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l copies -d 'Concurrency: a number, or all' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l set -d 'Set a parameter of the test' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l window -d 'Length of a window; shorter ones show shorter stalls, and suit soaks of minutes [default: 1s]' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l seed -d 'Seed of the layout' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l dir -d 'Make the work directory in here [default: the current directory]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l label -d 'A name for the run' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l tag -d 'A tag for the run; may be given several times' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l store -d 'Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l lang -d 'Speak this language [default: from LANG]' -r -f -a "en\t'English'
+ja\t'Japanese'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
+always\t'Always'
+never\t'Never'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l dry-run -d 'Print the plan and its time, and measure nothing'
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l json -d 'Print the run as one JSON document'
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -s q -l quiet -d 'No progress'
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kurabe -n "__fish_kurabe_using_subcommand export" -s o -l output -d 'Write to this file, which must not exist yet [default: standard output]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand export" -l store -d 'Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand export" -l lang -d 'Speak this language [default: from LANG]' -r -f -a "en\t'English'
@@ -154,14 +175,15 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand completions" -l color -d '
 always\t'Always'
 never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel export import doctor clean completions help" -f -a "run" -d 'Measure this machine and keep the run'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel export import doctor clean completions help" -f -a "list" -d 'List tests, profiles, metrics or kept runs'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel export import doctor clean completions help" -f -a "show" -d 'Show a kept run'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel export import doctor clean completions help" -f -a "compare" -d 'Compare kept runs: better, worse, same, or cannot tell'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel export import doctor clean completions help" -f -a "duel" -d 'Measure two set-ups of this machine in pairs of rounds and compare them'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel export import doctor clean completions help" -f -a "export" -d 'Write a kept run to a file that `kurabe import` reads'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel export import doctor clean completions help" -f -a "import" -d 'Keep runs that another kurabe exported'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel export import doctor clean completions help" -f -a "doctor" -d 'Say what is known about this machine, and what is not'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel export import doctor clean completions help" -f -a "clean" -d 'Remove work directories that killed runs left behind'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel export import doctor clean completions help" -f -a "completions" -d 'Print a completion script for a shell'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel export import doctor clean completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak export import doctor clean completions help" -f -a "run" -d 'Measure this machine and keep the run'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak export import doctor clean completions help" -f -a "list" -d 'List tests, profiles, metrics or kept runs'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak export import doctor clean completions help" -f -a "show" -d 'Show a kept run'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak export import doctor clean completions help" -f -a "compare" -d 'Compare kept runs: better, worse, same, or cannot tell'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak export import doctor clean completions help" -f -a "duel" -d 'Measure two set-ups of this machine in pairs of rounds and compare them'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak export import doctor clean completions help" -f -a "soak" -d 'Measure one test for hours: bursts, steps, ramps, periods, and states that alternate'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak export import doctor clean completions help" -f -a "export" -d 'Write a kept run to a file that `kurabe import` reads'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak export import doctor clean completions help" -f -a "import" -d 'Keep runs that another kurabe exported'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak export import doctor clean completions help" -f -a "doctor" -d 'Say what is known about this machine, and what is not'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak export import doctor clean completions help" -f -a "clean" -d 'Remove work directories that killed runs left behind'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak export import doctor clean completions help" -f -a "completions" -d 'Print a completion script for a shell'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak export import doctor clean completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

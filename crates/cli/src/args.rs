@@ -65,6 +65,8 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Measure two set-ups of this machine in pairs of rounds and compare them
     Duel(DuelArgs),
+    /// Measure one test for hours: bursts, steps, ramps, periods, and states that alternate
+    Soak(SoakArgs),
     /// Write a kept run to a file that `kurabe import` reads
     Export(ExportArgs),
     /// Keep runs that another kurabe exported
@@ -283,6 +285,58 @@ impl std::str::FromStr for Trait {
             )),
         }
     }
+}
+
+/// Options that describe a new soak; a resumed one has them already.
+const NEW_SOAK: [&str; 10] = [
+    "what", "span", "every", "copies", "set", "window", "seed", "dry_run", "dir", "label",
+];
+
+/// Options of `soak`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SoakArgs {
+    /// The test
+    #[arg(value_name = "TEST", required_unless_present = "resume")]
+    pub(crate) what: Option<String>,
+    /// How long, such as 10m or 24h
+    #[arg(long = "for", value_name = "TIME", value_parser = duration, required_unless_present = "resume")]
+    pub(crate) span: Option<Nanos>,
+    /// Rest between samples that begin this far apart [default: load without a pause]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) every: Option<Nanos>,
+    /// Go on with a soak that was interrupted or killed, on the same machine
+    #[arg(long, value_name = "RUN", conflicts_with_all = NEW_SOAK, conflicts_with = "tag")]
+    pub(crate) resume: Option<String>,
+    /// Concurrency: a number, or all
+    #[arg(long, value_name = "N")]
+    pub(crate) copies: Option<Copies>,
+    /// Set a parameter of the test
+    #[arg(long, value_name = "TEST.PARAM=VALUE")]
+    pub(crate) set: Vec<Set>,
+    /// Length of a window; shorter ones show shorter stalls, and suit soaks of minutes [default: 1s]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) window: Option<Nanos>,
+    /// Seed of the layout
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Print the plan and its time, and measure nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Make the work directory in here [default: the current directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// A name for the run
+    #[arg(long, value_name = "NAME", value_parser = run_label)]
+    pub(crate) label: Option<String>,
+    /// A tag for the run; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = tag)]
+    pub(crate) tag: Vec<(String, String)>,
+    /// Print the run as one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
 }
 
 /// Options of `export`.

@@ -1,8 +1,10 @@
 //! Live progress on a terminal, and nothing elsewhere.
 
-use engine::run::Progress;
+use engine::run::{Progress, Resting};
+use engine::soak::Rest;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::record::{Outcome, Round};
+use model::units::Nanos;
 use std::io::IsTerminal;
 
 /// The progress of one run.
@@ -30,21 +32,33 @@ impl Bar {
 
     /// A round starts.
     pub(crate) fn starts(&self, progress: &Progress<'_>) {
-        let (elapsed, expected) = (
-            progress.elapsed.as_secs_f64(),
-            progress.expected.as_secs_f64(),
-        );
-        self.bar
-            .set_length((progress.expected.0 / 1_000_000).max(1));
-        self.bar.set_position(progress.elapsed.0 / 1_000_000);
-        self.bar
-            .set_prefix(format!("{elapsed:.0} of {expected:.0} s"));
+        self.stands_at(progress.elapsed, progress.expected);
         let failed = match self.failed {
             0 => String::new(),
             n => format!(", {n} failed"),
         };
         self.bar
             .set_message(format!("pass {}  {}{failed}", progress.pass, progress.case));
+    }
+
+    /// A soak rests.
+    pub(crate) fn rests(&self, resting: &Resting) {
+        self.stands_at(resting.elapsed, resting.expected);
+        let left = resting.until.since(resting.elapsed).as_secs_f64();
+        let why = match resting.why {
+            Rest::Refill => "to see whether credit comes back",
+            Rest::Sample => "until the next sample",
+        };
+        self.bar
+            .set_message(format!("resting for {left:.0} s {why}"));
+    }
+
+    fn stands_at(&self, elapsed: Nanos, expected: Nanos) {
+        self.bar.set_length((expected.0 / 1_000_000).max(1));
+        self.bar.set_position(elapsed.0 / 1_000_000);
+        let (elapsed, expected) = (elapsed.as_secs_f64(), expected.as_secs_f64());
+        self.bar
+            .set_prefix(format!("{elapsed:.0} of {expected:.0} s"));
     }
 
     /// A round has ended.

@@ -5,7 +5,7 @@ use crate::exit::{Exit, failure};
 use crate::output;
 use crate::progress::Bar;
 use anyhow::Context as _;
-use engine::run::{Ended, Observer, Progress, RunError, Setting, Side};
+use engine::run::{Ended, Observer, Progress, Resting, RunError, Setting, Side};
 use model::record::{End, Round, Run};
 use model::units::UnixNanos;
 use std::path::{Path, PathBuf};
@@ -107,7 +107,14 @@ fn say_how_it_ended(store: &Store, runs: &[Run], ended: &Ended) {
         }
         if let [run] = runs {
             let id = &run.meta.id;
-            output::say(&format!("hint: `kurabe run --resume {id}` goes on with it"));
+            let command = if run.plan.soak.is_some() {
+                "soak"
+            } else {
+                "run"
+            };
+            output::say(&format!(
+                "hint: `kurabe {command} --resume {id}` goes on with it"
+            ));
         }
     }
 }
@@ -122,6 +129,10 @@ struct Keeper<'a> {
 impl Observer for Keeper<'_> {
     fn starts(&mut self, progress: &Progress<'_>) {
         self.bar.starts(progress);
+    }
+
+    fn rests(&mut self, resting: &Resting) {
+        self.bar.rests(resting);
     }
 
     fn ended(&mut self, side: usize, round: &Round) -> Result<(), String> {

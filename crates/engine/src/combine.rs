@@ -37,7 +37,7 @@ pub(crate) fn outcome(case: &PlannedCase, hows: &[How], reports: Vec<CopyReport>
             }
         }
     }
-    let windows = windows(&reports);
+    let windows = windows(&reports, case.shape.window);
     Outcome::Done(Measured {
         values,
         missing,
@@ -99,7 +99,7 @@ fn rate(report: &CopyReport) -> f64 {
 
 /// The copies' windows, summed: all start at the gate, so the same index is the same time within a batch. A last
 /// window shorter than half of a full one is left out: it holds too few batches to be a rate.
-fn windows(reports: &[CopyReport]) -> Vec<f64> {
+fn windows(reports: &[CopyReport], length: Nanos) -> Vec<f64> {
     let per_copy: Vec<Vec<f64>> = reports
         .iter()
         .map(|report| {
@@ -109,7 +109,7 @@ fn windows(reports: &[CopyReport]) -> Vec<f64> {
             report
                 .windows
                 .iter()
-                .filter(|(wall_ns, _)| *wall_ns >= crate::measure::WINDOW_NS / 2)
+                .filter(|(wall_ns, _)| *wall_ns >= length.0 / 2)
                 .map(|&(wall_ns, ops)| {
                     approx(ops) * report.work_per_op / Nanos(wall_ns.max(1)).as_secs_f64()
                 })
@@ -182,7 +182,7 @@ mod tests {
         check(How::LatencyQuantile(0.5), "x", Ok(10.0));
         check(How::LatencyMean, "x", Ok(15.0));
         assert_eq!(
-            windows(&reports),
+            windows(&reports, Nanos::from_millis(100)),
             [4000.0],
             "the short last window is left out"
         );

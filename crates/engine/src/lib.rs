@@ -19,6 +19,7 @@ pub mod resolve;
 mod round;
 pub mod run;
 mod schedule;
+pub mod soak;
 mod wire;
 pub mod workdir;
 pub mod worker;

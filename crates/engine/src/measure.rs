@@ -10,13 +10,10 @@ use model::num::{approx, round_to_u64};
 use model::plan::Shape;
 use sys::process::Usage;
 
-/// The length of a window, in nanoseconds.
-pub(crate) const WINDOW_NS: u64 = 100_000_000;
-
 /// A part of the measured time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Window {
-    /// How long it really was, in nanoseconds: at least [`WINDOW_NS`], except for the last.
+    /// How long it really was, in nanoseconds: at least [`Shape::window`], except for the last.
     pub(crate) wall_ns: u64,
     /// Operations finished in it.
     pub(crate) ops: u64,
@@ -78,7 +75,7 @@ pub(crate) fn measure(
         ops += done;
         window_ops += done;
         let over = now >= end || done < batch;
-        if now - window_start >= WINDOW_NS || over {
+        if now - window_start >= shape.window.0 || over {
             if windows.len() < windows.capacity() {
                 windows.push(Window {
                     wall_ns: now - window_start,
@@ -105,9 +102,9 @@ pub(crate) fn measure(
     })
 }
 
-/// Windows that a round of this shape can have: each is at least [`WINDOW_NS`] long, and one more may be cut short.
+/// Windows that a round of this shape can have: each is at least [`Shape::window`] long, and one more may be cut short.
 fn windows_at_most(shape: &Shape) -> usize {
-    usize::try_from(shape.measure.0 / WINDOW_NS).unwrap_or(usize::MAX - 2) + 2
+    usize::try_from(shape.measure.0 / shape.window.0.max(1)).unwrap_or(usize::MAX - 2) + 2
 }
 
 /// The batch size that would have taken `target`, at most doubled: one disturbed batch must not make the next one
@@ -180,7 +177,7 @@ mod tests {
         );
         assert!(counted.wall_ns >= 350_000_000);
         let (_, full) = counted.windows.split_last().unwrap();
-        assert!(full.iter().all(|w| w.wall_ns >= WINDOW_NS));
+        assert!(full.iter().all(|w| w.wall_ns >= Shape::DEFAULT.window.0));
         // An operation cannot be faster than its sleep.
         assert!(counted.ops <= counted.wall_ns / 100_000, "{counted:?}");
     }

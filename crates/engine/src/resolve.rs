@@ -243,6 +243,7 @@ pub fn resolve(
         passes: limits.1,
         target: request.target,
         duel: request.duel.clone(),
+        soak: None,
         dropped,
     };
     let optional: Vec<String> = request

@@ -1,13 +1,15 @@
 //! One round: fresh workers, a gate, a deadline, a clean-up.
 
 use crate::noise::{Snapshot, Watch, Workers, sentinel};
+use crate::soak::{Moment, SoakClock};
 use crate::wire::{CopyReport, FailKind, Go, Order, Reply};
 use crate::worker::WORKER_WORD;
 use model::plan::{PlannedCase, Settle};
 use model::record::{Failure, Outcome, Round};
 use model::rng::Rng;
+use model::soak::{Stretch, StretchKind};
 use model::spec::How;
-use model::units::{Nanos, UnixNanos};
+use model::units::Nanos;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -36,6 +38,8 @@ pub(crate) struct Which {
     /// Number within the case, from 1.
     pub(crate) number: u32,
     pub(crate) layout_seed: u64,
+    /// What the round is for in a soak, and the soak's time.
+    pub(crate) stretch: Option<(StretchKind, SoakClock)>,
 }
 
 /// The user interrupted: there is no round.
@@ -63,7 +67,7 @@ pub(crate) fn execute(
     which: Which,
 ) -> Result<Round, Interrupted> {
     let begin = monotonic();
-    let started = UnixNanos(sys::clock::wall());
+    let start = Moment::now();
     let prepared = prepare(bench.prepare);
     settle(case.shape.settle)?;
     let mut noise = model::noise::Noise::default();
@@ -99,14 +103,24 @@ pub(crate) fn execute(
     };
     // A directory that cannot be removed now goes with the work directory at the end.
     let _ = fs::remove_dir_all(&dir);
+    let stretch = which.stretch.map(|(kind, clock)| {
+        // A stretch that failed before its gate opened began when it started.
+        let (began, elapsed) = clock.tell(crew.opens.unwrap_or(start));
+        Stretch {
+            kind,
+            began,
+            elapsed,
+        }
+    });
     Ok(Round {
         case: case.id.clone(),
         pass: which.pass,
         seq: which.seq,
-        started,
+        started: start.wall(),
         took: Nanos(monotonic() - begin),
         layout_seed: which.layout_seed,
         outcome,
+        stretch,
         noise,
     })
 }
@@ -173,6 +187,7 @@ fn measure(
     crew.open_gate(&Go {
         at: monotonic() + gate,
     })?;
+    crew.opens = Some(Moment::now().later(Nanos(gate).plus(case.shape.warmup)));
     let planned = case.shape.warmup.plus(case.shape.measure);
     let deadline = Nanos(planned.0.saturating_mul(2)).plus(MEASURE_GRACE);
     crew.wait_for(Stage::Measured, deadline)?;
@@ -247,6 +262,8 @@ struct Crew {
     members: Vec<Member>,
     groups: Vec<u32>,
     memory_kills: Option<u64>,
+    /// When the measured part begins, once that is known.
+    opens: Option<Moment>,
 }
 
 /// The last words of a worker that are kept, in bytes.

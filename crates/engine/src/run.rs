@@ -1,18 +1,25 @@
 //! A run: passes of shuffled rounds until the passes or the budget are used up, or somebody interrupts.
 //!
 //! A duel is the same with two sides: every pass has one round of each side for every case, next to each other, the
-//! order decided by a coin, so that what the machine does meanwhile happens to both.
+//! order decided by a coin, so that what the machine does meanwhile happens to both. A soak is one case, stretch after
+//! stretch.
+
+mod soak;
+
+pub use soak::Resting;
 
 use crate::budget::ROUNDS_MIN;
 use crate::noise::Watch;
 use crate::round::{self, Bench, Interrupted, Which};
 use crate::schedule::{self, Running};
+use crate::soak::SoakClock;
 use crate::workdir::{WorkDir, WorkDirError};
 use crate::workload::Workload;
 use model::host::HostFacts;
 use model::plan::{CaseId, Plan};
 use model::record::{End, Round};
 use model::rng::Rng;
+use model::soak::StretchKind;
 use model::spec::How;
 use model::units::Nanos;
 use model::warning::Warning;
@@ -27,6 +34,9 @@ pub trait Observer {
     /// A round of this side (0, or 1 in a duel) has ended; keep it now. An error ends the run: a round that cannot be
     /// kept is not worth measuring.
     fn ended(&mut self, side: usize, round: &Round) -> Result<(), String>;
+
+    /// A soak is about to rest.
+    fn rests(&mut self, resting: &Resting);
 }
 
 /// How far a run has come.
@@ -140,8 +150,11 @@ pub fn execute(
         setting,
         observer,
     };
-    let end = runner.passes()?;
-    let warnings = if end == End::Complete {
+    let end = match &runner.plan().soak {
+        Some(soak) => runner.soak(soak)?,
+        None => runner.passes()?,
+    };
+    let warnings = if end == End::Complete && runner.plan().soak.is_none() {
         runner.warnings()
     } else {
         Vec::new()
@@ -220,6 +233,26 @@ impl<'a> Lane<'a> {
         let mut earlier = self.side.earlier.iter();
         earlier.any(|round| round.pass == pass && round.case == *id)
     }
+}
+
+/// A stretch of a soak that is about to start.
+#[derive(Clone, Copy)]
+struct Stretching {
+    kind: StretchKind,
+    measure: Nanos,
+    clock: SoakClock,
+}
+
+/// One round that is about to start.
+#[derive(Clone, Copy)]
+struct One {
+    side: usize,
+    pass: u32,
+    case: usize,
+    layout_seed: u64,
+    elapsed: Nanos,
+    expected: Nanos,
+    stretching: Option<Stretching>,
 }
 
 struct Runner<'a> {
@@ -326,49 +359,72 @@ impl<'a> Runner<'a> {
         let mut sides: Vec<usize> = (0..self.lanes.len()).collect();
         rng.shuffle(&mut sides);
         for side in sides {
-            if self.one(side, pass, case, layout_seed)?.is_none() {
+            let (elapsed, expected) = (self.elapsed(), self.expected());
+            let one = One {
+                side,
+                pass,
+                case,
+                layout_seed,
+                elapsed,
+                expected,
+                stretching: None,
+            };
+            if self.one(one)?.is_none() || sys::signal::interrupted().is_some() {
                 return Ok(None);
             }
         }
         Ok(Some(()))
     }
 
+    /// One stretch of a soak; `None` where the user interrupted it.
+    fn stretch(&mut self, pass: u32, stretching: Stretching) -> Result<Option<Round>, RunError> {
+        let plan = self.plan();
+        self.one(One {
+            side: 0,
+            pass,
+            case: 0,
+            layout_seed: Rng::stream(plan.seed, u64::from(pass) << 32 | 1).next(),
+            elapsed: stretching.clock.elapsed(),
+            expected: plan.soak.map_or(Nanos::ZERO, |soak| soak.span),
+            stretching: Some(stretching),
+        })
+    }
+
     /// One round of one case on one side; `None` where the user interrupted it.
-    fn one(
-        &mut self,
-        side: usize,
-        pass: u32,
-        case: usize,
-        layout_seed: u64,
-    ) -> Result<Option<()>, RunError> {
-        let (elapsed, expected) = (self.elapsed(), self.expected());
-        let lane = &mut self.lanes[side];
+    fn one(&mut self, one: One) -> Result<Option<Round>, RunError> {
+        let One { pass, case, .. } = one;
+        let lane = &mut self.lanes[one.side];
         let planned = &lane.side.plan.cases[case];
         lane.seq += 1;
         self.observer.starts(&Progress {
             case: &planned.id,
             pass,
-            elapsed,
-            expected,
+            elapsed: one.elapsed,
+            expected: one.expected,
         });
         let which = Which {
             pass,
             seq: lane.seq,
             number: lane.cases[case].rounds + 1,
-            layout_seed,
+            layout_seed: one.layout_seed,
+            stretch: one.stretching.map(|s| (s.kind, s.clock)),
         };
-        let round = match round::execute(&lane.bench, planned, &lane.cases[case].hows, which) {
+        let mut long = planned.clone();
+        if let Some(stretching) = one.stretching {
+            long.shape.measure = stretching.measure;
+        }
+        let round = match round::execute(&lane.bench, &long, &lane.cases[case].hows, which) {
             Ok(round) => round,
             Err(Interrupted) => return Ok(None),
         };
         lane.cases[case].learn(planned, &round);
         self.observer
-            .ended(side, &round)
+            .ended(one.side, &round)
             .map_err(|why| RunError::Keep {
                 seq: which.seq,
                 why,
             })?;
-        Ok(sys::signal::interrupted().is_none().then_some(()))
+        Ok(Some(round))
     }
 
     /// The expected duration of the whole run: what is over, and the rounds still wanted at what they cost.

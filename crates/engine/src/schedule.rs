@@ -240,6 +240,7 @@ mod tests {
             passes,
             target,
             duel: None,
+            soak: None,
             dropped: vec![],
         }
     }
@@ -261,6 +262,7 @@ mod tests {
             started: UnixNanos(0),
             took: Nanos::from_secs(1),
             layout_seed: 0,
+            stretch: None,
             outcome,
             noise: Noise::default(),
         }

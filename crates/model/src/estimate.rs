@@ -60,6 +60,8 @@ pub enum State {
         /// Share of rounds at the lower level, 0 to 1.
         low_share: f64,
     },
+    /// A soak: its rounds are stretches of one series, which has a course of its own.
+    Series,
     /// The rounds scatter so widely that no single number describes them: (max - min) over the median.
     Unstable {
         /// The spread.

@@ -18,6 +18,7 @@ pub mod params;
 pub mod plan;
 pub mod record;
 pub mod rng;
+pub mod soak;
 pub mod spec;
 pub mod units;
 pub mod warning;

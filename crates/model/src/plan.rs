@@ -1,6 +1,7 @@
 //! What will be measured: a profile resolved for this machine.
 
 use crate::params::Params;
+use crate::soak::Soak;
 use crate::spec::{Better, MetricClass};
 use crate::units::{Nanos, Unit};
 use serde::{Deserialize, Serialize};
@@ -112,6 +113,9 @@ pub struct Plan {
     /// Set for one side of a duel: its rounds stand next to those of the other side.
     #[serde(default)]
     pub duel: Option<Duel>,
+    /// Set for a soak: its rounds are stretches of one long series.
+    #[serde(default)]
+    pub soak: Option<Soak>,
     /// What did not fit, with the reason; in words, in the order dropped.
     pub dropped: Vec<Dropped>,
 }
@@ -190,6 +194,14 @@ pub struct Shape {
     pub settle: Settle,
     /// True where the measured part may be shortened, down to [`Shape::MEASURE_MIN`], to fit a budget.
     pub shortenable: bool,
+    /// The length of a window.
+    #[serde(default = "window_default")]
+    pub window: Nanos,
+}
+
+/// The length of a window in runs kept before windows had one of their own.
+const fn window_default() -> Nanos {
+    Shape::DEFAULT.window
 }
 
 impl Shape {
@@ -205,6 +217,7 @@ impl Shape {
         rounds: None,
         settle: Settle::None,
         shortenable: true,
+        window: Nanos::from_millis(100),
     };
 }
 

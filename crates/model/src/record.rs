@@ -7,6 +7,7 @@ use crate::digest::Digest;
 use crate::host::HostFacts;
 use crate::noise::Noise;
 use crate::plan::{CaseId, Plan};
+use crate::soak::Stretch;
 use crate::units::{Nanos, UnixNanos};
 use crate::warning::Warning;
 use serde::{Deserialize, Serialize};
@@ -95,6 +96,9 @@ pub struct Round {
     pub layout_seed: u64,
     /// What came of it.
     pub outcome: Outcome,
+    /// Where it stands in a soak; `None` in every other run.
+    #[serde(default)]
+    pub stretch: Option<Stretch>,
     /// What else happened meanwhile.
     pub noise: Noise,
 }

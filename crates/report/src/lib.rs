@@ -15,6 +15,7 @@ pub mod json;
 pub mod markdown;
 mod marks;
 pub mod number;
+mod soak;
 pub mod style;
 mod table;
 #[cfg(test)]

@@ -4,10 +4,12 @@
 
 use crate::host;
 use crate::number::NONE;
+use crate::style::Style;
 use crate::text::{dropped, index_remarks, notes, run_line, warning_line, without_value};
 use crate::view::{RunView, index_text};
 use crate::words::{Lang, Words};
 use dialects::printable::printable;
+use stats::soak::SoakSummary;
 use std::fmt::Write as _;
 
 /// The run in Markdown.
@@ -20,7 +22,10 @@ pub fn markdown(view: &RunView<'_>, lang: Lang) -> String {
     for (name, text) in host::brief(&run.host, &words.host) {
         let _ = writeln!(out, "- {}: {}", escape(&name), escape(&text));
     }
-    metrics(&mut out, view, words);
+    match &view.soak {
+        Some(soak) => self::soak(&mut out, soak, view, words),
+        None => metrics(&mut out, view, words),
+    }
     indexes(&mut out, view, words);
     list(
         &mut out,
@@ -66,6 +71,34 @@ fn metrics(out: &mut String, view: &RunView<'_>, words: &Words) {
             escape(&(words.state)(&metric.state)),
             escape(&view.marks.of(&metric.warnings)),
         ]));
+    }
+}
+
+/// A soak: its sentence, its course, its levels and its marks.
+fn soak(out: &mut String, soak: &SoakSummary, view: &RunView<'_>, words: &Words) {
+    let _ = writeln!(out, "\n{}\n", escape(&crate::soak::sentence(soak, words)));
+    let course = crate::soak::course(soak, Style::PLAIN, words);
+    if !course.is_empty() {
+        let _ = writeln!(out, "```text\n{course}```");
+    }
+    let levels = crate::soak::levels(soak, view, words);
+    if !levels.is_empty() {
+        out.push('\n');
+        out.push_str(&head_row(&[
+            words.soak.levels,
+            words.run.value,
+            words.run.notes,
+        ]));
+        for cells in levels {
+            out.push_str(&row(&cells.map(|cell| escape(&cell))));
+        }
+    }
+    let marks = crate::soak::marks(soak, words);
+    if !marks.is_empty() {
+        let _ = writeln!(out, "\n### {}\n", words.soak.marks);
+        for (at, text) in marks {
+            let _ = writeln!(out, "- {}: {}", escape(&at), escape(&text));
+        }
     }
 }
 

@@ -75,6 +75,7 @@ pub(crate) fn empty() -> Run {
             passes: None,
             target: None,
             duel: None,
+            soak: None,
             dropped: Vec::new(),
         },
         host: host(),
@@ -158,6 +159,7 @@ pub(crate) fn add_round(
         started: UnixNanos(START + u64::from(seq) * 1_000_000_000),
         took: Nanos::from_millis(700),
         layout_seed: u64::from(seq),
+        stretch: None,
         outcome,
         noise: Noise {
             steal_share: Some(0.0),

@@ -24,7 +24,10 @@ pub fn text(view: &RunView<'_>, style: Style, lang: Lang) -> String {
     };
     page.out.push_str(&title(view.run, style, words));
     page.block(None, &facts(view, style, words));
-    page.block(None, &metrics(view, style, words));
+    match &view.soak {
+        Some(soak) => crate::soak::text(&mut page, soak, view, words),
+        None => page.block(None, &metrics(view, style, words)),
+    }
     page.block(Some(words.run.index), &indexes(view, style, words));
     page.block(
         Some(words.run.without_value),
@@ -309,16 +312,23 @@ fn has_figures(warning: &Warning) -> bool {
 /// Commands that make sense now, each with what it does.
 pub(crate) fn next(view: &RunView<'_>, words: &Words) -> Vec<(String, String)> {
     let id = printable(&view.run.meta.id);
-    let mut list = vec![
-        (
-            format!("kurabe show {id} --format markdown"),
-            words.run.next_show.to_owned(),
-        ),
-        (
-            format!("kurabe compare OTHER {id}"),
-            words.run.next_compare.to_owned(),
-        ),
-    ];
+    let mut list = vec![(
+        format!("kurabe show {id} --format markdown"),
+        words.run.next_show.to_owned(),
+    )];
+    if view.soak.is_some() {
+        if !view.complete() {
+            list.push((
+                format!("kurabe soak --resume {id}"),
+                words.soak.next_resume.to_owned(),
+            ));
+        }
+        return list;
+    }
+    list.push((
+        format!("kurabe compare OTHER {id}"),
+        words.run.next_compare.to_owned(),
+    ));
     if !view.indexes.is_empty() {
         list.push((
             format!("kurabe show {id} --format unixbench"),

@@ -16,6 +16,8 @@ pub struct RunView<'a> {
     pub metrics: Vec<MetricSummary>,
     /// The UnixBench-style indexes, by concurrency; empty where no test of the index was planned.
     pub indexes: Vec<IndexSummary>,
+    /// What a soak says; `None` for every other run.
+    pub soak: Option<stats::soak::SoakSummary>,
     pub(crate) marks: Marks,
 }
 
@@ -42,6 +44,7 @@ pub fn view(run: &Run) -> RunView<'_> {
         run,
         indexes: dialects::unixbench::indexes(run),
         metrics,
+        soak: stats::soak::summarize(run),
         marks,
     }
 }

@@ -58,6 +58,7 @@ pub(crate) fn done(case: &CaseId, pass: u32, values: &[(&str, f64)]) -> Round {
         started: UnixNanos(u64::from(pass)),
         took: Nanos::from_secs(1),
         layout_seed: 0,
+        stretch: None,
         outcome: Outcome::Done(Measured {
             values: values
                 .iter()
@@ -120,6 +121,7 @@ pub(crate) fn run(series: &[(&str, Vec<f64>)]) -> Run {
             passes: Some(6),
             target: None,
             duel: None,
+            soak: None,
             dropped: Vec::new(),
         },
         host: HostFacts::default(),

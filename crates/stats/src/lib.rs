@@ -19,6 +19,7 @@ pub mod needed;
 pub mod order;
 pub mod quantile;
 pub mod rounds;
+pub mod soak;
 pub mod state;
 pub mod value;
 pub mod verdict;

@@ -4,7 +4,7 @@
 
 use crate::warnings::{self, Usual};
 use crate::{composite, quantile, rounds, state};
-use model::estimate::{Estimate, MetricSummary};
+use model::estimate::{Estimate, MetricSummary, State};
 use model::num::{approx, count};
 use model::plan::{MetricId, PlannedCase, PlannedMetric};
 use model::record::{Measured, Outcome, Run};
@@ -39,7 +39,12 @@ fn summarize_case(case: &PlannedCase, run: &Run, usual: &Usual) -> Vec<MetricSum
     let of_metric = |(index, metric): (usize, &PlannedMetric)| {
         let has_windows = index == 0 && first_is_rate;
         let windows: &[&Measured] = if has_windows { &done } else { &[] };
-        summarize_metric(case, metric, &done, windows, missing.as_deref(), &warnings)
+        let summary = summarize_metric(case, metric, &done, windows, missing.as_deref(), &warnings);
+        if run.plan.soak.is_some() {
+            as_stretches(summary)
+        } else {
+            summary
+        }
     };
     case.metrics.iter().enumerate().map(of_metric).collect()
 }
@@ -80,6 +85,26 @@ fn summarize_metric(
         state: state::of_case(&rounds, &telling_windows(windowed)),
         rounds,
         warnings,
+    }
+}
+
+/// What is left where the rounds are stretches of one series: their median. They depend on one another, so that an
+/// interval from their ranks would be too narrow, and how they change is for the course of the soak to say.
+fn as_stretches(summary: MetricSummary) -> MetricSummary {
+    let few = |warning: &Warning| matches!(warning, Warning::TooFewRounds { .. });
+    MetricSummary {
+        estimate: summary.estimate.map(|estimate| Estimate {
+            interval: None,
+            ..estimate
+        }),
+        floor: None,
+        state: State::Series,
+        warnings: summary
+            .warnings
+            .into_iter()
+            .filter(|warning| !few(warning))
+            .collect(),
+        ..summary
     }
 }
 
@@ -171,7 +196,6 @@ fn no_value_reason(done: &[&Measured], quantity: &str) -> String {
 mod tests {
     use super::*;
     use crate::fixture;
-    use model::estimate::State;
     use model::record::Failure;
     use model::spec::{Better, MetricClass};
     use model::units::Nanos;

@@ -161,17 +161,19 @@ fn any_probe(noise: &Noise, test: impl Fn(&Sentinel) -> bool) -> Option<bool> {
     Some(probes(noise).any(test))
 }
 
+/// Whether the clock was set or the machine suspended during a round, where that is known.
+pub(crate) fn clock_troubled(noise: &Noise) -> Option<bool> {
+    let jumped = noise.clock_jump.map(|jump| jump > CLOCK_JUMP_MAX);
+    let suspended = noise.suspended.map(|time| time > Nanos::ZERO);
+    match (jumped, suspended) {
+        (None, None) => None,
+        (jumped, suspended) => Some(jumped.unwrap_or(false) || suspended.unwrap_or(false)),
+    }
+}
+
 fn clock_trouble(noises: &[&Noise]) -> Option<Warning> {
-    let trouble = |noise: &&Noise| {
-        let jumped = noise.clock_jump.map(|jump| jump > CLOCK_JUMP_MAX);
-        let suspended = noise.suspended.map(|time| time > Nanos::ZERO);
-        match (jumped, suspended) {
-            (None, None) => None,
-            (jumped, suspended) => Some(jumped.unwrap_or(false) || suspended.unwrap_or(false)),
-        }
-    };
     Some(Warning::ClockTrouble {
-        rounds_share: share_of(noises.iter().map(trouble))?,
+        rounds_share: share_of(noises.iter().map(|noise| clock_troubled(noise)))?,
     })
 }
 

@@ -10,3 +10,4 @@ pub(crate) mod import;
 pub(crate) mod list;
 pub(crate) mod run;
 pub(crate) mod show;
+pub(crate) mod soak;

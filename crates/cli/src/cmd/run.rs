@@ -18,7 +18,7 @@ use std::path::Path;
 
 pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
     let run = match &args.resume {
-        Some(run) => resume(context, args, run)?,
+        Some(run) => resume(context, run, args.quiet)?,
         None => match begin(context, args)? {
             Some(run) => run,
             None => return Ok(Exit::Ok),
@@ -60,7 +60,7 @@ fn begin(context: &Context, args: &RunArgs) -> anyhow::Result<Option<Run>> {
 
 /// Goes on with a kept run, on the machine and with the program that began it: rounds of another set-up would not be
 /// rounds of this run.
-fn resume(context: &Context, args: &RunArgs, run: &str) -> anyhow::Result<Run> {
+pub(crate) fn resume(context: &Context, run: &str, quiet: bool) -> anyhow::Result<Run> {
     session::catch_stop_signals()?;
     let store = context.store()?;
     let run = store.load(&store.resolve(run)?)?;
@@ -91,7 +91,7 @@ fn resume(context: &Context, args: &RunArgs, run: &str) -> anyhow::Result<Run> {
         ));
     }
     store.reopen(&run.meta.id)?;
-    session::measure(context, &store, &run, args.quiet)
+    session::measure(context, &store, &run, quiet)
 }
 
 fn plan(args: &RunArgs, host: &HostFacts) -> anyhow::Result<Plan> {
@@ -150,7 +150,7 @@ fn describe(plan: &Plan) -> String {
     text
 }
 
-fn exit(run: &Run) -> Exit {
+pub(crate) fn exit(run: &Run) -> Exit {
     if run.meta.end == End::Interrupted {
         return Exit::Interrupted;
     }

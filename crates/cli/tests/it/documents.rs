@@ -3,7 +3,7 @@
 use crate::bed::Bed;
 use serde_json::Value;
 
-fn validate(schema: &str, text: &str) -> Value {
+pub(crate) fn validate(schema: &str, text: &str) -> Value {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/");
     let schema = std::fs::read_to_string(format!("{path}{schema}")).unwrap();
     let schema: Value = serde_json::from_str(&schema).unwrap();

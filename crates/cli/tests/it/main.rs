@@ -11,4 +11,5 @@ mod duels;
 mod faults;
 mod root;
 mod runs;
+mod soaks;
 mod stores;

@@ -67,6 +67,7 @@ impl Kit {
                     passes: Some(6),
                     target: None,
                     duel: None,
+                    soak: None,
                     dropped: Vec::new(),
                 },
                 host: HostFacts {
@@ -187,6 +188,7 @@ fn add(
         started: UnixNanos(START + u64::from(seq) * 1_000_000_000),
         took: Nanos::from_secs(1),
         layout_seed: 0,
+        stretch: None,
         outcome: Outcome::Done(Measured {
             values: BTreeMap::from([(quantity.to_owned(), rate)]),
             missing: BTreeMap::new(),

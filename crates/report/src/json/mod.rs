@@ -9,6 +9,7 @@ mod comparison;
 mod host;
 mod run;
 pub mod schema;
+mod soak;
 mod warning;
 
 use crate::comparison::ComparisonView;
@@ -79,6 +80,7 @@ pub(crate) const fn state_word(state: &State) -> &'static str {
         State::Drifting { .. } => "drifting",
         State::Step { .. } => "step",
         State::TwoState { .. } => "two_state",
+        State::Series => "series",
         State::Unstable { .. } => "unstable",
     }
 }

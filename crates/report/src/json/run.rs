@@ -1,6 +1,7 @@
 //! The document `kurabe.run/1`.
 
 use super::host::HostPart;
+use super::soak::{SoakPart, soak_part};
 use super::warning::{WarningPart, warning_part};
 use super::{RUN_SCHEMA, finite, state_word};
 use crate::number::rfc3339;
@@ -24,6 +25,8 @@ pub(super) struct RunDocument {
     metrics: Vec<MetricPart>,
     /// Composite indexes, one for each concurrency.
     indexes: Vec<IndexPart>,
+    /// What a soak says; null for every other run.
+    soak: Option<SoakPart>,
     /// Every round that failed, in the order in which they ran.
     failed_rounds: Vec<FailedRoundPart>,
     /// What was noticed about the run as a whole.
@@ -142,7 +145,7 @@ pub(super) struct MetricPart {
     /// The slow end: the median over rounds of each round's 10th percentile window. Rates only.
     floor: Option<EstimatePart>,
     /// What the series of rounds looks like.
-    #[schemars(extend("enum" = ["unknown", "steady", "drifting", "step", "two_state", "unstable"]))]
+    #[schemars(extend("enum" = ["unknown", "steady", "drifting", "step", "two_state", "unstable", "series"]))]
     state: &'static str,
     /// The figures of that state.
     state_figures: StatePart,
@@ -236,6 +239,7 @@ pub(super) fn document(view: &RunView<'_>) -> RunDocument {
         run: run_part(view.run),
         metrics: view.metrics.iter().map(metric_part).collect(),
         indexes: view.indexes.iter().map(index_part).collect(),
+        soak: view.soak.as_ref().map(soak_part),
         failed_rounds: failed_rounds(view.run),
         warnings: view.run.meta.warnings.iter().map(warning_part).collect(),
     }
@@ -369,7 +373,7 @@ fn missing(estimate: Option<&Estimate>, why: Option<&str>) -> Option<String> {
 fn state_part(state: &State) -> StatePart {
     let none = StatePart::default();
     match *state {
-        State::Unknown | State::Steady => none,
+        State::Unknown | State::Steady | State::Series => none,
         State::Drifting { change } => StatePart {
             change: finite(change),
             ..none

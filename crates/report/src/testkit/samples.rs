@@ -142,6 +142,7 @@ pub(crate) fn all_states() -> Vec<State> {
             high: 150.0,
             low_share: 0.4,
         },
+        State::Series,
         State::Unstable { spread: 0.9 },
     ]
 }

@@ -150,6 +150,7 @@ pub(super) static WORDS: Words = Words {
         ],
         nothing: "there is nothing to compare",
     },
+    soak: super::soak::EN,
     warning,
     refusal,
     state,
@@ -285,6 +286,7 @@ fn state(state: &State) -> String {
             percent((high - low) / low.abs().max(f64::MIN_POSITIVE)),
             percent(*low_share)
         ),
+        State::Series => "see the course".to_owned(),
         State::Unstable { spread } => format!("unstable, spread {}", percent(*spread)),
     }
 }

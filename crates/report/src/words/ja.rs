@@ -142,6 +142,7 @@ pub(super) static WORDS: Words = Words {
         ],
         nothing: "比較できる項目はありません",
     },
+    soak: super::soak::JA,
     warning,
     refusal,
     state,
@@ -275,6 +276,7 @@ fn state(state: &State) -> String {
             percent((high - low) / low.abs().max(f64::MIN_POSITIVE)),
             percent(*low_share)
         ),
+        State::Series => "推移を参照".to_owned(),
         State::Unstable { spread } => format!("不安定（幅 {}）", percent(*spread)),
     }
 }

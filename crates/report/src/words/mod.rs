@@ -6,6 +6,9 @@
 
 mod en;
 mod ja;
+mod soak;
+
+pub use soak::{Marked, Said, SoakWords};
 
 use model::comparison::{Refusal, RoundsNeeded, Verdict};
 use model::estimate::State;
@@ -66,6 +69,8 @@ pub struct Words {
     pub host: HostWords,
     /// About comparisons.
     pub comparison: ComparisonWords,
+    /// About soaks.
+    pub soak: SoakWords,
     /// One sentence for each warning.
     pub warning: fn(&Warning) -> String,
     /// Why two values do not compare.

@@ -54,8 +54,23 @@ pub const fn has_single_number(state: &State) -> bool {
     !matches!(state, State::TwoState { .. } | State::Unstable { .. })
 }
 
+/// The most values in which a step or a trend is looked for: both take time with the square of their number. Longer
+/// lists are looked at as means of neighbours, in which both show as well.
+const CHANGE_MAX: usize = 1000;
+
 /// A step or a trend, whichever explains more of the logarithms.
 fn change(logs: &[f64]) -> Option<State> {
+    if logs.len() > CHANGE_MAX {
+        let (means, group) = super::series::thin(logs, CHANGE_MAX);
+        let state = change(&means)?;
+        return Some(match state {
+            State::Step { after, change } => State::Step {
+                after: after.saturating_mul(u32::try_from(group).ok()?),
+                change,
+            },
+            other => other,
+        });
+    }
     let step = step::strongest(logs, ALPHA).filter(|step| step.change().abs() >= PRACTICAL_STEP);
     let trend = trend::of(logs)
         .filter(|trend| trend.p_value < ALPHA && trend.change(logs.len()).abs() >= PRACTICAL_STEP);
@@ -159,6 +174,31 @@ mod tests {
         );
         let sometimes: Vec<f64> = (0..12).map(|i| f64::from(i % 2)).collect();
         assert_eq!(of_case(&sometimes, &[]), State::Unknown, "no logarithm");
+    }
+
+    #[test]
+    fn thousands_of_rounds_are_looked_at_as_means_of_neighbours() {
+        let mut rng = Rng::new(13);
+        let step: Vec<f64> = noise(&mut rng, 20_000, 0.02)
+            .iter()
+            .enumerate()
+            .map(|(i, value)| if i < 8_000 { *value } else { value * 0.9 })
+            .collect();
+        let found = of_case(&step, &[]);
+        assert!(
+            matches!(found, State::Step { after: 7_980..=8_020, change } if (change + 0.1).abs() < 0.005),
+            "{found:?}"
+        );
+        let drift: Vec<f64> = (0_u32..)
+            .zip(noise(&mut rng, 20_000, 0.02))
+            .map(|(i, value)| value * (1.0 + f64::from(i) / 200_000.0))
+            .collect();
+        let found = of_case(&drift, &[]);
+        assert!(
+            matches!(found, State::Drifting { change } if (change - 0.1).abs() < 0.01),
+            "{found:?}"
+        );
+        assert_eq!(of_case(&noise(&mut rng, 20_000, 0.02), &[]), State::Steady);
     }
 
     #[test]

@@ -60,13 +60,24 @@ const LINE_PREFERRED: f64 = 1.1;
 /// The character of `series`, rates of windows of `window_seconds` each in time order. Made for up to about a thousand
 /// windows; [`thin`] longer ones first.
 pub fn of(series: &[f64], window_seconds: f64) -> Character {
+    match burst::find(series, window_seconds) {
+        Some(burst) => Character::Burst(burst),
+        None => without_burst(series, series.len()),
+    }
+}
+
+/// The character of `series` where a burst is none of the answers, and no more than `start_max` windows count as a
+/// start. In a soak of a day a slow first hour is not a warm-up.
+pub fn without_burst(series: &[f64], start_max: usize) -> Character {
     let Some(segments) = change_points::find(series, PRACTICAL_STEP) else {
         return Character::Unknown;
     };
-    if let Some(burst) = burst::find(series, window_seconds) {
-        return Character::Burst(burst);
-    }
-    let warm_up = warm_up(series, &segments);
+    let start = segments[0].end;
+    let warm_up = if start > start_max {
+        0
+    } else {
+        warm_up(series, &segments)
+    };
     let settled = &series[warm_up..];
     let Some(segments) = change_points::find(settled, PRACTICAL_STEP) else {
         return Character::Unknown;
@@ -126,6 +137,12 @@ fn warm_up(series: &[f64], segments: &[Segment]) -> usize {
         // What comes later does not settle either, and is called by what it is.
         Some(WarmUp::NeverSettled) | None => first.end,
     }
+}
+
+/// The series with every stretch at one level; `None` where it is too short or has no level.
+pub(crate) fn level(series: &[f64]) -> Option<Vec<f64>> {
+    let segments = change_points::find(series, PRACTICAL_STEP)?;
+    Some(levelled(series, &segments))
 }
 
 /// The series with every stretch at the level of the first: changes of level would otherwise be taken for a strong

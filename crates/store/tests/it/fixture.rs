@@ -57,6 +57,7 @@ pub(crate) fn plan() -> Plan {
         passes: None,
         target: None,
         duel: None,
+        soak: None,
         dropped: Vec::new(),
     }
 }
@@ -80,6 +81,7 @@ pub(crate) fn round(seq: u32, value: f64) -> Round {
         started: UnixNanos(1_700_000_000_000_000_000 + u64::from(seq)),
         took: Nanos::from_millis(600),
         layout_seed: u64::MAX - u64::from(seq),
+        stretch: None,
         outcome: Outcome::Done(Measured {
             values: BTreeMap::from([("ops_per_s".to_owned(), value)]),
             missing: BTreeMap::from([("clat_ns_p99".to_owned(), "not recorded".to_owned())]),

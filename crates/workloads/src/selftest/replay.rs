@@ -4,6 +4,7 @@
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
+use model::num::count;
 use model::params::Params;
 use model::plan::{Settle, Shape};
 use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
@@ -22,14 +23,15 @@ static SPEC: Spec = Spec {
     version: 1,
     title: "plays a recorded series",
     doc: "Round N reports the Nth value of `series` (which starts again at its end) as `ops_per_s` and its inverse as \
-          `lat_ns_p50`. Nothing is measured, no noise is recorded, and a round takes no time. The word `fail` in the \
-          series makes its round fail.",
+          `lat_ns_p50`. Nothing is measured, no noise is recorded, and a round takes no time, except in a soak, whose \
+          stretches it sleeps through. The word `fail` in the series makes its round fail.",
     params: &[
         ParamDef {
             name: "series",
             kind: ParamKind::Text,
             default: SERIES,
-            doc: "The values, separated by commas: numbers, or `fail`.",
+            doc: "The values, separated by commas: numbers, or `fail`, or windows of their own such as `200*5+100*15` \
+                  (five windows of 200, then fifteen of 100), whose mean is the value.",
         },
         ParamDef {
             name: "windows",
@@ -92,32 +94,64 @@ impl Workload for Replay {
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
         let items: Vec<&str> = params.text("series").split(',').collect();
         let at = usize::try_from(place.round.saturating_sub(1)).unwrap_or(0) % items.len();
-        let Some(value) = value(items[at]).map_err(WorkError::Failed)? else {
-            return Err(WorkError::failed(
-                "play round",
-                place.round,
-                "the series says `fail`",
-            ));
+        let factors = numbers(params.text("windows")).map_err(WorkError::Failed)?;
+        let player = match value(items[at]).map_err(WorkError::Failed)? {
+            Played::Fail => {
+                return Err(WorkError::failed(
+                    "play round",
+                    place.round,
+                    "the series says `fail`",
+                ));
+            }
+            Played::Value(value) => Player {
+                value,
+                windows: factors.into_iter().map(|x| x * value).collect(),
+            },
+            Played::Windows(windows) => Player {
+                value: windows.iter().sum::<f64>() / count(windows.len()),
+                windows,
+            },
         };
-        let windows = numbers(params.text("windows")).map_err(WorkError::Failed)?;
-        Ok(Box::new(Player {
-            value,
-            windows: windows.into_iter().map(|x| x * value).collect(),
-        }))
+        Ok(Box::new(player))
     }
 }
 
-/// A number of the series; `None` for the word `fail`.
-fn value(item: &str) -> Result<Option<f64>, String> {
-    match item.trim() {
-        "fail" => Ok(None),
-        text => match text.parse::<f64>() {
-            Ok(number) if number.is_finite() => Ok(Some(number)),
-            _ => Err(format!(
-                "`{text}` in `series` is neither a number nor `fail`"
-            )),
-        },
+/// What one item of the series says.
+enum Played {
+    Fail,
+    Value(f64),
+    Windows(Vec<f64>),
+}
+
+/// The most windows that an item may have; more are a slip.
+const WINDOWS_MAX: usize = 100_000;
+
+/// An item of the series.
+fn value(item: &str) -> Result<Played, String> {
+    let finite = |text: &str| text.trim().parse::<f64>().ok().filter(|x| x.is_finite());
+    let text = item.trim();
+    if text == "fail" {
+        return Ok(Played::Fail);
     }
+    if let Some(number) = finite(text) {
+        return Ok(Played::Value(number));
+    }
+    let bad = || {
+        format!(
+            "`{text}` in `series` is neither a number nor `fail` nor windows such as `200*5+100*15`"
+        )
+    };
+    let mut windows = Vec::new();
+    for piece in text.split('+') {
+        let (level, times) = piece.split_once('*').ok_or_else(bad)?;
+        let level = finite(level).ok_or_else(bad)?;
+        let times: usize = times.trim().parse().map_err(|_| bad())?;
+        if times == 0 || windows.len() + times > WINDOWS_MAX {
+            return Err(bad());
+        }
+        windows.resize(windows.len() + times, level);
+    }
+    Ok(Played::Windows(windows))
 }
 
 fn numbers(text: &str) -> Result<Vec<f64>, String> {
@@ -133,6 +167,10 @@ fn numbers(text: &str) -> Result<Vec<f64>, String> {
         .collect()
 }
 
+/// What an operation takes: next to nothing in a round without a measured part, which has one, and in a soak so little
+/// that a window holds enough of them.
+const OPERATION_NS: u64 = 10_000;
+
 struct Player {
     value: f64,
     windows: Vec<f64>,
@@ -140,6 +178,7 @@ struct Player {
 
 impl Body for Player {
     fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
+        sys::clock::sleep(ops.saturating_mul(OPERATION_NS));
         Ok(ops)
     }
 
@@ -186,6 +225,11 @@ mod tests {
         );
         assert_eq!(play(4).unwrap().windows, [1.0, 0.5]);
         assert!(matches!(play(3), Err(WorkError::Failed(_))));
+        let own = Params::resolve(&SPEC, [("series", "200*1+ 100*3")]).unwrap();
+        let played = REPLAY.prepare(&own, &place(1)).and_then(|mut b| b.finish());
+        let played = played.unwrap();
+        assert_eq!(played.windows, [200.0, 100.0, 100.0, 100.0]);
+        assert!((played.reported["ops_per_s"] - 125.0).abs() < 1e-9);
     }
 
     #[test]
@@ -194,6 +238,9 @@ mod tests {
             ("series", "1,x"),
             ("series", ""),
             ("series", "inf"),
+            ("series", "5*0"),
+            ("series", "5*x+1*2"),
+            ("series", "5*99999999999"),
             ("windows", "1,y"),
         ] {
             let params = Params::resolve(&SPEC, [bad]).unwrap();

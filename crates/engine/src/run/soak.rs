@@ -1,0 +1,81 @@
+//! A soak as it happens: stretch after stretch, with rests that a signal ends at once.
+
+use super::{RunError, Runner, Stretching};
+use crate::soak::{self, Next, Rest, SoakClock};
+use model::record::End;
+use model::soak::Soak;
+use model::units::Nanos;
+use stats::soak::Past;
+
+/// A rest is slept in pieces of this length, so that a signal between check and sleep is not missed for long.
+const NAP_NS: u64 = 1_000_000_000;
+
+/// A rest of a soak, as it begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Resting {
+    /// The soak's time now.
+    pub elapsed: Nanos,
+    /// The soak's time at which the rest ends.
+    pub until: Nanos,
+    /// The soak's whole time.
+    pub expected: Nanos,
+    /// What for.
+    pub why: Rest,
+}
+
+impl Runner<'_> {
+    /// Stretch after stretch, until the time is over.
+    pub(super) fn soak(&mut self, plan: &Soak) -> Result<End, RunError> {
+        let side = self.lanes[0].side;
+        let shape = side.plan.cases[0].shape;
+        let clock = SoakClock::start(side.earlier);
+        let mut past: Vec<Past> = side.earlier.iter().filter_map(Past::of).collect();
+        let mut pass = side
+            .earlier
+            .iter()
+            .map(|round| round.pass)
+            .max()
+            .unwrap_or(0);
+        loop {
+            if sys::signal::interrupted().is_some() {
+                return Ok(End::Interrupted);
+            }
+            if self.lanes[0].cases[0].given_up() {
+                return Ok(End::Complete);
+            }
+            match soak::next(plan, &shape, &past, clock.elapsed()) {
+                Next::Over => return Ok(End::Complete),
+                Next::Rest { until, why } => self.rest(plan, clock, until, why),
+                Next::Stretch { kind, measure } => {
+                    pass += 1;
+                    let stretching = Stretching {
+                        kind,
+                        measure,
+                        clock,
+                    };
+                    let Some(round) = self.stretch(pass, stretching)? else {
+                        return Ok(End::Interrupted);
+                    };
+                    past.extend(Past::of(&round));
+                }
+            }
+        }
+    }
+
+    /// Sleeps until the soak's time is `until`, or a signal comes.
+    fn rest(&mut self, plan: &Soak, clock: SoakClock, until: Nanos, why: Rest) {
+        self.observer.rests(&Resting {
+            elapsed: clock.elapsed(),
+            until,
+            expected: plan.span,
+            why,
+        });
+        while sys::signal::interrupted().is_none() {
+            let left = until.since(clock.elapsed());
+            if left == Nanos::ZERO {
+                return;
+            }
+            sys::clock::sleep(left.0.min(NAP_NS));
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! The schedule of a soak: which stretch comes next, or how long to rest before it.
+//!
+//! Decided anew after every stretch from what has been kept and the time alone, so that a soak that was killed goes on
+//! as if it had not been, and so that tests need no machine. The order: an opening of continuous load; where it shows
+//! a burst, a rest and a refill stretch that tells a bucket of credit from a step; then samples until the time is over.
+
+use model::num::{count, round_to_u64};
+use model::plan::{Plan, Shape};
+use model::record::Round;
+use model::soak::{Soak, StretchKind};
+use model::units::{Nanos, UnixNanos};
+use stats::burst::Burst;
+use stats::soak::{CHAIN_GAP, Past, burst_of, chain, extent};
+use sys::clock;
+
+/// The length of a window, unless the user says otherwise. Shorter ones show shorter stalls and take more room.
+pub const WINDOW: Nanos = Nanos::from_secs(1);
+
+/// A stretch of continuous load, in windows: what is lost when the soak is killed.
+const STRETCH_WINDOWS: u64 = 60;
+/// The fewest windows of a stretch.
+const STRETCH_WINDOWS_MIN: u64 = 10;
+/// A short soak has at least this many stretches, so that an interruption loses no more than one of them.
+const STRETCHES_MIN: u64 = 10;
+/// With pauses, a sample takes at most this part of the time between two of them.
+const SAMPLE_OF_EVERY: u64 = 10;
+/// With pauses, the opening takes at most this part of the whole time...
+const OPENING_OF_SPAN: u64 = 4;
+/// ...and at most this long: enough for the 30 minutes of burst that cloud disks are sold with, and some of what comes
+/// after.
+const OPENING_MAX: Nanos = Nanos::from_secs(40 * 60);
+/// Windows of plateau after which a burst is taken for one, as long as they are half of the burst too.
+const PLATEAU_WINDOWS: f64 = 60.0;
+const PLATEAU_OF_BURST: f64 = 0.5;
+/// Windows that the refill stretch goes on behind the burst that is expected.
+const REFILL_MORE: f64 = 30.0;
+
+/// Why a soak cannot be planned.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum SoakError {
+    /// It is about more than one case.
+    #[error("plan the soak: it is about one test at one concurrency, and these are {0} cases")]
+    SeveralCases(usize),
+    /// The windows are too short.
+    #[error("plan the soak: windows of {} ms are too short: the shortest are 10 ms", .0.0 / 1_000_000)]
+    WindowTooShort(Nanos),
+    /// Not even one stretch fits.
+    #[error("plan the soak: {what} of {} s holds fewer than ten windows of {} s", .time.as_secs_f64(), .window.as_secs_f64())]
+    TooShort {
+        /// Which option.
+        what: &'static str,
+        /// Its value.
+        time: Nanos,
+        /// The length of a window.
+        window: Nanos,
+    },
+    /// There would be no sample.
+    #[error("plan the soak: a sample every {} s does not fit into {} s", .every.as_secs_f64(), .span.as_secs_f64())]
+    EveryTooLong {
+        /// The time between samples.
+        every: Nanos,
+        /// The whole time.
+        span: Nanos,
+    },
+}
+
+/// The shortest window: batches of operations take 5 ms.
+const WINDOW_MIN: Nanos = Nanos::from_millis(10);
+
+/// Makes a plan for one case the plan of a soak.
+pub fn plan(
+    mut plan: Plan,
+    span: Nanos,
+    every: Option<Nanos>,
+    window: Nanos,
+) -> Result<Plan, SoakError> {
+    let cases = plan.cases.len();
+    let [case] = plan.cases.as_mut_slice() else {
+        return Err(SoakError::SeveralCases(cases));
+    };
+    if window < WINDOW_MIN {
+        return Err(SoakError::WindowTooShort(window));
+    }
+    let least = Nanos(window.0.saturating_mul(STRETCH_WINDOWS_MIN));
+    for (what, time) in [("--for", Some(span)), ("--every", every)] {
+        if let Some(time) = time.filter(|time| *time < least) {
+            return Err(SoakError::TooShort { what, time, window });
+        }
+    }
+    if let Some(every) = every.filter(|every| *every > span) {
+        return Err(SoakError::EveryTooLong { every, span });
+    }
+    let most = Nanos(window.0.saturating_mul(STRETCH_WINDOWS));
+    case.shape = Shape {
+        // More of it than one window would hide the beginning of a refill.
+        warmup: case.shape.warmup.min(window),
+        measure: Nanos(span.0 / STRETCHES_MIN).min(most).max(least),
+        window,
+        rounds: None,
+        settle: model::plan::Settle::None,
+        shortenable: false,
+        ..case.shape
+    };
+    plan.soak = Some(Soak {
+        span,
+        every,
+        opening: match every {
+            None => span,
+            Some(_) => Nanos(span.0 / OPENING_OF_SPAN).min(OPENING_MAX).max(least),
+        },
+    });
+    plan.budget = Some(span);
+    plan.passes = None;
+    plan.target = None;
+    Ok(plan)
+}
+
+/// How long a sample measures.
+pub fn sample_length(soak: &Soak, shape: &Shape) -> Nanos {
+    let least = Nanos(shape.window.0.saturating_mul(STRETCH_WINDOWS_MIN));
+    match soak.every {
+        None => shape.measure,
+        Some(every) => Nanos(every.0 / SAMPLE_OF_EVERY)
+            .min(Nanos(shape.window.0.saturating_mul(STRETCH_WINDOWS)))
+            .max(least),
+    }
+}
+
+/// Why a soak rests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// So that credit comes back, which the next stretch will show.
+    Refill,
+    /// Until the next sample.
+    Sample,
+}
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// A stretch.
+    Stretch {
+        kind: StretchKind,
+        /// Its measured part.
+        measure: Nanos,
+    },
+    /// A rest until this time of the soak.
+    Rest { until: Nanos, why: Rest },
+    /// Nothing: the time is over.
+    Over,
+}
+
+/// What comes next after the stretches in `past`, when `elapsed` of the soak is over. `shape` is that of its case.
+pub(crate) fn next(soak: &Soak, shape: &Shape, past: &[Past], elapsed: Nanos) -> Next {
+    let least = Nanos(shape.window.0 * STRETCH_WINDOWS_MIN);
+    let left = soak.span.since(elapsed);
+    if left < least {
+        return Next::Over;
+    }
+    let stretch = |kind, measure: Nanos| Next::Stretch {
+        kind,
+        measure: measure.min(left).max(least),
+    };
+    if past.iter().any(|past| past.kind != StretchKind::Opening) {
+        return sample(soak, shape, past, elapsed);
+    }
+    let chain = chain(past);
+    if let Some(burst) = settled_burst(chain) {
+        return refill(soak, shape, &burst, chain, elapsed)
+            .unwrap_or_else(|| sample(soak, shape, past, elapsed));
+    }
+    let opened = extent(chain);
+    if opened.plus(least) > soak.opening && !chain.is_empty() {
+        return sample(soak, shape, past, elapsed);
+    }
+    let broken = chain
+        .last()
+        .is_none_or(|last| elapsed.since(last.ended) > CHAIN_GAP);
+    let still = if broken {
+        soak.opening
+    } else {
+        soak.opening.since(opened)
+    };
+    stretch(StretchKind::Opening, shape.measure.min(still))
+}
+
+/// A burst whose plateau has been seen for long enough.
+fn settled_burst(chain: &[Past]) -> Option<Burst> {
+    let burst = burst_of(chain)?;
+    let windows: usize = chain.iter().map(|past| past.windows.len()).sum();
+    let fast = burst.burst_seconds / burst.window_seconds.max(f64::MIN_POSITIVE);
+    let needed = PLATEAU_WINDOWS.max(PLATEAU_OF_BURST * fast);
+    (count(windows) - fast >= needed).then_some(burst)
+}
+
+/// The rest or the stretch by which a bucket is told from a step; `None` where the time is too short for both.
+fn refill(
+    soak: &Soak,
+    shape: &Shape,
+    burst: &Burst,
+    chain: &[Past],
+    elapsed: Nanos,
+) -> Option<Next> {
+    let ended = chain.last()?.ended;
+    let until = ended.plus(seconds(burst.rest_seconds()));
+    let rest = elapsed.max(until).since(ended);
+    let expect = burst.second_burst_seconds(rest.as_secs_f64());
+    let measure = seconds(expect + REFILL_MORE * shape.window.as_secs_f64());
+    if elapsed.max(until).plus(measure) > soak.span {
+        return None;
+    }
+    Some(if elapsed < until {
+        Next::Rest {
+            until,
+            why: Rest::Refill,
+        }
+    } else {
+        let kind = StretchKind::Refill { rest };
+        Next::Stretch { kind, measure }
+    })
+}
+
+/// The next of the stretches after the opening: at once, or at a multiple of the time between samples.
+fn sample(soak: &Soak, shape: &Shape, past: &[Past], elapsed: Nanos) -> Next {
+    let length = sample_length(soak, shape);
+    let least = Nanos(shape.window.0 * STRETCH_WINDOWS_MIN);
+    let now = Next::Stretch {
+        kind: StretchKind::Sample,
+        measure: length.min(soak.span.since(elapsed)).max(least),
+    };
+    let Some(every) = soak.every else { return now };
+    let slot = elapsed.0 / every.0.max(1);
+    let taken = past
+        .iter()
+        .rev()
+        .find(|past| past.kind == StretchKind::Sample)
+        .map(|past| past.started.0 / every.0.max(1));
+    // A sample that is later than its own length has missed its time.
+    let on_time = elapsed.0 % every.0.max(1) <= length.0;
+    if slot > 0 && on_time && taken != Some(slot) {
+        return now;
+    }
+    let until = Nanos((slot + 1).saturating_mul(every.0));
+    if until.plus(least) > soak.span {
+        return Next::Over;
+    }
+    Next::Rest {
+        until,
+        why: Rest::Sample,
+    }
+}
+
+fn seconds(seconds: f64) -> Nanos {
+    Nanos(round_to_u64(seconds * 1e9))
+}
+
+/// An instant on two clocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    wall: u64,
+    boot: u64,
+}
+
+/// The clocks of a moment are read one after the other; where more than this lies between, they are read again.
+const READING_MAX_NS: u64 = 100_000;
+const READINGS_MAX: u32 = 10;
+
+impl Moment {
+    /// This one.
+    pub(crate) fn now() -> Self {
+        let mut closest = (u64::MAX, Self { wall: 0, boot: 0 });
+        for _ in 0..READINGS_MAX {
+            let boot = clock::boottime();
+            let wall = clock::wall();
+            let took = clock::boottime().saturating_sub(boot);
+            if took < closest.0 {
+                closest = (took, Self { wall, boot });
+            }
+            if took <= READING_MAX_NS {
+                break;
+            }
+        }
+        closest.1
+    }
+
+    /// The same so much later.
+    pub(crate) fn later(self, time: Nanos) -> Self {
+        Self {
+            wall: self.wall.saturating_add(time.0),
+            boot: self.boot.saturating_add(time.0),
+        }
+    }
+
+    /// What the wall clock showed.
+    pub(crate) const fn wall(self) -> UnixNanos {
+        UnixNanos(self.wall)
+    }
+}
+
+/// The time of a soak: from its beginning, suspended time included, whatever is done to the wall clock meanwhile.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SoakClock {
+    /// The time of the soak at `boot`.
+    base: Nanos,
+    /// The clock that counts suspended time, when this part of the soak began.
+    boot: u64,
+}
+
+impl SoakClock {
+    /// Starts at zero, or where `earlier` rounds of a resumed soak say by the wall clock.
+    pub(crate) fn start(earlier: &[Round]) -> Self {
+        let now = Moment::now();
+        Self {
+            base: resumed_at(earlier, now.wall()),
+            boot: now.boot,
+        }
+    }
+
+    /// The soak's time now.
+    pub(crate) fn elapsed(&self) -> Nanos {
+        self.tell(Moment::now()).1
+    }
+
+    /// The wall clock's and the soak's time at `moment`.
+    pub(crate) fn tell(&self, moment: Moment) -> (UnixNanos, Nanos) {
+        let since = Nanos(moment.boot.saturating_sub(self.boot));
+        (moment.wall(), self.base.plus(since))
+    }
+}
+
+/// The time of a soak when it is resumed at `now`: what the wall clock says since its last stretch, never less than what
+/// its stretches took.
+fn resumed_at(earlier: &[Round], now: UnixNanos) -> Nanos {
+    let by_wall = earlier
+        .iter()
+        .rev()
+        .find_map(|round| round.stretch)
+        .map(|last| last.elapsed.plus(Nanos(now.0.saturating_sub(last.began.0))));
+    let ends = earlier.iter().filter_map(Past::of).map(|past| past.ended);
+    by_wall.into_iter().chain(ends).max().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,291 @@
+//! The schedule against a pretended machine: no clock, no processes.
+
+use super::*;
+use model::plan::Settle;
+
+fn at(seconds: u64) -> Nanos {
+    Nanos::from_secs(seconds)
+}
+
+fn shape() -> Shape {
+    Shape {
+        measure: at(60),
+        window: at(1),
+        settle: Settle::None,
+        ..Shape::DEFAULT
+    }
+}
+
+fn soak(span: u64, every: Option<u64>, opening: u64) -> Soak {
+    Soak {
+        span: at(span),
+        every: every.map(at),
+        opening: at(opening),
+    }
+}
+
+/// A machine with a bucket of credit, and the soak that runs on it.
+struct Machine {
+    soak: Soak,
+    past: Vec<Past>,
+    now: Nanos,
+    credit: f64,
+    limited: bool,
+}
+
+impl Machine {
+    const BURST: f64 = 200.0;
+    const SUSTAINED: f64 = 100.0;
+
+    fn new(soak: Soak, credit: Option<f64>) -> Self {
+        Self {
+            soak,
+            past: Vec::new(),
+            now: Nanos::ZERO,
+            credit: credit.unwrap_or_default(),
+            limited: credit.is_some(),
+        }
+    }
+
+    fn window(&mut self) -> f64 {
+        if !self.limited {
+            return Self::BURST;
+        }
+        let rate = Self::BURST.min(Self::SUSTAINED + self.credit);
+        self.credit -= rate - Self::SUSTAINED;
+        rate
+    }
+
+    /// Does what comes next and tells it.
+    fn step(&mut self) -> Next {
+        let next = next(&self.soak, &shape(), &self.past, self.now);
+        match next {
+            Next::Over => {}
+            Next::Rest { until, .. } => {
+                self.credit += until.since(self.now).as_secs_f64() * Self::SUSTAINED;
+                self.now = until;
+            }
+            Next::Stretch { kind, measure } => {
+                let windows: Vec<f64> = (0..measure.0 / at(1).0).map(|_| self.window()).collect();
+                let began = self.now.plus(Nanos::from_millis(50));
+                let ended = began.plus(measure).plus(Nanos::from_millis(50));
+                self.past.push(Past {
+                    kind,
+                    started: self.now,
+                    began,
+                    at: UnixNanos(began.0),
+                    ended,
+                    step: 1.0,
+                    ops: windows.iter().sum(),
+                    windows,
+                    left_out: 0,
+                });
+                self.now = ended;
+            }
+        }
+        next
+    }
+
+    /// Everything until the end.
+    fn all(mut self) -> (Vec<Next>, Self) {
+        let mut list = Vec::new();
+        loop {
+            let next = self.step();
+            if next == Next::Over {
+                return (list, self);
+            }
+            list.push(next);
+            assert!(list.len() < 10_000, "it never ends");
+        }
+    }
+}
+
+fn kinds(past: &[Past]) -> String {
+    past.iter()
+        .map(|past| match past.kind {
+            StretchKind::Opening => 'o',
+            StretchKind::Refill { .. } => 'r',
+            StretchKind::Sample => 's',
+        })
+        .collect()
+}
+
+#[test]
+fn without_a_burst_load_goes_on_without_a_pause_to_the_end() {
+    let (list, machine) = Machine::new(soak(600, None, 600), None).all();
+    assert!(list.iter().all(|next| matches!(next, Next::Stretch { .. })));
+    assert_eq!(kinds(&machine.past), "oooooooooo");
+    // The last one is cut to what is left.
+    assert!(
+        machine.now > at(595) && machine.now <= at(601),
+        "{:?}",
+        machine.now
+    );
+}
+
+#[test]
+fn a_bucket_is_rested_for_refilled_and_sampled() {
+    let (list, machine) = Machine::new(soak(3600, None, 3600), Some(100.0 * 100.0)).all();
+    let kinds = kinds(&machine.past);
+    assert!(kinds.starts_with("ooo") && kinds.ends_with("ss"), "{kinds}");
+    assert_eq!(kinds.matches('r').count(), 1);
+    let rests: Vec<&Next> = list
+        .iter()
+        .filter(|next| matches!(next, Next::Rest { .. }))
+        .collect();
+    assert!(matches!(
+        rests[..],
+        [Next::Rest {
+            why: Rest::Refill,
+            ..
+        }]
+    ));
+    // A plateau of at least 60 windows is seen before; the credit of 100 s at full speed refills half in 50 s.
+    let refill = machine
+        .past
+        .iter()
+        .find(|past| matches!(past.kind, StretchKind::Refill { .. }));
+    let refill = refill.unwrap();
+    assert!(refill.started >= at(160 + 50), "{:?}", refill.started);
+    let StretchKind::Refill { rest } = refill.kind else {
+        panic!()
+    };
+    assert!((rest.as_secs_f64() - 50.0).abs() < 2.0, "{rest:?}");
+    assert!(
+        (75..=85).contains(&refill.windows.len()),
+        "{}",
+        refill.windows.len()
+    );
+}
+
+#[test]
+fn samples_come_at_multiples_of_their_time_behind_the_opening() {
+    let day = soak(24 * 3600, Some(600), 2400);
+    let (_, machine) = Machine::new(day, None).all();
+    let samples: Vec<&Past> = machine
+        .past
+        .iter()
+        .filter(|past| past.kind == StretchKind::Sample)
+        .collect();
+    // 40 minutes of opening, then every ten minutes; at 24 h there is no time for another.
+    assert_eq!(samples.len(), 140);
+    for (slot, sample) in (4..).zip(&samples) {
+        let late = sample.started.since(at(600 * slot));
+        assert!(late < at(60), "slot {slot}: {late:?}");
+        assert_eq!(sample.windows.len(), 60);
+    }
+    assert!(
+        machine
+            .past
+            .iter()
+            .all(|past| past.kind != StretchKind::Sample || past.started >= at(2400))
+    );
+}
+
+#[test]
+fn short_times_between_samples_make_short_samples() {
+    let soak = soak(600, Some(30), 60);
+    assert_eq!(sample_length(&soak, &shape()), at(10));
+    let (_, machine) = Machine::new(soak, None).all();
+    assert!(kinds(&machine.past).starts_with("os"));
+    assert_eq!(machine.past.len(), 1 + 18);
+}
+
+#[test]
+fn a_soak_killed_in_its_opening_starts_the_opening_anew_and_one_killed_in_its_rest_goes_on() {
+    let mut machine = Machine::new(soak(3600, None, 3600), Some(100.0 * 100.0));
+    machine.step();
+    // Killed for 10 minutes: the credit is back, the chain is broken.
+    machine.now = machine.now.plus(at(600));
+    machine.credit = 100.0 * 100.0;
+    let (_, machine) = machine.all();
+    let kinds = kinds(&machine.past);
+    assert_eq!(kinds.matches('r').count(), 1, "{kinds}");
+    let refill = kinds.find('r').unwrap();
+    let chain = stats::soak::chain(&machine.past[..refill]);
+    assert_eq!(
+        chain.len(),
+        refill - 1,
+        "the first stretch is no part of it"
+    );
+
+    let mut machine = Machine::new(soak(3600, None, 3600), Some(100.0 * 100.0));
+    let mut before = machine.now;
+    while !matches!(machine.step(), Next::Rest { .. }) {
+        before = machine.now;
+    }
+    // Killed at the beginning of the rest, resumed 200 s later: the rest was longer than planned.
+    machine.now = before.plus(at(200));
+    let next = machine.step();
+    let Next::Stretch {
+        kind: StretchKind::Refill { rest },
+        measure,
+    } = next
+    else {
+        panic!("{next:?}")
+    };
+    assert!(rest.since(at(199)) < at(2), "{rest:?}");
+    // The bucket is full by then, and no fuller: its 100 s are expected, and some plateau.
+    assert!((125..=135).contains(&(measure.0 / at(1).0)), "{measure:?}");
+}
+
+#[test]
+fn suspended_time_counts_and_a_sample_missed_is_not_made_up_for() {
+    let mut machine = Machine::new(soak(24 * 3600, Some(600), 2400), None);
+    while machine.now < at(5000) {
+        machine.step();
+    }
+    let before = machine.past.len();
+    // Suspended from 5400 s, the next sample's time, to 8500 s.
+    machine.now = at(8500);
+    let next = machine.step();
+    assert_eq!(
+        next,
+        Next::Rest {
+            until: at(9000),
+            why: Rest::Sample
+        }
+    );
+    machine.step();
+    assert_eq!(machine.past.len(), before + 1);
+    assert!(machine.past[before].started.since(at(9000)) < at(1));
+}
+
+#[test]
+fn a_stretch_with_trouble_breaks_the_opening() {
+    let mut machine = Machine::new(soak(3600, Some(600), 300), None);
+    machine.step();
+    machine.step();
+    machine.past[1].windows.clear();
+    assert!(matches!(
+        machine.step(),
+        Next::Stretch {
+            kind: StretchKind::Opening,
+            ..
+        }
+    ));
+    assert_eq!(stats::soak::chain(&machine.past).len(), 1);
+}
+
+#[test]
+fn a_bucket_at_the_end_of_the_time_is_not_tested() {
+    let (list, machine) = Machine::new(soak(170, None, 170), Some(100.0 * 100.0)).all();
+    assert!(!kinds(&machine.past).contains('r'));
+    assert!(!list.iter().any(|next| matches!(next, Next::Rest { .. })));
+}
+
+#[test]
+fn what_is_over_stays_over() {
+    let soak = soak(600, None, 600);
+    assert_eq!(next(&soak, &shape(), &[], at(595)), Next::Over);
+    assert_eq!(next(&soak, &shape(), &[], at(9_999)), Next::Over);
+}
+
+#[test]
+fn moments_keep_their_two_clocks_together() {
+    let clock = SoakClock::start(&[]);
+    let (wall, elapsed) = clock.tell(Moment::now().later(at(5)));
+    let (wall_now, elapsed_now) = clock.tell(Moment::now());
+    assert!(elapsed > elapsed_now && elapsed.since(elapsed_now) <= at(5));
+    assert!(wall.0 > wall_now.0);
+}

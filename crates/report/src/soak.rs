@@ -1,0 +1,334 @@
+//! A soak for people: the sentence, the course as a line of blocks with its time axis, the levels, the marks.
+
+use crate::number::{self, Scale};
+use crate::style::Style;
+use crate::table::Grid;
+use crate::text::Page;
+use crate::view::RunView;
+use crate::words::{Marked, Said, Words};
+use dialects::printable::printable;
+use model::num::{approx, count, round_to_u64, round_to_usize};
+use model::units::{Nanos, Unit, UnixNanos};
+use stats::burst::Cause;
+use stats::soak::{Finding, Point, SoakSummary, Throttle, What};
+
+/// The widest line of blocks.
+const BLOCKS_MAX: usize = 72;
+/// The blocks, from the lowest to the highest.
+const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// The line of blocks spans at least this share of the typical value to either side, or noise would look like a storm.
+const HALF_SPAN_MIN: f64 = 0.1;
+
+/// The blocks of the page that stand in the place of a table of metrics.
+pub(crate) fn text(page: &mut Page, soak: &SoakSummary, view: &RunView<'_>, words: &Words) {
+    let style = page.style;
+    let mut sentence = Grid::new(1);
+    sentence.row(vec![self::sentence(soak, words)]);
+    page.block(None, &sentence.render_wrapped(style.columns(), &[]));
+    page.block(None, &course(soak, style, words));
+    let mut grid = Grid::new(3);
+    for row in levels(soak, view, words) {
+        grid.row(row.to_vec());
+    }
+    let table = if grid.is_empty() {
+        String::new()
+    } else {
+        grid.render_wrapped(style.columns() - 2, &[1])
+    };
+    page.block(Some(words.soak.levels), &table);
+    page.block(
+        Some(words.soak.marks),
+        &crate::text::pairs(&marks(soak, words), style),
+    );
+}
+
+/// What the soak says, in one sentence.
+pub(crate) fn sentence(soak: &SoakSummary, words: &Words) -> String {
+    let scale = scale(soak);
+    let clauses: Vec<String> = soak
+        .findings
+        .iter()
+        .map(|finding| (words.soak.says)(&said(finding, soak, &scale, words)))
+        .collect();
+    clauses.join(words.soak.between)
+}
+
+/// How the soak was spent, in a few words.
+pub(crate) fn spent(soak: &SoakSummary, words: &Words) -> String {
+    let every = soak.soak.every.map(|every| time(every.as_secs_f64()));
+    (words.soak.spent)(
+        &time(soak.lasted.as_secs_f64()),
+        soak.windows,
+        &time(soak.window.as_secs_f64()),
+        every.as_deref(),
+    )
+}
+
+/// One scale for every rate of a soak.
+fn scale(soak: &SoakSummary) -> Scale {
+    let points = soak.course.points.iter().map(|point| point.value);
+    let burst = match &soak.throttle {
+        Throttle::Seen { burst, .. } => Some(burst.burst_rate),
+        _ => None,
+    };
+    let largest = points.chain(burst).fold(0.0, f64::max);
+    number::scale(soak.unit, &soak.quantity, largest)
+}
+
+/// A rate in the scale of all, or in its own where it would otherwise begin with noughts.
+fn rate(soak: &SoakSummary, scale: &Scale, x: f64) -> String {
+    if scale.value(x).starts_with("0.0") {
+        let own = number::scale(soak.unit, &soak.quantity, x);
+        format!("{} {}", own.value(x), own.unit)
+    } else {
+        format!("{} {}", scale.value(x), scale.unit)
+    }
+}
+
+fn said(finding: &Finding, soak: &SoakSummary, scale: &Scale, words: &Words) -> Said {
+    let rate = |x: f64| rate(soak, scale, x);
+    match finding {
+        Finding::TooShort { windows } => Said::TooShort(*windows),
+        Finding::Burst {
+            burst,
+            cause,
+            rest_seconds,
+            at,
+        } => {
+            let (fast, slow) = (rate(burst.burst_rate), rate(burst.sustained_rate));
+            let credit = work(soak, burst.credit, words);
+            let (lasted, at) = (time(burst.burst_seconds), number::instant(*at));
+            let rest = time(rest_seconds.unwrap_or_default());
+            match cause {
+                Some(Cause::TokenBucket) => Said::Bucket {
+                    burst: fast,
+                    time: lasted,
+                    sustained: slow,
+                    credit,
+                    rest,
+                },
+                Some(Cause::Unknown) => Said::NoBucket {
+                    burst: fast,
+                    time: lasted,
+                    sustained: slow,
+                    at,
+                    rest,
+                },
+                None => Said::Untested {
+                    burst: fast,
+                    time: lasted,
+                    sustained: slow,
+                    credit,
+                    at,
+                },
+            }
+        }
+        Finding::Step {
+            at,
+            after_seconds,
+            from,
+            to,
+        } => Said::Step {
+            at: number::instant(*at),
+            after: time(*after_seconds),
+            from: rate(*from),
+            to: rate(*to),
+            change: to / from - 1.0,
+        },
+        Finding::Ramp {
+            change,
+            interval,
+            seconds,
+        } => Said::Ramp {
+            change: *change,
+            interval: *interval,
+            time: time(*seconds),
+        },
+        Finding::TwoState {
+            low,
+            high,
+            low_share,
+            dwell_seconds,
+        } => Said::TwoState {
+            low: rate(*low),
+            high: rate(*high),
+            low_share: *low_share,
+            dwell: time(*dwell_seconds),
+        },
+        Finding::Periodic { seconds, depth } => Said::Periodic {
+            time: time(*seconds),
+            depth: *depth,
+        },
+        Finding::Unstable { levels, low, high } => Said::Unstable {
+            levels: *levels,
+            low: rate(*low),
+            high: rate(*high),
+        },
+        Finding::Steady { level } => Said::Steady(rate(*level)),
+        Finding::NotSeen(seen) => Said::NotSeen {
+            time: time(seen.seconds),
+            work: work(soak, seen.work, words),
+        },
+    }
+}
+
+/// An amount of work in native units.
+fn work(soak: &SoakSummary, amount: f64, words: &Words) -> String {
+    match soak.unit {
+        Unit::BytesPerSecond => number::alone(Unit::Bytes, amount),
+        _ => (words.soak.operations)(&number::alone(Unit::Number, amount)),
+    }
+}
+
+/// A time with three digits below a minute, and as clocks tell it above.
+fn time(seconds: f64) -> String {
+    let nanos = round_to_u64(seconds * 1e9);
+    if nanos < 60_000_000_000 {
+        number::alone(Unit::Nanoseconds, approx(nanos))
+    } else {
+        number::duration(Nanos(round_to_u64(seconds).saturating_mul(1_000_000_000)))
+    }
+}
+
+/// The course as a line of blocks, its time axis, and what the blocks stand for.
+pub(crate) fn course(soak: &SoakSummary, style: Style, words: &Words) -> String {
+    let points = &soak.picture.points;
+    let (Some(first), Some(last)) = (points.first(), points.last()) else {
+        return String::new();
+    };
+    let width = style.columns().min(BLOCKS_MAX).min(points.len());
+    let columns = columns(points, width);
+    let (low, high) = ends(&columns);
+    let blocks: String = columns.iter().map(|&x| block(x, low, high)).collect();
+    let (from, to) = (number::instant(first.at), end_of(soak, last.at));
+    let scale = scale(soak);
+    let rate = |x: f64| rate(soak, &scale, x);
+    let axis = if from.len() + to.len() < width {
+        format!("{from}{}{to}", " ".repeat(width - from.len() - to.len()))
+    } else {
+        format!("{from} .. {to}")
+    };
+    format!(
+        "{blocks}\n{axis}\n{}\n{}\n",
+        (words.soak.blocks)(&rate(low), &rate(high)),
+        spent(soak, words)
+    )
+}
+
+/// When the last point ends.
+fn end_of(soak: &SoakSummary, last: UnixNanos) -> String {
+    let length = round_to_u64(soak.picture.point_seconds * 1e9);
+    number::instant(UnixNanos(last.0.saturating_add(length)))
+}
+
+/// The points as means of `width` neighbours of nearly equal number.
+fn columns(points: &[Point], width: usize) -> Vec<f64> {
+    (0..width)
+        .filter_map(|i| {
+            let part = &points[i * points.len() / width..(i + 1) * points.len() / width];
+            let values: Vec<f64> = part.iter().map(|point| point.value).collect();
+            stats::quantile::mean(&values)
+        })
+        .collect()
+}
+
+/// What the lowest and the highest block stand for.
+fn ends(columns: &[f64]) -> (f64, f64) {
+    let low = columns.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = columns.iter().copied().fold(0.0, f64::max);
+    let middle = f64::midpoint(low, high);
+    let half = (HALF_SPAN_MIN * middle).max((high - low) / 2.0);
+    ((middle - half).max(0.0), middle + half)
+}
+
+fn block(x: f64, low: f64, high: f64) -> char {
+    let share = if high > low {
+        (x - low) / (high - low)
+    } else {
+        0.0
+    };
+    let last = BLOCKS.len() - 1;
+    BLOCKS[round_to_usize(share * count(last)).min(last)]
+}
+
+/// The rows of the levels: name, value with unit, remark.
+pub(crate) fn levels(soak: &SoakSummary, view: &RunView<'_>, words: &Words) -> Vec<[String; 3]> {
+    let scale = scale(soak);
+    let rate = |x: f64| rate(soak, &scale, x);
+    let says = &words.soak;
+    let row = |name: &str, value: String| [name.to_owned(), value, String::new()];
+    let mut rows = Vec::new();
+    if let Throttle::Seen { burst, cause, .. } = &soak.throttle {
+        rows.push(row(says.burst, rate(burst.burst_rate)));
+        rows.push(row(says.sustained, rate(burst.sustained_rate)));
+        if *cause == Some(Cause::TokenBucket) {
+            rows.push([
+                says.bucket.to_owned(),
+                work(soak, burst.credit, words),
+                (says.at_full_speed)(&time(burst.burst_seconds)),
+            ]);
+        }
+    }
+    if let Some(levels) = &soak.levels {
+        rows.push(row(says.typical, rate(levels.typical)));
+        rows.push(row(says.floor, rate(levels.floor)));
+        rows.push(row(says.best, rate(levels.best)));
+        rows.push(row(says.slow, number::percent(levels.slow_share)));
+        let within = levels.within.map_or_else(String::new, |interval| {
+            format!(
+                "{} .. {} {}",
+                scale.value(interval.lo),
+                scale.value(interval.hi),
+                says.within
+            )
+        });
+        rows.push([says.mean.to_owned(), rate(levels.mean), within]);
+    }
+    rows.extend(other_metrics(soak, view, words));
+    rows
+}
+
+/// The metrics beside the rate of the windows.
+fn other_metrics<'a>(
+    soak: &'a SoakSummary,
+    view: &'a RunView<'_>,
+    words: &'a Words,
+) -> impl Iterator<Item = [String; 3]> + 'a {
+    let other = view
+        .metrics
+        .iter()
+        .filter(|metric| metric.id.quantity != soak.quantity);
+    other.filter_map(|metric| {
+        let value = metric.estimate?.value;
+        Some([
+            (words.soak.of_stretches)(&printable(&metric.id.quantity)),
+            number::alone(metric.metric.unit, value),
+            String::new(),
+        ])
+    })
+}
+
+/// Time and words of everything that happened to the series.
+pub(crate) fn marks(soak: &SoakSummary, words: &Words) -> Vec<(String, String)> {
+    let length = |nanos: Nanos| time(nanos.as_secs_f64());
+    let mut list: Vec<(String, String)> = soak
+        .marks
+        .iter()
+        .map(|mark| {
+            let marked = match &mark.what {
+                What::ClockJump(by) => Marked::ClockJump(length(*by)),
+                What::Suspended(time) => Marked::Suspended(length(*time)),
+                What::Gap(time) => Marked::Gap(length(*time)),
+                What::Failed(why) => Marked::Failed(printable(why)),
+            };
+            (number::instant(mark.at), (words.soak.mark)(&marked))
+        })
+        .collect();
+    if soak.left_out > 0 {
+        list.push(("!".to_owned(), (words.soak.left_out)(soak.left_out)));
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests;

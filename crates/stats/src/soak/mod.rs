@@ -1,0 +1,368 @@
+//! What a soak says: one case measured for hours, as one long series of windows.
+//!
+//! Everything is read off the stored stretches, so that a soak that was killed says what it can. Two questions are
+//! kept apart. Is there a bucket of credit? The opening (load without a pause) and the refill test answer that. What
+//! does the rate do over the hours? The course answers that: means of neighbouring windows, or the median of each
+//! slot of `--every`. Windows of a stretch during which the clock was set or the machine suspended are in neither,
+//! and are counted. Nothing here is compared with other runs: windows depend on one another.
+
+mod course;
+mod fine;
+mod marks;
+mod past;
+mod throttle;
+
+pub use course::{Course, Point};
+pub use fine::FinePeriod;
+pub use marks::{Mark, What};
+pub use past::{CHAIN_GAP, Past, burst_of, chain, chains, extent};
+pub use throttle::Throttle;
+
+use crate::burst::{Burst, Cause, NotSeen};
+use crate::state::series::Character;
+use crate::{CONFIDENCE, quantile, within};
+use model::estimate::Interval;
+use model::num::count;
+use model::plan::{PlannedCase, PlannedMetric};
+use model::record::Run;
+use model::soak::Soak;
+use model::units::{Nanos, Unit, UnixNanos};
+
+/// Below this share of the typical window a window counts as slow.
+pub const SLOW_BELOW: f64 = 0.9;
+/// The quantiles that are shown beside the median.
+const FLOOR: f64 = 0.10;
+const BEST: f64 = 0.95;
+/// The fewest windows of which anything can be said.
+pub const WINDOWS_MIN: usize = 60;
+/// The most points of a course: the searches for change take time with the square of their number.
+const POINTS_MAX: usize = 720;
+/// How near two mean cycles of a two-state series are to a period that is called the same.
+const SAME_CYCLE: f64 = 0.15;
+
+/// Everything concluded from a soak.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SoakSummary {
+    /// What was asked for.
+    pub soak: Soak,
+    /// The quantity of the windows.
+    pub quantity: String,
+    /// Their unit.
+    pub unit: Unit,
+    /// The length of a window.
+    pub window: Nanos,
+    /// From the beginning of the first stretch to the end of the last; zero where no stretch ended.
+    pub lasted: Nanos,
+    /// Windows that count, those of the burst and of the refill included.
+    pub windows: usize,
+    /// Windows left out because the clock was set or the machine suspended meanwhile.
+    pub left_out: usize,
+    /// What is known about credit.
+    pub throttle: Throttle,
+    /// The rate over the hours.
+    pub course: Course,
+    /// The points of the whole series, a bucket's burst included: for a picture.
+    pub picture: Course,
+    /// Something that comes back within minutes.
+    pub fine: Option<FinePeriod>,
+    /// The levels of the windows; `None` where there are too few.
+    pub levels: Option<Levels>,
+    /// What happened to the series, in the order of time.
+    pub marks: Vec<Mark>,
+    /// What is to be said, the most telling first; never empty.
+    pub findings: Vec<Finding>,
+}
+
+/// Levels of the windows of the course, and where there was a burst of those behind it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Levels {
+    /// The median.
+    pub typical: f64,
+    /// The 10th percentile.
+    pub floor: f64,
+    /// The 95th percentile: what it can do at its best.
+    pub best: f64,
+    /// The share of windows below 90 % of the typical one, 0 to 1.
+    pub slow_share: f64,
+    /// The mean.
+    pub mean: f64,
+    /// The interval of the mean within this run; never used to compare.
+    pub within: Option<Interval>,
+    /// How many windows.
+    pub windows: usize,
+}
+
+/// One thing to say.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Finding {
+    /// Too little was measured to say anything.
+    TooShort {
+        /// Windows that count.
+        windows: usize,
+    },
+    /// Fast, then exactly slower.
+    Burst {
+        /// The figures.
+        burst: Burst,
+        /// What the refill test says; `None` where it was not made.
+        cause: Option<Cause>,
+        /// How long the rest before it was, in seconds.
+        rest_seconds: Option<f64>,
+        /// When the burst ended.
+        at: UnixNanos,
+    },
+    /// One change of level.
+    Step {
+        /// When.
+        at: UnixNanos,
+        /// How long after the beginning, in seconds.
+        after_seconds: f64,
+        /// The level before.
+        from: f64,
+        /// The level behind.
+        to: f64,
+    },
+    /// A trend over the whole course.
+    Ramp {
+        /// Last over first, minus 1.
+        change: f64,
+        /// The ends of its 99 % interval.
+        interval: (f64, f64),
+        /// Over how long, in seconds.
+        seconds: f64,
+    },
+    /// Two levels in turn.
+    TwoState {
+        /// The lower level.
+        low: f64,
+        /// The upper level.
+        high: f64,
+        /// The share of the time at the lower level, 0 to 1.
+        low_share: f64,
+        /// For how long a level is held on average, in seconds.
+        dwell_seconds: f64,
+    },
+    /// Something that comes back.
+    Periodic {
+        /// The period in seconds.
+        seconds: f64,
+        /// How far the slowest phase lies below the fastest, as a share of the median.
+        depth: f64,
+    },
+    /// Several changes of level.
+    Unstable {
+        /// How many levels.
+        levels: usize,
+        /// The lowest of them.
+        low: f64,
+        /// The highest.
+        high: f64,
+    },
+    /// One level.
+    Steady {
+        /// The typical window.
+        level: f64,
+    },
+    /// No throttle: what that says about a bucket.
+    NotSeen(NotSeen),
+}
+
+/// What the soak `run` says; `None` where it is no soak.
+pub fn summarize(run: &Run) -> Option<SoakSummary> {
+    let soak = run.plan.soak?;
+    let case = run.plan.cases.first()?;
+    let past: Vec<Past> = run.rounds_of(&case.id).filter_map(Past::of).collect();
+    let throttle = throttle::of(&past);
+    let kept = course::kept(&past, &throttle, soak.every.is_some());
+    let group = past::coarse_group(&past);
+    let course = course::of(&kept, soak.every, group, POINTS_MAX);
+    let picture = if throttle.is_bucket() {
+        course::of(&course::whole(&past), soak.every, group, POINTS_MAX)
+    } else {
+        course.clone()
+    };
+    let fine = fine::find(&past, case.shape.window);
+    let values: Vec<f64> = kept
+        .iter()
+        .filter(|window| !window.edge)
+        .map(|window| window.value)
+        .collect();
+    let settled = course::settled(&past, &throttle, soak.every.is_some());
+    let settled: Vec<f64> = settled.iter().map(|window| window.value).collect();
+    let levels = levels(&settled);
+    let findings = findings(&throttle, &course, fine.as_ref(), &values, group, case);
+    let (quantity, unit) = measured(case.metrics.first());
+    Some(SoakSummary {
+        soak,
+        quantity,
+        unit,
+        window: case.shape.window,
+        lasted: past
+            .first()
+            .zip(past.last())
+            .map_or(Nanos::ZERO, |(first, last)| last.ended.since(first.started)),
+        windows: past.iter().map(|past| past.windows.len()).sum(),
+        left_out: past.iter().map(|past| past.left_out).sum(),
+        marks: marks::of(run, &past, soak.every),
+        throttle,
+        course,
+        picture,
+        fine,
+        levels,
+        findings,
+    })
+}
+
+/// The quantity of the windows and its unit: the first metric's where that is a rate, else plain operations.
+fn measured(first: Option<&PlannedMetric>) -> (String, Unit) {
+    match first {
+        Some(metric) if matches!(metric.unit, Unit::OpsPerSecond | Unit::BytesPerSecond) => {
+            (metric.quantity.clone(), metric.unit)
+        }
+        _ => ("ops_per_s".to_owned(), Unit::OpsPerSecond),
+    }
+}
+
+fn levels(windows: &[f64]) -> Option<Levels> {
+    if windows.len() < 2 || windows.iter().any(|x| !x.is_finite()) {
+        return None;
+    }
+    let sorted = quantile::sorted(windows);
+    let at = |q| quantile::of_sorted(&sorted, q);
+    let typical = at(0.5)?;
+    let slow = windows
+        .iter()
+        .filter(|&&x| x < SLOW_BELOW * typical)
+        .count();
+    Some(Levels {
+        typical,
+        floor: at(FLOOR)?,
+        best: at(BEST)?,
+        slow_share: count(slow) / count(windows.len()),
+        mean: quantile::mean(windows)?,
+        within: within::mean_interval(windows, CONFIDENCE),
+        windows: windows.len(),
+    })
+}
+
+/// What is to be said, the most telling first.
+fn findings(
+    throttle: &Throttle,
+    course: &Course,
+    fine: Option<&FinePeriod>,
+    windows: &[f64],
+    group: usize,
+    case: &PlannedCase,
+) -> Vec<Finding> {
+    let mut list = Vec::new();
+    if let Throttle::Seen {
+        burst,
+        cause,
+        rest_seconds,
+        at,
+    } = throttle
+    {
+        list.push(Finding::Burst {
+            burst: *burst,
+            cause: *cause,
+            rest_seconds: *rest_seconds,
+            at: *at,
+        });
+    }
+    let slow = course.finding();
+    let quick = fine.map(|fine| Finding::Periodic {
+        seconds: fine.seconds,
+        depth: fine.depth,
+    });
+    let said = !list.is_empty();
+    match slow {
+        // The same change again, or nothing new.
+        Some(Finding::Step { .. } | Finding::Steady { .. }) if said => list.extend(quick),
+        Some(Finding::TwoState { dwell_seconds, .. })
+            if fine.is_some_and(|fine| same_cycle(fine.seconds, 2.0 * dwell_seconds)) =>
+        {
+            list.extend(quick);
+        }
+        Some(Finding::Steady { .. }) | None => {
+            let hidden = quick.or_else(|| course::two_states(windows, group, case.shape.window));
+            match (hidden, slow) {
+                (Some(hidden), _) => list.push(hidden),
+                (None, slow) => list.extend(slow),
+            }
+        }
+        Some(Finding::TwoState { dwell_seconds, .. }) => {
+            // Two states that change by the clock are a job as well.
+            let job = course.period().filter(|job| {
+                matches!(job, Finding::Periodic { seconds, .. } if same_cycle(*seconds, 2.0 * dwell_seconds))
+            });
+            list.extend(slow);
+            list.extend(job);
+            list.extend(quick);
+        }
+        Some(other) => {
+            let again = matches!((&other, &quick), (Finding::Periodic { seconds, .. }, Some(_))
+                if fine.is_some_and(|fine| same_cycle(fine.seconds, *seconds)));
+            list.push(other);
+            list.extend(quick.filter(|_| !again));
+        }
+    }
+    if let Throttle::NotSeen(seen) = throttle {
+        list.push(Finding::NotSeen(*seen));
+    }
+    if list.is_empty() {
+        list.push(Finding::TooShort {
+            windows: windows.len(),
+        });
+    }
+    list
+}
+
+fn same_cycle(a: f64, b: f64) -> bool {
+    (a / b - 1.0).abs() <= SAME_CYCLE
+}
+
+/// The character of a course as something to say.
+fn finding_of(character: &Character, course: &Course) -> Option<Finding> {
+    let seconds = course.point_seconds;
+    Some(match character {
+        Character::Unknown | Character::Burst(_) => return None,
+        Character::Steady { level, .. } => Finding::Steady { level: *level },
+        Character::Step {
+            segments: [before, behind],
+        } => {
+            let point = course.points.get(behind.start)?;
+            Finding::Step {
+                at: point.at,
+                after_seconds: point.elapsed.as_secs_f64(),
+                from: before.level,
+                to: behind.level,
+            }
+        }
+        Character::Ramp(drift) => Finding::Ramp {
+            change: drift.change,
+            interval: (drift.lo, drift.hi),
+            seconds: seconds * count(course.points.len()),
+        },
+        Character::TwoState(found) => Finding::TwoState {
+            low: found.low,
+            high: found.high,
+            low_share: found.low_share,
+            dwell_seconds: found.dwell * seconds,
+        },
+        Character::Periodic(period) => Finding::Periodic {
+            seconds: period.windows * seconds,
+            depth: period.depth,
+        },
+        Character::Unstable { segments } => {
+            let levels = || segments.iter().map(|segment| segment.level);
+            Finding::Unstable {
+                levels: segments.len(),
+                low: levels().reduce(f64::min)?,
+                high: levels().reduce(f64::max)?,
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests;

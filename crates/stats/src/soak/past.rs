@@ -1,0 +1,181 @@
+//! The stretches of a soak, read from its rounds; and the opening, which is one series as long as nothing breaks it.
+
+use crate::burst::{self, Burst};
+use crate::quantile;
+use crate::warnings::clock_troubled;
+use model::num::{approx, count, round_to_usize};
+use model::record::{Outcome, Round};
+use model::soak::StretchKind;
+use model::units::{Nanos, UnixNanos};
+
+/// The longest time between two stretches that are still one load: starting and ending processes.
+pub const CHAIN_GAP: Nanos = Nanos::from_secs(2);
+
+/// The most values in which a burst is looked for; longer series are thinned.
+const BURST_SERIES_MAX: usize = 720;
+
+/// Operations per value below which whole operations, not the machine, decide how values differ: at 100, one operation
+/// more or less is 1 %.
+const OPS_MIN: f64 = 100.0;
+
+/// A stretch that ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Past {
+    /// What it was for.
+    pub kind: StretchKind,
+    /// When it started, its set-up included; counted from the beginning of the soak.
+    pub started: Nanos,
+    /// When its measured part began.
+    pub began: Nanos,
+    /// The same instant as the wall clock told it.
+    pub at: UnixNanos,
+    /// When it had ended, its clean-up included.
+    pub ended: Nanos,
+    /// The rates of its windows; empty where it failed or cannot be used.
+    pub windows: Vec<f64>,
+    /// The time from one window to the next, in seconds.
+    pub step: f64,
+    /// Operations done.
+    pub ops: f64,
+    /// Windows that are not used because the clock was set or the machine suspended.
+    pub left_out: usize,
+}
+
+impl Past {
+    /// The round as a stretch; `None` where it is none.
+    pub fn of(round: &Round) -> Option<Self> {
+        let stretch = round.stretch?;
+        let (mut windows, wall, ops) = match &round.outcome {
+            Outcome::Done(done) => (
+                done.windows.clone(),
+                done.copies.iter().map(|copy| copy.wall).max(),
+                done.copies.iter().map(|copy| approx(copy.ops)).sum(),
+            ),
+            Outcome::Failed(_) => (Vec::new(), None, 0.0),
+        };
+        let wall = wall.unwrap_or_default();
+        // The set-up lies between two readings of the wall clock; where that was set, it counts as nothing.
+        let setup = Nanos(stretch.began.0.saturating_sub(round.started.0));
+        let setup = if setup > round.took {
+            Nanos::ZERO
+        } else {
+            setup
+        };
+        let suspended = round.noise.suspended.unwrap_or_default();
+        let rest = round.took.since(setup).max(wall).plus(suspended);
+        let step = if windows.is_empty() {
+            0.0
+        } else {
+            wall.as_secs_f64() / count(windows.len())
+        };
+        let mut left_out = 0;
+        if clock_troubled(&round.noise) == Some(true) {
+            left_out = windows.len();
+            windows.clear();
+        }
+        Some(Self {
+            kind: stretch.kind,
+            started: stretch.elapsed.since(setup),
+            began: stretch.elapsed,
+            at: stretch.began,
+            ended: stretch.elapsed.plus(rest),
+            windows,
+            step,
+            ops,
+            left_out,
+        })
+    }
+
+    /// True for a usable piece of the opening.
+    fn opens(&self) -> bool {
+        self.kind == StretchKind::Opening && !self.windows.is_empty()
+    }
+}
+
+/// The last unbroken chain of opening stretches, where the history ends with one; otherwise nothing.
+pub fn chain(past: &[Past]) -> &[Past] {
+    let mut start = past.len();
+    while start > 0 && past[start - 1].opens() {
+        let next = past.get(start);
+        if next.is_some_and(|next| next.started.since(past[start - 1].ended) > CHAIN_GAP) {
+            break;
+        }
+        start -= 1;
+    }
+    &past[start..]
+}
+
+/// Every unbroken chain of opening stretches, in order.
+pub fn chains(past: &[Past]) -> Vec<&[Past]> {
+    let mut list = Vec::new();
+    let mut end = past.len();
+    while end > 0 {
+        let found = chain(&past[..end]);
+        end -= found.len().max(1);
+        if !found.is_empty() {
+            list.push(found);
+        }
+    }
+    list.reverse();
+    list
+}
+
+/// How long a chain lasted.
+pub fn extent(chain: &[Past]) -> Nanos {
+    match (chain.first(), chain.last()) {
+        (Some(first), Some(last)) => last.ended.since(first.started),
+        _ => Nanos::ZERO,
+    }
+}
+
+/// The windows of a chain as one series of at most 720 values, and the seconds between them.
+pub(super) fn joined(chain: &[Past]) -> (Vec<f64>, f64) {
+    let windows: Vec<f64> = chain
+        .iter()
+        .flat_map(|past| past.windows.iter().copied())
+        .collect();
+    let group = windows
+        .len()
+        .div_ceil(BURST_SERIES_MAX)
+        .max(coarse_group(chain));
+    (grouped(&windows, group), usual_step(chain) * count(group))
+}
+
+/// What looks like a burst in a chain. Its window is that of the stretches, whatever was thinned to find it.
+pub fn burst_of(chain: &[Past]) -> Option<Burst> {
+    let (series, seconds) = joined(chain);
+    Some(Burst {
+        window_seconds: usual_step(chain),
+        ..burst::find(&series, seconds)?
+    })
+}
+
+/// The median time between windows.
+pub(super) fn usual_step(past: &[Past]) -> f64 {
+    let steps: Vec<f64> = past
+        .iter()
+        .filter(|past| !past.windows.is_empty())
+        .map(|past| past.step)
+        .collect();
+    quantile::median(&steps).unwrap_or_default()
+}
+
+/// How many windows it takes to hold enough operations; 1 for anything quick.
+pub(super) fn coarse_group(past: &[Past]) -> usize {
+    let usable = || past.iter().filter(|past| !past.windows.is_empty());
+    let windows: usize = usable().map(|past| past.windows.len()).sum();
+    let ops: f64 = usable().map(|past| past.ops).sum();
+    if ops > 0.0 {
+        round_to_usize((OPS_MIN * count(windows) / ops).ceil()).max(1)
+    } else {
+        1
+    }
+}
+
+/// Means of `group` neighbours each; what does not fill a group at the end is left out.
+pub(super) fn grouped(values: &[f64], group: usize) -> Vec<f64> {
+    values
+        .chunks_exact(group.max(1))
+        .filter_map(quantile::mean)
+        .collect()
+}

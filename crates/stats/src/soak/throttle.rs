@@ -1,0 +1,103 @@
+//! Is there a bucket of credit? What the opening and the refill test say.
+
+use super::past::{self, Past, chains};
+use crate::burst::{self, Burst, Cause, NotSeen};
+use model::num::{count, round_to_u64};
+use model::soak::StretchKind;
+use model::units::{Nanos, UnixNanos};
+
+/// What is known about credit.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Throttle {
+    /// The opening was fast and then exactly slower.
+    Seen {
+        /// The figures.
+        burst: Burst,
+        /// What the refill test says; `None` where it was not made or could not be used.
+        cause: Option<Cause>,
+        /// How long the rest before it was, in seconds.
+        rest_seconds: Option<f64>,
+        /// When the burst ended.
+        at: UnixNanos,
+    },
+    /// The opening kept its level.
+    NotSeen(NotSeen),
+    /// The opening changed its level in another way, so that it tells nothing about credit.
+    OtherChange,
+    /// There is no opening long enough.
+    TooShort,
+}
+
+impl Throttle {
+    /// True where the refill test has shown a token bucket.
+    pub const fn is_bucket(&self) -> bool {
+        matches!(
+            self,
+            Self::Seen {
+                cause: Some(Cause::TokenBucket),
+                ..
+            }
+        )
+    }
+}
+
+/// What the stretches say about credit.
+pub(super) fn of(all: &[Past]) -> Throttle {
+    let refill = all
+        .iter()
+        .position(|past| matches!(past.kind, StretchKind::Refill { .. }));
+    let chains = chains(&all[..refill.unwrap_or(all.len())]);
+    let found = chains
+        .iter()
+        .rev()
+        .find_map(|chain| Some((burst_end(chain)?, past::burst_of(chain)?)));
+    if let Some((at, burst)) = found {
+        let (cause, rest_seconds) = refill.map_or((None, None), |i| judge(&burst, &all[i]));
+        return Throttle::Seen {
+            burst,
+            cause,
+            rest_seconds,
+            at,
+        };
+    }
+    let longest = chains.into_iter().max_by_key(|chain| past::extent(chain));
+    longest.map_or(Throttle::TooShort, unthrottled)
+}
+
+/// What the second series says, and how long the rest before it was.
+fn judge(burst: &Burst, second: &Past) -> (Option<Cause>, Option<f64>) {
+    let StretchKind::Refill { rest } = second.kind else {
+        return (None, None);
+    };
+    let rest = rest.as_secs_f64();
+    let usable = !second.windows.is_empty();
+    (
+        usable.then(|| burst.confirm(&second.windows, rest)),
+        Some(rest),
+    )
+}
+
+/// When the burst in `chain` ended, as the wall clock tells it.
+fn burst_end(chain: &[Past]) -> Option<UnixNanos> {
+    let first = chain.first()?;
+    let burst = past::burst_of(chain)?;
+    let seconds = Nanos(round_to_u64(burst.burst_seconds * 1e9));
+    Some(UnixNanos(first.at.0.saturating_add(seconds.0)))
+}
+
+fn unthrottled(chain: &[Past]) -> Throttle {
+    let (series, seconds) = past::joined(chain);
+    if series.len() < super::WINDOWS_MIN {
+        return Throttle::TooShort;
+    }
+    if burst::not_seen(&series, seconds).is_none() {
+        return Throttle::OtherChange;
+    }
+    // Of every window, also of those that thinning leaves over.
+    let windows = || chain.iter().flat_map(|past| past.windows.iter());
+    let step = past::usual_step(chain);
+    Throttle::NotSeen(NotSeen {
+        seconds: count(windows().count()) * step,
+        work: windows().sum::<f64>() * step,
+    })
+}
