@@ -24,8 +24,9 @@ pub(crate) fn outcome(case: &PlannedCase, hows: &[How], reports: Vec<CopyReport>
         .iter()
         .flat_map(|report| report.latency.iter().copied())
         .collect();
+    let latencies = merged(&reports);
     for (metric, how) in case.metrics.iter().zip(hows) {
-        match value(*how, &metric.quantity, &reports, &latency) {
+        match value(*how, &metric.quantity, &reports, &latency, &latencies) {
             Ok(value) if value.is_finite() => {
                 values.insert(metric.quantity.clone(), value);
             }
@@ -42,6 +43,8 @@ pub(crate) fn outcome(case: &PlannedCase, hows: &[How], reports: Vec<CopyReport>
         values,
         missing,
         windows,
+        notes: notes(&reports),
+        latencies,
         copies: reports.into_iter().map(copy_record).collect(),
     })
 }
@@ -51,6 +54,7 @@ fn value(
     quantity: &str,
     reports: &[CopyReport],
     latency: &[(u64, u64)],
+    latencies: &Named,
 ) -> Result<f64, String> {
     let copies = count(reports.len());
     let reported = || -> Result<f64, String> {
@@ -71,6 +75,25 @@ fn value(
             reported()
         }
         How::Rate => Ok(reports.iter().map(rate).sum()),
+        How::OpsPerSecond => Ok(reports.iter().map(|r| per_second(approx(r.ops), r)).sum()),
+        How::ReportedPerSecond(name) => reports
+            .iter()
+            .map(|r| r.reported.get(name).map(|&amount| per_second(amount, r)))
+            .sum::<Option<f64>>()
+            .ok_or_else(|| format!("the workload did not report `{name}`")),
+        How::CpuPerOp => {
+            let sum = |of: fn(&CopyReport) -> u64| approx(reports.iter().map(of).sum());
+            if sum(|r| r.ops) > 0.0 {
+                Ok(sum(|r| r.user_ns + r.system_ns) / sum(|r| r.ops))
+            } else {
+                Err("no operation finished".to_owned())
+            }
+        }
+        How::QuantileOf(name, q) => quantile_of(latencies.get(name).map_or(&[], Vec::as_slice), q),
+        How::MeanOf(name) => latencies
+            .get(name)
+            .and_then(|pairs| recorder::mean(pairs))
+            .ok_or_else(|| "no latency was recorded".to_owned()),
         How::ReportedSum => reported(),
         How::ReportedMean => reported().map(|sum| sum / copies),
         How::WallPerOp => {
@@ -94,7 +117,56 @@ fn value(
 
 /// Work over wall time, per second.
 fn rate(report: &CopyReport) -> f64 {
-    approx(report.ops) * report.work_per_op / Nanos(report.wall_ns.max(1)).as_secs_f64()
+    per_second(approx(report.ops) * report.work_per_op, report)
+}
+
+fn per_second(amount: f64, report: &CopyReport) -> f64 {
+    amount / Nanos(report.wall_ns.max(1)).as_secs_f64()
+}
+
+/// Latencies by name: ascending pairs of nanoseconds and count.
+type Named = BTreeMap<String, Vec<(u64, u64)>>;
+
+/// The latencies of all copies together.
+fn merged(reports: &[CopyReport]) -> Named {
+    let mut counts: BTreeMap<&str, BTreeMap<u64, u64>> = BTreeMap::new();
+    for (name, pairs) in reports.iter().flat_map(|report| &report.latencies) {
+        let counts = counts.entry(name).or_default();
+        for (nanos, count) in pairs {
+            *counts.entry(*nanos).or_default() += count;
+        }
+    }
+    counts
+        .into_iter()
+        .map(|(name, counts)| (name.to_owned(), counts.into_iter().collect()))
+        .collect()
+}
+
+/// What the copies noted, each sentence once.
+fn notes(reports: &[CopyReport]) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for note in reports.iter().flat_map(|report| &report.notes) {
+        if !notes.contains(note) {
+            notes.push(note.clone());
+        }
+    }
+    notes
+}
+
+/// Latencies that must lie beyond a quantile for a round to have it: with fewer, a single slow operation moves it.
+const BEYOND_MIN: f64 = 5.0;
+
+fn quantile_of(pairs: &[(u64, u64)], q: f64) -> Result<f64, String> {
+    let have: u64 = pairs.iter().map(|(_, count)| count).sum();
+    let need = (BEYOND_MIN / (1.0 - q).max(f64::EPSILON)).round();
+    if approx(have) < need {
+        return Err(format!(
+            "{have} operations in a round are too few for this percentile: {need} are needed"
+        ));
+    }
+    recorder::quantile(pairs, q)
+        .map(approx)
+        .ok_or_else(|| "no latency was recorded".to_owned())
 }
 
 /// The copies' windows, summed: all start at the gate, so the same index is the same time within a batch. A last
@@ -148,8 +220,8 @@ mod tests {
             work_per_op: 2.0,
             wall_ns,
             windows: vec![(100_000_000, ops), (10_000_000, 7)],
-            user_ns: 0,
-            system_ns: 0,
+            user_ns: 1,
+            system_ns: 2,
             voluntary: 0,
             involuntary: 0,
             allocations: 0,
@@ -157,6 +229,8 @@ mod tests {
             cpu: None,
             latency: vec![(10, 1), (20, 1)],
             latency_too_long: 0,
+            latencies: BTreeMap::from([("clat".to_owned(), vec![(10, 3), (20, 7)])]),
+            notes: vec!["said once".to_owned()],
             reported: BTreeMap::from([("own".to_owned(), 3.0)]),
             played_windows: Vec::new(),
         }
@@ -167,7 +241,7 @@ mod tests {
         let reports = [report(100, 1_000_000_000), report(100, 500_000_000)];
         let latency = [(10, 2), (20, 2)];
         let check = |how, quantity, expected: Result<f64, &str>| {
-            let value = value(how, quantity, &reports, &latency);
+            let value = value(how, quantity, &reports, &latency, &merged(&reports));
             assert_eq!(
                 value.as_ref().map_err(String::as_str),
                 expected.as_ref().map_err(|e| *e)
@@ -181,6 +255,24 @@ mod tests {
         check(How::WallPerOp, "x", Ok(7_500_000.0));
         check(How::LatencyQuantile(0.5), "x", Ok(10.0));
         check(How::LatencyMean, "x", Ok(15.0));
+        check(How::OpsPerSecond, "x", Ok(300.0));
+        check(How::ReportedPerSecond("own"), "x", Ok(9.0));
+        check(
+            How::ReportedPerSecond("x"),
+            "x",
+            Err("the workload did not report `x`"),
+        );
+        check(How::CpuPerOp, "x", Ok(0.03));
+        check(How::QuantileOf("clat", 0.3), "x", Ok(10.0));
+        check(How::QuantileOf("clat", 0.5), "x", Ok(20.0));
+        check(
+            How::QuantileOf("clat", 0.99),
+            "x",
+            Err("20 operations in a round are too few for this percentile: 500 are needed"),
+        );
+        check(How::MeanOf("clat"), "x", Ok(17.0));
+        check(How::MeanOf("x"), "x", Err("no latency was recorded"));
+        assert_eq!(notes(&reports), ["said once"]);
         assert_eq!(
             windows(&reports, Nanos::from_millis(100)),
             [4000.0],
@@ -190,7 +282,7 @@ mod tests {
 
     #[test]
     fn no_operation_is_a_reason_not_a_zero() {
-        let value = value(How::WallPerOp, "x", &[report(0, 1)], &[]);
+        let value = value(How::WallPerOp, "x", &[report(0, 1)], &[], &Named::new());
         assert_eq!(value, Err("no operation finished".to_owned()));
     }
 }

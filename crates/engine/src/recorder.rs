@@ -7,6 +7,59 @@
 use hdrhistogram::Histogram;
 use sys::clock::Clock;
 
+/// Latencies of one kind, for a body that takes the times by itself.
+#[derive(Clone, Debug)]
+pub struct Latencies {
+    histogram: Histogram<u64>,
+    too_long: u64,
+}
+
+impl Default for Latencies {
+    fn default() -> Self {
+        Self {
+            histogram: histogram(),
+            too_long: 0,
+        }
+    }
+}
+
+impl Latencies {
+    /// Records one latency of `nanos` for each of `count` operations.
+    #[inline]
+    pub fn record(&mut self, nanos: u64, count: u64) {
+        if self.histogram.record_n(nanos, count).is_err() {
+            self.too_long += count;
+        }
+    }
+
+    /// Forgets everything recorded so far.
+    pub fn clear(&mut self) {
+        self.histogram.reset();
+        self.too_long = 0;
+    }
+
+    /// Operations that took longer than 60 s.
+    pub const fn too_long(&self) -> u64 {
+        self.too_long
+    }
+
+    /// How many were recorded.
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// What was recorded: ascending pairs of latency in nanoseconds and count.
+    pub fn pairs(&self) -> Vec<(u64, u64)> {
+        let recorded = self.histogram.iter_recorded();
+        recorded.map(|step| pair(&step)).collect()
+    }
+}
+
+fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LATENCY_NS_MAX, 3)
+        .expect("1 ns to 60 s at three figures are valid bounds")
+}
+
 /// The longest latency that is recorded, in nanoseconds.
 const LATENCY_NS_MAX: u64 = 60_000_000_000;
 
@@ -30,11 +83,9 @@ impl Recorder {
 
     /// A recorder that times with `clock`.
     pub fn on(clock: Clock) -> Self {
-        let histogram = Histogram::new_with_bounds(1, LATENCY_NS_MAX, 3)
-            .expect("1 ns to 60 s at three figures are valid bounds");
         Self {
             clock,
-            histogram: Some(histogram),
+            histogram: Some(histogram()),
             too_long: 0,
         }
     }
@@ -202,6 +253,18 @@ mod tests {
         assert!(sum <= wall * 1.002, "{sum} of {wall}");
         let mut off = Recorder::off();
         assert_eq!(off.laps().lap(|| 7), 7);
+    }
+
+    #[test]
+    fn named_latencies_count_every_operation_and_invent_none() {
+        let mut latencies = Latencies::default();
+        latencies.record(10, 3);
+        latencies.record(0, 1);
+        latencies.record(LATENCY_NS_MAX * 4, 2);
+        assert_eq!(latencies.pairs(), [(0, 1), (10, 3)]);
+        assert_eq!((latencies.count(), latencies.too_long()), (4, 2));
+        latencies.clear();
+        assert_eq!((latencies.count(), latencies.too_long()), (0, 0));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use model::units::Nanos;
 /// What the user asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// Profiles, tests and globs, in the order given.
+    /// Profiles, tests and globs, in the order given; a test or glob may end in its own concurrency, as in `os.pipe@2`.
     pub what: Vec<String>,
     /// Concurrencies; `None` leaves them to the profile.
     pub copies: Option<Vec<Copies>>,
@@ -223,7 +223,11 @@ pub fn resolve(
             continue;
         }
         for copies in concurrencies(request, choice, host) {
-            cases.push(planned(choice.entry, &params, copies, request.passes));
+            let case = planned(choice.entry, &params, copies, request.passes);
+            // `os.pipe os.pipe@1` asks for the same case twice.
+            if !cases.iter().any(|other: &PlannedCase| other.id == case.id) {
+                cases.push(case);
+            }
         }
     }
     check_sets(request, catalog, &chosen)?;
@@ -260,20 +264,38 @@ pub fn resolve(
 struct Choice<'a> {
     entry: Entry,
     profile: Option<&'a Profile>,
+    /// The concurrency that stands behind its name.
+    copies: Option<Copies>,
+}
+
+/// A test's name or glob, and the concurrency behind it, as in `os.pipe@2`.
+pub fn split_copies(pattern: &str) -> (&str, Option<Copies>) {
+    match pattern.rsplit_once('@') {
+        Some((name, copies)) => match copies.parse() {
+            Ok(copies) => (name, Some(copies)),
+            Err(_) => (pattern, None),
+        },
+        None => (pattern, None),
+    }
 }
 
 fn choose<'a>(request: &Request, catalog: Catalog<'a>) -> Result<Vec<Choice<'a>>, PlanError> {
     let mut chosen: Vec<Choice<'a>> = Vec::new();
     let mut add = |pattern: &str, profile: Option<&'a Profile>| {
-        let found = catalog.matching(pattern);
+        let (name, copies) = split_copies(pattern);
+        let found = catalog.matching(name);
         let any = !found.is_empty();
         for entry in found {
             // The same test may come from two sides; the first one counts.
             if !chosen
                 .iter()
-                .any(|choice| choice.entry.test.name == entry.test.name)
+                .any(|choice| choice.entry.test.name == entry.test.name && choice.copies == copies)
             {
-                chosen.push(Choice { entry, profile });
+                chosen.push(Choice {
+                    entry,
+                    profile,
+                    copies,
+                });
             }
         }
         any
@@ -391,7 +413,9 @@ fn check_sets(
 
 fn concurrencies(request: &Request, choice: &Choice<'_>, host: &HostFacts) -> Vec<u32> {
     let default = [Copies::Exactly(1)];
+    let own = choice.copies.map(|copies| [copies]);
     let asked = match (&request.copies, choice.profile) {
+        _ if own.is_some() => own.as_ref().map_or(&default[..], |own| &own[..]),
         (Some(copies), _) => copies.as_slice(),
         (None, Some(profile)) => profile.copies.as_slice(),
         (None, None) => &default,
@@ -422,9 +446,10 @@ fn planned(entry: Entry, params: &Params, copies: u32, passes: Option<u32>) -> P
         workload: spec.name.to_owned(),
         workload_version: spec.version,
         params: params.clone(),
-        metrics: spec
-            .metrics
-            .iter()
+        metrics: entry
+            .workload
+            .metrics(params)
+            .into_iter()
             .map(|metric| PlannedMetric {
                 quantity: metric.quantity.to_owned(),
                 unit: metric.unit,

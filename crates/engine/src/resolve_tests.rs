@@ -290,6 +290,33 @@ fn rounds_are_shortened_until_the_passes_asked_for_fit() {
 }
 
 #[test]
+fn a_test_may_bring_its_own_concurrency() {
+    let plan = |what: &[&str]| {
+        let request = Request {
+            what: what.iter().map(|&name| name.to_owned()).collect(),
+            passes: Some(1),
+            ..Request::default()
+        };
+        let profiles = profiles();
+        let catalog = Catalog {
+            workloads: WORKLOADS,
+            profiles: &profiles,
+        };
+        resolve(&request, catalog, &host(4)).map(|plan| {
+            let ids = plan.cases.iter().map(|case| case.id.to_string());
+            ids.collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(
+        plan(&["b.beta", "b.beta@64", "a.*@all", "b.beta@1"]).unwrap(),
+        ["b.beta@1", "b.beta@64", "a.alpha@4", "a.alpha-big@4"]
+    );
+    for unknown in ["b.beta@0", "b.beta@", "b.beta@many"] {
+        assert!(plan(&[unknown]).is_err(), "{unknown}");
+    }
+}
+
+#[test]
 fn globs_match_as_documented() {
     for (pattern, text, expected) in [
         ("*", "", true),

@@ -23,6 +23,8 @@ use sys::process::{Ended, Usage, Worker};
 pub(crate) struct Bench<'a> {
     pub(crate) watch: &'a Watch,
     pub(crate) work_dir: &'a Path,
+    /// Inside the work directory: what all rounds of this side share.
+    pub(crate) run_dir: &'a Path,
     pub(crate) cpus: &'a [u32],
     pub(crate) ns_per_tick: Option<f64>,
     /// The shell command that sets this side up before each round.
@@ -170,6 +172,7 @@ fn measure(
             shape: case.shape,
             dir: own_dir.clone(),
             shared_dir: shared_dir.clone(),
+            run_dir: bench.run_dir.to_owned(),
             copy,
             copies: case.id.copies,
             round: which.number,

@@ -16,13 +16,14 @@ use crate::soak::SoakClock;
 use crate::workdir::{WorkDir, WorkDirError};
 use crate::workload::Workload;
 use model::host::HostFacts;
-use model::plan::{CaseId, Plan};
+use model::plan::{CaseId, Plan, PlannedCase};
 use model::record::{End, Round};
 use model::rng::Rng;
 use model::soak::StretchKind;
 use model::spec::How;
 use model::units::Nanos;
 use model::warning::Warning;
+use std::collections::BTreeMap;
 use std::path::Path;
 use sys::clock::{Clock, monotonic};
 
@@ -134,6 +135,7 @@ pub fn execute(
             let bench = Bench {
                 watch: &watch,
                 work_dir: work_dir.path(),
+                run_dir: work_dir.run_dir(),
                 cpus: &cpus,
                 ns_per_tick: counter_rate(side.host),
                 prepare: side
@@ -184,9 +186,9 @@ fn counter_rate(host: &HostFacts) -> Option<f64> {
 }
 
 /// How the metrics of a case come about, in the plan's order.
-fn hows(workload: &str, find: fn(&str) -> Option<&'static dyn Workload>) -> Vec<How> {
-    let metrics = find(workload).map_or(&[][..], |workload| workload.spec().metrics);
-    metrics.iter().map(|metric| metric.how).collect()
+fn hows(case: &PlannedCase, find: fn(&str) -> Option<&'static dyn Workload>) -> Vec<How> {
+    let metrics = find(&case.workload).map(|workload| workload.metrics(&case.params));
+    metrics.iter().flatten().map(|metric| metric.how).collect()
 }
 
 /// One side while the run goes on.
@@ -206,7 +208,7 @@ impl<'a> Lane<'a> {
     ) -> Self {
         let plan = side.plan;
         let mut cases: Vec<Running> = (0..plan.cases.len())
-            .map(|i| Running::new(plan, i, hows(&plan.cases[i].workload, find)))
+            .map(|i| Running::new(plan, i, hows(&plan.cases[i], find)))
             .collect();
         for (case, planned) in cases.iter_mut().zip(&plan.cases) {
             for round in side.earlier.iter().filter(|round| round.case == planned.id) {
@@ -255,6 +257,19 @@ struct One {
     stretching: Option<Stretching>,
 }
 
+/// What workloads noted, each sentence once with the cases that it concerns.
+fn noted(lane: &Lane<'_>) -> Vec<Warning> {
+    let mut by_note: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (case, planned) in lane.cases.iter().zip(&lane.side.plan.cases) {
+        for note in &case.notes {
+            let cases = by_note.entry(note).or_default();
+            cases.push(planned.id.to_string());
+        }
+    }
+    let words = |(note, cases): (&str, Vec<String>)| format!("{note} ({})", cases.join(", "));
+    by_note.into_iter().map(words).map(Warning::Other).collect()
+}
+
 struct Runner<'a> {
     /// One lane, or two in a duel.
     lanes: Vec<Lane<'a>>,
@@ -287,6 +302,8 @@ impl<'a> Runner<'a> {
                 });
             }
         }
+        warnings.extend(self.lanes.iter().flat_map(noted));
+        warnings.dedup();
         warnings
     }
 

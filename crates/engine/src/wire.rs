@@ -19,6 +19,7 @@ pub(crate) struct Order {
     pub(crate) shape: Shape,
     pub(crate) dir: PathBuf,
     pub(crate) shared_dir: PathBuf,
+    pub(crate) run_dir: PathBuf,
     pub(crate) copy: u32,
     pub(crate) copies: u32,
     pub(crate) round: u32,
@@ -74,6 +75,9 @@ pub(crate) struct CopyReport {
     pub(crate) cpu: Option<u32>,
     pub(crate) latency: Vec<(u64, u64)>,
     pub(crate) latency_too_long: u64,
+    /// Latencies by name.
+    pub(crate) latencies: BTreeMap<String, Vec<(u64, u64)>>,
+    pub(crate) notes: Vec<String>,
     pub(crate) reported: BTreeMap<String, f64>,
     pub(crate) played_windows: Vec<f64>,
 }

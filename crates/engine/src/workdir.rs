@@ -16,6 +16,9 @@ const MARKER: &str = ".kurabe-work";
 /// How the directory's name begins.
 const PREFIX: &str = "kurabe-work-";
 
+/// The directory inside it that all rounds share.
+const RUN_DIR: &str = "run";
+
 /// Who made a work directory.
 #[derive(Debug, Serialize, Deserialize)]
 struct Marker {
@@ -38,6 +41,7 @@ pub struct WorkDirError {
 #[derive(Debug)]
 pub struct WorkDir {
     path: PathBuf,
+    run_dir: PathBuf,
     /// Held, not read: its lock says that we are alive.
     _marker: File,
 }
@@ -60,8 +64,12 @@ impl WorkDir {
             }
         };
         fs::create_dir(&path).map_err(fail("create the work directory"))?;
-        match mark(&path.join(MARKER), run) {
+        let run_dir = path.join(RUN_DIR);
+        let made = mark(&path.join(MARKER), run)
+            .and_then(|marker| fs::create_dir(&run_dir).map(|()| marker));
+        match made {
             Ok(marker) => Ok(Self {
+                run_dir,
                 path,
                 _marker: marker,
             }),
@@ -77,6 +85,11 @@ impl WorkDir {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The directory inside it that all rounds share.
+    pub(crate) fn run_dir(&self) -> &Path {
+        &self.run_dir
     }
 
     /// Removes it now, and says what went wrong if it stays.

@@ -3,7 +3,7 @@
 //! It is small on purpose: one thread, no store, no host facts, so that a fork in a measured loop copies little.
 
 use crate::measure::{Counted, measure};
-use crate::recorder::Recorder;
+use crate::recorder::{Latencies, Recorder};
 use crate::wire::{CopyReport, FailKind, Go, Order, Reply};
 use crate::workload::{Body, Finish, Place, WorkError, Workload};
 use std::io::{BufRead, Write};
@@ -81,10 +81,12 @@ fn work(
     let place = Place {
         dir: order.dir.clone(),
         shared_dir: order.shared_dir.clone(),
+        run_dir: order.run_dir.clone(),
         copy: order.copy,
         copies: order.copies,
         round: order.round,
         seed: order.seed,
+        clock: Clock::with_rate(order.ns_per_tick),
     };
     let mut body = workload.prepare(&order.params, &place)?;
     let mut recorder = if body.records_latency() {
@@ -130,7 +132,18 @@ fn report(body: &dyn Body, counted: &Counted, recorder: &Recorder, finish: Finis
         digest: finish.digest,
         cpu: None,
         latency: recorder.pairs(),
-        latency_too_long: recorder.too_long(),
+        latency_too_long: recorder.too_long()
+            + finish
+                .latencies
+                .values()
+                .map(Latencies::too_long)
+                .sum::<u64>(),
+        latencies: finish
+            .latencies
+            .iter()
+            .map(|(name, latencies)| (name.clone(), latencies.pairs()))
+            .collect(),
+        notes: finish.notes,
         // JSON has no word for them, and a missing value says why by itself.
         reported: finish
             .reported

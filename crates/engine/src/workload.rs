@@ -5,15 +5,16 @@
 //! so the one virtual call per batch costs nothing per operation. Inside a batch: no allocation, no lock, no log,
 //! no system call but the one that is measured.
 
-use crate::recorder::Recorder;
+use crate::recorder::{Latencies, Recorder};
 use model::digest::Digest;
 use model::host::HostFacts;
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::Spec;
+use model::spec::{MetricDef, Spec};
 use model::units::Nanos;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use sys::clock::Clock;
 
 /// Code that can do one kind of work, with parameters.
 pub trait Workload: Sync {
@@ -30,6 +31,12 @@ pub trait Workload: Sync {
         Ok(())
     }
 
+    /// The metrics that a round yields with these parameters, the most telling first: all that the spec declares, or
+    /// those of them that mean something here.
+    fn metrics(&self, _params: &Params) -> Vec<&'static MetricDef> {
+        self.spec().metrics.iter().collect()
+    }
+
     /// Sets up one copy of one round in its worker process. Not timed.
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError>;
 }
@@ -42,6 +49,9 @@ pub struct Place {
     pub dir: PathBuf,
     /// A fresh directory that all copies of this round share.
     pub shared_dir: PathBuf,
+    /// A directory that all rounds of this run share, for what is too dear to make anew each time, such as a test
+    /// file. A round that crashed may have left anything in it. The supervisor removes it when the run ends.
+    pub run_dir: PathBuf,
     /// This copy's number, from 0.
     pub copy: u32,
     /// How many copies run at the same time.
@@ -50,6 +60,8 @@ pub struct Place {
     pub round: u32,
     /// Seeds everything that this copy randomises.
     pub seed: u64,
+    /// For latencies of single operations that a body times by itself.
+    pub clock: Clock,
 }
 
 /// One copy of one round at work.
@@ -91,6 +103,10 @@ pub struct Finish {
     pub reported: BTreeMap<String, f64>,
     /// Replaces the rates of the measured windows; only for workloads that play a known series.
     pub windows: Vec<f64>,
+    /// Latencies of several kinds by name, for the metrics that are quantiles or means of them.
+    pub latencies: BTreeMap<String, Latencies>,
+    /// What the reader must know to read the figures rightly: a sentence in English for each.
+    pub notes: Vec<String>,
 }
 
 /// Why a copy could not do its work.

@@ -125,6 +125,13 @@ pub struct Measured {
     pub windows: Vec<f64>,
     /// What each copy did, in the order in which they were started.
     pub copies: Vec<CopyRecord>,
+    /// Latencies of several kinds, where the workload records them by name: ascending pairs of nanoseconds and count,
+    /// all copies together.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub latencies: BTreeMap<String, Vec<(u64, u64)>>,
+    /// What the workload noticed that the reader must know to read its figures rightly, in English; each said once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// What one copy did in the measured part of a round.

@@ -147,4 +147,15 @@ pub enum How {
     ReportedSum,
     /// The body reports the value by itself under the metric's quantity; the mean over the copies counts.
     ReportedMean,
+    /// Operations over wall time, summed over the copies, whatever one operation is worth.
+    OpsPerSecond,
+    /// An amount that the body reports under this name, over wall time, summed over the copies.
+    ReportedPerSecond(&'static str),
+    /// CPU time of all copies, user and kernel mode, over the operations of all copies.
+    CpuPerOp,
+    /// This quantile (0 to 1) of the latencies that the bodies recorded under this name, all copies together. Missing
+    /// where fewer than five of them lie beyond it.
+    QuantileOf(&'static str, f64),
+    /// The mean of the latencies that the bodies recorded under this name, all copies together.
+    MeanOf(&'static str),
 }

@@ -147,6 +147,8 @@ pub(crate) fn add_round(
                     .collect(),
                 missing: BTreeMap::new(),
                 windows: vec![rate; 5],
+                latencies: BTreeMap::new(),
+                notes: Vec::new(),
                 copies: vec![copy; usize::try_from(case.copies).unwrap()],
             })
         }

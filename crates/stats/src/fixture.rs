@@ -68,6 +68,8 @@ pub(crate) fn done(case: &CaseId, pass: u32, values: &[(&str, f64)]) -> Round {
             windows: [0.8, 1.0, 1.0, 1.1, 1.0]
                 .map(|share| share * value)
                 .to_vec(),
+            latencies: BTreeMap::new(),
+            notes: Vec::new(),
             copies: vec![CopyRecord {
                 ops: 1_000_000,
                 work: 1e6,

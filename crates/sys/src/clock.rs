@@ -71,7 +71,7 @@ pub fn sleep(nanos: u64) {
     unsafe { libc::nanosleep(&raw const span, std::ptr::null_mut()) };
 }
 
-fn timespec(nanos: u64) -> libc::timespec {
+pub(crate) fn timespec(nanos: u64) -> libc::timespec {
     // Both parts fit: u64::MAX nanoseconds are 1.8e10 seconds.
     libc::timespec {
         tv_sec: libc::time_t::try_from(nanos / 1_000_000_000).unwrap_or(libc::time_t::MAX),

@@ -8,6 +8,7 @@ pub mod alloc;
 pub mod block;
 pub mod clock;
 pub mod counters;
+pub mod io;
 pub mod loops;
 pub mod mounts;
 pub mod owned;

@@ -196,6 +196,11 @@ pub fn page_bytes() -> io::Result<u64> {
     system_value(libc::_SC_PAGESIZE)
 }
 
+/// The machine's memory in bytes.
+pub fn memory_bytes() -> io::Result<u64> {
+    Ok(system_value(libc::_SC_PHYS_PAGES)?.saturating_mul(page_bytes()?))
+}
+
 /// How many ticks the counters of [`crate::counters`] make per second: 100 on every Linux that one meets.
 pub fn ticks_per_second() -> io::Result<u64> {
     system_value(libc::_SC_CLK_TCK)

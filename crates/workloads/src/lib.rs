@@ -7,6 +7,7 @@ mod fs;
 mod os;
 pub mod profiles;
 mod selftest;
+pub mod storage;
 mod unixbench;
 
 /// Every workload, alphabetic by name.
@@ -25,6 +26,7 @@ pub static ALL: &[&dyn Workload] = &[
     &selftest::NULL,
     &selftest::REPLAY,
     &selftest::SLEEP,
+    &storage::IO,
 ];
 
 /// The workload of this name.

@@ -193,6 +193,8 @@ fn add(
             values: BTreeMap::from([(quantity.to_owned(), rate)]),
             missing: BTreeMap::new(),
             windows: Vec::new(),
+            latencies: BTreeMap::new(),
+            notes: Vec::new(),
             copies: vec![copy; usize::try_from(case.copies).unwrap()],
         }),
         noise: Noise::default(),

@@ -86,16 +86,19 @@ pub(crate) mod testing {
     }
 
     pub(crate) fn place_in(root: &TempDir) -> Place {
-        let (dir, shared_dir) = (root.path().join("0"), root.path().join("shared"));
-        std::fs::create_dir(&dir).unwrap();
-        std::fs::create_dir(&shared_dir).unwrap();
+        let [dir, shared_dir, run_dir] = ["0", "shared", "run"].map(|name| root.path().join(name));
+        for dir in [&dir, &shared_dir, &run_dir] {
+            std::fs::create_dir(dir).unwrap();
+        }
         Place {
             dir,
             shared_dir,
+            run_dir,
             copy: 0,
             copies: 1,
             round: 1,
             seed: 1,
+            clock: sys::clock::Clock::Kernel,
         }
     }
 

@@ -5,6 +5,7 @@ use engine::profile::{Profile, ProfileError};
 /// Name and text of every profile, by name.
 const TEXTS: &[(&str, &str)] = &[
     ("quick", include_str!("quick.toml")),
+    ("storage", include_str!("storage.toml")),
     ("unixbench", include_str!("unixbench.toml")),
 ];
 
@@ -31,7 +32,8 @@ mod tests {
         .test_names();
         for profile in &profiles {
             for test in &profile.tests {
-                assert!(names.contains(&test.as_str()), "{}: {test}", profile.name);
+                let (name, _) = engine::resolve::split_copies(test);
+                assert!(names.contains(&name), "{}: {test}", profile.name);
             }
         }
     }

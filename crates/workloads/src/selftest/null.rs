@@ -127,7 +127,7 @@ impl Body for Nothing {
                 model::num::approx(self.allocations),
             )]
             .into(),
-            windows: Vec::new(),
+            ..Finish::default()
         })
     }
 }

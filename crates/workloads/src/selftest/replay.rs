@@ -191,6 +191,7 @@ impl Body for Player {
             ]
             .into(),
             windows: self.windows.clone(),
+            ..Finish::default()
         })
     }
 }
@@ -203,10 +204,12 @@ mod tests {
         Place {
             dir: "/".into(),
             shared_dir: "/".into(),
+            run_dir: "/".into(),
             copy: 0,
             copies: 1,
             round,
             seed: 0,
+            clock: sys::clock::Clock::Kernel,
         }
     }
 

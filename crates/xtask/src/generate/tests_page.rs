@@ -108,6 +108,15 @@ fn metric(def: &MetricDef) -> [String; 5] {
         How::WallPerOp => "wall time over operations, mean over the copies".to_owned(),
         How::ReportedSum => "reported by the workload, summed over the copies".to_owned(),
         How::ReportedMean => "reported by the workload, mean over the copies".to_owned(),
+        How::OpsPerSecond => "operations over wall time, sum over the copies".to_owned(),
+        How::ReportedPerSecond(_) => {
+            "reported by the workload, over wall time, sum over the copies".to_owned()
+        }
+        How::CpuPerOp => "CPU time over operations, all copies".to_owned(),
+        How::QuantileOf(name, q) => {
+            format!("quantile {q} of the `{name}` latencies of all copies")
+        }
+        How::MeanOf(name) => format!("mean of the `{name}` latencies of all copies"),
     };
     [
         format!("`{}`", def.quantity),

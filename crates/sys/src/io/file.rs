@@ -1,0 +1,206 @@
+//! What a storage test must ask about a file, and std cannot: how to open it past the cache, how `O_DIRECT` wants its
+//! operations aligned, which parts of it were really written, and what of it lies in the page cache.
+
+#![expect(
+    unsafe_code,
+    reason = "statx, ioctl, mincore and posix_fadvise have no safe interface in std"
+)]
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// When a write returns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SyncMode {
+    /// When the kernel has the data.
+    #[default]
+    None,
+    /// When the data is on the device (`O_DSYNC`).
+    Data,
+    /// When data and all of the file's attributes are (`O_SYNC`).
+    All,
+}
+
+/// How a file is opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// For writing too.
+    pub write: bool,
+    /// Past the page cache (`O_DIRECT`).
+    pub direct: bool,
+    /// When a write returns.
+    pub sync: SyncMode,
+}
+
+/// Opens a file that is there. A link in the last place is refused, and nothing is made or cut.
+pub fn open(path: &Path, access: Access) -> io::Result<File> {
+    let direct = if access.direct { libc::O_DIRECT } else { 0 };
+    let sync = match access.sync {
+        SyncMode::None => 0,
+        SyncMode::Data => libc::O_DSYNC,
+        SyncMode::All => libc::O_SYNC,
+    };
+    OpenOptions::new()
+        .read(true)
+        .write(access.write)
+        .custom_flags(direct | sync | libc::O_NOFOLLOW)
+        .open(path)
+}
+
+/// Whether an error of [`open`] with `direct` means that the file system has no `O_DIRECT`.
+pub fn refuses_direct(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EINVAL)
+}
+
+/// How `O_DIRECT` wants its operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirectAlignment {
+    /// Buffers begin at a multiple of this.
+    pub memory: u32,
+    /// Offsets and lengths are multiples of this.
+    pub offset: u32,
+}
+
+/// How `O_DIRECT` wants operations on this file aligned; `None` where the kernel (before 6.1) or the file system does
+/// not say. Both 0: there is no `O_DIRECT` on this file.
+pub fn direct_alignment(file: &File) -> Option<DirectAlignment> {
+    // SAFETY: statx is a struct of integers, for which all zeros are a value.
+    let mut found: libc::statx = unsafe { std::mem::zeroed() };
+    // SAFETY: the path is an empty C string, and `found` is valid to write to.
+    let result = unsafe {
+        libc::statx(
+            file.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH,
+            libc::STATX_DIOALIGN,
+            &raw mut found,
+        )
+    };
+    (result == 0 && found.stx_mask & libc::STATX_DIOALIGN != 0).then_some(DirectAlignment {
+        memory: found.stx_dio_mem_align,
+        offset: found.stx_dio_offset_align,
+    })
+}
+
+/// Asks the kernel to forget what it has of the file in the page cache. Dirty pages stay: sync first.
+pub fn drop_cache(file: &File) -> io::Result<()> {
+    // SAFETY: an open descriptor is all it needs; 0 and 0 mean the whole file.
+    let error = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+    if error == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::from_raw_os_error(error))
+    }
+}
+
+/// How many of the first `bytes` bytes of the file lie in the page cache, in whole pages.
+pub fn cached_bytes(file: &File, bytes: usize) -> io::Result<usize> {
+    const PAGE: usize = 4096;
+    // SAFETY: a new shared mapping of our file, only looked at by mincore; nothing of ours is replaced.
+    let start = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            bytes,
+            libc::PROT_READ,
+            libc::MAP_SHARED,
+            file.as_raw_fd(),
+            0,
+        )
+    };
+    if start == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    let mut pages = vec![0_u8; bytes.div_ceil(PAGE)];
+    // SAFETY: the mapping has `bytes` bytes, and `pages` one byte for each of its pages.
+    let result = unsafe { libc::mincore(start, bytes, pages.as_mut_ptr()) };
+    let error = io::Error::last_os_error();
+    // SAFETY: the mapping was made above with this length, and nothing refers to it.
+    unsafe { libc::munmap(start, bytes) };
+    if result != 0 {
+        return Err(error);
+    }
+    Ok(pages.iter().filter(|&&page| page & 1 == 1).count() * PAGE)
+}
+
+/// What of a file is backed by the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extents {
+    /// Bytes that were written.
+    pub written: u64,
+    /// Bytes that have their place but were never written: reading them gives zeros and touches no device.
+    pub unwritten: u64,
+    /// The largest part of the file without any place on the device.
+    pub holes: u64,
+}
+
+/// `struct fiemap` of linux/fiemap.h with room for a number of extents.
+#[repr(C)]
+struct Fiemap {
+    start: u64,
+    length: u64,
+    flags: u32,
+    mapped: u32,
+    count: u32,
+    reserved: u32,
+    extents: [FiemapExtent; EXTENTS],
+}
+
+/// `struct fiemap_extent` of linux/fiemap.h.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct FiemapExtent {
+    logical: u64,
+    physical: u64,
+    length: u64,
+    reserved64: [u64; 2],
+    flags: u32,
+    reserved: [u32; 3],
+}
+
+const EXTENTS: usize = 128;
+/// `_IOWR('f', 11, struct fiemap)`; the size counts the head of 32 bytes only.
+const FS_IOC_FIEMAP: libc::Ioctl = 0xc020_660b;
+const FIEMAP_FLAG_SYNC: u32 = 1;
+const FIEMAP_EXTENT_LAST: u32 = 1;
+const FIEMAP_EXTENT_UNWRITTEN: u32 = 0x800;
+
+/// What of the file's first `size` bytes is backed by the device, as the file system tells (FIEMAP). An error means
+/// that it does not tell.
+pub fn extents(file: &File, size: u64) -> io::Result<Extents> {
+    let mut found = Extents::default();
+    let mut at = 0;
+    while at < size {
+        // SAFETY: fiemap is a struct of integers, for which all zeros are a value.
+        let mut map: Fiemap = unsafe { std::mem::zeroed() };
+        map.start = at;
+        map.length = size - at;
+        map.flags = FIEMAP_FLAG_SYNC;
+        map.count = u32::try_from(EXTENTS).unwrap_or(1);
+        // SAFETY: `map` has room for the `count` extents that it announces.
+        if unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP, &raw mut map) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let mapped = usize::try_from(map.mapped).unwrap_or(0).min(EXTENTS);
+        for extent in &map.extents[..mapped] {
+            let end = (extent.logical + extent.length).min(size);
+            let begin = extent.logical.max(at);
+            found.holes += begin.saturating_sub(at);
+            let bytes = end.saturating_sub(begin);
+            if extent.flags & FIEMAP_EXTENT_UNWRITTEN == 0 {
+                found.written += bytes;
+            } else {
+                found.unwritten += bytes;
+            }
+            at = at.max(end);
+        }
+        let last = map.extents[..mapped].last();
+        if last.is_none_or(|extent| extent.flags & FIEMAP_EXTENT_LAST != 0) {
+            found.holes += size.saturating_sub(at);
+            break;
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,313 @@
+//! Every engine does the same work, and what it reads is what was written.
+
+#![expect(
+    unsafe_code,
+    reason = "a test forbids system calls to itself, as a container would, and lowers its limits"
+)]
+
+use super::file::{Access, SyncMode};
+use super::*;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+const BLOCK: u32 = 4096;
+const BLOCKS: u64 = 64;
+
+/// A file whose block n is full of n.
+fn numbered_file() -> (tempfile::TempDir, std::path::PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("data");
+    let content: Vec<u8> = (0..BLOCKS)
+        .flat_map(|block| [u8::try_from(block).unwrap(); BLOCK as usize])
+        .collect();
+    std::fs::write(&path, content).unwrap();
+    (dir, path)
+}
+
+fn setup(path: &Path, slots: u32) -> Setup {
+    let access = Access {
+        write: true,
+        direct: false,
+        sync: SyncMode::None,
+    };
+    Setup {
+        files: vec![file::open(path, access).unwrap()],
+        slots,
+        slot_bytes: 2 * BLOCK as usize,
+    }
+}
+
+fn op(kind: Kind, block: u64) -> Op {
+    let data = matches!(kind, Kind::Read | Kind::Write | Kind::Trim);
+    Op {
+        kind,
+        file: 0,
+        offset: block * u64::from(BLOCK),
+        len: if data { BLOCK } else { 0 },
+        at: BLOCK as usize,
+    }
+}
+
+/// Does all of `ops`, as many at a time as there are slots; `before` and `after` see each operation's buffer.
+fn all<E: Engine>(
+    engine: &mut E,
+    ops: impl Iterator<Item = Op>,
+    mut before: impl FnMut(Op, &mut [u8]),
+    mut after: impl FnMut(Op, &[u8]),
+) {
+    let mut ops = ops.peekable();
+    let mut free: Vec<u32> = (0..engine.slots()).collect();
+    let mut under_way = vec![None; free.len()];
+    let mut over = [Completion::default(); 3];
+    while ops.peek().is_some() || under_way.iter().any(Option::is_some) {
+        while let (false, Some(slot)) = (ops.peek().is_none(), free.last().copied()) {
+            free.pop();
+            let op = ops.next().unwrap();
+            before(op, &mut engine.buffer(slot)[op.at..]);
+            engine.prepare(slot, op);
+            under_way[index(slot)] = Some(op);
+        }
+        engine.submit().unwrap();
+        let count = engine.reap(Wait::One, &mut over).unwrap();
+        assert!(count > 0);
+        for completion in &over[..count] {
+            let op = under_way[index(completion.slot)].take().unwrap();
+            let bytes = completion.bytes().unwrap();
+            if matches!(op.kind, Kind::Read | Kind::Write) {
+                assert_eq!(bytes, op.len, "{op:?}");
+            }
+            after(op, &engine.buffer(completion.slot)[op.at..]);
+            free.push(completion.slot);
+        }
+    }
+}
+
+/// Writes every block anew, syncs, gives one back, and reads all of them in another order.
+fn does_its_work<E: Engine>(make: impl Fn(Setup) -> E) {
+    let (_dir, path) = numbered_file();
+    for slots in [1, 7, 64] {
+        let mut engine = make(setup(&path, slots));
+        let mut read = BTreeSet::new();
+        let reads = (0..BLOCKS).map(|n| op(Kind::Read, n * 37 % BLOCKS));
+        all(
+            &mut engine,
+            reads,
+            |_, data| data.fill(0xee),
+            |op, data| {
+                let block = op.offset / u64::from(BLOCK);
+                assert!(data.iter().all(|&byte| u64::from(byte) == block), "{op:?}");
+                read.insert(block);
+            },
+        );
+        assert_eq!(read.len() as u64, BLOCKS);
+        let writes = (0..BLOCKS).map(|n| op(Kind::Write, n));
+        let value = |op: Op| u8::try_from(255 - op.offset / u64::from(BLOCK)).unwrap();
+        all(
+            &mut engine,
+            writes,
+            |op, data| data.fill(value(op)),
+            |_, _| {},
+        );
+        let others = [Kind::Sync, Kind::DataSync].map(|kind| op(kind, 0));
+        all(&mut engine, others.into_iter(), |_, _| {}, |_, _| {});
+        all(
+            &mut engine,
+            [op(Kind::Trim, 3)].into_iter(),
+            |_, _| {},
+            |_, _| {},
+        );
+        drop(engine);
+        let content = std::fs::read(&path).unwrap();
+        for (n, block) in (0..).zip(content.chunks(BLOCK as usize)) {
+            let expected = if n == 3 { 0 } else { value(op(Kind::Read, n)) };
+            assert!(block.iter().all(|&byte| byte == expected), "block {n}");
+        }
+        let again: Vec<u8> = (0..BLOCKS)
+            .flat_map(|block| [u8::try_from(block).unwrap(); BLOCK as usize])
+            .collect();
+        std::fs::write(&path, again).unwrap();
+    }
+}
+
+#[test]
+fn every_engine_reads_what_is_there_and_writes_what_it_is_given() {
+    does_its_work(|setup| Psync::new(setup).unwrap());
+    does_its_work(|setup| Pvsync2::new(setup, false).unwrap());
+    does_its_work(|setup| Aio::new(setup).unwrap());
+    for (register_files, register_buffers) in [(true, true), (false, false), (true, false)] {
+        let options = UringOptions {
+            register_files,
+            register_buffers,
+            ..UringOptions::default()
+        };
+        does_its_work(|setup| Uring::new(setup, options).unwrap());
+    }
+    let polled = UringOptions {
+        poll_submissions: true,
+        ..UringOptions::default()
+    };
+    does_its_work(|setup| Uring::new(setup, polled).unwrap());
+}
+
+#[test]
+fn an_error_of_an_operation_is_its_result() {
+    fn check<E: Engine>(mut engine: E) {
+        // Far behind the end nothing is read, and no file ends behind 2^63.
+        for (offset, expected) in [(1 << 40, Ok(0)), (i64::MAX as u64, Err(libc::EINVAL))] {
+            let op = Op {
+                offset,
+                ..op(Kind::Read, 0)
+            };
+            engine.prepare(0, op);
+            engine.submit().unwrap();
+            let mut over = [Completion::default()];
+            assert_eq!(engine.reap(Wait::One, &mut over).unwrap(), 1);
+            let found = over[0]
+                .bytes()
+                .map_err(|error| error.raw_os_error().unwrap());
+            assert_eq!(found, expected);
+        }
+    }
+    let (_dir, path) = numbered_file();
+    check(Psync::new(setup(&path, 1)).unwrap());
+    check(Uring::new(setup(&path, 1), UringOptions::default()).unwrap());
+}
+
+#[test]
+fn the_null_engine_completes_everything_and_does_no_input_or_output() {
+    let (_dir, path) = numbered_file();
+    let before = std::fs::read(&path).unwrap();
+    let mut engine = Null::new(setup(&path, 8)).unwrap();
+    let ops = (0..100).map(|n| {
+        op(
+            if n % 2 == 0 { Kind::Write } else { Kind::Read },
+            n % BLOCKS,
+        )
+    });
+    let mut done = 0;
+    all(
+        &mut engine,
+        ops,
+        |_, data| data.fill(0xee),
+        |_, data| {
+            assert!(data.iter().all(|&byte| byte == 0xee), "nothing was read");
+            done += 1;
+        },
+    );
+    assert_eq!(done, 100);
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn waiting_ends_at_its_deadline() {
+    fn check<E: Engine>(mut engine: E) {
+        let start = crate::clock::monotonic();
+        let mut over = [Completion::default()];
+        let until = Wait::Until(start + 5_000_000);
+        while crate::clock::monotonic() < start + 5_000_000 {
+            assert_eq!(engine.reap(until, &mut over).unwrap(), 0);
+        }
+        assert_eq!(engine.reap(Wait::No, &mut over).unwrap(), 0);
+    }
+    let (_dir, path) = numbered_file();
+    check(Aio::new(setup(&path, 2)).unwrap());
+    check(Uring::new(setup(&path, 2), UringOptions::default()).unwrap());
+}
+
+#[test]
+#[should_panic(expected = "an operation outside its buffer")]
+fn an_operation_outside_its_buffer_is_refused() {
+    let (_dir, path) = numbered_file();
+    let mut engine = Psync::new(setup(&path, 1)).unwrap();
+    let op = Op {
+        len: 2 * BLOCK,
+        ..op(Kind::Read, 0)
+    };
+    engine.prepare(0, op);
+}
+
+#[test]
+fn an_engine_dropped_with_work_under_way_waits_for_it() {
+    let (_dir, path) = numbered_file();
+    let start = |engine: &mut dyn FnMut(u32)| (0..8).for_each(engine);
+    let mut uring = Uring::new(setup(&path, 8), UringOptions::default()).unwrap();
+    start(&mut |slot| uring.prepare(slot, op(Kind::Read, u64::from(slot))));
+    uring.submit().unwrap();
+    drop(uring);
+    let mut aio = Aio::new(setup(&path, 8)).unwrap();
+    start(&mut |slot| aio.prepare(slot, op(Kind::Read, u64::from(slot))));
+    aio.submit().unwrap();
+    drop(aio);
+}
+
+/// Makes `calls` fail with EPERM for this thread, as the filter of a container does.
+fn forbid(calls: &[libc::c_long]) {
+    let statement = |code: u32, jt: u8, jf: u8, k: u32| libc::sock_filter {
+        code: u16::try_from(code).unwrap(),
+        jt,
+        jf,
+        k,
+    };
+    let eperm = libc::SECCOMP_RET_ERRNO | u32::try_from(libc::EPERM).unwrap();
+    // The number of the call is the first word of what a filter sees.
+    let mut filter = vec![statement(
+        libc::BPF_LD | libc::BPF_W | libc::BPF_ABS,
+        0,
+        0,
+        0,
+    )];
+    for &call in calls {
+        let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+        filter.push(statement(equal, 0, 1, u32::try_from(call).unwrap()));
+        filter.push(statement(libc::BPF_RET | libc::BPF_K, 0, 0, eperm));
+    }
+    let allow = libc::SECCOMP_RET_ALLOW;
+    filter.push(statement(libc::BPF_RET | libc::BPF_K, 0, 0, allow));
+    let program = libc::sock_fprog {
+        len: u16::try_from(filter.len()).unwrap(),
+        filter: filter.as_mut_ptr(),
+    };
+    // SAFETY: only gives up privileges of this thread.
+    let result = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
+    assert_eq!(result, 0);
+    // SAFETY: `program` and its filter are valid; the filter concerns this thread alone.
+    let result = unsafe { libc::prctl(libc::PR_SET_SECCOMP, 2, &raw const program) };
+    assert_eq!(result, 0);
+}
+
+#[test]
+fn what_is_forbidden_is_replaced_and_the_reason_said() {
+    fn chosen(calls: &[libc::c_long]) -> (Chosen, Vec<String>) {
+        std::thread::scope(|scope| {
+            let work = || {
+                let (_dir, path) = numbered_file();
+                forbid(calls);
+                first_that_works(|| Ok(setup(&path, 4)), UringOptions::default()).unwrap()
+            };
+            scope.spawn(work).join().unwrap()
+        })
+    }
+    let (queue, notes) = chosen(&[]);
+    assert!(
+        matches!(queue, Chosen::Uring(_)) && notes.is_empty(),
+        "{notes:?}"
+    );
+    let (queue, notes) = chosen(&[libc::SYS_io_uring_setup]);
+    assert!(matches!(queue, Chosen::Aio(_)), "{queue:?}");
+    assert!(notes[0].starts_with("libaio was used, because io_uring does not work here: "));
+    let (queue, notes) = chosen(&[libc::SYS_io_uring_setup, libc::SYS_io_setup]);
+    assert!(matches!(queue, Chosen::Psync(_)), "{queue:?}");
+    assert!(
+        notes[0].contains("nor does libaio (Operation not permitted"),
+        "{notes:?}"
+    );
+    // Registering is only a help: without it the ring works all the same.
+    let (queue, notes) = chosen(&[libc::SYS_io_uring_register]);
+    assert!(matches!(queue, Chosen::Uring(_)), "{queue:?}");
+    assert!(
+        notes
+            .iter()
+            .any(|note| note.contains("buffers are not registered")),
+        "{notes:?}"
+    );
+}

@@ -1,0 +1,351 @@
+//! The `io_uring` engine: one ring per process, files and buffers registered, completions run by ourselves.
+//!
+//! One system call hands a whole batch to the kernel and takes in what has completed meanwhile; a second one is only
+//! made where nothing has completed and there is nothing left to submit. Set-up flags that the kernel does not know are
+//! left out one by one, the newest first. Sources: `io_uring_setup(2)`, `io_uring_enter(2)`, `io_uring_register(2)`.
+
+#![expect(
+    unsafe_code,
+    reason = "the kernel uses buffers and descriptors that only we can promise to keep alive"
+)]
+
+use super::{Common, Completion, Engine, Kind, Op, Setup, Wait, index};
+use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
+use io_uring::{EnterFlags, IoUring, opcode, squeue};
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// What may be asked of the ring. The default asks for everything that is safe on every device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of its own of the kernel's"
+)]
+pub struct UringOptions {
+    /// Poll the device for completions instead of waiting for its interrupt. Only for `O_DIRECT` on devices that can.
+    pub poll_device: bool,
+    /// A thread of the kernel polls for submissions, and uses a CPU of its own for it.
+    pub poll_submissions: bool,
+    /// Register the files, so that no operation looks up its descriptor.
+    pub register_files: bool,
+    /// Register the buffers, so that no operation pins its pages.
+    pub register_buffers: bool,
+}
+
+impl Default for UringOptions {
+    fn default() -> Self {
+        Self {
+            poll_device: false,
+            poll_submissions: false,
+            register_files: true,
+            register_buffers: true,
+        }
+    }
+}
+
+/// How long the kernel's polling thread goes on without work before it sleeps, in milliseconds.
+const POLL_IDLE_MS: u32 = 2_000;
+
+/// Slots that a table of registered buffers can have. Source: `IORING_MAX_REG_BUFFERS` of the kernel.
+const REGISTERED_MAX: usize = 1 << 14;
+
+/// One ring.
+pub struct Uring {
+    /// Before the buffers: it must be gone when they go.
+    ring: IoUring,
+    common: Common,
+    options: UringOptions,
+    notes: Vec<String>,
+    /// Whether the kernel's wait takes a deadline.
+    timed_wait: bool,
+    /// Whether completions are only run by an enter that asks for events.
+    deferred: bool,
+}
+
+impl std::fmt::Debug for Uring {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Uring")
+            .field("common", &self.common)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Uring {
+    /// A ring for `setup`. Registrations that the kernel refuses are done without, which [`Uring::notes`] tells; that
+    /// there is no ring at all is an error.
+    pub fn new(setup: Setup, options: UringOptions) -> io::Result<Self> {
+        let common = Common::new(setup)?;
+        let (ring, deferred) = build(common.slots(), options)?;
+        let mut uring = Self {
+            timed_wait: ring.params().is_feature_ext_arg(),
+            deferred,
+            ring,
+            common,
+            options,
+            notes: Vec::new(),
+        };
+        uring.register();
+        Ok(uring)
+    }
+
+    /// What the kernel refused, and why.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    fn register(&mut self) {
+        if self.options.register_files {
+            let fds: Vec<_> = self.common.files.iter().map(AsRawFd::as_raw_fd).collect();
+            if let Err(error) = self.ring.submitter().register_files(&fds) {
+                self.options.register_files = false;
+                self.notes
+                    .push(format!("io_uring: files are not registered: {error}"));
+            }
+        }
+        if self.options.register_buffers
+            && let Err(error) = self.register_buffers()
+        {
+            self.options.register_buffers = false;
+            let why = if error.raw_os_error() == Some(libc::ENOMEM) {
+                format!("{error}; the limit of locked memory (ulimit -l) may be too small")
+            } else {
+                error.to_string()
+            };
+            self.notes
+                .push(format!("io_uring: buffers are not registered: {why}"));
+        }
+    }
+
+    fn register_buffers(&self) -> io::Result<()> {
+        let slots = self.common.busy.len();
+        if slots > REGISTERED_MAX {
+            return Err(io::Error::from_raw_os_error(libc::EINVAL));
+        }
+        let parts: Vec<libc::iovec> = (0..slots)
+            .map(|slot| libc::iovec {
+                iov_base: self.common.buffers.pointer(slot).cast(),
+                iov_len: self.common.buffers.slot_bytes(),
+            })
+            .collect();
+        let submitter = self.ring.submitter();
+        // SAFETY: the parts lie in the mapping that `common` owns, which lives until the ring is gone.
+        unsafe { submitter.register_buffers(&parts) }
+    }
+
+    fn entry(&self, slot: u32, op: Op) -> squeue::Entry {
+        let data = self.common.buffers.pointer(index(slot)).wrapping_add(op.at);
+        let fixed_file = Fixed(op.file);
+        let file = io_uring::types::Fd(self.common.files[index(op.file)].as_raw_fd());
+        let buffer = u16::try_from(slot).unwrap_or(u16::MAX);
+        // The opcodes take either kind of file, but as types and not as values.
+        macro_rules! with_file {
+            ($make:expr) => {
+                if self.options.register_files {
+                    ($make)(fixed_file).build()
+                } else {
+                    ($make)(file).build()
+                }
+            };
+        }
+        let entry = match (op.kind, self.options.register_buffers) {
+            (Kind::Read, true) => {
+                with_file!(|fd| opcode::ReadFixed::new(fd, data, op.len, buffer).offset(op.offset))
+            }
+            (Kind::Read, false) => {
+                with_file!(|fd| opcode::Read::new(fd, data, op.len).offset(op.offset))
+            }
+            (Kind::Write, true) => {
+                with_file!(
+                    |fd| opcode::WriteFixed::new(fd, data.cast_const(), op.len, buffer)
+                        .offset(op.offset)
+                )
+            }
+            (Kind::Write, false) => {
+                with_file!(|fd| opcode::Write::new(fd, data.cast_const(), op.len).offset(op.offset))
+            }
+            (Kind::Sync, _) => with_file!(opcode::Fsync::new),
+            (Kind::DataSync, _) => {
+                with_file!(|fd| opcode::Fsync::new(fd).flags(FsyncFlags::DATASYNC))
+            }
+            (Kind::Trim, _) => {
+                with_file!(|fd| opcode::Fallocate::new(fd, u64::from(op.len))
+                    .offset(op.offset)
+                    .mode(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE))
+            }
+        };
+        entry.user_data(u64::from(slot))
+    }
+
+    /// One `io_uring_enter`; interrupted by a signal, or with the kernel short of memory for a moment, it is made
+    /// again.
+    #[inline]
+    fn enter(&self, submit: u32, wait: u32, flags: EnterFlags) -> io::Result<usize> {
+        loop {
+            let submitter = self.ring.submitter();
+            // SAFETY: entries up to the tail are complete, and what they point to lives as long as `self`.
+            let result =
+                unsafe { submitter.enter::<libc::sigset_t>(submit, wait, flags.bits(), None) };
+            match result {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => return other,
+            }
+        }
+    }
+
+    fn wait_until(&mut self, deadline: u64) -> io::Result<()> {
+        let left = deadline.saturating_sub(crate::clock::monotonic());
+        if !self.timed_wait {
+            // Old kernels have no deadline here: look again after a moment.
+            crate::clock::sleep(left.min(50_000));
+            return self.enter(0, 0, EnterFlags::GETEVENTS).map(drop);
+        }
+        let span = Timespec::from(std::time::Duration::from_nanos(left));
+        let args = SubmitArgs::new().timespec(&span);
+        match self.ring.submitter().submit_with_args(1, &args) {
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR)) => Ok(()),
+            other => other.map(drop),
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, into: &mut [Completion]) -> usize {
+        let mut taken = 0;
+        let mut completed = self.ring.completion();
+        for to in into.iter_mut() {
+            let Some(entry) = completed.next() else { break };
+            // What we put there was a u32.
+            let slot = u32::try_from(entry.user_data()).unwrap_or(u32::MAX);
+            *to = Completion {
+                slot,
+                result: entry.result(),
+            };
+            self.common.release(slot);
+            taken += 1;
+        }
+        taken
+    }
+}
+
+impl Engine for Uring {
+    const SYNCHRONOUS: bool = false;
+
+    fn slots(&self) -> u32 {
+        self.common.slots()
+    }
+
+    fn buffer(&mut self, slot: u32) -> &mut [u8] {
+        self.common.buffer(slot)
+    }
+
+    #[inline]
+    fn prepare(&mut self, slot: u32, op: Op) {
+        self.common.occupy(slot, op);
+        let entry = self.entry(slot, op);
+        // SAFETY: file and buffer belong to `common`, which lives until everything in flight is over.
+        let pushed = unsafe { self.ring.submission().push(&entry) };
+        assert!(pushed.is_ok(), "the ring has an entry for every slot");
+    }
+
+    #[inline]
+    fn submit(&mut self) -> io::Result<()> {
+        let flags = if self.deferred || self.options.poll_device {
+            EnterFlags::GETEVENTS
+        } else {
+            EnterFlags::empty()
+        };
+        loop {
+            let waiting = self.ring.submission().len();
+            if waiting == 0 {
+                return Ok(());
+            }
+            if self.options.poll_submissions {
+                return self.ring.submit().map(drop);
+            }
+            let result = self.enter(u32::try_from(waiting).unwrap_or(u32::MAX), 0, flags);
+            match result {
+                Ok(_) => {}
+                // The kernel is short of requests or completions for a moment: take in what is over and go on.
+                Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY)) => {
+                    self.enter(0, 1, EnterFlags::GETEVENTS)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    #[inline]
+    fn reap(&mut self, wait: Wait, into: &mut [Completion]) -> io::Result<usize> {
+        loop {
+            let taken = self.take(into);
+            if taken > 0 || into.is_empty() {
+                return Ok(taken);
+            }
+            match wait {
+                Wait::No => {
+                    if !self.deferred && !self.options.poll_device {
+                        return Ok(0);
+                    }
+                    self.enter(0, 0, EnterFlags::GETEVENTS)?;
+                    return Ok(self.take(into));
+                }
+                Wait::One => {
+                    self.enter(0, 1, EnterFlags::GETEVENTS)?;
+                }
+                Wait::Until(deadline) => {
+                    self.wait_until(deadline)?;
+                    return Ok(self.take(into));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Uring {
+    fn drop(&mut self) {
+        // Closing a ring does not wait for what is in flight, and the memory must not be given away before.
+        let mut over = [Completion::default(); 64];
+        while self.common.in_flight() > 0 {
+            let drained = self.submit().and_then(|()| self.reap(Wait::One, &mut over));
+            if drained.is_err() {
+                self.common.buffers.leak();
+                return;
+            }
+        }
+    }
+}
+
+/// A ring with as much of what helps as the kernel knows, and whether its completions are deferred to us.
+fn build(slots: u32, options: UringOptions) -> io::Result<(IoUring, bool)> {
+    let mut last = io::Error::from_raw_os_error(libc::EINVAL);
+    // 6.6 knows all of them, 6.1 all but the last, 5.19 the cooperative mode, older kernels none.
+    for (array, deferred, cooperative) in [
+        (false, true, false),
+        (true, true, false),
+        (true, false, true),
+        (true, false, false),
+    ] {
+        let mut builder = IoUring::builder();
+        builder.setup_cqsize(slots.saturating_mul(2)).setup_clamp();
+        if options.poll_device {
+            builder.setup_iopoll();
+        }
+        if !array {
+            builder.setup_no_sqarray();
+        }
+        if options.poll_submissions {
+            // The kernel's thread runs completions itself: neither mode goes with it.
+            builder.setup_sqpoll(POLL_IDLE_MS);
+        } else if deferred {
+            builder.setup_single_issuer().setup_defer_taskrun();
+        } else if cooperative {
+            builder.setup_coop_taskrun();
+        }
+        match builder.build(slots) {
+            Ok(ring) => return Ok((ring, deferred && !options.poll_submissions)),
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => last = error,
+            Err(error) => return Err(error),
+        }
+    }
+    Err(last)
+}

@@ -1,0 +1,500 @@
+//! The measured loop: keep the queue full, take what is over, record its latency.
+//!
+//! Free slots are filled together and handed to the kernel in one go, then everything that is over is taken in one go:
+//! a fast device makes large batches by itself, and on a slow one no operation waits for company. The clock is read
+//! three times per batch: before its operations are prepared, after they are submitted, and after completions are
+//! taken. Submission latency (slat) is from the first to the second, completion latency (clat) from the second to the
+//! third, and the whole (lat) from the first to the third; with a rate the whole begins at the intended start.
+//! Operations of one batch that complete together are recorded together.
+
+use super::data::Redundancy;
+use super::offsets::Offsets;
+use super::pace::Pace;
+use super::watch::Watch;
+use engine::recorder::{Latencies, Recorder};
+use engine::workload::{Body, Finish, WorkError};
+use model::digest::Digest;
+use model::num::approx;
+use model::rng::Rng;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use sys::clock::Clock;
+use sys::io::{Completion, Engine, Kind, Op, Wait};
+
+/// One job at work on an engine.
+pub(super) struct Job<E> {
+    pub(super) engine: E,
+    pub(super) path: PathBuf,
+    pub(super) work: Work,
+    pub(super) queue: Queue,
+    pub(super) records: Records,
+    pub(super) pace: Option<Pace>,
+    pub(super) clock: Clock,
+    pub(super) watch: Watch,
+    /// What one operation is worth in the unit of the first metric.
+    pub(super) work_per_op: f64,
+    pub(super) notes: Vec<String>,
+}
+
+/// What is done next.
+pub(super) struct Work {
+    pub(super) block: u32,
+    /// One walk for all kinds: a mixed job reads and writes the same blocks.
+    pub(super) offsets: Offsets,
+    pub(super) mix: Choice,
+    pub(super) rng: Rng,
+    /// An fsync after every so many writes.
+    pub(super) sync_every: Option<(u64, Kind)>,
+    pub(super) writes_since_sync: u64,
+    pub(super) redundancy: Redundancy,
+    /// Blocks of random data in each slot's buffer, which writes take in turn.
+    pub(super) turns: u32,
+    /// Numbers what is written.
+    pub(super) written: u64,
+}
+
+/// Which kind of operation comes next.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Choice {
+    Always(Kind),
+    /// Reads in this many of 2^32 cases, writes in the others.
+    ReadsIn(u64),
+}
+
+/// The slots.
+pub(super) struct Queue {
+    free: Vec<u32>,
+    /// Those of the batch that is being prepared.
+    fresh: Vec<u32>,
+    slots: Vec<Slot>,
+    over: Vec<Completion>,
+    /// Since when there has been a free slot.
+    room_since: u64,
+}
+
+/// One operation under way.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    kind: Kind,
+    turn: u32,
+    start: u64,
+    submitted: u64,
+}
+
+impl Queue {
+    pub(super) fn new(depth: u32) -> Self {
+        let slot = Slot {
+            kind: Kind::Read,
+            turn: 0,
+            start: 0,
+            submitted: 0,
+        };
+        let slots = vec![slot; index(depth)];
+        Self {
+            free: (0..depth).rev().collect(),
+            fresh: Vec::with_capacity(slots.len()),
+            over: vec![Completion::default(); slots.len()],
+            slots,
+            room_since: 0,
+        }
+    }
+
+    fn in_flight(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}
+
+/// What has been recorded.
+pub(super) struct Records {
+    /// Of reads, writes and trims; `None` where the job does none.
+    by_kind: [Option<Kinds>; 3],
+    /// Of fsync and fdatasync.
+    sync: Option<Latencies>,
+    /// From when an operation could have started to when it did.
+    late: Option<Latencies>,
+    /// Operations of each kind, syncs last.
+    done: [u64; 4],
+    /// With one kind of operation the names of its latencies need no prefix.
+    single: bool,
+}
+
+/// The latencies of one kind of operation.
+#[derive(Default)]
+struct Kinds {
+    slat: Option<Latencies>,
+    clat: Latencies,
+    lat: Option<Latencies>,
+}
+
+/// Operations that were submitted and are over at the same time.
+#[derive(Clone, Copy)]
+struct Group {
+    kind: Kind,
+    start: u64,
+    submitted: u64,
+    count: u64,
+}
+
+impl Records {
+    /// Submission is told from completion where the engine is not `synchronous`; the whole is more than the completion
+    /// there, and where operations have an intended start (`rated`).
+    pub(super) fn new(kinds: &[Kind], synchronous: bool, rated: bool, syncs: bool) -> Self {
+        let (slat, lat) = (!synchronous, !synchronous || rated);
+        let of = |kind| {
+            kinds.contains(&kind).then(|| Kinds {
+                slat: slat.then(Latencies::default),
+                clat: Latencies::default(),
+                lat: lat.then(Latencies::default),
+            })
+        };
+        Self {
+            by_kind: [of(Kind::Read), of(Kind::Write), of(Kind::Trim)],
+            sync: syncs.then(Latencies::default),
+            late: rated.then(Latencies::default),
+            done: [0; 4],
+            single: kinds.len() == 1,
+        }
+    }
+
+    #[inline]
+    fn record(&mut self, clock: Clock, group: Group, now: u64) {
+        let Group {
+            kind,
+            start,
+            submitted,
+            count,
+        } = group;
+        let place = place(kind);
+        self.done[place] += count;
+        let clat = clock.nanos(submitted, now);
+        match self.by_kind.get_mut(place) {
+            Some(Some(kinds)) => {
+                kinds.clat.record(clat, count);
+                if let Some(slat) = &mut kinds.slat {
+                    slat.record(clock.nanos(start, submitted), count);
+                }
+                if let Some(lat) = &mut kinds.lat {
+                    lat.record(clock.nanos(start, now), count);
+                }
+            }
+            Some(None) => {}
+            None => {
+                if let Some(sync) = &mut self.sync {
+                    sync.record(clat, count);
+                }
+            }
+        }
+    }
+
+    fn clear(&mut self) {
+        self.done = [0; 4];
+        let kinds = self.by_kind.iter_mut().flatten();
+        let all = kinds.flat_map(|kinds| {
+            let (slat, lat) = (kinds.slat.as_mut(), kinds.lat.as_mut());
+            [Some(&mut kinds.clat), slat, lat].into_iter().flatten()
+        });
+        let others = self.sync.iter_mut().chain(&mut self.late);
+        all.chain(others).for_each(Latencies::clear);
+    }
+
+    fn take(&mut self) -> BTreeMap<String, Latencies> {
+        let mut named = BTreeMap::new();
+        for (kinds, name) in self.by_kind.iter_mut().zip(["read_", "write_", "trim_"]) {
+            let Some(kinds) = kinds.take() else { continue };
+            let prefix = if self.single { "" } else { name };
+            named.insert(format!("{prefix}clat"), kinds.clat);
+            named.extend(kinds.slat.map(|slat| (format!("{prefix}slat"), slat)));
+            named.extend(kinds.lat.map(|lat| (format!("{prefix}lat"), lat)));
+        }
+        named.extend(self.sync.take().map(|sync| ("sync".to_owned(), sync)));
+        named.extend(self.late.take().map(|late| ("late".to_owned(), late)));
+        named
+    }
+}
+
+/// Where a kind is counted.
+#[inline]
+const fn place(kind: Kind) -> usize {
+    match kind {
+        Kind::Read => 0,
+        Kind::Write => 1,
+        Kind::Trim => 2,
+        Kind::Sync | Kind::DataSync => 3,
+    }
+}
+
+impl Work {
+    /// The next operation of a slot, and whether it has data to send.
+    #[inline]
+    fn next(&mut self, turn: u32) -> Op {
+        let kind = match self.sync_every {
+            Some((every, kind)) if self.writes_since_sync >= every => {
+                self.writes_since_sync = 0;
+                return Op {
+                    kind,
+                    file: 0,
+                    offset: 0,
+                    len: 0,
+                    at: 0,
+                };
+            }
+            _ => self.kind(),
+        };
+        if kind == Kind::Write {
+            self.writes_since_sync += 1;
+        }
+        Op {
+            kind,
+            file: 0,
+            offset: self.offsets.next() * u64::from(self.block),
+            len: self.block,
+            at: index(turn) * index(self.block),
+        }
+    }
+
+    #[inline]
+    fn kind(&mut self) -> Kind {
+        match self.mix {
+            Choice::Always(kind) => kind,
+            Choice::ReadsIn(limit) if self.rng.next() >> 32 < limit => Kind::Read,
+            Choice::ReadsIn(_) => Kind::Write,
+        }
+    }
+}
+
+impl<E: Engine> Job<E> {
+    /// Fills free slots with what may start, and submits it. Says how long the caller may wait for completions.
+    #[inline]
+    fn fill(&mut self) -> Result<Wait, WorkError> {
+        let mut start = self.clock.tick_unordered();
+        while let Some(&slot) = self.queue.free.last() {
+            if let Some(pace) = &mut self.pace {
+                let now = self.clock.tick_unordered();
+                if pace.next(now) > now {
+                    break;
+                }
+                start = pace.take(now);
+                if let Some(late) = &mut self.records.late {
+                    late.record(now.saturating_sub(start.max(self.queue.room_since)), 1);
+                }
+            }
+            self.queue.free.pop();
+            self.prepare(slot, start);
+        }
+        if !self.queue.fresh.is_empty() {
+            if E::SYNCHRONOUS {
+                // The call that submits is the operation: it begins now.
+                let begins = self.clock.tick();
+                self.stamp(begins);
+                self.submit()?;
+            } else {
+                self.submit()?;
+                let submitted = self.clock.tick_unordered();
+                self.stamp(submitted);
+            }
+            self.queue.fresh.clear();
+        }
+        Ok(match &mut self.pace {
+            Some(pace) if !self.queue.free.is_empty() => {
+                Wait::Until(pace.next(self.clock.tick_unordered()))
+            }
+            _ => Wait::One,
+        })
+    }
+
+    #[inline]
+    fn prepare(&mut self, slot: u32, start: u64) {
+        let place = &mut self.queue.slots[index(slot)];
+        let mut op = self.work.next(place.turn);
+        place.kind = op.kind;
+        place.start = start;
+        if op.kind == Kind::Write {
+            let work = &mut self.work;
+            place.turn = (place.turn + 1) % work.turns;
+            if work.redundancy.draws_same(&mut work.rng) {
+                // Behind the blocks that writes take in turn lies the one that all equal ones come from.
+                op.at = index(work.turns) * index(work.block);
+            } else {
+                work.written = work.written.wrapping_add(1);
+                let data = &mut self.engine.buffer(slot)[op.at..op.at + index(op.len)];
+                work.redundancy.refresh(work.written, data);
+            }
+        }
+        self.engine.prepare(slot, op);
+        self.queue.fresh.push(slot);
+    }
+
+    /// Writes down when the batch was submitted.
+    #[inline]
+    fn stamp(&mut self, submitted: u64) {
+        for &slot in &self.queue.fresh {
+            self.queue.slots[index(slot)].submitted = submitted;
+        }
+    }
+
+    #[inline]
+    fn submit(&mut self) -> Result<(), WorkError> {
+        let path = &self.path;
+        self.engine
+            .submit()
+            .map_err(|error| WorkError::failed("submit operations on", path.display(), error))
+    }
+
+    /// Takes in at most `most` operations that are over, and says how many transferred data.
+    #[inline]
+    fn collect(&mut self, wait: Wait, most: u64) -> Result<u64, WorkError> {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let into = most.min(self.queue.over.len());
+        let path = &self.path;
+        let count = self
+            .engine
+            .reap(wait, &mut self.queue.over[..into])
+            .map_err(|error| WorkError::failed("wait for operations on", path.display(), error))?;
+        let now = if E::SYNCHRONOUS {
+            self.clock.tick()
+        } else {
+            self.clock.tick_unordered()
+        };
+        if self.queue.free.is_empty() {
+            self.queue.room_since = now;
+        }
+        let mut group: Option<Group> = None;
+        let mut transfers = 0;
+        for at in 0..count {
+            let completion = self.queue.over[at];
+            let slot = self.queue.slots[index(completion.slot)];
+            self.check(completion, slot.kind)?;
+            self.queue.free.push(completion.slot);
+            transfers += u64::from(place(slot.kind) < 3);
+            group = match group {
+                Some(mut same)
+                    if same.submitted == slot.submitted
+                        && same.start == slot.start
+                        && same.kind == slot.kind =>
+                {
+                    same.count += 1;
+                    Some(same)
+                }
+                other => {
+                    if let Some(other) = other {
+                        self.records.record(self.clock, other, now);
+                    }
+                    Some(Group {
+                        kind: slot.kind,
+                        start: slot.start,
+                        submitted: slot.submitted,
+                        count: 1,
+                    })
+                }
+            };
+            if let Some(pace) = &mut self.pace {
+                pace.ended(now);
+            }
+        }
+        if let Some(last) = group {
+            self.records.record(self.clock, last, now);
+        }
+        Ok(transfers)
+    }
+
+    #[inline]
+    fn check(&self, completion: Completion, kind: Kind) -> Result<(), WorkError> {
+        if completion.result == i32::try_from(self.work.block).unwrap_or(i32::MAX) {
+            return Ok(());
+        }
+        self.explain(completion, kind)
+    }
+
+    /// A result that is not a whole block: right for what transfers nothing, and an error for the rest.
+    #[cold]
+    fn explain(&self, completion: Completion, kind: Kind) -> Result<(), WorkError> {
+        let operation = match kind {
+            Kind::Read => "read",
+            Kind::Write => "write",
+            Kind::Trim => "trim",
+            Kind::Sync => "fsync",
+            Kind::DataSync => "fdatasync",
+        };
+        match completion.bytes() {
+            Err(error) => Err(WorkError::failed(operation, self.path.display(), error)),
+            Ok(_) if matches!(kind, Kind::Trim | Kind::Sync | Kind::DataSync) => Ok(()),
+            Ok(bytes) => Err(WorkError::Failed(format!(
+                "{operation} `{}`: {bytes} of {} bytes were transferred",
+                self.path.display(),
+                self.work.block
+            ))),
+        }
+    }
+
+    /// Waits for what is under way, without recording it.
+    fn drain(&mut self) -> Result<(), WorkError> {
+        while self.queue.in_flight() > 0 {
+            let path = &self.path;
+            let count = self
+                .engine
+                .reap(Wait::One, &mut self.queue.over)
+                .map_err(|error| {
+                    WorkError::failed("wait for operations on", path.display(), error)
+                })?;
+            for at in 0..count {
+                let completion = self.queue.over[at];
+                let kind = self.queue.slots[index(completion.slot)].kind;
+                self.check(completion, kind)?;
+                self.queue.free.push(completion.slot);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<E: Engine> Body for Job<E> {
+    fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
+        let mut done = 0;
+        while done < ops {
+            let wait = self.fill()?;
+            match wait {
+                Wait::Until(next) if self.queue.in_flight() == 0 => sys::clock::sleep_until(next),
+                _ => done += self.collect(wait, ops - done)?,
+            }
+        }
+        Ok(done)
+    }
+
+    fn work_per_op(&self) -> f64 {
+        self.work_per_op
+    }
+
+    fn measured_part_begins(&mut self) {
+        self.records.clear();
+        self.watch.begin();
+    }
+
+    fn finish(&mut self) -> Result<Finish, WorkError> {
+        let [reads, writes, trims, syncs] = self.records.done;
+        let block = u64::from(self.work.block);
+        let mut reported: BTreeMap<String, f64> = [
+            ("bytes", (reads + writes + trims) * block),
+            ("reads", reads),
+            ("writes", writes),
+            ("syncs", syncs),
+        ]
+        .map(|(name, amount)| (name.to_owned(), approx(amount)))
+        .into();
+        self.watch
+            .end(reads * block, &mut reported, &mut self.notes);
+        self.drain()?;
+        Ok(Finish {
+            digest: Digest::EMPTY,
+            reported,
+            windows: Vec::new(),
+            latencies: self.records.take(),
+            notes: std::mem::take(&mut self.notes),
+        })
+    }
+}
+
+/// A slot or a length as an index: lossless wherever this runs.
+#[inline]
+pub(super) const fn index(n: u32) -> usize {
+    n as usize
+}

@@ -1,0 +1,321 @@
+//! `storage.io`: how fast storage reads and writes.
+//!
+//! A job ([`job::JobSpec`]) says what is to be done, whoever asked for it; [`open`] makes it ready, and the engine's
+//! measuring loop drives it. What the engines are is in `sys::io`.
+
+mod body;
+mod data;
+mod file;
+mod honest;
+pub mod job;
+mod offsets;
+mod pace;
+mod spec;
+mod watch;
+
+pub use data::Redundancy;
+
+use body::{Choice, Job, Queue, Records, Work, index};
+use engine::workload::{Body, Place, WorkError, Workload};
+use job::{EngineChoice, JobSpec, Mix};
+use model::host::HostFacts;
+use model::num::approx;
+use model::params::Params;
+use model::plan::{Settle, Shape};
+use model::rng::Rng;
+use model::spec::{MetricDef, Spec};
+use model::units::{Bytes, Nanos};
+use offsets::Offsets;
+use pace::Pace;
+use std::fs::File;
+use sys::clock::Clock;
+use sys::io::{Aio, Chosen, Engine, Kind, Null, Psync, Pvsync2, Setup, Uring, UringOptions};
+use watch::Watch;
+
+/// The workload.
+pub(crate) static IO: Io = Io;
+
+/// Reads and writes of a test file.
+#[derive(Debug)]
+pub(crate) struct Io;
+
+/// A round: long enough for a few hundred operations on a slow disk, short enough for six rounds of eleven tests in
+/// five minutes.
+const SHAPE: Shape = Shape {
+    // The first round of a run writes the file: 2 GiB at 4 MB/s take less.
+    setup_max: Nanos::from_secs(600),
+    warmup: Nanos::from_millis(300),
+    measure: Nanos::from_secs(2),
+    ..Shape::DEFAULT
+};
+
+impl Workload for Io {
+    fn spec(&self) -> &'static Spec {
+        &spec::SPEC
+    }
+
+    fn shape(&self, params: &Params) -> Shape {
+        let writes = JobSpec::from_params(params).writes();
+        Shape {
+            // What an earlier round wrote must not be written back during this one.
+            settle: if writes { Settle::Sync } else { Settle::None },
+            ..SHAPE
+        }
+    }
+
+    fn supported(&self, params: &Params, _: &HostFacts) -> Result<(), String> {
+        JobSpec::from_params(params).check()
+    }
+
+    fn metrics(&self, params: &Params) -> Vec<&'static MetricDef> {
+        spec::metrics(&JobSpec::from_params(params))
+    }
+
+    fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
+        open(&JobSpec::from_params(params), place)
+    }
+}
+
+/// Makes one copy of a job ready: its file, its engine, its buffers.
+pub fn open(job: &JobSpec, place: &Place) -> Result<Box<dyn Body>, WorkError> {
+    job.check().map_err(WorkError::Unsupported)?;
+    let mut parts = Parts::new(job, place)?;
+    match job.engine {
+        EngineChoice::Auto if job.depth == 1 => parts.psync(),
+        EngineChoice::Auto => parts.first_that_works(),
+        EngineChoice::IoUring => {
+            let engine = Uring::new(parts.setup()?, parts.ring_options()).map_err(|error| {
+                let why = sys::io::why_no_ring(&error);
+                WorkError::Unsupported(format!("io_uring does not work here: {why}"))
+            })?;
+            parts.notes.extend_from_slice(engine.notes());
+            Ok(parts.body(engine))
+        }
+        EngineChoice::Libaio => {
+            let engine = Aio::new(parts.setup()?).map_err(|error| {
+                let why = sys::io::why_no_context(&error);
+                WorkError::Unsupported(format!("libaio does not work here: {why}"))
+            })?;
+            Ok(parts.body(engine))
+        }
+        EngineChoice::Psync => parts.psync(),
+        EngineChoice::Pvsync2 => {
+            let engine = Pvsync2::new(parts.setup()?, job.poll_device).map_err(no_memory)?;
+            Ok(parts.body(engine))
+        }
+        EngineChoice::Null => {
+            let engine = Null::new(parts.setup()?).map_err(no_memory)?;
+            Ok(parts.body(engine))
+        }
+    }
+}
+
+fn no_memory(error: std::io::Error) -> WorkError {
+    WorkError::failed("get memory for", "I/O buffers", error)
+}
+
+/// What every engine needs.
+struct Parts<'a> {
+    job: &'a JobSpec,
+    place: &'a Place,
+    file: Option<file::TestFile>,
+    size: u64,
+    watch: Watch,
+    notes: Vec<String>,
+}
+
+/// Random data that writes take in turn, at least: more than any compressor looks back.
+const VARIETY: u64 = 1 << 20;
+
+impl<'a> Parts<'a> {
+    fn new(job: &'a JobSpec, place: &'a Place) -> Result<Self, WorkError> {
+        if job.engine == EngineChoice::Null {
+            let size = job.size.unwrap_or(1 << 30);
+            return Ok(Self {
+                job,
+                place,
+                file: None,
+                size,
+                watch: Watch::new(None, false),
+                notes: Vec::new(),
+            });
+        }
+        let test_file = file::ensure(job, place)?;
+        let opened = file::open(job, &test_file.path)?;
+        let space = sys::probe::file_system(&test_file.path)
+            .map_err(|error| WorkError::failed("ask about", test_file.path.display(), error))?;
+        file::check_alignment(job, &opened, Bytes(space.block_bytes))?;
+        let watch = Watch::new(Some(&opened), job.direct);
+        let mut notes = Vec::new();
+        if place.copy == 0 && job.pattern.mix != Mix::Trim {
+            notes.extend(honest::never_written(&opened, test_file.size));
+            if job.direct {
+                notes.extend(honest::direct_reads(
+                    opened,
+                    &test_file.path,
+                    test_file.size,
+                )?);
+            }
+        }
+        Ok(Self {
+            job,
+            place,
+            size: test_file.size,
+            watch,
+            file: Some(test_file),
+            notes,
+        })
+    }
+
+    fn setup(&self) -> Result<Setup, WorkError> {
+        let files = match &self.file {
+            Some(found) => vec![file::open(self.job, &found.path)?],
+            None => vec![null_file()?],
+        };
+        let blocks = u64::from(self.turns()) + u64::from(self.writes_same());
+        Ok(Setup {
+            files,
+            slots: self.job.depth,
+            slot_bytes: usize::try_from(blocks.saturating_mul(self.job.block_bytes))
+                .unwrap_or(usize::MAX),
+        })
+    }
+
+    /// Whether some of the blocks written equal each other.
+    fn writes_same(&self) -> bool {
+        self.job.writes() && self.job.redundancy.dedupe_percent > 0
+    }
+
+    /// Blocks in each slot's buffer that writes take in turn.
+    fn turns(&self) -> u32 {
+        if !self.job.writes() || self.job.pattern.mix == Mix::Trim {
+            return 1;
+        }
+        let in_flight = u64::from(self.job.depth) * self.job.block_bytes;
+        u32::try_from(VARIETY.div_ceil(in_flight)).unwrap_or(1)
+    }
+
+    fn ring_options(&self) -> UringOptions {
+        UringOptions {
+            poll_device: self.job.poll_device,
+            poll_submissions: self.job.poll_submissions,
+            register_files: self.job.register_files,
+            register_buffers: self.job.register_buffers,
+        }
+    }
+
+    /// The best engine for many operations at a time.
+    fn first_that_works(mut self) -> Result<Box<dyn Body>, WorkError> {
+        let setup = || self.setup().map_err(std::io::Error::other);
+        let (queue, notes) = sys::io::first_that_works(setup, self.ring_options())
+            .map_err(|error| WorkError::Failed(error.to_string()))?;
+        self.notes.extend(notes);
+        Ok(match queue {
+            Chosen::Uring(engine) => self.body(engine),
+            Chosen::Aio(engine) => self.body(engine),
+            Chosen::Psync(engine) => self.body(engine),
+        })
+    }
+
+    fn psync(self) -> Result<Box<dyn Body>, WorkError> {
+        let engine = Psync::new(self.setup()?).map_err(no_memory)?;
+        Ok(self.body(engine))
+    }
+
+    fn body<E: Engine + 'static>(self, mut engine: E) -> Box<dyn Body> {
+        let (job, place) = (self.job, self.place);
+        self.fill_buffers(&mut engine);
+        let kinds: &[Kind] = match job.pattern.mix {
+            Mix::Read => &[Kind::Read],
+            Mix::Write => &[Kind::Write],
+            Mix::Both => &[Kind::Read, Kind::Write],
+            Mix::Trim => &[Kind::Trim],
+        };
+        let sync_every = match (job.fsync_every, job.fdatasync_every) {
+            (0, 0) => None,
+            (0, every) => Some((every, Kind::DataSync)),
+            (every, _) => Some((every, Kind::Sync)),
+        };
+        let block = u32::try_from(job.block_bytes).unwrap_or(u32::MAX);
+        Box::new(Job {
+            work: Work {
+                block,
+                offsets: self.offsets(),
+                mix: match *kinds {
+                    [only] => Choice::Always(only),
+                    _ => Choice::ReadsIn((u64::from(job.read_percent) << 32) / 100),
+                },
+                rng: Rng::stream(place.seed, 5),
+                sync_every,
+                writes_since_sync: 0,
+                redundancy: job.redundancy,
+                turns: self.turns(),
+                written: Rng::stream(place.seed, 6).next(),
+            },
+            queue: Queue::new(engine.slots()),
+            records: Records::new(
+                kinds,
+                E::SYNCHRONOUS,
+                job.rate_iops.is_some(),
+                sync_every.is_some(),
+            ),
+            pace: job.is_paced().then(|| Pace::new(job, place.seed)),
+            // Intended starts are times of the kernel's clock.
+            clock: if job.is_paced() {
+                Clock::Kernel
+            } else {
+                place.clock
+            },
+            path: self.file.map(|found| found.path).unwrap_or_default(),
+            watch: self.watch,
+            work_per_op: if spec::leads_with_bandwidth(job) {
+                approx(job.block_bytes)
+            } else {
+                1.0
+            },
+            notes: self.notes,
+            engine,
+        })
+    }
+
+    /// Fills what is written with data of this copy's own.
+    fn fill_buffers<E: Engine>(&self, engine: &mut E) {
+        let (job, redundancy) = (self.job, self.job.redundancy);
+        if !job.writes() {
+            return;
+        }
+        let seed = self.place.seed;
+        let of_file = self.file.as_ref().map_or(seed, |found| found.seed);
+        let variety = index(self.turns()) * usize::try_from(job.block_bytes).unwrap_or(0);
+        for slot in 0..engine.slots() {
+            let buffer = engine.buffer(slot);
+            let (varied, same) = buffer.split_at_mut(variety.min(buffer.len()));
+            Redundancy {
+                dedupe_percent: 0,
+                ..redundancy
+            }
+            .fill(seed, u64::from(slot) << 40, varied);
+            redundancy.fill_same(of_file, same);
+        }
+    }
+
+    fn offsets(&self) -> Offsets {
+        let (job, place) = (self.job, self.place);
+        let blocks = (self.size / job.block_bytes).max(1);
+        if job.pattern.random {
+            return if job.repeat_blocks {
+                Offsets::repeating(0, blocks, place.seed)
+            } else {
+                Offsets::once_per_cycle(0, blocks, place.seed)
+            };
+        }
+        // Each copy has a part of its own: the same blocks read by all of them would be read from a cache.
+        let part = (blocks / u64::from(place.copies.max(1))).max(1);
+        Offsets::sequential(u64::from(place.copy) * part % blocks, part)
+    }
+}
+
+/// A descriptor for an engine that never uses it.
+fn null_file() -> Result<File, WorkError> {
+    File::open("/dev/null").map_err(|error| WorkError::failed("open", "/dev/null", error))
+}

@@ -1,0 +1,95 @@
+//! When an operation may start: at once, when it arrives, or after a pause.
+//!
+//! With a rate the schedule does not care for the storage: operations arrive when they arrive, and wait where all slots
+//! are taken. That wait belongs to their latency, which is why it counts from the intended start. Source: Schroeder,
+//! Wierman, Harchol-Balter, "Open versus closed", NSDI 2006.
+
+use super::job::{Arrivals, JobSpec};
+use model::num::approx;
+use model::rng::Rng;
+
+/// The times of one job, in nanoseconds of the monotonic clock.
+#[derive(Clone, Debug)]
+pub(super) struct Pace {
+    schedule: Option<Schedule>,
+    think: u64,
+    think_blocks: u64,
+    /// Operations until the next pause.
+    until_pause: u64,
+    /// The end of the pause.
+    paused_until: u64,
+}
+
+/// When operations arrive.
+#[derive(Clone, Debug)]
+struct Schedule {
+    gap_ns: f64,
+    arrivals: Arrivals,
+    rng: Rng,
+    start: Option<u64>,
+    /// The next arrival, counted from the start: the sum of many gaps keeps its fractions.
+    next: f64,
+}
+
+impl Pace {
+    pub(super) fn new(job: &JobSpec, seed: u64) -> Self {
+        let schedule = job.rate_iops.map(|rate| Schedule {
+            gap_ns: 1e9 / approx(rate.max(1)),
+            arrivals: job.arrivals,
+            rng: Rng::stream(seed, 13),
+            start: None,
+            next: 0.0,
+        });
+        let think_blocks = job.think_blocks.max(1);
+        Self {
+            schedule,
+            think: job.think.0,
+            think_blocks,
+            until_pause: think_blocks,
+            paused_until: 0,
+        }
+    }
+
+    /// The instant before which no operation may start.
+    pub(super) fn next(&mut self, now: u64) -> u64 {
+        let arrives = self.schedule.as_mut().map(|schedule| schedule.due(now));
+        arrives.unwrap_or(0).max(self.paused_until)
+    }
+
+    /// The operation that may start now has started: when it was meant to.
+    pub(super) fn take(&mut self, now: u64) -> u64 {
+        let Some(schedule) = &mut self.schedule else {
+            return now;
+        };
+        let due = schedule.due(now);
+        schedule.advance();
+        due
+    }
+
+    /// An operation has ended.
+    pub(super) fn ended(&mut self, now: u64) {
+        if self.think == 0 {
+            return;
+        }
+        self.until_pause -= 1;
+        if self.until_pause == 0 {
+            self.until_pause = self.think_blocks;
+            self.paused_until = now + self.think;
+        }
+    }
+}
+
+impl Schedule {
+    /// The first arrival is now.
+    fn due(&mut self, now: u64) -> u64 {
+        let start = *self.start.get_or_insert(now);
+        start + model::num::round_to_u64(self.next)
+    }
+
+    fn advance(&mut self) {
+        self.next += match self.arrivals {
+            Arrivals::Linear => self.gap_ns,
+            Arrivals::Poisson => self.gap_ns * self.rng.exponential(),
+        };
+    }
+}

@@ -1,0 +1,474 @@
+//! What `storage.io` declares: parameters in the words of fio, metrics, and the tests made of it.
+
+use super::job::{DEPTH_MAX, ENGINES, JobSpec, Mix, PATTERNS};
+use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
+use model::units::Unit;
+
+pub(super) static SPEC: Spec = Spec {
+    name: "storage.io",
+    version: 1,
+    title: "reads and writes of a test file",
+    doc: "One operation reads or writes one block of a test file, which lies in the work directory (`--dir`), was \
+          written completely with incompressible data before the first round, and is used by all rounds of the run. \
+          The queue is kept full: as soon as an operation is over the next one starts, unless a rate or a pause is \
+          asked for. With several copies every copy is a process with a queue of its own on the same file; each goes \
+          through all blocks in a random order of its own, or through its own part of the file one after the other.",
+    params: PARAMS,
+    metrics: METRICS,
+    tests: TESTS,
+    simulated: false,
+    on_disk: true,
+};
+
+const fn switch(name: &'static str, default: &'static str, doc: &'static str) -> ParamDef {
+    ParamDef {
+        name,
+        kind: ParamKind::Switch,
+        default,
+        doc,
+    }
+}
+
+const fn count(
+    name: &'static str,
+    min: u64,
+    max: u64,
+    default: &'static str,
+    doc: &'static str,
+) -> ParamDef {
+    ParamDef {
+        name,
+        kind: ParamKind::Count { min, max },
+        default,
+        doc,
+    }
+}
+
+const MANY: u64 = 1 << 40;
+
+static PARAMS: &[ParamDef] = &[
+    ParamDef {
+        name: "rw",
+        kind: ParamKind::Choice(PATTERNS),
+        default: "randread",
+        doc: "What is done, and in which order: `rand` for random, `rw` for reads and writes, `trim` for giving ranges \
+              back to the file system.",
+    },
+    ParamDef {
+        name: "bs",
+        kind: ParamKind::Size,
+        default: "4k",
+        doc: "Bytes of one operation. With O_DIRECT a multiple of what the device asks for, mostly 512 or 4096.",
+    },
+    ParamDef {
+        name: "size",
+        kind: ParamKind::Size,
+        default: "0",
+        doc: "Bytes of the test file; 0 chooses twice the memory, from 1 to 2 GiB, and less where space is short. At \
+              most half of the free space is used, and at least 1 GiB and 5 % stay free.",
+    },
+    count(
+        "iodepth",
+        1,
+        DEPTH_MAX as u64,
+        "1",
+        "Operations under way at the same time, in each copy.",
+    ),
+    ParamDef {
+        name: "ioengine",
+        kind: ParamKind::Choice(ENGINES),
+        default: "auto",
+        doc: "How operations reach the kernel; `auto` is psync for an iodepth of 1, and else the first of io_uring, \
+              libaio and psync that works here. `null` does nothing and shows what the program itself costs.",
+    },
+    switch("direct", "yes", "Past the page cache (O_DIRECT)."),
+    count(
+        "fsync",
+        0,
+        MANY,
+        "0",
+        "An fsync after every so many writes; 0 for none.",
+    ),
+    count(
+        "fdatasync",
+        0,
+        MANY,
+        "0",
+        "An fdatasync after every so many writes; 0 for none.",
+    ),
+    ParamDef {
+        name: "sync",
+        kind: ParamKind::Choice(&["none", "dsync", "sync"]),
+        default: "none",
+        doc: "When a write returns: when the kernel has the data, when the data is on the device (O_DSYNC), or when \
+              the file's attributes are too (O_SYNC).",
+    },
+    count(
+        "rwmixread",
+        0,
+        100,
+        "50",
+        "The share of reads in per cent, where there are both reads and writes.",
+    ),
+    switch(
+        "norandommap",
+        "no",
+        "Any block at any time; otherwise every block comes once before any comes again.",
+    ),
+    count(
+        "rate_iops",
+        0,
+        100_000_000,
+        "0",
+        "Operations per second and copy that arrive, whatever becomes of them; latencies then count from the intended \
+         start. 0 for as many as possible.",
+    ),
+    ParamDef {
+        name: "rate_process",
+        kind: ParamKind::Choice(&["linear", "poisson"]),
+        default: "linear",
+        doc: "With a rate: at equal distances, or at random as from many independent users.",
+    },
+    ParamDef {
+        name: "thinktime",
+        kind: ParamKind::Duration,
+        default: "0",
+        doc: "A pause after every `thinktime_blocks` operations.",
+    },
+    count(
+        "thinktime_blocks",
+        1,
+        MANY,
+        "1",
+        "Operations between two pauses.",
+    ),
+    count(
+        "buffer_compress_percentage",
+        0,
+        100,
+        "0",
+        "The share of each 4 KiB of data that is zeros, to find out whether the storage compresses.",
+    ),
+    count(
+        "dedupe_percentage",
+        0,
+        100,
+        "0",
+        "The share of blocks that equal each other, to find out whether the storage deduplicates.",
+    ),
+    switch(
+        "hipri",
+        "no",
+        "Poll the device for completions (io_uring and pvsync2, with O_DIRECT, on devices that can).",
+    ),
+    switch(
+        "sqthread_poll",
+        "no",
+        "A kernel thread polls for submissions and uses a CPU of its own for it (io_uring).",
+    ),
+    switch(
+        "registerfiles",
+        "yes",
+        "Register the file with the kernel (io_uring).",
+    ),
+    switch(
+        "fixedbufs",
+        "yes",
+        "Register the buffers with the kernel (io_uring).",
+    ),
+];
+
+const fn rate(quantity: &'static str, unit: Unit, how: How, doc: &'static str) -> MetricDef {
+    MetricDef {
+        quantity,
+        unit,
+        better: Better::Higher,
+        class: MetricClass::Throughput,
+        how,
+        doc,
+    }
+}
+
+const fn mean(quantity: &'static str, name: &'static str, doc: &'static str) -> MetricDef {
+    latency(
+        quantity,
+        MetricClass::LatencyTypical,
+        How::MeanOf(name),
+        doc,
+    )
+}
+
+const fn p50(quantity: &'static str, name: &'static str) -> MetricDef {
+    let how = How::QuantileOf(name, 0.5);
+    latency(
+        quantity,
+        MetricClass::LatencyTypical,
+        how,
+        "Median of the same time.",
+    )
+}
+
+const fn p99(quantity: &'static str, name: &'static str) -> MetricDef {
+    let how = How::QuantileOf(name, 0.99);
+    latency(
+        quantity,
+        MetricClass::LatencyTail,
+        how,
+        "99th percentile of the same time.",
+    )
+}
+
+const fn p999(quantity: &'static str, name: &'static str) -> MetricDef {
+    let how = How::QuantileOf(name, 0.999);
+    let doc = "99.9th percentile of the same time; needs 5,000 operations in a round.";
+    latency(quantity, MetricClass::LatencyExtreme, how, doc)
+}
+
+const fn latency(
+    quantity: &'static str,
+    class: MetricClass,
+    how: How,
+    doc: &'static str,
+) -> MetricDef {
+    MetricDef {
+        quantity,
+        unit: Unit::Nanoseconds,
+        better: Better::Lower,
+        class,
+        how,
+        doc,
+    }
+}
+
+const fn share(quantity: &'static str, better: Better, doc: &'static str) -> MetricDef {
+    MetricDef {
+        quantity,
+        unit: Unit::Share,
+        better,
+        class: MetricClass::System,
+        how: How::ReportedMean,
+        doc,
+    }
+}
+
+const CLAT: &str = "Mean time from the return of the submitting call to the completion being seen; with psync and \
+                    pvsync2 the time of the one call that does it all.";
+const SLAT: &str = "Mean time from before the operations of a batch are prepared to the return of the call that \
+                    submits them; psync and pvsync2 have none.";
+const LAT: &str = "Mean time from before an operation is prepared to its completion being seen; with a rate from its \
+                   intended start.";
+
+static METRICS: &[MetricDef] = &[
+    rate(
+        "iops",
+        Unit::OpsPerSecond,
+        How::OpsPerSecond,
+        "Reads, writes and trims completed, over wall time, summed over the copies.",
+    ),
+    rate(
+        "bw_bytes_per_s",
+        Unit::BytesPerSecond,
+        How::ReportedPerSecond("bytes"),
+        "Bytes read, written and trimmed, over wall time, summed over the copies.",
+    ),
+    rate(
+        "read_iops",
+        Unit::OpsPerSecond,
+        How::ReportedPerSecond("reads"),
+        "Reads alone, of a mixed test.",
+    ),
+    rate(
+        "write_iops",
+        Unit::OpsPerSecond,
+        How::ReportedPerSecond("writes"),
+        "Writes alone, of a mixed test.",
+    ),
+    mean(
+        "sync_ns_mean",
+        "sync",
+        "Mean time of an fsync or fdatasync call, from submission to completion.",
+    ),
+    p50("sync_ns_p50", "sync"),
+    p99("sync_ns_p99", "sync"),
+    p999("sync_ns_p999", "sync"),
+    mean("clat_ns_mean", "clat", CLAT),
+    p50("clat_ns_p50", "clat"),
+    p99("clat_ns_p99", "clat"),
+    p999("clat_ns_p999", "clat"),
+    mean("read_clat_ns_mean", "read_clat", CLAT),
+    p50("read_clat_ns_p50", "read_clat"),
+    p99("read_clat_ns_p99", "read_clat"),
+    p999("read_clat_ns_p999", "read_clat"),
+    mean("write_clat_ns_mean", "write_clat", CLAT),
+    p50("write_clat_ns_p50", "write_clat"),
+    p99("write_clat_ns_p99", "write_clat"),
+    p999("write_clat_ns_p999", "write_clat"),
+    mean("lat_ns_mean", "lat", LAT),
+    p50("lat_ns_p50", "lat"),
+    p99("lat_ns_p99", "lat"),
+    p999("lat_ns_p999", "lat"),
+    mean("read_lat_ns_mean", "read_lat", LAT),
+    p50("read_lat_ns_p50", "read_lat"),
+    p99("read_lat_ns_p99", "read_lat"),
+    p999("read_lat_ns_p999", "read_lat"),
+    mean("write_lat_ns_mean", "write_lat", LAT),
+    p50("write_lat_ns_p50", "write_lat"),
+    p99("write_lat_ns_p99", "write_lat"),
+    p999("write_lat_ns_p999", "write_lat"),
+    mean("slat_ns_mean", "slat", SLAT),
+    p50("slat_ns_p50", "slat"),
+    p99("slat_ns_p99", "slat"),
+    p999("slat_ns_p999", "slat"),
+    mean("read_slat_ns_mean", "read_slat", SLAT),
+    p50("read_slat_ns_p50", "read_slat"),
+    p99("read_slat_ns_p99", "read_slat"),
+    p999("read_slat_ns_p999", "read_slat"),
+    mean("write_slat_ns_mean", "write_slat", SLAT),
+    p50("write_slat_ns_p50", "write_slat"),
+    p99("write_slat_ns_p99", "write_slat"),
+    p999("write_slat_ns_p999", "write_slat"),
+    mean(
+        "late_ns_mean",
+        "late",
+        "Mean lateness of this program with a rate: from when an operation was to start and a slot was free, to when it \
+         was prepared. What the storage makes operations wait is not in it.",
+    ),
+    p99("late_ns_p99", "late"),
+    MetricDef {
+        quantity: "cpu_ns_per_op",
+        unit: Unit::Nanoseconds,
+        better: Better::Lower,
+        class: MetricClass::System,
+        how: How::CpuPerOp,
+        doc: "CPU time of this program and of the kernel on its behalf, per operation.",
+    },
+    share(
+        "cached_share",
+        Better::Lower,
+        "The share of bytes read that no device delivered to this program (/proc/self/io), because some cache had them.",
+    ),
+    share(
+        "device_busy_share",
+        Better::Higher,
+        "The share of the time in which the device behind the file had at least one operation under way, whoever asked \
+         for it (/sys/dev/block/*/stat).",
+    ),
+];
+
+const fn test(
+    name: &'static str,
+    title: &'static str,
+    params: &'static [(&'static str, &'static str)],
+) -> TestDef {
+    TestDef {
+        name,
+        title,
+        params,
+    }
+}
+
+static TESTS: &[TestDef] = &[
+    test(
+        "storage.randread-4k",
+        "random reads of 4 KiB, one at a time",
+        &[("rw", "randread")],
+    ),
+    test(
+        "storage.randread-4k-qd32",
+        "random reads of 4 KiB, 32 at a time",
+        &[("rw", "randread"), ("iodepth", "32")],
+    ),
+    test(
+        "storage.randwrite-4k",
+        "random writes of 4 KiB, one at a time",
+        &[("rw", "randwrite")],
+    ),
+    test(
+        "storage.randwrite-4k-qd32",
+        "random writes of 4 KiB, 32 at a time",
+        &[("rw", "randwrite"), ("iodepth", "32")],
+    ),
+    test(
+        "storage.randrw-4k-qd32",
+        "70 % random reads and 30 % random writes of 4 KiB, 32 at a time",
+        &[("rw", "randrw"), ("rwmixread", "70"), ("iodepth", "32")],
+    ),
+    test(
+        "storage.read-4k",
+        "sequential reads of 4 KiB, one at a time",
+        &[("rw", "read")],
+    ),
+    test(
+        "storage.write-4k",
+        "sequential writes of 4 KiB, one at a time",
+        &[("rw", "write")],
+    ),
+    test(
+        "storage.read-1m",
+        "sequential reads of 1 MiB, 8 at a time",
+        &[("rw", "read"), ("bs", "1M"), ("iodepth", "8")],
+    ),
+    test(
+        "storage.write-1m",
+        "sequential writes of 1 MiB, 8 at a time",
+        &[("rw", "write"), ("bs", "1M"), ("iodepth", "8")],
+    ),
+    test(
+        "storage.fsync-4k",
+        "a random write of 4 KiB and an fsync, one after the other",
+        &[("rw", "randwrite"), ("direct", "no"), ("fsync", "1")],
+    ),
+    test(
+        "storage.dsync-4k",
+        "random writes of 4 KiB with O_DSYNC, one at a time",
+        &[("rw", "randwrite"), ("sync", "dsync")],
+    ),
+    test(
+        "storage.null-qd32",
+        "nothing at all, 32 at a time: what this program itself costs",
+        &[("rw", "randread"), ("iodepth", "32"), ("ioengine", "null")],
+    ),
+];
+
+/// Blocks from this size on are read and written for bandwidth.
+const LARGE: u64 = 128 << 10;
+
+/// Whether bandwidth says more about the job than operations per second.
+pub(super) fn leads_with_bandwidth(job: &JobSpec) -> bool {
+    job.block_bytes >= LARGE
+}
+
+/// The metrics that mean something for this job, the most telling first.
+pub(super) fn metrics(job: &JobSpec) -> Vec<&'static MetricDef> {
+    let mixed = job.pattern.mix == Mix::Both;
+    let syncs = job.fsync_every > 0 || job.fdatasync_every > 0;
+    let applies = |metric: &&MetricDef| {
+        let of = |name: &str| match name {
+            "sync" => syncs,
+            "late" => job.rate_iops.is_some(),
+            _ => {
+                let (of_mix, kind) = match name.split_once('_') {
+                    Some((_, kind)) => (true, kind),
+                    None => (false, name),
+                };
+                of_mix == mixed
+                    && match kind {
+                        "slat" => !job.is_synchronous(),
+                        "lat" => !job.is_synchronous() || job.rate_iops.is_some(),
+                        _ => true,
+                    }
+            }
+        };
+        match (metric.how, metric.quantity) {
+            (How::QuantileOf(name, _) | How::MeanOf(name), _) => of(name),
+            (_, "read_iops" | "write_iops") => mixed,
+            (_, "cached_share") => job.reads(),
+            _ => true,
+        }
+    };
+    let mut metrics: Vec<_> = METRICS.iter().filter(applies).collect();
+    if leads_with_bandwidth(job) {
+        metrics.swap(0, 1);
+    }
+    metrics
+}
