@@ -7,7 +7,7 @@ use crate::text::Page;
 use crate::view::RunView;
 use crate::words::{Marked, Said, Words};
 use dialects::printable::printable;
-use model::num::{approx, count, round_to_u64, round_to_usize};
+use model::num::{count, round_to_u64, round_to_usize};
 use model::units::{Nanos, Unit, UnixNanos};
 use stats::burst::Cause;
 use stats::soak::{Finding, Point, SoakSummary, Throttle, What};
@@ -182,9 +182,12 @@ fn work(soak: &SoakSummary, amount: f64, words: &Words) -> String {
 
 /// A time with three digits below a minute, and as clocks tell it above.
 fn time(seconds: f64) -> String {
-    let nanos = round_to_u64(seconds * 1e9);
-    if nanos < 60_000_000_000 {
-        number::alone(Unit::Nanoseconds, approx(nanos))
+    if seconds < 0.9995 {
+        number::alone(Unit::Nanoseconds, seconds * 1e9)
+    } else if seconds < 9.995 {
+        format!("{seconds:.2} s")
+    } else if seconds < 59.95 {
+        format!("{seconds:.1} s")
     } else {
         number::duration(Nanos(round_to_u64(seconds).saturating_mul(1_000_000_000)))
     }
@@ -319,7 +322,7 @@ pub(crate) fn marks(soak: &SoakSummary, words: &Words) -> Vec<(String, String)> 
                 What::ClockJump(by) => Marked::ClockJump(length(*by)),
                 What::Suspended(time) => Marked::Suspended(length(*time)),
                 What::Gap(time) => Marked::Gap(length(*time)),
-                What::Failed(why) => Marked::Failed(printable(why)),
+                What::Failed(failure) => Marked::Failed(printable(&(words.failure)(failure))),
             };
             (number::instant(mark.at), (words.soak.mark)(&marked))
         })

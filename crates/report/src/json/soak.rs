@@ -331,7 +331,7 @@ fn mark_part(mark: &Mark) -> MarkPart {
         What::ClockJump(by) => ("clock_jump", Some(by.0), None),
         What::Suspended(time) => ("suspended", Some(time.0), None),
         What::Gap(time) => ("gap", Some(time.0), None),
-        What::Failed(why) => ("failed", None, Some(why.clone())),
+        What::Failed(failure) => ("failed", None, Some(failure.to_string())),
     };
     MarkPart {
         at: rfc3339(mark.at),

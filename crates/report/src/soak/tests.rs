@@ -1,1 +1,205 @@
+//! Soaks as people and programs see them.
 
+use crate::testkit;
+use crate::view::{RunView, view};
+use crate::words::Lang;
+use crate::{Style, json, markdown, text};
+use model::noise::Noise;
+use model::num::approx;
+use model::record::{Failure, Outcome, Run};
+use model::soak::{Soak, Stretch, StretchKind};
+use model::units::{Nanos, UnixNanos};
+
+/// A soak of 30 stretches of 60 windows, whose rate falls by a fifth at the 12th; one failed, one saw a suspend.
+fn run() -> Run {
+    let mut run = testkit::empty();
+    let case = testkit::add_case(
+        &mut run,
+        "storage.randread",
+        1,
+        "off",
+        &[testkit::OPS, testkit::P99],
+    );
+    let started = run.meta.started;
+    for i in 0..30_u32 {
+        let level = if i < 12 { 8_000.0 } else { 10_000.0 };
+        let values = [("ops_per_s", level), ("clat_ns_p99", 1e9 / level)];
+        testkit::add_round(&mut run, &case, i + 1, Ok(&values));
+        let elapsed = Nanos::from_millis(60_100 * u64::from(i) + 50);
+        let Some(round) = run.rounds.last_mut() else {
+            panic!()
+        };
+        round.started = UnixNanos(started.0 + elapsed.0 - 50_000_000);
+        round.took = Nanos::from_millis(60_100);
+        round.stretch = Some(Stretch {
+            kind: StretchKind::Opening,
+            began: UnixNanos(started.0 + elapsed.0),
+            elapsed,
+        });
+        if let Outcome::Done(done) = &mut round.outcome {
+            done.windows = (0..60_u64)
+                .map(|w| level * (1.0 + approx((w * 37 + u64::from(i) * 11) % 19) / 1000.0))
+                .collect();
+            done.copies[0].wall = Nanos::from_secs(60);
+            done.copies[0].ops = 600_000;
+        }
+    }
+    run.rounds[20].outcome = Outcome::Failed(Failure::OutOfMemory);
+    run.rounds[25].noise = Noise {
+        suspended: Some(Nanos::from_secs(42)),
+        ..Noise::default()
+    };
+    run.plan.cases[0].shape.window = Nanos::from_secs(1);
+    run.plan.soak = Some(Soak {
+        span: Nanos::from_secs(1800),
+        every: None,
+        opening: Nanos::from_secs(1800),
+    });
+    run
+}
+
+fn without_host(view: &RunView<'_>, lang: Lang) -> String {
+    let text = text::text(view, Style::PLAIN, lang);
+    let from = text.find("\n\n").unwrap();
+    let behind = text[from + 2..].find("\n\n").unwrap();
+    text[from + 2 + behind..].to_owned()
+}
+
+#[test]
+fn a_soak_is_a_sentence_a_picture_levels_and_marks() {
+    let run = run();
+    insta::assert_snapshot!("soak_en", without_host(&view(&run), Lang::En));
+    insta::assert_snapshot!("soak_ja", without_host(&view(&run), Lang::Ja));
+}
+
+#[test]
+fn a_soak_in_markdown_has_the_same_sentence() {
+    let run = run();
+    let view = view(&run);
+    let markdown = markdown::markdown(&view, Lang::En);
+    let sentence = super::sentence(view.soak.as_ref().unwrap(), Lang::En.words());
+    assert!(
+        sentence.starts_with("a step of +25 % at 2026-11-21"),
+        "{sentence}"
+    );
+    assert!(
+        markdown.contains(&sentence.replace('~', "\\~")),
+        "{markdown}"
+    );
+    assert!(markdown.contains("### marks"), "{markdown}");
+}
+
+#[test]
+fn the_document_of_a_soak_is_valid_at_every_length() {
+    let whole = run();
+    for rounds in [0, 1, 2, 13, 30] {
+        let mut run = whole.clone();
+        run.rounds.truncate(rounds);
+        let text = json::run(&view(&run));
+        json::tests::assert_valid(&text, &json::schema::schema_run());
+        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let soak = &document["soak"];
+        assert_eq!(soak["levels"].is_null(), soak["levels_missing"].is_string());
+        assert!(!soak["sentence"].as_str().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn no_width_breaks_the_picture() {
+    let run = run();
+    let view = view(&run);
+    for width in [1, 40, 60, 72, 100, 200] {
+        let style = Style {
+            width,
+            color: false,
+        };
+        let text = text::text(&view, style, Lang::En);
+        assert!(text.contains('▁') && text.contains('█'), "{text}");
+    }
+}
+
+#[test]
+fn every_clause_and_mark_is_said_in_both_languages() {
+    use crate::words::{Marked, Said};
+    let s = |text: &str| text.to_owned();
+    let clauses = [
+        Said::TooShort(7),
+        Said::Bucket {
+            burst: s("1"),
+            time: s("2"),
+            sustained: s("3"),
+            credit: s("4"),
+            rest: s("5"),
+        },
+        Said::NoBucket {
+            burst: s("1"),
+            time: s("2"),
+            sustained: s("3"),
+            at: s("4"),
+            rest: s("5"),
+        },
+        Said::Untested {
+            burst: s("1"),
+            time: s("2"),
+            sustained: s("3"),
+            credit: s("4"),
+            at: s("5"),
+        },
+        Said::Step {
+            at: s("1"),
+            after: s("2"),
+            from: s("3"),
+            to: s("4"),
+            change: 0.5,
+        },
+        Said::Ramp {
+            change: 0.1,
+            interval: (0.05, 0.2),
+            time: s("6"),
+        },
+        Said::TwoState {
+            low: s("1"),
+            high: s("2"),
+            low_share: 0.3,
+            dwell: s("4"),
+        },
+        Said::Periodic {
+            time: s("1"),
+            depth: 0.2,
+        },
+        Said::Unstable {
+            levels: 4,
+            low: s("1"),
+            high: s("2"),
+        },
+        Said::Steady(s("1")),
+        Said::NotSeen {
+            time: s("1"),
+            work: s("2"),
+        },
+    ];
+    let marks = [
+        Marked::ClockJump(s("1")),
+        Marked::Suspended(s("2")),
+        Marked::Failed(s("3")),
+        Marked::Gap(s("4")),
+    ];
+    let digits = |text: &str| {
+        let mut found: Vec<char> = text.chars().filter(char::is_ascii_digit).collect();
+        found.sort_unstable();
+        found
+    };
+    let (en, ja) = (&Lang::En.words().soak, &Lang::Ja.words().soak);
+    let pairs = clauses
+        .iter()
+        .map(|said| ((en.says)(said), (ja.says)(said)))
+        .chain(marks.iter().map(|mark| ((en.mark)(mark), (ja.mark)(mark))));
+    for (english, japanese) in pairs {
+        assert_eq!(
+            digits(&english),
+            digits(&japanese),
+            "{english} | {japanese}"
+        );
+        assert!(!japanese.is_ascii() && !english.ends_with('.') && !japanese.ends_with('。'));
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::past::{CHAIN_GAP, Past};
 use crate::warnings::CLOCK_JUMP_MAX;
-use model::record::{Outcome, Round, Run};
+use model::record::{Failure, Outcome, Round, Run};
 use model::soak::StretchKind;
 use model::units::{Nanos, UnixNanos};
 
@@ -32,7 +32,7 @@ pub enum What {
     /// The machine was suspended for so long.
     Suspended(Nanos),
     /// A stretch failed, with its reason.
-    Failed(String),
+    Failed(Failure),
     /// Nothing was measured for so long: the soak was killed and resumed, or a sample came too late.
     Gap(Nanos),
 }
@@ -65,7 +65,7 @@ pub(super) fn of(run: &Run, past: &[Past], every: Option<Nanos>) -> Vec<Mark> {
         marks.extend(suspended.map(|time| mark(What::Suspended(time))));
         marks.extend(jump.map(|by| mark(What::ClockJump(by))));
         if let Outcome::Failed(failure) = &round.outcome {
-            marks.push(mark(What::Failed(failure.to_string())));
+            marks.push(mark(What::Failed(failure.clone())));
         }
     }
     marks

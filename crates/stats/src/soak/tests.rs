@@ -324,7 +324,7 @@ fn trouble_is_marked_and_not_averaged_over() {
         [
             &What::Suspended(Nanos::from_secs(7)),
             &What::ClockJump(Nanos::from_secs(3600)),
-            &What::Failed(Failure::OutOfMemory.to_string()),
+            &What::Failed(Failure::OutOfMemory),
         ]
     );
     assert_eq!(found.left_out, 120);

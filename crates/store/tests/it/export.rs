@@ -1,6 +1,8 @@
 //! The export file: what was written reads back equal, and whatever else is read is refused by its name.
 
 use crate::fixture::run;
+use model::soak::{Soak, Stretch, StretchKind};
+use model::units::Nanos;
 use store::Store;
 use store::export::{ImportError, read, write};
 
@@ -148,4 +150,49 @@ fn no_cut_of_a_document_is_taken_for_a_run() {
         assert!(read(&text[..end]).is_err(), "cut at {end}");
     }
     assert!(read(text.trim_end()).is_ok());
+}
+
+#[test]
+fn a_run_kept_before_there_were_soaks_reads_as_it_was() {
+    let original = run("r1", 3);
+    let text = write(&original).unwrap();
+    let mut older = text.clone();
+    for new in [
+        "\"soak\":null,",
+        "\"stretch\":null,",
+        ",\"window\":100000000",
+    ] {
+        assert!(older.contains(new), "{new} is not in {older}");
+        older = older.replace(new, "");
+    }
+    assert_eq!(read(&older).unwrap(), original);
+}
+
+#[test]
+fn a_soak_travels_with_its_stretches() {
+    let mut original = run("r1", 3);
+    original.plan.soak = Some(Soak {
+        span: Nanos::from_secs(86_400),
+        every: Some(Nanos::from_secs(600)),
+        opening: Nanos::from_secs(2_400),
+    });
+    let rest = Nanos::from_secs(120);
+    let kinds = [
+        StretchKind::Opening,
+        StretchKind::Refill { rest },
+        StretchKind::Sample,
+    ];
+    for (round, kind) in original.rounds.iter_mut().zip(kinds) {
+        round.stretch = Some(Stretch {
+            kind,
+            began: round.started,
+            elapsed: Nanos(u64::from(round.seq)),
+        });
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(&dir.path().join("s.db")).unwrap();
+    store.import(&original).unwrap();
+    let kept = store.load("r1").unwrap();
+    assert_eq!(kept, original);
+    assert_eq!(read(&write(&kept).unwrap()).unwrap(), original);
 }
