@@ -328,8 +328,8 @@ impl SoakClock {
     }
 }
 
-/// The time of a soak when it is resumed at `now`: what the wall clock says since its last stretch, never less than what
-/// its stretches took.
+/// The time of a soak when it is resumed at `now`: what the wall clock says since its last stretch, never less than
+/// what its stretches took.
 fn resumed_at(earlier: &[Round], now: UnixNanos) -> Nanos {
     let by_wall = earlier
         .iter()

@@ -9,7 +9,7 @@ use crate::words::{Marked, Said, Words};
 use dialects::printable::printable;
 use model::num::{count, round_to_u64, round_to_usize};
 use model::units::{Nanos, Unit, UnixNanos};
-use stats::burst::Cause;
+use stats::burst::{Burst, Cause};
 use stats::soak::{Finding, Point, SoakSummary, Throttle, What};
 
 /// The widest line of blocks.
@@ -95,33 +95,8 @@ fn said(finding: &Finding, soak: &SoakSummary, scale: &Scale, words: &Words) -> 
             rest_seconds,
             at,
         } => {
-            let (fast, slow) = (rate(burst.burst_rate), rate(burst.sustained_rate));
-            let credit = work(soak, burst.credit, words);
-            let (lasted, at) = (time(burst.burst_seconds), number::instant(*at));
-            let rest = time(rest_seconds.unwrap_or_default());
-            match cause {
-                Some(Cause::TokenBucket) => Said::Bucket {
-                    burst: fast,
-                    time: lasted,
-                    sustained: slow,
-                    credit,
-                    rest,
-                },
-                Some(Cause::Unknown) => Said::NoBucket {
-                    burst: fast,
-                    time: lasted,
-                    sustained: slow,
-                    at,
-                    rest,
-                },
-                None => Said::Untested {
-                    burst: fast,
-                    time: lasted,
-                    sustained: slow,
-                    credit,
-                    at,
-                },
-            }
+            let when = (time(rest_seconds.unwrap_or_default()), number::instant(*at));
+            said_of_burst(burst, *cause, when, (soak, scale, words))
         }
         Finding::Step {
             at,
@@ -168,6 +143,42 @@ fn said(finding: &Finding, soak: &SoakSummary, scale: &Scale, words: &Words) -> 
         Finding::NotSeen(seen) => Said::NotSeen {
             time: time(seen.seconds),
             work: work(soak, seen.work, words),
+        },
+    }
+}
+
+/// A burst, by what the refill test says about it.
+fn said_of_burst(
+    burst: &Burst,
+    cause: Option<Cause>,
+    (rest, at): (String, String),
+    (soak, scale, words): (&SoakSummary, &Scale, &Words),
+) -> Said {
+    let rate = |x: f64| rate(soak, scale, x);
+    let (burst_rate, sustained) = (rate(burst.burst_rate), rate(burst.sustained_rate));
+    let credit = work(soak, burst.credit, words);
+    let time_of_burst = time(burst.burst_seconds);
+    match cause {
+        Some(Cause::TokenBucket) => Said::Bucket {
+            burst: burst_rate,
+            time: time_of_burst,
+            sustained,
+            credit,
+            rest,
+        },
+        Some(Cause::Unknown) => Said::NoBucket {
+            burst: burst_rate,
+            time: time_of_burst,
+            sustained,
+            at,
+            rest,
+        },
+        None => Said::Untested {
+            burst: burst_rate,
+            time: time_of_burst,
+            sustained,
+            credit,
+            at,
         },
     }
 }

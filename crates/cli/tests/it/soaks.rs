@@ -102,7 +102,7 @@ fn samples_come_every_so_often_and_the_machine_rests_between() {
         .filter(kind)
         .map(|round| round["stretch"]["elapsed"].as_u64().unwrap() / 1_000_000_000)
         .collect();
-    // An opening of a quarter of the time, in stretches of 2 s; the third would be too short. No sample at the very end.
+    // An opening of a quarter of the time, in stretches of 2 s; a third would be too short. No sample at the end.
     assert_eq!(samples, [4, 8, 12, 16]);
 }
 

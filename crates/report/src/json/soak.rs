@@ -51,7 +51,7 @@ pub(super) struct SoakPart {
 /// What is known about credit; figures that the state has not are null.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 struct ThrottlePart {
-    /// `token_bucket`, `step` (the refill test was no bucket's), `not_tested`, `not_seen`, `other_change` or `too_short`.
+    /// `token_bucket`, `step` (the refill test was no bucket's), `not_tested`, `not_seen`, `other_change`, `too_short`.
     #[schemars(extend("enum" = [
         "token_bucket", "step", "not_tested", "not_seen", "other_change", "too_short"
     ]))]

@@ -86,7 +86,7 @@ fn gap(earlier: &Past, later: &Past, every: Option<Nanos>) -> Option<Nanos> {
     (time > allowed).then_some(time)
 }
 
-/// By how much the wall clock was set between two stretches. Stretches that had trouble themselves are no measure of it.
+/// By how much the wall clock was set between two stretches. Those that had trouble themselves are no measure of it.
 fn jump_between(
     (earlier_round, earlier): (&Round, &Past),
     (later_round, later): (&Round, &Past),
