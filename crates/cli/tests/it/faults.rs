@@ -103,7 +103,8 @@ fn ctrl_c_at_any_moment_of_the_start_is_clean() {
             "{millis}: {status}"
         );
         assert_eq!(bed.left_behind(), [""; 0], "{millis}");
-        assert_eq!(processes_in(bed.path()), [""; 0], "{millis}");
+        // A program that was being looked at ends by itself a moment later.
+        eventually(1, || processes_in(bed.path()).is_empty());
     }
 }
 
