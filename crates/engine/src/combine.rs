@@ -2,7 +2,7 @@
 
 use crate::recorder;
 use crate::wire::CopyReport;
-use model::num::{approx, count};
+use model::num::{approx, count, round_to_u64};
 use model::plan::PlannedCase;
 use model::record::{CopyRecord, Failure, Measured, Outcome};
 use model::spec::How;
@@ -106,13 +106,36 @@ fn value(
                 .sum();
             Ok(sum / copies)
         }
-        How::LatencyQuantile(q) => recorder::quantile(latency, q)
-            .map(approx)
-            .ok_or_else(|| "no latency was recorded".to_owned()),
+        How::LatencyQuantile(q) => latency_quantile(latency, q),
         How::LatencyMean => {
             recorder::mean(latency).ok_or_else(|| "no latency was recorded".to_owned())
         }
     }
+}
+
+/// Operations that must lie beyond a percentile of a round: with fewer, single accidents decide where it is. Source:
+/// the method page, "Percentiles".
+const BEYOND_MIN: f64 = 10.0;
+
+/// The quantile, where the round has enough operations beyond it.
+fn latency_quantile(latency: &[(u64, u64)], q: f64) -> Result<f64, String> {
+    let n: u64 = latency.iter().map(|&(_, n)| n).sum();
+    let found = recorder::quantile(latency, q).ok_or("no latency was recorded")?;
+    // 1 - 0.9 is a little less than a tenth.
+    let needed = round_to_u64((BEYOND_MIN / (1.0 - q)).round());
+    if n < needed {
+        return Err(format!(
+            "{n} operations in the round are too few for its percentile {}: it takes {needed}",
+            percentile(q)
+        ));
+    }
+    Ok(approx(found))
+}
+
+/// `99.9` of 0.999.
+fn percentile(q: f64) -> String {
+    let text = format!("{:.6}", 100.0 * q);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Work over wall time, per second.
@@ -253,7 +276,11 @@ mod tests {
         check(How::ReportedMean, "own", Ok(3.0));
         check(How::ReportedSum, "x", Err("the workload did not report it"));
         check(How::WallPerOp, "x", Ok(7_500_000.0));
-        check(How::LatencyQuantile(0.5), "x", Ok(10.0));
+        check(
+            How::LatencyQuantile(0.5),
+            "x",
+            Err("4 operations in the round are too few for its percentile 50: it takes 20"),
+        );
         check(How::LatencyMean, "x", Ok(15.0));
         check(How::OpsPerSecond, "x", Ok(300.0));
         check(How::ReportedPerSecond("own"), "x", Ok(9.0));
@@ -278,6 +305,30 @@ mod tests {
             [4000.0],
             "the short last window is left out"
         );
+    }
+
+    #[test]
+    fn a_percentile_needs_ten_operations_beyond_it() {
+        let check = |n: u64, q: f64, ok: bool| {
+            let found = value(How::LatencyQuantile(q), "x", &[report(n, 1)], &[(10, n)]);
+            assert_eq!(found.is_ok(), ok, "{n} {q}: {found:?}");
+        };
+        check(19, 0.5, false);
+        check(20, 0.5, true);
+        check(99, 0.9, false);
+        check(100, 0.9, true);
+        check(999, 0.99, false);
+        check(1000, 0.99, true);
+        check(9_999, 0.999, false);
+        check(10_000, 0.999, true);
+        let few = value(
+            How::LatencyQuantile(0.999),
+            "x",
+            &[report(1, 1)],
+            &[(10, 42)],
+        );
+        let why = "42 operations in the round are too few for its percentile 99.9: it takes 10000";
+        assert_eq!(few, Err(why.to_owned()));
     }
 
     #[test]
