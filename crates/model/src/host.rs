@@ -46,6 +46,8 @@ impl<T> Default for Fact<T> {
 pub struct HostFacts {
     /// The machine's name.
     pub hostname: Fact<String>,
+    /// What tells this instance from another.
+    pub identity: IdentityFacts,
     /// The processors.
     pub cpu: CpuFacts,
     /// What of them, and of memory, we may use.
@@ -66,6 +68,18 @@ pub struct HostFacts {
     pub programs: BTreeMap<String, Fact<String>>,
     /// The locale in force for programs that the tests run.
     pub locale: Fact<String>,
+}
+
+/// What tells one instance from another, as digests: 16 hexadecimal digits that say whether two runs come from the
+/// same instance and nothing else. Half of the information of the 128-bit originals is gone, so that they cannot be
+/// computed back.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct IdentityFacts {
+    /// Of the installation: `/etc/machine-id`. Survives reboots; copies of an image may share it.
+    pub machine: Fact<String>,
+    /// Of the boot: `/proc/sys/kernel/random/boot_id`. Another one on every boot.
+    pub boot: Fact<String>,
 }
 
 /// The processors.

@@ -212,6 +212,8 @@ type Listed<'a> = (&'a str, Vec<(String, String)>);
 fn sections<'a>(host: &HostFacts, words: &'a HostWords) -> Vec<Listed<'a>> {
     let platform = Section::new(words)
         .text(words.name, &host.hostname)
+        .text(words.instance, &host.identity.machine)
+        .text(words.boot, &host.identity.boot)
         .fact(
             words.virtualization,
             &host.platform.virtualization,

@@ -7,6 +7,7 @@
 mod clock;
 mod container;
 mod cpu;
+mod identity;
 mod kernel;
 mod limits;
 mod memory;
@@ -32,6 +33,7 @@ pub fn facts(tree: &Tree, probes: &Probes) -> HostFacts {
     let info = cpu::Info::read(tree);
     HostFacts {
         hostname: fact(tree.read_trimmed("/proc/sys/kernel/hostname")),
+        identity: identity::facts(tree),
         cpu: cpu::facts(tree, &info, probes),
         limits: limits::facts(tree, probes),
         memory: memory::facts(tree, probes),

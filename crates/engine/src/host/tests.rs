@@ -315,7 +315,7 @@ fn an_empty_machine_has_a_reason_for_everything() {
         assert!(!why.is_empty(), "{fact}");
     });
     assert_eq!(
-        seen, 48,
+        seen, 50,
         "every fact of the model was looked at, but the locale"
     );
 }
@@ -346,4 +346,37 @@ fn on_this_machine_the_essentials_are_known() {
     assert!(!known(&facts.kernel.release).is_empty());
     assert!(known(&facts.programs["sh"]).contains("/sh"));
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn instances_are_told_apart_and_nothing_private_is_given_away() {
+    const BOOT: &str = "9f2c1d3e-4b5a-4678-8899-aabbccddeeff";
+    let identity = |machine_id: &str| {
+        let text = format!(
+            "== /etc/machine-id\n{machine_id}\n== /proc/sys/kernel/random/boot_id\n{BOOT}\n"
+        );
+        let machine = Machine::of(&text);
+        identity::facts(&Tree::at(machine.0.path()))
+    };
+    let (a, b) = (
+        "0123456789abcdef0123456789abcdef",
+        "0123456789abcdef0123456789abcdee",
+    );
+    let found = identity(a);
+    assert_eq!(found, identity(a), "a second look sees the same instance");
+    assert_ne!(found.machine, identity(b).machine);
+    assert_eq!(found.boot, identity(b).boot);
+    for (fact, original) in [(&found.machine, a), (&found.boot, BOOT)] {
+        let digest = known(fact);
+        assert_eq!(digest.len(), 16);
+        assert!(!original.replace('-', "").contains(digest.as_str()));
+    }
+    for empty in [
+        "uninitialized",
+        "",
+        "00000000000000000000000000000000",
+        "0123",
+    ] {
+        assert!(identity(empty).machine.missing().is_some(), "{empty}");
+    }
 }

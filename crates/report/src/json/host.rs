@@ -48,6 +48,7 @@ impl<T: Clone> FactPart<T> {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct HostPart {
     hostname: FactPart<String>,
+    identity: IdentityPart,
     cpu: CpuPart,
     limits: LimitPart,
     memory: MemoryPart,
@@ -59,6 +60,15 @@ pub(super) struct HostPart {
     /// The programs of the machine that tests run: path and version line.
     programs: BTreeMap<String, FactPart<String>>,
     locale: FactPart<String>,
+}
+
+/// What tells one instance from another: digests from which the originals cannot be computed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct IdentityPart {
+    /// Of the installation; survives reboots, and copies of an image may share it.
+    machine: FactPart<String>,
+    /// Of the boot.
+    boot: FactPart<String>,
 }
 
 /// The processors.
@@ -177,6 +187,10 @@ impl HostPart {
     pub(super) fn new(host: &HostFacts) -> Self {
         Self {
             hostname: FactPart::same(&host.hostname),
+            identity: IdentityPart {
+                machine: FactPart::same(&host.identity.machine),
+                boot: FactPart::same(&host.identity.boot),
+            },
             cpu: cpu(&host.cpu),
             limits: limits(&host.limits),
             memory: memory(&host.memory),

@@ -46,6 +46,8 @@ pub(super) static WORDS: Words = Words {
     host: HostWords {
         host: "host",
         name: "name",
+        instance: "instance (digest)",
+        boot: "boot (digest)",
         cpu: "CPU",
         arch: "architecture",
         online: "CPUs online",

@@ -47,6 +47,8 @@ pub(super) static WORDS: Words = Words {
     host: HostWords {
         host: "マシン",
         name: "ホスト名",
+        instance: "インスタンス（ダイジェスト）",
+        boot: "起動（ダイジェスト）",
         cpu: "CPU",
         arch: "アーキテクチャ",
         online: "有効な CPU 数",

@@ -176,6 +176,10 @@ pub struct HostWords {
     pub host: &'static str,
     /// The machine's name.
     pub name: &'static str,
+    /// What tells this instance from another.
+    pub instance: &'static str,
+    /// What tells this boot from another.
+    pub boot: &'static str,
     /// Heading and fact: processors.
     pub cpu: &'static str,
     /// Fact.
