@@ -189,10 +189,10 @@ pub(crate) enum ShowFormat {
 /// Options of `compare`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct CompareArgs {
-    /// The run to compare with
+    /// The run to compare with, or runs of one plan: A1,A2,A3,A4,A5
     pub(crate) base: String,
-    /// The runs to compare
-    #[arg(required = true)]
+    /// The runs to compare, likewise
+    #[arg(required = true, value_name = "OTHER")]
     pub(crate) others: Vec<String>,
     /// Differences below this count as the same, such as 3% [default: by kind of metric]
     #[arg(long, value_name = "SHARE", value_parser = share)]

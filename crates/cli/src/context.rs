@@ -6,6 +6,7 @@ use engine::host::Probes;
 use model::host::HostFacts;
 use model::record::Run;
 use report::{Lang, Style};
+use std::cell::OnceCell;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use store::Store;
@@ -71,13 +72,42 @@ impl Context {
 
     /// The run that the user means: a path to an exported file, or a run in the store.
     pub(crate) fn load(&self, text: &str) -> anyhow::Result<Run> {
+        self.reader().load(text)
+    }
+
+    /// Reads several runs.
+    pub(crate) const fn reader(&self) -> Reader<'_> {
+        Reader {
+            context: self,
+            store: OnceCell::new(),
+        }
+    }
+}
+
+/// Reads runs; the store is opened for the first one that is in it, once, because opening checks the whole file.
+pub(crate) struct Reader<'a> {
+    context: &'a Context,
+    store: OnceCell<Store>,
+}
+
+impl Reader<'_> {
+    /// The run that the user means: a path to an exported file, or a run in the store.
+    pub(crate) fn load(&self, text: &str) -> anyhow::Result<Run> {
         let path = Path::new(text);
         let named_as_file = text.contains('/') || path.extension().is_some_and(|end| end == "json");
         if named_as_file && path.exists() {
             return read_export(path);
         }
-        let store = self.store_to_read()?;
+        let store = self.store()?;
         Ok(store.load(&store.resolve(text)?)?)
+    }
+
+    fn store(&self) -> anyhow::Result<&Store> {
+        if let Some(store) = self.store.get() {
+            return Ok(store);
+        }
+        let opened = self.context.store_to_read()?;
+        Ok(self.store.get_or_init(|| opened))
     }
 }
 

@@ -89,7 +89,9 @@ fn value(
                 Err("no operation finished".to_owned())
             }
         }
-        How::QuantileOf(name, q) => quantile_of(latencies.get(name).map_or(&[], Vec::as_slice), q),
+        How::QuantileOf(name, q) => {
+            latency_quantile(latencies.get(name).map_or(&[], Vec::as_slice), q)
+        }
         How::MeanOf(name) => latencies
             .get(name)
             .and_then(|pairs| recorder::mean(pairs))
@@ -174,22 +176,6 @@ fn notes(reports: &[CopyReport]) -> Vec<String> {
         }
     }
     notes
-}
-
-/// Latencies that must lie beyond a quantile for a round to have it: with fewer, a single slow operation moves it.
-const BEYOND_MIN: f64 = 5.0;
-
-fn quantile_of(pairs: &[(u64, u64)], q: f64) -> Result<f64, String> {
-    let have: u64 = pairs.iter().map(|(_, count)| count).sum();
-    let need = (BEYOND_MIN / (1.0 - q).max(f64::EPSILON)).round();
-    if approx(have) < need {
-        return Err(format!(
-            "{have} operations in a round are too few for this percentile: {need} are needed"
-        ));
-    }
-    recorder::quantile(pairs, q)
-        .map(approx)
-        .ok_or_else(|| "no latency was recorded".to_owned())
 }
 
 /// The copies' windows, summed: all start at the gate, so the same index is the same time within a batch. A last
@@ -295,7 +281,7 @@ mod tests {
         check(
             How::QuantileOf("clat", 0.99),
             "x",
-            Err("20 operations in a round are too few for this percentile: 500 are needed"),
+            Err("20 operations in the round are too few for its percentile 99: it takes 1000"),
         );
         check(How::MeanOf("clat"), "x", Ok(17.0));
         check(How::MeanOf("x"), "x", Err("no latency was recorded"));
@@ -310,7 +296,13 @@ mod tests {
     #[test]
     fn a_percentile_needs_ten_operations_beyond_it() {
         let check = |n: u64, q: f64, ok: bool| {
-            let found = value(How::LatencyQuantile(q), "x", &[report(n, 1)], &[(10, n)]);
+            let found = value(
+                How::LatencyQuantile(q),
+                "x",
+                &[report(n, 1)],
+                &[(10, n)],
+                &Named::new(),
+            );
             assert_eq!(found.is_ok(), ok, "{n} {q}: {found:?}");
         };
         check(19, 0.5, false);
@@ -326,6 +318,7 @@ mod tests {
             "x",
             &[report(1, 1)],
             &[(10, 42)],
+            &Named::new(),
         );
         let why = "42 operations in the round are too few for its percentile 99.9: it takes 10000";
         assert_eq!(few, Err(why.to_owned()));

@@ -1,7 +1,8 @@
-//! What is concluded from two runs.
+//! What is concluded from two runs, or from two groups of runs.
 
 use crate::estimate::Interval;
 use crate::plan::MetricId;
+use crate::units::Nanos;
 
 /// The conclusion about one metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +52,8 @@ impl Verdict {
 pub enum RoundsNeeded {
     /// About this many rounds on each side in all.
     Rounds(u32),
+    /// About this many runs on each side in all, each from an instance of its own.
+    Instances(u32),
     /// More than 200: not at this noise level.
     NotAtThisNoise,
 }
@@ -68,6 +71,8 @@ pub struct MetricComparison {
     pub interval: Option<Interval>,
     /// The margin within which values count as the same, as a share.
     pub margin: f64,
+    /// Where the margin comes from.
+    pub margin_source: MarginSource,
     /// The conclusion from the unadjusted interval.
     pub verdict: Verdict,
     /// The conclusion after correcting for the number of metrics compared.
@@ -76,10 +81,45 @@ pub struct MetricComparison {
     pub needed: Option<RoundsNeeded>,
     /// Why there is no ratio or no interval.
     pub refused: Option<Refusal>,
-    /// Rounds on the base side and on the other side.
+    /// Rounds on the base side and on the other side; runs, where groups are compared.
     pub n: (u32, u32),
-    /// Median of the rounds on the base side and on the other side, in the metric's unit.
+    /// Median of the rounds (or runs) on the base side and on the other side, in the metric's unit.
     pub values: (Option<f64>, Option<f64>),
+    /// The same comparison of slow moments; leading rates only, and only where rounds have windows.
+    pub floor: Option<FloorComparison>,
+}
+
+/// Where a margin comes from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MarginSource {
+    /// The user gave it.
+    Given,
+    /// It is that of the metric's class.
+    Class,
+    /// The class's margin is smaller than twice what two equal machines were measured to differ by.
+    NoiseFloor {
+        /// The margin of the class, as a share.
+        class: f64,
+        /// What two equal machines typically differ by, as a share.
+        floor: f64,
+    },
+}
+
+/// How two runs compare in their slow moments: in each round the 10th percentile of its windows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FloorComparison {
+    /// Other over base; above 1 is better.
+    pub ratio: Option<f64>,
+    /// Its 95 % interval, unadjusted.
+    pub interval: Option<Interval>,
+    /// The conclusion from the unadjusted interval, at the metric's margin.
+    pub verdict: Verdict,
+    /// The conclusion after correcting for the number of metrics.
+    pub adjusted: Verdict,
+    /// Median of the rounds' floors on the base side and on the other side, in the metric's unit.
+    pub values: (Option<f64>, Option<f64>),
+    /// Share of windows below 90 % of the typical rate on the base side and on the other side, 0 to 1.
+    pub slow_shares: (Option<f64>, Option<f64>),
 }
 
 /// Why two values do not compare.
@@ -107,6 +147,24 @@ pub enum Refusal {
         other: u32,
         /// Rounds needed on each side.
         need: u32,
+    },
+    /// One side has fewer runs than an interval for a plan needs.
+    TooFewRuns {
+        /// Runs that measured it on the base side.
+        base: u32,
+        /// Runs that measured it on the other side.
+        other: u32,
+        /// Runs needed on each side.
+        need: u32,
+    },
+    /// The runs of one side did not measure the same.
+    GroupDisagrees {
+        /// True where it is the base's runs that disagree.
+        on_base: bool,
+        /// Two runs that disagree.
+        runs: (String, String),
+        /// In what.
+        why: Box<Self>,
     },
     /// A value is zero, negative or not finite, so there is no ratio.
     NoRatio,
@@ -140,6 +198,68 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     /// True where the rounds were measured in pairs (a duel) and compared as pairs.
     pub paired: bool,
+    /// What the conclusions are about.
+    pub scope: Scope,
+    /// Runs of one side that come, or may come, from one and the same instance; each entry is one instance.
+    pub repeats: Vec<Repeat>,
+}
+
+/// What a conclusion is about: which machines, and for how long they were watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scope {
+    /// Which machines.
+    pub place: Place,
+    /// From the first round's start to the last round's end, of the run that is shortest.
+    pub span: Nanos,
+}
+
+/// Which machines a conclusion is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// One instance.
+    OneInstance,
+    /// Two instances, one on each side.
+    TwoInstances,
+    /// One run on each side, of which it is not known whether they come from one instance.
+    TwoRuns,
+    /// What the provider rents out under this name: at least five separate instances on each side.
+    Plan {
+        /// Instances on the base side.
+        base: u32,
+        /// Instances on the other side.
+        other: u32,
+    },
+    /// Several runs, of too few instances, of instances that occur twice, or of instances that are not known.
+    Runs {
+        /// Runs on the base side.
+        base: u32,
+        /// Runs on the other side.
+        other: u32,
+    },
+}
+
+impl Place {
+    /// The word in documents.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::OneInstance => "this_instance",
+            Self::TwoInstances => "these_two_instances",
+            Self::TwoRuns => "these_two_runs",
+            Self::Plan { .. } => "this_plan",
+            Self::Runs { .. } => "these_runs",
+        }
+    }
+}
+
+/// Runs of one side that come, or may come, from the same instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repeat {
+    /// True for the base side.
+    pub on_base: bool,
+    /// True where they surely come from one instance, false where they cannot be told apart.
+    pub sure: bool,
+    /// The ids of the runs.
+    pub runs: Vec<String>,
 }
 
 /// Something about the machines or programs that differs.

@@ -90,8 +90,28 @@ pub struct MetricSummary {
     pub state: State,
     /// The value of each round that has one, in the order in which they ran.
     pub rounds: Vec<f64>,
+    /// In which share of the rounds each kind of noise was seen.
+    pub noise: NoiseShares,
     /// What makes the number doubtful.
     pub warnings: Vec<Warning>,
+}
+
+/// The share (0 to 1) of a metric's rounds in which each kind of noise was seen, of those rounds for which it is known;
+/// `None` where it is known for none. 0 is quiet. The thresholds are those of the warnings.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NoiseShares {
+    /// More than 2 % of the demanded time was stolen by the host.
+    pub steal: Option<f64>,
+    /// A probe lost unusually much time in gaps.
+    pub gaps: Option<f64>,
+    /// Other processes used more than 5 % of a CPU.
+    pub foreign_cpu: Option<f64>,
+    /// A CPU quota held the measurement back.
+    pub throttled: Option<f64>,
+    /// The wall clock was set, or the machine suspended.
+    pub clock_trouble: Option<f64>,
+    /// A probe was more than 3 % off the run's median.
+    pub uneven_speed: Option<f64>,
 }
 
 /// An index: one number for several tests, with its interval.

@@ -58,6 +58,13 @@ pub enum Warning {
         /// Share of rounds concerned, 0 to 1.
         rounds_share: f64,
     },
+    /// The figure depends on how much was measured before it in the run, or in its pass.
+    OrderEffect {
+        /// True where it is the place within the shuffled pass, false where it is the place in the run.
+        within_pass: bool,
+        /// Median of the later half over median of the earlier half, minus 1.
+        change: f64,
+    },
     /// The work directory is in memory: a file-system figure says nothing about a disk.
     WorkDirInMemory {
         /// The file system's type, such as `tmpfs`.

@@ -17,32 +17,93 @@ pub const SUMMARY_LINES_MAX: usize = 5;
 #[derive(Clone, Debug)]
 pub struct ComparisonView<'a> {
     /// The base.
-    pub base: &'a Run,
-    /// Each other run with the conclusions about it.
-    pub others: Vec<(&'a Run, Comparison)>,
+    pub base: Party<'a>,
+    /// Each other side with the conclusions about it.
+    pub others: Vec<(Party<'a>, Comparison)>,
+}
+
+/// One side of a comparison: a run, or several runs of a group.
+#[derive(Clone, Debug)]
+pub struct Party<'a> {
+    first: &'a Run,
+    rest: Vec<&'a Run>,
+}
+
+impl<'a> Party<'a> {
+    /// One run.
+    pub const fn one(run: &'a Run) -> Self {
+        let rest = Vec::new();
+        Self { first: run, rest }
+    }
+
+    /// A group; `None` for no run at all.
+    pub fn group(runs: &'a [Run]) -> Option<Self> {
+        let (first, rest) = runs.split_first()?;
+        let rest = rest.iter().collect();
+        Some(Self { first, rest })
+    }
+
+    /// The first run, or the only one.
+    pub(crate) const fn first(&self) -> &'a Run {
+        self.first
+    }
+
+    /// Every run.
+    pub(crate) fn runs(&self) -> Vec<&'a Run> {
+        std::iter::once(self.first)
+            .chain(self.rest.iter().copied())
+            .collect()
+    }
+
+    /// True for more than one run.
+    pub(crate) const fn is_group(&self) -> bool {
+        !self.rest.is_empty()
+    }
 }
 
 /// Compares each of `others` with `base`.
 pub fn view<'a>(base: &'a Run, others: &[&'a Run], options: &CompareOptions) -> ComparisonView<'a> {
-    ComparisonView {
-        base,
-        others: others
-            .iter()
-            .map(|other| (*other, stats::compare(base, other, options)))
-            .collect(),
+    let others = others.iter().map(|other| Party::one(other)).collect();
+    view_groups(Party::one(base), others, options)
+}
+
+/// Compares each of `others`, which may be groups, with `base`.
+pub fn view_groups<'a>(
+    base: Party<'a>,
+    others: Vec<Party<'a>>,
+    options: &CompareOptions,
+) -> ComparisonView<'a> {
+    let runs = base.runs();
+    let others = others
+        .into_iter()
+        .map(|other| {
+            let comparison = stats::compare_groups(&runs, &other.runs(), options);
+            (other, comparison)
+        })
+        .collect();
+    ComparisonView { base, others }
+}
+
+/// What a side is called in sentences: its label, or its id where it has none; a group by its first run.
+pub(crate) fn name(party: &Party<'_>, words: &Words) -> String {
+    let meta = &party.first.meta;
+    named(meta.label.as_deref().unwrap_or(&meta.id), party, words)
+}
+
+fn named(first: &str, party: &Party<'_>, words: &Words) -> String {
+    let first = printable(first);
+    match party.rest.len() {
+        0 => first,
+        more => (words.comparison.and_more)(&first, more),
     }
 }
 
-/// What a run is called in sentences: its label, or its id where it has none.
-pub(crate) fn name(run: &Run) -> String {
-    printable(run.meta.label.as_deref().unwrap_or(&run.meta.id))
-}
-
-/// The names of two runs; where they are the same, the ids tell them apart.
-pub(crate) fn names(base: &Run, other: &Run) -> (String, String) {
-    let (a, b) = (name(base), name(other));
+/// The names of two sides; where they are the same, the ids tell them apart.
+pub(crate) fn names(base: &Party<'_>, other: &Party<'_>, words: &Words) -> (String, String) {
+    let (a, b) = (name(base, words), name(other, words));
     if a == b {
-        (printable(&base.meta.id), printable(&other.meta.id))
+        let id = |party: &Party<'_>| named(&party.first.meta.id, party, words);
+        (id(base), id(other))
     } else {
         (a, b)
     }
@@ -64,7 +125,12 @@ pub(crate) struct Row {
 const BETTER_MARK: &str = "*";
 
 /// The metrics that have a ratio, in order.
-pub(crate) fn rows(base: &Run, other: &Run, comparison: &Comparison, words: &Words) -> Vec<Row> {
+pub(crate) fn rows(
+    base: &Party<'_>,
+    other: &Party<'_>,
+    comparison: &Comparison,
+    words: &Words,
+) -> Vec<Row> {
     comparison
         .metrics
         .iter()
@@ -73,7 +139,7 @@ pub(crate) fn rows(base: &Run, other: &Run, comparison: &Comparison, words: &Wor
         .collect()
 }
 
-fn row(base: &Run, other: &Run, metric: &MetricComparison, words: &Words) -> Row {
+fn row(base: &Party<'_>, other: &Party<'_>, metric: &MetricComparison, words: &Words) -> Row {
     let declared = declared(base, &metric.id).or_else(|| declared(other, &metric.id));
     let values = [metric.values.0, metric.values.1];
     let largest = values
@@ -113,9 +179,9 @@ fn row(base: &Run, other: &Run, metric: &MetricComparison, words: &Words) -> Row
 }
 
 /// The metric's name: the case alone for the first metric of a case, the full id for further ones.
-fn metric_name(base: &Run, other: &Run, id: &MetricId) -> String {
-    let leads = [base, other].iter().any(|run| {
-        planned(run, id)
+pub(crate) fn metric_name(base: &Party<'_>, other: &Party<'_>, id: &MetricId) -> String {
+    let leads = [base, other].iter().any(|party| {
+        planned(party, id)
             .and_then(|case| case.metrics.first())
             .is_some_and(|first| first.quantity == id.quantity)
     });
@@ -126,13 +192,16 @@ fn metric_name(base: &Run, other: &Run, id: &MetricId) -> String {
     })
 }
 
-fn planned<'a>(run: &'a Run, id: &MetricId) -> Option<&'a PlannedCase> {
-    run.plan.cases.iter().find(|case| case.id == id.case)
+fn planned<'a>(party: &Party<'a>, id: &MetricId) -> Option<&'a PlannedCase> {
+    party
+        .runs()
+        .into_iter()
+        .find_map(|run| run.plan.cases.iter().find(|case| case.id == id.case))
 }
 
-/// How the run declared the metric.
-pub(crate) fn declared<'a>(run: &'a Run, id: &MetricId) -> Option<&'a PlannedMetric> {
-    planned(run, id)?
+/// How the side declared the metric.
+pub(crate) fn declared<'a>(party: &Party<'a>, id: &MetricId) -> Option<&'a PlannedMetric> {
+    planned(party, id)?
         .metrics
         .iter()
         .find(|metric| metric.quantity == id.quantity)
@@ -162,8 +231,8 @@ pub(crate) fn ratio_text(ratio: Option<f64>, interval: Option<&Interval>) -> (St
 
 /// Metrics that were not compared, or without an interval, with the reason.
 pub(crate) fn refusals(
-    base: &Run,
-    other: &Run,
+    base: &Party<'_>,
+    other: &Party<'_>,
     comparison: &Comparison,
     words: &Words,
 ) -> Vec<(String, String)> {
@@ -174,7 +243,7 @@ pub(crate) fn refusals(
             let refusal = metric.refused.as_ref()?;
             Some((
                 metric_name(base, other, &metric.id),
-                printable(&(words.refusal)(refusal)),
+                printable(&(words.refusal)(refusal, &metric.id.case)),
             ))
         })
         .collect()
@@ -194,14 +263,14 @@ pub(crate) fn category_row(category: &CategoryComparison, words: &Words) -> [Str
 
 /// The comparison in plain words: at most [`SUMMARY_LINES_MAX`] lines.
 pub(crate) fn summary(
-    base: &Run,
-    other: &Run,
+    base: &Party<'_>,
+    other: &Party<'_>,
     comparison: &Comparison,
     words: &Words,
 ) -> Vec<String> {
     let says = &words.comparison;
     let mut lines = Vec::new();
-    let counts = counts(base, other, comparison);
+    let counts = counts(base, other, comparison, words);
     if counts.compared == 0 {
         lines.push(says.nothing.to_owned());
     } else {
@@ -258,8 +327,8 @@ fn first_few(differences: &[Difference]) -> String {
     names.join(", ")
 }
 
-fn counts(base: &Run, other: &Run, comparison: &Comparison) -> Counts {
-    let (base, other) = names(base, other);
+fn counts(base: &Party<'_>, other: &Party<'_>, comparison: &Comparison, words: &Words) -> Counts {
+    let (base, other) = names(base, other, words);
     let mut counts = Counts {
         other,
         base,
@@ -291,12 +360,15 @@ mod tests {
     fn the_better_side_is_marked_and_no_other() {
         let (base, other, comparison) = testkit::comparison();
         let words = Lang::En.words();
-        for (row, metric) in rows(&base, &other, &comparison, words).iter().zip(
-            comparison
-                .metrics
-                .iter()
-                .filter(|metric| metric.ratio.is_some()),
-        ) {
+        for (row, metric) in rows(&Party::one(&base), &Party::one(&other), &comparison, words)
+            .iter()
+            .zip(
+                comparison
+                    .metrics
+                    .iter()
+                    .filter(|metric| metric.ratio.is_some()),
+            )
+        {
             let marks = (row.base.ends_with('*'), row.other.ends_with('*'));
             assert_eq!(marks, better_side(metric.adjusted), "{}", row.metric);
         }
@@ -306,11 +378,21 @@ mod tests {
     fn a_summary_has_at_most_five_lines_and_counts_every_metric() {
         let (base, other, comparison) = testkit::comparison();
         for lang in Lang::ALL {
-            let lines = summary(&base, &other, &comparison, lang.words());
+            let lines = summary(
+                &Party::one(&base),
+                &Party::one(&other),
+                &comparison,
+                lang.words(),
+            );
             assert!(lines.len() <= SUMMARY_LINES_MAX, "{lines:?}");
             assert!(!lines.is_empty());
         }
-        let counts = counts(&base, &other, &comparison);
+        let counts = counts(
+            &Party::one(&base),
+            &Party::one(&other),
+            &comparison,
+            Lang::En.words(),
+        );
         let sum = counts.better + counts.worse + counts.same + counts.unclear;
         assert_eq!(sum, counts.compared);
         assert!(counts.compared > 3);
@@ -321,7 +403,7 @@ mod tests {
         let (mut base, mut other, _) = testkit::comparison();
         base.meta.label = Some("web".to_owned());
         other.meta.label = Some("web".to_owned());
-        let (a, b) = names(&base, &other);
+        let (a, b) = names(&Party::one(&base), &Party::one(&other), Lang::En.words());
         assert_ne!(a, b);
     }
 }

@@ -1,12 +1,12 @@
 //! A comparison for web pages: the same parts as on a terminal, in Markdown. The better value is in bold.
 
-use crate::comparison::{self, ComparisonView};
+use crate::comparison::{self, ComparisonView, Party};
+use crate::comparison_notes;
 use crate::markdown::{bullets, code, escape, head_row, row};
 use crate::text::run_line;
 use crate::words::{Lang, Words};
 use dialects::printable::printable;
 use model::comparison::Comparison;
-use model::record::Run;
 use std::fmt::Write as _;
 
 /// The comparison in Markdown.
@@ -17,7 +17,7 @@ pub fn markdown(view: &ComparisonView<'_>, lang: Lang) -> String {
         if !out.is_empty() {
             out.push('\n');
         }
-        one(&mut out, view.base, other, comparison, words);
+        one(&mut out, &view.base, other, comparison, words);
     }
     if out.is_empty() {
         return format!("{}\n", escape(words.comparison.nothing));
@@ -27,24 +27,34 @@ pub fn markdown(view: &ComparisonView<'_>, lang: Lang) -> String {
     out
 }
 
-fn one(out: &mut String, base: &Run, other: &Run, comparison: &Comparison, words: &Words) {
+fn one(
+    out: &mut String,
+    base: &Party<'_>,
+    other: &Party<'_>,
+    comparison: &Comparison,
+    words: &Words,
+) {
     let says = &words.comparison;
-    let (base_name, other_name) = comparison::names(base, other);
+    let (base_name, other_name) = comparison::names(base, other, words);
     // Writing to a String cannot fail.
     let _ = writeln!(out, "## {} / {}\n", escape(&base_name), escape(&other_name));
-    let _ = writeln!(out, "- {}: {}", says.base, escape(&run_line(base, words)));
-    let _ = writeln!(out, "- {}: {}", says.other, escape(&run_line(other, words)));
+    for (side, party) in [(says.base, base), (says.other, other)] {
+        for run in party.runs() {
+            let _ = writeln!(out, "- {side}: {}", escape(&run_line(run, words)));
+        }
+    }
 
     if comparison.paired {
         let _ = writeln!(out, "- {}", says.paired);
     }
-    section(out, says.summary);
+    let scope = (says.scope)(&comparison.scope);
+    section(out, &format!("{}: {scope}", says.summary));
     out.push_str(&bullets(&comparison::summary(
         base, other, comparison, words,
     )));
 
     if !comparison.categories.is_empty() {
-        section(out, says.categories);
+        section(out, &format!("{}: {scope}", says.categories));
         out.push_str(&head_row(&[
             "",
             says.ratio,
@@ -58,6 +68,11 @@ fn one(out: &mut String, base: &Run, other: &Run, comparison: &Comparison, words
         }
     }
     table(out, base, other, comparison, words);
+    let notes = comparison_notes::notes(base, other, comparison, words);
+    if !notes.is_empty() {
+        section(out, says.notes);
+        out.push_str(&bullets(&notes));
+    }
     let refusals = comparison::refusals(base, other, comparison, words);
     if !refusals.is_empty() {
         section(out, says.refused);
@@ -78,7 +93,13 @@ fn one(out: &mut String, base: &Run, other: &Run, comparison: &Comparison, words
     }
 }
 
-fn table(out: &mut String, base: &Run, other: &Run, comparison: &Comparison, words: &Words) {
+fn table(
+    out: &mut String,
+    base: &Party<'_>,
+    other: &Party<'_>,
+    comparison: &Comparison,
+    words: &Words,
+) {
     let rows = comparison::rows(base, other, comparison, words);
     if rows.is_empty() {
         return;
@@ -120,8 +141,8 @@ mod tests {
     fn a_comparison_for_a_blog() {
         let (base, other, comparison) = testkit::comparison();
         let view = ComparisonView {
-            base: &base,
-            others: vec![(&other, comparison)],
+            base: Party::one(&base),
+            others: vec![(Party::one(&other), comparison)],
         };
         insta::assert_snapshot!("comparison_markdown", markdown(&view, Lang::En));
     }

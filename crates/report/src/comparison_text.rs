@@ -4,14 +4,14 @@
 //! metric, what was refused and why, and what differs in the set-up. The better side carries a `*`, the verdict a
 //! word.
 
-use crate::comparison::{self, ComparisonView, Row};
+use crate::comparison::{self, ComparisonView, Party, Row};
+use crate::comparison_notes;
 use crate::style::Style;
 use crate::table::Grid;
 use crate::text::{Page, pairs, run_line};
 use crate::words::{Lang, Words};
 use dialects::printable::printable;
 use model::comparison::Comparison;
-use model::record::Run;
 
 /// The comparison as text.
 pub fn text(view: &ComparisonView<'_>, style: Style, lang: Lang) -> String {
@@ -24,7 +24,7 @@ pub fn text(view: &ComparisonView<'_>, style: Style, lang: Lang) -> String {
         if !page.out.is_empty() {
             page.out.push('\n');
         }
-        one(&mut page, view.base, other, comparison, words);
+        one(&mut page, &view.base, other, comparison, words);
     }
     if page.out.is_empty() {
         page.out.push_str(words.comparison.nothing);
@@ -40,13 +40,23 @@ pub fn text(view: &ComparisonView<'_>, style: Style, lang: Lang) -> String {
     page.out
 }
 
-fn one(page: &mut Page, base: &Run, other: &Run, comparison: &Comparison, words: &Words) {
+fn one(
+    page: &mut Page,
+    base: &Party<'_>,
+    other: &Party<'_>,
+    comparison: &Comparison,
+    words: &Words,
+) {
     let says = &words.comparison;
     let style = page.style;
-    let sides = [
-        (says.base.to_owned(), run_line(base, words)),
-        (says.other.to_owned(), run_line(other, words)),
-    ];
+    let sides: Vec<(String, String)> = [(says.base, base), (says.other, other)]
+        .into_iter()
+        .flat_map(|(name, party)| {
+            let names = std::iter::once(name).chain(std::iter::repeat(""));
+            names.zip(party.runs())
+        })
+        .map(|(name, run)| (name.to_owned(), run_line(run, words)))
+        .collect();
     page.out.push_str(&pairs(&sides, style));
     if comparison.paired {
         page.block(
@@ -59,18 +69,25 @@ fn one(page: &mut Page, base: &Run, other: &Run, comparison: &Comparison, words:
         .into_iter()
         .map(|line| ("-".to_owned(), line))
         .collect();
-    page.block(Some(says.summary), &pairs(&summary, style));
+    let scope = (says.scope)(&comparison.scope);
+    let about = |heading: &str| format!("{heading}: {scope}");
+    page.block(Some(&about(says.summary)), &pairs(&summary, style));
 
     let mut categories = Grid::with_header(&["", says.ratio, words.run.interval, says.verdict, ""]);
     for category in &comparison.categories {
         categories.row(comparison::category_row(category, words).to_vec());
     }
     if !categories.is_empty() {
-        page.block(Some(says.categories), &categories.render(&[1, 2]));
+        page.block(Some(&about(says.categories)), &categories.render(&[1, 2]));
     }
 
     let rows = comparison::rows(base, other, comparison, words);
     page.block(None, &table(&rows, style, words));
+    let notes: Vec<(String, String)> = comparison_notes::notes(base, other, comparison, words)
+        .into_iter()
+        .map(|note| ("-".to_owned(), note))
+        .collect();
+    page.block(Some(says.notes), &pairs(&notes, style));
     page.block(
         Some(says.refused),
         &pairs(&comparison::refusals(base, other, comparison, words), style),
@@ -149,8 +166,8 @@ mod tests {
     fn shown(width: usize, lang: Lang) -> String {
         let (base, other, comparison) = testkit::comparison();
         let view = ComparisonView {
-            base: &base,
-            others: vec![(&other, comparison)],
+            base: Party::one(&base),
+            others: vec![(Party::one(&other), comparison)],
         };
         let style = Style {
             width,
@@ -192,7 +209,7 @@ mod tests {
     fn nothing_to_compare_is_said() {
         let run = testkit::normal();
         let view = ComparisonView {
-            base: &run,
+            base: Party::one(&run),
             others: Vec::new(),
         };
         assert_eq!(

@@ -8,6 +8,7 @@
 
 pub mod comparison;
 pub mod comparison_markdown;
+mod comparison_notes;
 pub mod comparison_text;
 pub mod csv;
 pub mod host;

@@ -78,6 +78,10 @@ fn alike(a: &Warning, b: &Warning) -> bool {
             (Warning::RoundsFailed { reason: a, .. }, Warning::RoundsFailed { reason: b, .. }) => {
                 a == b
             }
+            (
+                Warning::OrderEffect { within_pass: a, .. },
+                Warning::OrderEffect { within_pass: b, .. },
+            ) => a == b,
             _ => true,
         }
 }
@@ -93,6 +97,7 @@ fn badness(warning: &Warning) -> f64 {
         | Warning::Gaps { rounds_share }
         | Warning::UnevenSpeed { rounds_share }
         | Warning::ClockTrouble { rounds_share } => *rounds_share,
+        Warning::OrderEffect { change, .. } => change.abs(),
         Warning::Allocated { allocations } => model::num::approx(*allocations),
         Warning::WorkDirInMemory { .. }
         | Warning::DebugBuild

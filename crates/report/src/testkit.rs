@@ -1,7 +1,8 @@
 //! Runs, machines and comparisons made by hand, for the tests of this crate.
 
 use model::comparison::{
-    CategoryComparison, Comparison, Difference, MetricComparison, Refusal, RoundsNeeded, Verdict,
+    CategoryComparison, Comparison, Difference, FloorComparison, MarginSource, MetricComparison,
+    Place, Refusal, RoundsNeeded, Scope, Verdict,
 };
 use model::digest::Digest;
 use model::estimate::Interval;
@@ -310,12 +311,30 @@ fn compared(
             confidence: 0.95,
         }),
         margin: 0.05,
+        margin_source: MarginSource::Class,
         verdict,
         adjusted: verdict,
         needed: None,
         refused: None,
         n: (6, 6),
         values: (Some(values.0), Some(values.1)),
+        floor: None,
+    }
+}
+
+/// Slow moments in which the other side is a fifth slower.
+fn slower_floor() -> FloorComparison {
+    FloorComparison {
+        ratio: Some(0.8),
+        interval: Some(Interval {
+            lo: 0.75,
+            hi: 0.85,
+            confidence: 0.95,
+        }),
+        verdict: Verdict::Worse,
+        adjusted: Verdict::Worse,
+        values: (Some(2.2e6), Some(1.76e6)),
+        slow_shares: (Some(0.031), Some(0.12)),
     }
 }
 
@@ -383,7 +402,16 @@ pub(crate) fn comparison() -> (Run, Run, Comparison) {
             Verdict::Worse,
         ),
     ];
-    let cases = ["os.a@1", "os.b@1", "os.c@1", "os.d@1", "os.e@1", "os.f@1"];
+    metrics[1].floor = Some(slower_floor());
+    metrics[4].margin = 0.072;
+    metrics[4].margin_source = MarginSource::NoiseFloor {
+        class: 0.05,
+        floor: 0.036,
+    };
+    let cases = [
+        "os.a@1", "os.b@1", "os.c@1", "os.d@1", "os.e@1", "os.f@1", "os.g@1", "os.h@1", "os.i@1",
+    ];
+    assert_eq!(cases.len(), all_refusals().len());
     metrics.extend(
         all_refusals()
             .into_iter()
@@ -405,6 +433,11 @@ pub(crate) fn comparison() -> (Run, Run, Comparison) {
             metrics: 3,
         }],
         paired: false,
+        scope: Scope {
+            place: Place::TwoInstances,
+            span: Nanos::from_secs(720),
+        },
+        repeats: Vec::new(),
         differences: vec![Difference {
             what: "kernel: release".to_owned(),
             base: "3.2.0".to_owned(),

@@ -2,14 +2,15 @@
 //!
 //! A category is the part of a test's name before the first dot. Its figure is the geometric mean of at most five
 //! leading metrics, of different workloads as far as possible, because metrics of one workload tell the same story
-//! twice. It is formed within each pass and compared over the passes.
+//! twice. It is formed within each pass and compared over the passes; in a duel the two sides of a pass are a pair, and
+//! where groups of runs are compared it is formed within each run.
 
-use crate::compare::{Candidate, ERROR_RATE, adjusted};
-use crate::yuen::{self, RatioInterval};
+use crate::compare::{Candidate, Sides, adjusted};
+use crate::contrast::{ERROR_RATE, contrast};
+use crate::side::{Point, Side};
+use crate::yuen::RatioInterval;
 use crate::{composite, family, rounds, verdict};
 use model::comparison::{CategoryComparison, Verdict};
-use model::plan::MetricId;
-use model::record::Run;
 use model::spec::Better;
 use std::collections::BTreeMap;
 
@@ -17,11 +18,7 @@ use std::collections::BTreeMap;
 const METRICS_MAX: usize = 5;
 
 /// One entry for each category that has a ratio, in the order of the candidates.
-pub(crate) fn compare(
-    base: &Run,
-    other: &Run,
-    candidates: &[Candidate<'_>],
-) -> Vec<CategoryComparison> {
+pub(crate) fn compare(sides: &Sides<'_>, candidates: &[Candidate<'_>]) -> Vec<CategoryComparison> {
     let mut names: Vec<&str> = Vec::new();
     for candidate in candidates.iter().filter(|candidate| takes_part(candidate)) {
         let name = category_of(&candidate.result.id.case.test);
@@ -31,7 +28,7 @@ pub(crate) fn compare(
     }
     let mut found: Vec<(CategoryComparison, Option<RatioInterval>)> = names
         .into_iter()
-        .filter_map(|name| compare_one(base, other, name, &chosen(name, candidates)))
+        .filter_map(|name| compare_one(sides, name, &chosen(name, candidates)))
         .collect();
     correct(&mut found);
     found.into_iter().map(|(category, _)| category).collect()
@@ -76,8 +73,7 @@ fn chosen<'a, 'b>(name: &str, candidates: &'b [Candidate<'a>]) -> Vec<&'b Candid
 
 /// The composite's comparison, still without a correction for the number of categories.
 fn compare_one(
-    base: &Run,
-    other: &Run,
+    sides: &Sides<'_>,
     name: &str,
     members: &[&Candidate<'_>],
 ) -> Option<(CategoryComparison, Option<RatioInterval>)> {
@@ -89,12 +85,12 @@ fn compare_one(
         .iter()
         .map(|member| member.result.margin)
         .fold(0.0, f64::max);
-    let found = yuen::log_ratio(
-        &composites(base, members),
-        &composites(other, members),
-        ERROR_RATE,
-    )
-    .ok();
+    let contrast = contrast(
+        sides.method,
+        &composites(&sides.base, members),
+        &composites(&sides.other, members),
+    );
+    let found = contrast.found();
     let verdict = found.map_or(Verdict::Unclear, |found| {
         verdict::of_interval(found.ln_ends(ERROR_RATE), margin)
     });
@@ -112,26 +108,25 @@ fn compare_one(
     Some((category, found))
 }
 
-/// The composite of each pass, turned so that more is better.
-fn composites(run: &Run, members: &[&Candidate<'_>]) -> Vec<f64> {
+/// The composite of each pass (or run), turned so that more is better.
+fn composites(side: &Side<'_>, members: &[&Candidate<'_>]) -> Vec<Point> {
     let parts: Vec<BTreeMap<u32, f64>> = members
         .iter()
-        .map(|member| turned(run, &member.result.id, member.metric.better))
+        .map(|member| turned(&side.typical(&member.result.id), member.metric.better))
         .collect();
     composite::per_pass(&parts)
-        .into_iter()
-        .map(|(_, value)| value)
-        .collect()
 }
 
-fn turned(run: &Run, id: &MetricId, better: Better) -> BTreeMap<u32, f64> {
-    let mut values = composite::pass_values(run, &id.case, &id.quantity);
-    if better == Better::Lower {
-        for value in values.values_mut() {
-            *value = 1.0 / *value;
-        }
-    }
-    values
+fn turned(points: &[Point], better: Better) -> BTreeMap<u32, f64> {
+    let turn = |value: f64| match better {
+        Better::Higher => value,
+        Better::Lower => 1.0 / value,
+    };
+    points
+        .iter()
+        .filter(|(_, value)| value.is_finite())
+        .map(|&(pass, value)| (pass, turn(value)))
+        .collect()
 }
 
 /// Holm's correction over the categories that have an interval.

@@ -1,15 +1,19 @@
-//! Two runs against each other: a ratio, an interval and a verdict for each metric, categories, and what differs in
-//! the set-up.
+//! Two runs against each other, or two groups of runs: a ratio, an interval and a verdict for each metric, categories,
+//! what the conclusions are about, and what differs in the set-up.
 //!
 //! Whatever would make a ratio misleading is refused and named instead: another version of the workload, other
-//! parameters, values without a ratio. Nothing is estimated from fewer than six rounds on a side; the plain ratio is
-//! then given without an interval, and the verdict is `unclear`.
+//! parameters, values without a ratio. Nothing is estimated from fewer than six rounds (or five runs) on a side; the
+//! plain ratio is then given without an interval, and the verdict is `unclear`.
 
-use crate::yuen::{self, RatioInterval};
-use crate::{
-    CONFIDENCE, ROUNDS_MIN, category, difference, family, needed, quantile, rounds, verdict,
+use crate::calibration::{self, Calibration};
+use crate::contrast::{Contrast, ERROR_RATE, Method, contrast};
+use crate::side::{Side, described};
+use crate::summarize::is_rate;
+use crate::yuen::RatioInterval;
+use crate::{category, difference, family, needed, scope, verdict};
+use model::comparison::{
+    Comparison, FloorComparison, MetricComparison, Refusal, RoundsNeeded, Verdict,
 };
-use model::comparison::{Comparison, MetricComparison, Refusal, RoundsNeeded, Verdict};
 use model::plan::{MetricId, PlannedCase, PlannedMetric};
 use model::record::Run;
 use model::spec::{Better, MetricClass};
@@ -21,12 +25,9 @@ pub struct CompareOptions {
     pub margin: Option<f64>,
 }
 
-/// The share of false claims that is accepted, in each family of metrics and over the categories.
-pub(crate) const ERROR_RATE: f64 = 1.0 - CONFIDENCE;
-
 /// One metric on its way to a comparison.
 pub(crate) struct Candidate<'a> {
-    /// The case as the base planned it, or as the other run did where the base has none.
+    /// The case as the base planned it, or as the other side did where the base has none.
     pub(crate) case: &'a PlannedCase,
     /// The metric, likewise.
     pub(crate) metric: &'a PlannedMetric,
@@ -34,60 +35,109 @@ pub(crate) struct Candidate<'a> {
     pub(crate) leads: bool,
     /// The ratio, turned so that above 1 is better, where it has an interval.
     pub(crate) found: Option<RatioInterval>,
+    /// The same of the slow end.
+    floor: Option<RatioInterval>,
     /// What will be handed out.
     pub(crate) result: MetricComparison,
 }
 
+/// The two sides and how they are held against each other.
+pub(crate) struct Sides<'a> {
+    /// The base.
+    pub(crate) base: Side<'a>,
+    /// What is compared with it.
+    pub(crate) other: Side<'a>,
+    /// Where the values come from.
+    pub(crate) method: Method,
+}
+
 /// Compares `other` with `base`.
 pub fn compare(base: &Run, other: &Run, options: &CompareOptions) -> Comparison {
-    let mut candidates = pair_up(base, other, options);
-    adjust(&mut candidates);
+    compare_groups(&[base], &[other], options)
+}
+
+/// Compares a group of runs with another. With one run on each side the sample is the round; otherwise it is the run,
+/// each counting once with its median.
+///
+/// # Panics
+/// Where a side has no run.
+pub fn compare_groups(base: &[&Run], other: &[&Run], options: &CompareOptions) -> Comparison {
+    compare_with(base, other, options, calibration::embedded())
+}
+
+/// Compares with the noise floors of `calibration`.
+pub(crate) fn compare_with(
+    base: &[&Run],
+    other: &[&Run],
+    options: &CompareOptions,
+    calibration: &Calibration,
+) -> Comparison {
+    let sides = Sides::new(base, other);
+    let mut candidates = pair_up(&sides, options, calibration);
+    adjust(&mut candidates, sides.method);
     Comparison {
-        categories: category::compare(base, other, &candidates),
+        categories: category::compare(&sides, &candidates),
         metrics: candidates
             .into_iter()
             .map(|candidate| candidate.result)
             .collect(),
-        differences: difference::differences(base, other),
-        paired: rounds::paired(base, other),
+        differences: difference::between_groups(base, other),
+        paired: sides.method == Method::Pairs,
+        scope: scope::of_comparison(base, other, sides.method),
+        repeats: scope::repeats(base, other),
     }
 }
 
-/// Every metric of either run: the base's in its order, then those that only the other run has.
-fn pair_up<'a>(base: &'a Run, other: &'a Run, options: &CompareOptions) -> Vec<Candidate<'a>> {
-    let find = |run: &'a Run, case: &PlannedCase| {
-        run.plan.cases.iter().find(|planned| planned.id == case.id)
-    };
+impl<'a> Sides<'a> {
+    fn new(base: &[&'a Run], other: &[&'a Run]) -> Self {
+        let grouped = base.len() > 1 || other.len() > 1;
+        let (base, other) = (Side::new(base, grouped), Side::new(other, grouped));
+        let paired = match (base.duel(), other.duel()) {
+            (Some(base), Some(other)) => base.id == other.id && base.side != other.side,
+            _ => false,
+        };
+        let method = match (grouped, paired) {
+            (true, _) => Method::Runs,
+            (false, true) => Method::Pairs,
+            (false, false) => Method::Rounds,
+        };
+        Self {
+            base,
+            other,
+            method,
+        }
+    }
+}
+
+/// Every metric of either side: the base's in its order, then those that only the other side has.
+fn pair_up<'a>(
+    sides: &Sides<'a>,
+    options: &CompareOptions,
+    calibration: &Calibration,
+) -> Vec<Candidate<'a>> {
     let mut candidates = Vec::new();
-    for case in &base.plan.cases {
-        let partner = find(other, case);
+    for case in sides.base.cases() {
         for (index, metric) in case.metrics.iter().enumerate() {
-            let there = partner.filter(|partner| has_metric(partner, metric));
-            let mut candidate = Candidate::new(case, metric, index == 0, options);
-            match there {
-                Some(there) => candidate.judge(base, other, there),
-                None => candidate.one_side_only(base, true),
+            let mut candidate = Candidate::new(case, metric, index == 0, options, calibration);
+            match sides.other.case(&case.id) {
+                Some(there) if sides.other.metric(&case.id, &metric.quantity).is_some() => {
+                    candidate.judge(sides, there);
+                }
+                _ => candidate.one_side_only(&sides.base, true),
             }
             candidates.push(candidate);
         }
     }
-    for case in &other.plan.cases {
-        let partner = find(base, case);
+    for case in sides.other.cases() {
         for (index, metric) in case.metrics.iter().enumerate() {
-            if partner.is_none_or(|partner| !has_metric(partner, metric)) {
-                let mut candidate = Candidate::new(case, metric, index == 0, options);
-                candidate.one_side_only(other, false);
+            if sides.base.metric(&case.id, &metric.quantity).is_none() {
+                let mut candidate = Candidate::new(case, metric, index == 0, options, calibration);
+                candidate.one_side_only(&sides.other, false);
                 candidates.push(candidate);
             }
         }
     }
     candidates
-}
-
-fn has_metric(case: &PlannedCase, metric: &PlannedMetric) -> bool {
-    case.metrics
-        .iter()
-        .any(|own| own.quantity == metric.quantity)
 }
 
 impl<'a> Candidate<'a> {
@@ -96,81 +146,83 @@ impl<'a> Candidate<'a> {
         metric: &'a PlannedMetric,
         leads: bool,
         options: &CompareOptions,
+        calibration: &Calibration,
     ) -> Self {
+        let id = MetricId {
+            case: case.id.clone(),
+            quantity: metric.quantity.clone(),
+        };
+        let (margin, margin_source) = calibration.margin(&id, metric.class, options.margin);
         Self {
             case,
             metric,
             leads,
             found: None,
+            floor: None,
             result: MetricComparison {
-                id: MetricId {
-                    case: case.id.clone(),
-                    quantity: metric.quantity.clone(),
-                },
+                id,
                 title: case.title.clone(),
                 ratio: None,
                 interval: None,
-                margin: options.margin.unwrap_or_else(|| metric.class.margin()),
+                margin,
+                margin_source,
                 verdict: Verdict::Unclear,
                 adjusted: Verdict::Unclear,
                 needed: None,
                 refused: None,
                 n: (0, 0),
                 values: (None, None),
+                floor: None,
             },
         }
     }
 
-    fn one_side_only(&mut self, owner: &Run, base_has_it: bool) {
-        let values = rounds::values(owner, &self.result.id);
-        let (n, value) = (rounds::whole(values.len()), quantile::median(&values));
-        let (on_base, on_other) = ((n, value), (0, None));
-        let (base, other) = if base_has_it {
-            (on_base, on_other)
+    fn one_side_only(&mut self, owner: &Side<'_>, base_has_it: bool) {
+        let (n, value) = described(&owner.typical(&self.result.id));
+        let result = &mut self.result;
+        if base_has_it {
+            (result.n.0, result.values.0) = (n, value);
         } else {
-            (on_other, on_base)
-        };
+            (result.n.1, result.values.1) = (n, value);
+        }
+        result.refused = Some(Refusal::OneSideOnly { base_has_it });
+    }
+
+    /// Draws the conclusion for a metric that both sides have.
+    fn judge(&mut self, sides: &Sides<'_>, there: &PlannedCase) {
+        let on_base = sides.base.typical(&self.result.id);
+        let on_other = sides.other.typical(&self.result.id);
+        let (base, other) = (described(&on_base), described(&on_other));
         self.result.n = (base.0, other.0);
         self.result.values = (base.1, other.1);
-        self.result.refused = Some(Refusal::OneSideOnly { base_has_it });
-    }
-
-    /// Draws the conclusion for a metric that both runs have.
-    fn judge(&mut self, base: &Run, other: &Run, there: &PlannedCase) {
-        let on_base = rounds::values(base, &self.result.id);
-        let on_other = rounds::values(other, &self.result.id);
-        self.result.n = (rounds::whole(on_base.len()), rounds::whole(on_other.len()));
-        self.result.values = (quantile::median(&on_base), quantile::median(&on_other));
-        if rounds::paired(base, other) {
-            // Parameters may differ: they may be what the duel is about.
-            return self.judge_pairs(&rounds::pairs(base, other, &self.result.id));
+        // Parameters of a duel's sides may differ: they may be what it is about.
+        if sides.method != Method::Pairs {
+            self.result.refused = self.not_comparable(sides, there);
+            if self.result.refused.is_some() {
+                return;
+            }
         }
-        self.result.refused = not_alike(self.case, there);
-        if self.result.refused.is_some() {
-            return;
+        match contrast(sides.method, &on_base, &on_other) {
+            Contrast::Found(found) => self.conclude(found, sides.method),
+            Contrast::TooFew(ln_ratio) => {
+                self.result.ratio = ln_ratio.map(|ln_ratio| self.turned(ln_ratio).exp());
+                self.too_few(sides.method);
+            }
+            Contrast::NoRatio => self.result.refused = Some(Refusal::NoRatio),
         }
-        match (quantile::logs(&on_base), quantile::logs(&on_other)) {
-            (Some(on_base), Some(on_other)) => self.judge_logs(&on_base, &on_other),
-            _ => self.result.refused = Some(Refusal::NoRatio),
+        if self.leads && is_rate(self.metric.unit) {
+            self.judge_floor(sides);
         }
     }
 
-    /// Draws the conclusion from rounds that were measured in pairs.
-    fn judge_pairs(&mut self, pairs: &[(f64, f64)]) {
-        let (on_base, on_other): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
-        let (Some(on_base), Some(on_other)) = (quantile::logs(&on_base), quantile::logs(&on_other))
-        else {
-            self.result.refused = Some(Refusal::NoRatio);
-            return;
-        };
-        let differences: Vec<f64> = on_other.iter().zip(&on_base).map(|(o, b)| o - b).collect();
-        if let Some(found) = yuen::paired(&differences, ERROR_RATE) {
-            self.conclude(found);
-        } else {
-            let turned = self.turned(quantile::mean(&differences).unwrap_or(0.0));
-            self.result.ratio = (!pairs.is_empty()).then(|| turned.exp());
-            self.too_few();
-        }
+    /// Why the metric does not compare, where it does not.
+    fn not_comparable(&self, sides: &Sides<'_>, there: &PlannedCase) -> Option<Refusal> {
+        let id = &self.case.id;
+        sides
+            .base
+            .disagreement(id, true, not_alike)
+            .or_else(|| sides.other.disagreement(id, false, not_alike))
+            .or_else(|| not_alike(self.case, there))
     }
 
     /// A logarithm of a ratio, turned so that above 0 is better.
@@ -181,48 +233,83 @@ impl<'a> Candidate<'a> {
         }
     }
 
-    fn too_few(&mut self) {
+    fn too_few(&mut self, method: Method) {
         let (base, other) = self.result.n;
-        let need = ROUNDS_MIN;
-        self.result.refused = Some(Refusal::TooFewRounds { base, other, need });
-        self.result.needed = Some(RoundsNeeded::Rounds(need));
-    }
-
-    fn judge_logs(&mut self, on_base: &[f64], on_other: &[f64]) {
-        let (Some(on_base), Some(on_other)) = (yuen::side(on_base), yuen::side(on_other)) else {
-            self.too_few();
-            return;
-        };
-        let found = yuen::between(on_base, on_other, ERROR_RATE);
-        let (base, other) = self.result.n;
-        if base.min(other) < ROUNDS_MIN {
-            self.result.ratio = Some(self.turned(found.ln_ratio).exp());
-            self.too_few();
+        let need = method.fewest();
+        let (refused, needed) = if method == Method::Runs {
+            let refused = Refusal::TooFewRuns { base, other, need };
+            (refused, RoundsNeeded::Instances(need))
         } else {
-            self.conclude(found);
-        }
+            let refused = Refusal::TooFewRounds { base, other, need };
+            (refused, RoundsNeeded::Rounds(need))
+        };
+        self.result.refused = Some(refused);
+        self.result.needed = Some(needed);
     }
 
     /// The verdict from an interval.
-    fn conclude(&mut self, found: RatioInterval) {
+    fn conclude(&mut self, found: RatioInterval, method: Method) {
         let found = match self.metric.better {
             Better::Higher => found,
             Better::Lower => found.reversed(),
         };
         let result = &mut self.result;
         result.ratio = Some(found.ratio());
-        result.interval = Some(found.interval());
-        result.verdict = verdict::of_interval(found.ln_ends(ERROR_RATE), result.margin);
+        let ends = found.ln_ends(ERROR_RATE);
+        result.interval = Some(found.interval_of(ends));
+        result.verdict = verdict::of_interval(ends, result.margin);
         result.adjusted = result.verdict;
         if !verdict::is_final(result.verdict) {
-            result.needed = Some(needed::rounds_needed(&found, result.margin));
+            result.needed = Some(needed_of(&found, result.margin, method));
         }
         self.found = Some(found);
     }
+
+    /// The same of the slow end: rates, so that more is better.
+    fn judge_floor(&mut self, sides: &Sides<'_>) {
+        let id = &self.case.id;
+        let (on_base, on_other) = (sides.base.floors(id), sides.other.floors(id));
+        if on_base.is_empty() && on_other.is_empty() {
+            return;
+        }
+        let contrast = contrast(sides.method, &on_base, &on_other);
+        self.floor = contrast.found();
+        let ends = self.floor.map(|found| found.ln_ends(ERROR_RATE));
+        let verdict = ends.map_or(Verdict::Unclear, |ends| {
+            verdict::of_interval(ends, self.result.margin)
+        });
+        let metric = &self.result.id;
+        self.result.floor = Some(FloorComparison {
+            ratio: match contrast {
+                Contrast::Found(found) => Some(found.ratio()),
+                Contrast::TooFew(ln_ratio) => ln_ratio.map(f64::exp),
+                Contrast::NoRatio => None,
+            },
+            interval: self
+                .floor
+                .zip(ends)
+                .map(|(found, ends)| found.interval_of(ends)),
+            verdict,
+            adjusted: verdict,
+            values: (described(&on_base).1, described(&on_other).1),
+            slow_shares: (
+                sides.base.slow_share(metric),
+                sides.other.slow_share(metric),
+            ),
+        });
+    }
 }
 
-/// Corrects the verdicts for the number of metrics, separately for throughput and latency.
-fn adjust(candidates: &mut [Candidate<'_>]) {
+/// What it would take to tell, in what the method counts.
+fn needed_of(found: &RatioInterval, margin: f64, method: Method) -> RoundsNeeded {
+    match needed::rounds_needed(found, margin) {
+        RoundsNeeded::Rounds(n) if method == Method::Runs => RoundsNeeded::Instances(n),
+        needed => needed,
+    }
+}
+
+/// Corrects the verdicts for the number of metrics, separately for throughput, latency and slow moments.
+fn adjust(candidates: &mut [Candidate<'_>], method: Method) {
     for latency in [false, true] {
         let members: Vec<(usize, RatioInterval)> = candidates
             .iter()
@@ -230,17 +317,38 @@ fn adjust(candidates: &mut [Candidate<'_>]) {
             .filter(|(_, candidate)| is_latency(candidate.metric.class) == latency)
             .filter_map(|(index, candidate)| Some((index, candidate.found?)))
             .collect();
-        let p_values: Vec<f64> = members.iter().map(|(_, found)| found.p_value()).collect();
-        let levels = family::benjamini_hochberg(&p_values, ERROR_RATE);
-        for ((index, found), level) in members.into_iter().zip(levels) {
+        for (index, found, level) in levels(members) {
             let result = &mut candidates[index].result;
             result.adjusted = adjusted(result.verdict, &found, level, result.margin);
             // What the correction takes away, more rounds may give back.
             if result.needed.is_none() && !verdict::is_final(result.adjusted) {
-                result.needed = Some(needed::rounds_needed(&found, result.margin));
+                result.needed = Some(needed_of(&found, result.margin, method));
             }
         }
     }
+    let floors: Vec<(usize, RatioInterval)> = candidates
+        .iter()
+        .enumerate()
+        .filter_map(|(index, candidate)| Some((index, candidate.floor?)))
+        .collect();
+    for (index, found, level) in levels(floors) {
+        let result = &mut candidates[index].result;
+        if let Some(floor) = &mut result.floor {
+            floor.adjusted = adjusted(floor.verdict, &found, level, result.margin);
+        }
+    }
+}
+
+/// The level at which each member of a family may claim a difference, if it may.
+fn levels(
+    members: Vec<(usize, RatioInterval)>,
+) -> impl Iterator<Item = (usize, RatioInterval, Option<f64>)> {
+    let p_values: Vec<f64> = members.iter().map(|(_, found)| found.p_value()).collect();
+    let levels = family::benjamini_hochberg(&p_values, ERROR_RATE);
+    members
+        .into_iter()
+        .zip(levels)
+        .map(|((index, found), level)| (index, found, level))
 }
 
 /// The verdict at the level that a correction leaves: `same` stands, a difference only where it may be claimed.
@@ -295,5 +403,7 @@ fn not_alike(base: &PlannedCase, other: &PlannedCase) -> Option<Refusal> {
     (!differing.is_empty()).then_some(Refusal::Parameters(differing))
 }
 
+#[cfg(test)]
+mod group_tests;
 #[cfg(test)]
 mod tests;

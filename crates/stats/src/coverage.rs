@@ -1,6 +1,7 @@
 //! Simulation of how often the intervals hold the truth, for the kinds of noise that servers have. With `--nocapture`
 //! the rates are printed; those on the method page come from here.
 
+use crate::contrast::{Method, contrast};
 use crate::{order, walsh, yuen};
 use model::rng::Rng;
 
@@ -26,6 +27,19 @@ const OUTLIERS: Noise = |rng| {
 const HEAVY: Noise = |rng| {
     let squares: f64 = (0..3).map(|_| rng.normal().powi(2)).sum();
     0.02 * rng.normal() / (squares / 3.0).sqrt()
+};
+/// One instance in seven is slower, by 10 % on average.
+const BAD: Noise = |rng| {
+    let slower = if rng.unit() < 0.15 {
+        0.1 * rng.exponential()
+    } else {
+        0.0
+    };
+    0.02 * rng.normal() - slower
+};
+const TWO_HOSTS: Noise = |rng| {
+    let host = if rng.unit() < 0.5 { -0.1 } else { 0.1 };
+    host + 0.01 * rng.normal()
 };
 
 fn draw(rng: &mut Rng, n: usize, noise: Noise) -> Vec<f64> {
@@ -112,5 +126,31 @@ fn single_runs_would_be_wrong_as_often_as_published() {
             (ratio - 1.0).abs() > 0.03
         });
         assert!((wrong - expect).abs() < 3.0, "{deviation}: {wrong} %");
+    }
+}
+
+#[test]
+fn the_ratio_of_two_plans_is_covered() {
+    let cases: [(&str, Noise, Noise); 6] = [
+        ("normal", NORMAL, NORMAL),
+        ("spread 8", QUIET, WILD),
+        ("spread 1/8", WILD, QUIET),
+        ("bad instances", BAD, BAD),
+        ("heavy tails", HEAVY, HEAVY),
+        ("two kinds of host", TWO_HOSTS, TWO_HOSTS),
+    ];
+    let mut rng = Rng::new(113);
+    for (n, m) in [(5, 5), (5, 8), (8, 8)] {
+        for (name, base, other) in cases {
+            let covered = percent(|| {
+                let mut points =
+                    |n, noise| -> Vec<(u32, f64)> { (1..).zip(draw(&mut rng, n, noise)).collect() };
+                let (a, b) = (points(n, base), points(m, other));
+                let found = contrast(Method::Runs, &a, &b).found().unwrap().interval();
+                found.lo <= 1.0 && 1.0 <= found.hi
+            });
+            println!("plans, {name}, {n} and {m}: {covered:.1} %");
+            assert!(ACCEPTED.contains(&covered), "{name}, {n} {m}: {covered} %");
+        }
     }
 }

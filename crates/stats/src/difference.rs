@@ -30,6 +30,39 @@ pub fn differences(base: &Run, other: &Run) -> Vec<Difference> {
     list.0
 }
 
+/// Everything that differs between the set-ups of two groups, each point once: the values of the base's runs and of the
+/// other side's, in the order in which they are met. What differs only within a side is not listed.
+pub(crate) fn between_groups(base: &[&Run], other: &[&Run]) -> Vec<Difference> {
+    let mut found: Vec<(String, Vec<String>, Vec<String>)> = Vec::new();
+    for here in base {
+        for there in other {
+            for Difference { what, base, other } in differences(here, there) {
+                let at = found.iter().position(|entry| entry.0 == what);
+                let at = at.unwrap_or_else(|| {
+                    found.push((what, Vec::new(), Vec::new()));
+                    found.len() - 1
+                });
+                push_new(&mut found[at].1, base);
+                push_new(&mut found[at].2, other);
+            }
+        }
+    }
+    found
+        .into_iter()
+        .map(|(what, base, other)| Difference {
+            what,
+            base: base.join(" / "),
+            other: other.join(" / "),
+        })
+        .collect()
+}
+
+fn push_new(list: &mut Vec<String>, value: String) {
+    if !list.contains(&value) {
+        list.push(value);
+    }
+}
+
 #[derive(Default)]
 struct List(Vec<Difference>);
 

@@ -9,6 +9,7 @@
 //! pieces they are made of.
 
 pub mod burst;
+pub mod calibration;
 pub mod components;
 pub mod composite;
 pub mod dist;
@@ -17,8 +18,10 @@ pub mod first_write;
 pub mod looks;
 pub mod needed;
 pub mod order;
+pub mod order_effect;
 pub mod quantile;
 pub mod rounds;
+pub mod scope;
 pub mod soak;
 pub mod state;
 pub mod value;
@@ -30,20 +33,25 @@ pub mod yuen;
 
 mod category;
 mod compare;
+mod contrast;
 #[cfg(test)]
 mod coverage;
 mod difference;
 #[cfg(test)]
 mod fixture;
+mod side;
 mod summarize;
 
-pub use compare::{CompareOptions, compare};
+pub use compare::{CompareOptions, compare, compare_groups};
 pub use difference::differences;
 pub use summarize::summarize;
 
 /// The fewest rounds that give an interval: at five, no 95 % interval of a median exists, and a fifth trimmed leaves
 /// two degrees of freedom.
 pub const ROUNDS_MIN: u32 = 6;
+
+/// The fewest runs of a group that give an interval, each run counting once.
+pub const RUNS_MIN: u32 = 5;
 
 /// The confidence of every interval that is shown.
 pub const CONFIDENCE: f64 = 0.95;

@@ -96,6 +96,7 @@ mod tests {
             );
             match rounds_needed(&found, 0.05) {
                 RoundsNeeded::Rounds(rounds) => rounds,
+                RoundsNeeded::Instances(_) => panic!("rounds were asked for"),
                 RoundsNeeded::NotAtThisNoise => u32::MAX,
             }
         };

@@ -2,17 +2,15 @@
 //!
 //! The rounds are taken as they are. None is dropped, none corrected; a case without a value says why it has none.
 
+use crate::order_effect::{self, PassStarts};
 use crate::warnings::{self, Usual};
-use crate::{composite, quantile, rounds, state};
-use model::estimate::{Estimate, MetricSummary, State};
+use crate::{composite, quantile, rounds, side, state};
+use model::estimate::{Estimate, MetricSummary, NoiseShares, State};
 use model::num::{approx, count};
 use model::plan::{MetricId, PlannedCase, PlannedMetric};
 use model::record::{Measured, Outcome, Run};
 use model::units::Unit;
 use model::warning::Warning;
-
-/// The quantile of a round's windows that counts as its slow end.
-const FLOOR_QUANTILE: f64 = 0.1;
 
 /// Operations per window below which whole operations, not the machine, decide how windows differ: at 100, one
 /// operation more or less is 1 %.
@@ -21,15 +19,22 @@ const OPS_PER_WINDOW_MIN: f64 = 100.0;
 /// One summary for each metric of each planned case, in the order of the plan.
 pub fn summarize(run: &Run) -> Vec<MetricSummary> {
     let usual = Usual::of(run);
+    let starts = order_effect::pass_starts(run);
     run.plan
         .cases
         .iter()
-        .flat_map(|case| summarize_case(case, run, &usual))
+        .flat_map(|case| summarize_case(case, run, &usual, &starts))
         .collect()
 }
 
-fn summarize_case(case: &PlannedCase, run: &Run, usual: &Usual) -> Vec<MetricSummary> {
+fn summarize_case(
+    case: &PlannedCase,
+    run: &Run,
+    usual: &Usual,
+    starts: &PassStarts,
+) -> Vec<MetricSummary> {
     let warnings = warnings::of_case(case, run, usual);
+    let noise = warnings::noise_shares(case, run, usual);
     let done = rounds::done(run, &case.id);
     let missing = no_round_reason(case, run);
     let first_is_rate = case
@@ -39,14 +44,29 @@ fn summarize_case(case: &PlannedCase, run: &Run, usual: &Usual) -> Vec<MetricSum
     let of_metric = |(index, metric): (usize, &PlannedMetric)| {
         let has_windows = index == 0 && first_is_rate;
         let windows: &[&Measured] = if has_windows { &done } else { &[] };
-        let summary = summarize_metric(case, metric, &done, windows, missing.as_deref(), &warnings);
+        let found = summarize_metric(case, metric, &done, windows, missing.as_deref(), &warnings);
+        let found = with_surroundings(found, run, starts, noise);
         if run.plan.soak.is_some() {
-            as_stretches(summary)
+            as_stretches(found)
         } else {
-            summary
+            found
         }
     };
     case.metrics.iter().enumerate().map(of_metric).collect()
+}
+
+/// Adds what the rounds' order and noise say.
+fn with_surroundings(
+    mut found: MetricSummary,
+    run: &Run,
+    starts: &PassStarts,
+    noise: NoiseShares,
+) -> MetricSummary {
+    found.noise = noise;
+    found
+        .warnings
+        .extend(order_effect::of_metric(run, &found.id, starts));
+    found
 }
 
 /// Summarizes one metric. `windowed` are the rounds whose windows are in the metric's unit: all or none.
@@ -84,6 +104,7 @@ fn summarize_metric(
         floor: floor(windowed),
         state: state::of_case(&rounds, &telling_windows(windowed)),
         rounds,
+        noise: NoiseShares::default(),
         warnings,
     }
 }
@@ -109,17 +130,15 @@ fn as_stretches(summary: MetricSummary) -> MetricSummary {
 }
 
 /// True for units whose windows are rates too.
-const fn is_rate(unit: Unit) -> bool {
+pub(crate) const fn is_rate(unit: Unit) -> bool {
     matches!(unit, Unit::OpsPerSecond | Unit::BytesPerSecond)
 }
 
-/// The slow end: the median over rounds of each round's 10th percentile window. Two windows are the fewest of which
-/// one can be slow.
+/// The slow end: the median over rounds of each round's 10th percentile window.
 fn floor(windowed: &[&Measured]) -> Option<Estimate> {
     let floors: Vec<f64> = windowed
         .iter()
-        .filter(|measured| measured.windows.len() >= 2)
-        .filter_map(|measured| quantile::quantile(&measured.windows, FLOOR_QUANTILE))
+        .filter_map(|measured| side::floor_of(measured))
         .collect();
     composite::estimate(&floors)
 }

@@ -5,6 +5,7 @@
 //! for which the figure is known.
 
 use crate::{ROUNDS_MIN, quantile, rounds};
+use model::estimate::NoiseShares;
 use model::host::HostFacts;
 use model::noise::{Noise, Sentinel};
 use model::num::count;
@@ -54,11 +55,7 @@ impl Usual {
 /// The warnings that concern every metric of `case`: of its rounds, their noise, and the machine.
 pub fn of_case(case: &PlannedCase, run: &Run, usual: &Usual) -> Vec<Warning> {
     let all: Vec<&Round> = run.rounds_of(&case.id).collect();
-    let noises: Vec<&Noise> = all
-        .iter()
-        .filter(|round| matches!(round.outcome, Outcome::Done(_)))
-        .map(|round| &round.noise)
-        .collect();
+    let noises = noises_of(&all);
     [
         failed(&all),
         steal(&noises),
@@ -73,6 +70,28 @@ pub fn of_case(case: &PlannedCase, run: &Run, usual: &Usual) -> Vec<Warning> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// In which share of the rounds of `case` each kind of noise was seen.
+pub fn noise_shares(case: &PlannedCase, run: &Run, usual: &Usual) -> NoiseShares {
+    let all: Vec<&Round> = run.rounds_of(&case.id).collect();
+    let noises = noises_of(&all);
+    NoiseShares {
+        steal: share_of(noises.iter().map(|noise| stolen(noise))),
+        gaps: gap_share(&noises, usual),
+        foreign_cpu: share_of(noises.iter().map(|noise| used_by_others(noise))),
+        throttled: share_of(noises.iter().map(|noise| held_back(noise))),
+        clock_trouble: share_of(noises.iter().map(|noise| clock_troubled(noise))),
+        uneven_speed: uneven_share(&noises, usual),
+    }
+}
+
+/// The noise of the rounds that ended well.
+fn noises_of<'a>(all: &[&'a Round]) -> Vec<&'a Noise> {
+    all.iter()
+        .filter(|round| matches!(round.outcome, Outcome::Done(_)))
+        .map(|round| &round.noise)
+        .collect()
 }
 
 /// The warning for a metric with `have` rounds, where that is too few for an interval. A metric without any round has
@@ -105,53 +124,76 @@ fn failed(all: &[&Round]) -> Option<Warning> {
     })
 }
 
-/// The share of the known answers that is `true`; `None` where no answer is known or none is `true`.
+/// The share of the known answers that is `true`; `None` where no answer is known.
 fn share_of(answers: impl Iterator<Item = Option<bool>>) -> Option<f64> {
     let known: Vec<bool> = answers.flatten().collect();
     let concerned = known.iter().filter(|&&concerned| concerned).count();
-    (concerned > 0).then(|| count(concerned) / count(known.len()))
+    (!known.is_empty()).then(|| count(concerned) / count(known.len()))
+}
+
+/// A share that is worth a warning: some rounds are concerned.
+fn some(share: Option<f64>) -> Option<f64> {
+    share.filter(|share| *share > 0.0)
+}
+
+fn stolen(noise: &Noise) -> Option<bool> {
+    Some(noise.steal_share? > STEAL_MAX)
 }
 
 fn steal(noises: &[&Noise]) -> Option<Warning> {
-    let shares = || noises.iter().map(|noise| noise.steal_share);
+    let shares = noises.iter().filter_map(|noise| noise.steal_share);
     Some(Warning::Steal {
-        rounds_share: share_of(shares().map(|share| Some(share? > STEAL_MAX)))?,
-        worst_share: shares().flatten().fold(0.0, f64::max),
+        rounds_share: some(share_of(noises.iter().map(|noise| stolen(noise))))?,
+        worst_share: shares.fold(0.0, f64::max),
     })
+}
+
+fn held_back(noise: &Noise) -> Option<bool> {
+    Some(noise.throttled_share? > THROTTLED_MAX)
 }
 
 fn throttled(noises: &[&Noise]) -> Option<Warning> {
-    let over = |noise: &&Noise| Some(noise.throttled_share? > THROTTLED_MAX);
     Some(Warning::Throttled {
-        rounds_share: share_of(noises.iter().map(over))?,
+        rounds_share: some(share_of(noises.iter().map(|noise| held_back(noise))))?,
     })
 }
 
+fn used_by_others(noise: &Noise) -> Option<bool> {
+    Some(noise.foreign_cpu_share? > FOREIGN_MAX)
+}
+
 fn foreign(noises: &[&Noise]) -> Option<Warning> {
-    let over = |noise: &&Noise| Some(noise.foreign_cpu_share? > FOREIGN_MAX);
     let busiest = noises
         .iter()
         .filter_map(|noise| Some((noise.foreign_cpu_share?, &noise.foreign_top)))
         .max_by(|a, b| a.0.total_cmp(&b.0));
     Some(Warning::ForeignCpu {
-        rounds_share: share_of(noises.iter().map(over))?,
+        rounds_share: some(share_of(noises.iter().map(|noise| used_by_others(noise))))?,
         process: busiest.and_then(|(_, process)| process.clone()),
     })
 }
 
-fn gaps(noises: &[&Noise], usual: &Usual) -> Option<Warning> {
+fn gap_share(noises: &[&Noise], usual: &Usual) -> Option<f64> {
     let limit = (usual.gap_share? * GAP_FACTOR).max(GAP_FLOOR);
     let over = |noise: &&Noise| any_probe(noise, |probe| probe.gap_share > limit);
+    share_of(noises.iter().map(over))
+}
+
+fn gaps(noises: &[&Noise], usual: &Usual) -> Option<Warning> {
     Some(Warning::Gaps {
-        rounds_share: share_of(noises.iter().map(over))?,
+        rounds_share: some(gap_share(noises, usual))?,
     })
 }
 
-fn uneven(noises: &[&Noise], usual: &Usual) -> Option<Warning> {
+fn uneven_share(noises: &[&Noise], usual: &Usual) -> Option<f64> {
     let median = usual.add_ns.filter(|&median| median > 0.0)?;
     let off = |probe: &Sentinel| (probe.add_ns / median - 1.0).abs() > SENTINEL_OFF_MAX;
+    share_of(noises.iter().map(|noise| any_probe(noise, off)))
+}
+
+fn uneven(noises: &[&Noise], usual: &Usual) -> Option<Warning> {
     Some(Warning::UnevenSpeed {
-        rounds_share: share_of(noises.iter().map(|noise| any_probe(noise, off)))?,
+        rounds_share: some(uneven_share(noises, usual))?,
     })
 }
 
@@ -173,7 +215,7 @@ pub(crate) fn clock_troubled(noise: &Noise) -> Option<bool> {
 
 fn clock_trouble(noises: &[&Noise]) -> Option<Warning> {
     Some(Warning::ClockTrouble {
-        rounds_share: share_of(noises.iter().map(|noise| clock_troubled(noise)))?,
+        rounds_share: some(share_of(noises.iter().map(|noise| clock_troubled(noise))))?,
     })
 }
 
@@ -319,6 +361,26 @@ mod tests {
                 worst_share: 0.5
             }]
         );
+    }
+
+    #[test]
+    fn shares_of_noise_tell_quiet_from_unknown() {
+        let mut run = fixture::run(&[("os.pipe@1", vec![1.0; 10])]);
+        let shares = |run: &Run| noise_shares(&run.plan.cases[0], run, &Usual::of(run));
+        assert_eq!(shares(&run), NoiseShares::default());
+        for (i, round) in run.rounds.iter_mut().enumerate() {
+            round.noise.steal_share = Some(if i < 3 { 0.5 } else { 0.0 });
+            round.noise.throttled_share = Some(0.0);
+            round.noise.clock_jump =
+                (i < 4).then_some(Nanos::from_millis(if i < 1 { 2 } else { 0 }));
+        }
+        let expect = NoiseShares {
+            steal: Some(0.3),
+            throttled: Some(0.0),
+            clock_trouble: Some(0.25),
+            ..NoiseShares::default()
+        };
+        assert_eq!(shares(&run), expect);
     }
 
     #[test]

@@ -65,7 +65,11 @@ impl RatioInterval {
 
     /// The interval's ends as ratios.
     pub fn interval(&self) -> Interval {
-        let (lo, hi) = self.ln_ends(self.alpha);
+        self.interval_of(self.ln_ends(self.alpha))
+    }
+
+    /// The interval with these ends, which [`RatioInterval::ln_ends`] gave at its own `alpha`.
+    pub(crate) fn interval_of(&self, (lo, hi): (f64, f64)) -> Interval {
         Interval {
             lo: lo.exp(),
             hi: hi.exp(),
@@ -196,6 +200,19 @@ pub fn side(logs: &[f64]) -> Option<Side> {
             0.0
         },
         df: (h - 1.0).max(1.0),
+    })
+}
+
+/// Reduces logarithms to their plain mean, nothing set aside: Welch's side. For instances of a plan, of which a slow
+/// one is not an accident of the measurement but what the next customer may get, and which often come in two kinds of
+/// host; at five a side trimming leaves three and covers 92 to 93 % instead of 95 %.
+pub fn untrimmed_side(logs: &[f64]) -> Option<Side> {
+    let n = logs.len();
+    Some(Side {
+        n,
+        mean: quantile::mean(logs)?,
+        se_squared: quantile::variance(logs).unwrap_or(0.0) / count(n),
+        df: (count(n) - 1.0).max(1.0),
     })
 }
 

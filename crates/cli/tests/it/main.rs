@@ -6,6 +6,7 @@
 
 mod bed;
 mod commands;
+mod comparisons;
 mod documents;
 mod duels;
 mod faults;

@@ -2,11 +2,14 @@
 
 use super::run::{RunPart, run_part};
 use super::{COMPARISON_SCHEMA, finite};
-use crate::comparison::{ComparisonView, declared};
+use crate::comparison::{ComparisonView, Party, declared};
 use crate::view::better_word;
 use crate::words::Lang;
-use model::comparison::{CategoryComparison, Comparison, MetricComparison, Refusal, RoundsNeeded};
-use model::record::Run;
+use model::comparison::{
+    CategoryComparison, Comparison, FloorComparison, MarginSource, MetricComparison, Place,
+    Refusal, Repeat, RoundsNeeded, Scope,
+};
+use model::plan::CaseId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -16,7 +19,10 @@ pub(super) struct ComparisonDocument {
     /// The name and version of this format.
     #[schemars(extend("const" = COMPARISON_SCHEMA))]
     schema: &'static str,
+    /// The base; of a group its first run.
     base: RunPart,
+    /// Every run of the base, where it is a group; empty otherwise.
+    base_group: Vec<RunPart>,
     others: Vec<OtherPart>,
     /// What differs between the base and another run in machine, system or program.
     differences_in_setup: Vec<DifferencePart>,
@@ -25,13 +31,48 @@ pub(super) struct ComparisonDocument {
 /// One run against the base.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct OtherPart {
+    /// The run; of a group its first one.
     run: RunPart,
+    /// Every run, where it is a group; empty otherwise.
+    group: Vec<RunPart>,
+    /// What the conclusions are about.
+    scope: ScopePart,
+    /// Runs of one side that come, or may come, from one instance.
+    repeats: Vec<RepeatPart>,
     /// True where the rounds were measured and compared in pairs (a duel).
     paired: bool,
     /// One entry for each metric of either run.
     metrics: Vec<MetricPart>,
     /// One entry for each family that has a ratio.
     categories: Vec<CategoryPart>,
+}
+
+/// What conclusions are about: which machines, and for how long they were watched.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct ScopePart {
+    /// Which machines.
+    #[schemars(extend("enum" = [
+        "this_instance", "these_two_instances", "these_two_runs", "this_plan", "these_runs"
+    ]))]
+    place: &'static str,
+    /// From the first round's start to the last round's end, of the shortest run.
+    span_ns: u64,
+    /// Runs on the base side and on the other side, where groups are compared; null otherwise.
+    base_runs: Option<u32>,
+    other_runs: Option<u32>,
+    /// The label in English, such as `this instance, these 12 minutes`.
+    text: String,
+}
+
+/// Runs of one side that come, or may come, from one instance.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct RepeatPart {
+    /// `base` or `other`.
+    side: &'static str,
+    /// False where they cannot be told apart.
+    sure: bool,
+    /// The ids of the runs.
+    runs: Vec<String>,
 }
 
 /// Two runs' values of one metric, and the conclusion.
@@ -53,6 +94,13 @@ pub(super) struct MetricPart {
     confidence: Option<f64>,
     /// Values within this share of each other count as the same.
     margin: Option<f64>,
+    /// Where the margin comes from: the command line, the metric's class, or twice the noise floor of the test.
+    #[schemars(extend("enum" = ["given", "class", "noise_floor"]))]
+    margin_source: &'static str,
+    /// The margin of the metric's class, where it was raised to twice the noise floor; null otherwise.
+    margin_of_class: Option<f64>,
+    /// The noise floor, likewise: what two equal machines typically differ by, as a share.
+    noise_floor: Option<f64>,
     /// The conclusion from the interval by itself.
     #[schemars(extend("enum" = VERDICTS))]
     verdict: &'static str,
@@ -61,6 +109,8 @@ pub(super) struct MetricPart {
     adjusted: &'static str,
     /// Rounds on each side that it would take to tell; null where the verdict is final or no number is enough.
     rounds_needed: Option<u32>,
+    /// The same in instances on each side, where groups are compared.
+    instances_needed: Option<u32>,
     /// True where no affordable number of rounds would tell at this noise level.
     not_at_this_noise: bool,
     /// Why there is no ratio or no interval; null where there is one.
@@ -71,6 +121,34 @@ pub(super) struct MetricPart {
     base_value: Option<f64>,
     /// The median of the other run's rounds, in the metric's unit.
     other_value: Option<f64>,
+    /// The same comparison of slow moments; null where the metric is no leading rate or no round has windows.
+    floor: Option<FloorPart>,
+    /// What the conclusions are about, in English.
+    scope: String,
+}
+
+/// Slow moments: of each round the 10th percentile of its windows.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct FloorPart {
+    /// Other over base; above 1 is better.
+    ratio: Option<f64>,
+    lo: Option<f64>,
+    hi: Option<f64>,
+    confidence: Option<f64>,
+    /// The conclusion from the interval by itself, at the metric's margin.
+    #[schemars(extend("enum" = VERDICTS))]
+    verdict: &'static str,
+    /// The conclusion corrected for the number of metrics.
+    #[schemars(extend("enum" = VERDICTS))]
+    adjusted: &'static str,
+    /// The median of the base's floors, in the metric's unit.
+    base_value: Option<f64>,
+    /// The median of the other run's floors, in the metric's unit.
+    other_value: Option<f64>,
+    /// Share of the base's windows below 90 % of its typical rate.
+    base_slow_share: Option<f64>,
+    /// Share of the other run's windows below 90 % of its typical rate.
+    other_slow_share: Option<f64>,
 }
 
 /// The words a verdict may have.
@@ -79,7 +157,8 @@ const VERDICTS: [&str; 6] = ["better", "worse", "better?", "worse?", "same", "un
 /// Why two values do not compare.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct RefusalPart {
-    /// `one_side_only`, `workload_version`, `parameters`, `too_few_rounds` or `no_ratio`.
+    /// `one_side_only`, `workload_version`, `parameters`, `too_few_rounds`, `too_few_runs`, `group_disagrees` or
+    /// `no_ratio`.
     kind: &'static str,
     /// The sentence in English.
     text: String,
@@ -116,11 +195,12 @@ pub(super) struct DifferencePart {
 pub(super) fn document(view: &ComparisonView<'_>) -> ComparisonDocument {
     ComparisonDocument {
         schema: COMPARISON_SCHEMA,
-        base: run_part(view.base),
+        base: run_part(view.base.first()),
+        base_group: group(&view.base),
         others: view
             .others
             .iter()
-            .map(|(other, comparison)| other_part(view.base, other, comparison))
+            .map(|(other, comparison)| other_part(&view.base, other, comparison))
             .collect(),
         differences_in_setup: view
             .others
@@ -130,22 +210,68 @@ pub(super) fn document(view: &ComparisonView<'_>) -> ComparisonDocument {
     }
 }
 
-fn other_part(base: &Run, other: &Run, comparison: &Comparison) -> OtherPart {
+fn group(party: &Party<'_>) -> Vec<RunPart> {
+    let runs = if party.is_group() {
+        party.runs()
+    } else {
+        Vec::new()
+    };
+    runs.into_iter().map(run_part).collect()
+}
+
+fn other_part(base: &Party<'_>, other: &Party<'_>, comparison: &Comparison) -> OtherPart {
+    let scope = scope_part(&comparison.scope);
     OtherPart {
-        run: run_part(other),
+        run: run_part(other.first()),
+        group: group(other),
         paired: comparison.paired,
         metrics: comparison
             .metrics
             .iter()
-            .map(|metric| metric_part(base, other, metric))
+            .map(|metric| metric_part(base, other, metric, &scope.text))
             .collect(),
+        scope,
+        repeats: comparison.repeats.iter().map(repeat_part).collect(),
         categories: comparison.categories.iter().map(category_part).collect(),
     }
 }
 
-fn metric_part(base: &Run, other: &Run, metric: &MetricComparison) -> MetricPart {
+/// Fills the part about a scope.
+pub(super) fn scope_part(scope: &Scope) -> ScopePart {
+    let runs = match scope.place {
+        Place::Plan { base, other } | Place::Runs { base, other } => Some((base, other)),
+        Place::OneInstance | Place::TwoInstances | Place::TwoRuns => None,
+    };
+    ScopePart {
+        place: scope.place.word(),
+        span_ns: scope.span.0,
+        base_runs: runs.map(|runs| runs.0),
+        other_runs: runs.map(|runs| runs.1),
+        text: (Lang::En.words().comparison.scope)(scope),
+    }
+}
+
+fn repeat_part(repeat: &Repeat) -> RepeatPart {
+    RepeatPart {
+        side: if repeat.on_base { "base" } else { "other" },
+        sure: repeat.sure,
+        runs: repeat.runs.clone(),
+    }
+}
+
+fn metric_part(
+    base: &Party<'_>,
+    other: &Party<'_>,
+    metric: &MetricComparison,
+    scope: &str,
+) -> MetricPart {
     let declared = declared(base, &metric.id).or_else(|| declared(other, &metric.id));
     let interval = metric.interval;
+    let (margin_source, margin_of_class, noise_floor) = match metric.margin_source {
+        MarginSource::Given => ("given", None, None),
+        MarginSource::Class => ("class", None, None),
+        MarginSource::NoiseFloor { class, floor } => ("noise_floor", Some(class), Some(floor)),
+    };
     MetricPart {
         id: metric.id.to_string(),
         title: metric.title.clone(),
@@ -156,31 +282,61 @@ fn metric_part(base: &Run, other: &Run, metric: &MetricComparison) -> MetricPart
         hi: interval.and_then(|interval| finite(interval.hi)),
         confidence: interval.and_then(|interval| finite(interval.confidence)),
         margin: finite(metric.margin),
+        margin_source,
+        margin_of_class,
+        noise_floor,
         verdict: metric.verdict.word(),
         adjusted: metric.adjusted.word(),
         rounds_needed: match metric.needed {
             Some(RoundsNeeded::Rounds(n)) => Some(n),
-            Some(RoundsNeeded::NotAtThisNoise) | None => None,
+            Some(RoundsNeeded::Instances(_) | RoundsNeeded::NotAtThisNoise) | None => None,
+        },
+        instances_needed: match metric.needed {
+            Some(RoundsNeeded::Instances(n)) => Some(n),
+            Some(RoundsNeeded::Rounds(_) | RoundsNeeded::NotAtThisNoise) | None => None,
         },
         not_at_this_noise: metric.needed == Some(RoundsNeeded::NotAtThisNoise),
-        missing: metric.refused.as_ref().map(refusal_part),
+        missing: metric
+            .refused
+            .as_ref()
+            .map(|refusal| refusal_part(refusal, &metric.id.case)),
         base_n: metric.n.0,
         other_n: metric.n.1,
         base_value: metric.values.0.and_then(finite),
         other_value: metric.values.1.and_then(finite),
+        floor: metric.floor.as_ref().map(floor_part),
+        scope: scope.to_owned(),
     }
 }
 
-fn refusal_part(refusal: &Refusal) -> RefusalPart {
+fn floor_part(floor: &FloorComparison) -> FloorPart {
+    let interval = floor.interval;
+    FloorPart {
+        ratio: floor.ratio.and_then(finite),
+        lo: interval.and_then(|interval| finite(interval.lo)),
+        hi: interval.and_then(|interval| finite(interval.hi)),
+        confidence: interval.and_then(|interval| finite(interval.confidence)),
+        verdict: floor.verdict.word(),
+        adjusted: floor.adjusted.word(),
+        base_value: floor.values.0.and_then(finite),
+        other_value: floor.values.1.and_then(finite),
+        base_slow_share: floor.slow_shares.0.and_then(finite),
+        other_slow_share: floor.slow_shares.1.and_then(finite),
+    }
+}
+
+fn refusal_part(refusal: &Refusal, case: &CaseId) -> RefusalPart {
     RefusalPart {
         kind: match refusal {
             Refusal::OneSideOnly { .. } => "one_side_only",
             Refusal::WorkloadVersion { .. } => "workload_version",
             Refusal::Parameters(_) => "parameters",
             Refusal::TooFewRounds { .. } => "too_few_rounds",
+            Refusal::TooFewRuns { .. } => "too_few_runs",
+            Refusal::GroupDisagrees { .. } => "group_disagrees",
             Refusal::NoRatio => "no_ratio",
         },
-        text: (Lang::En.words().refusal)(refusal),
+        text: (Lang::En.words().refusal)(refusal, case),
     }
 }
 
@@ -198,12 +354,12 @@ fn category_part(category: &CategoryComparison) -> CategoryPart {
     }
 }
 
-fn differences(other: &Run, comparison: &Comparison) -> Vec<DifferencePart> {
+fn differences(other: &Party<'_>, comparison: &Comparison) -> Vec<DifferencePart> {
     comparison
         .differences
         .iter()
         .map(|difference| DifferencePart {
-            run: other.meta.id.clone(),
+            run: other.first().meta.id.clone(),
             what: difference.what.clone(),
             base: difference.base.clone(),
             other: difference.other.clone(),

@@ -62,6 +62,7 @@ pub(crate) const fn warning_kind(warning: &Warning) -> &'static str {
         Warning::Gaps { .. } => "gaps",
         Warning::UnevenSpeed { .. } => "uneven_speed",
         Warning::ClockTrouble { .. } => "clock_trouble",
+        Warning::OrderEffect { .. } => "order_effect",
         Warning::WorkDirInMemory { .. } => "work_dir_in_memory",
         Warning::DebugBuild => "debug_build",
         Warning::SlowClock { .. } => "slow_clock",

@@ -1,12 +1,15 @@
 //! The document `kurabe.run/1`.
 
+use super::comparison::{ScopePart, scope_part};
 use super::host::HostPart;
 use super::soak::{SoakPart, soak_part};
 use super::warning::{WarningPart, warning_part};
 use super::{RUN_SCHEMA, finite, state_word};
 use crate::number::rfc3339;
 use crate::view::{RunView, better_word};
-use model::estimate::{Estimate, IndexPart as ModelIndexPart, IndexSummary, MetricSummary, State};
+use model::estimate::{
+    Estimate, IndexPart as ModelIndexPart, IndexSummary, MetricSummary, NoiseShares, State,
+};
 use model::plan::{Plan, PlannedCase, Settle};
 use model::record::{Binary, End, Outcome, Run};
 use schemars::JsonSchema;
@@ -21,6 +24,8 @@ pub(super) struct RunDocument {
     schema: &'static str,
     /// Who, when, with what, on what.
     run: RunPart,
+    /// What the figures are about.
+    scope: ScopePart,
     /// One entry for each metric of each case, in the order of the plan.
     metrics: Vec<MetricPart>,
     /// Composite indexes, one for each concurrency.
@@ -151,8 +156,28 @@ pub(super) struct MetricPart {
     state_figures: StatePart,
     /// The value of each round that has one, in the order in which they ran.
     rounds: Vec<f64>,
+    /// In which share of the rounds each kind of noise was seen.
+    noise: NoisePart,
     /// What makes the figures doubtful.
     warnings: Vec<WarningPart>,
+}
+
+/// The share (0 to 1) of a metric's rounds in which each kind of noise was seen, of those rounds for which it is known;
+/// null where it is known for none, 0 where all were quiet.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct NoisePart {
+    /// The host took more than 2 % of the demanded CPU time.
+    steal: Option<f64>,
+    /// A probe lost unusually much time in gaps that no counter explains.
+    gaps: Option<f64>,
+    /// Other processes used more than 5 % of a CPU.
+    foreign_cpu: Option<f64>,
+    /// A CPU quota held the measurement back for more than 1 % of the time.
+    throttled: Option<f64>,
+    /// The wall clock was set, or the machine suspended.
+    clock_trouble: Option<f64>,
+    /// A probe was more than 3 % faster or slower than usual in the run.
+    uneven_speed: Option<f64>,
 }
 
 /// A value with its interval.
@@ -237,6 +262,7 @@ pub(super) fn document(view: &RunView<'_>) -> RunDocument {
     RunDocument {
         schema: RUN_SCHEMA,
         run: run_part(view.run),
+        scope: scope_part(&stats::scope::of_run(view.run)),
         metrics: view.metrics.iter().map(metric_part).collect(),
         indexes: view.indexes.iter().map(index_part).collect(),
         soak: view.soak.as_ref().map(soak_part),
@@ -346,7 +372,27 @@ fn metric_part(metric: &MetricSummary) -> MetricPart {
             .copied()
             .filter(|x| x.is_finite())
             .collect(),
+        noise: noise_part(&metric.noise),
         warnings: metric.warnings.iter().map(warning_part).collect(),
+    }
+}
+
+const fn noise_part(noise: &NoiseShares) -> NoisePart {
+    let NoiseShares {
+        steal,
+        gaps,
+        foreign_cpu,
+        throttled,
+        clock_trouble,
+        uneven_speed,
+    } = *noise;
+    NoisePart {
+        steal,
+        gaps,
+        foreign_cpu,
+        throttled,
+        clock_trouble,
+        uneven_speed,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Documents are valid, complete and free of numbers that are none; the schema files are the generated ones.
 
 use super::*;
+use crate::comparison::Party;
 use crate::testkit;
 use crate::view::view;
 use serde_json::Value;
@@ -60,8 +61,8 @@ fn documents_of_every_kind_of_run_are_valid() {
 fn a_comparison_is_valid() {
     let (base, other, comparison) = testkit::comparison();
     let view = ComparisonView {
-        base: &base,
-        others: vec![(&other, comparison)],
+        base: Party::one(&base),
+        others: vec![(Party::one(&other), comparison)],
     };
     assert_valid(&super::comparison(&view), &schema::schema_comparison());
 }

@@ -23,7 +23,10 @@ pub(super) struct WarningPart {
     of: Option<u64>,
     /// The half-width that was asked for, as a share of the value.
     target: Option<f64>,
-    /// Whom or what it is about: a process, a file system, a clock source, a reason.
+    /// The change from the earlier to the later places (`order_effect`).
+    change: Option<f64>,
+    /// Whom or what it is about: places in the `run` or in the `pass`, a process,
+    /// a file system, a clock source, a reason.
     subject: Option<String>,
 }
 
@@ -37,6 +40,7 @@ pub(super) fn warning_part(warning: &Warning) -> WarningPart {
         count: None,
         of: None,
         target: None,
+        change: None,
         subject: None,
     };
     match warning {
@@ -62,6 +66,13 @@ pub(super) fn warning_part(warning: &Warning) -> WarningPart {
         } => {
             part.rounds_share = finite(*rounds_share);
             part.subject.clone_from(process);
+        }
+        Warning::OrderEffect {
+            within_pass,
+            change,
+        } => {
+            part.change = finite(*change);
+            part.subject = Some((if *within_pass { "pass" } else { "run" }).to_owned());
         }
         Warning::Throttled { rounds_share }
         | Warning::Gaps { rounds_share }

@@ -90,6 +90,14 @@ pub(crate) fn all_warnings() -> Vec<Warning> {
         Warning::Gaps { rounds_share },
         Warning::UnevenSpeed { rounds_share },
         Warning::ClockTrouble { rounds_share },
+        Warning::OrderEffect {
+            within_pass: false,
+            change: -0.12,
+        },
+        Warning::OrderEffect {
+            within_pass: true,
+            change: 0.034,
+        },
         Warning::WorkDirInMemory {
             file_system: "tmpfs".to_owned(),
         },
@@ -122,6 +130,21 @@ pub(crate) fn all_refusals() -> Vec<Refusal> {
             base: 6,
             other: 3,
             need: 6,
+        },
+        Refusal::TooFewRounds {
+            base: 1,
+            other: 9,
+            need: 6,
+        },
+        Refusal::TooFewRuns {
+            base: 5,
+            other: 2,
+            need: 5,
+        },
+        Refusal::GroupDisagrees {
+            on_base: true,
+            runs: ("first".to_owned(), "second".to_owned()),
+            why: Box::new(Refusal::WorkloadVersion { base: 1, other: 2 }),
         },
         Refusal::NoRatio,
     ]

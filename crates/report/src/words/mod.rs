@@ -10,10 +10,12 @@ mod soak;
 
 pub use soak::{Marked, Said, SoakWords};
 
-use model::comparison::{Refusal, RoundsNeeded, Verdict};
+use model::comparison::{Refusal, RoundsNeeded, Scope, Verdict};
 use model::estimate::State;
+use model::plan::CaseId;
 use model::record::{End, Failure};
 use model::warning::Warning;
+use std::fmt::Write as _;
 
 /// A language.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,8 +75,8 @@ pub struct Words {
     pub soak: SoakWords,
     /// One sentence for each warning.
     pub warning: fn(&Warning) -> String,
-    /// Why two values do not compare.
-    pub refusal: fn(&Refusal) -> String,
+    /// Why the values of a case do not compare, and what to run next.
+    pub refusal: fn(&Refusal, &CaseId) -> String,
     /// What a series looks like, in a few words.
     pub state: fn(&State) -> String,
     /// A verdict's word.
@@ -333,6 +335,18 @@ pub struct ComparisonWords {
     pub setup_differs: fn(usize, &str) -> String,
     /// The rounds were measured and compared in pairs.
     pub paired: &'static str,
+    /// What the conclusions are about, ready to follow a heading.
+    pub scope: fn(&Scope) -> String,
+    /// A group, called by its first run and the number of further ones.
+    pub and_more: fn(&str, usize) -> String,
+    /// Heading: what is said beside the table.
+    pub notes: &'static str,
+    /// Slow moments tell another story than the typical rate.
+    pub slow_moments: fn(&FloorNote) -> String,
+    /// A margin was raised: metric, the margin of its class, the margin that applies.
+    pub margin_raised: fn(&str, &str, &str) -> String,
+    /// Runs of one side are no separate instances: whether of the base, whether that is sure, which.
+    pub repeat: fn(bool, bool, &str) -> String,
     /// How to read the table.
     pub legend: &'static [&'static str],
     /// Nothing to compare.
@@ -356,6 +370,76 @@ pub struct Counts {
     pub same: usize,
     /// Cannot tell.
     pub unclear: usize,
+}
+
+/// What is said where slow moments differ in another direction than the typical rate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FloorNote {
+    /// The metric.
+    pub metric: String,
+    /// The other side's name.
+    pub other: String,
+    /// The verdict about the typical rate.
+    pub typical: Verdict,
+    /// True where the other side's slow moments are faster.
+    pub faster: bool,
+    /// By how much.
+    pub change: String,
+    /// From how much to how much.
+    pub range: String,
+    /// Shares of slow windows on the base side and on the other side.
+    pub slow_shares: Option<(String, String)>,
+}
+
+/// A length of time as a scope gives it: one unit, rounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Span {
+    /// Up to a minute and a half.
+    Seconds(u64),
+    /// Up to an hour and a half.
+    Minutes(u64),
+    /// Less than most of a day.
+    Hours(u64),
+    /// A day's round or more: every hour of the day was seen.
+    DayAndMore(u64),
+}
+
+impl Span {
+    /// A day's round in hours, less what a run may stop short of it.
+    const DAY_HOURS: u64 = 23;
+
+    pub(crate) const fn of(span: model::units::Nanos) -> Self {
+        let seconds = (span.0 + 500_000_000) / 1_000_000_000;
+        let hours = (seconds + 1800) / 3600;
+        match seconds {
+            0..90 => Self::Seconds(seconds),
+            90..5400 => Self::Minutes((seconds + 30) / 60),
+            _ if hours < Self::DAY_HOURS => Self::Hours(hours),
+            _ => Self::DayAndMore(hours),
+        }
+    }
+}
+
+/// The command that measures a case again.
+pub(crate) fn command(case: &CaseId, sets: &[(String, String)]) -> String {
+    let mut sets_text = String::new();
+    for (name, value) in sets {
+        // Writing to a String cannot fail.
+        let _ = write!(sets_text, " --set {}.{name}={value}", case.test);
+    }
+    format!(
+        "`kurabe run {} --copies {}{sets_text} --passes 9`",
+        case.test, case.copies
+    )
+}
+
+/// What to set so that parameters are the base's: all that the base has a value for.
+pub(crate) fn sets_of(differences: &[(String, String, String)]) -> Vec<(String, String)> {
+    differences
+        .iter()
+        .filter(|(name, base, _)| name != "workload" && base != "not set")
+        .map(|(name, base, _)| (name.clone(), base.clone()))
+        .collect()
 }
 
 #[cfg(test)]

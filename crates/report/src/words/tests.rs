@@ -2,15 +2,94 @@
 
 use super::*;
 use crate::testkit::{all_failures, all_refusals, all_states, all_warnings};
+use model::comparison::Place;
+use model::units::Nanos;
 
 /// Every sentence that carries figures, in this language.
 fn sentences(words: &Words) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     all.extend(all_warnings().iter().map(words.warning));
-    all.extend(all_refusals().iter().map(words.refusal));
+    let case = "os.pipe@2".parse().unwrap();
+    let refusals = all_refusals();
+    all.extend(
+        refusals
+            .iter()
+            .map(|refusal| (words.refusal)(refusal, &case)),
+    );
+    all.extend(scopes().iter().map(words.comparison.scope));
+    all.extend(floor_notes().iter().map(words.comparison.slow_moments));
+    for (on_base, sure) in [(true, true), (true, false), (false, true), (false, false)] {
+        all.push((words.comparison.repeat)(on_base, sure, "a, b"));
+    }
+    all.push((words.comparison.margin_raised)(
+        "os.pipe@1",
+        "5.0 %",
+        "7.2 %",
+    ));
     all.extend(all_states().iter().map(words.state));
     all.extend(all_failures().iter().map(words.failure));
     all
+}
+
+fn scopes() -> Vec<Scope> {
+    let places = [
+        Place::OneInstance,
+        Place::TwoInstances,
+        Place::TwoRuns,
+        Place::Plan { base: 5, other: 6 },
+        Place::Runs { base: 5, other: 1 },
+    ];
+    let span = Nanos::from_secs(720);
+    places.map(|place| Scope { place, span }).to_vec()
+}
+
+fn floor_notes() -> Vec<FloorNote> {
+    let note = |typical, faster| FloorNote {
+        metric: "os.pipe@1".to_owned(),
+        other: "b".to_owned(),
+        typical,
+        faster,
+        change: "20 %".to_owned(),
+        range: "15 % .. 25 %".to_owned(),
+        slow_shares: (!faster).then(|| ("3 %".to_owned(), "12 %".to_owned())),
+    };
+    vec![
+        note(Verdict::Same, false),
+        note(Verdict::Better, false),
+        note(Verdict::Worse, true),
+        note(Verdict::Unclear, true),
+    ]
+}
+
+#[test]
+fn a_scope_gives_its_time_in_one_unit() {
+    let check = |seconds: u64, en: &str, ja: &str| {
+        let scope = Scope {
+            place: Place::OneInstance,
+            span: Nanos::from_secs(seconds),
+        };
+        let [en_found, ja_found] = Lang::ALL.map(|lang| (lang.words().comparison.scope)(&scope));
+        assert_eq!(en_found, format!("this instance, {en}"));
+        assert_eq!(ja_found, format!("このインスタンス、{ja}"));
+    };
+    check(45, "these 45 seconds", "今回の 45 秒間");
+    check(700, "these 12 minutes", "今回の 12 分間");
+    check(3 * 3600 + 60, "these 3 hours", "今回の 3 時間");
+    check(24 * 3600 - 300, "24 hours", "24 時間");
+}
+
+#[test]
+fn refusals_name_the_command_that_helps() {
+    let case = "os.pipe@2".parse().unwrap();
+    for lang in Lang::ALL {
+        for refusal in all_refusals() {
+            let text = (lang.words().refusal)(&refusal, &case);
+            assert!(text.contains("kurabe run os.pipe --copies 2"), "{text}");
+        }
+    }
+    let differ = Refusal::Parameters(vec![("bs".to_owned(), "4k".to_owned(), "8k".to_owned())]);
+    let text = (Lang::En.words().refusal)(&differ, &case);
+    assert!(text.contains("--set os.pipe.bs=4k --passes 9"), "{text}");
 }
 
 #[test]

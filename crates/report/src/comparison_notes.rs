@@ -1,0 +1,95 @@
+//! What a comparison says beside its table: slow moments that tell another story than the typical rate, margins that
+//! were raised, and runs of one side that are no separate instances.
+
+use crate::comparison::{Party, metric_name, names};
+use crate::number::{self, percent};
+use crate::words::{FloorNote, Words};
+use dialects::printable::printable;
+use model::comparison::{Comparison, FloorComparison, MarginSource, Repeat, Verdict};
+use model::estimate::Interval;
+
+/// The notes, in the order of the metrics; what concerns the runs comes first.
+pub(crate) fn notes(
+    base: &Party<'_>,
+    other: &Party<'_>,
+    comparison: &Comparison,
+    words: &Words,
+) -> Vec<String> {
+    let says = &words.comparison;
+    let mut notes: Vec<String> = comparison
+        .repeats
+        .iter()
+        .map(|repeat| (says.repeat)(repeat.on_base, repeat.sure, &labels(repeat, base, other)))
+        .collect();
+    let other_name = names(base, other, words).1;
+    for metric in &comparison.metrics {
+        let name = metric_name(base, other, &metric.id);
+        if let Some(floor) = metric.floor.filter(|floor| differs(floor, metric.adjusted)) {
+            let note = slow_moments(&name, &other_name, metric.adjusted, &floor);
+            notes.extend(note.map(|note| (says.slow_moments)(&note)));
+        }
+    }
+    for metric in &comparison.metrics {
+        if let MarginSource::NoiseFloor { class, .. } = metric.margin_source {
+            let name = metric_name(base, other, &metric.id);
+            notes.push((says.margin_raised)(
+                &name,
+                &percent(class),
+                &percent(metric.margin),
+            ));
+        }
+    }
+    notes
+}
+
+/// The labels of runs of one side, or their ids.
+fn labels(repeat: &Repeat, base: &Party<'_>, other: &Party<'_>) -> String {
+    let runs = if repeat.on_base { base } else { other }.runs();
+    let name = |id: &String| {
+        let run = runs.iter().find(|run| run.meta.id == *id);
+        printable(run.and_then(|run| run.meta.label.as_ref()).unwrap_or(id))
+    };
+    repeat.runs.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+/// True where slow moments surely differ, and not in the direction in which the typical rate does.
+pub(crate) const fn differs(floor: &FloorComparison, typical: Verdict) -> bool {
+    match floor.adjusted {
+        Verdict::Better | Verdict::BetterMaybe => {
+            !matches!(typical, Verdict::Better | Verdict::BetterMaybe)
+        }
+        Verdict::Worse | Verdict::WorseMaybe => {
+            !matches!(typical, Verdict::Worse | Verdict::WorseMaybe)
+        }
+        Verdict::Same | Verdict::Unclear => false,
+    }
+}
+
+fn slow_moments(
+    metric: &str,
+    other: &str,
+    typical: Verdict,
+    floor: &FloorComparison,
+) -> Option<FloorNote> {
+    let (ratio, Interval { lo, hi, .. }) = (floor.ratio?, floor.interval?);
+    let faster = ratio > 1.0;
+    // The nearer end of the interval first: 15 % .. 25 % slower.
+    let (near, far) = if faster { (lo, hi) } else { (hi, lo) };
+    let change = |ratio: f64| if faster { ratio - 1.0 } else { 1.0 - ratio };
+    Some(FloorNote {
+        metric: metric.to_owned(),
+        other: other.to_owned(),
+        typical,
+        faster,
+        change: percent(change(ratio)),
+        range: format!(
+            "{} .. {}",
+            number::percent(change(near)),
+            number::percent(change(far))
+        ),
+        slow_shares: match floor.slow_shares {
+            (Some(base), Some(other)) => Some((percent(base), percent(other))),
+            _ => None,
+        },
+    })
+}

@@ -1,0 +1,206 @@
+//! What a conclusion is about: which machines, and for how long they were watched.
+//!
+//! A verdict from twelve minutes of one instance says nothing about another day or another instance of the same plan,
+//! so that every verdict carries the label of what was watched. A plan is claimed only for five instances a side that
+//! are surely separate. Time is counted from the rounds, because a wall clock that is set within a run would stretch
+//! or shrink the difference of two times of day.
+
+use crate::RUNS_MIN;
+use crate::contrast::Method;
+use crate::rounds::whole;
+use crate::warnings::CLOCK_JUMP_MAX;
+use model::comparison::{Place, Repeat, Scope};
+use model::host::HostFacts;
+use model::record::Run;
+use model::units::Nanos;
+
+/// Whether two runs come from the same instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kinship {
+    Same,
+    Separate,
+    Unknown,
+}
+
+/// What a single run is about.
+pub fn of_run(run: &Run) -> Scope {
+    Scope {
+        place: Place::OneInstance,
+        span: span(run),
+    }
+}
+
+/// From the start of the first round to the end of the last one. Where the wall clock was set during a round, the
+/// rest until the next round counts nothing; time between an interruption and its resumption counts.
+pub fn span(run: &Run) -> Nanos {
+    let measured: u64 = run.rounds.iter().map(|round| round.took.0).sum();
+    let between = run.rounds.windows(2).map(|pair| {
+        let (round, next) = (&pair[0], &pair[1]);
+        let set = round
+            .noise
+            .clock_jump
+            .is_some_and(|jump| jump > CLOCK_JUMP_MAX);
+        let ended = round.started.0.saturating_add(round.took.0);
+        if set {
+            0
+        } else {
+            next.started.0.saturating_sub(ended)
+        }
+    });
+    Nanos(measured.saturating_add(between.sum()))
+}
+
+/// What the comparison of `base` and `other` is about.
+pub(crate) fn of_comparison(base: &[&Run], other: &[&Run], method: Method) -> Scope {
+    let spans = base.iter().chain(other).map(|run| span(run));
+    let place = match (method, base, other) {
+        (Method::Pairs, ..) => Place::OneInstance,
+        (Method::Rounds, [base], [other]) => match kinship(&base.host, &other.host) {
+            Kinship::Same => Place::OneInstance,
+            Kinship::Separate => Place::TwoInstances,
+            Kinship::Unknown => Place::TwoRuns,
+        },
+        _ => of_groups(base, other),
+    };
+    Scope {
+        place,
+        span: spans.min().unwrap_or(Nanos::ZERO),
+    }
+}
+
+fn of_groups(base: &[&Run], other: &[&Run]) -> Place {
+    let (n, m) = (whole(base.len()), whole(other.len()));
+    let separate = repeats(base, other).is_empty();
+    if separate && n.min(m) >= RUNS_MIN {
+        Place::Plan { base: n, other: m }
+    } else {
+        Place::Runs { base: n, other: m }
+    }
+}
+
+/// Runs of one side that come, or may come, from the same instance.
+pub(crate) fn repeats(base: &[&Run], other: &[&Run]) -> Vec<Repeat> {
+    let mut found = Vec::new();
+    for (side, on_base) in [(base, true), (other, false)] {
+        for wanted in [Kinship::Same, Kinship::Unknown] {
+            let mut told: Vec<usize> = Vec::new();
+            for (i, run) in side.iter().enumerate() {
+                let kin: Vec<usize> = (i + 1..side.len())
+                    .filter(|j| !told.contains(j))
+                    .filter(|&j| kinship(&run.host, &side[j].host) == wanted)
+                    .collect();
+                if kin.is_empty() || told.contains(&i) {
+                    continue;
+                }
+                let ids = std::iter::once(i).chain(kin.iter().copied());
+                found.push(Repeat {
+                    on_base,
+                    sure: wanted == Kinship::Same,
+                    runs: ids.map(|j| side[j].meta.id.clone()).collect(),
+                });
+                told.extend(kin);
+            }
+        }
+    }
+    found
+}
+
+/// Installations that differ are separate instances. The same installation on the same boot is the same instance, and
+/// likewise after a reboot as long as it keeps its name: with another name it may be a copy of an image.
+fn kinship(a: &HostFacts, b: &HostFacts) -> Kinship {
+    let same = |a: Option<&String>, b: Option<&String>| Some(a? == b?);
+    let machine = same(a.identity.machine.known(), b.identity.machine.known());
+    let boot = same(a.identity.boot.known(), b.identity.boot.known());
+    let name = same(a.hostname.known(), b.hostname.known());
+    match (machine, boot, name) {
+        (Some(false), ..) => Kinship::Separate,
+        (_, Some(true), _) | (Some(true), _, Some(true)) => Kinship::Same,
+        (Some(true) | None, ..) => Kinship::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use model::host::Fact;
+    use model::units::UnixNanos;
+
+    const MINUTE: u64 = 60_000_000_000;
+
+    fn on(machine: &str, boot: &str, name: &str) -> Run {
+        let fact = |text: &str| match text {
+            "" => Fact::default(),
+            text => Fact::Known(text.to_owned()),
+        };
+        let mut run = fixture::run(&[("os.pipe@1", vec![1.0; 6])]);
+        run.meta.id = format!("{machine}-{boot}-{name}");
+        run.host.identity.machine = fact(machine);
+        run.host.identity.boot = fact(boot);
+        run.host.hostname = fact(name);
+        run
+    }
+
+    #[test]
+    fn two_runs_come_from_one_instance_only_where_that_is_known() {
+        let check = |a: [&str; 3], b: [&str; 3], expect: Place| {
+            let (a, b) = (on(a[0], a[1], a[2]), on(b[0], b[1], b[2]));
+            let found = of_comparison(&[&a], &[&b], Method::Rounds).place;
+            assert_eq!(found, expect, "{} {}", a.meta.id, b.meta.id);
+            let back = of_comparison(&[&b], &[&a], Method::Rounds).place;
+            assert_eq!(back, expect);
+        };
+        check(["m", "x", "h"], ["m", "x", "h"], Place::OneInstance);
+        check(["m", "x", "h"], ["m", "y", "h"], Place::OneInstance);
+        check(["m", "x", "h"], ["m", "y", "other"], Place::TwoRuns);
+        check(["m", "x", "h"], ["n", "y", "h"], Place::TwoInstances);
+        check(["m", "x", "h"], ["", "", "h"], Place::TwoRuns);
+        check(["", "x", "h"], ["", "x", "h"], Place::OneInstance);
+        check(["", "", "h"], ["", "", "g"], Place::TwoRuns);
+        let pair = (on("", "", "h"), on("", "", "g"));
+        let duel = of_comparison(&[&pair.0], &[&pair.1], Method::Pairs).place;
+        assert_eq!(duel, Place::OneInstance, "a duel has one machine");
+    }
+
+    #[test]
+    fn a_plan_is_claimed_for_five_separate_instances_a_side() {
+        let fleet = |names: &[&str]| -> Vec<Run> {
+            names.iter().map(|name| on(name, name, name)).collect()
+        };
+        let check = |base: &[&str], other: &[&str], plan: bool, repeats_expected: usize| {
+            let (base, other) = (fleet(base), fleet(other));
+            let (base, other): (Vec<&Run>, Vec<&Run>) =
+                (base.iter().collect(), other.iter().collect());
+            let place = of_comparison(&base, &other, Method::Runs).place;
+            assert_eq!(matches!(place, Place::Plan { .. }), plan, "{place:?}");
+            assert_eq!(repeats(&base, &other).len(), repeats_expected);
+        };
+        let five = ["a", "b", "c", "d", "e"];
+        check(&five, &["f", "g", "h", "i", "j", "k"], true, 0);
+        check(&five, &five, true, 0);
+        check(&five, &["f", "g", "h", "i"], false, 0);
+        check(&five, &["f", "g", "h", "i", "i"], false, 1);
+        check(&["a", "a", "a", "b", "b"], &five, false, 2);
+        let unknown = ["", "", "", "", ""];
+        check(&five, &unknown, false, 1);
+    }
+
+    #[test]
+    fn the_span_counts_rounds_and_pauses_and_no_set_clock() {
+        let mut run = fixture::run(&[("os.pipe@1", vec![1.0; 3])]);
+        for (round, started) in run.rounds.iter_mut().zip([0, 2, 5]) {
+            round.started = UnixNanos(started * MINUTE);
+            round.took = Nanos(MINUTE);
+        }
+        assert_eq!(span(&run), Nanos(6 * MINUTE));
+        run.rounds[0].started = UnixNanos(90 * MINUTE);
+        assert_eq!(span(&run), Nanos(5 * MINUTE), "the clock went back");
+        run.rounds[0].started = UnixNanos(0);
+        run.rounds[2].started = UnixNanos(900 * MINUTE);
+        assert_eq!(span(&run), Nanos(901 * MINUTE), "resumed after a night");
+        run.rounds[1].noise.clock_jump = Some(Nanos(800 * MINUTE));
+        assert_eq!(span(&run), Nanos(4 * MINUTE), "the clock was set");
+        run.rounds.clear();
+        assert_eq!(span(&run), Nanos::ZERO);
+    }
+}
