@@ -166,6 +166,8 @@ pub enum Refusal {
         /// In what.
         why: Box<Self>,
     },
+    /// A side is a soak: its stretches depend on one another, so that they give no interval.
+    Soak,
     /// A value is zero, negative or not finite, so there is no ratio.
     NoRatio,
 }

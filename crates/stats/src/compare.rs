@@ -109,6 +109,13 @@ impl<'a> Sides<'a> {
     }
 }
 
+impl Sides<'_> {
+    /// Whether a side's rounds are stretches of one series.
+    fn any_soak(&self) -> bool {
+        self.base.has_soak() || self.other.has_soak()
+    }
+}
+
 /// Every metric of either side: the base's in its order, then those that only the other side has.
 fn pair_up<'a>(
     sides: &Sides<'a>,
@@ -203,6 +210,11 @@ impl<'a> Candidate<'a> {
             }
         }
         match contrast(sides.method, &on_base, &on_other) {
+            Contrast::Found(found) if sides.method != Method::Runs && sides.any_soak() => {
+                self.result.ratio = Some(self.turned(found.ratio().ln()).exp());
+                self.result.refused = Some(Refusal::Soak);
+                return;
+            }
             Contrast::Found(found) => self.conclude(found, sides.method),
             Contrast::TooFew(ln_ratio) => {
                 self.result.ratio = ln_ratio.map(|ln_ratio| self.turned(ln_ratio).exp());

@@ -166,6 +166,13 @@ impl<'a> Side<'a> {
         (all > 0).then(|| count(slow) / count(all))
     }
 
+    /// Whether the rounds of a run are stretches of one series.
+    pub(crate) fn has_soak(&self) -> bool {
+        self.runs
+            .iter()
+            .any(|indexed| indexed.run.plan.soak.is_some())
+    }
+
     /// The duel that the run is a side of.
     pub(crate) fn duel(&self) -> Option<&'a Duel> {
         match &self.runs[..] {

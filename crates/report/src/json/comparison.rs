@@ -157,8 +157,8 @@ const VERDICTS: [&str; 6] = ["better", "worse", "better?", "worse?", "same", "un
 /// Why two values do not compare.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct RefusalPart {
-    /// `one_side_only`, `workload_version`, `parameters`, `too_few_rounds`, `too_few_runs`, `group_disagrees` or
-    /// `no_ratio`.
+    /// `one_side_only`, `workload_version`, `parameters`, `too_few_rounds`, `too_few_runs`, `group_disagrees`,
+    /// `soak` or `no_ratio`.
     kind: &'static str,
     /// The sentence in English.
     text: String,
@@ -334,6 +334,7 @@ fn refusal_part(refusal: &Refusal, case: &CaseId) -> RefusalPart {
             Refusal::TooFewRounds { .. } => "too_few_rounds",
             Refusal::TooFewRuns { .. } => "too_few_runs",
             Refusal::GroupDisagrees { .. } => "group_disagrees",
+            Refusal::Soak => "soak",
             Refusal::NoRatio => "no_ratio",
         },
         text: (Lang::En.words().refusal)(refusal, case),

@@ -379,6 +379,9 @@ fn refusal(refusal: &Refusal, case: &CaseId) -> String {
                 runs.0, runs.1
             )
         }
+        Refusal::Soak => format!(
+            "the rounds of a soak are one series and no independent sample: what it found is in `kurabe show RUN`; for a verdict, on both sides: {run}"
+        ),
         Refusal::NoRatio => format!(
             "a value is zero, negative or missing, so there is no ratio: see the rounds with `kurabe show RUN --format csv-rounds`, or measure again, {run}"
         ),

@@ -382,6 +382,9 @@ fn refusal(refusal: &Refusal, case: &CaseId) -> String {
                 runs.0, runs.1
             )
         }
+        Refusal::Soak => format!(
+            "ソークの各回はひと続きの系列で、独立した標本ではありません。結果は `kurabe show RUN` で確認し、判定には双方で {run} を実行してください"
+        ),
         Refusal::NoRatio => format!(
             "値がゼロ、負、または欠けているため、比を計算できません。`kurabe show RUN --format csv-rounds` で確認するか、{run} で測定し直してください"
         ),

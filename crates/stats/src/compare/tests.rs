@@ -34,6 +34,26 @@ fn verdicts_follow_ratio_and_scatter() {
 }
 
 #[test]
+fn the_stretches_of_a_soak_give_a_ratio_and_no_verdict() {
+    let base = fixture::run(&[("os.pipe@1", noisy(1, 12, 100.0, 0.01))]);
+    let mut soak = fixture::run(&[("os.pipe@1", noisy(2, 12, 200.0, 0.01))]);
+    soak.plan.soak = Some(model::soak::Soak {
+        span: model::units::Nanos::from_secs(720),
+        every: None,
+        opening: model::units::Nanos::from_secs(720),
+    });
+    for (a, b, ratio) in [(&base, &soak, 2.0), (&soak, &base, 0.5)] {
+        let found = compare(a, b, &DEFAULTS).metrics.remove(0);
+        assert!(
+            (found.ratio.unwrap() / ratio - 1.0).abs() < 0.05,
+            "{found:?}"
+        );
+        assert_eq!((found.interval, found.verdict), (None, Verdict::Unclear));
+        assert_eq!(found.refused, Some(Refusal::Soak));
+    }
+}
+
+#[test]
 fn above_one_is_better_for_either_direction() {
     let run = |values: Vec<f64>| {
         let mut run = fixture::run(&[("os.pipe@1", values)]);
