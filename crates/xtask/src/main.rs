@@ -14,6 +14,7 @@ mod generate;
 mod overhead;
 mod process;
 mod tidy;
+mod truth;
 
 use anyhow::{Context, bail};
 use std::path::PathBuf;
@@ -41,6 +42,10 @@ pub(crate) const COMMANDS: &[(&str, &str)] = &[
         "overhead",
         "measure what the static binary itself costs, against the project's limits",
     ),
+    (
+        "truth",
+        "ground-truth experiments on the real machine; `truth --help` lists them",
+    ),
 ];
 
 fn main() -> ExitCode {
@@ -63,6 +68,8 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
         ["gen", "--check"] => generate::check(&root()?),
         ["dist"] => dist::run(&root()?),
         ["overhead"] => overhead::run(&root()?),
+        ["truth", rest @ ..] => truth::run(&root()?, rest),
+        [truth::helper::WORD, rest @ ..] => truth::helper::run(rest),
         [] | ["help" | "--help" | "-h"] => {
             for (name, what) in COMMANDS {
                 println!("cargo xtask {name:<8} {what}");

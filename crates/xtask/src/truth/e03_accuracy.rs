@@ -1,0 +1,225 @@
+//! E3: a known speed must be read as what it is.
+//!
+//! A CPU quota of 20, 50 and 80 % of one CPU, in pairs of rounds with and without, and a disk that serves exactly 500,
+//! 2,000 and 10,000 reads a second. The share of time for which the quota held the program back is known too, and the
+//! program's own record of noise must show it; so must a loop that does nothing but look for gaps.
+
+use super::Experiment;
+use super::book::Book;
+use super::check::{Check, percent};
+use super::lab::{Call, Lab, Slot};
+use super::sessions::{Duel, duel, main_metric, noise_median, rates};
+use super::throttle::{Group, apply, command};
+use anyhow::Context;
+use model::num::approx;
+use model::record::Run;
+use model::units::Unit;
+use stats::quantile;
+
+/// Quotas, in CPUs.
+const QUOTAS: [f64; 3] = [0.2, 0.5, 0.8];
+
+/// Speeds of disks, in reads a second.
+const IOPS: [u64; 3] = [500, 2_000, 10_000];
+
+/// One point.
+const POINT: f64 = 0.01;
+
+/// The bytes of a block of the disk test.
+const BLOCK: f64 = 4096.0;
+
+/// For how long the loop looks for gaps, in seconds: a hundred periods of the quota.
+const GAPS: &str = "2";
+
+/// The experiment.
+pub(crate) struct Accuracy;
+
+impl Experiment for Accuracy {
+    fn name(&self) -> &'static str {
+        "E3"
+    }
+
+    fn what(&self) -> &'static str {
+        "known speeds of a CPU and of a disk"
+    }
+
+    fn needs_root(&self) -> bool {
+        true
+    }
+
+    fn run(&self, lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
+        let mut checks = Vec::new();
+        if lab.options.cpu() {
+            let group = lab.group()?;
+            for quota in QUOTAS {
+                let duel = at_quota(lab, book, &group, quota)?;
+                checks.extend(of_quota(&duel, quota, POINT));
+                checks.push(gaps(lab, &group, quota)?);
+            }
+        }
+        if lab.options.disk() {
+            if let Some(why) = lab.lacks(&lab.options.disk_test) {
+                checks.push(Check::skipped("disk", why));
+                return Ok(checks);
+            }
+            let slot = lab.slot()?;
+            for limit in IOPS {
+                checks.extend(at_limit(lab, book, &slot, limit)?);
+            }
+        }
+        Ok(checks)
+    }
+}
+
+/// Pairs of rounds, one without a limit and one at `quota` CPUs.
+fn at_quota(lab: &Lab, book: &Book, group: &Group, quota: f64) -> anyhow::Result<Duel> {
+    let rounds = lab.options.rounds.to_string();
+    let call = Call::new("e3.db", &[&lab.options.cpu_test, "--passes", &rounds]).within(group);
+    let sides = [command(&group.cpu(None)), command(&group.cpu(Some(quota)))];
+    let label = format!("quota {}", percent(quota));
+    duel(lab, book, &label, &call, [&sides[0], &sides[1]])
+}
+
+/// The ratio, and what the noise vector says, each within `tolerance`.
+fn of_quota(duel: &Duel, quota: f64, tolerance: f64) -> Vec<Check> {
+    let name = percent(quota);
+    let near = |what: String, figure: Option<f64>, truth: f64| match figure {
+        None => Check::bound(what, "missing", format!("{truth:.2} +- {tolerance}"), false),
+        Some(figure) => Check::bound(
+            what,
+            format!("{figure:.4}"),
+            format!("{truth:.2} +- {tolerance}"),
+            (figure - truth).abs() <= tolerance,
+        ),
+    };
+    let probe = noise_median(&duel.b, |noise| noise.before.map(|probe| probe.gap_share));
+    vec![
+        near(
+            format!("quota {name}: rate over unlimited rate"),
+            Some(duel.finding.ratio),
+            quota,
+        ),
+        near(
+            format!("quota {name}: throttled share of the noise vector"),
+            noise_median(&duel.b, |noise| noise.throttled_share),
+            1.0 - quota,
+        ),
+        near(
+            format!("quota {name}: off-CPU share of the noise vector"),
+            noise_median(&duel.b, |noise| noise.off_cpu_share),
+            1.0 - quota,
+        ),
+        Check::reported(
+            format!("quota {name}: gap share of the probe of 5 ms before a round"),
+            probe.map_or("missing".to_owned(), percent),
+        ),
+    ]
+}
+
+/// The time lost in gaps, as a loop of two seconds under the same quota sees it.
+fn gaps(lab: &Lab, group: &Group, quota: f64) -> anyhow::Result<Check> {
+    apply(&group.cpu(Some(quota)))?;
+    let said = lab
+        .start_helper(&["gaps", GAPS], Some(group), None)?
+        .wait()?;
+    apply(&group.cpu(None))?;
+    let share: f64 = said
+        .trim()
+        .parse()
+        .context("read what the gap probe printed")?;
+    let truth = 1.0 - quota;
+    Ok(Check::bound(
+        format!(
+            "quota {}: time lost in gaps, seen by a loop",
+            percent(quota)
+        ),
+        format!("{share:.4}"),
+        format!("{truth:.2} +- {POINT}"),
+        (share - truth).abs() <= POINT,
+    ))
+}
+
+/// A disk at `limit` reads a second.
+fn at_limit(lab: &Lab, book: &Book, slot: &Slot, limit: u64) -> anyhow::Result<Vec<Check>> {
+    slot.group.read_iops(&slot.disk.number, Some(limit)).now()?;
+    let label = format!("iops-{limit}");
+    let rounds = lab.options.rounds.to_string();
+    let more = [
+        "--passes",
+        &rounds,
+        "--copies",
+        "1",
+        "--dir",
+        &slot.disk.path(),
+    ];
+    let call = Call::new(
+        "e3.db",
+        &["run", &lab.options.disk_test, "--json", "--quiet"],
+    )
+    .with(&more)
+    .with(&["--label", &label])
+    .within(&slot.group);
+    let document = lab.document(book, &call)?;
+    book.document(&label, &document);
+    let run = lab.run("e3.db", &label)?;
+    let read = iops(&run).and_then(|iops| quantile::median(&iops));
+    let error = read.map(|read| read / approx(limit) - 1.0);
+    let id = main_metric(&run)
+        .context("the run has no rate")?
+        .to_string();
+    let metrics = document["metrics"].as_array().into_iter().flatten();
+    let state = metrics
+        .filter(|metric| metric["id"] == id.as_str())
+        .find_map(|metric| metric["state"].as_str())
+        .unwrap_or("missing");
+    Ok(vec![
+        Check::bound(
+            format!("disk of {limit} reads a second: median round"),
+            read.map_or("missing".to_owned(), |read| format!("{read:.1}")),
+            format!("{limit} +- {}", percent(POINT)),
+            error.is_some_and(|error| error.abs() <= POINT),
+        ),
+        Check::bound(
+            format!("disk of {limit} reads a second: state"),
+            state,
+            "steady",
+            state == "steady",
+        ),
+    ])
+}
+
+/// Reads a second of each round, whatever the first rate counts.
+pub(super) fn iops(run: &Run) -> Option<Vec<f64>> {
+    let id = main_metric(run)?;
+    let metrics = &run.plan.cases.first()?.metrics;
+    let metric = metrics
+        .iter()
+        .find(|metric| metric.quantity == id.quantity)?;
+    let unit = if metric.unit == Unit::BytesPerSecond {
+        BLOCK
+    } else {
+        1.0
+    };
+    Some(rates(run)?.into_iter().map(|rate| rate / unit).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    mod root {
+        use super::super::*;
+        use crate::truth::check::Judged;
+        use crate::truth::testkit;
+
+        #[test]
+        #[ignore = "root: limits a control group"]
+        fn half_a_cpu_is_read_as_half_a_cpu() {
+            let bed = testkit::Bed::new(&["--rounds", "6", "--cpu-test", "os.syscall"]);
+            let group = bed.lab.group().unwrap();
+            let duel = at_quota(&bed.lab, &Book::default(), &group, 0.5).unwrap();
+            // Other tests run at the same time: a tenth is what a wrong sign or a wrong unit cannot hide in.
+            let checks = of_quota(&duel, 0.5, 0.1);
+            let held = |check: &Check| check.judged == Judged::Held;
+            assert!(held(&checks[0]) && held(&checks[1]), "{checks:#?}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! E10: a machine that slows down meanwhile must not make its later half look different.
+//!
+//! The quota of a CPU goes from 100 to 97 % while the same thing is measured twice: once as two runs, one after the
+//! other, which is how classic tools are used, and once as a duel, whose rounds stand next to each other. The first is
+//! expected to call the two different in 50 % of cases or more: otherwise the drift is too small to show anything.
+//! And a duel that decides for itself when to end must end at one of its five looks, never in between.
+
+use super::Experiment;
+use super::book::Book;
+use super::check::Check;
+use super::lab::{Call, Lab, Running};
+use super::sessions::{Duel, Finding, duel, end_duel, findings, or_dash, start_duel};
+use super::throttle::{Group, apply};
+use anyhow::Context;
+use model::num::approx;
+use stats::looks::LOOKS;
+use stats::quantile;
+use sys::clock::{monotonic, sleep};
+
+/// Rounds of a side: one of the looks, so that both ways have the same.
+const PASSES: &str = "13";
+
+/// How much is lost from the first round to the last.
+const LOSS: f64 = 0.03;
+
+/// How often the quota is rewritten, in nanoseconds.
+const TICK_NS: u64 = 100_000_000;
+
+/// Duels that end when they want, for each four that drift.
+const FREE_OF: usize = 4;
+
+/// The experiment.
+pub(crate) struct Drift;
+
+impl Experiment for Drift {
+    fn name(&self) -> &'static str {
+        "E10"
+    }
+
+    fn what(&self) -> &'static str {
+        "a machine that slows down by 3 % meanwhile"
+    }
+
+    fn needs_root(&self) -> bool {
+        true
+    }
+
+    fn run(&self, lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
+        let group = lab.group()?;
+        // The same thing without drift shows how long it takes, and how much the machine scatters.
+        let still = still(lab, book, &group)?;
+        let (calm, seconds) = (&still.0, still.1);
+        let mut ours = Vec::new();
+        let mut blocked = Vec::new();
+        for session in 0..lab.options.sessions {
+            let found = drifting_duel(lab, book, &group, session, seconds)?;
+            sample(book, "duel", &found.finding);
+            ours.push(found);
+            let found = drifting_runs(lab, book, &group, session, seconds)?;
+            sample(book, "two runs", &found);
+            blocked.push(found);
+        }
+        let free: Vec<Duel> = (0..lab.options.sessions.div_ceil(FREE_OF))
+            .map(|session| {
+                let call = Call::new("e10.db", &[lab.options.cpu_test.as_str()]).within(&group);
+                duel(
+                    lab,
+                    book,
+                    &format!("free {session}"),
+                    &call,
+                    ["true", "true"],
+                )
+            })
+            .collect::<anyhow::Result<_>>()?;
+        Ok(judged(calm, &ours, &blocked, &free))
+    }
+}
+
+fn sample(book: &Book, way: &str, finding: &Finding) {
+    let cells = [
+        way.to_owned(),
+        format!("{:.5}", finding.ratio),
+        format!("{:.5}", finding.ends.0),
+        format!("{:.5}", finding.ends.1),
+        finding.adjusted.clone(),
+    ];
+    book.sample("way,ratio,lo,hi,verdict", &cells);
+}
+
+fn duel_call<'a>(lab: &Lab, group: &'a Group) -> Call<'a> {
+    Call::new("e10.db", &[&lab.options.cpu_test, "--passes", PASSES]).within(group)
+}
+
+/// A duel without drift, and how many seconds it took.
+fn still(lab: &Lab, book: &Book, group: &Group) -> anyhow::Result<(Duel, f64)> {
+    let start = monotonic();
+    let calm = duel(
+        lab,
+        book,
+        "without drift",
+        &duel_call(lab, group),
+        ["true", "true"],
+    )?;
+    Ok((calm, approx(monotonic() - start) / 1e9))
+}
+
+/// The quota after `elapsed` of `seconds`.
+fn quota(elapsed: f64, seconds: f64) -> f64 {
+    1.0 - LOSS * (elapsed / seconds).clamp(0.0, 1.0)
+}
+
+/// Lets the group's quota sink until `running` has ended; what that printed.
+fn sink(group: &Group, mut running: Running, start: u64, seconds: f64) -> anyhow::Result<String> {
+    loop {
+        let elapsed = approx(monotonic() - start) / 1e9;
+        apply(&group.cpu(Some(quota(elapsed, seconds))))?;
+        if let Some(text) = running.ended()? {
+            return Ok(text);
+        }
+        sleep(TICK_NS);
+    }
+}
+
+fn drifting_duel(
+    lab: &Lab,
+    book: &Book,
+    group: &Group,
+    session: usize,
+    seconds: f64,
+) -> anyhow::Result<Duel> {
+    let call = duel_call(lab, group);
+    let running = start_duel(lab, book, &call, ["true", "true"])?;
+    let text = sink(group, running, monotonic(), seconds)?;
+    apply(&group.cpu(None))?;
+    end_duel(lab, book, &format!("drift {session}"), &call, &text)
+}
+
+/// Two runs, one after the other, while the quota sinks over both.
+fn drifting_runs(
+    lab: &Lab,
+    book: &Book,
+    group: &Group,
+    session: usize,
+    seconds: f64,
+) -> anyhow::Result<Finding> {
+    let labels = ["a", "b"].map(|side| format!("blocked-{session}-{side}"));
+    let start = monotonic();
+    for label in &labels {
+        let more = [
+            "--passes", PASSES, "--copies", "1", "--label", label, "--quiet",
+        ];
+        let call = Call::new("e10.db", &["run", &lab.options.cpu_test])
+            .with(&more)
+            .within(group);
+        sink(group, lab.start(book, &call)?, start, seconds)?;
+    }
+    apply(&group.cpu(None))?;
+    let call = Call::new(
+        "e10.db",
+        &["compare", &labels[0], &labels[1], "--format", "json"],
+    );
+    let document = lab.document(book, &call)?;
+    book.document(&format!("blocked {session}"), &document);
+    findings(&document)?
+        .into_iter()
+        .next()
+        .context("nothing was compared")
+}
+
+fn judged(calm: &Duel, ours: &[Duel], blocked: &[Finding], free: &[Duel]) -> Vec<Check> {
+    let different = ours
+        .iter()
+        .filter(|duel| duel.finding.has_direction())
+        .count();
+    let fooled = blocked
+        .iter()
+        .filter(|finding| finding.has_direction())
+        .count();
+    let at_look = |duel: &&Duel| LOOKS.iter().any(|&look| u64::from(look) == duel.finding.n);
+    let ratio = |ratios: Vec<f64>| or_dash(quantile::median(&ratios));
+    vec![
+        Check::reported(
+            "scatter of a round without drift",
+            or_dash(calm.deviation()),
+        ),
+        Check::at_most(
+            "duels called different, in any direction",
+            different,
+            ours.len(),
+            0.05,
+        ),
+        Check::at_least(
+            "two runs one after the other called different",
+            fooled,
+            blocked.len(),
+            0.5,
+        ),
+        Check::reported(
+            "median ratio: duels; two runs",
+            format!(
+                "{}; {}",
+                ratio(ours.iter().map(|duel| duel.finding.ratio).collect()),
+                ratio(blocked.iter().map(|finding| finding.ratio).collect())
+            ),
+        ),
+        Check::at_least(
+            "duels without a number of passes that ended at a look",
+            free.iter().filter(at_look).count(),
+            free.len(),
+            1.0,
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quota_sinks_evenly_and_stays() {
+        let check = |elapsed: f64, expect: f64| {
+            assert!((quota(elapsed, 20.0) - expect).abs() < 1e-9, "{elapsed}");
+        };
+        check(0.0, 1.0);
+        check(10.0, 0.985);
+        check(20.0, 0.97);
+        check(99.0, 0.97);
+    }
+}

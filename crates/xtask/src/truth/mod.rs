@@ -1,0 +1,241 @@
+//! Ground truth: what the program says is held against what was done to the machine.
+//!
+//! Every experiment does something known to a real machine (a quota, a throttled disk, a bucket of credit, nothing at
+//! all), runs the program as a user would, reads the documents that it prints, and compares. The method and the bounds
+//! are described in docs/method/truth.md, the last figures are under results/. Ends with an error where a bound is
+//! broken; what could not be measured here says so as a result of its own.
+//!
+//! Whatever is made outside of this process is taken away when it goes out of scope, also after Ctrl-C, and what a
+//! killed start left is taken away by the next one.
+
+mod book;
+mod bucket;
+mod check;
+mod disk;
+mod e00_noise;
+mod e01_same;
+mod e02_power;
+mod e03_accuracy;
+mod e04_bucket;
+mod e05_slow;
+mod e06_periodic;
+mod e10_drift;
+pub(crate) mod helper;
+mod lab;
+mod machine;
+mod options;
+mod place;
+mod score;
+mod sessions;
+#[cfg(test)]
+mod testkit;
+mod throttle;
+
+use crate::process::target_dir;
+use anyhow::{Context, bail, ensure};
+use book::Book;
+use check::{Check, Judged};
+use clap::Parser;
+use lab::Lab;
+use machine::Machine;
+use options::Options;
+use place::Place;
+use std::path::{Path, PathBuf};
+use sys::tree::Tree;
+use throttle::Layout;
+
+/// Something known that is done to a machine.
+trait Experiment: Sync {
+    /// The name by which it is asked for.
+    fn name(&self) -> &'static str;
+
+    /// What is done, in a few words.
+    fn what(&self) -> &'static str;
+
+    /// Whether it can do nothing at all without root.
+    fn needs_root(&self) -> bool;
+
+    /// Does it.
+    fn run(&self, lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>>;
+}
+
+/// Every experiment, in the order of docs/method/truth.md. Numbers that are missing belong to what is not built yet.
+const EXPERIMENTS: &[&dyn Experiment] = &[
+    &e00_noise::Noise,
+    &e01_same::Same,
+    &e02_power::Power,
+    &e03_accuracy::Accuracy,
+    &e04_bucket::TokenBucket,
+    &e05_slow::SlowState,
+    &e06_periodic::Periodic,
+    &e10_drift::Drift,
+];
+
+/// How long the noise is looked at before each experiment, in seconds.
+const GLANCE: u64 = 5;
+
+/// Runs what `arguments` ask for.
+pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
+    let options = match Options::try_parse_from(arguments) {
+        Ok(options) => options.sized(),
+        Err(error) if error.use_stderr() => bail!("{}", error.render()),
+        Err(help) => {
+            print!("{}{}", help.render(), listed());
+            return Ok(());
+        }
+    };
+    let wanted = wanted(&options.names)?;
+    sys::signal::catch_stop_signals().context("catch Ctrl-C")?;
+    let layout = Layout::find(&Tree::real()).map_err(|error| format!("{error:#}"));
+    let scratch = options
+        .scratch
+        .clone()
+        .unwrap_or_else(|| target_dir(root).join("truth"));
+    std::fs::create_dir_all(&scratch).with_context(|| format!("create `{}`", scratch.display()))?;
+    // Somebody who is not root could not take away what a killed start of root's left.
+    if sys::probe::is_root() {
+        place::sweep(&scratch, layout.as_ref().ok())?;
+    }
+    let binary = binary(root, &options)?;
+    let place = Place::make(&scratch)?;
+    let machine = Machine::ask(&place.dir, &binary, layout.as_ref().ok())?;
+    let out = options
+        .out
+        .clone()
+        .unwrap_or_else(|| root.join("results").join(machine.directory()));
+    std::fs::create_dir_all(&out).with_context(|| format!("create `{}`", out.display()))?;
+    let hidden = machine.hidden(&[&place.dir, &scratch, root], &place.name);
+    let lab = Lab::new(options, place, binary, layout)?;
+    let mut results = Vec::new();
+    let mut commands = Vec::new();
+    for experiment in wanted {
+        let book = Book::new(hidden.clone());
+        println!("\n==> {}: {}", experiment.name(), experiment.what());
+        let mut checks = glance(*experiment)?;
+        let done = attempt(*experiment, &lab, &book);
+        // What was measured until something went wrong is worth keeping.
+        book.write(&out, experiment.name())?;
+        checks.extend(done.with_context(|| format!("experiment {}", experiment.name()))?);
+        println!("{}", check::table(&[(experiment.name(), checks.clone())]));
+        commands.push((experiment.name(), book.commands()));
+        results.push((experiment.name(), checks));
+        machine.write(&out, arguments, &results, &commands)?;
+    }
+    println!("raw outputs are in `{}`", out.display());
+    verdict(&results)
+}
+
+fn attempt(experiment: &dyn Experiment, lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
+    if experiment.needs_root()
+        && let Some(why) = lab.lacks_groups()
+    {
+        return Ok(vec![Check::skipped(experiment.what(), why)]);
+    }
+    experiment.run(lab, book)
+}
+
+/// What the machine does right before an experiment.
+fn glance(experiment: &dyn Experiment) -> anyhow::Result<Vec<Check>> {
+    if experiment.name() == "E0" {
+        return Ok(Vec::new());
+    }
+    let log = e00_noise::log(GLANCE, &Book::default())?;
+    Ok(vec![Check::reported(
+        "noise before: lost in gaps; steal; CPUs busy with other things",
+        format!(
+            "{}; {}; {:.2}",
+            check::percent(log.gaps),
+            check::percent(log.steal),
+            log.busy
+        ),
+    )])
+}
+
+/// Nothing but broken bounds is an error; a start that judged nothing has shown nothing.
+fn verdict(results: &[(&str, Vec<Check>)]) -> anyhow::Result<()> {
+    let all = || {
+        results
+            .iter()
+            .flat_map(|(name, checks)| checks.iter().map(move |c| (name, c)))
+    };
+    let broken: Vec<String> = all()
+        .filter(|(_, check)| check.judged == Judged::Broken)
+        .map(|(name, check)| {
+            format!(
+                "{name} {}: {}, not {}",
+                check.what, check.figure, check.bound
+            )
+        })
+        .collect();
+    ensure!(
+        broken.is_empty(),
+        "bounds are broken:\n  {}\nhint: on a busy machine this may be the machine; E0 shows its noise",
+        broken.join("\n  ")
+    );
+    let held = all()
+        .filter(|(_, check)| check.judged == Judged::Held)
+        .count();
+    println!("truth: {held} bounds held, none is broken");
+    Ok(())
+}
+
+fn wanted(names: &[String]) -> anyhow::Result<Vec<&'static &'static dyn Experiment>> {
+    if names.is_empty() {
+        return Ok(EXPERIMENTS.iter().collect());
+    }
+    let find = |name: &String| {
+        let mut known = EXPERIMENTS.iter();
+        let found = known.find(|experiment| experiment.name().eq_ignore_ascii_case(name));
+        found.with_context(|| format!("no such experiment: `{name}`\n{}", listed()))
+    };
+    names.iter().map(find).collect()
+}
+
+fn listed() -> String {
+    let lines: Vec<String> = EXPERIMENTS
+        .iter()
+        .map(|experiment| format!("  {:<4} {}\n", experiment.name(), experiment.what()))
+        .collect();
+    format!("\nExperiments:\n{}", lines.concat())
+}
+
+/// The binary to judge: the one that was named, or the one that is shipped, built now.
+fn binary(root: &Path, options: &Options) -> anyhow::Result<PathBuf> {
+    if let Some(binary) = &options.binary {
+        return binary
+            .canonicalize()
+            .with_context(|| format!("find the binary `{}`", binary.display()));
+    }
+    crate::dist::run(root)?;
+    Ok(target_dir(root).join("dist/kurabe"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn experiments_are_found_by_name_in_any_case() {
+        let names = |names: &[&str]| -> Vec<&str> {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            wanted(&names).unwrap().iter().map(|e| e.name()).collect()
+        };
+        assert_eq!(names(&["e3", "E10"]), ["E3", "E10"]);
+        assert_eq!(names(&[]).len(), EXPERIMENTS.len());
+        let error = wanted(&["E99".to_owned()]).err().unwrap().to_string();
+        assert!(error.contains("`E99`") && error.contains("E10"), "{error}");
+    }
+
+    #[test]
+    fn only_broken_bounds_are_an_error() {
+        let fine = vec![
+            Check::bound("a", "1", "1", true),
+            Check::skipped("b", "needs root"),
+            Check::at_most("c", 0, 0, 0.05),
+        ];
+        assert!(verdict(&[("E1", fine)]).is_ok());
+        let broken = vec![Check::bound("speed", "2", "1", false)];
+        let error = verdict(&[("E1", broken)]).unwrap_err().to_string();
+        assert!(error.contains("E1 speed: 2, not 1"), "{error}");
+    }
+}
