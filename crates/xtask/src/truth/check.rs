@@ -113,7 +113,10 @@ impl Check {
     #[must_use]
     pub(crate) fn unless(mut self, why: Option<String>) -> Self {
         if let Some(why) = why
-            && matches!(self.judged, Judged::Held | Judged::Broken)
+            && matches!(
+                self.judged,
+                Judged::Held | Judged::Broken | Judged::Unjudged(_)
+            )
         {
             self.judged = Judged::Unjudged(why);
         }
@@ -166,6 +169,10 @@ mod tests {
         );
         check(
             Check::at_least("x", 1, 20, 0.95).unless(Some("noisy".to_owned())),
+            "not judged: noisy",
+        );
+        check(
+            Check::at_least("x", 0, 0, 0.95).unless(Some("noisy".to_owned())),
             "not judged: noisy",
         );
         check(

@@ -23,7 +23,7 @@ const LEVELS: [f64; 3] = [0.97, 0.95, 0.90];
 const QUIET: f64 = 0.01;
 
 /// The most reads a second of side A of a disk: enough for a round, little enough for several disks at the same time.
-const IOPS_MAX: f64 = 4_000.0;
+const IOPS_MAX: f64 = 2_000.0;
 
 /// The experiment.
 pub(crate) struct Power;

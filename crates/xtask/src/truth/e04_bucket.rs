@@ -77,7 +77,7 @@ impl Experiment for TokenBucket {
                     &format!("e4-cq{n}.db"),
                     &lab.options.cpu_test,
                     SECONDS,
-                    "100ms",
+                    &lab.options.cpu_window,
                 );
                 call.cpu = Some(cpu);
                 untreated(lab, book, &call, n)
@@ -149,9 +149,14 @@ fn supervised(
 
 fn disk_call<'a>(lab: &Lab, slot: &'a Slot, name: &str) -> Call<'a> {
     let store = format!("e4-{name}.db");
-    soak_call(&store, &lab.options.disk_test, SECONDS, "100ms")
-        .with(&["--dir", &slot.disk.path()])
-        .within(&slot.group)
+    soak_call(
+        &store,
+        &lab.options.disk_test,
+        SECONDS,
+        &lab.options.disk_window,
+    )
+    .with(&["--dir", &slot.disk.path()])
+    .within(&slot.group)
 }
 
 fn on_disk(lab: &Lab, book: &Book, slot: &Slot, session: usize) -> anyhow::Result<Session> {
@@ -188,7 +193,13 @@ fn on_cpu(lab: &Lab, book: &Book, cpu: u32, session: usize) -> anyhow::Result<Se
         limit: &|cpus| apply(&group.cpu(Some(cpus))),
     };
     let store = format!("e4-c{session}.db");
-    let mut call = soak_call(&store, &lab.options.cpu_test, SECONDS, "100ms").within(&group);
+    let mut call = soak_call(
+        &store,
+        &lab.options.cpu_test,
+        SECONDS,
+        &lab.options.cpu_window,
+    )
+    .within(&group);
     call.cpu = Some(cpu);
     let document = supervised(lab, book, &call, terms, &lever)?;
     book.document(&format!("CPU {session}"), &document);

@@ -81,10 +81,17 @@ fn session(lab: &Lab, book: &Book, cpu: u32, session: usize) -> anyhow::Result<S
     let seconds = lab.options.slow_seconds;
     let seed = (lab.options.seed * 1_000 + session as u64).to_string();
     let (share, span) = (SHARE.to_string(), seconds.to_string());
-    let spinner = lab.start_helper(&["spin", &seed, &share, &span], None, Some(cpu))?;
+    // One group for both, ahead of everybody else: what the co-runner leaves is the program's then.
+    let group = match lab.lacks_groups() {
+        None => Some(lab.group()?),
+        Some(_) => None,
+    };
+    let group = group.as_ref();
+    let spinner = lab.start_helper(&["spin", &seed, &share, &span], group, Some(cpu))?;
     let store = format!("e5-{session}.db");
     let mut call = soak_call(&store, &lab.options.cpu_test, seconds, "1s");
     call.cpu = Some(cpu);
+    call.group = group;
     let document = lab.document(book, &call)?;
     let bursts = spinner.wait()?;
     book.document(&format!("session {session}"), &document);

@@ -26,8 +26,8 @@ const PATIENCE_NS: u64 = 5_000_000_000;
 /// How often a running program is looked at, in nanoseconds.
 const LOOK_NS: u64 = 10_000_000;
 
-/// The size of a disk in MiB: above what the tests of the program write.
-const DISK_MIB: u64 = 1_536;
+/// The size of a disk in MiB: two test files of a duel, and the gigabyte that the program leaves free.
+const DISK_MIB: u64 = 6_144;
 
 /// Everything that an experiment needs.
 #[derive(Debug)]

@@ -46,6 +46,12 @@ pub(crate) struct Options {
     /// The test that reads blocks of 4 KiB
     #[arg(long, default_value = "storage.randread-4k-qd32")]
     pub(crate) disk_test: String,
+    /// Windows of a soak of a disk with a bucket of credit (E4)
+    #[arg(long, value_name = "TIME", default_value = "100ms")]
+    pub(crate) disk_window: String,
+    /// The same on a CPU, whose quota is enforced by the ticks of the kernel's clock and not sooner
+    #[arg(long, value_name = "TIME", default_value = "500ms")]
+    pub(crate) cpu_window: String,
     /// Seed of everything that is drawn
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
@@ -84,8 +90,8 @@ impl Options {
             self.shuffles = self.shuffles.min(200);
             self.rounds = self.rounds.min(6);
             self.noise = self.noise.min(2);
-            self.slow_seconds = self.slow_seconds.min(45);
-            self.period_seconds = self.period_seconds.min(45);
+            self.slow_seconds = self.slow_seconds.min(120);
+            self.period_seconds = self.period_seconds.min(150);
         }
         self
     }

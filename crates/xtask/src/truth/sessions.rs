@@ -3,7 +3,7 @@
 use super::book::Book;
 use super::lab::{Call, Lab, Running};
 use super::score;
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use model::plan::{MetricId, PlannedMetric};
 use model::record::{Outcome, Run};
 use model::spec::Better;
@@ -140,6 +140,9 @@ pub(crate) fn end_duel(
     };
     let a = lab.run(&call.store, &id(&document["base"])?)?;
     let b = lab.run(&call.store, &id(&document["others"][0]["run"])?)?;
+    for run in [&a, &b] {
+        no_round_failed(run)?;
+    }
     let mut all = findings(&document)?;
     ensure!(!all.is_empty(), "the duel compared no rate");
     Ok(Duel {
@@ -147,6 +150,16 @@ pub(crate) fn end_duel(
         a,
         b,
     })
+}
+
+/// A failed round is a failed experiment, and its reason is what somebody wants to read then.
+pub(crate) fn no_round_failed(run: &Run) -> anyhow::Result<()> {
+    for round in &run.rounds {
+        if let Outcome::Failed(failure) = &round.outcome {
+            bail!("round {} of `{}` failed: {failure}", round.seq, round.case);
+        }
+    }
+    Ok(())
 }
 
 /// The first metric of the run's only case that is a rate.

@@ -15,6 +15,10 @@ use sys::tree::Tree;
 /// The period over which a quota is counted, in microseconds.
 const PERIOD_US: u64 = 10_000;
 
+/// The kernel's own default. Its count of throttled time is exact to a point only with long periods: of 50 % it told
+/// 38 % with periods of 10 ms, 48 with 20 and 49.5 with 100, while the rate was exact with all three (Linux 6.18).
+pub(crate) const PERIOD_DEFAULT_US: u64 = 100_000;
+
 /// For how long the kernel may need to see that the last process of a group is gone, in nanoseconds.
 const REMOVE_NS: u64 = 3_000_000_000;
 
@@ -39,6 +43,7 @@ pub(crate) struct Write {
 pub(crate) struct Group {
     layout: Layout,
     name: String,
+    period_us: u64,
 }
 
 impl Layout {
@@ -128,6 +133,7 @@ impl Group {
         let group = Self {
             layout: layout.clone(),
             name: name.to_owned(),
+            period_us: PERIOD_US,
         };
         for dir in group.dirs() {
             fs::create_dir(&dir)
@@ -149,6 +155,12 @@ impl Group {
             path: self.dir(0).join(file),
             text: text.to_owned(),
         }
+    }
+
+    /// The same with quotas counted over so many microseconds.
+    pub(crate) fn with_period(mut self, period_us: u64) -> Self {
+        self.period_us = period_us;
+        self
     }
 
     fn dirs(&self) -> Vec<PathBuf> {
@@ -176,12 +188,13 @@ impl Group {
     /// Lets the group use so many CPUs at most; `None` for no limit.
     pub(crate) fn cpu(&self, cpus: Option<f64>) -> Vec<Write> {
         let dir = self.dir(0);
-        let quota = cpus.map(|cpus| round_to_u64(cpus * approx(PERIOD_US)).max(1_000));
+        let period = self.period_us;
+        let quota = cpus.map(|cpus| round_to_u64(cpus * approx(period)).max(1_000));
         match &self.layout {
             Layout::V1(_) => vec![
                 Write {
                     path: dir.join("cpu.cfs_period_us"),
-                    text: PERIOD_US.to_string(),
+                    text: period.to_string(),
                 },
                 Write {
                     path: dir.join("cpu.cfs_quota_us"),
@@ -191,7 +204,7 @@ impl Group {
             Layout::V2(_) => vec![Write {
                 path: dir.join("cpu.max"),
                 text: format!(
-                    "{} {PERIOD_US}",
+                    "{} {period}",
                     quota.map_or("max".to_owned(), |quota| quota.to_string())
                 ),
             }],
