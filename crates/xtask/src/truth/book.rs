@@ -1,7 +1,7 @@
 //! What an experiment leaves behind: the program's documents, the samples taken from them, and the command lines.
 //!
-//! It is written for strangers: names of this machine and places on it are taken out, and so are the long facts about the
-//! host, which the README of the results gives once.
+//! It is written for strangers: names of this machine and places on it are taken out, and so are the long facts about
+//! the host, which the README of the results gives once.
 
 use anyhow::Context;
 use serde_json::{Map, Value};

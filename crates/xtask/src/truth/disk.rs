@@ -1,8 +1,8 @@
 //! A disk for one experiment: a file behind a loop device that bypasses the page cache, with ext4 on it.
 //!
-//! It needs root, takes a quarter of a second to make, and is unmounted, detached and removed when it goes out of scope,
-//! in whatever way that happens. The file's blocks are allocated first, so that a read of the device is a read of the
-//! disk below and not of a hole.
+//! It needs root, takes a quarter of a second to make, and is unmounted, detached and removed when it goes out of
+//! scope, in whatever way that happens. The file's blocks are allocated first, so that a read of the device is a read
+//! of the disk below and not of a hole.
 
 use super::place::Place;
 use crate::process::{command, output, succeed, succeeds};

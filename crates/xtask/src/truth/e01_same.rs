@@ -50,7 +50,7 @@ impl Experiment for Same {
             .map(|index| pair(lab, book, index))
             .collect::<anyhow::Result<_>>()?;
         let mut checks = of_pairs(&pairs);
-        book.text("floor.txt", &floors(&pairs));
+        book.text("floor.txt", &floors(&pairs, &lab.origin));
         checks.extend(of_session(lab, book)?);
         Ok(checks)
     }
@@ -193,20 +193,27 @@ fn by_mean(a: &[f64], b: &[f64]) -> bool {
     matches!([a, b].map(quantile::mean), [Some(a), Some(b)] if differs(a, b))
 }
 
-/// The noise floor of each test: what two runs of the same differ by, half of the time.
-fn floors(pairs: &[Pair]) -> String {
-    let mut ratios: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+/// The noise floor of each metric, what two runs of the same differ by half of the time, as lines of a calibration:
+/// concurrencies share one.
+fn floors(pairs: &[Pair], origin: &str) -> String {
+    let mut ratios: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for finding in pairs.iter().flat_map(|pair| &pair.findings) {
-        ratios
-            .entry(&finding.id)
-            .or_default()
-            .push(finding.ratio.ln().abs());
+        let distances = ratios.entry(without_concurrency(&finding.id)).or_default();
+        distances.push(finding.ratio.ln().abs());
     }
-    let lines = ratios.iter().filter_map(|(id, ratios)| {
-        let floor = quantile::median(ratios)?;
-        Some(format!("{id} {floor:.5} {}\n", ratios.len()))
+    let lines = ratios.iter().filter_map(|(key, distances)| {
+        let floor = quantile::median(distances)?.exp_m1();
+        Some(format!("{key} {floor:.5} {} {origin}\n", distances.len()))
     });
-    lines.collect()
+    format!("# kurabe calibration 1\n{}", lines.collect::<String>())
+}
+
+/// `TEST:QUANTITY` of `TEST@CONCURRENCY:QUANTITY`.
+fn without_concurrency(id: &str) -> String {
+    match (id.split_once('@'), id.split_once(':')) {
+        (Some((test, _)), Some((_, quantity))) => format!("{test}:{quantity}"),
+        _ => id.to_owned(),
+    }
 }
 
 /// How often each reader is wrong about labels that mean nothing.
@@ -350,7 +357,8 @@ mod tests {
             findings: vec![finding(ratio)],
             rounds: Vec::new(),
         });
-        assert_eq!(floors(&pairs), "os.pipe@1:ops_per_s 0.01980 3\n");
+        let expect = "# kurabe calibration 1\nos.pipe:ops_per_s 0.02000 3 today 0.1.0 here\n";
+        assert_eq!(floors(&pairs, "today 0.1.0 here"), expect);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! E2: a difference that is there must be found.
 //!
 //! Duels in which one side is slowed down by a known amount: a CPU quota, or a disk that may serve so many reads a
-//! second. The disk's other side is throttled too, to half of what the disk does by itself, because a disk that is faster
-//! in one minute than in the next would hide a difference of 3 % in its own.
+//! second. The disk's other side is throttled too, to half of what the disk does by itself, because a disk that is
+//! faster in one minute than in the next would hide a difference of 3 % in its own.
 
 use super::Experiment;
 use super::book::Book;

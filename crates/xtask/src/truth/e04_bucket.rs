@@ -1,8 +1,8 @@
 //! E4: a bucket of credit must be found with its figures, and none where there is none.
 //!
-//! While `kurabe soak` puts load on a CPU or a disk, a supervisor counts what it uses and rewrites the limit as a provider
-//! would (see `bucket`). Its terms are drawn at random and known to the supervisor alone. What a reader of one number
-//! would have reported, the rate of the first minute, is given beside.
+//! While `kurabe soak` puts load on a CPU or a disk, a supervisor counts what it uses and rewrites the limit as a
+//! provider would (see `bucket`). Its terms are drawn at random and known to the supervisor alone. What a reader of
+//! one number would have reported, the rate of the first minute, is given beside.
 
 use super::Experiment;
 use super::book::Book;
@@ -25,8 +25,8 @@ const BURST_SECONDS: (f64, f64) = (5.0, 20.0);
 /// burst) and the second burst.
 const SECONDS: u64 = 120;
 
-/// The fastest burst: most of a CPU, so that the supervisor of the soak finds room; and as many reads a second as several
-/// disks at the same time can surely serve.
+/// The fastest burst: most of a CPU, so that the supervisor of the soak finds room; and as many reads a second as
+/// several disks at the same time can surely serve.
 const CPUS: f64 = 0.9;
 const IOPS: f64 = 2_000.0;
 

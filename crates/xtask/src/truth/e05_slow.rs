@@ -1,8 +1,8 @@
 //! E5: a server that is slow for a fifth of the time must not pass for a fast one.
 //!
-//! A co-runner on the same CPU takes half of it in bursts of 3 to 15 seconds, 20 % of the time. How much CPU time it really
-//! took it says itself, so that the true mean rate is known: what a second of CPU time is worth, times the share of the
-//! CPU that was left. UnixBench's rule, which drops the worst third, is scored on the same windows.
+//! A co-runner on the same CPU takes half of it in bursts of 3 to 15 seconds, 20 % of the time. How much CPU time it
+//! really took it says itself, so that the true mean rate is known: what a second of CPU time is worth, times the
+//! share of the CPU that was left. UnixBench's rule, which drops the worst third, is scored on the same windows.
 
 use super::Experiment;
 use super::book::Book;

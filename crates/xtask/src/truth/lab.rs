@@ -1,8 +1,8 @@
 //! Where experiments happen: the binary, started as a user would start it, and the things to do to it meanwhile.
 //!
-//! A program under treatment is started by a shell that first goes into its control group, with the request to the kernel
-//! to kill it when the thread that started it ends, so that no measurement survives its experiment. Ctrl-C is passed
-//! on to it, and it gets time to end in good order.
+//! A program under treatment is started by a shell that first goes into its control group, with the request to the
+//! kernel to kill it when the thread that started it ends, so that no measurement survives its experiment. Ctrl-C is
+//! passed on to it, and it gets time to end in good order.
 
 use super::book::Book;
 use super::disk::Disk;
@@ -38,6 +38,8 @@ pub(crate) struct Lab {
     pub(crate) place: Place,
     /// The program.
     pub(crate) binary: PathBuf,
+    /// Where its figures come from: day, version of the program, class of machine.
+    pub(crate) origin: String,
     /// The names of its tests.
     pub(crate) tests: Vec<String>,
     layout: Result<Layout, String>,
@@ -104,6 +106,7 @@ impl Lab {
         options: Options,
         place: Place,
         binary: PathBuf,
+        origin: String,
         layout: Result<Layout, String>,
     ) -> anyhow::Result<Self> {
         let listed = crate::process::output(
@@ -117,6 +120,7 @@ impl Lab {
             options,
             place,
             binary,
+            origin,
             tests,
             layout,
             made: AtomicUsize::new(0),

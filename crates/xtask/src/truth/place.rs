@@ -44,12 +44,16 @@ impl Drop for Place {
     }
 }
 
-/// The start time of a process, in clock ticks since boot: field 22 of /proc/PID/stat (`proc_pid_stat(5)`).
+/// The start time of a process, in clock ticks since boot: field 22 of /proc/PID/stat (`proc_pid_stat(5)`). `None`
+/// where there is none, or one that has ended and whose parent has not noticed.
 fn start_of(tree: &Tree, pid: u32) -> Option<u64> {
     let text = tree.read(&format!("/proc/{pid}/stat")).ok()?;
     // The second field is the program's name in brackets, which may hold anything.
     let (_, rest) = text.rsplit_once(')')?;
-    rest.split_whitespace().nth(19)?.parse().ok()
+    let mut fields = rest.split_whitespace();
+    let ended = matches!(fields.next()?, "Z" | "X");
+    let start = fields.nth(18)?.parse().ok()?;
+    (!ended).then_some(start)
 }
 
 /// The part of `text` that is a name of ours whose process is gone.
@@ -129,14 +133,13 @@ mod tests {
     #[test]
     fn only_names_of_ours_whose_process_is_gone_are_stale() {
         let root = tempfile::tempdir().unwrap();
-        let stat = root.path().join("proc/77");
-        fs::create_dir_all(&stat).unwrap();
-        let fields: Vec<String> = (3..=30).map(|n| (n * 10).to_string()).collect();
-        fs::write(
-            stat.join("stat"),
-            format!("77 (a) b) S {}", fields[1..].join(" ")),
-        )
-        .unwrap();
+        let fields: Vec<String> = (4..=30).map(|n| (n * 10).to_string()).collect();
+        for (pid, state) in [(77, 'S'), (78, 'Z')] {
+            let dir = root.path().join(format!("proc/{pid}"));
+            fs::create_dir_all(&dir).unwrap();
+            let stat = format!("{pid} (a) b) {state} {}", fields.join(" "));
+            fs::write(dir.join("stat"), stat).unwrap();
+        }
         let tree = Tree::at(root.path());
         assert_eq!(start_of(&tree, 77), Some(220));
         let check = |text: &str, expect: Option<&str>| {
@@ -145,9 +148,10 @@ mod tests {
         check("kurabe-truth-77-220", None);
         check("kurabe-truth-77-220-d3", None);
         check("kurabe-truth-77-221", Some("kurabe-truth-77-221"));
+        check("kurabe-truth-78-220", Some("kurabe-truth-78-220"));
         check(
-            "/x/kurabe-truth-78-1-d0/disk.img",
-            Some("kurabe-truth-78-1-d0"),
+            "/x/kurabe-truth-79-1-d0/disk.img",
+            Some("kurabe-truth-79-1-d0"),
         );
         check("kurabe-truth-78", None);
         check("/home/kurabe", None);

@@ -181,8 +181,8 @@ pub(crate) fn rates(run: &Run) -> Option<Vec<f64>> {
     Some(stats::rounds::values(run, &main_metric(run)?))
 }
 
-/// Operations per second of CPU time, over all rounds: what the machine was worth while it was ours. `None` where no CPU
-/// time was used.
+/// Operations per second of CPU time, over all rounds: what the machine was worth while it was ours. `None` where no
+/// CPU time was used.
 pub(crate) fn work_per_cpu_second(run: &Run) -> Option<f64> {
     let copies = run.rounds.iter().filter_map(|round| match &round.outcome {
         Outcome::Done(measured) => Some(&measured.copies),

@@ -314,6 +314,7 @@ fn parse(text: Option<&str>, path: &Path) -> anyhow::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::mem::ManuallyDrop;
 
     const V1: &str = "\
 30 23 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu
@@ -349,8 +350,9 @@ mod tests {
         assert!(find("", &[]).is_err());
     }
 
-    /// A group in directories that stand for the hierarchies.
-    fn fake(version: u8) -> (tempfile::TempDir, Group) {
+    /// A group in directories that stand for the hierarchies. It is not removed: only the kernel's own directories may
+    /// be removed with the files in them.
+    fn fake(version: u8) -> (tempfile::TempDir, ManuallyDrop<Group>) {
         let root = tempfile::tempdir().unwrap();
         let layout = if version == 1 {
             let dirs = ["cpu", "cpuacct", "blkio"].map(|name| root.path().join(name));
@@ -362,7 +364,7 @@ mod tests {
             Layout::V2(root.path().to_owned())
         };
         let group = Group::make(&layout, "g").unwrap();
-        (root, group)
+        (root, ManuallyDrop::new(group))
     }
 
     #[test]
