@@ -25,10 +25,8 @@ const BURST_SECONDS: (f64, f64) = (5.0, 20.0);
 /// burst) and the second burst.
 const SECONDS: u64 = 120;
 
-/// The fastest burst: most of a CPU, so that the supervisor of the soak finds room; and as many reads a second as
-/// several disks at the same time can surely serve.
+/// The fastest burst of a CPU: most of it, so that the supervisor of the soak finds room.
 const CPUS: f64 = 0.9;
-const IOPS: f64 = 2_000.0;
 
 const RATE_WITHIN: f64 = 0.02;
 const CREDIT_WITHIN: f64 = 0.05;
@@ -161,7 +159,7 @@ fn disk_call<'a>(lab: &Lab, slot: &'a Slot, name: &str) -> Call<'a> {
 
 fn on_disk(lab: &Lab, book: &Book, slot: &Slot, session: usize) -> anyhow::Result<Session> {
     let mut rng = Rng::stream(lab.options.seed, 400 + session as u64);
-    let drawn = Terms::draw(&mut rng, IOPS, BURST_SECONDS);
+    let drawn = Terms::draw(&mut rng, f64::from(lab.options.bucket_iops), BURST_SECONDS);
     // Limits are whole numbers of reads.
     let whole = Terms {
         burst: drawn.burst.round(),

@@ -46,6 +46,9 @@ pub(crate) struct Options {
     /// The test that reads blocks of 4 KiB
     #[arg(long, default_value = "storage.randread-4k-qd32")]
     pub(crate) disk_test: String,
+    /// The most reads a second that a bucket lends (E4); all disks at the same time must serve them with ease
+    #[arg(long, value_name = "IOPS", default_value_t = 2_000)]
+    pub(crate) bucket_iops: u32,
     /// Windows of a soak of a disk with a bucket of credit (E4)
     #[arg(long, value_name = "TIME", default_value = "100ms")]
     pub(crate) disk_window: String,
