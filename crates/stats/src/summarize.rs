@@ -45,12 +45,14 @@ fn summarize_case(
         let has_windows = index == 0 && first_is_rate;
         let windows: &[&Measured] = if has_windows { &done } else { &[] };
         let found = summarize_metric(case, metric, &done, windows, missing.as_deref(), &warnings);
-        let found = with_surroundings(found, run, starts, noise);
         if run.plan.soak.is_some() {
-            as_stretches(found)
-        } else {
-            found
+            // How it goes on in time is for the course of the soak to say.
+            return MetricSummary {
+                noise,
+                ..as_stretches(found)
+            };
         }
+        with_surroundings(found, run, starts, noise)
     };
     case.metrics.iter().enumerate().map(of_metric).collect()
 }
