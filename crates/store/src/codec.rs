@@ -44,6 +44,15 @@ pub(crate) fn digest(texts: &[&str]) -> Digest {
     })
 }
 
+/// The digests of four texts, each alone.
+pub(crate) fn digest_each(texts: [&str; 4]) -> [Digest; 4] {
+    let mut digests = Digest::side_by_side([Digest::EMPTY; 4], texts.map(str::as_bytes));
+    for (digest, text) in digests.iter_mut().zip(texts) {
+        *digest = digest.word(text.len() as u64);
+    }
+    digests
+}
+
 /// Which number of a round is NaN or infinite, where it is one of those that a workload computes.
 fn culprit(round: &Round) -> Option<String> {
     let Outcome::Done(measured) = &round.outcome else {

@@ -4,6 +4,7 @@ use super::Store;
 use crate::codec;
 use crate::error::StoreError;
 use crate::{RunLine, resolve};
+use model::digest::Digest;
 use model::host::HostFacts;
 use model::plan::Plan;
 use model::record::{End, RECORD_VERSION, Round, Run, RunMeta};
@@ -20,6 +21,16 @@ struct RunRow {
     meta: String,
     plan: String,
     host: String,
+}
+
+/// Rounds whose digests are computed side by side; no more texts than these are held beside what was read.
+const ROUNDS_AT_ONCE: usize = 4;
+
+/// A round as its row holds it.
+struct KeptRound {
+    seq: u32,
+    digest: i64,
+    text: String,
 }
 
 impl Store {
@@ -250,20 +261,46 @@ impl Store {
             .prepare_cached("SELECT seq, digest, round FROM rounds WHERE run = ?1 ORDER BY seq")
             .map_err(failed)?;
         let mut rows = statement.query([row.key]).map_err(failed)?;
-        let mut rounds = Vec::new();
-        while let Some(kept) = rows.next().map_err(failed)? {
-            let seq: u32 = kept.get(0).map_err(failed)?;
-            let text: String = kept.get(2).map_err(failed)?;
-            let what = format!("round {seq} of {what}");
-            self.verify(&what, kept.get(1).map_err(failed)?, &[&text])?;
-            rounds.push(self.decode(&what, &text)?);
+        let (mut rounds, mut kept) = (Vec::new(), Vec::new());
+        while let Some(row) = rows.next().map_err(failed)? {
+            kept.push(KeptRound {
+                seq: row.get(0).map_err(failed)?,
+                digest: row.get(1).map_err(failed)?,
+                text: row.get(2).map_err(failed)?,
+            });
+            if kept.len() == ROUNDS_AT_ONCE {
+                self.decode_rounds(&what, &mut kept, &mut rounds)?;
+            }
         }
+        self.decode_rounds(&what, &mut kept, &mut rounds)?;
         Ok(Run {
             meta: self.decode(&what, &row.meta)?,
             plan: self.decode(&what, &row.plan)?,
             host: self.decode(&what, &row.host)?,
             rounds,
         })
+    }
+
+    /// Moves rounds of `run` from `kept` to `rounds`, each checked against its digest.
+    fn decode_rounds(
+        &self,
+        run: &str,
+        kept: &mut Vec<KeptRound>,
+        rounds: &mut Vec<Round>,
+    ) -> Result<(), StoreError> {
+        let digests = match <&[KeptRound; ROUNDS_AT_ONCE]>::try_from(kept.as_slice()) {
+            Ok(all) => codec::digest_each(all.each_ref().map(|round| round.text.as_str())).to_vec(),
+            Err(_) => kept
+                .iter()
+                .map(|round| codec::digest(&[&round.text]))
+                .collect(),
+        };
+        for (round, digest) in kept.drain(..).zip(digests) {
+            let what = format!("round {} of {run}", round.seq);
+            self.verify(&what, round.digest, column(digest))?;
+            rounds.push(self.decode(&what, &round.text)?);
+        }
+        Ok(())
     }
 
     /// The row of a run that must be there, whole, and of a version that we can read.
@@ -280,7 +317,7 @@ impl Store {
             });
         }
         let texts = [row.meta.as_str(), &row.plan, &row.host];
-        self.verify(&format!("run `{id}`"), row.digest, &texts)?;
+        self.verify(&format!("run `{id}`"), row.digest, digest_of(&texts))?;
         Ok(row)
     }
 
@@ -303,8 +340,8 @@ impl Store {
             .optional()
     }
 
-    fn verify(&self, what: &str, digest: i64, texts: &[&str]) -> Result<(), StoreError> {
-        if digest_of(texts) == digest {
+    fn verify(&self, what: &str, kept: i64, found: i64) -> Result<(), StoreError> {
+        if kept == found {
             return Ok(());
         }
         Err(self.damaged(format!("{what} is not what was kept: its digest differs")))
@@ -394,7 +431,11 @@ fn from_column(at: usize, instant: i64) -> rusqlite::Result<UnixNanos> {
         .map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, instant))
 }
 
-/// The digest in SQLite's signed 64 bits, bit for bit.
 fn digest_of(texts: &[&str]) -> i64 {
-    codec::digest(texts).0.cast_signed()
+    column(codec::digest(texts))
+}
+
+/// The digest in SQLite's signed 64 bits, bit for bit.
+const fn column(digest: Digest) -> i64 {
+    digest.0.cast_signed()
 }
