@@ -34,6 +34,22 @@ pub fn start_on(cpu: u32) -> io::Result<()> {
     set(&before)
 }
 
+/// Keeps this thread on `cpu`: for measurements of one core, where the place is part of the question. Threads started
+/// later inherit it.
+pub fn pin(cpu: u32) -> io::Result<()> {
+    let mut one = vec![0; mask()?.len()];
+    let word = usize::try_from(cpu / 64).map_err(io::Error::other)?;
+    *one.get_mut(word)
+        .ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))? = 1 << (cpu % 64);
+    set(&one)
+}
+
+/// The CPU this thread runs on at this moment.
+pub fn current_cpu() -> Option<u32> {
+    // SAFETY: sched_getcpu takes nothing.
+    u32::try_from(unsafe { libc::sched_getcpu() }).ok()
+}
+
 fn mask() -> io::Result<Vec<u64>> {
     let mut words = 8;
     loop {
@@ -80,6 +96,19 @@ mod tests {
         assert!(before.is_sorted() && !before.is_empty());
         start_on(before[before.len() - 1]).unwrap();
         assert_eq!(allowed_cpus().unwrap(), before);
+    }
+
+    #[test]
+    fn a_pinned_thread_is_where_it_was_put() {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let cpu = *allowed_cpus().unwrap().last().unwrap();
+                pin(cpu).unwrap();
+                assert_eq!(allowed_cpus().unwrap(), [cpu]);
+                assert_eq!(current_cpu(), Some(cpu));
+                assert!(pin(u32::MAX).is_err());
+            });
+        });
     }
 
     #[test]

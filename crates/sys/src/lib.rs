@@ -10,6 +10,7 @@ pub mod clock;
 pub mod counters;
 pub mod io;
 pub mod loops;
+pub mod memory;
 pub mod mounts;
 pub mod owned;
 pub mod probe;

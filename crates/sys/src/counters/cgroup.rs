@@ -127,6 +127,14 @@ impl Cgroups {
             .min())
     }
 
+    /// What the memory limits leave, in bytes: limit less what is in use, page cache counted as free; the tightest of
+    /// all levels, `None` where no level has a limit.
+    pub fn memory_room(&self, tree: &Tree) -> Result<Option<u64>, TreeError> {
+        let group = self.memory.as_ref().map_err(Clone::clone)?;
+        let rooms = group.over_levels(|level| room_at(tree, level, group.unified))?;
+        Ok(rooms.into_iter().flatten().min())
+    }
+
     /// For how long CPU quotas held our group back so far, summed over its CPUs and over all visible levels (a quota
     /// of a parent holds us back as well, and in practice one level has the quota). An error where no level counts it.
     pub fn throttled(&self, tree: &Tree) -> Result<Duration, TreeError> {
@@ -233,6 +241,29 @@ fn memory_v2(tree: &Tree, level: &str) -> Result<Option<u64>, TreeError> {
         return Ok(None);
     }
     number(&path, "the limit", Some(&text)).map(Some)
+}
+
+/// The limit of one level less what is used at it, page cache not counted, because it is given up first.
+fn room_at(tree: &Tree, level: &str, unified: bool) -> Result<Option<u64>, TreeError> {
+    let (limit, used, cache) = if unified {
+        (memory_v2(tree, level)?, "memory.current", "file")
+    } else {
+        (
+            memory_v1(tree, level)?,
+            "memory.usage_in_bytes",
+            "total_cache",
+        )
+    };
+    let Some(limit) = limit else {
+        return Ok(None);
+    };
+    let used = tree.read_number(&format!("{level}/{used}"))?;
+    let stat = tree
+        .read(&format!("{level}/memory.stat"))
+        .unwrap_or_default();
+    let cached = keyed(&stat, cache).and_then(|value| value.parse().ok());
+    let kept = used.saturating_sub(cached.unwrap_or(0));
+    Ok(Some(limit.saturating_sub(kept)))
 }
 
 /// The throttled time of one level, or `None` where its cpu.stat does not count it.

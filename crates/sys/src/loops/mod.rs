@@ -1,5 +1,9 @@
 //! Measured inner loops: free functions with primitive arguments, no allocation, no lock.
 
+mod align;
+pub mod bandwidth;
+pub mod blocks;
+pub mod chase;
 pub mod context;
 pub mod copy;
 #[cfg(test)]
@@ -8,8 +12,15 @@ pub mod dhrystone;
 pub mod failure;
 pub mod helper;
 pub mod launch;
+pub mod locks;
+pub mod memcpy;
 mod opaque;
 pub mod pipe;
+pub mod prime;
+pub mod round_trip;
 pub mod syscall;
+pub mod team;
 mod transfer;
 pub mod whetstone;
+
+pub use align::CLONES;

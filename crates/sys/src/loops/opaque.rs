@@ -74,6 +74,31 @@ pub(super) fn opaque_f64(value: f64) -> f64 {
     std::hint::black_box(value)
 }
 
+/// Uses a word where the compiler cannot see for what, so that the turn of a loop that made it is kept.
+#[inline]
+pub(super) fn kept(value: u64) {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    // SAFETY: the assembly is a comment; it is taken to read the register and all of memory, and changes nothing.
+    unsafe {
+        std::arch::asm!("/* {0} */", in(reg) value, options(nostack, preserves_flags));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    std::hint::black_box(value);
+}
+
+/// Uses what a pointer leads to where the compiler cannot see for what: everything written before must be in memory,
+/// and everything read later is read anew.
+#[inline]
+pub(super) fn written<T>(pointer: *const T) {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    // SAFETY: the assembly is a comment; it is taken to read and write memory, and does neither.
+    unsafe {
+        std::arch::asm!("/* {0} */", in(reg) pointer, options(nostack, preserves_flags));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    std::hint::black_box(pointer);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

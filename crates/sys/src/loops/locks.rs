@@ -1,0 +1,201 @@
+//! Mutexes of the C library between threads of one process: the events of sysbench's `threads` and `mutex` tests.
+//!
+//! The library's own mutex and not Rust's, which spins before it sleeps: what programs on the server wait with is what
+//! is measured. Each mutex has 256 bytes of its own, so that no two share a cache line.
+//!
+//! It refuses a set of no mutexes.
+#![expect(unsafe_code, reason = "pthread_mutex_t, sched_yield, and alignment")]
+
+use super::align::{clone, place_loop};
+use super::failure::Failure;
+use std::cell::UnsafeCell;
+use std::io;
+
+/// A mutex and the count of those who held it, which only a holder raises.
+#[repr(C, align(256))]
+struct Padded {
+    mutex: UnsafeCell<libc::pthread_mutex_t>,
+    held: UnsafeCell<u64>,
+}
+
+/// Mutexes that threads share. They stay where they are for as long as they live, as the library demands.
+pub struct Locks(Box<[Padded]>);
+
+// SAFETY: the mutexes are made to be shared, and each count is only touched by the holder of its mutex.
+unsafe impl Sync for Locks {}
+// SAFETY: nothing in it belongs to a thread while no mutex is held.
+unsafe impl Send for Locks {}
+
+impl std::fmt::Debug for Locks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Locks").field(&self.0.len()).finish()
+    }
+}
+
+impl Locks {
+    /// `count` mutexes, none of them held; at least one.
+    pub fn new(count: usize) -> Self {
+        let padded = || Padded {
+            mutex: UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER),
+            held: UnsafeCell::new(0),
+        };
+        Self((0..count.max(1)).map(|_| padded()).collect())
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Never true: there is at least one.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How often all of them were held together.
+    pub fn held(&self) -> Result<u64, Failure> {
+        (0..self.0.len()).try_fold(0, |sum, index| {
+            self.lock(index, 0)?;
+            // SAFETY: the mutex is held, so nobody else touches the count.
+            let held = unsafe { *self.0[index].held.get() };
+            self.unlock(index, 0)?;
+            Ok(sum + held)
+        })
+    }
+
+    #[inline]
+    fn lock(&self, index: usize, done: u64) -> Result<(), Failure> {
+        // SAFETY: the mutex was initialised, has not moved since and lives as long as `self`.
+        let error = unsafe { libc::pthread_mutex_lock(self.0[index].mutex.get()) };
+        succeeded("pthread_mutex_lock", error, done)
+    }
+
+    #[inline]
+    fn unlock(&self, index: usize, done: u64) -> Result<(), Failure> {
+        // SAFETY: as for `lock`; this thread holds it.
+        let error = unsafe { libc::pthread_mutex_unlock(self.0[index].mutex.get()) };
+        succeeded("pthread_mutex_unlock", error, done)
+    }
+
+    /// Raises the count of a mutex that this thread holds.
+    #[inline]
+    fn count(&self, index: usize) {
+        // SAFETY: the caller holds the mutex, so nobody else touches the count.
+        unsafe { *self.0[index].held.get() += 1 };
+    }
+}
+
+#[inline]
+fn succeeded(operation: &'static str, error: i32, done: u64) -> Result<(), Failure> {
+    if error == 0 {
+        return Ok(());
+    }
+    Err(Failure {
+        operation,
+        done,
+        error: io::Error::from_raw_os_error(error),
+    })
+}
+
+/// One event of the `threads` test: takes the mutex `index` modulo their number, yields the CPU and gives it back,
+/// `yields` times.
+pub fn yields(locks: &Locks, index: u64, yields: u64) -> Result<(), Failure> {
+    let index = usize::try_from(index % locks.len() as u64).unwrap_or(0);
+    for done in 0..yields {
+        locks.lock(index, done)?;
+        locks.count(index);
+        // SAFETY: sched_yield takes nothing.
+        unsafe { libc::sched_yield() };
+        locks.unlock(index, done)?;
+    }
+    Ok(())
+}
+
+/// What a spin between two locks is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spin {
+    /// Each turn really happens: sysbench 1.0.
+    Kept,
+    /// The compiler takes the turns away: sysbench 0.4 as everybody compiles it.
+    Removed,
+}
+
+/// `turns` turns of the `mutex` test: `spins` turns of an empty loop, then one random mutex is taken, counted and given
+/// back. `random` is the state of the choice and is left where it came to. `number` chooses the clone.
+pub fn turns(
+    locks: &Locks,
+    turns: u64,
+    spins: u64,
+    spin: Spin,
+    random: &mut u64,
+    number: u32,
+) -> Result<(), Failure> {
+    let spins = match spin {
+        Spin::Kept => spins,
+        Spin::Removed => 0,
+    };
+    for done in 0..turns {
+        clone!(number, empty(spins));
+        // Xorshift (Marsaglia, Journal of Statistical Software 8(14), 2003): three shifts, whose cost is not seen next
+        // to a lock.
+        *random ^= *random << 13;
+        *random ^= *random >> 7;
+        *random ^= *random << 17;
+        let index = usize::try_from(*random % locks.len() as u64).unwrap_or(0);
+        locks.lock(index, done)?;
+        locks.count(index);
+        locks.unlock(index, done)?;
+    }
+    Ok(())
+}
+
+#[inline(never)]
+fn empty<const PAD: usize>(turns: u64) {
+    place_loop!(PAD);
+    for turn in 0..turns {
+        super::opaque::kept(turn);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_turn_of_every_thread_is_counted_once() {
+        let locks = Locks::new(5);
+        std::thread::scope(|scope| {
+            for thread in 0..4_u64 {
+                let locks = &locks;
+                scope.spawn(move || {
+                    for event in 0..10 {
+                        yields(locks, thread + event, 20).unwrap();
+                    }
+                    let mut random = thread + 1;
+                    turns(locks, 300, 3, Spin::Kept, &mut random, 0).unwrap();
+                    turns(locks, 100, 1 << 60, Spin::Removed, &mut random, 1).unwrap();
+                });
+            }
+        });
+        assert_eq!(locks.held().unwrap(), 4 * (10 * 20 + 400));
+    }
+
+    #[test]
+    fn each_mutex_has_lines_of_its_own_and_there_is_always_one() {
+        assert_eq!(size_of::<Padded>(), 256);
+        assert_eq!((Locks::new(0).len(), Locks::new(7).len()), (1, 7));
+        assert!(!Locks::new(0).is_empty());
+    }
+
+    #[test]
+    fn random_choices_reach_every_mutex() {
+        let locks = Locks::new(8);
+        let mut random = 99;
+        turns(&locks, 800, 0, Spin::Kept, &mut random, 2).unwrap();
+        for padded in &locks.0 {
+            // SAFETY: nobody else knows the locks.
+            let held = unsafe { *padded.held.get() };
+            assert!(held > 40, "{held}");
+        }
+    }
+}
