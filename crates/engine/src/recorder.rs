@@ -133,6 +133,15 @@ impl Recorder {
         }
     }
 
+    /// Adds what `other` has recorded, where both record; for threads that each record by themselves.
+    pub fn absorb(&mut self, other: &Self) {
+        if let (Some(own), Some(others)) = (&mut self.histogram, &other.histogram) {
+            own.add(others)
+                .expect("all recorders have the same bounds, so that everything fits");
+            self.too_long += other.too_long;
+        }
+    }
+
     /// Operations that took longer than 60 s.
     pub const fn too_long(&self) -> u64 {
         self.too_long
@@ -231,6 +240,21 @@ mod tests {
         );
         recorder.clear();
         assert!(recorder.pairs().is_empty());
+    }
+
+    #[test]
+    fn absorbed_latencies_are_counted_with_the_own_ones() {
+        let mut recorders = [Recorder::on(Clock::Kernel), Recorder::on(Clock::Kernel)];
+        for recorder in &mut recorders {
+            recorder.time(|| ());
+        }
+        let [mut own, other] = recorders;
+        own.absorb(&other);
+        own.absorb(&Recorder::off());
+        assert_eq!(own.pairs().iter().map(|(_, count)| count).sum::<u64>(), 2);
+        let mut off = Recorder::off();
+        off.absorb(&other);
+        assert!(off.pairs().is_empty());
     }
 
     #[test]

@@ -86,7 +86,7 @@ pub(crate) fn execute(
                 let workers = Workers {
                     groups: &crew.groups,
                     usage: total_usage(&reports),
-                    wall_ns: reports.iter().map(|report| report.wall_ns).sum(),
+                    wall_ns: demanded_ns(case, &reports),
                 };
                 let after_probe = sentinel();
                 noise = model::noise::Noise {
@@ -161,7 +161,13 @@ fn measure(
         .map_err(|error| Stop::error("create directory", shared_dir.display(), error))?;
     let mut rng = Rng::new(which.layout_seed);
     let first_cpu = rng.below(bench.cpus.len() as u64);
-    for copy in 0..case.id.copies {
+    // Threads belong to the one worker of copy 0, which starts them by itself.
+    let workers = if case.shape.threads {
+        1
+    } else {
+        case.id.copies
+    };
+    for copy in 0..workers {
         let own_dir = dir.join(format!("copy-{copy}"));
         fs::create_dir(&own_dir)
             .map_err(|error| Stop::error("create directory", own_dir.display(), error))?;
@@ -202,6 +208,17 @@ fn measure(
         .filter_map(|member| member.report.take())
         .collect();
     Ok((reports, before.zip(after)))
+}
+
+/// Time that all copies together asked of the CPUs, in nanoseconds: a worker with threads asks for each of them.
+fn demanded_ns(case: &PlannedCase, reports: &[CopyReport]) -> u64 {
+    let wall: u64 = reports.iter().map(|report| report.wall_ns).sum();
+    let each = if case.shape.threads {
+        u64::from(case.id.copies)
+    } else {
+        1
+    };
+    wall.saturating_mul(each)
 }
 
 fn prepare(command: Option<&str>) -> Result<(), Stop> {

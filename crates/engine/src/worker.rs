@@ -104,6 +104,7 @@ fn work(
     let counted = measure(body.as_mut(), &order.shape, &mut recorder)?;
     write_line(output, &Reply::Measured).map_err(Stop::Pipe)?;
     let finish = body.finish()?;
+    body.add_latencies(&mut recorder);
     Ok(CopyReport {
         cpu,
         ..report(body.as_ref(), &counted, &recorder, finish)

@@ -91,6 +91,9 @@ pub trait Body {
 
     /// Ends the copy's work, checks its results and hands over what only the body knows. Not timed.
     fn finish(&mut self) -> Result<Finish, WorkError>;
+
+    /// Called after [`Body::finish`]: adds the latencies that threads of the body have recorded by themselves.
+    fn add_latencies(&mut self, _recorder: &mut Recorder) {}
 }
 
 /// What a body hands over at the end.

@@ -194,6 +194,9 @@ pub struct Shape {
     pub settle: Settle,
     /// True where the measured part may be shortened, down to [`Shape::MEASURE_MIN`], to fit a budget.
     pub shortenable: bool,
+    /// True where the copies are threads of one worker process and not processes of their own.
+    #[serde(default)]
+    pub threads: bool,
     /// The length of a window.
     #[serde(default = "window_default")]
     pub window: Nanos,
@@ -218,6 +221,7 @@ impl Shape {
         settle: Settle::None,
         shortenable: true,
         window: Nanos::from_millis(100),
+        threads: false,
     };
 }
 

@@ -15,6 +15,7 @@ pub mod composite;
 pub mod dist;
 pub mod family;
 pub mod first_write;
+pub mod knee;
 pub mod looks;
 pub mod needed;
 pub mod order;
