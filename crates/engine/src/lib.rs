@@ -24,3 +24,5 @@ mod wire;
 pub mod workdir;
 pub mod worker;
 pub mod workload;
+
+pub use stats::knee;

@@ -133,6 +133,16 @@ impl Recorder {
         }
     }
 
+    /// Records a latency that the caller took by itself, in nanoseconds.
+    #[inline]
+    pub fn add(&mut self, nanos: u64) {
+        if let Some(histogram) = &mut self.histogram
+            && histogram.record(nanos).is_err()
+        {
+            self.too_long += 1;
+        }
+    }
+
     /// Adds what `other` has recorded, where both record; for threads that each record by themselves.
     pub fn absorb(&mut self, other: &Self) {
         if let (Some(own), Some(others)) = (&mut self.histogram, &other.histogram) {
@@ -251,7 +261,10 @@ mod tests {
         let [mut own, other] = recorders;
         own.absorb(&other);
         own.absorb(&Recorder::off());
-        assert_eq!(own.pairs().iter().map(|(_, count)| count).sum::<u64>(), 2);
+        own.add(7);
+        own.add(LATENCY_NS_MAX * 4);
+        assert_eq!(own.pairs().iter().map(|(_, count)| count).sum::<u64>(), 3);
+        assert_eq!(own.too_long(), 1);
         let mut off = Recorder::off();
         off.absorb(&other);
         assert!(off.pairs().is_empty());

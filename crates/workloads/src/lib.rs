@@ -4,24 +4,36 @@ use engine::workload::Workload;
 
 mod cpu;
 mod fs;
+mod memory;
 mod os;
 pub mod profiles;
 mod selftest;
 pub mod storage;
+mod sysbench;
 mod unixbench;
 
 /// Every workload, alphabetic by name.
 pub static ALL: &[&dyn Workload] = &[
     &cpu::DHRYSTONE,
+    &cpu::PRIME,
     &cpu::WHETSTONE,
     &fs::COPY,
+    &memory::BANDWIDTH,
+    &memory::BLOCK,
+    &memory::LATENCY,
+    &memory::LEVELS,
+    &memory::LOADED,
+    &memory::MBW,
+    &memory::ROUND_TRIP,
     &os::CONTEXT,
     &os::EXECL,
     &os::EXECL_STATIC,
+    &os::MUTEX,
     &os::PIPE,
     &os::SHELL,
     &os::SPAWN,
     &os::SYSCALL,
+    &os::THREADS,
     &selftest::FAULT,
     &selftest::NULL,
     &selftest::REPLAY,

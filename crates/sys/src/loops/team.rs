@@ -147,6 +147,16 @@ impl<T: Send + 'static> Team<T> {
         counts.map(|count| count.0.load(Ordering::Acquire)).sum()
     }
 
+    /// How many members there are beside the caller.
+    pub fn len(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// True where the caller is alone.
+    pub fn is_empty(&self) -> bool {
+        self.threads.is_empty()
+    }
+
     /// Whether a member has ended by itself, which means that its work failed.
     pub fn anybody_ended(&self) -> bool {
         self.threads.iter().any(JoinHandle::is_finished)

@@ -8,9 +8,11 @@ use model::spec::{Better, How, MetricClass, MetricDef};
 use model::units::Unit;
 
 mod dhrystone;
+mod prime;
 mod whetstone;
 
 pub(crate) use dhrystone::DHRYSTONE;
+pub(crate) use prime::PRIME;
 pub(crate) use whetstone::WHETSTONE;
 
 /// The one metric of a workload of this family: work over time.

@@ -13,18 +13,22 @@ use sys::loops::helper::StartError;
 
 mod context;
 mod execl;
+mod mutex;
 mod pipe;
 mod shell;
 mod spawn;
 mod syscall;
 mod text;
+mod threads;
 
 pub(crate) use context::CONTEXT;
 pub(crate) use execl::{EXECL, EXECL_STATIC};
+pub(crate) use mutex::MUTEX;
 pub(crate) use pipe::PIPE;
 pub(crate) use shell::SHELL;
 pub(crate) use spawn::SPAWN;
 pub(crate) use syscall::SYSCALL;
+pub(crate) use threads::THREADS;
 
 /// How long a batch of the workloads that run in the helper takes. Telling the helper costs up to about 20 us (two
 /// wake-ups), which is a thousandth of this.

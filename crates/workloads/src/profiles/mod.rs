@@ -4,8 +4,11 @@ use engine::profile::{Profile, ProfileError};
 
 /// Name and text of every profile, by name.
 const TEXTS: &[(&str, &str)] = &[
+    ("mbw", include_str!("mbw.toml")),
+    ("memory", include_str!("memory.toml")),
     ("quick", include_str!("quick.toml")),
     ("storage", include_str!("storage.toml")),
+    ("sysbench", include_str!("sysbench.toml")),
     ("unixbench", include_str!("unixbench.toml")),
 ];
 

@@ -1,0 +1,202 @@
+//! `cpu.prime`: the CPU test of sysbench: a core's 64-bit divider.
+
+use crate::sysbench::{
+    LAT_MAX, LAT_MEAN, LAT_MIN, LAT_P95, VERSION, Version, events_per_s, latency,
+};
+use engine::recorder::Recorder;
+use engine::workload::{Body, Finish, Place, WorkError, Workload};
+use model::digest::Digest;
+use model::num::approx;
+use model::params::Params;
+use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
+use model::units::Unit;
+use sys::loops::prime::{Bound, Counts, event, plain};
+
+/// The workload.
+pub(crate) static PRIME: Prime = Prime;
+
+/// Trial division up to a limit.
+#[derive(Debug)]
+pub(crate) struct Prime;
+
+/// The metrics' keys.
+const DIVISIONS: &str = "divisions_per_s";
+const NS_PER_DIVISION: &str = "ns_per_division";
+
+static SPEC: Spec = Spec {
+    name: "cpu.prime",
+    version: 1,
+    title: "sysbench's CPU test: 64-bit division",
+    doc: "One operation is one event of sysbench's CPU test: every number from 3 to below `max_prime` is divided by 2, \
+          3, 4... up to its square root, until one divides it. With 10000 that is 117,526 divisions, and hardly \
+          anything else. The division is the machine's 64-bit instruction; nothing lets small numbers take a 32-bit \
+          one.\n\n\
+          It says how fast a core's divider is, which differs by more between generations than anything else of a \
+          core (Intel's became about three times as fast with Ice Lake) and matters to few programs. Use it to compare \
+          with figures of sysbench, and `cpu.dhrystone` or the real work in this family for a core's speed. Copies \
+          are processes where sysbench has threads; they share nothing, so it makes no difference.",
+    params: &[
+        VERSION,
+        ParamDef {
+            name: "max_prime",
+            kind: ParamKind::Count {
+                min: 4,
+                max: 1 << 31,
+            },
+            default: "10000",
+            doc: "Numbers below this are tried. Many tutorials use 20000, whose events have 2.56 times the divisions.",
+        },
+    ],
+    metrics: &[
+        events_per_s(
+            MetricClass::Compute,
+            "Events over the wall time from the start of the first to the end of the last.",
+        ),
+        LAT_MEAN,
+        LAT_MIN,
+        LAT_P95,
+        LAT_MAX,
+        MetricDef {
+            quantity: DIVISIONS,
+            unit: Unit::OpsPerSecond,
+            better: Better::Higher,
+            class: MetricClass::Compute,
+            how: How::ReportedSum,
+            doc: "Divisions over the time that the events took, summed over the copies.",
+        },
+        latency(
+            NS_PER_DIVISION,
+            MetricClass::Compute,
+            How::ReportedMean,
+            "The time that the events took over the divisions in them, as the mean over the copies.",
+        ),
+    ],
+    tests: &[TestDef {
+        name: "cpu.prime",
+        title: "sysbench cpu: primes below 10000",
+        params: &[],
+    }],
+    simulated: false,
+    on_disk: false,
+};
+
+impl Workload for Prime {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
+        let limit = params.count("max_prime");
+        Ok(Box::new(Divisions {
+            limit,
+            bound: match Version::of(params) {
+                Version::V10 => Bound::Float,
+                Version::V04 => Bound::Whole,
+            },
+            clone: place.round,
+            expected: plain(limit),
+            wrong: 0,
+            done: 0,
+            spent_ns: 0,
+        }))
+    }
+}
+
+struct Divisions {
+    limit: u64,
+    bound: Bound,
+    clone: u32,
+    expected: Counts,
+    wrong: u64,
+    done: u64,
+    /// The time of the measured batches.
+    spent_ns: u64,
+}
+
+impl Body for Divisions {
+    fn batch(&mut self, ops: u64, recorder: &mut Recorder) -> Result<u64, WorkError> {
+        let start = sys::clock::monotonic();
+        for _ in 0..ops {
+            let primes = recorder.time(|| event(self.limit, self.bound, self.clone));
+            self.wrong += u64::from(primes != self.expected.primes);
+        }
+        self.spent_ns += sys::clock::monotonic() - start;
+        self.done += ops;
+        Ok(ops)
+    }
+
+    fn records_latency(&self) -> bool {
+        true
+    }
+
+    fn measured_part_begins(&mut self) {
+        (self.done, self.spent_ns) = (0, 0);
+    }
+
+    fn finish(&mut self) -> Result<Finish, WorkError> {
+        if self.wrong > 0 {
+            return Err(WorkError::Wrong(format!(
+                "{} of {} events did not find {} primes below {}",
+                self.wrong, self.done, self.expected.primes, self.limit
+            )));
+        }
+        let divisions = approx(self.done) * approx(self.expected.divisions);
+        let spent_ns = approx(self.spent_ns.max(1));
+        Ok(Finish {
+            digest: Digest::EMPTY.word(self.expected.primes),
+            reported: [
+                (DIVISIONS.to_owned(), divisions * 1e9 / spent_ns),
+                (NS_PER_DIVISION.to_owned(), spent_ns / divisions),
+            ]
+            .into(),
+            ..Finish::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::os::testing;
+
+    #[test]
+    fn both_versions_find_the_primes_and_say_what_a_division_takes() {
+        for (version, limit) in [("1.0", "10000"), ("0.4", "10000"), ("1.0", "4")] {
+            let (_root, place) = testing::place();
+            let set = [("version", version), ("max_prime", limit)];
+            let mut body = testing::prepare(&PRIME, &set, &place).unwrap();
+            let mut recorder = Recorder::on(sys::clock::Clock::Kernel);
+            assert_eq!(body.batch(3, &mut recorder).unwrap(), 3);
+            let finish = body.finish().unwrap();
+            let recorded: u64 = recorder.pairs().iter().map(|(_, count)| count).sum();
+            assert_eq!(recorded, 3);
+            if limit == "10000" {
+                let ns = finish.reported[NS_PER_DIVISION];
+                let product = ns * finish.reported[DIVISIONS];
+                assert!((product / 1e9 - 1.0).abs() < 1e-9, "{product}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_count_is_found() {
+        let mut body = Divisions {
+            limit: 100,
+            bound: Bound::Float,
+            clone: 0,
+            expected: Counts {
+                primes: 23,
+                ..plain(100)
+            },
+            wrong: 0,
+            done: 0,
+            spent_ns: 0,
+        };
+        body.batch(2, &mut Recorder::off()).unwrap();
+        let error = body.finish().unwrap_err().to_string();
+        assert!(
+            error.contains("2 of 2 events did not find 23 primes"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,500 @@
+//! `memory.bandwidth`: streams through arrays beyond the caches, at the widest vectors that the CPU has.
+
+use super::curve::beyond_the_caches;
+use super::{HUGE_PAGE_SHARE, NODE, PAGE_BYTES, PAGES, reported};
+use engine::recorder::Recorder;
+use engine::workload::{Body, Finish, Place, WorkError, Workload};
+use model::digest::Digest;
+use model::host::HostFacts;
+use model::num::approx;
+use model::params::Params;
+use model::plan::Shape;
+use model::rng::Rng;
+use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
+use model::units::{Nanos, Unit};
+use sys::loops::bandwidth::{Arrays, Kernel, Op, STEP, Stores, Width};
+use sys::memory::Region;
+
+/// The workload.
+pub(crate) static BANDWIDTH: Bandwidth = Bandwidth;
+
+/// Streams.
+#[derive(Debug)]
+pub(crate) struct Bandwidth;
+
+const fn test(
+    name: &'static str,
+    title: &'static str,
+    params: &'static [(&'static str, &'static str)],
+) -> TestDef {
+    TestDef {
+        name,
+        title,
+        params,
+    }
+}
+
+static SPEC: Spec = Spec {
+    name: "memory.bandwidth",
+    version: 1,
+    title: "memory bandwidth of streams",
+    doc: "One operation goes through the next piece of arrays of numbers of 8 bytes: `read` sums one, `write` fills one, \
+          `copy`, `scale`, `add` and `triad` compute one from one or two others, per element what STREAM's kernels of \
+          these names do. This is a variant of the idea of the STREAM benchmark, not that benchmark.\n\n\
+          Bytes are those that the program moves: 8 per element and array. What a CPU reads in order to overwrite a \
+          line (write-allocate) is not counted; `stores=streaming` writes past the caches without reading. The arrays \
+          are together four times as large as the last cache that the machine was found to have (see `memory.levels`) \
+          where `size` is 0; each copy has its own, on a CPU of its own, touched first from there. The widest vectors \
+          that the CPU has are used and told.",
+    params: &[
+        ParamDef {
+            name: "op",
+            kind: ParamKind::Choice(&["read", "write", "copy", "scale", "add", "triad"]),
+            default: "triad",
+            doc: "What is done with each element.",
+        },
+        ParamDef {
+            name: "stores",
+            kind: ParamKind::Choice(&["regular", "streaming"]),
+            default: "regular",
+            doc: "Into the caches, or past them (non-temporal stores).",
+        },
+        ParamDef {
+            name: "size",
+            kind: ParamKind::Size,
+            default: "0",
+            doc: "Bytes of all arrays of a copy together; 0 for four times the last cache that is observed.",
+        },
+        ParamDef {
+            name: "vectors",
+            kind: ParamKind::Choice(&["best", "avx512", "avx2", "sse2", "portable"]),
+            default: "best",
+            doc: "Vectors used; `best` for the widest that the CPU has.",
+        },
+        PAGES_USUAL,
+        NODE,
+    ],
+    metrics: &[
+        MetricDef {
+            quantity: "bytes_per_s",
+            unit: Unit::BytesPerSecond,
+            better: Better::Higher,
+            class: MetricClass::Compute,
+            how: How::Rate,
+            doc: "Bytes of all arrays that the operation uses, as the program moves them, over wall time, summed over \
+                  the copies.",
+        },
+        reported(
+            "vector_bytes",
+            Unit::Bytes,
+            Better::Higher,
+            MetricClass::Compute,
+            "Bytes of one vector: 64 for AVX-512, 32 for AVX2, 16 for SSE2, 8 for the portable way.",
+        ),
+        reported(
+            "array_bytes",
+            Unit::Bytes,
+            Better::Higher,
+            MetricClass::Compute,
+            "Bytes of each array: what `size` came to.",
+        ),
+        HUGE_PAGE_SHARE,
+        PAGE_BYTES,
+    ],
+    tests: &[
+        test("memory.read", "memory bandwidth, read", &[("op", "read")]),
+        test(
+            "memory.write",
+            "memory bandwidth, write",
+            &[("op", "write")],
+        ),
+        test("memory.copy", "memory bandwidth, copy", &[("op", "copy")]),
+        test(
+            "memory.scale",
+            "memory bandwidth, scale",
+            &[("op", "scale")],
+        ),
+        test("memory.add", "memory bandwidth, add", &[("op", "add")]),
+        test("memory.triad", "memory bandwidth, triad", &[]),
+        test(
+            "memory.write-nt",
+            "memory bandwidth, write, streaming",
+            &[("op", "write"), STREAMING],
+        ),
+        test(
+            "memory.copy-nt",
+            "memory bandwidth, copy, streaming",
+            &[("op", "copy"), STREAMING],
+        ),
+        test(
+            "memory.scale-nt",
+            "memory bandwidth, scale, streaming",
+            &[("op", "scale"), STREAMING],
+        ),
+        test(
+            "memory.add-nt",
+            "memory bandwidth, add, streaming",
+            &[("op", "add"), STREAMING],
+        ),
+        test(
+            "memory.triad-nt",
+            "memory bandwidth, triad, streaming",
+            &[STREAMING],
+        ),
+        test(
+            "memory.read-remote",
+            "memory bandwidth, read from another NUMA node",
+            &[("op", "read"), ("node", "remote")],
+        ),
+    ],
+    simulated: false,
+    on_disk: false,
+};
+
+const STREAMING: (&str, &str) = ("stores", "streaming");
+
+/// As [`PAGES`], but asking for none by default: a stream crosses a page once, so that it matters little, and should
+/// not fail where huge pages are scarce.
+const PAGES_USUAL: ParamDef = ParamDef {
+    default: "usual",
+    ..PAGES
+};
+
+/// Bytes of each array that one operation goes through: long enough that what it costs to begin is not seen.
+const PIECE_BYTES: usize = 1 << 20;
+
+fn kernel(params: &Params) -> Kernel {
+    Kernel {
+        op: match params.text("op") {
+            "read" => Op::Read,
+            "write" => Op::Write,
+            "copy" => Op::Copy,
+            "scale" => Op::Scale,
+            "add" => Op::Add,
+            _ => Op::Triad,
+        },
+        stores: match params.text("stores") {
+            "streaming" => Stores::Streaming,
+            _ => Stores::Regular,
+        },
+        width: match params.text("vectors") {
+            "avx512" => Width::Avx512,
+            "avx2" => Width::Avx2,
+            "sse2" => Width::Sse2,
+            "portable" => Width::Portable,
+            _ => Width::best(),
+        },
+    }
+}
+
+impl Workload for Bandwidth {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn shape(&self, params: &Params) -> Shape {
+        // Touching and filling: a second for 2 GiB; where the caches are to be found first, they are once per run.
+        let bytes = params.size("size").0.max(256 << 20);
+        Shape {
+            setup: Nanos(bytes / 2),
+            ..Shape::DEFAULT
+        }
+    }
+
+    fn supported(&self, params: &Params, host: &HostFacts) -> Result<(), String> {
+        let kernel = kernel(params);
+        if !kernel.available() {
+            let name = kernel.width.name();
+            return Err(if kernel.width.available() {
+                format!("{name} vectors have no streaming stores")
+            } else {
+                format!("this CPU has no {name} vectors")
+            });
+        }
+        super::supported(params, host, params.size("size").0)
+    }
+
+    fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
+        self.supported(params, &HostFacts::default())
+            .map_err(WorkError::Unsupported)?;
+        let kernel = kernel(params);
+        let cpu = super::keep_on_a_cpu(place)?;
+        let bytes = match params.size("size").0 {
+            0 => beyond_the_caches(place)?,
+            bytes => bytes,
+        };
+        super::check_room(bytes, place)?;
+        Ok(Box::new(Streams::new(kernel, bytes, params, place, cpu)?))
+    }
+}
+
+struct Streams {
+    kernel: Kernel,
+    pages: sys::memory::Pages,
+    region: Region,
+    /// Elements of each array, and of one piece; a whole number of pieces.
+    len: usize,
+    piece: usize,
+    /// Where each array begins, in elements.
+    starts: [usize; 3],
+    next: usize,
+    clone: u32,
+    pass: u64,
+    wrong: u64,
+}
+
+/// Elements between the ends of arrays, at most: they begin at other places within a page in each round, because
+/// stores that are 4 KiB from a load are taken to touch it.
+const OFFSET_MAX: u64 = 4096 / 8;
+
+impl Streams {
+    fn new(
+        kernel: Kernel,
+        bytes: u64,
+        params: &Params,
+        place: &Place,
+        cpu: u32,
+    ) -> Result<Self, WorkError> {
+        let arrays = usize::from(kernel.op.arrays());
+        let all = usize::try_from(bytes).unwrap_or(usize::MAX) / 8;
+        let each = (all / arrays).max(STEP);
+        let piece = (PIECE_BYTES / 8).min(each) / STEP * STEP;
+        let len = each / piece * piece;
+        let mut rng = Rng::stream(place.seed, 3);
+        let mut starts = [0; 3];
+        let mut end = 0;
+        for start in starts.iter_mut().take(arrays) {
+            // Whole lines.
+            *start = end + usize::try_from(rng.below(OFFSET_MAX / 8)).unwrap_or(0) * 8;
+            end = *start + len;
+        }
+        let mut region = super::region(end as u64 * 8, params, cpu)?;
+        super::page_values(&region, super::pages(params))?;
+        for start in starts.iter().take(arrays) {
+            let array = &mut region.numbers()[*start..*start + len];
+            for (element, index) in array.iter_mut().zip(0_u32..) {
+                *element = value(index);
+            }
+        }
+        Ok(Self {
+            kernel,
+            pages: super::pages(params),
+            region,
+            len,
+            piece,
+            starts,
+            next: 0,
+            clone: place.round,
+            pass: 0,
+            wrong: 0,
+        })
+    }
+
+    /// The scalar of a pass: small, whole, and another one in the next.
+    fn scalar(pass: u64) -> f64 {
+        approx(3 + pass % 5)
+    }
+
+    /// What the operation must leave where both sources hold `x`.
+    fn expected(&self, x: f64, scalar: f64) -> f64 {
+        match self.kernel.op {
+            Op::Read | Op::Copy => x,
+            Op::Write => scalar,
+            Op::Scale => scalar * x,
+            Op::Add => x + x,
+            Op::Triad => x + scalar * x,
+        }
+    }
+
+    /// The sum of one piece of a source.
+    fn piece_sum(&self) -> f64 {
+        // Eight values in a row are 1 to 8, and pieces are whole rows.
+        36.0 * model::num::count(self.piece / 8)
+    }
+
+    fn one(&mut self) {
+        let at = self.next;
+        let (first, piece) = (self.starts, self.piece);
+        let numbers = self.region.numbers();
+        let scalar = Self::scalar(self.pass);
+        // The destination is the last array, so that the sources lie before it.
+        let last = first[usize::from(self.kernel.op.arrays()) - 1];
+        let (sources, dests) = numbers.split_at_mut(last);
+        let dest = &mut dests[at..at + piece];
+        let range = |start: usize| start + at..start + at + piece;
+        let result = match self.kernel.op {
+            Op::Read => {
+                let mut arrays = Arrays {
+                    dest: &mut [],
+                    a: dest,
+                    b: &[],
+                };
+                self.kernel.pass(&mut arrays, scalar, self.clone)
+            }
+            Op::Write => {
+                let mut arrays = Arrays {
+                    dest,
+                    a: &[],
+                    b: &[],
+                };
+                self.kernel.pass(&mut arrays, scalar, self.clone)
+            }
+            Op::Copy | Op::Scale => {
+                let mut arrays = Arrays {
+                    dest,
+                    a: &sources[range(first[0])],
+                    b: &[],
+                };
+                self.kernel.pass(&mut arrays, scalar, self.clone)
+            }
+            Op::Add | Op::Triad => {
+                let mut arrays = Arrays {
+                    dest,
+                    a: &sources[range(first[0])],
+                    b: &sources[range(first[1])],
+                };
+                self.kernel.pass(&mut arrays, scalar, self.clone)
+            }
+        };
+        let right = match self.kernel.op {
+            Op::Read => self.piece_sum(),
+            _ => scalar,
+        };
+        self.wrong += u64::from(result.to_bits() != right.to_bits());
+        self.next += piece;
+        if self.next == self.len {
+            self.next = 0;
+            self.pass += 1;
+        }
+    }
+
+    /// Compares every element with what the last pass over it must have left.
+    fn check(&mut self) -> Result<(), WorkError> {
+        let (next, pass, len) = (self.next, self.pass, self.len);
+        let start = self.starts[usize::from(self.kernel.op.arrays()) - 1];
+        let found = self.region.numbers()[start..start + len].to_vec();
+        for (index, found) in found.into_iter().enumerate() {
+            let x = value(u32::try_from(index % 8).unwrap_or(0));
+            let expected = match (index < next, pass) {
+                (true, pass) => self.expected(x, Self::scalar(pass)),
+                (false, 0) => x,
+                (false, pass) => self.expected(x, Self::scalar(pass - 1)),
+            };
+            if found.to_bits() != expected.to_bits() {
+                return Err(WorkError::Wrong(format!(
+                    "element {index} is {found} in place of {expected}"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a source holds at `index`: small whole numbers, so that every sum is exact.
+fn value(index: u32) -> f64 {
+    f64::from(index % 8 + 1)
+}
+
+impl Body for Streams {
+    fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
+        for _ in 0..ops {
+            self.one();
+        }
+        Ok(ops)
+    }
+
+    fn work_per_op(&self) -> f64 {
+        let elements = model::num::count(self.piece);
+        elements * approx(self.kernel.op.bytes_per_element())
+    }
+
+    fn finish(&mut self) -> Result<Finish, WorkError> {
+        if self.wrong > 0 {
+            return Err(WorkError::Wrong(format!(
+                "{} pieces gave another result than their elements",
+                self.wrong
+            )));
+        }
+        self.check()?;
+        let mut reported: std::collections::BTreeMap<_, _> =
+            super::page_values(&self.region, self.pages)?.into();
+        let vector = approx(self.kernel.width.bytes());
+        reported.insert("vector_bytes".to_owned(), vector);
+        reported.insert("array_bytes".to_owned(), model::num::count(self.len * 8));
+        Ok(Finish {
+            digest: Digest::EMPTY.word(self.piece_sum().to_bits()),
+            reported,
+            ..Finish::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::os::testing;
+
+    const OPS: [&str; 6] = ["read", "write", "copy", "scale", "add", "triad"];
+
+    #[test]
+    fn every_operation_is_checked_to_the_last_element() {
+        std::thread::scope(|scope| {
+            // Pins itself, so not on the test's own thread.
+            scope.spawn(|| {
+                for op in OPS {
+                    for stores in ["regular", "streaming"] {
+                        let (_root, place) = testing::place();
+                        let set = [("op", op), ("stores", stores), ("size", "7M")];
+                        let mut body = match testing::prepare(&BANDWIDTH, &set, &place) {
+                            Err(WorkError::Unsupported(_)) => continue,
+                            body => body.unwrap(),
+                        };
+                        for ops in [1, 3, 20] {
+                            body.batch(ops, &mut Recorder::off()).unwrap();
+                        }
+                        let finish = body.finish().unwrap();
+                        let width = approx(Width::best().bytes());
+                        assert!((finish.reported["vector_bytes"] - width).abs() < 0.5);
+                    }
+                }
+            });
+        });
+    }
+
+    fn streams(op: Op) -> Streams {
+        let (_root, place) = testing::place();
+        let params = testing::params(&BANDWIDTH, &[]);
+        let kernel = Kernel {
+            op,
+            stores: Stores::Regular,
+            width: Width::Portable,
+        };
+        Streams::new(kernel, 1 << 20, &params, &place, 0).unwrap()
+    }
+
+    #[test]
+    fn a_changed_element_and_a_changed_source_are_found() {
+        for op in [Op::Write, Op::Copy, Op::Scale, Op::Add, Op::Triad] {
+            let mut body = streams(op);
+            body.batch(3, &mut Recorder::off()).unwrap();
+            let last = body.starts[usize::from(op.arrays()) - 1] + 17;
+            body.region.numbers()[last] += 1.0;
+            assert!(matches!(body.finish(), Err(WorkError::Wrong(_))), "{op:?}");
+        }
+        let mut body = streams(Op::Read);
+        let first = body.starts[0];
+        body.region.numbers()[first] += 1.0;
+        body.batch(2, &mut Recorder::off()).unwrap();
+        assert!(matches!(body.finish(), Err(WorkError::Wrong(_))));
+    }
+
+    #[test]
+    fn streaming_stores_that_do_not_exist_are_refused_beforehand() {
+        let set = [("vectors", "portable"), STREAMING];
+        let params = testing::params(&BANDWIDTH, &set);
+        let why = BANDWIDTH
+            .supported(&params, &HostFacts::default())
+            .unwrap_err();
+        assert!(why.contains("no streaming stores"), "{why}");
+    }
+}

@@ -1,0 +1,365 @@
+//! `memory.block`: sysbench's memory test: one word after the other through a small block.
+
+use super::map;
+use crate::sysbench::{Events, LAT_MAX, LAT_MEAN, LAT_MIN, LAT_P95, Threads, VERSION, Version};
+use engine::recorder::Recorder;
+use engine::workload::{Body, Finish, Place, WorkError, Workload};
+use model::digest::Digest;
+use model::host::HostFacts;
+use model::num::approx;
+use model::params::Params;
+use model::plan::Shape;
+use model::rng::Rng;
+use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
+use model::units::Unit;
+use std::sync::Arc;
+use sys::loops::blocks::{Access, Walk, event, event_of_halves};
+use sys::loops::failure::Failure;
+use sys::loops::locks::{Locks, Spin, turns};
+use sys::memory::{Pages, Region};
+
+/// The workload.
+pub(crate) static BLOCK: Block = Block;
+
+/// Blocks read or written word by word.
+#[derive(Debug)]
+pub(crate) struct Block;
+
+const EVENTS: &str = "ops_per_s";
+
+static SPEC: Spec = Spec {
+    name: "memory.block",
+    version: 1,
+    title: "sysbench's memory test: words of a small block",
+    doc: "One operation is one event of sysbench's memory test: every word of a block is loaded or stored once, with one \
+          instruction each. With the usual block of 1 KiB this measures how many loads or stores a core can start, out \
+          of its first-level cache: its bytes per second say nothing about memory (`memory.read`, `memory.write` and \
+          `memory.triad` do).\n\n\
+          With `scope=global`, the default there, all threads use the same block, and writing measures how its lines \
+          are passed from core to core. sysbench spends about 0.2 us per event on its own clock and histogram, which at \
+          1 KiB is most of the time; with `timing=yes` (the default) so does this, at about a tenth of that. \
+          `timing=no` leaves it out. With `version=0.4` words have four bytes and a mutex is taken per event.",
+    params: &[
+        VERSION,
+        ParamDef {
+            name: "block_size",
+            kind: ParamKind::Size,
+            default: "1k",
+            doc: "Bytes of a block (`--memory-block-size`), a multiple of 8 up to 4G.",
+        },
+        ParamDef {
+            name: "scope",
+            kind: ParamKind::Choice(&["global", "local"]),
+            default: "global",
+            doc: "One block for all threads, or one for each (`--memory-scope`).",
+        },
+        ParamDef {
+            name: "oper",
+            kind: ParamKind::Choice(&["write", "read"]),
+            default: "write",
+            doc: "What is done with each word (`--memory-oper`).",
+        },
+        ParamDef {
+            name: "mode",
+            kind: ParamKind::Choice(&["seq", "rnd"]),
+            default: "seq",
+            doc: "One word after the other, or each one chosen at random (`--memory-access-mode`).",
+        },
+        ParamDef {
+            name: "timing",
+            kind: ParamKind::Switch,
+            default: "yes",
+            doc: "Time every event, as sysbench does; without it there are no latencies.",
+        },
+    ],
+    metrics: &[
+        MetricDef {
+            quantity: "bytes_per_s",
+            unit: Unit::BytesPerSecond,
+            better: Better::Higher,
+            class: MetricClass::Compute,
+            how: How::Rate,
+            doc: "Bytes read or written by all threads, each counted once, over the wall time of the measured part; \
+                  sysbench's MiB/sec is this over 1048576.",
+        },
+        MetricDef {
+            quantity: EVENTS,
+            unit: Unit::OpsPerSecond,
+            better: Better::Higher,
+            class: MetricClass::Compute,
+            how: How::ReportedSum,
+            doc: "Events of all threads over the time of the measured batches: sysbench's operations per second.",
+        },
+        LAT_MEAN,
+        LAT_MIN,
+        LAT_P95,
+        LAT_MAX,
+    ],
+    tests: &[
+        TestDef {
+            name: "memory.block-write",
+            title: "sysbench memory: write 1 KiB blocks",
+            params: &[],
+        },
+        TestDef {
+            name: "memory.block-read",
+            title: "sysbench memory: read 1 KiB blocks",
+            params: &[("oper", "read")],
+        },
+        TestDef {
+            name: "memory.block-write-1m",
+            title: "sysbench memory: write 1 MiB blocks",
+            params: &[("block_size", "1M")],
+        },
+        TestDef {
+            name: "memory.block-read-1m",
+            title: "sysbench memory: read 1 MiB blocks",
+            params: &[("oper", "read"), ("block_size", "1M")],
+        },
+    ],
+    simulated: false,
+    on_disk: false,
+};
+
+const SIZE_MAX: u64 = 4 << 30;
+
+impl Workload for Block {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn shape(&self, _: &Params) -> Shape {
+        Shape {
+            threads: true,
+            ..Shape::DEFAULT
+        }
+    }
+
+    fn supported(&self, params: &Params, host: &HostFacts) -> Result<(), String> {
+        let size = params.size("block_size").0;
+        if size == 0 || size > SIZE_MAX || !size.is_multiple_of(8) {
+            return Err(format!(
+                "block_size is {size} bytes, and not a multiple of 8 from 8 to {SIZE_MAX}"
+            ));
+        }
+        super::supported(params, host, size)
+    }
+
+    fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
+        self.supported(params, &HostFacts::default())
+            .map_err(WorkError::Unsupported)?;
+        let bytes = params.size("block_size").0;
+        let blocks = if params.text("scope") == "local" {
+            place.copies.max(1)
+        } else {
+            1
+        };
+        super::check_room(
+            bytes.saturating_mul(u64::from(blocks)),
+            &Place {
+                copies: 1,
+                ..place.clone()
+            },
+        )?;
+        let filled = || -> Result<Arc<Region>, WorkError> {
+            let mut region = map(bytes, Pages::Usual)?;
+            region.words().fill(FILL);
+            Ok(Arc::new(region))
+        };
+        let regions: Vec<Arc<Region>> = (0..blocks).map(|_| filled()).collect::<Result<_, _>>()?;
+        let version = Version::of(params);
+        let lock = Arc::new(Locks::new(1));
+        let access = match params.text("oper") {
+            "read" => Access::Read,
+            _ => Access::Write,
+        };
+        let make = |index: u32| Accesses {
+            region: Arc::clone(&regions[usize::try_from(index % blocks).unwrap_or(0)]),
+            lock: Arc::clone(&lock),
+            version,
+            access,
+            walk: match params.text("mode") {
+                "rnd" => Walk::Random,
+                _ => Walk::Sequential,
+            },
+            random: Rng::stream(place.seed, u64::from(index)).next() | 1,
+            clone: place.round,
+            wrong: 0,
+        };
+        let timed = params.switch("timing");
+        Ok(Box::new(Blocks {
+            threads: Threads::start(place, make, timed)?,
+            regions: regions.clone(),
+            bytes,
+            access,
+            timed,
+            done: 0,
+            spent_ns: 0,
+        }))
+    }
+}
+
+/// What blocks hold before and after: exclusive-or over an even number of such words is 0.
+const FILL: u64 = 0x0123_4567_0123_4567;
+
+struct Accesses {
+    region: Arc<Region>,
+    lock: Arc<Locks>,
+    version: Version,
+    access: Access,
+    walk: Walk,
+    random: u64,
+    clone: u32,
+    wrong: u64,
+}
+
+impl Events for Accesses {
+    #[inline]
+    fn event(&mut self) -> Result<(), Failure> {
+        let random = &mut self.random;
+        let result = match self.version {
+            Version::V10 => {
+                let words = self.region.shared_words();
+                event(words, self.access, self.walk, FILL, random, self.clone)
+            }
+            Version::V04 => {
+                turns(&self.lock, 1, 0, Spin::Removed, &mut 1, 0)?;
+                let words = self.region.shared_half_words();
+                event_of_halves(words, self.access, self.walk, FILL, random, self.clone)
+            }
+        };
+        self.wrong += u64::from(result != expected(self.access, self.version, &self.region));
+        Ok(())
+    }
+}
+
+/// What an event returns: exclusive-or over words that are all alike is 0 or the word, by whether their number is even.
+#[inline]
+fn expected(access: Access, version: Version, region: &Region) -> u64 {
+    let (word, bytes) = match version {
+        Version::V10 => (FILL, 8),
+        Version::V04 => (FILL & 0xffff_ffff, 4),
+    };
+    match access {
+        Access::Write => FILL,
+        Access::Read if (region.len() / bytes).is_multiple_of(2) => 0,
+        Access::Read => word,
+    }
+}
+
+struct Blocks {
+    threads: Threads<Accesses>,
+    regions: Vec<Arc<Region>>,
+    bytes: u64,
+    access: Access,
+    timed: bool,
+    done: u64,
+    spent_ns: u64,
+}
+
+impl Body for Blocks {
+    fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
+        let start = sys::clock::monotonic();
+        let done = self.threads.batch(ops)?;
+        self.spent_ns += sys::clock::monotonic() - start;
+        self.done += done;
+        Ok(done)
+    }
+
+    fn work_per_op(&self) -> f64 {
+        approx(self.bytes)
+    }
+
+    fn records_latency(&self) -> bool {
+        self.timed
+    }
+
+    fn measured_part_begins(&mut self) {
+        (self.done, self.spent_ns) = (0, 0);
+        self.threads.measured_part_begins();
+    }
+
+    fn finish(&mut self) -> Result<Finish, WorkError> {
+        self.threads.end()?;
+        let wrong: u64 = self.threads.all().map(|events| events.wrong).sum();
+        let spoilt = self.regions.iter().any(|region| {
+            let mut words = region.shared_words().iter();
+            words.any(|word| word.load(std::sync::atomic::Ordering::Relaxed) != FILL)
+        });
+        if wrong > 0 || spoilt {
+            return Err(WorkError::Wrong(format!(
+                "{wrong} events did not {} what the block holds",
+                match self.access {
+                    Access::Read => "read",
+                    Access::Write => "write",
+                }
+            )));
+        }
+        let rate = approx(self.done) * 1e9 / approx(self.spent_ns.max(1));
+        Ok(Finish {
+            digest: Digest::EMPTY.word(FILL).word(self.bytes),
+            reported: [(EVENTS.to_owned(), rate)].into(),
+            ..Finish::default()
+        })
+    }
+
+    fn add_latencies(&mut self, recorder: &mut Recorder) {
+        self.threads.add_latencies(recorder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::os::testing;
+
+    #[test]
+    fn every_kind_of_event_is_done_by_all_threads() {
+        for version in ["1.0", "0.4"] {
+            for (oper, mode, scope) in [
+                ("write", "seq", "global"),
+                ("read", "seq", "local"),
+                ("write", "rnd", "local"),
+                ("read", "rnd", "global"),
+            ] {
+                let (_root, mut place) = testing::place();
+                place.copies = 3;
+                let set = [
+                    ("version", version),
+                    ("oper", oper),
+                    ("mode", mode),
+                    ("scope", scope),
+                ];
+                let mut body = testing::prepare(&BLOCK, &set, &place).unwrap();
+                let mut recorder = Recorder::on(place.clock);
+                assert!(body.batch(100, &mut recorder).unwrap() >= 100);
+                body.finish().unwrap();
+                body.add_latencies(&mut recorder);
+                assert!(!recorder.pairs().is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn an_untimed_block_has_no_latencies() {
+        let (_root, place) = testing::place();
+        let mut body = testing::prepare(&BLOCK, &[("timing", "no")], &place).unwrap();
+        let mut recorder = Recorder::on(place.clock);
+        body.batch(100, &mut recorder).unwrap();
+        let finish = body.finish().unwrap();
+        assert!(finish.reported[EVENTS] > 0.0);
+        body.add_latencies(&mut recorder);
+        assert!(recorder.pairs().is_empty() && !body.records_latency());
+    }
+
+    #[test]
+    fn sizes_that_are_no_blocks_are_refused_beforehand() {
+        for bad in ["0", "12", "5G"] {
+            let params = testing::params(&BLOCK, &[("block_size", bad)]);
+            assert!(
+                BLOCK.supported(&params, &HostFacts::default()).is_err(),
+                "{bad}"
+            );
+        }
+    }
+}

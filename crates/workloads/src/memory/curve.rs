@@ -1,0 +1,232 @@
+//! The curve of latency over working-set size, and the size of the last cache that it shows.
+//!
+//! The levels that a core sees are measured once per run, by the first copy that asks, and kept in the run's
+//! directory: a machine that hides its caches or shows those of another is found out, and rounds need not pay for it.
+
+use super::{map, room_of_each};
+use engine::workload::{Place, WorkError};
+use model::num::{approx, round_to_u64};
+use model::rng::Rng;
+use model::units::Nanos;
+use sys::loops::chase::Chain;
+use sys::memory::Pages;
+use sys::tree::Tree;
+
+/// Bytes between two nodes: a cache line of x86-64 and of most of aarch64.
+pub(super) const LINE_BYTES: u64 = 64;
+
+/// The smallest working set: within any first-level cache.
+const SMALLEST: u64 = 4 << 10;
+
+/// What a machine that shows no cache is taken to have at least, so that the sweep goes far enough.
+const LAST_CACHE_MIN: u64 = 32 << 20;
+
+/// Steps that a point takes: with 100 ns each, 20 ms.
+const STEPS: u64 = 200_000;
+
+/// A chain over `bytes`, linked in an order of its own.
+pub(super) fn link(chain: &mut Chain, bytes: u64, order: &mut Vec<u32>, rng: &mut Rng) {
+    let nodes = u32::try_from(bytes / LINE_BYTES).unwrap_or(u32::MAX);
+    order.clear();
+    order.extend(0..nodes.max(2));
+    rng.shuffle(order);
+    chain.link(order);
+}
+
+/// The working sets of a curve: two per doubling, up to `largest`.
+pub(super) fn sizes(largest: u64) -> Vec<u64> {
+    let mut sizes = Vec::new();
+    let mut size = approx(SMALLEST);
+    while round_to_u64(size) <= largest {
+        sizes.push(round_to_u64(size) / LINE_BYTES * LINE_BYTES);
+        size *= std::f64::consts::SQRT_2;
+    }
+    sizes
+}
+
+/// The last cache that the kernel shows for CPU 0, in bytes; `None` where it shows none.
+fn shown_cache(tree: &Tree) -> Option<u64> {
+    const DIR: &str = "/sys/devices/system/cpu/cpu0/cache";
+    let caches = tree.list(DIR).ok()?;
+    caches
+        .iter()
+        .filter_map(|index| {
+            let text = tree.read_trimmed(&format!("{DIR}/{index}/size")).ok()?;
+            model::params::parse_size(&text).map(|bytes| bytes.0)
+        })
+        .max()
+}
+
+/// How far a curve goes: four times the last cache that the kernel shows, and no further than the room allows.
+pub(super) fn largest(place: &Place) -> Result<u64, WorkError> {
+    let shown = shown_cache(&Tree::real()).unwrap_or(0);
+    let wanted = shown.max(LAST_CACHE_MIN).saturating_mul(4);
+    // The order in which nodes are linked takes a sixteenth more.
+    Ok(wanted.min(room_of_each(place)? / 17 * 16))
+}
+
+/// One sweep.
+pub(super) struct Sweep {
+    chain: Chain,
+    order: Vec<u32>,
+    rng: Rng,
+    clone: u32,
+    pub(super) sizes: Vec<u64>,
+    /// Size and latency of the last sweep.
+    pub(super) curve: Vec<(u64, f64)>,
+}
+
+impl Sweep {
+    /// Memory for working sets up to `largest`.
+    pub(super) fn new(largest: u64, pages: Pages, place: &Place) -> Result<Self, WorkError> {
+        let sizes = sizes(largest);
+        let most = sizes.last().copied().unwrap_or(SMALLEST);
+        let mut region = map(most, pages)?;
+        region.touch();
+        let line = usize::try_from(LINE_BYTES).unwrap_or(64);
+        Ok(Self {
+            chain: Chain::new(region, line),
+            order: Vec::with_capacity(usize::try_from(most / LINE_BYTES).unwrap_or(0)),
+            rng: Rng::stream(place.seed, 7),
+            clone: place.round,
+            curve: Vec::with_capacity(sizes.len()),
+            sizes,
+        })
+    }
+
+    /// Measures every size once, the smallest first. Allocates nothing.
+    pub(super) fn run(&mut self) -> Result<(), WorkError> {
+        self.curve.clear();
+        for index in 0..self.sizes.len() {
+            let bytes = self.sizes[index];
+            let nodes = bytes / LINE_BYTES;
+            link(&mut self.chain, bytes, &mut self.order, &mut self.rng);
+            // Twice through, where that is quick: the second time what fits is where it belongs.
+            let before = (2 * nodes).min(STEPS);
+            self.chain.walk(before, self.clone);
+            let start = sys::clock::monotonic();
+            self.chain.walk(STEPS, self.clone);
+            let spent = Nanos(sys::clock::monotonic() - start);
+            let expected = (before + STEPS) % nodes;
+            let found = self.chain.position();
+            if found != expected {
+                return Err(WorkError::Wrong(format!(
+                    "a chain of {nodes} nodes is at node {found} in place of {expected}"
+                )));
+            }
+            self.curve.push((bytes, approx(spent.0) / approx(STEPS)));
+        }
+        Ok(())
+    }
+
+    pub(super) const fn chain(&self) -> &Chain {
+        &self.chain
+    }
+}
+
+/// How long another copy may take to measure: a sweep takes a second or three.
+const PATIENCE: Nanos = Nanos::from_secs(40);
+
+/// The last cache that this run's curve shows, in bytes. The first copy measures and the others wait for it; the
+/// caller must be where it will measure.
+pub(super) fn observed_cache(place: &Place) -> Result<u64, WorkError> {
+    let path = place.run_dir.join("last-cache-bytes");
+    let kept = || std::fs::read_to_string(&path).ok()?.trim().parse().ok();
+    let give_up = sys::clock::monotonic() + PATIENCE.0;
+    loop {
+        if let Some(bytes) = kept() {
+            return Ok(bytes);
+        }
+        // A first copy that failed leaves nothing, and its failure ends the round for all.
+        if place.copy == 0 || sys::clock::monotonic() > give_up {
+            break;
+        }
+        sys::clock::sleep(10_000_000);
+    }
+    let mut sweep = Sweep::new(largest(place)?, Pages::Huge, place)?;
+    sweep.run()?;
+    let bytes = last_cache(&sweep.curve).unwrap_or_else(|| {
+        // A curve without a climb shows no cache: what the kernel shows is all there is.
+        shown_cache(&Tree::real()).unwrap_or(LAST_CACHE_MIN)
+    });
+    // Under another name first, so that nobody reads half of it.
+    let fresh = place.dir.join("last-cache-bytes");
+    std::fs::write(&fresh, bytes.to_string())
+        .map_err(|error| WorkError::failed("write", fresh.display(), error))?;
+    std::fs::rename(&fresh, &path)
+        .map_err(|error| WorkError::failed("rename to", path.display(), error))?;
+    Ok(bytes)
+}
+
+/// The largest cache among the levels of a curve, in bytes.
+fn last_cache(curve: &[(u64, f64)]) -> Option<u64> {
+    let levels = engine::knee::levels(curve);
+    levels.iter().filter_map(|level| level.bytes).max()
+}
+
+/// Bytes for all arrays of one copy together, where the user leaves the size to us: four times the last cache, so that
+/// nothing of a pass is left in it for the next, and at least 64 MiB.
+pub(super) fn beyond_the_caches(place: &Place) -> Result<u64, WorkError> {
+    const LEAST: u64 = 64 << 20;
+    let cache = observed_cache(place)?;
+    let wanted = cache.saturating_mul(4).max(LEAST);
+    let room = room_of_each(place)?;
+    if room < cache.saturating_mul(2).max(LEAST) {
+        return Err(WorkError::Unsupported(super::too_little(
+            cache.saturating_mul(2).max(LEAST),
+            room,
+            "memory for each copy",
+        )));
+    }
+    Ok(wanted.min(room))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::os::testing;
+
+    #[test]
+    fn sizes_double_in_two_steps_and_stay_below_the_largest() {
+        let sizes = sizes(1 << 20);
+        assert_eq!((sizes[0], sizes[2]), (4096, 8192));
+        assert!(sizes.windows(2).all(|pair| pair[0] < pair[1]));
+        assert_eq!(sizes.last(), Some(&(1 << 20)));
+        assert!(sizes.iter().all(|size| size.is_multiple_of(LINE_BYTES)));
+    }
+
+    #[test]
+    fn a_sweep_measures_every_size_and_proves_every_load() {
+        let (_root, place) = testing::place();
+        let mut sweep = Sweep::new(64 << 10, Pages::Small, &place).unwrap();
+        sweep.run().unwrap();
+        let measured: Vec<u64> = sweep.curve.iter().map(|point| point.0).collect();
+        assert_eq!(measured, sizes(64 << 10));
+        assert!(sweep.curve.iter().all(|point| point.1 > 0.0));
+    }
+
+    #[test]
+    fn what_was_observed_once_is_kept_for_the_run() {
+        let (_root, mut place) = testing::place();
+        std::fs::write(place.run_dir.join("last-cache-bytes"), "12345678").unwrap();
+        assert_eq!(observed_cache(&place).unwrap(), 12_345_678);
+        assert_eq!(beyond_the_caches(&place).unwrap(), 64 << 20);
+        place.copies = 1 << 30;
+        assert!(beyond_the_caches(&place).is_err(), "no room for so many");
+    }
+
+    #[test]
+    fn the_kernels_caches_are_read_with_their_units() {
+        let root = tempfile::tempdir().unwrap();
+        for (index, size) in [("index0", "48K\n"), ("index3", "107520K\n")] {
+            let dir = root
+                .path()
+                .join("sys/devices/system/cpu/cpu0/cache")
+                .join(index);
+            std::fs::create_dir_all(&dir).unwrap();
+            std::fs::write(dir.join("size"), size).unwrap();
+        }
+        assert_eq!(shown_cache(&Tree::at(root.path())), Some(107_520 << 10));
+        assert_eq!(shown_cache(&Tree::at("/nowhere")), None);
+    }
+}

@@ -1,0 +1,275 @@
+//! `memory.latency`: what one load costs when nothing hides it, for a working set of a fixed size.
+
+use super::curve::{LINE_BYTES, link};
+use super::{HUGE_PAGE_SHARE, NODE, PAGE_BYTES, PAGES};
+use engine::recorder::Recorder;
+use engine::workload::{Body, Finish, Place, WorkError, Workload};
+use model::digest::Digest;
+use model::host::HostFacts;
+use model::params::Params;
+use model::plan::Shape;
+use model::rng::Rng;
+use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
+use model::units::{Nanos, Unit};
+use sys::loops::chase::Chain;
+
+/// The workload.
+pub(crate) static LATENCY: Latency = Latency;
+
+/// A chain of dependent loads.
+#[derive(Debug)]
+pub(crate) struct Latency;
+
+const fn test(
+    name: &'static str,
+    title: &'static str,
+    params: &'static [(&'static str, &'static str)],
+) -> TestDef {
+    TestDef {
+        name,
+        title,
+        params,
+    }
+}
+
+static SPEC: Spec = Spec {
+    name: "memory.latency",
+    version: 1,
+    title: "latency of dependent loads in random order",
+    doc: "One operation loads the address of the next: a chain through a working set of `size`, one node per cache \
+          line of 64 bytes, in an order shuffled anew in every round, as one cycle through all lines. No load can begin \
+          before the last one ended and no prefetcher can guess, so the figure is the latency of whatever level the \
+          working set fits into, and of the translation of its address.\n\n\
+          With pages of 4 KiB translation is part of it from about a megabyte on, as it is for most programs; with \
+          huge pages it hardly is, which is how databases with huge pages see it. Each copy is kept on a CPU of its \
+          own and touches its memory first. All copies together show what the shared levels lose under load.",
+    params: &[
+        ParamDef {
+            name: "size",
+            kind: ParamKind::Size,
+            default: "128M",
+            doc: "The working set of each copy, from 4k on.",
+        },
+        PAGES,
+        NODE,
+    ],
+    metrics: &[
+        MetricDef {
+            quantity: "ns_per_load",
+            unit: Unit::Nanoseconds,
+            better: Better::Lower,
+            class: MetricClass::Compute,
+            how: How::WallPerOp,
+            doc: "Wall time over loads, as the mean over the copies.",
+        },
+        HUGE_PAGE_SHARE,
+        PAGE_BYTES,
+    ],
+    tests: &[
+        test(
+            "memory.latency-16k",
+            "load latency, 16 KiB",
+            &[("size", "16k"), ("pages", "small")],
+        ),
+        test(
+            "memory.latency-256k",
+            "load latency, 256 KiB",
+            &[("size", "256k"), ("pages", "small")],
+        ),
+        test(
+            "memory.latency-1m",
+            "load latency, 1 MiB",
+            &[("size", "1M"), ("pages", "small")],
+        ),
+        test(
+            "memory.latency-8m",
+            "load latency, 8 MiB",
+            &[("size", "8M"), ("pages", "small")],
+        ),
+        test(
+            "memory.latency-32m",
+            "load latency, 32 MiB",
+            &[("size", "32M"), ("pages", "small")],
+        ),
+        test(
+            "memory.latency-128m",
+            "load latency, 128 MiB",
+            &[("size", "128M"), ("pages", "small")],
+        ),
+        test(
+            "memory.latency-512m",
+            "load latency, 512 MiB",
+            &[("size", "512M"), ("pages", "small")],
+        ),
+        test(
+            "memory.latency-8m-huge",
+            "load latency, 8 MiB, huge pages",
+            &[("size", "8M")],
+        ),
+        test(
+            "memory.latency-32m-huge",
+            "load latency, 32 MiB, huge pages",
+            &[("size", "32M")],
+        ),
+        test(
+            "memory.latency-128m-huge",
+            "load latency, 128 MiB, huge pages",
+            &[("size", "128M")],
+        ),
+        test(
+            "memory.latency-512m-huge",
+            "load latency, 512 MiB, huge pages",
+            &[("size", "512M")],
+        ),
+        test(
+            "memory.latency-remote",
+            "load latency, 512 MiB of another NUMA node",
+            &[("size", "512M"), ("node", "remote")],
+        ),
+    ],
+    simulated: false,
+    on_disk: false,
+};
+
+/// The smallest working set: one page of the smallest kind.
+const SIZE_MIN: u64 = 4096;
+/// The largest: node numbers have 32 bits.
+const SIZE_MAX: u64 = 256 << 30;
+
+/// Bytes that a round needs beside the working set: the order in which the nodes are linked, 4 bytes each.
+const fn with_order(size: u64) -> u64 {
+    size + size / LINE_BYTES * 4
+}
+
+impl Workload for Latency {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn shape(&self, params: &Params) -> Shape {
+        // Shuffling, linking and touching: about 30 ns a line.
+        let setup = Nanos(params.size("size").0 / LINE_BYTES * 30);
+        Shape {
+            setup,
+            setup_max: Shape::DEFAULT
+                .setup_max
+                .plus(Nanos(setup.0.saturating_mul(10))),
+            ..Shape::DEFAULT
+        }
+    }
+
+    fn supported(&self, params: &Params, host: &HostFacts) -> Result<(), String> {
+        let size = params.size("size").0;
+        if !(SIZE_MIN..=SIZE_MAX).contains(&size) {
+            return Err(format!(
+                "size is {size} bytes, and not from {SIZE_MIN} to {SIZE_MAX}"
+            ));
+        }
+        super::supported(params, host, with_order(size))
+    }
+
+    fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
+        self.supported(params, &HostFacts::default())
+            .map_err(WorkError::Unsupported)?;
+        let size = params.size("size").0;
+        super::check_room(with_order(size), place)?;
+        let cpu = super::keep_on_a_cpu(place)?;
+        let region = super::region(size, params, cpu)?;
+        super::page_values(&region, super::pages(params))?;
+        let mut chain = Chain::new(region, usize::try_from(LINE_BYTES).unwrap_or(64));
+        link(
+            &mut chain,
+            size,
+            &mut Vec::new(),
+            &mut Rng::stream(place.seed, 7),
+        );
+        Ok(Box::new(Walk {
+            chain,
+            pages: super::pages(params),
+            clone: place.round,
+            walked: 0,
+        }))
+    }
+}
+
+struct Walk {
+    chain: Chain,
+    pages: sys::memory::Pages,
+    clone: u32,
+    walked: u64,
+}
+
+impl Body for Walk {
+    fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
+        self.chain.walk(ops, self.clone);
+        self.walked += ops;
+        Ok(ops)
+    }
+
+    fn finish(&mut self) -> Result<Finish, WorkError> {
+        check(&mut self.chain, self.walked)?;
+        Ok(Finish {
+            digest: Digest::EMPTY.word(self.chain.nodes()),
+            reported: super::page_values(self.chain.region(), self.pages)?.into(),
+            ..Finish::default()
+        })
+    }
+}
+
+/// Every load moves the chain on by one node, so where it stands proves how many there were.
+pub(super) fn check(chain: &mut Chain, walked: u64) -> Result<(), WorkError> {
+    let (expected, found) = (walked % chain.nodes(), chain.position());
+    if found == expected {
+        return Ok(());
+    }
+    Err(WorkError::Wrong(format!(
+        "after {walked} loads the chain is at node {found} in place of {expected}"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::os::testing;
+
+    #[test]
+    fn every_load_is_done_and_the_pages_are_told() {
+        std::thread::scope(|scope| {
+            // Pins itself, so not on the test's own thread.
+            scope.spawn(|| {
+                for size in ["4k", "100k", "3M"] {
+                    let (_root, place) = testing::place();
+                    let set = [("size", size), ("pages", "small")];
+                    let mut body = testing::prepare(&LATENCY, &set, &place).unwrap();
+                    for ops in [1, 1000, 12_345] {
+                        assert_eq!(body.batch(ops, &mut Recorder::off()).unwrap(), ops);
+                    }
+                    let finish = body.finish().unwrap();
+                    assert!(finish.reported["page_bytes"] >= 4096.0);
+                    assert!(finish.reported["huge_page_share"].abs() < f64::EPSILON);
+                }
+            });
+        });
+    }
+
+    #[test]
+    fn a_skipped_load_is_found() {
+        let region = super::super::map(1 << 16, sys::memory::Pages::Usual).unwrap();
+        let mut chain = Chain::new(region, 64);
+        link(&mut chain, 1 << 16, &mut Vec::new(), &mut Rng::new(1));
+        chain.walk(99, 0);
+        let error = check(&mut chain, 100).unwrap_err().to_string();
+        assert!(error.contains("at node 99 in place of 100"), "{error}");
+    }
+
+    #[test]
+    fn sizes_out_of_bounds_are_refused_beforehand() {
+        for bad in ["0", "4095", "1T"] {
+            let params = testing::params(&LATENCY, &[("size", bad)]);
+            assert!(
+                LATENCY.supported(&params, &HostFacts::default()).is_err(),
+                "{bad}"
+            );
+        }
+    }
+}

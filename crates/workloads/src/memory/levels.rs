@@ -1,0 +1,203 @@
+//! `memory.levels`: the cache levels that a core really sees, read off a curve of latencies.
+
+use super::curve::{Sweep, largest};
+use super::{HUGE_PAGE_SHARE, PAGE_BYTES, PAGES, reported};
+use engine::recorder::Recorder;
+use engine::workload::{Body, Finish, Place, WorkError, Workload};
+use model::digest::Digest;
+use model::host::HostFacts;
+use model::num::approx;
+use model::params::Params;
+use model::plan::Shape;
+use model::spec::{Better, MetricClass, MetricDef, Spec, TestDef};
+use model::units::{Nanos, Unit};
+use std::collections::BTreeMap;
+use sys::memory::Pages;
+
+/// The workload.
+pub(crate) static LEVELS: Levels = Levels;
+
+/// One sweep of working sets per round.
+#[derive(Debug)]
+pub(crate) struct Levels;
+
+const fn ns(quantity: &'static str, doc: &'static str) -> MetricDef {
+    reported(
+        quantity,
+        Unit::Nanoseconds,
+        Better::Lower,
+        MetricClass::LatencyTypical,
+        doc,
+    )
+}
+
+const fn bytes(quantity: &'static str, doc: &'static str) -> MetricDef {
+    reported(
+        quantity,
+        Unit::Bytes,
+        Better::Higher,
+        MetricClass::LatencyTail,
+        doc,
+    )
+}
+
+static SPEC: Spec = Spec {
+    name: "memory.levels",
+    version: 1,
+    title: "cache levels as seen by latency",
+    doc: "One operation is one sweep: chains of dependent loads in random order (see `memory.latency`) over working sets \
+          from 4 KiB to four times the last cache that the kernel shows, two sizes per doubling. Where the latency \
+          hardly changes over an octave or more there is a level; its size is read off the climb behind it.\n\n\
+          Virtual machines hide caches, show those of another machine, or share the last one with neighbours: this is \
+          what is obtained. A size is good to about a quarter, and one of a cache that others share says what they left \
+          over. A level that a machine does not have has no value, with the reason. The points of the curve are kept \
+          with the round as `ns_at_BYTES`.",
+    params: &[PAGES],
+    metrics: &[
+        ns(
+            "memory_ns",
+            "Latency of memory: the median of the flat end of the curve.",
+        ),
+        ns("l1_ns", "Latency of the first level."),
+        bytes("l1_bytes", "Size of the first level."),
+        ns("l2_ns", "Latency of the second level."),
+        bytes("l2_bytes", "Size of the second level."),
+        ns("l3_ns", "Latency of the third level."),
+        bytes("l3_bytes", "Size of the third level."),
+        HUGE_PAGE_SHARE,
+        PAGE_BYTES,
+    ],
+    tests: &[
+        TestDef {
+            name: "memory.levels",
+            title: "cache levels, huge pages",
+            params: &[],
+        },
+        TestDef {
+            name: "memory.levels-small",
+            title: "cache levels, pages of 4 KiB",
+            params: &[("pages", "small")],
+        },
+    ],
+    simulated: false,
+    on_disk: false,
+};
+
+impl Workload for Levels {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn shape(&self, _: &Params) -> Shape {
+        Shape {
+            warmup: Nanos::ZERO,
+            // One sweep, which takes about this long on a machine with 100 MiB of cache.
+            measure: Nanos::from_secs(2),
+            shortenable: false,
+            ..Shape::DEFAULT
+        }
+    }
+
+    fn supported(&self, params: &Params, host: &HostFacts) -> Result<(), String> {
+        super::supported(params, host, 64 << 20)
+    }
+
+    fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
+        super::keep_on_a_cpu(place)?;
+        let largest = largest(place)?;
+        super::check_room(largest, place)?;
+        let sweep = Sweep::new(largest, super::pages(params), place)?;
+        super::page_values(sweep.chain().region(), super::pages(params))?;
+        Ok(Box::new(Sweeping {
+            sweep,
+            pages: super::pages(params),
+            done: false,
+        }))
+    }
+}
+
+struct Sweeping {
+    sweep: Sweep,
+    pages: Pages,
+    done: bool,
+}
+
+impl Body for Sweeping {
+    /// One sweep is a round: asked for more, it says that there is none, which ends the measured part.
+    fn batch(&mut self, _: u64, _: &mut Recorder) -> Result<u64, WorkError> {
+        if self.done {
+            return Ok(0);
+        }
+        self.sweep.run()?;
+        self.done = true;
+        Ok(1)
+    }
+
+    fn finish(&mut self) -> Result<Finish, WorkError> {
+        let mut reported = values(&self.sweep.curve);
+        reported.extend(super::page_values(self.sweep.chain().region(), self.pages)?);
+        Ok(Finish {
+            digest: Digest::EMPTY,
+            reported,
+            ..Finish::default()
+        })
+    }
+}
+
+/// The metrics of a curve, and its points.
+fn values(curve: &[(u64, f64)]) -> BTreeMap<String, f64> {
+    let mut values = BTreeMap::new();
+    for level in engine::knee::levels(curve) {
+        let name = level.name.to_lowercase();
+        values.insert(format!("{name}_ns"), level.ns);
+        if let Some(bytes) = level.bytes {
+            values.insert(format!("{name}_bytes"), approx(bytes));
+        }
+    }
+    let points = curve
+        .iter()
+        .map(|(bytes, ns)| (format!("ns_at_{bytes}"), *ns));
+    values.extend(points);
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::os::testing;
+
+    #[test]
+    fn a_curve_becomes_the_levels_of_the_spec_and_its_points() {
+        let mut curve: Vec<(u64, f64)> = Vec::new();
+        for doubling in 0..16 {
+            let ns = match doubling {
+                0..4 => 1.5,
+                4..9 => 5.0,
+                _ => 90.0,
+            };
+            curve.push((4096 << doubling, ns));
+        }
+        let values = values(&curve);
+        assert_eq!(values["l1_ns"].to_bits(), 1.5_f64.to_bits());
+        assert_eq!(values["memory_ns"].to_bits(), 90.0_f64.to_bits());
+        assert!(values["l1_bytes"] >= 32_768.0 && values["l2_bytes"] >= 1e6);
+        assert!(!values.contains_key("l3_ns"));
+        assert_eq!(values["ns_at_8192"].to_bits(), 1.5_f64.to_bits());
+        let declared = |key: &&String| SPEC.metrics.iter().any(|m| m.quantity == **key);
+        assert_eq!(values.keys().filter(declared).count(), 5);
+    }
+
+    #[test]
+    fn a_round_is_one_sweep() {
+        let (_root, place) = testing::place();
+        let mut body = Sweeping {
+            sweep: Sweep::new(32 << 10, Pages::Small, &place).unwrap(),
+            pages: Pages::Small,
+            done: false,
+        };
+        assert_eq!(body.batch(7, &mut Recorder::off()).unwrap(), 1);
+        assert_eq!(body.batch(7, &mut Recorder::off()).unwrap(), 0);
+        let finish = body.finish().unwrap();
+        assert!(finish.reported.contains_key("ns_at_4096"));
+    }
+}

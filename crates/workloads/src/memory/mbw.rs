@@ -1,0 +1,224 @@
+//! `memory.mbw`: mbw's three ways to copy an array.
+
+use super::{HUGE_PAGE_SHARE, PAGE_BYTES, map};
+use engine::recorder::Recorder;
+use engine::workload::{Body, Finish, Place, WorkError, Workload};
+use model::digest::Digest;
+use model::host::HostFacts;
+use model::params::Params;
+use model::plan::Shape;
+use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
+use model::units::{Nanos, Unit};
+use sys::loops::memcpy::{Method, copy};
+use sys::memory::{Pages, Region};
+
+/// The workload.
+pub(crate) static MBW: Mbw = Mbw;
+
+/// Copies of whole arrays.
+#[derive(Debug)]
+pub(crate) struct Mbw;
+
+static SPEC: Spec = Spec {
+    name: "memory.mbw",
+    version: 1,
+    title: "mbw's three ways to copy an array",
+    doc: "One operation copies an array of `size` bytes over another: with one call of the C library's memcpy (MEMCPY), \
+          word by word in a loop (DUMB), or with a memcpy for every `block` bytes (MCBLOCK). Both arrays are filled \
+          before. Bytes are counted once, though each is read and written, and what the CPU reads in order to overwrite \
+          it is not counted; mbw's MiB/s is the metric over 1048576.\n\n\
+          What it measures is the C library's choice: memcpy writes past the caches from a size on that depends on the \
+          cache which the machine shows, so MEMCPY and MCBLOCK differ by that and not by the memory. Nobody is kept on \
+          a CPU, and pages are as the kernel gives them, as with mbw. `memory.copy` measures the memory.",
+    params: &[
+        ParamDef {
+            name: "method",
+            kind: ParamKind::Choice(&["memcpy", "dumb", "mcblock"]),
+            default: "memcpy",
+            doc: "The way to copy.",
+        },
+        ParamDef {
+            name: "size",
+            kind: ParamKind::Size,
+            default: "128M",
+            doc: "Bytes of each of the two arrays: mbw's only argument, which has no default there.",
+        },
+        ParamDef {
+            name: "block",
+            kind: ParamKind::Size,
+            default: "262144",
+            doc: "Bytes of one memcpy of MCBLOCK (`-b`).",
+        },
+    ],
+    metrics: &[
+        MetricDef {
+            quantity: "bytes_per_s",
+            unit: Unit::BytesPerSecond,
+            better: Better::Higher,
+            class: MetricClass::Compute,
+            how: How::Rate,
+            doc: "Bytes copied, counted once, over the wall time from the start of the first copy to the end of the \
+                  last, summed over the copies.",
+        },
+        HUGE_PAGE_SHARE,
+        PAGE_BYTES,
+    ],
+    tests: &[
+        TestDef {
+            name: "memory.mbw-memcpy",
+            title: "mbw MEMCPY",
+            params: &[],
+        },
+        TestDef {
+            name: "memory.mbw-dumb",
+            title: "mbw DUMB",
+            params: &[("method", "dumb")],
+        },
+        TestDef {
+            name: "memory.mbw-mcblock",
+            title: "mbw MCBLOCK",
+            params: &[("method", "mcblock")],
+        },
+    ],
+    simulated: false,
+    on_disk: false,
+};
+
+impl Workload for Mbw {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn shape(&self, params: &Params) -> Shape {
+        // Filling both arrays: about a second for two gigabytes.
+        Shape {
+            setup: Nanos(params.size("size").0),
+            ..Shape::DEFAULT
+        }
+    }
+
+    fn supported(&self, params: &Params, host: &HostFacts) -> Result<(), String> {
+        let (size, block) = (params.size("size").0, params.size("block").0);
+        if size < 8 || !size.is_multiple_of(8) || block < 8 || !block.is_multiple_of(8) {
+            return Err(format!(
+                "size {size} and block {block} must be multiples of 8 and not 0"
+            ));
+        }
+        super::supported(params, host, size.saturating_mul(2))
+    }
+
+    fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
+        self.supported(params, &HostFacts::default())
+            .map_err(WorkError::Unsupported)?;
+        let size = params.size("size").0;
+        super::check_room(size.saturating_mul(2), place)?;
+        let mut from = map(size, Pages::Usual)?;
+        let mut to = map(size, Pages::Usual)?;
+        for (word, value) in from.words().iter_mut().zip(1..) {
+            *word = value;
+        }
+        to.words().fill(u64::MAX);
+        Ok(Box::new(Copies {
+            from,
+            to,
+            method: match params.text("method") {
+                "dumb" => Method::Dumb,
+                "mcblock" => {
+                    let block = usize::try_from(params.size("block").0);
+                    Method::Blocks(block.unwrap_or(usize::MAX))
+                }
+                _ => Method::Memcpy,
+            },
+            clone: place.round,
+            stamp: 0,
+        }))
+    }
+}
+
+struct Copies {
+    from: Region,
+    to: Region,
+    method: Method,
+    clone: u32,
+    stamp: u64,
+}
+
+impl Body for Copies {
+    fn batch(&mut self, ops: u64, recorder: &mut Recorder) -> Result<u64, WorkError> {
+        for _ in 0..ops {
+            // The ends differ from copy to copy, so that one that was left out is found.
+            self.stamp += 1;
+            let from = self.from.words();
+            let last = from.len() - 1;
+            (from[0], from[last]) = (self.stamp, self.stamp);
+            let to = self.to.words();
+            recorder.time(|| copy(to, from, self.method, self.clone));
+            if to[0] != self.stamp || to[last] != self.stamp {
+                return Err(WorkError::Wrong("a copy left an end as it was".to_owned()));
+            }
+        }
+        Ok(ops)
+    }
+
+    fn work_per_op(&self) -> f64 {
+        model::num::count(self.to.len())
+    }
+
+    fn finish(&mut self) -> Result<Finish, WorkError> {
+        if self.from.words() != self.to.words() {
+            return Err(WorkError::Wrong(
+                "the arrays differ after a copy".to_owned(),
+            ));
+        }
+        let size = self.to.len() as u64;
+        Ok(Finish {
+            digest: Digest::EMPTY.word(size),
+            reported: super::page_values(&self.to, Pages::Usual)?.into(),
+            ..Finish::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::os::testing;
+
+    #[test]
+    fn every_method_copies_the_whole_array() {
+        for method in ["memcpy", "dumb", "mcblock"] {
+            for size in ["8", "1M", "1000000"] {
+                let (_root, place) = testing::place();
+                let set = [("method", method), ("size", size), ("block", "4096")];
+                let mut body = testing::prepare(&MBW, &set, &place).unwrap();
+                assert_eq!(body.batch(3, &mut Recorder::off()).unwrap(), 3);
+                body.finish().unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn a_word_that_was_not_copied_is_found() {
+        let mut body = Copies {
+            from: map(4096, Pages::Usual).unwrap(),
+            to: map(4096, Pages::Usual).unwrap(),
+            method: Method::Memcpy,
+            clone: 0,
+            stamp: 0,
+        };
+        body.batch(1, &mut Recorder::off()).unwrap();
+        body.to.words()[100] ^= 1;
+        assert!(matches!(body.finish(), Err(WorkError::Wrong(_))));
+    }
+
+    #[test]
+    fn sizes_that_cannot_be_copied_in_words_are_refused_beforehand() {
+        for set in [("size", "0"), ("size", "1001"), ("block", "4")] {
+            let params = testing::params(&MBW, &[set]);
+            assert!(
+                MBW.supported(&params, &HostFacts::default()).is_err(),
+                "{set:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! Family `memory`: bandwidth and latency of caches and memory, and how CPUs share lines.
+//!
+//! What the tests have in common is here: on which CPU a copy is kept, from which NUMA node its memory comes, which
+//! pages it asks for, what it obtained, and whether there is enough of it. Memory is never taken so that somebody has
+//! to swap: a size that does not fit is not measured, and the reason says what would fit.
+
+use engine::workload::{Place, WorkError};
+use model::host::HostFacts;
+use model::num::approx;
+use model::params::Params;
+use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind};
+use model::units::Unit;
+use sys::memory::numa::{self, Node};
+use sys::memory::{Pages, Region, limits};
+use sys::tree::Tree;
+
+mod bandwidth;
+mod block;
+mod curve;
+mod latency;
+mod levels;
+mod loaded;
+mod mbw;
+mod round_trip;
+
+pub(crate) use bandwidth::BANDWIDTH;
+pub(crate) use block::BLOCK;
+pub(crate) use latency::LATENCY;
+pub(crate) use levels::LEVELS;
+pub(crate) use loaded::LOADED;
+pub(crate) use mbw::MBW;
+pub(crate) use round_trip::ROUND_TRIP;
+
+/// Which pages are asked for.
+const PAGES: ParamDef = ParamDef {
+    name: "pages",
+    kind: ParamKind::Choice(&["small", "huge", "usual"]),
+    default: "huge",
+    doc: "Pages asked for: `small` declines huge pages, `huge` asks for transparent huge pages and does not measure \
+          without them, `usual` takes what the kernel gives. What was obtained is a metric.",
+};
+
+/// From which NUMA node memory comes.
+const NODE: ParamDef = ParamDef {
+    name: "node",
+    kind: ParamKind::Choice(&["local", "remote"]),
+    default: "local",
+    doc: "NUMA node of the memory: that of the CPU which the copy is kept on, or another one.",
+};
+
+/// What the pages really are.
+const HUGE_PAGE_SHARE: MetricDef = reported(
+    "huge_page_share",
+    Unit::Share,
+    Better::Higher,
+    MetricClass::Compute,
+    "The share of the memory that was in huge pages when the round ended, read back from the kernel's list of mappings.",
+);
+const PAGE_BYTES: MetricDef = reported(
+    "page_bytes",
+    Unit::Bytes,
+    Better::Higher,
+    MetricClass::Compute,
+    "The size of the pages that most of the memory was in, read back likewise.",
+);
+
+/// A value that the body reports, as the mean over the copies.
+const fn reported(
+    quantity: &'static str,
+    unit: Unit,
+    better: Better,
+    class: MetricClass,
+    doc: &'static str,
+) -> MetricDef {
+    MetricDef {
+        quantity,
+        unit,
+        better,
+        class,
+        how: How::ReportedMean,
+        doc,
+    }
+}
+
+fn pages(params: &Params) -> Pages {
+    match params.text("pages") {
+        "small" => Pages::Small,
+        "huge" => Pages::Huge,
+        _ => Pages::Usual,
+    }
+}
+
+/// Why this machine cannot have the memory or the pages that the parameters ask for, as far as its facts tell.
+fn supported(params: &Params, host: &HostFacts, bytes: u64) -> Result<(), String> {
+    let thp = host.memory.transparent_huge_pages.known();
+    let never = thp.is_some_and(|setting| setting == "never");
+    if params.get("pages").is_some() && pages(params) == Pages::Huge && never {
+        return Err("huge pages: transparent huge pages are switched off (`never`)".to_owned());
+    }
+    let remote = params.get("node").is_some() && params.text("node") == "remote";
+    if remote && host.cpu.numa_nodes.known() == Some(&1) {
+        return Err("remote memory: the machine has one NUMA node".to_owned());
+    }
+    let available = host.memory.available.known().map(|bytes| bytes.0);
+    let limit = match host.limits.memory.known() {
+        Some(Some(limit)) => Some(limit.0),
+        _ => None,
+    };
+    match available.into_iter().chain(limit).min() {
+        Some(least) if bytes > share_of(least) => Err(too_little(bytes, least, "memory")),
+        _ => Ok(()),
+    }
+}
+
+/// What of the available memory may be taken: nine tenths, because others need some while we measure.
+const fn share_of(bytes: u64) -> u64 {
+    bytes / 10 * 9
+}
+
+fn too_little(need: u64, have: u64, whose: &str) -> String {
+    format!(
+        "too little memory: {} MiB are needed, and 90 % of {} MiB of {whose} may be taken",
+        need.div_ceil(1 << 20),
+        have >> 20
+    )
+}
+
+/// Refuses what would make anybody swap or be killed: `bytes` for each of the copies.
+fn check_room(bytes: u64, place: &Place) -> Result<(), WorkError> {
+    let room = limits::room(&Tree::real()).map_err(|error| WorkError::Failed(error.to_string()))?;
+    // Others of the same round may have taken theirs already or not; those that have not are not seen in the room.
+    let need = bytes.saturating_mul(u64::from(if place.copy == 0 { place.copies } else { 1 }));
+    if need > share_of(room.bytes) {
+        return Err(WorkError::Unsupported(too_little(
+            need, room.bytes, room.whose,
+        )));
+    }
+    Ok(())
+}
+
+/// The room that one of the copies may take, in bytes.
+fn room_of_each(place: &Place) -> Result<u64, WorkError> {
+    let room = limits::room(&Tree::real()).map_err(|error| WorkError::Failed(error.to_string()))?;
+    Ok(share_of(room.bytes) / u64::from(place.copies.max(1)))
+}
+
+/// The CPUs that copies are kept on, in an order that begins elsewhere in each round.
+fn cpus(place: &Place) -> Result<Vec<u32>, WorkError> {
+    let mut cpus = sys::affinity::allowed_cpus()
+        .map_err(|error| WorkError::failed("sched_getaffinity", "self", error))?;
+    let first = usize::try_from(place.round).unwrap_or(0) % cpus.len().max(1);
+    cpus.rotate_left(first);
+    Ok(cpus)
+}
+
+fn pin(cpu: u32) -> Result<(), WorkError> {
+    sys::affinity::pin(cpu)
+        .map_err(|error| WorkError::failed("sched_setaffinity", format!("CPU {cpu}"), error))
+}
+
+/// Keeps the calling thread on the CPU of its copy, and returns which that is.
+fn keep_on_a_cpu(place: &Place) -> Result<u32, WorkError> {
+    let cpus = cpus(place)?;
+    let index = usize::try_from(place.copy).unwrap_or(0) % cpus.len().max(1);
+    let cpu = *cpus
+        .get(index)
+        .ok_or_else(|| WorkError::Failed("find a CPU: none is allowed".to_owned()))?;
+    pin(cpu)?;
+    Ok(cpu)
+}
+
+/// The node that `cpu` is to use.
+fn node_for(cpu: u32, remote: bool, nodes: &[Node]) -> Result<Option<u32>, WorkError> {
+    if !remote {
+        // First touch does it: the thread is on its CPU already.
+        return Ok(None);
+    }
+    let own = nodes.iter().find(|node| node.cpus.contains(&cpu));
+    let other = nodes
+        .iter()
+        .find(|node| own.is_some_and(|own| own.number != node.number));
+    other.map(|node| Some(node.number)).ok_or_else(|| {
+        WorkError::Unsupported("remote memory: the machine has one NUMA node".to_owned())
+    })
+}
+
+/// Maps `bytes` with the pages and from the node that the parameters ask for, and touches all of it. The calling
+/// thread must be where it will measure.
+fn region(bytes: u64, params: &Params, cpu: u32) -> Result<Region, WorkError> {
+    let remote = params.get("node").is_some() && params.text("node") == "remote";
+    let nodes = numa::nodes(&Tree::real()).map_err(|error| WorkError::Failed(error.to_string()))?;
+    let node = node_for(cpu, remote, &nodes)?;
+    let mut region = map(bytes, pages(params))?;
+    if let Some(node) = node {
+        numa::bind(&region, node)
+            .map_err(|error| WorkError::failed("mbind to node", node, error))?;
+    }
+    region.touch();
+    if let Some(node) = node {
+        let found = numa::node_of(&region)
+            .map_err(|error| WorkError::failed("get_mempolicy of", "the memory", error))?;
+        if found != node {
+            return Err(WorkError::Failed(format!(
+                "place memory on node `{node}`: it is on node {found}"
+            )));
+        }
+    }
+    Ok(region)
+}
+
+fn map(bytes: u64, pages: Pages) -> Result<Region, WorkError> {
+    let len = usize::try_from(bytes).unwrap_or(usize::MAX);
+    Region::new(len, pages)
+        .map_err(|error| WorkError::failed("mmap", format!("{bytes} bytes"), error))
+}
+
+/// The share of a region below which huge pages were not obtained: what is left over at an end may be small ones.
+const HUGE_SHARE_MIN: f64 = 0.9;
+
+/// The page metrics of a region, or why it is not what was asked for.
+fn page_values(region: &Region, asked: Pages) -> Result<[(String, f64); 2], WorkError> {
+    let paging = region
+        .paging()
+        .map_err(|error| WorkError::Failed(error.to_string()))?;
+    let share = paging.huge_share().unwrap_or(0.0).min(1.0);
+    if asked == Pages::Huge && share < HUGE_SHARE_MIN {
+        return Err(WorkError::Unsupported(format!(
+            "huge pages: {:.0} % of the memory obtained them\nhint: --set TEST.pages=usual measures with what there is",
+            share * 100.0
+        )));
+    }
+    if paging.swapped_bytes > 0 {
+        return Err(WorkError::Failed(format!(
+            "keep the memory: {} bytes of it were swapped out",
+            paging.swapped_bytes
+        )));
+    }
+    let huge = model::num::count(sys::memory::HUGE_PAGE);
+    let size = if share >= 0.5 {
+        huge
+    } else {
+        approx(paging.page_bytes)
+    };
+    Ok([
+        ("huge_page_share".to_owned(), share),
+        ("page_bytes".to_owned(), size),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::os::testing;
+    use model::host::Fact;
+    use model::units::Bytes;
+
+    #[test]
+    fn what_a_machine_cannot_have_is_refused_when_the_plan_is_made() {
+        let mut host = HostFacts::default();
+        host.memory.available = Fact::Known(Bytes(1 << 30));
+        host.memory.transparent_huge_pages = Fact::Known("never".to_owned());
+        host.cpu.numa_nodes = Fact::Known(1);
+        let check = |host: &HostFacts, set: &[(&str, &str)], bytes, expected: &str| {
+            let params = testing::params(&LATENCY, set);
+            let found = supported(&params, host, bytes).err().unwrap_or_default();
+            assert!(
+                if expected.is_empty() {
+                    found.is_empty()
+                } else {
+                    found.contains(expected)
+                },
+                "{set:?} {bytes}: `{found}`"
+            );
+        };
+        let small = [("pages", "small")];
+        check(&host, &small, 1 << 20, "");
+        check(&host, &[("pages", "huge")], 1 << 20, "switched off");
+        check(
+            &host,
+            &[("pages", "small"), ("node", "remote")],
+            1,
+            "one NUMA node",
+        );
+        check(
+            &host,
+            &small,
+            1 << 30,
+            "1024 MiB are needed, and 90 % of 1024 MiB",
+        );
+        host.limits.memory = Fact::Known(Some(Bytes(256 << 20)));
+        check(&host, &small, 512 << 20, "90 % of 256 MiB");
+    }
+
+    #[test]
+    fn more_than_there_is_is_not_measured() {
+        let (_root, mut place) = testing::place();
+        check_room(1 << 20, &place).unwrap();
+        let error = check_room(1 << 60, &place).unwrap_err();
+        assert!(matches!(error, WorkError::Unsupported(_)), "{error}");
+        place.copies = 1 << 20;
+        assert!(check_room(1 << 34, &place).is_err(), "all copies count");
+    }
+
+    #[test]
+    fn the_remote_node_is_another_one() {
+        let node = |number, cpus: &[u32]| Node {
+            number,
+            cpus: cpus.to_vec(),
+        };
+        let two = [node(0, &[0, 1]), node(3, &[2])];
+        assert_eq!(node_for(1, false, &two).unwrap(), None);
+        assert_eq!(node_for(1, true, &two).unwrap(), Some(3));
+        assert_eq!(node_for(2, true, &two).unwrap(), Some(0));
+        assert!(node_for(0, true, &two[..1]).is_err());
+    }
+
+    #[test]
+    fn pages_that_were_not_obtained_are_said_and_not_measured() {
+        let mut region = map(4 << 20, Pages::Small).unwrap();
+        region.touch();
+        let values = page_values(&region, Pages::Small).unwrap();
+        assert!(
+            values[0].1.abs() < f64::EPSILON && values[1].1 < 2e6,
+            "{values:?}"
+        );
+        let error = page_values(&region, Pages::Huge).unwrap_err().to_string();
+        assert!(error.contains("0 % of the memory obtained them"), "{error}");
+    }
+}

@@ -1,0 +1,230 @@
+//! `os.mutex`: sysbench's test of mutexes that are held for a moment and seldom by two.
+
+use super::threads::{THREADS_SHAPE, check_held};
+use crate::sysbench::{
+    Events, LAT_MAX, LAT_MEAN, LAT_MIN, LAT_P95, Threads, VERSION, Version, events_per_s,
+};
+use engine::recorder::Recorder;
+use engine::workload::{Body, Finish, Place, WorkError, Workload};
+use model::digest::Digest;
+use model::num::approx;
+use model::params::Params;
+use model::plan::Shape;
+use model::rng::Rng;
+use model::spec::{MetricClass, ParamDef, ParamKind, Spec, TestDef};
+use std::sync::Arc;
+use sys::loops::failure::Failure;
+use sys::loops::locks::{Locks, Spin, turns};
+
+/// The workload.
+pub(crate) static MUTEX: Mutex = Mutex;
+
+/// Many mutexes, short holds.
+#[derive(Debug)]
+pub(crate) struct Mutex;
+
+const fn count(name: &'static str, default: &'static str, doc: &'static str) -> ParamDef {
+    ParamDef {
+        name,
+        kind: ParamKind::Count {
+            min: 1,
+            max: 100_000_000,
+        },
+        default,
+        doc,
+    }
+}
+
+static SPEC: Spec = Spec {
+    name: "os.mutex",
+    version: 1,
+    title: "sysbench's mutex test: many mutexes, short holds",
+    doc: "One event of sysbench's mutex test is `locks` turns of one thread: an empty loop of `loops` turns, then one \
+          of `mutexes` mutexes, chosen at random, is taken, a shared number is raised, and the mutex is given back. \
+          There each thread does one event and the total time is the figure; here threads of one process do turns \
+          until the time is over, and an event is as many turns as there.\n\n\
+          With the defaults the empty loop is 99 % of the time: the test measures the clock rate of a core, and hardly \
+          any mutex. With `version=0.4` the empty loop is not there, because compilers took it away from that version; \
+          then it measures mutexes. Each has 256 bytes of its own.",
+    params: &[
+        VERSION,
+        count("mutexes", "4096", "Mutexes (`--mutex-num`)."),
+        count("locks", "50000", "Turns of one event (`--mutex-locks`)."),
+        count(
+            "loops",
+            "10000",
+            "Turns of the empty loop between two of them (`--mutex-loops`).",
+        ),
+    ],
+    metrics: &[
+        events_per_s(
+            MetricClass::Compute,
+            "Events of all threads, in fractions as turns over `locks`, over the wall time of the measured part.",
+        ),
+        LAT_MEAN,
+        LAT_MIN,
+        LAT_P95,
+        LAT_MAX,
+    ],
+    tests: &[TestDef {
+        name: "os.mutex",
+        title: "sysbench mutex: 4096 mutexes, 50000 locks, 10000 loops",
+        params: &[],
+    }],
+    simulated: false,
+    on_disk: false,
+};
+
+/// Turns that are done and counted at once: about 60 us of them.
+const TURNS_AT_ONCE: u64 = 20;
+
+impl Workload for Mutex {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn shape(&self, _: &Params) -> Shape {
+        THREADS_SHAPE
+    }
+
+    fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
+        let mutexes = usize::try_from(params.count("mutexes")).unwrap_or(usize::MAX);
+        let locks = Arc::new(Locks::new(mutexes));
+        let per_event = params.count("locks");
+        // Parts are alike, so they divide the event.
+        let at_once = (1..=TURNS_AT_ONCE.min(per_event))
+            .rev()
+            .find(|part| per_event.is_multiple_of(*part))
+            .unwrap_or(1);
+        let spin = match Version::of(params) {
+            Version::V10 => Spin::Kept,
+            Version::V04 => Spin::Removed,
+        };
+        let make = |index| Turns {
+            locks: Arc::clone(&locks),
+            parts: per_event / at_once,
+            at_once,
+            loops: params.count("loops"),
+            spin,
+            random: Rng::stream(place.seed, u64::from(index)).next() | 1,
+            clone: place.round,
+            done: 0,
+        };
+        Ok(Box::new(Locking {
+            threads: Threads::start(place, make, true)?,
+            locks: Arc::clone(&locks),
+            parts: per_event / at_once,
+            at_once,
+        }))
+    }
+}
+
+struct Turns {
+    locks: Arc<Locks>,
+    parts: u64,
+    at_once: u64,
+    loops: u64,
+    spin: Spin,
+    random: u64,
+    clone: u32,
+    done: u64,
+}
+
+impl Events for Turns {
+    fn event(&mut self) -> Result<(), Failure> {
+        turns(
+            &self.locks,
+            self.at_once,
+            self.loops,
+            self.spin,
+            &mut self.random,
+            self.clone,
+        )?;
+        self.done += 1;
+        Ok(())
+    }
+
+    fn parts(&self) -> u64 {
+        self.parts
+    }
+
+    fn whole(&self) -> bool {
+        self.done.is_multiple_of(self.parts)
+    }
+}
+
+struct Locking {
+    threads: Threads<Turns>,
+    locks: Arc<Locks>,
+    parts: u64,
+    at_once: u64,
+}
+
+impl Body for Locking {
+    fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
+        self.threads.batch(ops)
+    }
+
+    fn work_per_op(&self) -> f64 {
+        1.0 / approx(self.parts)
+    }
+
+    fn records_latency(&self) -> bool {
+        true
+    }
+
+    fn measured_part_begins(&mut self) {
+        self.threads.measured_part_begins();
+    }
+
+    fn finish(&mut self) -> Result<Finish, WorkError> {
+        self.threads.end()?;
+        let done: u64 = self.threads.all().map(|events| events.done).sum();
+        check_held(&self.locks, done * self.at_once)?;
+        Ok(Finish {
+            digest: Digest::EMPTY.word(self.parts * self.at_once),
+            ..Finish::default()
+        })
+    }
+
+    fn add_latencies(&mut self, recorder: &mut Recorder) {
+        self.threads.add_latencies(recorder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::os::testing;
+
+    #[test]
+    fn turns_add_up_to_events_in_both_versions() {
+        for (version, copies) in [("1.0", 1), ("1.0", 3), ("0.4", 3)] {
+            let (_root, mut place) = testing::place();
+            place.copies = copies;
+            let set = [("version", version), ("locks", "60"), ("loops", "10")];
+            let mut body = testing::prepare(&MUTEX, &set, &place).unwrap();
+            let mut recorder = Recorder::on(place.clock);
+            // Three parts of twenty turns are one event.
+            assert_eq!(body.work_per_op().to_bits(), (1.0_f64 / 3.0).to_bits());
+            assert!(body.batch(300, &mut recorder).unwrap() >= 300);
+            body.finish().unwrap();
+            body.add_latencies(&mut recorder);
+            let recorded: u64 = recorder.pairs().iter().map(|(_, count)| count).sum();
+            assert!(recorded >= 90, "{recorded}");
+        }
+    }
+
+    #[test]
+    fn parts_divide_an_event_of_any_length() {
+        for locks in ["1", "7", "23", "50000"] {
+            let (_root, place) = testing::place();
+            let set = [("locks", locks), ("loops", "1")];
+            let mut body = testing::prepare(&MUTEX, &set, &place).unwrap();
+            body.batch(10, &mut Recorder::off()).unwrap();
+            let finish = body.finish().unwrap();
+            let turns: u64 = locks.parse().unwrap();
+            assert_eq!(finish.digest, Digest::EMPTY.word(turns));
+        }
+    }
+}

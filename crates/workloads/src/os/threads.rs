@@ -1,0 +1,217 @@
+//! `os.threads`: sysbench's test of the scheduler: threads that take a mutex, yield the CPU, and give it back.
+
+use crate::sysbench::{
+    Events, LAT_MAX, LAT_MEAN, LAT_MIN, LAT_P95, Threads, VERSION, events_per_s,
+};
+use engine::recorder::Recorder;
+use engine::workload::{Body, Finish, Place, WorkError, Workload};
+use model::digest::Digest;
+use model::params::Params;
+use model::plan::Shape;
+use model::spec::{MetricClass, ParamDef, ParamKind, Spec, TestDef};
+use model::units::Nanos;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use sys::loops::failure::Failure;
+use sys::loops::locks::{Locks, yields};
+
+/// The workload.
+pub(crate) static THREADS: ThreadsTest = ThreadsTest;
+
+/// Locks and yields among threads of one process.
+#[derive(Debug)]
+pub(crate) struct ThreadsTest;
+
+static SPEC: Spec = Spec {
+    name: "os.threads",
+    version: 1,
+    title: "sysbench's threads test: mutexes and yields among threads",
+    doc: "One operation is one event of sysbench's threads test: a thread takes one of `locks` mutexes, yields the CPU \
+          (sched_yield) and gives the mutex back, `yields` times. Which mutex is decided by a count that all threads \
+          share. Copies are threads of one process, as there.\n\n\
+          With one thread nobody waits, and it measures two atomic instructions and the system call. With more threads \
+          than CPUs a yield switches to another thread, which may wait for the mutex that the yielding one holds: then \
+          it measures scheduler and futex together, and its figure depends on the kernel's scheduler (EEVDF's yield \
+          since Linux 6.6 does something else than CFS's before) more than on the machine. A yield gives the CPU to \
+          anybody: other work on the machine, however little, shows tenfold.",
+    params: &[
+        VERSION,
+        ParamDef {
+            name: "yields",
+            kind: ParamKind::Count {
+                min: 1,
+                max: 1_000_000,
+            },
+            default: "1000",
+            doc: "Turns of one event (`--thread-yields`).",
+        },
+        ParamDef {
+            name: "locks",
+            kind: ParamKind::Count {
+                min: 1,
+                max: 100_000,
+            },
+            default: "8",
+            doc: "Mutexes (`--thread-locks`).",
+        },
+    ],
+    metrics: &[
+        events_per_s(
+            MetricClass::System,
+            "Events of all threads, over the wall time of the measured part.",
+        ),
+        LAT_MEAN,
+        LAT_MIN,
+        LAT_P95,
+        LAT_MAX,
+    ],
+    tests: &[TestDef {
+        name: "os.threads",
+        title: "sysbench threads: 1000 yields, 8 locks",
+        params: &[],
+    }],
+    simulated: false,
+    on_disk: false,
+};
+
+/// Longer than usual: with many threads an event takes tens of milliseconds.
+pub(super) const THREADS_SHAPE: Shape = Shape {
+    warmup: Nanos::from_millis(200),
+    measure: Nanos::from_secs(1),
+    threads: true,
+    ..Shape::DEFAULT
+};
+
+impl Workload for ThreadsTest {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn shape(&self, _: &Params) -> Shape {
+        THREADS_SHAPE
+    }
+
+    fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
+        let locks = Arc::new(Locks::new(
+            usize::try_from(params.count("locks")).unwrap_or(usize::MAX),
+        ));
+        let next = Arc::new(Ticket::default());
+        let turns = params.count("yields");
+        let make = |_| Yields {
+            locks: Arc::clone(&locks),
+            next: Arc::clone(&next),
+            turns,
+            done: 0,
+        };
+        Ok(Box::new(Yielding {
+            threads: Threads::start(place, make, true)?,
+            locks: Arc::clone(&locks),
+            turns,
+        }))
+    }
+}
+
+/// The count by which events choose their mutex, on a line of its own.
+#[derive(Default)]
+#[repr(align(128))]
+struct Ticket(AtomicU64);
+
+struct Yields {
+    locks: Arc<Locks>,
+    next: Arc<Ticket>,
+    turns: u64,
+    done: u64,
+}
+
+impl Events for Yields {
+    fn event(&mut self) -> Result<(), Failure> {
+        let index = self.next.0.fetch_add(1, Ordering::Relaxed);
+        yields(&self.locks, index, self.turns)?;
+        self.done += 1;
+        Ok(())
+    }
+}
+
+struct Yielding {
+    threads: Threads<Yields>,
+    locks: Arc<Locks>,
+    turns: u64,
+}
+
+impl Body for Yielding {
+    fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
+        self.threads.batch(ops)
+    }
+
+    fn records_latency(&self) -> bool {
+        true
+    }
+
+    fn batch_target(&self) -> Nanos {
+        super::HELPER_BATCH
+    }
+
+    fn measured_part_begins(&mut self) {
+        self.threads.measured_part_begins();
+    }
+
+    fn finish(&mut self) -> Result<Finish, WorkError> {
+        self.threads.end()?;
+        let done: u64 = self.threads.all().map(|events| events.done).sum();
+        check_held(&self.locks, done * self.turns)?;
+        Ok(Finish {
+            digest: Digest::EMPTY.word(self.turns),
+            ..Finish::default()
+        })
+    }
+
+    fn add_latencies(&mut self, recorder: &mut Recorder) {
+        self.threads.add_latencies(recorder);
+    }
+}
+
+/// Every turn must have held a mutex once, and nobody at the same time as another.
+pub(super) fn check_held(locks: &Locks, expected: u64) -> Result<(), WorkError> {
+    let held = locks
+        .held()
+        .map_err(|failure| super::failed(&failure, "the mutexes"))?;
+    if held == expected {
+        return Ok(());
+    }
+    Err(WorkError::Wrong(format!(
+        "the mutexes were held {held} times in place of {expected}"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::os::testing;
+
+    #[test]
+    fn all_threads_work_and_every_event_is_counted_and_timed() {
+        for copies in [1, 2, 5] {
+            let (_root, mut place) = testing::place();
+            place.copies = copies;
+            let mut body = testing::prepare(&THREADS, &[("yields", "10")], &place).unwrap();
+            let mut recorder = Recorder::on(place.clock);
+            body.batch(20, &mut recorder).unwrap();
+            body.measured_part_begins();
+            let done = body.batch(50, &mut recorder).unwrap();
+            assert!(done >= 50);
+            body.finish().unwrap();
+            body.add_latencies(&mut recorder);
+            let recorded: u64 = recorder.pairs().iter().map(|(_, count)| count).sum();
+            assert!(recorded > 0 && recorder.too_long() == 0, "{recorded}");
+        }
+    }
+
+    #[test]
+    fn a_lost_turn_is_found() {
+        let locks = Locks::new(2);
+        yields(&locks, 1, 5).unwrap();
+        check_held(&locks, 5).unwrap();
+        let error = check_held(&locks, 6).unwrap_err().to_string();
+        assert_eq!(error, "the mutexes were held 5 times in place of 6");
+    }
+}

@@ -1,0 +1,282 @@
+//! What the four tests of sysbench share: the version they imitate, the metrics, and threads that run events freely.
+
+use engine::recorder::Recorder;
+use engine::workload::{Place, WorkError};
+use model::params::Params;
+use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind};
+use model::units::Unit;
+use sys::loops::failure::Failure;
+use sys::loops::team::{Member, Team};
+
+/// Which sysbench an event imitates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Version {
+    /// 1.0 and 1.1.
+    V10,
+    /// 0.4, which distributions shipped until about 2017.
+    V04,
+}
+
+impl Version {
+    /// Reads the parameter [`VERSION`].
+    pub(crate) fn of(params: &Params) -> Self {
+        match params.text("version") {
+            "0.4" => Self::V04,
+            _ => Self::V10,
+        }
+    }
+}
+
+/// The parameter that all of them have.
+pub(crate) const VERSION: ParamDef = ParamDef {
+    name: "version",
+    kind: ParamKind::Choice(&["1.0", "0.4"]),
+    default: "1.0",
+    doc: "The sysbench whose events these are, where versions differ.",
+};
+
+/// Events per second: what sysbench prints first.
+pub(crate) const fn events_per_s(class: MetricClass, doc: &'static str) -> MetricDef {
+    MetricDef {
+        quantity: "ops_per_s",
+        unit: Unit::OpsPerSecond,
+        better: Better::Higher,
+        class,
+        how: How::Rate,
+        doc,
+    }
+}
+
+/// A latency of single events.
+pub(crate) const fn latency(
+    quantity: &'static str,
+    class: MetricClass,
+    how: How,
+    doc: &'static str,
+) -> MetricDef {
+    MetricDef {
+        quantity,
+        unit: Unit::Nanoseconds,
+        better: Better::Lower,
+        class,
+        how,
+        doc,
+    }
+}
+
+/// The average time per event.
+pub(crate) const LAT_MEAN: MetricDef = latency(
+    "lat_ns_mean",
+    MetricClass::LatencyTypical,
+    How::LatencyMean,
+    "Mean time of an event, from its beginning to its end, over all copies: the average time per event.",
+);
+/// The shortest event.
+pub(crate) const LAT_MIN: MetricDef = latency(
+    "lat_ns_min",
+    MetricClass::LatencyTypical,
+    How::LatencyQuantile(0.0),
+    "The shortest event, over all copies.",
+);
+/// The 95th percentile, which sysbench prints by default.
+pub(crate) const LAT_P95: MetricDef = latency(
+    "lat_ns_p95",
+    MetricClass::LatencyTail,
+    How::LatencyQuantile(0.95),
+    "95 % of the events of all copies took no longer.",
+);
+/// The longest event.
+pub(crate) const LAT_MAX: MetricDef = latency(
+    "lat_ns_max",
+    MetricClass::LatencyExtreme,
+    How::LatencyQuantile(1.0),
+    "The longest event, over all copies.",
+);
+
+/// What one thread needs to run events: made in the thread that runs them.
+pub(crate) trait Events: Send + 'static {
+    /// Runs one event; its result is folded into [`Events::digest`].
+    fn event(&mut self) -> Result<(), Failure>;
+
+    /// What is counted per event: 1, or its parts where an event takes so long that a round holds only a few.
+    fn parts(&self) -> u64 {
+        1
+    }
+
+    /// Whether the part of an event just done was its last.
+    fn whole(&self) -> bool {
+        true
+    }
+}
+
+/// What a thread hands over.
+type Outcome<E> = (E, Recorder, Option<Failure>);
+
+/// As many threads as there are copies, each with its own events: the caller runs the first.
+pub(crate) struct Threads<E: Events> {
+    team: Team<Outcome<E>>,
+    me: Member,
+    own: E,
+    recorder: Recorder,
+    /// Done by all when the last batch ended.
+    seen: u64,
+    /// The lap that an event of several parts began in.
+    began: Option<u64>,
+    clock: sys::clock::Clock,
+    /// The events of the others and their latencies, once they have ended.
+    others: Vec<E>,
+}
+
+impl<E: Events> Threads<E> {
+    /// Starts all threads but the caller's; they wait for the first batch.
+    pub(crate) fn start(
+        place: &Place,
+        mut make: impl FnMut(u32) -> E,
+        records: bool,
+    ) -> Result<Self, WorkError> {
+        let clock = place.clock;
+        let recorder = move || {
+            if records {
+                Recorder::on(clock)
+            } else {
+                Recorder::off()
+            }
+        };
+        let own = make(0);
+        let works = (1..place.copies.max(1)).map(|index| {
+            let events = make(index);
+            let recorder = recorder();
+            move |member: &Member| run(member, events, recorder, clock)
+        });
+        let team = Team::start(works.collect())
+            .map_err(|error| WorkError::failed("start", "a thread", error))?;
+        Ok(Self {
+            me: team.me(),
+            team,
+            own,
+            recorder: recorder(),
+            seen: 0,
+            began: None,
+            clock,
+            others: Vec::new(),
+        })
+    }
+
+    /// Runs events in the calling thread until all threads together have done `ops` more, and returns how many they
+    /// did.
+    pub(crate) fn batch(&mut self, ops: u64) -> Result<u64, WorkError> {
+        if self.me.part() == 0 {
+            self.team.next_part();
+        }
+        // Counting all threads costs a cache line of each, so not after every short event of one's own.
+        let between = (ops / u64::from(self.count()) / 8).max(1);
+        loop {
+            for _ in 0..between {
+                one(
+                    &mut self.own,
+                    &mut self.recorder,
+                    &mut self.began,
+                    self.clock,
+                )
+                .map_err(|failure| {
+                    WorkError::failed(failure.operation, "a thread", failure.error)
+                })?;
+                self.me.add(1);
+            }
+            let all = self.team.done();
+            if all - self.seen >= ops {
+                let done = all - self.seen;
+                self.seen = all;
+                return Ok(done);
+            }
+            if self.team.anybody_ended() {
+                return Err(WorkError::Failed(
+                    "run events: a thread has ended early".to_owned(),
+                ));
+            }
+        }
+    }
+
+    fn count(&self) -> u32 {
+        u32::try_from(self.team.len() + 1).unwrap_or(u32::MAX)
+    }
+
+    /// Forgets the latencies of the warm-up.
+    pub(crate) fn measured_part_begins(&mut self) {
+        self.recorder.clear();
+        self.team.next_part();
+        self.seen = self.team.done();
+    }
+
+    /// Ends the other threads and takes over their events and latencies.
+    pub(crate) fn end(&mut self) -> Result<(), WorkError> {
+        for (events, recorder, failure) in self.team.end() {
+            if let Some(failure) = failure {
+                return Err(WorkError::failed(
+                    failure.operation,
+                    "a thread",
+                    failure.error,
+                ));
+            }
+            self.recorder.absorb(&recorder);
+            self.others.push(events);
+        }
+        Ok(())
+    }
+
+    /// Everybody's events; those of the other threads once they have ended.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &E> {
+        std::iter::once(&self.own).chain(&self.others)
+    }
+
+    /// Latencies of all threads; those of the others once they have ended.
+    pub(crate) fn add_latencies(&self, recorder: &mut Recorder) {
+        recorder.absorb(&self.recorder);
+    }
+}
+
+/// One part of an event, and its latency where it was the last.
+#[inline]
+fn one<E: Events>(
+    events: &mut E,
+    recorder: &mut Recorder,
+    began: &mut Option<u64>,
+    clock: sys::clock::Clock,
+) -> Result<(), Failure> {
+    if events.parts() == 1 {
+        return recorder.time(|| events.event());
+    }
+    let start = *began.get_or_insert_with(|| clock.tick());
+    events.event()?;
+    if events.whole() {
+        let end = clock.tick();
+        recorder.add(clock.nanos(start, end));
+        *began = None;
+    }
+    Ok(())
+}
+
+fn run<E: Events>(
+    member: &Member,
+    mut events: E,
+    mut recorder: Recorder,
+    clock: sys::clock::Clock,
+) -> Outcome<E> {
+    member.wait();
+    let mut part = member.part();
+    let mut began = None;
+    while !member.stopped() {
+        if let Err(failure) = one(&mut events, &mut recorder, &mut began, clock) {
+            return (events, recorder, Some(failure));
+        }
+        member.add(1);
+        let now = member.part();
+        if now != part {
+            if !member.stopped() {
+                recorder.clear();
+            }
+            part = now;
+        }
+    }
+    (events, recorder, None)
+}
