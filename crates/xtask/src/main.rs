@@ -8,6 +8,7 @@
 )]
 
 mod ci;
+mod crosscheck;
 mod dist;
 mod elf;
 mod generate;
@@ -39,6 +40,10 @@ pub(crate) const COMMANDS: &[(&str, &str)] = &[
         "build the static release binary into target/dist and check it",
     ),
     (
+        "crosscheck",
+        "our figures beside those of sysbench, mbw, stress-ng and a chase in C; `crosscheck PAIRS NAME...`",
+    ),
+    (
         "overhead",
         "measure what the static binary itself costs, against the project's limits",
     ),
@@ -67,12 +72,13 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
         ["gen"] => generate::write(&root()?),
         ["gen", "--check"] => generate::check(&root()?),
         ["dist"] => dist::run(&root()?),
+        ["crosscheck", arguments @ ..] => crosscheck::run(&root()?, arguments),
         ["overhead"] => overhead::run(&root()?),
         ["truth", rest @ ..] => truth::run(&root()?, rest),
         [truth::helper::WORD, rest @ ..] => truth::helper::run(rest),
         [] | ["help" | "--help" | "-h"] => {
             for (name, what) in COMMANDS {
-                println!("cargo xtask {name:<8} {what}");
+                println!("cargo xtask {name:<10} {what}");
             }
             Ok(())
         }

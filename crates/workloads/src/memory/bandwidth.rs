@@ -38,14 +38,14 @@ static SPEC: Spec = Spec {
     name: "memory.bandwidth",
     version: 1,
     title: "memory bandwidth of streams",
-    doc: "One operation goes through the next piece of arrays of numbers of 8 bytes: `read` sums one, `write` fills one, \
-          `copy`, `scale`, `add` and `triad` compute one from one or two others, per element what STREAM's kernels of \
-          these names do. This is a variant of the idea of the STREAM benchmark, not that benchmark.\n\n\
+    doc: "One operation goes through the next piece of arrays of numbers of 8 bytes: `read` sums one, `write` fills \
+          one, `copy`, `scale`, `add` and `triad` compute one from one or two others, per element what STREAM's \
+          kernels of these names do. This is a variant of the idea of the STREAM benchmark, not that benchmark.\n\n\
           Bytes are those that the program moves: 8 per element and array. What a CPU reads in order to overwrite a \
-          line (write-allocate) is not counted; `stores=streaming` writes past the caches without reading. The arrays \
-          are together four times as large as the last cache that the machine was found to have (see `memory.levels`) \
-          where `size` is 0; each copy has its own, on a CPU of its own, touched first from there. The widest vectors \
-          that the CPU has are used and told.",
+          line (write-allocate) is not counted; `stores=streaming` writes past the caches without reading. Where \
+          `size` is 0, the arrays are together four times as large as the last cache that the machine was found to \
+          have (see `memory.levels`) or shows, whichever is larger. Each copy has its own, on a CPU of its own, \
+          touched first from there. The widest vectors that the CPU has are used and told.",
     params: &[
         ParamDef {
             name: "op",
@@ -63,7 +63,7 @@ static SPEC: Spec = Spec {
             name: "size",
             kind: ParamKind::Size,
             default: "0",
-            doc: "Bytes of all arrays of a copy together; 0 for four times the last cache that is observed.",
+            doc: "Bytes of all arrays of a copy together; 0 for four times the last cache.",
         },
         ParamDef {
             name: "vectors",

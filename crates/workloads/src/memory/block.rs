@@ -31,13 +31,13 @@ static SPEC: Spec = Spec {
     name: "memory.block",
     version: 1,
     title: "sysbench's memory test: words of a small block",
-    doc: "One operation is one event of sysbench's memory test: every word of a block is loaded or stored once, with one \
-          instruction each. With the usual block of 1 KiB this measures how many loads or stores a core can start, out \
-          of its first-level cache: its bytes per second say nothing about memory (`memory.read`, `memory.write` and \
-          `memory.triad` do).\n\n\
+    doc: "One operation is one event of sysbench's memory test: every word of a block is loaded or stored once, with \
+          one instruction each. With the usual block of 1 KiB this measures how many loads or stores a core can start, \
+          out of its first-level cache: its bytes per second say nothing about memory (`memory.read`, `memory.write` \
+          and `memory.triad` do).\n\n\
           With `scope=global`, the default there, all threads use the same block, and writing measures how its lines \
-          are passed from core to core. sysbench spends about 0.2 us per event on its own clock and histogram, which at \
-          1 KiB is most of the time; with `timing=yes` (the default) so does this, at about a tenth of that. \
+          are passed from core to core. sysbench spends about 0.2 us per event on its own clock and histogram, which \
+          at 1 KiB is most of the time; with `timing=yes` (the default) this takes time for them too, about 0.03 us. \
           `timing=no` leaves it out. With `version=0.4` words have four bytes and a mutex is taken per event.",
     params: &[
         VERSION,

@@ -37,9 +37,9 @@ static SPEC: Spec = Spec {
     version: 1,
     title: "latency of dependent loads in random order",
     doc: "One operation loads the address of the next: a chain through a working set of `size`, one node per cache \
-          line of 64 bytes, in an order shuffled anew in every round, as one cycle through all lines. No load can begin \
-          before the last one ended and no prefetcher can guess, so the figure is the latency of whatever level the \
-          working set fits into, and of the translation of its address.\n\n\
+          line of 64 bytes, in an order shuffled anew in every round, as one cycle through all lines. No load can \
+          begin before the last one ended and no prefetcher can guess, so the figure is the latency of whatever level \
+          the working set fits into, and of the translation of its address.\n\n\
           With pages of 4 KiB translation is part of it from about a megabyte on, as it is for most programs; with \
           huge pages it hardly is, which is how databases with huge pages see it. Each copy is kept on a CPU of its \
           own and touches its memory first. All copies together show what the shared levels lose under load.",

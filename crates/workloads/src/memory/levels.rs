@@ -45,13 +45,13 @@ static SPEC: Spec = Spec {
     name: "memory.levels",
     version: 1,
     title: "cache levels as seen by latency",
-    doc: "One operation is one sweep: chains of dependent loads in random order (see `memory.latency`) over working sets \
-          from 4 KiB to four times the last cache that the kernel shows, two sizes per doubling. Where the latency \
-          hardly changes over an octave or more there is a level; its size is read off the climb behind it.\n\n\
+    doc: "One operation is one sweep: chains of dependent loads in random order (see `memory.latency`) over working \
+          sets from 4 KiB to four times the last cache that the kernel shows, two sizes per doubling. Where the \
+          latency hardly changes over an octave or more there is a level; its size is read off the climb behind it.\n\n\
           Virtual machines hide caches, show those of another machine, or share the last one with neighbours: this is \
-          what is obtained. A size is good to about a quarter, and one of a cache that others share says what they left \
-          over. A level that a machine does not have has no value, with the reason. The points of the curve are kept \
-          with the round as `ns_at_BYTES`.",
+          what is obtained. A size is good to about a quarter, and one of a cache that others share says what they \
+          left over. A level that a machine does not have has no value, with the reason. The points of the curve are \
+          kept with the round as `ns_at_BYTES`.",
     params: &[PAGES],
     metrics: &[
         ns(

@@ -43,9 +43,9 @@ static SPEC: Spec = Spec {
     name: "memory.loaded",
     version: 1,
     title: "latency of memory under load",
-    doc: "One operation is one load of a chain in random order (see `memory.latency`) over memory beyond the caches, on \
-          one CPU, while threads on the other CPUs read streams with the widest vectors, each for `duty` percent of the \
-          time. `@N` is one chain and N - 1 streams; `@1` is the latency without load.\n\n\
+    doc: "One operation is one load of a chain in random order (see `memory.latency`) over memory beyond the caches, \
+          on one CPU, while threads on the other CPUs read streams with the widest vectors, each for `duty` percent of \
+          the time. `@N` is one chain and N - 1 streams; `@1` is the latency without load.\n\n\
           The tests at 25, 50, 75 and 100 percent are the points of the curve of latency over load: the nearer the \
           memory comes to its bandwidth, the longer everybody waits. A machine whose latency doubles at half of its \
           bandwidth has less memory than its idle latency promises.",

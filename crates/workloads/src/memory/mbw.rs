@@ -23,10 +23,10 @@ static SPEC: Spec = Spec {
     name: "memory.mbw",
     version: 1,
     title: "mbw's three ways to copy an array",
-    doc: "One operation copies an array of `size` bytes over another: with one call of the C library's memcpy (MEMCPY), \
-          word by word in a loop (DUMB), or with a memcpy for every `block` bytes (MCBLOCK). Both arrays are filled \
-          before. Bytes are counted once, though each is read and written, and what the CPU reads in order to overwrite \
-          it is not counted; mbw's MiB/s is the metric over 1048576.\n\n\
+    doc: "One operation copies an array of `size` bytes over another: with one call of the C library's memcpy \
+          (MEMCPY), word by word in a loop (DUMB), or with a memcpy for every `block` bytes (MCBLOCK). Both arrays are \
+          filled before. Bytes are counted once, though each is read and written, and what the CPU reads in order to \
+          overwrite it is not counted; mbw's MiB/s is the metric over 1048576.\n\n\
           What it measures is the C library's choice: memcpy writes past the caches from a size on that depends on the \
           cache which the machine shows, so MEMCPY and MCBLOCK differ by that and not by the memory. Nobody is kept on \
           a CPU, and pages are as the kernel gives them, as with mbw. `memory.copy` measures the memory.",

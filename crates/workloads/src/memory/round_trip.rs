@@ -29,8 +29,8 @@ static SPEC: Spec = Spec {
     version: 1,
     title: "round trip of a cache line between CPUs",
     doc: "One operation is the matrix: for every pair of CPUs, two threads kept on them hand one word back and forth \
-          `trips` times; a round trip is one way and back. `@1` takes all CPUs, up to 64, evenly chosen where there are \
-          more; `@N` takes N of them.\n\n\
+          `trips` times; a round trip is one way and back. `@1` takes all CPUs, up to 64, evenly chosen where there \
+          are more; `@N` takes N of them.\n\n\
           It shows what sharing data costs: hyperthreads of one core are nearest, then cores of one cache, of one \
           socket, of two. On a virtual machine it also shows which of its CPUs are neighbours, which the machine may \
           not say. Each pair is kept with the round as `ns_A_B`.",
