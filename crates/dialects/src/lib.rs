@@ -4,5 +4,6 @@
 //! measures, opens a file or prints. All of it is written from public descriptions and real outputs of those
 //! programs, never from their source.
 
+pub mod fio;
 pub mod printable;
 pub mod unixbench;

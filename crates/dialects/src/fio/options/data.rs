@@ -1,0 +1,230 @@
+//! Options that say what is written, when it is durable, and how it is checked.
+
+use super::super::draft::Draft;
+use super::super::job::{SyncMode, VerifyMethod};
+use super::{Kind, OptionDef, parts};
+
+const ANY: u64 = u64::MAX;
+
+/// The table.
+pub(super) static OPTIONS: &[OptionDef] = &[
+    OptionDef::new(
+        "sync",
+        "none",
+        Kind::Choice {
+            words: &["none", "sync", "dsync", "0", "1"],
+            set: |d, w| {
+                d.job.durability.sync = match w {
+                    "sync" | "1" => SyncMode::Sync,
+                    "dsync" => SyncMode::Dsync,
+                    _ => SyncMode::None,
+                };
+            },
+        },
+        "Whether a write returns when it is durable, with its metadata (`sync`) \
+             or without (`dsync`).",
+    ),
+    OptionDef::new(
+        "fsync",
+        "0",
+        Kind::Int {
+            min: 0,
+            max: ANY,
+            set: |d, n| d.job.durability.fsync_every = n,
+        },
+        "An fsync after every so many writes; its latency is reported by itself.",
+    ),
+    OptionDef::new(
+        "fdatasync",
+        "0",
+        Kind::Int {
+            min: 0,
+            max: ANY,
+            set: |d, n| d.job.durability.fdatasync_every = n,
+        },
+        "The same with fdatasync.",
+    ),
+    OptionDef::new(
+        "end_fsync",
+        "0",
+        Kind::Bool(|d, on| d.job.durability.fsyncs_at_end = on),
+        "An fsync when the work is done, inside the measured time.",
+    ),
+    OptionDef::new(
+        "fsync_on_close",
+        "0",
+        Kind::Bool(|d, on| d.job.durability.fsyncs_on_close = on),
+        "An fsync when a file is closed.",
+    ),
+    OptionDef::new(
+        "zero_buffers",
+        "0",
+        Kind::Flag(|d, on| d.job.data.is_zero = on),
+        "Zeros are written. Devices that compress make them disappear.",
+    ),
+    OptionDef::new(
+        "refill_buffers",
+        "0",
+        Kind::Flag(|d, on| d.job.data.refills = on),
+        "Every operation writes new random data.",
+    ),
+    OptionDef::new(
+        "scramble_buffers",
+        "1",
+        Kind::Bool(|d, on| d.job.data.scrambles = on),
+        "Every operation changes its random buffer a little, so that no two are \
+             alike.",
+    ),
+    OptionDef::new(
+        "buffer_pattern",
+        "",
+        Kind::Text {
+            takes: PATTERN,
+            set: |d, text| {
+                d.job.data.pattern = Some(parts::pattern(text)?);
+                d.job.data.scrambles = false;
+                Ok(())
+            },
+        },
+        "A pattern that is written again and again instead of random data.",
+    ),
+    OptionDef::new(
+        "buffer_compress_percentage",
+        "",
+        Kind::Int {
+            min: 0,
+            max: 100,
+            set: |d, n| {
+                d.job.data.compress_percent = u8::try_from(n).ok();
+                d.job.data.refills = true;
+            },
+        },
+        "How much of the data a compressor could save.",
+    ),
+    OptionDef::new(
+        "buffer_compress_chunk",
+        "512",
+        Kind::Size(|d, n| d.job.data.compress_chunk_bytes = n.max(1)),
+        "Over which stretch, in bytes, that share holds.",
+    ),
+    OptionDef::new(
+        "dedupe_percentage",
+        "",
+        Kind::Int {
+            min: 0,
+            max: 100,
+            set: |d, n| {
+                d.job.data.dedupe_percent = u8::try_from(n).ok();
+                d.job.data.refills = true;
+            },
+        },
+        "Share of buffers that are equal to an earlier one.",
+    ),
+    OptionDef::new(
+        "verify",
+        "0",
+        Kind::Text {
+            takes: METHODS,
+            set: verify,
+        },
+        "Written data carries a header with a checksum, or the pattern alone, and \
+             is checked when it is read back.",
+    ),
+    OptionDef::new(
+        "do_verify",
+        "1",
+        Kind::Bool(|d, on| d.job.verify.reads_back = on),
+        "Written data is read back after the work; off, only the headers are \
+             written.",
+    ),
+    OptionDef::new(
+        "verify_only",
+        "0",
+        Kind::Flag(|d, on| d.job.verify.only_checks = on),
+        "Nothing is written; what an earlier run with the same options wrote is \
+             checked.",
+    ),
+    OptionDef::new(
+        "verify_fatal",
+        "0",
+        Kind::Bool(|d, on| d.job.verify.is_fatal = on),
+        "The first mismatch ends the job.",
+    ),
+    OptionDef::new(
+        "verify_dump",
+        "0",
+        Kind::Bool(|d, on| d.job.verify.dumps = on),
+        "Both versions of a block that does not match are kept.",
+    ),
+    OptionDef::new(
+        "verify_backlog",
+        "",
+        Kind::Int {
+            min: 0,
+            max: ANY,
+            set: |d, n| d.job.verify.backlog = (n > 0).then_some(n),
+        },
+        "Checks after so many written blocks, instead of at the end.",
+    ),
+    OptionDef::new(
+        "verify_backlog_batch",
+        "",
+        Kind::Int {
+            min: 0,
+            max: ANY,
+            set: |d, n| d.job.verify.backlog_batch = (n > 0).then_some(n),
+        },
+        "How many blocks are checked then.",
+    ),
+    OptionDef::new(
+        "verify_interval",
+        "",
+        Kind::Size(|d, n| d.job.verify.interval_bytes = (n > 0).then_some(n)),
+        "Distance of two headers in bytes; the operation size where not said.",
+    ),
+    OptionDef::new(
+        "verify_offset",
+        "0",
+        Kind::Size(|d, n| d.job.verify.offset_bytes = n),
+        "Where in that distance the header stands.",
+    ),
+    OptionDef::new(
+        "verify_pattern",
+        "",
+        Kind::Text {
+            takes: PATTERN,
+            set: |d, text| {
+                d.job.verify.pattern = Some(parts::pattern(text)?);
+                Ok(())
+            },
+        },
+        "The pattern that blocks are filled with and checked against.",
+    ),
+    OptionDef::new(
+        "verify_state_save",
+        "1",
+        Kind::Bool(|d, on| d.job.verify.saves_state = on),
+        "How far a job that was interrupted had written is kept for a later \
+             check.",
+    ),
+];
+
+const PATTERN: &str = "a number, `0x` and hexadecimal digits, a text in `\"`, or several of \
+             them";
+const METHODS: &str = "`crc32c`, `crc32c-intel`, `md5`, `sha256`, `pattern`, or `0` for none";
+
+fn verify(draft: &mut Draft, text: &str) -> Result<(), String> {
+    draft.job.verify.method = match text {
+        "0" => None,
+        "crc32c" | "crc32c-intel" => Some(VerifyMethod::Crc32c),
+        "md5" => Some(VerifyMethod::Md5),
+        "sha256" => Some(VerifyMethod::Sha256),
+        "pattern" => Some(VerifyMethod::Pattern),
+        "crc64" | "crc32" | "crc16" | "crc7" | "sha1" | "sha512" | "sha3-224" | "sha3-256"
+        | "sha3-384" | "sha3-512" | "xxhash" | "meta" | "null" | "pattern_hdr" => {
+            return Err(format!("that method of fio is not supported; {METHODS}"));
+        }
+        _ => return Err(METHODS.to_owned()),
+    };
+    Ok(())
+}

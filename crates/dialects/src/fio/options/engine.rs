@@ -1,0 +1,241 @@
+//! Options that say through which interface of the kernel a job works, and how deep its queue is.
+
+use super::super::draft::Draft;
+use super::super::job::EngineKind;
+use super::{Kind, OptionDef};
+
+/// The deepest queue: what `io_uring_setup` takes.
+const MAX_DEPTH: u64 = 32_768;
+
+/// The table.
+pub(super) static OPTIONS: &[OptionDef] = &[
+    OptionDef::new(
+        "ioengine",
+        "psync",
+        Kind::Text {
+            takes: ENGINES,
+            set: engine,
+        },
+        "The interface of the kernel. `sync`, `vsync` and `pvsync` differ from \
+             `psync` and `pvsync2` in the system call alone.",
+    ),
+    OptionDef::new(
+        "iodepth",
+        "1",
+        Kind::Int {
+            min: 1,
+            max: MAX_DEPTH,
+            set: |d, n| d.job.engine.depth = small(n),
+        },
+        "Operations under way at most. A synchronous engine has one at a time, \
+             whatever is said here.",
+    ),
+    OptionDef::new(
+        "iodepth_batch",
+        "1",
+        Kind::Int {
+            min: 0,
+            max: MAX_DEPTH,
+            set: |d, n| d.job.engine.batch_submit = small(n),
+        },
+        "Operations that are submitted together; 0 as many as there is room.",
+    )
+    .or(&["iodepth_batch_submit"]),
+    OptionDef::new(
+        "iodepth_batch_complete_min",
+        "1",
+        Kind::Int {
+            min: 0,
+            max: MAX_DEPTH,
+            set: |d, n| d.job.engine.batch_complete_min = small(n),
+        },
+        "Completions that are waited for; 0 looks without waiting.",
+    )
+    .or(&["iodepth_batch_complete"]),
+    OptionDef::new(
+        "iodepth_batch_complete_max",
+        "",
+        Kind::Int {
+            min: 0,
+            max: MAX_DEPTH,
+            set: |d, n| d.job.engine.batch_complete_max = Some(small(n)),
+        },
+        "Completions that are taken at most; as many as waited for where not \
+             said.",
+    ),
+    OptionDef::new(
+        "iodepth_low",
+        "",
+        Kind::Int {
+            min: 0,
+            max: MAX_DEPTH,
+            set: |d, n| d.job.engine.depth_low = Some(small(n)),
+        },
+        "The queue is filled again when it has drained to this.",
+    ),
+    OptionDef::new(
+        "io_submit_mode",
+        "inline",
+        Kind::Choice {
+            words: &["inline", "offload"],
+            set: |d, w| d.job.engine.offloads = w == "offload",
+        },
+        "Whether other threads submit, so that a submission that blocks does not \
+             delay the arrivals behind it.",
+    ),
+    OptionDef::new(
+        "serialize_overlap",
+        "0",
+        Kind::Bool(|d, on| d.job.engine.serializes_overlap = on),
+        "An operation waits for those under way on the same blocks.",
+    ),
+    OptionDef::new(
+        "direct",
+        "0",
+        Kind::Bool(|d, on| d.job.engine.is_direct = on),
+        "Past the page cache (`O_DIRECT`).",
+    ),
+    OptionDef::new(
+        "buffered",
+        "1",
+        Kind::Bool(|d, on| d.job.engine.is_direct = !on),
+        "Through the page cache; the opposite of `direct`, and the later one \
+             counts.",
+    ),
+    OptionDef::new(
+        "hipri",
+        "0",
+        Kind::Flag(|d, on| d.job.engine.polls = on),
+        "Completions are polled (io_uring, pvsync2).",
+    ),
+    OptionDef::new(
+        "fixedbufs",
+        "0",
+        Kind::Flag(|d, on| d.job.engine.fixed_buffers = on),
+        "Buffers are registered with the kernel once (io_uring).",
+    ),
+    OptionDef::new(
+        "registerfiles",
+        "0",
+        Kind::Flag(|d, on| d.job.engine.registers_files = on),
+        "Files are registered with the kernel once (io_uring).",
+    ),
+    OptionDef::new(
+        "sqthread_poll",
+        "0",
+        Kind::Flag(|d, on| d.job.engine.polls_submissions = on),
+        "A thread of the kernel polls for submissions (io_uring).",
+    ),
+    OptionDef::new(
+        "sqthread_poll_cpu",
+        "",
+        Kind::Int {
+            min: 0,
+            max: 8191,
+            set: |d, n| d.job.engine.polls_submissions_cpu = Some(small(n)),
+        },
+        "The CPU of that thread (io_uring).",
+    ),
+    OptionDef::new(
+        "nonvectored",
+        "1",
+        Kind::Int {
+            min: 0,
+            max: 1,
+            set: |d, n| d.job.engine.is_nonvectored = n == 1,
+        },
+        "Operations without a vector of buffers (io_uring).",
+    ),
+    OptionDef::new(
+        "mem",
+        "malloc",
+        Kind::Choice {
+            words: &["malloc", "mmap", "shm", "mmapshared"],
+            set: |d, w| {
+                if w != "malloc" {
+                    d.note(format!(
+                        "`mem={w}`: buffers are private page-aligned memory in any case"
+                    ));
+                }
+            },
+        },
+        "Where buffers come from. They are private page-aligned memory in any \
+             case; huge pages and device memory are not supported.",
+    )
+    .or(&["iomem"]),
+];
+
+const ENGINES: &str = "`psync`, `sync`, `vsync`, `pvsync`, `pvsync2`, `libaio`, `io_uring` or \
+             `null`";
+
+/// Engines of fio that do something else than reading and writing files, or need a library.
+const OTHERS: &[&str] = &[
+    "posixaio",
+    "rbd",
+    "mmap",
+    "splice",
+    "netsplice",
+    "sg",
+    "net",
+    "cpuio",
+    "rdma",
+    "e4defrag",
+    "falloc",
+    "gfapi",
+    "gfapi_async",
+    "pmemblk",
+    "dev-dax",
+    "filecreate",
+    "filestat",
+    "filedelete",
+    "external",
+    "libpmem",
+    "nbd",
+    "http",
+    "libhdfs",
+    "libiscsi",
+    "ime_psync",
+    "ime_psyncv",
+    "ime_aio",
+    "windowsaio",
+    "solarisaio",
+    "io_uring_cmd",
+    "xnvme",
+    "exec",
+    "dfs",
+    "nfs",
+    "mtd",
+    "ftruncate",
+    "libcufile",
+    "guasi",
+    "binject",
+    "rados",
+    "libblkio",
+];
+
+fn small(n: u64) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+fn engine(draft: &mut Draft, text: &str) -> Result<(), String> {
+    draft.job.engine.kind = match text {
+        "sync" => EngineKind::Sync,
+        "psync" => EngineKind::Psync,
+        "vsync" => EngineKind::Vsync,
+        "pvsync" => EngineKind::Pvsync,
+        "pvsync2" => EngineKind::Pvsync2,
+        "libaio" | "aio" | "linuxaio" => EngineKind::Libaio,
+        "io_uring" => EngineKind::IoUring,
+        "null" => EngineKind::Null,
+        _ if text.starts_with(' ') => {
+            return Err(format!(
+                "a space before the word belongs to it in fio; {ENGINES}"
+            ));
+        }
+        _ if OTHERS.contains(&text) || text.starts_with("external:") => {
+            return Err(format!("that engine of fio is not supported; {ENGINES}"));
+        }
+        _ => return Err(format!("no such engine; {ENGINES}")),
+    };
+    Ok(())
+}

@@ -1,0 +1,309 @@
+//! Every option of fio's language that this program knows: what it takes, what it means here, and whether it counts.
+//!
+//! One place: the parser, the refusals with their nearest name, and docs/fio.md all come from these tables. A supported
+//! option carries the function that puts its value into the job, so an option cannot be accepted and forgotten.
+//! Everything that fio 3.33 lists and that is not carried out stands here too, with the reason.
+
+mod block;
+mod data;
+mod engine;
+mod files;
+mod life;
+mod logging;
+mod pace;
+mod parts;
+mod refused;
+mod reporting;
+mod sizes;
+mod work;
+
+#[cfg(test)]
+mod tests;
+
+use super::job::{Extent, PerDirection};
+use super::value::Bare;
+
+pub(super) use block::finish_blocks;
+pub(super) use files::{finish_files, split_names};
+
+use super::draft::Draft;
+
+/// Options of one theme.
+#[derive(Debug)]
+pub struct Table {
+    /// The theme, as a heading.
+    pub title: &'static str,
+    /// Its options.
+    pub options: &'static [OptionDef],
+}
+
+/// All options, by theme.
+pub static OPTIONS: &[Table] = &[
+    Table {
+        title: "What is done, and to which offsets",
+        options: work::OPTIONS,
+    },
+    Table {
+        title: "How much is done",
+        options: sizes::OPTIONS,
+    },
+    Table {
+        title: "Files",
+        options: files::OPTIONS,
+    },
+    Table {
+        title: "Engine and queue",
+        options: engine::OPTIONS,
+    },
+    Table {
+        title: "Rates, pauses and latency targets",
+        options: pace::OPTIONS,
+    },
+    Table {
+        title: "Data, durability and verification",
+        options: data::OPTIONS,
+    },
+    Table {
+        title: "Jobs, start and end",
+        options: life::OPTIONS,
+    },
+    Table {
+        title: "Reports",
+        options: reporting::OPTIONS,
+    },
+    Table {
+        title: "Logs and other things that change no figure",
+        options: logging::OPTIONS,
+    },
+    Table {
+        title: "Refused",
+        options: refused::OPTIONS,
+    },
+];
+
+/// One option of fio.
+#[derive(Debug)]
+pub struct OptionDef {
+    /// Its main name.
+    pub name: &'static str,
+    /// Its other names.
+    pub aliases: &'static [&'static str],
+    /// The default in fio's spelling; empty where there is none.
+    pub default: &'static str,
+    /// What it means, in our own words.
+    pub doc: &'static str,
+    /// Whether it counts.
+    pub status: Status,
+}
+
+/// Whether an option counts.
+#[derive(Debug)]
+pub enum Status {
+    /// It is in the job.
+    Supported(Kind),
+    /// It is accepted and changes nothing; the reason is said once.
+    Noted {
+        /// Whether it has a value.
+        takes: Takes,
+        /// Why it changes nothing.
+        why: &'static str,
+    },
+    /// It ends the reading.
+    Refused {
+        /// Whether it has a value.
+        takes: Takes,
+        /// Why.
+        why: &'static str,
+        /// What to use instead, where there is something.
+        instead: Option<&'static str>,
+    },
+}
+
+/// Whether an option has a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// It may stand alone.
+    Flag,
+    /// It needs one.
+    Value,
+}
+
+/// What a supported option takes, with the function that puts it into the job.
+#[derive(Debug)]
+pub enum Kind {
+    /// Alone, or with a number where 0 means no.
+    Flag(fn(&mut Draft, bool)),
+    /// 0 or 1.
+    Bool(fn(&mut Draft, bool)),
+    /// A whole number, which fio allows a unit.
+    Int {
+        /// The smallest.
+        min: u64,
+        /// The largest.
+        max: u64,
+        /// Puts it into the job.
+        set: fn(&mut Draft, u64),
+    },
+    /// Bytes.
+    Size(fn(&mut Draft, u64)),
+    /// Bytes or a share.
+    Extent(fn(&mut Draft, Extent)),
+    /// A time, in nanoseconds.
+    Time {
+        /// The unit where none is written.
+        bare: Bare,
+        /// Puts it into the job.
+        set: fn(&mut Draft, u64),
+    },
+    /// One of these words.
+    Choice {
+        /// The words.
+        words: &'static [&'static str],
+        /// Puts it into the job.
+        set: fn(&mut Draft, &str),
+    },
+    /// Up to three numbers with commas between: reads, writes, trims.
+    List {
+        /// The smallest.
+        min: u64,
+        /// The largest.
+        max: u64,
+        /// Puts them into the job.
+        set: fn(&mut Draft, PerDirection<Option<u64>>),
+    },
+    /// Numbers with colons between.
+    Floats {
+        /// The largest.
+        max: f64,
+        /// How many at most.
+        count: usize,
+        /// Puts them into the job.
+        set: fn(&mut Draft, Vec<f64>),
+    },
+    /// A grammar of its own; the error says what is expected.
+    Text {
+        /// What it takes, for the documentation.
+        takes: &'static str,
+        /// Reads it into the job.
+        set: fn(&mut Draft, &str) -> Result<(), String>,
+    },
+}
+
+impl OptionDef {
+    /// A supported option without other names.
+    const fn new(name: &'static str, default: &'static str, kind: Kind, doc: &'static str) -> Self {
+        Self {
+            name,
+            aliases: &[],
+            default,
+            doc,
+            status: Status::Supported(kind),
+        }
+    }
+
+    /// The same with other names.
+    const fn or(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+
+    const fn noted(name: &'static str, takes: Takes, doc: &'static str, why: &'static str) -> Self {
+        Self {
+            name,
+            aliases: &[],
+            default: "",
+            doc,
+            status: Status::Noted { takes, why },
+        }
+    }
+
+    const fn refused(
+        name: &'static str,
+        takes: Takes,
+        doc: &'static str,
+        why: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            aliases: &[],
+            default: "",
+            doc,
+            status: Status::Refused {
+                takes,
+                why,
+                instead: None,
+            },
+        }
+    }
+
+    const fn instead(mut self, name: &'static str) -> Self {
+        if let Status::Refused { takes, why, .. } = self.status {
+            self.status = Status::Refused {
+                takes,
+                why,
+                instead: Some(name),
+            };
+        }
+        self
+    }
+
+    /// True where it needs a value.
+    pub fn needs_value(&self) -> bool {
+        match &self.status {
+            Status::Supported(kind) => !matches!(kind, Kind::Flag(_)),
+            Status::Noted { takes, .. } | Status::Refused { takes, .. } => *takes == Takes::Value,
+        }
+    }
+
+    /// Its names, the main one first.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        std::iter::once(self.name).chain(self.aliases.iter().copied())
+    }
+}
+
+/// All options in the order of the documentation.
+pub fn all() -> impl Iterator<Item = &'static OptionDef> {
+    OPTIONS.iter().flat_map(|table| table.options)
+}
+
+/// The option of this name.
+pub fn find(name: &str) -> Option<&'static OptionDef> {
+    all().find(|def| def.names().any(|known| known == name))
+}
+
+/// The supported option whose name is closest to `name`, by the number of letters to change; `None` where more than
+/// half of the letters would have to.
+pub fn nearest(name: &str) -> Option<&'static str> {
+    const LONGEST: usize = 64;
+    if name.len() > LONGEST {
+        return None;
+    }
+    let name = &name.to_ascii_lowercase();
+    all()
+        .filter(|def| !matches!(def.status, Status::Refused { .. }))
+        .flat_map(OptionDef::names)
+        .map(|known| (distance(name, known), known))
+        .filter(|(distance, known)| distance * 2 <= known.len().max(name.len()))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, known)| known)
+}
+
+/// How many letters must be changed, added or taken away to turn `a` into `b` (Levenshtein 1966).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        for (cell, to) in row.iter_mut().skip(1).zip(&b) {
+            let replaced = diagonal + usize::from(from != *to);
+            diagonal = *cell;
+            left = replaced.min(diagonal + 1).min(left + 1);
+            *cell = left;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}

@@ -1,0 +1,17 @@
+//! The language as a whole: job files and command lines against what fio 3.33 made of the same texts.
+
+mod options;
+mod structure;
+
+use super::testkit::{file, files, line};
+use super::*;
+
+fn first(plan: &Plan) -> &Job {
+    plan.jobs().next().unwrap()
+}
+
+fn warned(plan: &Plan, part: &str) -> bool {
+    plan.warnings
+        .iter()
+        .any(|remark| remark.text.contains(part))
+}

@@ -1,0 +1,231 @@
+//! Values of options: as fio reads them, and what is said about them.
+
+use super::*;
+use crate::fio::job::*;
+
+#[test]
+fn traps_of_the_language_are_kept_and_said() {
+    let check = |option: &str, part: &str, holds: fn(&Job) -> bool| {
+        let plan = file(&format!("[a]\n{option}\n")).unwrap();
+        assert!(holds(first(&plan)), "{option}: {:?}", first(&plan));
+        assert!(warned(&plan, part), "{option}: {:?}", plan.warnings);
+    };
+    check("bs=4KiB", "4000, not 4096", |job| {
+        job.work.blocks.read == Blocks::Fixed(4000)
+    });
+    check("bs= 8k", "space before", |job| {
+        job.work.blocks.read == Blocks::Fixed(8)
+    });
+    check("bs=4k-16k", "is no range", |job| {
+        job.work.blocks.read == Blocks::Fixed(4096)
+            && job.work.blocks.write == Blocks::Fixed(16384)
+            && job.work.blocks.trim == Blocks::Fixed(16384)
+    });
+    check("bs=8k,", "empty place", |job| {
+        job.work.blocks.write == Blocks::Fixed(4096)
+    });
+    check("io_size=1.5g", "no decimal point", |job| {
+        job.amount.io_size == Some(Extent::Bytes(1))
+    });
+    check("runtime=30sec", "30 microseconds", |job| {
+        job.life.runtime_ns == Some(30_000)
+    });
+    check("runtime=1min", "1 microseconds", |job| {
+        job.life.runtime_ns == Some(1_000)
+    });
+    check("ramp_time=5sec", "microseconds", |job| {
+        job.life.ramp_ns == 5_000
+    });
+    check("time_based", "without `runtime`", |job| {
+        !job.life.is_time_based
+    });
+    check("iodepth=32", "has no effect", |job| job.engine.depth == 32);
+    check("bssplit=4k/60:8k/60", "beyond 100", |job| {
+        job.work.blocks.read == Blocks::Split(vec![(4096, 60.0), (8192, 40.0)])
+    });
+    check("bssplit=4k/10:8k/10", "takes the rest", |job| {
+        job.work.blocks.read == Blocks::Split(vec![(4096, 10.0), (8192, 90.0)])
+    });
+    check("ss=iops:5%", "without `ss_dur`", |job| {
+        job.life.steady_state.is_none()
+    });
+    check("filename=${NOPE}x", "no `NOPE`", |job| {
+        job.target.files == ["x"]
+    });
+    check("numjobs=2\nfilename=x\nrw=write", "same blocks", |job| {
+        job.clones == 2
+    });
+    check("ioengine=libaio\niodepth=4", "without `direct=1`", |job| {
+        job.engine.depth == 4
+    });
+}
+
+#[test]
+fn plain_values_are_read_without_a_warning() {
+    let check = |option: &str, holds: fn(&Job) -> bool| {
+        let plan = file(&format!("[a]\n{option}\n")).unwrap();
+        assert!(holds(first(&plan)), "{option}: {:?}", first(&plan));
+        assert_eq!(plan.warnings, [], "{option}");
+    };
+    check("bs=4kb", |job| job.work.blocks.read == Blocks::Fixed(4096));
+    check("bs=4k,8k", |job| {
+        job.work.blocks.write == Blocks::Fixed(8192) && job.work.blocks.trim == Blocks::Fixed(8192)
+    });
+    check("bs=4k,8k,16k", |job| {
+        job.work.blocks.trim == Blocks::Fixed(16384)
+    });
+    check("bsrange=16k-4k", |job| {
+        job.work.blocks.read
+            == Blocks::Range {
+                min_bytes: 4096,
+                max_bytes: 16384,
+            }
+    });
+    check("bsrange=4k-8k\nbs=1k", |job| {
+        job.work.blocks.read
+            == Blocks::Range {
+                min_bytes: 4096,
+                max_bytes: 8192,
+            }
+    });
+    check("bsrange=4k-4k", |job| {
+        job.work.blocks.read == Blocks::Fixed(4096)
+    });
+    check("bssplit=4k/50:8k/:32k/", |job| {
+        job.work.blocks.write == Blocks::Split(vec![(4096, 50.0), (8192, 25.0), (32768, 25.0)])
+    });
+    check("bssplit=4k/50:64k/50,8k/100", |job| {
+        job.work.blocks.trim == Blocks::Split(vec![(8192, 100.0)])
+    });
+    check("size=50%", |job| {
+        job.amount.size == Some(Extent::Percent(50))
+    });
+    check("kb_base=1000\nsize=1mib", |job| {
+        job.amount.size == Some(Extent::Bytes(1 << 20))
+    });
+    check("size=1mib\nkb_base=1000", |job| {
+        job.amount.size == Some(Extent::Bytes(1 << 20))
+    });
+    check("ramp_time=5", |job| job.life.ramp_ns == 5_000_000_000);
+    check("timeout=60\ntime_based", |job| {
+        job.life.runtime_ns == Some(60_000_000_000) && job.life.is_time_based
+    });
+    check("startdelay=2-5", |job| {
+        job.life.start_delay_ns == (2_000_000_000, 5_000_000_000)
+    });
+    check("rate=1m,500k", |job| {
+        let rate = job.pace.bytes_per_s;
+        (rate.read, rate.write, rate.trim) == (Some(1 << 20), Some(512_000), Some(512_000))
+    });
+    check("rate_iops=,100\nrate_process=poisson", |job| {
+        (job.pace.iops.read, job.pace.iops.write) == (None, Some(100))
+            && job.pace.arrivals == Arrivals::Poisson
+    });
+    check("rwmixwrite=70\nrwmixread=60", |job| {
+        job.work.read_percent == 60
+    });
+    check("rwmixread=60\nrwmixwrite=70", |job| {
+        job.work.read_percent == 30
+    });
+    check("rw=randread:8", |job| {
+        job.work.order == Order::Random { ios_per_offset: 8 }
+    });
+    check("rw=write:4k", |job| {
+        job.work.order == Order::Sequential { skip_bytes: 4096 }
+    });
+    check("rw=read:-4k", |job| {
+        job.work.order == Order::Sequential { skip_bytes: -4096 }
+    });
+    check("direct=1\nbuffered=1", |job| !job.engine.is_direct);
+    check("norandommap=0", |job| !job.work.may_repeat_blocks);
+    check("group_reporting=2", |job| job.reporting.by_group);
+    check("verify=crc32c-intel\nverify_pattern=0xff", |job| {
+        job.verify.method == Some(VerifyMethod::Crc32c)
+    });
+    check("random_distribution=zipf:1.2", |job| {
+        job.work.distribution
+            == Distribution::Zipf {
+                theta: 1.2,
+                center: None,
+            }
+    });
+    check("random_distribution=zoned:50/5:30/15:20/", |job| {
+        job.work.distribution
+            == Distribution::Zoned(PerDirection::all(vec![(50, 5), (30, 15), (20, 80)]))
+    });
+    check("ss=iops_slope:0.3%\nss_dur=30m\nss_ramp=10", |job| {
+        let state = job.life.steady_state.unwrap();
+        state.by_slope
+            && state.is_percent
+            && state.duration_ns == 1_800_000_000_000
+            && state.ramp_ns == 10_000_000_000
+    });
+    check("latency_target=5ms\nlatency_percentile=99.9", |job| {
+        job.pace.latency_target_ns == Some(5_000_000)
+    });
+    check("filename=/tmp/${HOME}/x$HOME", |job| {
+        job.target.files == ["/tmp//home/me/x$HOME"]
+    });
+    check("bs=$pagesize*2\nnumjobs=$ncpus", |job| {
+        job.clones == 2 && job.work.blocks.read == Blocks::Fixed(8192)
+    });
+    check("cpus_allowed=0-1,3", |job| {
+        job.life.cpus.iter().copied().eq([0, 1, 3])
+    });
+    check("zonesize=4k\nzoneskip=8k", |job| {
+        job.work.zones
+            == Some(Zones {
+                size_bytes: 4096,
+                range_bytes: None,
+                skip_bytes: 8192,
+            })
+    });
+    check("gtod_reduce=1", |job| {
+        job.reporting.no_clat && job.reporting.no_slat && !job.reporting.no_lat
+    });
+    check("ioengine=aio\ndirect=1\niodepth=8", |job| {
+        job.engine.kind == EngineKind::Libaio
+    });
+    check("ioengine=io_uring\nhipri\nsqthread_poll=1", |job| {
+        job.engine.polls && job.engine.polls_submissions
+    });
+    check("hipri\nioengine=io_uring", |job| job.engine.polls);
+}
+
+#[test]
+fn values_that_fio_refuses_are_refused() {
+    for option in [
+        "rw=foo",
+        "rw=RandRead",
+        "rw = read",
+        "ioengine= null",
+        "ioengine=nul",
+        "ioengine=rbd",
+        "bs=abc",
+        "bs=k",
+        "bsrange=4k",
+        "bsrange=4k,8k",
+        "bssplit=abc",
+        "runtime=abc",
+        "rwmixread=300",
+        "iodepth=0",
+        "random_distribution=zipf:1",
+        "random_distribution=pareto:2",
+        "random_distribution=zipf:1.1:2",
+        "random_distribution=zoned:60/10",
+        "random_distribution=zoned:50/50:30/30:20/30",
+        "random_distribution=uniform",
+        "verify=foo",
+        "verify_pattern=abc",
+        "ss=foo:1",
+        "sync=2",
+        "fallocate=yes",
+        "random_generator=foo",
+        "io_size=200%",
+        "zonemode=none\nzonesize=4k",
+        "percentage_random=101",
+        "size=5z",
+    ] {
+        assert!(file(&format!("[a]\n{option}\n")).is_err(), "{option}");
+    }
+}
