@@ -9,11 +9,14 @@ mod cmdline;
 mod draft;
 mod error;
 mod finish;
+pub mod import;
 pub mod job;
 mod jobfile;
 pub mod options;
+pub mod output;
 mod plan;
 mod program;
+pub mod result;
 mod safety;
 #[cfg(test)]
 mod testkit;

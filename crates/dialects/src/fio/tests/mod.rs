@@ -1,5 +1,6 @@
 //! The language as a whole: job files and command lines against what fio 3.33 made of the same texts.
 
+mod corpus;
 mod options;
 mod structure;
 
