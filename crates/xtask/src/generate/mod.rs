@@ -4,6 +4,7 @@
 //! function from the program to a list of files, so that checking and writing cannot disagree.
 
 mod command_line;
+mod fio_page;
 mod tests_page;
 
 use anyhow::{Context, bail};
@@ -56,6 +57,7 @@ pub(crate) fn check(root: &Path) -> anyhow::Result<()> {
 fn files() -> anyhow::Result<Files> {
     let mut files = Files::new();
     files.insert("docs/tests.md".to_owned(), tests_page::page(workloads::ALL));
+    files.insert("docs/fio.md".to_owned(), fio_page::page());
     for (name, schema) in [
         (schema::RUN_FILE, schema::schema_run()),
         (schema::COMPARISON_FILE, schema::schema_comparison()),

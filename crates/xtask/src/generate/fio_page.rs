@@ -1,0 +1,186 @@
+//! `docs/fio.md`: every option of fio's language as supported, noted or refused, from the tables that the parser uses.
+
+use dialects::fio::options::{self, Kind, OptionDef, Status, Table};
+use dialects::fio::{Bare, Has, PROGRAM};
+use std::fmt::Write as _;
+
+const HEAD: &str = "# fio's language
+
+What kurabe makes of the options of fio's job files and command lines. *Supported* options count, with fio's meaning,
+defaults and spelling of values. *Noted* options are accepted and change nothing, and a note says why. *Refused* options
+end the reading, with their file and line and the nearest option that is supported. Anything else is refused as unknown.
+
+How values are read was learned by running fio 3.33. Sizes take `k`, `m`, `g`, `t` and `p`; with `kb_base=1024`, the
+default, `4k` is 4096 bytes and `4KiB` is **4000**. Times take `us`, `ms`, `s`, `m`, `h` and `d`; any other suffix is
+**microseconds**, `30sec` among them. Both are kept, and said in a warning.
+
+This page is generated from the program by `cargo xtask gen`.
+";
+
+/// The page.
+pub(crate) fn page() -> String {
+    let mut page = HEAD.to_owned();
+    let (mut supported, mut noted, mut refused) = (0, 0, 0);
+    for def in options::all() {
+        match def.status {
+            Status::Supported(_) => supported += 1,
+            Status::Noted { .. } => noted += 1,
+            Status::Refused { .. } => refused += 1,
+        }
+    }
+    push(
+        &mut page,
+        &format!("\n{supported} options are supported, {noted} noted, {refused} refused.\n"),
+    );
+    for table in options::OPTIONS {
+        theme(&mut page, table);
+    }
+    program(&mut page);
+    page
+}
+
+fn theme(page: &mut String, table: &Table) {
+    push(
+        page,
+        &format!(
+            "\n## {}\n\n| Option | Status | Takes | Default | Meaning |\n|---|---|---|---|---|\n",
+            table.title
+        ),
+    );
+    for def in table.options {
+        let names: Vec<String> = def.names().map(|name| format!("`{name}`")).collect();
+        let default = match def.default {
+            "" => String::new(),
+            text => format!("`{text}`"),
+        };
+        let (status, takes, meaning) = describe(def);
+        row(
+            page,
+            &[names.join(", "), status.to_owned(), takes, default, meaning],
+        );
+    }
+}
+
+fn describe(def: &OptionDef) -> (&'static str, String, String) {
+    match &def.status {
+        Status::Supported(kind) => ("supported", takes(kind), def.doc.to_owned()),
+        Status::Noted { why, .. } => (
+            "noted",
+            String::new(),
+            format!("{} Changes nothing: {why}.", def.doc),
+        ),
+        Status::Refused { why, instead, .. } => {
+            let instead = instead.map_or_else(String::new, |name| format!(" Nearest: `{name}`."));
+            (
+                "refused",
+                String::new(),
+                format!("{} Refused: {why}.{instead}", def.doc),
+            )
+        }
+    }
+}
+
+fn takes(kind: &Kind) -> String {
+    let number = |min: u64, max: u64| match max {
+        u64::MAX => format!("number from {min}"),
+        max => format!("number from {min} to {max}"),
+    };
+    match kind {
+        Kind::Flag(_) => "nothing, or 0 or 1".to_owned(),
+        Kind::Bool(_) => "0 or 1".to_owned(),
+        Kind::Int { min, max, .. } => number(*min, *max),
+        Kind::Size(_) => "size".to_owned(),
+        Kind::Extent(_) => "size or share such as `50%`".to_owned(),
+        Kind::Time {
+            bare: Bare::Seconds,
+            ..
+        } => "time, seconds without a unit".to_owned(),
+        Kind::Time {
+            bare: Bare::Micros, ..
+        } => "time, microseconds without a unit".to_owned(),
+        Kind::Choice { words, .. } => {
+            let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+            words.join(", ")
+        }
+        Kind::List { min, max, .. } => format!(
+            "one to three of {}: reads, writes, trims",
+            number(*min, *max)
+        ),
+        Kind::Floats { max, count, .. } => {
+            format!("up to {count} numbers to {max} with `:` between")
+        }
+        Kind::Text { takes, .. } => (*takes).to_owned(),
+    }
+}
+
+fn program(page: &mut String) {
+    push(
+        page,
+        "\n## Options of the program\n\nThey stand on a command line alone.\n",
+    );
+    push(
+        page,
+        "\n| Option | Status | Value | Meaning |\n|---|---|---|---|\n",
+    );
+    for option in PROGRAM {
+        let value = match option.has {
+            Has::Nothing => "",
+            Has::Optional => "may have one",
+            Has::Value => "needs one",
+        };
+        let (status, meaning) = match option.refused {
+            None => ("supported", option.doc.to_owned()),
+            Some(why) => ("refused", format!("Refused: {why}.")),
+        };
+        row(
+            page,
+            &[
+                format!("`{}`", option.name),
+                status.to_owned(),
+                value.to_owned(),
+                meaning,
+            ],
+        );
+    }
+}
+
+fn row(page: &mut String, cells: &[String]) {
+    let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+    push(page, &format!("| {} |\n", cells.join(" | ")));
+}
+
+fn push(page: &mut String, text: &str) {
+    page.write_str(text)
+        .expect("writing to a string cannot fail");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_of_every_option_is_on_the_page() {
+        let page = page();
+        for def in options::all() {
+            for name in def.names() {
+                assert!(page.contains(&format!("`{name}`")), "{name}");
+            }
+            assert!(page.contains(def.doc), "{}", def.name);
+        }
+        for option in PROGRAM {
+            assert!(
+                page.contains(&format!("| `{}` |", option.name)),
+                "{}",
+                option.name
+            );
+        }
+    }
+
+    #[test]
+    fn every_row_has_the_cells_of_its_table() {
+        for line in page().lines().filter(|line| line.starts_with("| ")) {
+            let bars = line.replace("\\|", "").matches('|').count();
+            assert!(bars == 6 || bars == 5, "{line}");
+        }
+    }
+}
