@@ -1,6 +1,7 @@
 //! The language as a whole: job files and command lines against what fio 3.33 made of the same texts.
 
 mod corpus;
+mod fuzz;
 mod options;
 mod structure;
 

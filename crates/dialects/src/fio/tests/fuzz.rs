@@ -1,0 +1,235 @@
+//! Random texts: the parser and the readers never panic, never hang, and stay within their limits.
+//!
+//! A seeded mutator on the starting texts of `fuzz/corpus`, so that a failure comes again; it runs on a stable compiler
+//! where the coverage-guided targets in `fuzz/` cannot. `KURABE_FUZZ_INPUTS` makes it longer.
+
+use super::*;
+use crate::fio::{import, options, output};
+use model::rng::Rng;
+
+/// Every file in a directory of the fuzzer's corpus, sorted, so that a seed means the same everywhere.
+fn corpus(directory: &str) -> Vec<String> {
+    let path = format!("{}/../../{directory}", env!("CARGO_MANIFEST_DIR"));
+    let mut paths: Vec<_> = std::fs::read_dir(path)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    paths.sort();
+    paths
+        .into_iter()
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .collect()
+}
+
+/// Words that take a parser into its corners.
+const WORDS: &[&str] = &[
+    "[global]",
+    "[",
+    "]",
+    "[a]\n",
+    "=",
+    ";",
+    "#",
+    "\n",
+    "include job.fio\n",
+    "include none\n",
+    "${HOME}",
+    "${",
+    "}",
+    "$ncpus",
+    "$pagesize*",
+    "%",
+    ":",
+    ",",
+    "-",
+    "/",
+    "\\:",
+    "\"",
+    "'",
+    "0x",
+    "18446744073709551615",
+    "9223372036854775807",
+    "-1",
+    "1e309",
+    "nan",
+    "4KiB",
+    "30sec",
+    "1.5g",
+    "100%",
+    " ",
+    "\t",
+    "\r",
+    "\u{feff}",
+    "\u{0}",
+    "計",
+    "numjobs=4096\n",
+    "nrfiles=65536\n",
+    "{",
+    "}",
+    "{\"jobs\":[",
+    "\"bins\":{",
+    "3;fio-",
+    "5;fio-",
+    ";;;;",
+    "--",
+    "--name=",
+    "--section",
+];
+
+fn mutate(rng: &mut Rng, seeds: &[String], names: &[&str]) -> String {
+    let mut text: Vec<char> = seeds[rng.index(seeds.len())].chars().collect();
+    for _ in 0..=rng.below(5) {
+        let at = rng.index(text.len() + 1);
+        let end = (at + rng.index(40)).min(text.len());
+        match rng.below(7) {
+            0 => drop(text.drain(at..end)),
+            1 => drop(text.splice(at..at, WORDS[rng.index(WORDS.len())].chars())),
+            2 => {
+                let value = WORDS[rng.index(WORDS.len())];
+                let option = format!("\n{}={value}\n", names[rng.index(names.len())]);
+                drop(text.splice(at..at, option.chars()));
+            }
+            3 => {
+                let copy: Vec<char> = text[at..end].to_vec();
+                let to = rng.index(text.len() + 1);
+                drop(text.splice(to..to, copy));
+            }
+            4 if at < text.len() => {
+                let code = u32::try_from(rng.below(0x250)).unwrap();
+                text[at] = char::from_u32(code).unwrap_or('x');
+            }
+            5 => {
+                let digits = rng.next().to_string();
+                drop(text.splice(at..at, digits.chars()));
+            }
+            _ => {
+                let other: Vec<char> = seeds[rng.index(seeds.len())].chars().collect();
+                let from = rng.index(other.len() + 1);
+                drop(text.splice(at.., other[from..].iter().copied()));
+            }
+        }
+    }
+    text.into_iter().collect()
+}
+
+/// The file is whatever is asked for, so it can include itself.
+struct Machine<'a>(&'a str);
+
+impl Surroundings for Machine<'_> {
+    fn read(&self, path: &str) -> Result<String, String> {
+        match path {
+            "none" => Err("no such file".to_owned()),
+            "inc" => Ok("bs=8k\nrw=write\ninclude inc2\n".to_owned()),
+            "inc2" => Ok("iodepth=4 # nothing else\n".to_owned()),
+            _ => Ok(self.0.to_owned()),
+        }
+    }
+    fn variable(&self, name: &str) -> Option<String> {
+        (name == "HOME").then(|| "/home/me".to_owned())
+    }
+    fn page_bytes(&self) -> u64 {
+        4096
+    }
+    fn cpus(&self) -> u64 {
+        2
+    }
+    fn memory_mib(&self) -> u64 {
+        4096
+    }
+}
+
+/// How many inputs, and how many of them were accepted; a mutator that only breaks texts tests little.
+fn feed(seed: u64, default: u64, seeds: &[String], mut accepts: impl FnMut(&str) -> bool) {
+    let inputs = std::env::var("KURABE_FUZZ_INPUTS")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(default);
+    let names: Vec<&str> = options::all().flat_map(options::OptionDef::names).collect();
+    let mut rng = Rng::new(seed);
+    let accepted = (0..inputs)
+        .filter(|_| accepts(&mutate(&mut rng, seeds, &names)))
+        .count();
+    println!("{inputs} inputs, {accepted} accepted");
+    assert!(accepted > 0 && u64::try_from(accepted).unwrap() < inputs);
+}
+
+fn holds(plan: Result<Plan, Error>) -> bool {
+    match plan {
+        Ok(plan) => {
+            assert!(plan.jobs().count() <= MAX_JOBS);
+            for job in plan.jobs().filter(|job| job.clone == 0) {
+                assert!(!job.target.files.is_empty());
+                let _ = writes(job);
+            }
+            true
+        }
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            false
+        }
+    }
+}
+
+fn job_files(default: u64) {
+    feed(1, default, &corpus("fuzz/corpus/fio_job_file"), |text| {
+        holds(parse_file("job.fio", &Machine(text)))
+    });
+}
+
+fn command_lines(default: u64) {
+    let file = "[global]\nbs=8k\n[a]\n[b]\nstonewall\n";
+    feed(
+        2,
+        default,
+        &corpus("fuzz/corpus/fio_command_line"),
+        |text| {
+            let arguments: Vec<String> = text.lines().map(str::to_owned).collect();
+            holds(parse(&arguments, &Machine(file)))
+        },
+    );
+}
+
+fn outputs(default: u64) {
+    feed(
+        3,
+        default,
+        &corpus("crates/dialects/testdata/fio"),
+        |text| {
+            let reports = import::read(text).unwrap_or_default();
+            for report in &reports {
+                assert!(!output::json(report, true).is_empty());
+                let _ = (output::terse(report, 5), output::text(report, false));
+            }
+            !reports.is_empty()
+        },
+    );
+}
+
+#[test]
+fn a_few_random_texts_of_each_kind_are_survived() {
+    job_files(300);
+    command_lines(300);
+    outputs(100);
+}
+
+mod slow {
+    use super::*;
+
+    #[test]
+    #[ignore = "slow: half a minute of random job files"]
+    fn random_job_files_are_survived() {
+        job_files(30_000);
+    }
+
+    #[test]
+    #[ignore = "slow: half a minute of random command lines"]
+    fn random_command_lines_are_survived() {
+        command_lines(20_000);
+    }
+
+    #[test]
+    #[ignore = "slow: half a minute of random outputs"]
+    fn random_outputs_are_survived() {
+        outputs(10_000);
+    }
+}
