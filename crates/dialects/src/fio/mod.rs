@@ -18,6 +18,7 @@ mod plan;
 mod program;
 pub mod result;
 mod safety;
+mod showcmd;
 #[cfg(test)]
 mod testkit;
 #[cfg(test)]
@@ -32,4 +33,5 @@ pub use jobfile::Surroundings;
 pub use plan::{Eta, Format, Group, MAX_JOBS, Output, Plan, Remark, Request};
 pub use program::{Has, PROGRAM, ProgramOption};
 pub use safety::{Change, Touched, names_device, writes};
+pub use showcmd::show_command;
 pub use value::{Bare, KbBase};
