@@ -10,19 +10,28 @@ use crate::quantile;
 use crate::state::PRACTICAL_STEP;
 use crate::state::change_points::{self, Segment};
 use crate::state::trend;
+use crate::within;
 use model::num::{count, round_to_usize};
 
+/// Levels are medians of means over this many parts: a limiter makes the sum of the work exact and not every single
+/// window, which may hold one of the limiter's time slices more or less.
+const PARTS: usize = 10;
+/// Such windows make up for each other: neighbours differ in sign (white noise reaches this in one of forty plateaus
+/// of 60 windows; the error of a limiter that counts in slices has -0.5)...
+const NEIGHBOURS_MAX: f64 = -0.25;
+/// ...and means of many windows scatter less than those of independent ones would, by this factor.
+const MADE_UP_SHARE: f64 = 0.6;
 /// The least ratio of the first level to the second.
 const RATIO_MIN: f64 = 1.15;
 /// The largest scatter of an exact plateau, as a share of its level...
 const PLATEAU_SCATTER: f64 = 0.01;
-/// ...or as a share of the burst's scatter, where that is larger.
+/// ...or as a share of the scatter of the burst's windows, where that is larger.
 const PLATEAU_SCATTER_OF_BURST: f64 = 1.0 / 3.0;
 /// The largest drift of a plateau, as a share of its level.
 const PLATEAU_DRIFT: f64 = 0.02;
 /// The most windows between the two levels.
 const TRANSITION_MAX: usize = 2;
-/// The fewest windows of plateau; the last of them give the sustained rate.
+/// The fewest windows of plateau.
 const PLATEAU_MIN: usize = 30;
 /// The longest rest before the second series, in seconds.
 const REST_MAX: f64 = 120.0;
@@ -33,9 +42,9 @@ const CONFIRM_WINDOWS: f64 = 2.0;
 /// What looks like a bucket of credit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Burst {
-    /// The rate while credit lasts: the median, in the unit of the series.
+    /// The rate while credit lasts: the median of the means over its parts, in the unit of the series.
     pub burst_rate: f64,
-    /// The rate afterwards: the median of the last windows.
+    /// The rate afterwards, likewise.
     pub sustained_rate: f64,
     /// How long the burst lasted, in seconds.
     pub burst_seconds: f64,
@@ -79,8 +88,8 @@ pub fn find(series: &[f64], window_seconds: f64) -> Option<Burst> {
     if !exact {
         return None;
     }
-    let sustained_rate = quantile::median(&settled[settled.len().saturating_sub(PLATEAU_MIN)..])?;
-    let burst_rate = quantile::median(&series[..burst.end])?;
+    let sustained_rate = quantile::median(&parts(settled))?;
+    let burst_rate = quantile::median(&parts(&series[..burst.end]))?;
     // The windows of the transition hold the end of the credit: they count as far as they exceed the plateau.
     let spent: f64 = series[..plateau.start + TRANSITION_MAX]
         .iter()
@@ -146,7 +155,23 @@ fn is_plateau(burst: &[f64], rest: &[f64]) -> Option<bool> {
     let scatter = |part: &[f64]| Some(quantile::robust_deviation(part)? / quantile::median(part)?);
     let allowed = PLATEAU_SCATTER.max(PLATEAU_SCATTER_OF_BURST * scatter(burst)?);
     let drift = trend::theil_sen(rest)? * count(rest.len()) / quantile::median(rest)?;
-    Some(scatter(rest)? <= allowed && drift.abs() <= PLATEAU_DRIFT)
+    let windows = scatter(rest)?;
+    let parts = parts(rest);
+    let averaged = quantile::variance(&parts)?.sqrt() / quantile::mean(&parts)?;
+    // What independent windows would leave of their scatter in means of so many.
+    let independent = windows / count((rest.len() / PARTS).max(1)).sqrt();
+    let made_up_for = within::autocorrelation(rest)? <= NEIGHBOURS_MAX
+        && averaged <= allowed
+        && averaged <= MADE_UP_SHARE * independent;
+    Some((windows <= allowed || made_up_for) && drift.abs() <= PLATEAU_DRIFT)
+}
+
+/// Means over so many parts of `series`; the values themselves where there are fewer.
+fn parts(series: &[f64]) -> Vec<f64> {
+    series
+        .chunks_exact((series.len() / PARTS).max(1))
+        .filter_map(quantile::mean)
+        .collect()
 }
 
 /// How many windows around the change lie clearly between the levels.
@@ -219,6 +244,24 @@ mod tests {
             );
             let never_refilled = limiter.run(150, &mut rng);
             assert_eq!(found.confirm(&never_refilled, rest), Cause::Unknown);
+        }
+    }
+
+    #[test]
+    fn a_limiter_that_counts_in_slices_is_exact_all_the_same() {
+        let mut rng = Rng::new(63);
+        for _ in 0..100 {
+            // Work is granted in slices: a window holds its rate, give or take what its two ends cut off.
+            let cut: Vec<f64> = (0..151).map(|_| 8.0 * rng.unit()).collect();
+            let level = |i: usize| if i < 50 { 300.0 } else { 100.0 };
+            let series: Vec<f64> = (0..150).map(|i| level(i) + cut[i] - cut[i + 1]).collect();
+            let found = find(&series, 1.0).expect("a burst");
+            assert!(
+                (found.sustained_rate / 100.0 - 1.0).abs() < 0.01,
+                "{found:?}"
+            );
+            assert!((found.burst_rate / 300.0 - 1.0).abs() < 0.01, "{found:?}");
+            assert!((found.credit / 10_000.0 - 1.0).abs() < 0.03, "{found:?}");
         }
     }
 

@@ -141,13 +141,34 @@ pub(super) fn joined(chain: &[Past]) -> (Vec<f64>, f64) {
     (grouped(&windows, group), usual_step(chain) * count(group))
 }
 
-/// What looks like a burst in a chain. Its window is that of the stretches, whatever was thinned to find it.
+/// What looks like a burst in a chain. Its window is that of the stretches, whatever was thinned to find it. While
+/// processes end and start between two stretches nothing is spent, and what comes back meanwhile was not lent before.
 pub fn burst_of(chain: &[Past]) -> Option<Burst> {
     let (series, seconds) = joined(chain);
+    let found = burst::find(&series, seconds)?;
+    let came_back = found.sustained_rate * idle_seconds(chain, found.burst_seconds);
+    let credit = (found.credit - came_back).max(0.0);
     Some(Burst {
+        credit,
+        burst_seconds: credit / (found.burst_rate - found.sustained_rate),
         window_seconds: usual_step(chain),
-        ..burst::find(&series, seconds)?
+        ..found
     })
+}
+
+/// The time between the stretches that began within the first `loaded_seconds` of load.
+fn idle_seconds(chain: &[Past], loaded_seconds: f64) -> f64 {
+    let load = |past: &Past| past.step * count(past.windows.len());
+    let mut loaded = 0.0;
+    let mut idle = 0.0;
+    for pair in chain.windows(2) {
+        loaded += load(&pair[0]);
+        if loaded >= loaded_seconds {
+            break;
+        }
+        idle += pair[1].began.since(pair[0].began).as_secs_f64() - load(&pair[0]);
+    }
+    idle.max(0.0)
 }
 
 /// The median time between windows.

@@ -160,10 +160,10 @@ fn disk_call<'a>(lab: &Lab, slot: &'a Slot, name: &str) -> Call<'a> {
 fn on_disk(lab: &Lab, book: &Book, slot: &Slot, session: usize) -> anyhow::Result<Session> {
     let mut rng = Rng::stream(lab.options.seed, 400 + session as u64);
     let drawn = Terms::draw(&mut rng, f64::from(lab.options.bucket_iops), BURST_SECONDS);
-    // Limits are whole numbers of reads.
+    // The kernel grants whole reads in slices of 20 ms: other limits than multiples of 50 are kept up to a slice only.
     let whole = Terms {
-        burst: drawn.burst.round(),
-        sustained: drawn.sustained.round(),
+        burst: (drawn.burst / 50.0).round() * 50.0,
+        sustained: (drawn.sustained / 50.0).round() * 50.0,
         credit: drawn.credit,
     };
     let group = &slot.group;
