@@ -27,14 +27,14 @@ static SPEC: Spec = Spec {
     name: "cpu.prime",
     version: 1,
     title: "sysbench's CPU test: 64-bit division",
-    doc: "One operation is one event of sysbench's CPU test: every number from 3 to below `max_prime` is divided by 2, \
-          3, 4... up to its square root, until one divides it. With 10000 that is 117,526 divisions, and hardly \
-          anything else. The division is the machine's 64-bit instruction; nothing lets small numbers take a 32-bit \
-          one.\n\n\
+    doc: "One operation is one event of sysbench's CPU test: every number from 3 to below `max_prime` is divided by \
+          2, 3, 4... up to its square root, until one divides it. For 2 its last bit tells, as compilers make it; \
+          with 10000 the others are 107,530 divisions, and hardly anything else. The division is the machine's 64-bit \
+          instruction; nothing lets small numbers take a 32-bit one.\n\n\
           It says how fast a core's divider is, which differs by more between generations than anything else of a \
-          core (Intel's became about three times as fast with Ice Lake) and matters to few programs. Use it to compare \
-          with figures of sysbench, and `cpu.dhrystone` or the real work in this family for a core's speed. Copies \
-          are processes where sysbench has threads; they share nothing, so it makes no difference.",
+          core (Intel's became about three times as fast with Ice Lake) and matters to few programs. Use it to \
+          compare with figures of sysbench, and `cpu.dhrystone` or the real work in this family for a core's speed. \
+          Copies are processes where sysbench has threads; they share nothing, so it makes no difference.",
     params: &[
         VERSION,
         ParamDef {
@@ -44,7 +44,7 @@ static SPEC: Spec = Spec {
                 max: 1 << 31,
             },
             default: "10000",
-            doc: "Numbers below this are tried. Many tutorials use 20000, whose events have 2.56 times the divisions.",
+            doc: "Numbers below this are tried. Many tutorials use 20000, whose events have 2.6 times the divisions.",
         },
     ],
     metrics: &[

@@ -220,6 +220,8 @@ pub(super) const CHECKS: &[Check] = &[
     ),
     mbw("mbw MEMCPY", "memory.mbw-memcpy", "-t0"),
     mbw("mbw DUMB", "memory.mbw-dumb", "-t1"),
+    mbw("mbw MEMCPY by its -t1", "memory.mbw-memcpy", "-t1"),
+    mbw("mbw DUMB by its -t0", "memory.mbw-dumb", "-t0"),
     mbw("mbw MCBLOCK", "memory.mbw-mcblock", "-t2"),
     Check {
         name: "stress-ng stream, 1",
@@ -354,10 +356,9 @@ fn sysbench_figure(report: &str, figure: Figure) -> anyhow::Result<f64> {
                 .lines()
                 .find(|line| line.starts_with("Total operations:"))
                 .context("the report has no total of operations")?;
-            let rate = line
-                .split('(')
-                .nth(1)
-                .and_then(|rest| rest.split(' ').next());
+            // The rate is padded: `( 9876.54 per second)`.
+            let inside = line.split('(').nth(1);
+            let rate = inside.and_then(|rest| rest.split_whitespace().next());
             rate.context("the total has no rate")?
                 .parse()
                 .context("read the rate")
@@ -414,6 +415,8 @@ mod tests {
         close(sysbench_figure(report, EventsPerSecond), 2048.56);
         close(sysbench_figure(report, EventsOverTime), 14.0);
         close(sysbench_figure(report, Operations), 4_531_985.5);
+        let padded = "Total operations: 9876 ( 9874.50 per second)";
+        close(sysbench_figure(padded, Operations), 9874.5);
         let line = "AVG\tMethod: MEMCPY\tElapsed: 0.02188\tMiB: 128.00000\tCopy: 5850.894 MiB/s\n";
         close(mbw_figure(line), 5850.894 * 1_048_576.0);
         let line = "stress-ng: info:  [1] stream: memory rate: 2.50 MB read/sec, 1.50 MB write/sec, 0.3 double\n";
