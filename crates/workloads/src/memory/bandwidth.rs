@@ -424,6 +424,7 @@ impl Body for Streams {
         Ok(Finish {
             digest: Digest::EMPTY.word(self.piece_sum().to_bits()),
             reported,
+            notes: vec![format!("vectors used: {}", self.kernel.width.name())],
             ..Finish::default()
         })
     }
@@ -455,6 +456,7 @@ mod tests {
                         let finish = body.finish().unwrap();
                         let width = approx(Width::best().bytes());
                         assert!((finish.reported["vector_bytes"] - width).abs() < 0.5);
+                        assert!(finish.notes[0].ends_with(Width::best().name()));
                     }
                 }
             });
