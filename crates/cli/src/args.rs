@@ -105,7 +105,7 @@ pub(crate) struct RunArgs {
     /// Go on with a run that was interrupted or killed, on the same machine
     #[arg(long, value_name = "RUN", conflicts_with_all = NEW_RUN)]
     pub(crate) resume: Option<String>,
-    /// Concurrencies, such as 1,4,all
+    /// Concurrencies, such as 1,4,all; or steps: 1, 2, 4 ... all CPUs and one above
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) copies: Option<Vec<Copies>>,
     /// Set a parameter of a test, or of all tests of a profile or glob
@@ -247,7 +247,7 @@ pub(crate) struct DuelArgs {
     /// Pairs of rounds of every case [default: until the verdict is final, 28 at most]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(PASSES_MAX)))]
     pub(crate) passes: Option<u32>,
-    /// Concurrencies, such as 1,4,all
+    /// Concurrencies, such as 1,4,all; or steps: 1, 2, 4 ... all CPUs and one above
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) copies: Option<Vec<Copies>>,
     /// Seed of order and layout

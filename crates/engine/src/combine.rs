@@ -96,6 +96,14 @@ fn value(
             .get(name)
             .and_then(|pairs| recorder::mean(pairs))
             .ok_or_else(|| "no latency was recorded".to_owned()),
+        How::CpuRate => {
+            let cpu_ns: u64 = reports.iter().map(|r| r.user_ns + r.system_ns).sum();
+            if cpu_ns == 0 {
+                return Err("the kernel counted no CPU time".to_owned());
+            }
+            let work: f64 = reports.iter().map(|r| approx(r.ops) * r.work_per_op).sum();
+            Ok(work / Nanos(cpu_ns).as_secs_f64())
+        }
         How::ReportedSum => reported(),
         How::ReportedMean => reported().map(|sum| sum / copies),
         How::WallPerOp => {
@@ -258,6 +266,7 @@ mod tests {
         };
         check(How::Rate, "x", Ok(600.0));
         check(How::Rate, "own", Ok(6.0));
+        check(How::CpuRate, "x", Err("the kernel counted no CPU time"));
         check(How::ReportedSum, "own", Ok(6.0));
         check(How::ReportedMean, "own", Ok(3.0));
         check(How::ReportedSum, "x", Err("the workload did not report it"));
@@ -322,6 +331,28 @@ mod tests {
         );
         let why = "42 operations in the round are too few for its percentile 99.9: it takes 10000";
         assert_eq!(few, Err(why.to_owned()));
+    }
+
+    #[test]
+    fn the_rate_per_cpu_second_does_not_grow_with_copies_or_shrink_with_waiting() {
+        let with = |wall_ns, user_ns, system_ns| CopyReport {
+            user_ns,
+            system_ns,
+            ..report(100, wall_ns)
+        };
+        // 100 operations of 2 units in half a second of CPU time each, whatever the wall time.
+        for reports in [
+            vec![with(500_000_000, 400_000_000, 100_000_000)],
+            vec![
+                with(500_000_000, 500_000_000, 0),
+                with(1_000_000_000, 0, 500_000_000),
+            ],
+        ] {
+            assert_eq!(
+                value(How::CpuRate, "x", &reports, &[], &Named::new()),
+                Ok(400.0)
+            );
+        }
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub enum Copies {
     Exactly(u32),
     /// As many as there are usable CPUs.
     All,
+    /// 1, 2, 4, ... up to all usable CPUs, and one step above.
+    Steps,
 }
 
 impl Copies {
@@ -46,9 +48,10 @@ impl std::str::FromStr for Copies {
     fn from_str(text: &str) -> Result<Self, String> {
         match (text, text.parse::<u32>()) {
             ("all", _) => Ok(Self::All),
+            ("steps", _) => Ok(Self::Steps),
             (_, Ok(n)) if (1..=Self::MAX).contains(&n) => Ok(Self::Exactly(n)),
             _ => Err(format!(
-                "`{text}` is neither `all` nor a number from 1 to {}",
+                "`{text}` is neither `all`, nor `steps`, nor a number from 1 to {}",
                 Self::MAX
             )),
         }

@@ -422,14 +422,29 @@ fn concurrencies(request: &Request, choice: &Choice<'_>, host: &HostFacts) -> Ve
     };
     let mut numbers: Vec<u32> = asked
         .iter()
-        .map(|copies| match copies {
-            Copies::Exactly(n) => *n,
-            Copies::All => host.limits.copies_all(),
+        .flat_map(|copies| match copies {
+            Copies::Exactly(n) => vec![*n],
+            Copies::All => vec![host.limits.copies_all()],
+            Copies::Steps => steps(host),
         })
         .collect();
     numbers.sort_unstable();
     numbers.dedup();
     numbers
+}
+
+/// 1, 2, 4, ... and all usable CPUs, the number of cores where they have several threads, and the next power of two
+/// above, which shows what happens when copies have to share CPUs.
+fn steps(host: &HostFacts) -> Vec<u32> {
+    let all = host.limits.copies_all();
+    let powers = || (0..31).map(|power| 1_u32 << power);
+    let smt = host.cpu.threads_per_core.known().is_some_and(|&n| n > 1);
+    let cores = host.cpu.cores.known().copied().filter(|_| smt);
+    let mut steps: Vec<u32> = powers().take_while(|&step| step < all).collect();
+    steps.extend(cores.filter(|&cores| cores > 1 && cores < all));
+    steps.push(all);
+    steps.extend(powers().find(|&step| step > all));
+    steps
 }
 
 fn planned(entry: Entry, params: &Params, copies: u32, passes: Option<u32>) -> PlannedCase {
@@ -460,6 +475,8 @@ fn planned(entry: Entry, params: &Params, copies: u32, passes: Option<u32>) -> P
         shape: Shape { rounds, ..shape },
         simulated: spec.simulated,
         on_disk: spec.on_disk,
+        allocates: entry.workload.allocates(params),
+        implementation: entry.workload.implementation(params),
     }
 }
 

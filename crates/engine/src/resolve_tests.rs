@@ -76,6 +76,54 @@ fn host(cpus: u32) -> HostFacts {
     host
 }
 
+/// The concurrencies that `steps` stands for on a machine.
+fn check_steps(host: &HostFacts, expected: &[u32]) {
+    let request = Request {
+        copies: Some(vec![Copies::Steps]),
+        ..request(&["b.beta"])
+    };
+    let catalog = Catalog {
+        workloads: WORKLOADS,
+        profiles: &profiles(),
+    };
+    let plan = resolve(&request, catalog, host).unwrap();
+    let copies: Vec<u32> = plan.cases.iter().map(|case| case.id.copies).collect();
+    assert_eq!(copies, expected);
+}
+
+#[test]
+fn steps_double_up_to_all_cpus_and_go_one_step_beyond() {
+    check_steps(&host(1), &[1, 2]);
+    check_steps(&host(2), &[1, 2, 4]);
+    check_steps(&host(3), &[1, 2, 3, 4]);
+    check_steps(&host(8), &[1, 2, 4, 8, 16]);
+    check_steps(&host(96), &[1, 2, 4, 8, 16, 32, 64, 96, 128]);
+}
+
+#[test]
+fn steps_keep_to_quotas_and_online_cpus_and_stop_at_the_number_of_cores() {
+    let mut small = host(8);
+    small.limits.cpu_quota = Fact::Known(Some(1.5));
+    check_steps(&small, &[1, 2, 4]);
+    small.limits.cpu_quota = Fact::Known(Some(0.5));
+    check_steps(&small, &[1, 2]);
+
+    let mut offline = host(6);
+    offline.cpu.online = Fact::Known(6);
+    offline.cpu.offline = Fact::Known(2);
+    check_steps(&offline, &[1, 2, 4, 6, 8]);
+
+    let mut smt = host(96);
+    smt.cpu.threads_per_core = Fact::Known(2);
+    smt.cpu.cores = Fact::Known(48);
+    check_steps(&smt, &[1, 2, 4, 8, 16, 32, 48, 64, 96, 128]);
+    smt.limits.cpus_allowed = Fact::Known(4);
+    check_steps(&smt, &[1, 2, 4, 8]);
+    smt.cpu.threads_per_core = Fact::Known(1);
+    smt.cpu.cores = Fact::Known(3);
+    check_steps(&smt, &[1, 2, 4, 8]);
+}
+
 fn profiles() -> Vec<Profile> {
     let text = "title = 'T'\ntests = ['a.*', 'b.beta']\noptional = ['b.beta']\nbudget = '60s'\npasses = 9\n\
                 [set]\nsize = '7'";

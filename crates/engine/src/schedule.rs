@@ -233,6 +233,8 @@ mod tests {
             },
             simulated: false,
             on_disk: false,
+            allocates: false,
+            implementation: None,
         };
         let cases = vec![case];
         let what = vec![];

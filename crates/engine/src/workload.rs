@@ -37,6 +37,18 @@ pub trait Workload: Sync {
         self.spec().metrics.iter().collect()
     }
 
+    /// Whether an operation allocates memory by nature. Where it does, allocations are part of what is measured, and no
+    /// warning is raised for them.
+    fn allocates(&self, _params: &Params) -> bool {
+        false
+    }
+
+    /// Which code does the work on this machine, where there are several: `SHA-NI`, `portable`... Asked once, when the
+    /// plan is made, and kept with the results.
+    fn implementation(&self, _params: &Params) -> Option<String> {
+        None
+    }
+
     /// Sets up one copy of one round in its worker process. Not timed.
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError>;
 }

@@ -162,6 +162,12 @@ pub struct PlannedCase {
     pub simulated: bool,
     /// True where the figures depend on the file system of the work directory.
     pub on_disk: bool,
+    /// True where an operation allocates by nature, so that allocations while measuring are part of the figure.
+    #[serde(default)]
+    pub allocates: bool,
+    /// The code that does the work on this machine where the workload has several, such as `SHA-NI`.
+    #[serde(default)]
+    pub implementation: Option<String>,
 }
 
 /// A metric as it was declared when the plan was made.

@@ -137,6 +137,9 @@ impl MetricClass {
 pub enum How {
     /// Work over wall time, summed over the copies. Work is operations times the body's work per operation.
     Rate,
+    /// Work of all copies over the CPU time (user and system) that they used for it together: what a second on a CPU is
+    /// worth, whoever else had one meanwhile.
+    CpuRate,
     /// This quantile (0 to 1) of the latencies of all copies together.
     LatencyQuantile(f64),
     /// The mean of the latencies of all copies together.

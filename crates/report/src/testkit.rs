@@ -114,6 +114,8 @@ pub(crate) fn add_case(
         shape: Shape::DEFAULT,
         simulated: false,
         on_disk: test.starts_with("fs."),
+        allocates: false,
+        implementation: None,
     });
     id
 }

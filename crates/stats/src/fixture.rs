@@ -45,6 +45,8 @@ pub(crate) fn case(id: &str) -> PlannedCase {
         shape: Shape::DEFAULT,
         simulated: false,
         on_disk: false,
+        allocates: false,
+        implementation: None,
         id,
     }
 }

@@ -65,7 +65,7 @@ pub fn of_case(case: &PlannedCase, run: &Run, usual: &Usual) -> Vec<Warning> {
         uneven(&noises, usual),
         clock_trouble(&noises),
         in_memory(case, &run.host),
-        allocated(&all),
+        allocated(case, &all),
     ]
     .into_iter()
     .flatten()
@@ -227,7 +227,10 @@ fn in_memory(case: &PlannedCase, host: &HostFacts) -> Option<Warning> {
     })
 }
 
-fn allocated(all: &[&Round]) -> Option<Warning> {
+fn allocated(case: &PlannedCase, all: &[&Round]) -> Option<Warning> {
+    if case.allocates {
+        return None;
+    }
     let allocations = all
         .iter()
         .filter_map(|round| match &round.outcome {
@@ -401,6 +404,8 @@ mod tests {
         copy.allocations = 4;
         measured.copies = vec![copy.clone(), copy];
         assert_eq!(warnings(&run), [Warning::Allocated { allocations: 8 }]);
+        run.plan.cases[0].allocates = true;
+        assert!(warnings(&run).is_empty(), "it is part of the work");
     }
 
     #[test]

@@ -99,6 +99,8 @@ impl Kit {
             shape: Shape::DEFAULT,
             simulated: false,
             on_disk: false,
+            allocates: false,
+            implementation: None,
         });
         self
     }

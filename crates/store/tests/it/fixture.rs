@@ -51,6 +51,8 @@ pub(crate) fn plan() -> Plan {
             shape: Shape::DEFAULT,
             simulated: true,
             on_disk: false,
+            allocates: false,
+            implementation: None,
         }],
         seed: u64::MAX,
         budget: Some(Nanos::from_secs(180)),
