@@ -9,6 +9,7 @@ pub mod block;
 pub mod clock;
 pub mod counters;
 pub mod io;
+pub mod features;
 pub mod loops;
 pub mod memory;
 pub mod mounts;

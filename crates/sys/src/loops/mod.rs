@@ -13,6 +13,7 @@ pub mod failure;
 pub mod helper;
 pub mod launch;
 pub mod locks;
+pub mod matmul;
 pub mod memcpy;
 mod opaque;
 pub mod pipe;
