@@ -22,6 +22,7 @@ pub mod order;
 pub mod order_effect;
 pub mod quantile;
 pub mod rounds;
+pub mod scaling;
 pub mod scope;
 pub mod soak;
 pub mod state;

@@ -1,0 +1,124 @@
+//! What the steps mean, in one of a few words.
+
+use super::{Cpus, Step};
+use model::estimate::{Estimate, Interval};
+
+/// The efficiency at all usable CPUs from which a test is said to scale: a tenth lost is what turbo clock rates and a
+/// shared last cache cost most programs.
+pub const SCALES_MIN: f64 = 0.90;
+
+/// Steal, as a share of demanded time, that is named as the cause of a loss.
+const STEAL_NAMED: f64 = 0.02;
+
+/// Throttling, as a share of wall time, that is named as the cause of a loss.
+const THROTTLED_NAMED: f64 = 0.01;
+
+/// What is concluded from the steps within the usable CPUs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Finding {
+    /// There is one CPU: nothing to scale to.
+    OneCpu,
+    /// The copies do nearly as many times more as there are of them.
+    Scales,
+    /// It scales over the cores; further threads share them.
+    SharedCores,
+    /// A quota allows fewer CPUs at the same time than copies ran.
+    Quota {
+        /// CPUs that the quota allows.
+        cpus: f64,
+    },
+    /// The host took time away.
+    Stolen {
+        /// Share of the demanded time.
+        share: f64,
+    },
+    /// The copies ran all the time and each CPU second did less: something is shared.
+    SharedResource {
+        /// Work per CPU second over that of one copy.
+        worth: f64,
+    },
+    /// The copies were not on a CPU as much as one alone: they waited, for each other, for the kernel, or for input.
+    Waits {
+        /// Share of the wall time on a CPU.
+        on_cpu: f64,
+    },
+    /// More copies do less than fewer.
+    Falls {
+        /// The step that does most.
+        best: u32,
+    },
+    /// The interval allows both.
+    Unclear,
+}
+
+/// Concludes from the steps, ascending.
+pub(super) fn of(steps: &[Step], cpus: Cpus, second_thread: Option<Estimate>) -> Finding {
+    let within: Vec<&Step> = steps.iter().filter(|step| !step.oversubscribed).collect();
+    let Some(top) = within.last().filter(|top| top.copies > 1) else {
+        return match cpus.quota {
+            Some(cpus) => Finding::Quota { cpus },
+            None => Finding::OneCpu,
+        };
+    };
+    let Some(efficiency) = top.efficiency.and_then(|e| e.interval) else {
+        return Finding::Unclear;
+    };
+    if efficiency.lo >= SCALES_MIN {
+        return Finding::Scales;
+    }
+    if let Some(cpus) = cpus.quota
+        && top.throttled.is_some_and(|share| share > THROTTLED_NAMED)
+    {
+        return Finding::Quota { cpus };
+    }
+    if efficiency.hi >= SCALES_MIN {
+        return Finding::Unclear;
+    }
+    if let Some(share) = top.steal.filter(|&share| share > STEAL_NAMED) {
+        return Finding::Stolen { share };
+    }
+    if let Some(best) = better_below(&within, top) {
+        return Finding::Falls { best };
+    }
+    let cores = within
+        .iter()
+        .find(|step| Some(step.copies) == cpus.smt_cores);
+    let cores_scale = cores.is_some_and(|step| {
+        step.copies == 1 || interval(step).is_some_and(|interval| interval.lo >= SCALES_MIN)
+    });
+    if second_thread.is_some() && cores_scale {
+        return Finding::SharedCores;
+    }
+    cause(&within, top)
+}
+
+fn interval(step: &Step) -> Option<Interval> {
+    step.efficiency.and_then(|efficiency| efficiency.interval)
+}
+
+/// A smaller step whose rate is surely higher than the largest one's.
+fn better_below(within: &[&Step], top: &Step) -> Option<u32> {
+    let rate = |step: &Step| step.speedup.and_then(|speedup| speedup.interval);
+    let top_hi = rate(top)?.hi;
+    within
+        .iter()
+        .filter(|step| rate(step).is_some_and(|interval| interval.lo > top_hi))
+        .max_by(|a, b| {
+            let value = |step: &Step| step.speedup.map_or(0.0, |speedup| speedup.value);
+            value(a).total_cmp(&value(b))
+        })
+        .map(|step| step.copies)
+}
+
+/// Which of two factors lost more: work per CPU second, or the share of time on a CPU.
+fn cause(within: &[&Step], top: &Step) -> Finding {
+    let alone = within.first().and_then(|step| step.on_cpu);
+    let (Some(worth), Some(on_cpu), Some(alone)) = (top.cpu_worth, top.on_cpu, alone) else {
+        return Finding::Unclear;
+    };
+    if on_cpu / alone < worth.value {
+        Finding::Waits { on_cpu }
+    } else {
+        Finding::SharedResource { worth: worth.value }
+    }
+}
