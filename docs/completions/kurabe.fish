@@ -48,7 +48,7 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l budget -d 'Time fo
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l passes -d 'Rounds of every case' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l target -d 'Stop measuring a test when its interval is this narrow, such as 2% to each side' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l resume -d 'Go on with a run that was interrupted or killed, on the same machine' -r
-complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l copies -d 'Concurrencies, such as 1,4,all' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l copies -d 'Concurrencies, such as 1,4,all; or steps: 1, 2, 4 ... all CPUs and one above' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l set -d 'Set a parameter of a test, or of all tests of a profile or glob' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l seed -d 'Seed of order and layout, to repeat a run in the same order' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l dir -d 'Make the work directory in here [default: the current directory]' -r -F
@@ -103,7 +103,7 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l a-cmd -d 'Shell c
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l b-cmd -d 'Shell command that sets side B up before each of its rounds' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l budget -d 'Time for the whole duel, such as 90s or 5m' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l passes -d 'Pairs of rounds of every case [default: until the verdict is final, 28 at most]' -r
-complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l copies -d 'Concurrencies, such as 1,4,all' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l copies -d 'Concurrencies, such as 1,4,all; or steps: 1, 2, 4 ... all CPUs and one above' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l seed -d 'Seed of order and layout' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l label -d 'A name for the duel; its runs are called NAME-a and NAME-b' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l store -d 'Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F

@@ -77,6 +77,24 @@ pub enum Warning {
         /// The clock source.
         source: String,
     },
+    /// Work that only computes was not on a CPU all of the time.
+    OffCpu {
+        /// Share of the wall time off a CPU, 0 to 1: the median of the rounds.
+        share: f64,
+        /// The copies that ran.
+        copies: u32,
+        /// Why, as far as it shows.
+        cause: OffCpuCause,
+    },
+    /// A CPU second did less than when one copy runs alone.
+    CpuWorthLess {
+        /// How much less, as a share.
+        loss: f64,
+        /// The copies that ran.
+        copies: u32,
+        /// True where so many copies had to share cores as hardware threads.
+        threads_share_cores: bool,
+    },
     /// A round allocated memory while measuring, which costs time that is not the workload's.
     Allocated {
         /// The largest number of allocations in a round.
@@ -93,4 +111,20 @@ pub enum Warning {
     },
     /// Something particular to the workload, in English.
     Other(String),
+}
+
+/// Why work that only computes was not on a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OffCpuCause {
+    /// There are only so many CPUs.
+    MoreCopiesThanCpus(u32),
+    /// A quota, of so many CPUs where that is known.
+    Quota(Option<f64>),
+    /// The host took the time.
+    Steal,
+    /// Other processes of this machine took it.
+    Foreign,
+    /// No counter explains it.
+    Unknown,
 }

@@ -16,6 +16,7 @@ pub mod json;
 pub mod markdown;
 mod marks;
 pub mod number;
+mod scaling;
 mod soak;
 pub mod style;
 mod table;

@@ -4,6 +4,7 @@
 
 use crate::host;
 use crate::number::NONE;
+use crate::scaling;
 use crate::style::Style;
 use crate::text::{dropped, index_remarks, notes, run_line, warning_line, without_value};
 use crate::view::{RunView, index_text};
@@ -19,13 +20,15 @@ pub fn markdown(view: &RunView<'_>, lang: Lang) -> String {
     let title = run.meta.label.as_deref().unwrap_or(&run.meta.id);
     let mut out = format!("## {}\n\n", escape(&printable(title)));
     let _ = writeln!(out, "{}\n", escape(&run_line(run, words)));
-    for (name, text) in host::brief(&run.host, &words.host) {
+    let facts = scaling::facts(view, &words.scaling);
+    for (name, text) in host::brief(&run.host, &words.host).into_iter().chain(facts) {
         let _ = writeln!(out, "- {}: {}", escape(&name), escape(&text));
     }
     match &view.soak {
         Some(soak) => self::soak(&mut out, soak, view, words),
         None => metrics(&mut out, view, words),
     }
+    scales(&mut out, view, words);
     indexes(&mut out, view, words);
     list(
         &mut out,
@@ -99,6 +102,20 @@ fn soak(out: &mut String, soak: &SoakSummary, view: &RunView<'_>, words: &Words)
         for (at, text) in marks {
             let _ = writeln!(out, "- {}: {}", escape(&at), escape(&text));
         }
+    }
+}
+
+fn scales(out: &mut String, view: &RunView<'_>, words: &Words) {
+    let says = &words.scaling;
+    for test in &view.scaling {
+        let _ = writeln!(out, "\n### {}: {}\n", says.heading, code(&test.test));
+        out.push_str(&head_row(&scaling::headings(says, words)));
+        for step in &test.steps {
+            out.push_str(&row(&scaling::cells(test, step).map(|cell| escape(&cell))));
+        }
+        out.push('\n');
+        let lines: Vec<String> = scaling::sentences(test, says);
+        out.push_str(&bullets(&lines));
     }
 }
 

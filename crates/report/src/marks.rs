@@ -82,6 +82,17 @@ fn alike(a: &Warning, b: &Warning) -> bool {
                 Warning::OrderEffect { within_pass: a, .. },
                 Warning::OrderEffect { within_pass: b, .. },
             ) => a == b,
+            (Warning::OffCpu { cause: a, .. }, Warning::OffCpu { cause: b, .. }) => a == b,
+            (
+                Warning::CpuWorthLess {
+                    threads_share_cores: a,
+                    ..
+                },
+                Warning::CpuWorthLess {
+                    threads_share_cores: b,
+                    ..
+                },
+            ) => a == b,
             _ => true,
         }
 }
@@ -98,6 +109,8 @@ fn badness(warning: &Warning) -> f64 {
         | Warning::UnevenSpeed { rounds_share }
         | Warning::ClockTrouble { rounds_share } => *rounds_share,
         Warning::OrderEffect { change, .. } => change.abs(),
+        Warning::OffCpu { share, .. } => *share,
+        Warning::CpuWorthLess { loss, .. } => *loss,
         Warning::Allocated { allocations } => model::num::approx(*allocations),
         Warning::WorkDirInMemory { .. }
         | Warning::DebugBuild

@@ -6,6 +6,7 @@
 
 use crate::host;
 use crate::number;
+use crate::scaling;
 use crate::style::Style;
 use crate::table::{Grid, indent};
 use crate::view::{RunView, index_text};
@@ -28,6 +29,10 @@ pub fn text(view: &RunView<'_>, style: Style, lang: Lang) -> String {
         Some(soak) => crate::soak::text(&mut page, soak, view, words),
         None => page.block(None, &metrics(view, style, words)),
     }
+    page.block(
+        Some(words.scaling.heading),
+        &scaling::block(view, style, words),
+    );
     page.block(Some(words.run.index), &indexes(view, style, words));
     page.block(
         Some(words.run.without_value),
@@ -136,7 +141,9 @@ fn title(run: &Run, style: Style, words: &Words) -> String {
 }
 
 fn facts(view: &RunView<'_>, style: Style, words: &Words) -> String {
-    pairs(&host::brief(&view.run.host, &words.host), style)
+    let mut list = host::brief(&view.run.host, &words.host);
+    list.extend(scaling::facts(view, &words.scaling));
+    pairs(&list, style)
 }
 
 fn metrics(view: &RunView<'_>, style: Style, words: &Words) -> String {

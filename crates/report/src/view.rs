@@ -6,6 +6,7 @@ use model::estimate::{Estimate, IndexSummary, MetricSummary, State};
 use model::plan::CaseId;
 use model::record::{Failure, Outcome, Run};
 use model::spec::Better;
+use stats::scaling::{ClockRate, Scaling};
 
 /// A run and everything concluded from it.
 #[derive(Clone, Debug)]
@@ -18,6 +19,10 @@ pub struct RunView<'a> {
     pub indexes: Vec<IndexSummary>,
     /// What a soak says; `None` for every other run.
     pub soak: Option<stats::soak::SoakSummary>,
+    /// How tests scale; empty where the run does not ask.
+    pub scaling: Vec<Scaling>,
+    /// The clock rate while measuring, where probes saw it.
+    pub clock_rate: Option<ClockRate>,
     pub(crate) marks: Marks,
 }
 
@@ -43,6 +48,8 @@ pub fn view(run: &Run) -> RunView<'_> {
     RunView {
         run,
         indexes: dialects::unixbench::indexes(run),
+        scaling: stats::scaling::scaling(run),
+        clock_rate: stats::scaling::clock_rate(run),
         metrics,
         soak: stats::soak::summarize(run),
         marks,

@@ -33,6 +33,7 @@ pub mod warnings;
 pub mod within;
 pub mod yuen;
 
+mod apart;
 mod category;
 mod compare;
 mod contrast;

@@ -69,6 +69,7 @@ pub fn of_case(case: &PlannedCase, run: &Run, usual: &Usual) -> Vec<Warning> {
     ]
     .into_iter()
     .flatten()
+    .chain(crate::apart::warnings(case, run, &noises))
     .collect()
 }
 

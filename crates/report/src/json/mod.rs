@@ -8,6 +8,7 @@
 mod comparison;
 mod host;
 mod run;
+mod scaling;
 pub mod schema;
 mod soak;
 mod warning;
@@ -67,6 +68,8 @@ pub(crate) const fn warning_kind(warning: &Warning) -> &'static str {
         Warning::DebugBuild => "debug_build",
         Warning::SlowClock { .. } => "slow_clock",
         Warning::Allocated { .. } => "allocated",
+        Warning::OffCpu { .. } => "off_cpu",
+        Warning::CpuWorthLess { .. } => "cpu_worth_less",
         Warning::BudgetShort => "budget_short",
         Warning::TargetMissed { .. } => "target_missed",
         Warning::Other(_) => "other",

@@ -2,6 +2,7 @@
 
 use super::comparison::{ScopePart, scope_part};
 use super::host::HostPart;
+use super::scaling::{ClockRatePart, ScalingPart, clock_rate_part, scaling_part};
 use super::soak::{SoakPart, soak_part};
 use super::warning::{WarningPart, warning_part};
 use super::{RUN_SCHEMA, finite, state_word};
@@ -32,6 +33,10 @@ pub(super) struct RunDocument {
     indexes: Vec<IndexPart>,
     /// What a soak says; null for every other run.
     soak: Option<SoakPart>,
+    /// How tests scale with copies; empty where the run does not ask.
+    scaling: Vec<ScalingPart>,
+    /// The clock rate while measuring; null where no probe saw it.
+    clock_rate: Option<ClockRatePart>,
     /// Every round that failed, in the order in which they ran.
     failed_rounds: Vec<FailedRoundPart>,
     /// What was noticed about the run as a whole.
@@ -117,6 +122,10 @@ pub(super) struct CasePart {
     simulated: bool,
     /// True where the figures depend on the file system of the work directory.
     on_disk: bool,
+    /// True where an operation allocates memory by nature.
+    allocates: bool,
+    /// The code that did the work, where the workload has several, such as `SHA-NI`.
+    implementation: Option<String>,
 }
 
 /// Something left out of a plan.
@@ -266,6 +275,8 @@ pub(super) fn document(view: &RunView<'_>) -> RunDocument {
         metrics: view.metrics.iter().map(metric_part).collect(),
         indexes: view.indexes.iter().map(index_part).collect(),
         soak: view.soak.as_ref().map(soak_part),
+        scaling: view.scaling.iter().map(scaling_part).collect(),
+        clock_rate: view.clock_rate.as_ref().and_then(clock_rate_part),
         failed_rounds: failed_rounds(view.run),
         warnings: view.run.meta.warnings.iter().map(warning_part).collect(),
     }
@@ -344,6 +355,8 @@ fn case_part(case: &PlannedCase) -> CasePart {
         },
         simulated: case.simulated,
         on_disk: case.on_disk,
+        allocates: case.allocates,
+        implementation: case.implementation.clone(),
     }
 }
 
@@ -396,7 +409,7 @@ const fn noise_part(noise: &NoiseShares) -> NoisePart {
     }
 }
 
-fn estimate_part(estimate: Option<&Estimate>) -> EstimatePart {
+pub(super) fn estimate_part(estimate: Option<&Estimate>) -> EstimatePart {
     let interval = estimate.and_then(|estimate| estimate.interval);
     EstimatePart {
         estimate: estimate.and_then(|estimate| finite(estimate.value)),

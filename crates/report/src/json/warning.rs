@@ -2,7 +2,7 @@
 
 use super::{finite, warning_kind};
 use crate::words::Lang;
-use model::warning::Warning;
+use model::warning::{OffCpuCause, Warning};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -15,9 +15,9 @@ pub(super) struct WarningPart {
     text: String,
     /// Share of rounds concerned.
     rounds_share: Option<f64>,
-    /// The worst round's share.
+    /// The worst round's share; of time off a CPU and of a loss, the median.
     worst_share: Option<f64>,
-    /// How many (rounds, allocations).
+    /// How many (rounds, allocations, copies).
     count: Option<u64>,
     /// Of how many, or how many would be needed.
     of: Option<u64>,
@@ -26,7 +26,7 @@ pub(super) struct WarningPart {
     /// The change from the earlier to the later places (`order_effect`).
     change: Option<f64>,
     /// Whom or what it is about: places in the `run` or in the `pass`, a process,
-    /// a file system, a clock source, a reason.
+    /// a file system, a clock source, a reason, what is shared.
     subject: Option<String>,
 }
 
@@ -83,6 +83,29 @@ pub(super) fn warning_part(warning: &Warning) -> WarningPart {
         }
         | Warning::SlowClock { source: subject }
         | Warning::Other(subject) => part.subject = Some(subject.clone()),
+        Warning::OffCpu {
+            share,
+            copies,
+            cause,
+        } => {
+            part.worst_share = finite(*share);
+            part.count = Some(u64::from(*copies));
+            part.subject = Some(cause_word(*cause).to_owned());
+        }
+        Warning::CpuWorthLess {
+            loss,
+            copies,
+            threads_share_cores,
+        } => {
+            part.worst_share = finite(*loss);
+            part.count = Some(u64::from(*copies));
+            let shared = if *threads_share_cores {
+                "cores"
+            } else {
+                "unknown"
+            };
+            part.subject = Some(shared.to_owned());
+        }
         Warning::Allocated { allocations } => part.count = Some(*allocations),
         Warning::TargetMissed { cases, target } => {
             part.count = Some(u64::from(*cases));
@@ -91,4 +114,14 @@ pub(super) fn warning_part(warning: &Warning) -> WarningPart {
         Warning::DebugBuild | Warning::BudgetShort => {}
     }
     part
+}
+
+const fn cause_word(cause: OffCpuCause) -> &'static str {
+    match cause {
+        OffCpuCause::MoreCopiesThanCpus(_) => "more_copies_than_cpus",
+        OffCpuCause::Quota(_) => "quota",
+        OffCpuCause::Steal => "steal",
+        OffCpuCause::Foreign => "foreign",
+        OffCpuCause::Unknown => "unknown",
+    }
 }

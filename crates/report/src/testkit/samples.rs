@@ -5,7 +5,7 @@ use model::estimate::State;
 use model::host::{BlockDevice, Cache, Fact, HostFacts};
 use model::record::Failure;
 use model::units::{Bytes, Nanos};
-use model::warning::Warning;
+use model::warning::{OffCpuCause, Warning};
 use std::collections::BTreeMap;
 
 /// A small VM in a container, with some facts hidden.
@@ -104,6 +104,46 @@ pub(crate) fn all_warnings() -> Vec<Warning> {
         Warning::DebugBuild,
         Warning::SlowClock {
             source: "hpet".to_owned(),
+        },
+        Warning::OffCpu {
+            share: 0.5,
+            copies: 4,
+            cause: OffCpuCause::MoreCopiesThanCpus(2),
+        },
+        Warning::OffCpu {
+            share: 0.25,
+            copies: 2,
+            cause: OffCpuCause::Quota(Some(1.5)),
+        },
+        Warning::OffCpu {
+            share: 0.25,
+            copies: 2,
+            cause: OffCpuCause::Quota(None),
+        },
+        Warning::OffCpu {
+            share: 0.1,
+            copies: 2,
+            cause: OffCpuCause::Steal,
+        },
+        Warning::OffCpu {
+            share: 0.1,
+            copies: 2,
+            cause: OffCpuCause::Foreign,
+        },
+        Warning::OffCpu {
+            share: 0.1,
+            copies: 2,
+            cause: OffCpuCause::Unknown,
+        },
+        Warning::CpuWorthLess {
+            loss: 0.4,
+            copies: 2,
+            threads_share_cores: true,
+        },
+        Warning::CpuWorthLess {
+            loss: 0.2,
+            copies: 8,
+            threads_share_cores: false,
         },
         Warning::Allocated { allocations: 17 },
         Warning::BudgetShort,

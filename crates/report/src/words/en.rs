@@ -8,7 +8,7 @@ use model::comparison::{Place, Refusal, RoundsNeeded, Scope, Verdict};
 use model::estimate::State;
 use model::plan::CaseId;
 use model::record::End;
-use model::warning::Warning;
+use model::warning::{OffCpuCause, Warning};
 use std::fmt::Display;
 
 pub(super) static WORDS: Words = Words {
@@ -178,6 +178,7 @@ pub(super) static WORDS: Words = Words {
         nothing: "there is nothing to compare",
     },
     soak: super::soak::EN,
+    scaling: super::scaling::EN,
     warning,
     refusal,
     state,
@@ -321,6 +322,33 @@ fn warning(warning: &Warning) -> String {
             "a round allocated memory {} while measuring, which costs time of its own",
             plural(*allocations, "time", "times")
         ),
+        Warning::OffCpu {
+            share,
+            copies,
+            cause,
+        } => format!(
+            "for {} of the time the {} not on a CPU, so that a wall second holds less work than a CPU second: {}",
+            percent(*share),
+            if *copies == 1 {
+                "copy was".to_owned()
+            } else {
+                format!("{copies} copies were")
+            },
+            off_cpu_cause(*cause)
+        ),
+        Warning::CpuWorthLess {
+            loss,
+            copies,
+            threads_share_cores,
+        } => format!(
+            "with {copies} copies a CPU second does {} less than with one: {}",
+            percent(*loss),
+            if *threads_share_cores {
+                "they share cores as hardware threads (SMT)"
+            } else {
+                "they share something, such as a core, a cache, memory, or the power that sets the clock rate"
+            }
+        ),
         Warning::BudgetShort => {
             "time ran out before six passes were done: allow more with `--budget`".to_owned()
         }
@@ -330,6 +358,19 @@ fn warning(warning: &Warning) -> String {
             percent(*target)
         ),
         Warning::Other(text) => text.clone(),
+    }
+}
+
+fn off_cpu_cause(cause: OffCpuCause) -> String {
+    match cause {
+        OffCpuCause::MoreCopiesThanCpus(cpus) => {
+            format!("there are only {}", plural(cpus, "CPU", "CPUs"))
+        }
+        OffCpuCause::Quota(Some(cpus)) => format!("a quota of {cpus} CPUs held them back"),
+        OffCpuCause::Quota(None) => "a quota held them back".to_owned(),
+        OffCpuCause::Steal => "the host took the time away".to_owned(),
+        OffCpuCause::Foreign => "other processes of this machine took it".to_owned(),
+        OffCpuCause::Unknown => "no counter says why".to_owned(),
     }
 }
 

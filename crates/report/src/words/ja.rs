@@ -8,7 +8,7 @@ use model::comparison::{Place, Refusal, RoundsNeeded, Scope, Verdict};
 use model::estimate::State;
 use model::plan::CaseId;
 use model::record::{End, Failure};
-use model::warning::Warning;
+use model::warning::{OffCpuCause, Warning};
 
 pub(super) static WORDS: Words = Words {
     run: RunWords {
@@ -174,6 +174,7 @@ pub(super) static WORDS: Words = Words {
         nothing: "比較できる項目はありません",
     },
     soak: super::soak::JA,
+    scaling: super::scaling::JA,
     warning,
     refusal,
     state,
@@ -318,6 +319,33 @@ fn warning(warning: &Warning) -> String {
         Warning::Allocated { allocations } => {
             format!("測定中に {allocations} 回のメモリ確保があり、その時間も結果に含まれています")
         }
+        Warning::OffCpu {
+            share,
+            copies,
+            cause,
+        } => format!(
+            "{copies_word}時間の {} で CPU 上にいなかったため、実時間あたりの仕事量が CPU 時間あたりより少なくなっています: {}",
+            percent(*share),
+            off_cpu_cause(*cause),
+            copies_word = if *copies == 1 {
+                String::new()
+            } else {
+                format!("{copies} 並列の各コピーが")
+            },
+        ),
+        Warning::CpuWorthLess {
+            loss,
+            copies,
+            threads_share_cores,
+        } => format!(
+            "{copies} 並列では、CPU 時間あたりの仕事量が単独の場合より {} 少なくなります: {}",
+            percent(*loss),
+            if *threads_share_cores {
+                "同じコアをハードウェアスレッドとして共有しています（SMT）"
+            } else {
+                "コア、キャッシュ、メモリ、クロックを決める電力などを共有しています"
+            }
+        ),
         Warning::BudgetShort => {
             "6 巡を終える前に時間切れになりました。`--budget` で時間を増やしてください".to_owned()
         }
@@ -326,6 +354,17 @@ fn warning(warning: &Warning) -> String {
             percent(*target)
         ),
         Warning::Other(text) => text.clone(),
+    }
+}
+
+fn off_cpu_cause(cause: OffCpuCause) -> String {
+    match cause {
+        OffCpuCause::MoreCopiesThanCpus(cpus) => format!("CPU は {cpus} 個しかありません"),
+        OffCpuCause::Quota(Some(cpus)) => format!("CPU クォータ {cpus} により抑えられました"),
+        OffCpuCause::Quota(None) => "CPU クォータにより抑えられました".to_owned(),
+        OffCpuCause::Steal => "ホストに時間を奪われました".to_owned(),
+        OffCpuCause::Foreign => "このマシンの他のプロセスが使用しました".to_owned(),
+        OffCpuCause::Unknown => "原因を示すカウンターはありません".to_owned(),
     }
 }
 

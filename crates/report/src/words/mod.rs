@@ -6,8 +6,10 @@
 
 mod en;
 mod ja;
+mod scaling;
 mod soak;
 
+pub use scaling::ScalingWords;
 pub use soak::{Marked, Said, SoakWords};
 
 use model::comparison::{Refusal, RoundsNeeded, Scope, Verdict};
@@ -73,6 +75,8 @@ pub struct Words {
     pub comparison: ComparisonWords,
     /// About soaks.
     pub soak: SoakWords,
+    /// About how tests scale.
+    pub scaling: ScalingWords,
     /// One sentence for each warning.
     pub warning: fn(&Warning) -> String,
     /// Why the values of a case do not compare, and what to run next.

@@ -10,8 +10,14 @@ pub const SCALES_MIN: f64 = 0.90;
 /// Steal, as a share of demanded time, that is named as the cause of a loss.
 const STEAL_NAMED: f64 = 0.02;
 
+/// CPU time of other processes, as a share of one CPU for each CPU in use, that is named as the cause of a loss.
+const FOREIGN_NAMED: f64 = 0.05;
+
 /// Throttling, as a share of wall time, that is named as the cause of a loss.
 const THROTTLED_NAMED: f64 = 0.01;
+
+/// A factor above this explains no loss of a tenth.
+const EXPLAINS_MAX: f64 = 0.97;
 
 /// What is concluded from the steps within the usable CPUs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,6 +36,11 @@ pub enum Finding {
     /// The host took time away.
     Stolen {
         /// Share of the demanded time.
+        share: f64,
+    },
+    /// Other processes of this machine took CPU time.
+    Foreign {
+        /// CPU time of theirs, as a share of one CPU.
         share: f64,
     },
     /// The copies ran all the time and each CPU second did less: something is shared.
@@ -77,6 +88,10 @@ pub(super) fn of(steps: &[Step], cpus: Cpus, second_thread: Option<Estimate>) ->
     if let Some(share) = top.steal.filter(|&share| share > STEAL_NAMED) {
         return Finding::Stolen { share };
     }
+    let busy = FOREIGN_NAMED * f64::from(top.copies);
+    if let Some(share) = top.foreign.filter(|&share| share > busy) {
+        return Finding::Foreign { share };
+    }
     if let Some(best) = better_below(&within, top) {
         return Finding::Falls { best };
     }
@@ -116,6 +131,9 @@ fn cause(within: &[&Step], top: &Step) -> Finding {
     let (Some(worth), Some(on_cpu), Some(alone)) = (top.cpu_worth, top.on_cpu, alone) else {
         return Finding::Unclear;
     };
+    if (on_cpu / alone).min(worth.value) > EXPLAINS_MAX {
+        return Finding::Unclear;
+    }
     if on_cpu / alone < worth.value {
         Finding::Waits { on_cpu }
     } else {

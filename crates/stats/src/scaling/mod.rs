@@ -1,8 +1,8 @@
 //! Does it scale? What more copies of a test do together, step by step.
 //!
-//! Ratios to one copy are taken within each pass and their interval over the passes, so that what slowed the whole machine down
-//! in a pass does not widen them. The fit is made per pass too. Steps above the usable CPUs are shown and never fitted:
-//! there copies take turns, which is the scheduler's law and not the program's.
+//! Ratios to one copy are taken within each pass and their interval over the passes, so that what slowed the whole
+//! machine down in a pass does not widen them. The fit is made per pass too. Steps above the usable CPUs are shown
+//! and never fitted: there copies take turns, which is the scheduler's law and not the program's.
 //!
 //! The words and thresholds are on docs/method/cpu.md.
 
@@ -42,8 +42,8 @@ pub struct Scaling {
     pub cpus: Cpus,
     /// The fitted law.
     pub fit: Result<Fit, Refused>,
-    /// What all hardware threads do over what as many copies as cores do, minus 1; where the machine has several threads
-    /// a core and both were measured.
+    /// What all hardware threads do over what as many copies as cores do, minus 1; where the machine has several
+    /// threads a core and both were measured.
     pub second_thread: Option<Estimate>,
     /// What is concluded.
     pub finding: Finding,
@@ -79,6 +79,8 @@ pub struct Step {
     pub on_cpu: Option<f64>,
     /// Share of the demanded time that the host took away; median over the rounds.
     pub steal: Option<f64>,
+    /// CPU time of other processes of this machine, as a share of one CPU; median over the rounds.
+    pub foreign: Option<f64>,
     /// Time held back by a quota over wall time; median over the rounds.
     pub throttled: Option<f64>,
 }
@@ -120,8 +122,8 @@ pub enum Refused {
     },
 }
 
-/// Every test of `run` that was measured at one copy and at other concurrencies, where the run asks how it scales: at least
-/// three concurrencies, or more copies than CPUs.
+/// Every test of `run` that was measured at one copy and at other concurrencies, where the run asks how it scales: at
+/// least three concurrencies, or more copies than CPUs.
 pub fn scaling(run: &Run) -> Vec<Scaling> {
     let mut tests: Vec<&str> = Vec::new();
     for case in &run.plan.cases {
@@ -133,6 +135,17 @@ pub fn scaling(run: &Run) -> Vec<Scaling> {
         .into_iter()
         .filter_map(|test| of_test(run, test))
         .collect()
+}
+
+/// Work per CPU second of `case` over that of one copy of the same test, within passes; `None` where either was not
+/// measured.
+pub fn cpu_worth(run: &Run, case: &CaseId) -> Option<Estimate> {
+    let alone = CaseId {
+        copies: 1,
+        ..case.clone()
+    };
+    let per_cpu_s = |case: &CaseId| PerPass::of(run, case, "").per_cpu_s;
+    composite::estimate(&ratios(&per_cpu_s(case), &per_cpu_s(&alone)))
 }
 
 impl Cpus {
@@ -252,6 +265,7 @@ impl PerPass {
             cpu_worth: composite::estimate(&ratios(&self.per_cpu_s, &one.per_cpu_s)),
             on_cpu: quantile::median(&on_cpu),
             steal: noise(|noise| noise.steal_share),
+            foreign: noise(|noise| noise.foreign_cpu_share),
             throttled: noise(|noise| noise.throttled_share),
         }
     }
@@ -364,8 +378,8 @@ fn points_of(within: &[&PerPass], pass: u32) -> Vec<(u32, f64)> {
         .collect()
 }
 
-/// Whether the law with figures that make sense comes close to every step: to within [`DESCRIBES_MAX`] or the half-width
-/// of the step's own interval.
+/// Whether the law with figures that make sense comes close to every step: to within [`DESCRIBES_MAX`] or the
+/// half-width of the step's own interval.
 fn describes(steps: &[Step], up_to: u32) -> Result<(), Refused> {
     let within: Vec<(u32, Estimate)> = steps
         .iter()
@@ -413,8 +427,8 @@ pub struct ClockRate {
     pub probes: u32,
 }
 
-/// The clock rate while the run was measured: a chain of dependent additions does one a cycle. `None` without probes. The
-/// outer twentieths are left out: a probe that was interrupted looks slow.
+/// The clock rate while the run was measured: a chain of dependent additions does one a cycle. `None` without probes.
+/// The outer twentieths are left out: a probe that was interrupted looks slow.
 pub fn clock_rate(run: &Run) -> Option<ClockRate> {
     let rates: Vec<f64> = run
         .rounds

@@ -282,6 +282,8 @@ fn what_costs_the_most_is_named() {
     };
     let stolen = noise(|noise| noise.steal_share = Some(0.4));
     assert_eq!(one(&stolen).finding, Finding::Stolen { share: 0.4 });
+    let disturbed = noise(|noise| noise.foreign_cpu_share = Some(0.5));
+    assert_eq!(one(&disturbed).finding, Finding::Foreign { share: 0.5 });
     let mut limited = noise(|noise| noise.throttled_share = Some(0.4));
     limited.host.limits.cpu_quota = Fact::Known(Some(7.5));
     assert_eq!(one(&limited).finding, Finding::Quota { cpus: 7.5 });

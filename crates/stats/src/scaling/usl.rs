@@ -1,11 +1,12 @@
 //! The Universal Scalability Law, fitted.
 //!
-//! Gunther's law says how much more N copies do than one: `C(N) = N / (1 + sigma (N - 1) + kappa N (N - 1))`. Sigma is the
-//! share of the work that only one copy can do at a time (contention), kappa what it costs each pair of copies to agree
-//! (coherence); with kappa 0 it is Amdahl's law. Source: Gunther, Guerrilla Capacity Planning (2007), chapter 4.
+//! Gunther's law says how much more N copies do than one: `C(N) = N / (1 + sigma (N - 1) + kappa N (N - 1))`. Sigma
+//! is the share of the work that only one copy can do at a time (contention), kappa what it costs each pair of copies
+//! to agree (coherence); with kappa 0 it is Amdahl's law. Source: Gunther, Guerrilla Capacity Planning (2007),
+//! chapter 4.
 //!
-//! `N / X(N)` is linear in three unknowns, so that the fit is one small system of equations and needs no start values. Its
-//! errors are relative: a step with 1 % noise counts the same at one copy and at a hundred.
+//! `N / X(N)` is linear in three unknowns, so that the fit is one small system of equations and needs no start
+//! values. Its errors are relative: a step with 1 % noise counts the same at one copy and at a hundred.
 
 /// The law with its figures.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,9 +40,9 @@ const UNKNOWNS: [[bool; 3]; 4] = [
     [true, false, false],
 ];
 
-/// The law nearest to the points (copies and rate), whatever the signs of its figures: noise around a true 0 must be free to
-/// fall on either side, or intervals made of many fits would be wrong. `None` for fewer than three distinct concurrencies
-/// or a rate that is not positive.
+/// The law nearest to the points (copies and rate), whatever the signs of its figures: noise around a true 0 must be
+/// free to fall on either side, or intervals made of many fits would be wrong. `None` for fewer than three distinct
+/// concurrencies or a rate that is not positive.
 pub fn free(points: &[(u32, f64)]) -> Option<Law> {
     usable(points).then(|| solve(points, UNKNOWNS[0]))?
 }

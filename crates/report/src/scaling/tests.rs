@@ -1,0 +1,114 @@
+//! What is shown of runs that ask how they scale.
+
+use crate::style::Style;
+use crate::testkit::{self, OPS};
+use crate::text::tests::columns;
+use crate::view::view;
+use crate::words::Lang;
+use model::host::Fact;
+use model::record::{Outcome, Run};
+use model::units::Nanos;
+
+/// A test that does so many times one copy's work at each number of copies.
+fn run(cpus: u32, speedups: &[(u32, f64)]) -> Run {
+    let mut run = testkit::empty();
+    run.host.limits.cpus_allowed = Fact::Known(cpus);
+    run.host.limits.cpu_quota = Fact::Known(None);
+    run.host.cpu.online = Fact::Known(cpus);
+    run.host.cpu.threads_per_core = Fact::Known(1);
+    for &(copies, speedup) in speedups {
+        let case = testkit::add_case(&mut run, "cpu.sort", copies, "off", &[OPS]);
+        run.plan.cases.last_mut().unwrap().implementation = Some("portable".to_owned());
+        for (pass, level) in (1..).zip(testkit::six_around(1000.0 * speedup)) {
+            testkit::add_round(&mut run, &case, pass, Ok(&[("ops_per_s", level)]));
+            share_cpus(&mut run, cpus, level);
+        }
+    }
+    run
+}
+
+/// Gives each copy of the last round its part of the work, and of the CPUs where there are fewer.
+fn share_cpus(run: &mut Run, cpus: u32, rate: f64) {
+    let round = run.rounds.last_mut().unwrap();
+    let copies = round.case.copies;
+    let on_cpu = f64::from(cpus.min(copies)) / f64::from(copies);
+    let Outcome::Done(measured) = &mut round.outcome else {
+        panic!()
+    };
+    for copy in &mut measured.copies {
+        copy.work = rate / 2.0 / f64::from(copies);
+        copy.user = Nanos(model::num::round_to_u64(5e8 * on_cpu));
+        copy.system = Nanos::ZERO;
+    }
+}
+
+/// Serial share 5 %, no cost of pairs.
+fn amdahl(n: u32) -> (u32, f64) {
+    (n, f64::from(n) / (1.0 + 0.05 * f64::from(n - 1)))
+}
+
+fn shown(run: &Run, width: usize, lang: Lang) -> String {
+    let style = Style {
+        width,
+        color: false,
+    };
+    crate::text::text(&view(run), style, lang)
+}
+
+#[test]
+fn a_chart_and_the_law() {
+    let run = run(8, &[amdahl(1), amdahl(2), amdahl(4), amdahl(8), (16, 5.9)]);
+    insta::assert_snapshot!("scaling_en", shown(&run, 100, Lang::En));
+    insta::assert_snapshot!("scaling_ja", shown(&run, 100, Lang::Ja));
+    insta::assert_snapshot!(
+        "scaling_markdown",
+        crate::markdown::markdown(&view(&run), Lang::En)
+    );
+}
+
+#[test]
+fn two_cpus_say_what_two_cpus_can_say() {
+    let text = shown(&run(2, &[(1, 1.0), (2, 1.9), (4, 1.88)]), 100, Lang::En);
+    for part in [
+        "it scales: at all CPUs at least 90 %",
+        "its three figures need 3 concurrencies",
+        "###################.\n",
+        "4*",
+        "they take turns on 2 CPUs",
+        "code that ran",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn the_block_fits_the_terminal() {
+    let run = run(8, &[1, 2, 4, 8].map(amdahl));
+    for width in [60, 80, 100, 120] {
+        for lang in Lang::ALL {
+            for line in shown(&run, width, lang).lines() {
+                assert!(columns(line) <= width, "{width}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_document_has_the_figures() {
+    let run = run(8, &[1, 2, 4, 8].map(amdahl));
+    let text = crate::json::run(&view(&run));
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let scaling = &document["scaling"][0];
+    assert_eq!(scaling["test"], "cpu.sort");
+    assert_eq!(scaling["steps"][3]["concurrency"], 8);
+    let sigma = scaling["serial_share"]["estimate"].as_f64().unwrap();
+    assert!((sigma - 0.05).abs() < 0.005, "{sigma}");
+    assert!(scaling["fit_refused"].is_null());
+    assert_eq!(
+        document["run"]["plan"]["cases"][0]["implementation"],
+        "portable"
+    );
+    let ordinary = crate::json::run(&view(&testkit::normal()));
+    let ordinary: serde_json::Value = serde_json::from_str(&ordinary).unwrap();
+    assert_eq!(ordinary["scaling"], serde_json::json!([]));
+}

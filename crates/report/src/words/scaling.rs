@@ -1,0 +1,207 @@
+//! What is said about scaling, in both languages.
+
+use crate::number::percent;
+use stats::scaling::{Finding, Refused};
+
+/// About how tests scale.
+#[derive(Debug)]
+pub struct ScalingWords {
+    /// Heading.
+    pub heading: &'static str,
+    /// Column: copies.
+    pub copies: &'static str,
+    /// Column: times as much as one copy.
+    pub speedup: &'static str,
+    /// Column: speed-up over CPUs in use.
+    pub per_cpu: &'static str,
+    /// Column: work per CPU second against one copy.
+    pub worth: &'static str,
+    /// Column: share of the time on a CPU.
+    pub on_cpu: &'static str,
+    /// How to read the bars.
+    pub legend: &'static str,
+    /// Copies beyond the CPUs that may be used.
+    pub oversubscribed: fn(u32) -> String,
+    /// What is concluded.
+    pub finding: fn(&Finding) -> String,
+    /// The fitted law: serial share with interval, cost of pairs, steps, up to how many copies.
+    pub law: fn(&str, &str, u32, u32) -> String,
+    /// Said of a fit of three steps.
+    pub unchecked: &'static str,
+    /// How many copies do most; the number, and whether so many were measured.
+    pub peak: fn(&str, bool) -> String,
+    /// Why there is no fit.
+    pub refused: fn(&Refused) -> String,
+    /// What the second thread of a core adds, with its interval.
+    pub second_thread: fn(&str, &str) -> String,
+    /// A quota, as CPUs.
+    pub quota: fn(&str) -> String,
+    /// Fact: the clock rate seen by the probes.
+    pub clock_rate: &'static str,
+    /// Its range in GHz and its median.
+    pub clock_range: fn(&str, &str, &str) -> String,
+    /// Fact: which code did the work.
+    pub implementations: &'static str,
+}
+
+fn whole(share: f64) -> String {
+    percent(share)
+}
+
+pub(super) const EN: ScalingWords = ScalingWords {
+    heading: "scaling",
+    copies: "copies",
+    speedup: "speed-up",
+    per_cpu: "per CPU",
+    worth: "CPU second",
+    on_cpu: "on CPU",
+    legend: "speed-up: times one copy; per CPU: of a perfect speed-up; CPU second: its work against one copy alone; \
+             on CPU: share of the time. # reached, . lost",
+    oversubscribed: |cpus| {
+        format!("* more copies than may run at the same time: they take turns on {cpus} CPUs")
+    },
+    finding: |finding| match finding {
+        Finding::OneCpu => "there is one CPU: nothing to scale to".to_owned(),
+        Finding::Scales => "it scales: at all CPUs at least 90 % of a perfect speed-up".to_owned(),
+        Finding::SharedCores => {
+            "it scales over the cores; further copies share cores with others (SMT)".to_owned()
+        }
+        Finding::Quota { cpus } => {
+            format!("a quota of {cpus} CPUs limits it, not the CPUs there are")
+        }
+        Finding::Stolen { share } => format!(
+            "the host took away {} of the time asked for: the machine does not have these CPUs for itself",
+            whole(*share)
+        ),
+        Finding::Foreign { share } => format!(
+            "other processes of this machine took {} of a CPU meanwhile: measure again on a quiet machine",
+            whole(*share)
+        ),
+        Finding::SharedResource { worth } => format!(
+            "a shared resource: the copies ran, but a CPU second did only {} of what it does alone (threads of one core, \
+             clock rate, cache, memory, or locks that spin)",
+            whole(*worth)
+        ),
+        Finding::Waits { on_cpu } => format!(
+            "the copies waited: they were on a CPU for only {} of the time (for each other, for the kernel, or for a CPU)",
+            whole(*on_cpu)
+        ),
+        Finding::Falls { best } => format!("more copies do less: {best} did most"),
+        Finding::Unclear => "cannot tell: too few passes or too much scatter".to_owned(),
+    },
+    law: |sigma, kappa, steps, up_to| {
+        format!(
+            "Universal Scalability Law, {steps} steps up to {up_to} copies: serial share {sigma}, cost of pairs {kappa}"
+        )
+    },
+    unchecked: "three steps always fit exactly: a fourth would be needed to contradict the law",
+    peak: |copies, measured| {
+        if measured {
+            format!("it peaks at about {copies} copies")
+        } else {
+            format!("by the law it would peak at about {copies} copies, which were not measured")
+        }
+    },
+    refused: |refused| match refused {
+        Refused::TooFewSteps { have } => format!(
+            "no Universal Scalability Law: its three figures need 3 concurrencies within the usable CPUs, here are {have}"
+        ),
+        Refused::TooFewPasses { have } => {
+            format!(
+                "no Universal Scalability Law: {have} complete passes, where an interval needs 6"
+            )
+        }
+        Refused::DoesNotDescribe { copies, off } => format!(
+            "no Universal Scalability Law: it does not describe these figures (at {copies} copies off by {})",
+            whole(off.abs())
+        ),
+    },
+    second_thread: |gain, interval| format!("the second thread of a core adds {gain} ({interval})"),
+    quota: |cpus| format!("a quota allows {cpus} CPUs at the same time"),
+    clock_rate: "clock rate while measuring",
+    clock_range: |lo, hi, median| {
+        format!("{lo}..{hi} GHz (median {median}), seen before and after the rounds")
+    },
+    implementations: "code that ran",
+};
+
+pub(super) const JA: ScalingWords = ScalingWords {
+    heading: "スケーリング",
+    copies: "並列数",
+    speedup: "倍率",
+    per_cpu: "CPU あたり",
+    worth: "CPU 秒",
+    on_cpu: "CPU 上",
+    legend: "倍率: 1 並列との比。CPU あたり: 理想の倍率に対する割合。CPU 秒: CPU 時間 1 秒の仕事量の 1 並列との比。\
+             CPU 上: CPU 上にいた時間の割合。# は到達、. は損失",
+    oversubscribed: |cpus| {
+        format!("* は同時に実行できる数を超える並列数で、{cpus} CPU を交代で使用します")
+    },
+    finding: |finding| match finding {
+        Finding::OneCpu => "CPU が 1 個のため、スケーリングを測定できません".to_owned(),
+        Finding::Scales => "スケールします: 全 CPU で理想の倍率の 90 % 以上です".to_owned(),
+        Finding::SharedCores => {
+            "コア数まではスケールし、それ以上はコアを共有します（SMT）".to_owned()
+        }
+        Finding::Quota { cpus } => {
+            format!("実際の CPU 数ではなく、CPU クォータ {cpus} により制限されています")
+        }
+        Finding::Stolen { share } => {
+            format!(
+                "要求した CPU 時間の {} をホストに奪われました。CPU を占有できていません",
+                whole(*share)
+            )
+        }
+        Finding::Foreign { share } => format!(
+            "このマシンの他のプロセスが 1 CPU の {} を使用しました。静かな状態で測定し直してください",
+            whole(*share)
+        ),
+        Finding::SharedResource { worth } => format!(
+            "共有資源が限界です: 実行は続いていましたが、CPU 時間あたりの仕事量は単独時の {} でした（同一コアのスレッド、\
+             クロック、キャッシュ、メモリ、スピンロックなど）",
+            whole(*worth)
+        ),
+        Finding::Waits { on_cpu } => format!(
+            "待ちが発生しています: CPU 上にいた時間は {} のみでした（相互の待ち、カーネル、CPU の空き待ち）",
+            whole(*on_cpu)
+        ),
+        Finding::Falls { best } => {
+            format!("並列数を増やすと性能が下がります。最大は {best} 並列のときです")
+        }
+        Finding::Unclear => "判断できません: 巡回数が足りないか、ばらつきが大きすぎます".to_owned(),
+    },
+    law: |sigma, kappa, steps, up_to| {
+        format!(
+            "ユニバーサルスケーラビリティ則（{steps} 段階、{up_to} 並列まで）: 逐次部分 {sigma}、対ごとのコスト {kappa}"
+        )
+    },
+    unchecked: "3 段階では常に完全に一致するため、検証には 4 段階目が必要です",
+    peak: |copies, measured| {
+        if measured {
+            format!("約 {copies} 並列で最大になります")
+        } else {
+            format!("この法則では約 {copies} 並列で最大になりますが、その並列数は測定していません")
+        }
+    },
+    refused: |refused| match refused {
+        Refused::TooFewSteps { have } => format!(
+            "ユニバーサルスケーラビリティ則は適用できません: 使用できる CPU 数以内に 3 種類の並列数が必要ですが、{have} 種類です"
+        ),
+        Refused::TooFewPasses { have } => format!(
+            "ユニバーサルスケーラビリティ則は適用できません: 区間には 6 巡が必要ですが、完全な巡回は {have} 巡です"
+        ),
+        Refused::DoesNotDescribe { copies, off } => format!(
+            "ユニバーサルスケーラビリティ則はこの結果に合いません（{copies} 並列で {} のずれ）",
+            whole(off.abs())
+        ),
+    },
+    second_thread: |gain, interval| {
+        format!("コアの 2 番目のスレッドによる増加は {gain} です（{interval}）")
+    },
+    quota: |cpus| format!("クォータにより同時に使用できるのは {cpus} CPU です"),
+    clock_rate: "測定中のクロック",
+    clock_range: |lo, hi, median| {
+        format!("{lo}..{hi} GHz（中央値 {median}、各ラウンドの前後に測定）")
+    },
+    implementations: "実行されたコード",
+};

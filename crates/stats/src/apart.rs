@@ -1,0 +1,181 @@
+//! Where work per wall second and work per CPU second part, and why.
+//!
+//! Work that only computes should be on a CPU all of the time, and a CPU second should be worth the same however many
+//! copies run. Where either is not so, the numbers are right, and the reader must know what they are numbers of.
+
+use crate::{rounds, scaling};
+use model::host::HostFacts;
+use model::noise::Noise;
+use model::plan::PlannedCase;
+use model::record::Run;
+use model::warning::{OffCpuCause, Warning};
+
+/// Share of the wall time off a CPU above which it is said: more than starting together and ending batches cost.
+pub(crate) const OFF_CPU_MAX: f64 = 0.03;
+
+/// Loss of work per CPU second against one copy above which it is said, when the whole interval lies above it.
+pub(crate) const WORTH_LOST_MAX: f64 = 0.05;
+
+/// The ending of the quantities that are rates per CPU second. Only work that computes has one.
+pub(crate) const PER_CPU_SECOND: &str = "_per_cpu_s";
+
+/// The warnings about `case`; none for work that waits by nature.
+pub(crate) fn warnings(case: &PlannedCase, run: &Run, noises: &[&Noise]) -> Vec<Warning> {
+    let computes = case
+        .metrics
+        .iter()
+        .any(|metric| metric.quantity.ends_with(PER_CPU_SECOND));
+    if !computes {
+        return Vec::new();
+    }
+    [off_cpu(case, &run.host, noises), worth_less(case, run)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn off_cpu(case: &PlannedCase, host: &HostFacts, noises: &[&Noise]) -> Option<Warning> {
+    let median = |share: fn(&Noise) -> Option<f64>| {
+        let shares: Vec<f64> = noises.iter().filter_map(|noise| share(noise)).collect();
+        crate::quantile::median(&shares)
+    };
+    let above = |share: fn(&Noise) -> Option<f64>, limit| median(share).is_some_and(|x| x > limit);
+    let share = median(|noise| noise.off_cpu_share).filter(|&share| share > OFF_CPU_MAX)?;
+    let cpus = scaling::Cpus::of(host);
+    let cause = if above(
+        |noise| noise.throttled_share,
+        crate::warnings::THROTTLED_MAX,
+    ) {
+        OffCpuCause::Quota(cpus.quota)
+    } else if case.id.copies > cpus.allowed {
+        OffCpuCause::MoreCopiesThanCpus(cpus.allowed)
+    } else if above(|noise| noise.steal_share, crate::warnings::STEAL_MAX) {
+        OffCpuCause::Steal
+    } else if above(
+        |noise| noise.foreign_cpu_share,
+        crate::warnings::FOREIGN_MAX,
+    ) {
+        OffCpuCause::Foreign
+    } else {
+        OffCpuCause::Unknown
+    };
+    Some(Warning::OffCpu {
+        share,
+        copies: case.id.copies,
+        cause,
+    })
+}
+
+fn worth_less(case: &PlannedCase, run: &Run) -> Option<Warning> {
+    if case.id.copies < 2 || rounds::done(run, &case.id).is_empty() {
+        return None;
+    }
+    let worth = scaling::cpu_worth(run, &case.id)?;
+    let surely = worth.interval?.hi < 1.0 - WORTH_LOST_MAX;
+    let cores = scaling::Cpus::of(&run.host).smt_cores;
+    surely.then(|| Warning::CpuWorthLess {
+        loss: 1.0 - worth.value,
+        copies: case.id.copies,
+        threads_share_cores: cores.is_some_and(|cores| case.id.copies > cores),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use model::host::Fact;
+    use model::record::Outcome;
+    use model::spec::{Better, MetricClass};
+    use model::units::{Nanos, Unit};
+
+    /// One copy and two, six rounds each, in which each copy was on a CPU for `on_cpu` of its half second and did
+    /// `work`.
+    fn run(on_cpu: [f64; 2], work: [f64; 2]) -> Run {
+        let mut run = fixture::run(&[("t@1", vec![1.0; 6]), ("t@2", vec![1.0; 6])]);
+        run.host.limits.cpus_allowed = Fact::Known(2);
+        run.host.cpu.online = Fact::Known(2);
+        for case in &mut run.plan.cases {
+            case.metrics.push(fixture::metric(
+                "ops_per_cpu_s",
+                Unit::OpsPerSecond,
+                Better::Higher,
+                MetricClass::Compute,
+            ));
+        }
+        for round in &mut run.rounds {
+            let at = usize::from(round.case.copies > 1);
+            round.noise.off_cpu_share = Some(1.0 - on_cpu[at]);
+            if let Outcome::Done(measured) = &mut round.outcome {
+                measured.copies[0].user = Nanos(model::num::round_to_u64(5e8 * on_cpu[at]));
+                measured.copies[0].work = work[at] * on_cpu[at];
+            }
+        }
+        run
+    }
+
+    /// The warnings of the case with two copies.
+    fn check(run: &Run, expect: &[Warning]) {
+        let case = &run.plan.cases[1];
+        let noises: Vec<&Noise> = run.rounds_of(&case.id).map(|round| &round.noise).collect();
+        assert_eq!(warnings(case, run, &noises), expect);
+    }
+
+    fn off(cause: OffCpuCause) -> Warning {
+        Warning::OffCpu {
+            share: 0.5,
+            copies: 2,
+            cause,
+        }
+    }
+
+    #[test]
+    fn time_off_the_cpu_is_said_with_its_cause() {
+        check(&run([1.0, 0.98], [1e6, 1e6]), &[]);
+        let half = || run([1.0, 0.5], [1e6, 1e6]);
+        check(&half(), &[off(OffCpuCause::Unknown)]);
+        let mut one_cpu = half();
+        one_cpu.host.limits.cpus_allowed = Fact::Known(1);
+        check(&one_cpu, &[off(OffCpuCause::MoreCopiesThanCpus(1))]);
+        let with = |change: fn(&mut Noise)| {
+            let mut run = half();
+            run.rounds
+                .iter_mut()
+                .for_each(|round| change(&mut round.noise));
+            run.host.limits.cpu_quota = Fact::Known(Some(1.5));
+            run
+        };
+        let quota = with(|noise| noise.throttled_share = Some(0.2));
+        check(&quota, &[off(OffCpuCause::Quota(Some(1.5)))]);
+        check(
+            &with(|noise| noise.steal_share = Some(0.2)),
+            &[off(OffCpuCause::Steal)],
+        );
+        let foreign = with(|noise| noise.foreign_cpu_share = Some(0.2));
+        check(&foreign, &[off(OffCpuCause::Foreign)]);
+    }
+
+    #[test]
+    fn a_cpu_second_that_is_worth_less_is_said() {
+        check(&run([1.0, 1.0], [1e6, 0.96e6]), &[]);
+        let slower = |threads| Warning::CpuWorthLess {
+            loss: 0.25,
+            copies: 2,
+            threads_share_cores: threads,
+        };
+        let mut run = run([1.0, 1.0], [1e6, 0.75e6]);
+        check(&run, &[slower(false)]);
+        run.host.cpu.threads_per_core = Fact::Known(2);
+        run.host.cpu.cores = Fact::Known(1);
+        check(&run, &[slower(true)]);
+    }
+
+    #[test]
+    fn work_that_waits_by_nature_is_not_told_that_it_waits() {
+        let mut run = run([1.0, 0.5], [1e6, 0.5e6]);
+        for case in &mut run.plan.cases {
+            case.metrics.truncate(1);
+        }
+        check(&run, &[]);
+    }
+}
