@@ -14,9 +14,16 @@ mod unixbench;
 
 /// Every workload, alphabetic by name.
 pub static ALL: &[&dyn Workload] = &[
+    &cpu::AES_GCM,
+    &cpu::BLAKE3,
     &cpu::DHRYSTONE,
+    &cpu::JSON,
+    &cpu::MATMUL,
     &cpu::PRIME,
+    &cpu::SHA256,
+    &cpu::SORT,
     &cpu::WHETSTONE,
+    &cpu::ZSTD,
     &fs::COPY,
     &memory::BANDWIDTH,
     &memory::BLOCK,

@@ -1,6 +1,6 @@
 //! `cpu.dhrystone`: how fast a core runs ordinary integer code: procedure calls, branches, small copies, a comparison.
 
-use super::work_per_s;
+use super::work_metrics;
 use crate::unixbench::{COMPAT, Length, shape};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
@@ -30,10 +30,13 @@ static SPEC: Spec = Spec {
           was just stored in smaller pieces, so the figure follows the store buffer as much as the arithmetic; and \
           figures of differently compiled Dhrystones differ by 10 % and more.",
     params: &[COMPAT],
-    metrics: &[work_per_s(
-        "ops_per_s",
-        "Iterations, over the wall time from the start of the first to the end of the last.",
-    )],
+    metrics: &work_metrics(
+        ["ops_per_s", "ops_per_cpu_s"],
+        [
+            "Iterations, over the wall time from the start of the first to the end of the last.",
+            "Iterations, over the CPU time that all copies together spent in between.",
+        ],
+    ),
     tests: &[TestDef {
         name: "cpu.dhrystone",
         title: "Dhrystone 2 using register variables",

@@ -1,6 +1,6 @@
 //! `cpu.whetstone`: how fast a core does scalar floating-point arithmetic and the C library its mathematics.
 
-use super::work_per_s;
+use super::work_metrics;
 use crate::unixbench::{COMPAT, Compat, Length, shape};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
@@ -39,11 +39,14 @@ static SPEC: Spec = Spec {
           with figures of UnixBench. It says nothing about vector units or memory; and where the programs have \
           different C libraries, it compares those too.",
     params: &[COMPAT],
-    metrics: &[work_per_s(
-        WIPS,
-        "Whetstone instructions, over the wall time from the start of the first pass to the end of the last; with \
-         `compat` 5.1.3 over the CPU time that the copy spent in user mode in between, as that version does.",
-    )],
+    metrics: &work_metrics(
+        [WIPS, "wips_per_cpu_s"],
+        [
+            "Whetstone instructions, over the wall time from the start of the first pass to the end of the last; with \
+             `compat` 5.1.3 over the CPU time that the copy spent in user mode in between, as that version does.",
+            "Whetstone instructions, over the CPU time that all copies together spent in between.",
+        ],
+    ),
     tests: &[TestDef {
         name: "cpu.whetstone",
         title: "Double-Precision Whetstone",
