@@ -266,7 +266,6 @@ mod tests {
         };
         check(How::Rate, "x", Ok(600.0));
         check(How::Rate, "own", Ok(6.0));
-        check(How::CpuRate, "x", Err("the kernel counted no CPU time"));
         check(How::ReportedSum, "own", Ok(6.0));
         check(How::ReportedMean, "own", Ok(3.0));
         check(How::ReportedSum, "x", Err("the workload did not report it"));
@@ -353,6 +352,8 @@ mod tests {
                 Ok(400.0)
             );
         }
+        let uncounted = value(How::CpuRate, "x", &[with(1, 0, 0)], &[], &Named::new());
+        assert_eq!(uncounted, Err("the kernel counted no CPU time".to_owned()));
     }
 
     #[test]

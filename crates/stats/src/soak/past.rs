@@ -163,7 +163,8 @@ fn idle_seconds(chain: &[Past], loaded_seconds: f64) -> f64 {
     let mut idle = 0.0;
     for pair in chain.windows(2) {
         loaded += load(&pair[0]);
-        if loaded >= loaded_seconds {
+        // Within a window of its end nobody knows on which side of the pause it lies.
+        if loaded + pair[0].step >= loaded_seconds {
             break;
         }
         idle += pair[1].began.since(pair[0].began).as_secs_f64() - load(&pair[0]);
