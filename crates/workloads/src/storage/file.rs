@@ -28,10 +28,21 @@ pub(super) struct TestFile {
 
 /// What the note beside a complete file says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Note {
+pub(super) struct Note {
     size: u64,
     seed: u64,
     redundancy: Redundancy,
+}
+
+impl Note {
+    #[cfg(test)]
+    pub(super) fn for_test(size: u64) -> Self {
+        Self {
+            size,
+            seed: 1,
+            redundancy: Redundancy::default(),
+        }
+    }
 }
 
 const GIB: u64 = 1 << 30;
@@ -113,16 +124,20 @@ fn write_anew(job: &JobSpec, path: &Path, note_path: &Path, seed: u64) -> Result
         seed,
         redundancy: job.redundancy,
     };
-    if let Err(error) = lay_out(path, &note) {
-        // A full disk is no place to leave a large file on.
-        let _ = fs::remove_file(path);
-        return Err(WorkError::failed("write", path.display(), error));
-    }
+    write_or_remove(path, &note)?;
     serde_json::to_vec(&note)
         .map_err(std::io::Error::other)
         .and_then(|text| fs::write(note_path, text))
         .map_err(|error| WorkError::failed("write", note_path.display(), error))?;
     Ok(note)
+}
+
+/// Writes the file, or leaves none: a full disk is no place for half of a large file.
+pub(super) fn write_or_remove(path: &Path, note: &Note) -> Result<(), WorkError> {
+    lay_out(path, note).map_err(|error| {
+        let _ = fs::remove_file(path);
+        WorkError::failed("write", path.display(), error)
+    })
 }
 
 /// How much of a file system may be used.
@@ -234,5 +249,43 @@ pub(super) fn check_alignment(
             "O_DIRECT needs blocks of a multiple of {need} bytes here, and {} is none",
             job.block_bytes
         )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_what_is_free_is_used_and_enough_stays() {
+        const G: u64 = GIB;
+        for (free, total, expected) in [
+            (100 * G, 100 * G, 50 * G),
+            // 5 % of a large file system.
+            (60 * G, 1000 * G, 10 * G),
+            (40 * G, 1000 * G, 0),
+            // 1 GiB of a small one.
+            (G + 5, 4 * G, 5),
+            (G, 4 * G, 0),
+            (0, 0, 0),
+        ] {
+            assert_eq!(room(free, total), expected, "{free} of {total}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_as_asked_or_follow_memory_and_room() {
+        const G: u64 = GIB;
+        const M: u64 = 1 << 20;
+        let check = |asked, room, memory, expected: Option<u64>| {
+            assert_eq!(size(asked, room, memory, 4096).ok(), expected);
+        };
+        check(Some(5 * M), G, G, Some(5 * M));
+        check(Some(5 * G), G, G, None);
+        check(None, 100 * G, 256 * M, Some(G));
+        check(None, 100 * G, G - 3, Some((2 * G - 6) / 4096 * 4096));
+        check(None, 100 * G, 64 * G, Some(2 * G));
+        check(None, 300 * M, 64 * G, Some(300 * M));
+        check(None, 63 * M, 64 * G, None);
     }
 }

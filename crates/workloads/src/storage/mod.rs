@@ -319,3 +319,6 @@ impl<'a> Parts<'a> {
 fn null_file() -> Result<File, WorkError> {
     File::open("/dev/null").map_err(|error| WorkError::failed("open", "/dev/null", error))
 }
+
+#[cfg(test)]
+mod tests;

@@ -144,7 +144,7 @@ mod tests {
     fn every_block_comes_once_per_cycle() {
         for count in 1..=1000 {
             let mut offsets = Offsets::once_per_cycle(5, count, count * 31);
-            for round in 0..3 {
+            for round in 0..2 {
                 let mut seen = cycle(&mut offsets, count);
                 seen.sort_unstable();
                 let all: Vec<u64> = (5..5 + count).collect();
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn large_numbers_of_blocks_are_permuted_too() {
         // All of them: one more and one less than a power of two, and the power itself.
-        for count in [65_535_u64, 65_536, 65_537, 1_000_003] {
+        for count in [65_535_u64, 65_536, 65_537, 300_007] {
             let mut seen = vec![false; usize::try_from(count).unwrap()];
             let mut offsets = Offsets::once_per_cycle(0, count, 3);
             for block in cycle(&mut offsets, count) {
@@ -165,14 +165,14 @@ mod tests {
                 *seen = true;
             }
         }
-        // Spot checks where all would take hours: in bounds, and no block twice within a million.
+        // Spot checks where all would take hours: in bounds, and no block twice within many.
         for count in [1 << 40, (1 << 40) + 1, u64::MAX / 4096] {
             let mut offsets = Offsets::once_per_cycle(0, count, 3);
-            let mut seen = cycle(&mut offsets, 1 << 20);
+            let mut seen = cycle(&mut offsets, 1 << 17);
             assert!(seen.iter().all(|&block| block < count));
             seen.sort_unstable();
             seen.dedup();
-            assert_eq!(seen.len(), 1 << 20, "{count}");
+            assert_eq!(seen.len(), 1 << 17, "{count}");
         }
     }
 
