@@ -78,12 +78,12 @@ fn alike(a: &Warning, b: &Warning) -> bool {
             (Warning::RoundsFailed { reason: a, .. }, Warning::RoundsFailed { reason: b, .. }) => {
                 a == b
             }
+            (Warning::OffCpu { cause: a, .. }, Warning::OffCpu { cause: b, .. }) => a == b,
             (
                 Warning::OrderEffect { within_pass: a, .. },
                 Warning::OrderEffect { within_pass: b, .. },
-            ) => a == b,
-            (Warning::OffCpu { cause: a, .. }, Warning::OffCpu { cause: b, .. }) => a == b,
-            (
+            )
+            | (
                 Warning::CpuWorthLess {
                     threads_share_cores: a,
                     ..
