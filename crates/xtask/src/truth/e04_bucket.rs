@@ -23,7 +23,7 @@ const BURST_SECONDS: (f64, f64) = (5.0, 20.0);
 
 /// How long a soak takes: the longest burst, as much of plateau as is wanted behind it, the longest rest (twice the
 /// burst) and the second burst.
-const SECONDS: u64 = 120;
+const SECONDS: u64 = 180;
 
 /// The fastest burst of a CPU: most of it, so that the supervisor of the soak finds room.
 const CPUS: f64 = 0.9;

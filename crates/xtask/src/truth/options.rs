@@ -50,7 +50,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "IOPS", default_value_t = 2_000)]
     pub(crate) bucket_iops: u32,
     /// Windows of a soak of a disk with a bucket of credit (E4)
-    #[arg(long, value_name = "TIME", default_value = "100ms")]
+    #[arg(long, value_name = "TIME", default_value = "500ms")]
     pub(crate) disk_window: String,
     /// The same on a CPU, whose quota is enforced by the ticks of the kernel's clock and not sooner
     #[arg(long, value_name = "TIME", default_value = "500ms")]
