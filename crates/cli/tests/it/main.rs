@@ -13,4 +13,5 @@ mod faults;
 mod root;
 mod runs;
 mod soaks;
+mod storage;
 mod stores;

@@ -10,8 +10,9 @@
 use super::data::Redundancy;
 use super::offsets::Offsets;
 use super::pace::Pace;
+use super::records::{Group, Records, came_late, place};
 use super::watch::Watch;
-use engine::recorder::{Latencies, Recorder};
+use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, WorkError};
 use model::digest::Digest;
 use model::num::approx;
@@ -104,125 +105,6 @@ impl Queue {
     }
 }
 
-/// What has been recorded.
-pub(super) struct Records {
-    /// Of reads, writes and trims; `None` where the job does none.
-    by_kind: [Option<Kinds>; 3],
-    /// Of fsync and fdatasync.
-    sync: Option<Latencies>,
-    /// From when an operation could have started to when it did.
-    late: Option<Latencies>,
-    /// Operations of each kind, syncs last.
-    done: [u64; 4],
-    /// With one kind of operation the names of its latencies need no prefix.
-    single: bool,
-}
-
-/// The latencies of one kind of operation.
-#[derive(Default)]
-struct Kinds {
-    slat: Option<Latencies>,
-    clat: Latencies,
-    lat: Option<Latencies>,
-}
-
-/// Operations that were submitted and are over at the same time.
-#[derive(Clone, Copy)]
-struct Group {
-    kind: Kind,
-    start: u64,
-    submitted: u64,
-    count: u64,
-}
-
-impl Records {
-    /// Submission is told from completion where the engine is not `synchronous`; the whole is more than the completion
-    /// there, and where operations have an intended start (`rated`).
-    pub(super) fn new(kinds: &[Kind], synchronous: bool, rated: bool, syncs: bool) -> Self {
-        let (slat, lat) = (!synchronous, !synchronous || rated);
-        let of = |kind| {
-            kinds.contains(&kind).then(|| Kinds {
-                slat: slat.then(Latencies::default),
-                clat: Latencies::default(),
-                lat: lat.then(Latencies::default),
-            })
-        };
-        Self {
-            by_kind: [of(Kind::Read), of(Kind::Write), of(Kind::Trim)],
-            sync: syncs.then(Latencies::default),
-            late: rated.then(Latencies::default),
-            done: [0; 4],
-            single: kinds.len() == 1,
-        }
-    }
-
-    #[inline]
-    fn record(&mut self, clock: Clock, group: Group, now: u64) {
-        let Group {
-            kind,
-            start,
-            submitted,
-            count,
-        } = group;
-        let place = place(kind);
-        self.done[place] += count;
-        let clat = clock.nanos(submitted, now);
-        match self.by_kind.get_mut(place) {
-            Some(Some(kinds)) => {
-                kinds.clat.record(clat, count);
-                if let Some(slat) = &mut kinds.slat {
-                    slat.record(clock.nanos(start, submitted), count);
-                }
-                if let Some(lat) = &mut kinds.lat {
-                    lat.record(clock.nanos(start, now), count);
-                }
-            }
-            Some(None) => {}
-            None => {
-                if let Some(sync) = &mut self.sync {
-                    sync.record(clat, count);
-                }
-            }
-        }
-    }
-
-    fn clear(&mut self) {
-        self.done = [0; 4];
-        let kinds = self.by_kind.iter_mut().flatten();
-        let all = kinds.flat_map(|kinds| {
-            let (slat, lat) = (kinds.slat.as_mut(), kinds.lat.as_mut());
-            [Some(&mut kinds.clat), slat, lat].into_iter().flatten()
-        });
-        let others = self.sync.iter_mut().chain(&mut self.late);
-        all.chain(others).for_each(Latencies::clear);
-    }
-
-    fn take(&mut self) -> BTreeMap<String, Latencies> {
-        let mut named = BTreeMap::new();
-        for (kinds, name) in self.by_kind.iter_mut().zip(["read_", "write_", "trim_"]) {
-            let Some(kinds) = kinds.take() else { continue };
-            let prefix = if self.single { "" } else { name };
-            named.insert(format!("{prefix}clat"), kinds.clat);
-            named.extend(kinds.slat.map(|slat| (format!("{prefix}slat"), slat)));
-            named.extend(kinds.lat.map(|lat| (format!("{prefix}lat"), lat)));
-        }
-        named.extend(self.sync.take().map(|sync| ("sync".to_owned(), sync)));
-        named.extend(self.late.take().map(|late| ("late".to_owned(), late)));
-        named
-    }
-}
-
-/// Where a kind is counted.
-#[inline]
-const fn place(kind: Kind) -> usize {
-    match kind {
-        Kind::Read => 0,
-        Kind::Write => 1,
-        Kind::Trim => 2,
-        Kind::Sync | Kind::DataSync => 3,
-    }
-}
-
 impl Work {
     /// The next operation of a slot, and whether it has data to send.
     #[inline]
@@ -274,9 +156,8 @@ impl<E: Engine> Job<E> {
                     break;
                 }
                 start = pace.take(now);
-                if let Some(late) = &mut self.records.late {
-                    late.record(now.saturating_sub(start.max(self.queue.room_since)), 1);
-                }
+                self.records
+                    .start_late(now.saturating_sub(start.max(self.queue.room_since)));
             }
             self.queue.free.pop();
             self.prepare(slot, start);
@@ -470,7 +351,7 @@ impl<E: Engine> Body for Job<E> {
     }
 
     fn finish(&mut self) -> Result<Finish, WorkError> {
-        let [reads, writes, trims, syncs] = self.records.done;
+        let [reads, writes, trims, syncs] = self.records.done();
         let block = u64::from(self.work.block);
         let mut reported: BTreeMap<String, f64> = [
             ("bytes", (reads + writes + trims) * block),
@@ -483,11 +364,13 @@ impl<E: Engine> Body for Job<E> {
         self.watch
             .end(reads * block, &mut reported, &mut self.notes);
         self.drain()?;
+        let latencies = self.records.take();
+        self.notes.extend(came_late(&latencies));
         Ok(Finish {
             digest: Digest::EMPTY,
             reported,
             windows: Vec::new(),
-            latencies: self.records.take(),
+            latencies,
             notes: std::mem::take(&mut self.notes),
         })
     }

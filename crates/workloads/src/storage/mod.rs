@@ -10,12 +10,13 @@ mod honest;
 pub mod job;
 mod offsets;
 mod pace;
+mod records;
 mod spec;
 mod watch;
 
 pub use data::Redundancy;
 
-use body::{Choice, Job, Queue, Records, Work, index};
+use body::{Choice, Job, Queue, Work, index};
 use engine::workload::{Body, Place, WorkError, Workload};
 use job::{EngineChoice, JobSpec, Mix};
 use model::host::HostFacts;
@@ -27,6 +28,7 @@ use model::spec::{MetricDef, Spec};
 use model::units::{Bytes, Nanos};
 use offsets::Offsets;
 use pace::Pace;
+use records::Records;
 use std::fs::File;
 use sys::clock::Clock;
 use sys::io::{Aio, Chosen, Engine, Kind, Null, Psync, Pvsync2, Setup, Uring, UringOptions};
@@ -225,6 +227,9 @@ impl<'a> Parts<'a> {
     fn body<E: Engine + 'static>(self, mut engine: E) -> Box<dyn Body> {
         let (job, place) = (self.job, self.place);
         self.fill_buffers(&mut engine);
+        if job.is_paced() {
+            sys::clock::sleep_exactly();
+        }
         let kinds: &[Kind] = match job.pattern.mix {
             Mix::Read => &[Kind::Read],
             Mix::Write => &[Kind::Write],

@@ -1,6 +1,6 @@
 //! What `storage.io` declares: parameters in the words of fio, metrics, and the tests made of it.
 
-use super::job::{DEPTH_MAX, ENGINES, JobSpec, Mix, PATTERNS};
+use super::job::{DEPTH_MAX, ENGINES, EngineChoice, JobSpec, Mix, PATTERNS};
 use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
 use model::units::Unit;
 
@@ -462,7 +462,8 @@ pub(super) fn metrics(job: &JobSpec) -> Vec<&'static MetricDef> {
         match (metric.how, metric.quantity) {
             (How::QuantileOf(name, _) | How::MeanOf(name), _) => of(name),
             (_, "read_iops" | "write_iops") => mixed,
-            (_, "cached_share") => job.reads(),
+            (_, "cached_share") => job.reads() && job.engine != EngineChoice::Null,
+            (_, "device_busy_share") => job.engine != EngineChoice::Null,
             _ => true,
         }
     };

@@ -117,7 +117,11 @@ impl Drop for Throttle {
 fn a_disk_of_500_operations_a_second_reads_about_500() {
     let disk = Disk::new("3G");
     let place = disk.place();
-    let mut body = open(&job(&[("iodepth", "32"), ("size", "16M")]), &place).unwrap();
+    let mut body = open(
+        &job(&[("iodepth", "32"), ("size", "16M"), ("direct", "yes")]),
+        &place,
+    )
+    .unwrap();
     let throttle = Throttle::new(&disk.number(), 500);
     throttle.enter();
     let mut recorder = Recorder::off();
@@ -147,7 +151,12 @@ fn a_disk_that_fails_ends_the_round_with_the_kernels_reason() {
     for (engine, depth) in [("psync", "1"), ("io_uring", "8"), ("libaio", "8")] {
         let disk = Disk::new("3G");
         let place = disk.place();
-        let job = job(&[("ioengine", engine), ("iodepth", depth), ("size", "16M")]);
+        let job = job(&[
+            ("ioengine", engine),
+            ("iodepth", depth),
+            ("size", "16M"),
+            ("direct", "yes"),
+        ]);
         let mut body = open(&job, &place).unwrap();
         // The disk loses its end, and everything that lies there.
         sh(&format!("truncate -s 64K {}", disk.image().display()));
@@ -160,6 +169,21 @@ fn a_disk_that_fails_ends_the_round_with_the_kernels_reason() {
             "{error}"
         );
     }
+}
+
+#[test]
+#[ignore = "root: mounts a loop device"]
+fn a_block_that_o_direct_cannot_transfer_is_refused_beforehand() {
+    let disk = Disk::new("3G");
+    let place = disk.place();
+    let refused = open(&job(&[("bs", "1000"), ("direct", "yes")]), &place)
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        refused.contains("O_DIRECT needs blocks of a multiple of 512 bytes here, and 1000 is none"),
+        "{refused}"
+    );
 }
 
 #[test]
