@@ -69,9 +69,12 @@ pub struct DirectAlignment {
 pub fn direct_alignment(file: &File) -> Option<DirectAlignment> {
     // SAFETY: statx is a struct of integers, for which all zeros are a value.
     let mut found: libc::statx = unsafe { std::mem::zeroed() };
+    // By number: std declares the C library's `statx` as weak, and a static link that sees only weak references leaves
+    // it out, so that the call goes to address 0.
     // SAFETY: the path is an empty C string, and `found` is valid to write to.
     let result = unsafe {
-        libc::statx(
+        libc::syscall(
+            libc::SYS_statx,
             file.as_raw_fd(),
             c"".as_ptr(),
             libc::AT_EMPTY_PATH,
