@@ -11,7 +11,7 @@ use super::check::{Check, percent};
 use super::lab::{Call, Lab, Slot, cpus, spread};
 use super::score;
 use super::sessions::{Soak, soak_call, soak_of, work_per_cpu_second};
-use super::throttle::{Group, apply};
+use super::throttle::{PERIOD_DEFAULT_US, apply};
 use anyhow::Context;
 use model::num::{approx, round_to_u64};
 use model::rng::Rng;
@@ -185,7 +185,7 @@ fn on_disk(lab: &Lab, book: &Book, slot: &Slot, session: usize) -> anyhow::Resul
 fn on_cpu(lab: &Lab, book: &Book, cpu: u32, session: usize) -> anyhow::Result<Session> {
     let mut rng = Rng::stream(lab.options.seed, 500 + session as u64);
     let terms = Terms::draw(&mut rng, CPUS, BURST_SECONDS);
-    let group: Group = lab.group()?;
+    let group = lab.group()?.with_period(PERIOD_DEFAULT_US);
     let lever = Lever {
         used: &|| group.cpu_seconds(),
         limit: &|cpus| apply(&group.cpu(Some(cpus))),

@@ -10,7 +10,7 @@ use super::book::Book;
 use super::check::Check;
 use super::lab::{Call, Lab, Running};
 use super::sessions::{Duel, Finding, duel, end_duel, findings, or_dash, start_duel};
-use super::throttle::{Group, apply};
+use super::throttle::{Group, PERIOD_DEFAULT_US, apply};
 use anyhow::Context;
 use model::num::approx;
 use stats::looks::LOOKS;
@@ -46,7 +46,7 @@ impl Experiment for Drift {
     }
 
     fn run(&self, lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
-        let group = lab.group()?;
+        let group = lab.group()?.with_period(PERIOD_DEFAULT_US);
         // The same thing without drift shows how long it takes, and how much the machine scatters.
         let still = still(lab, book, &group)?;
         let (calm, seconds) = (&still.0, still.1);
