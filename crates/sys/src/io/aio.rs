@@ -214,6 +214,10 @@ impl Engine for Aio {
         let count = match wait {
             Wait::No => self.wait(0, into.len(), Some(0))?,
             Wait::One => self.wait(1, into.len(), None)?,
+            Wait::Several(wanted) => {
+                let wanted = index(self.common.at_most_in_flight(wanted)).min(into.len());
+                self.wait(wanted, into.len(), None)?
+            }
             Wait::Until(deadline) => self.wait(1, into.len(), Some(deadline))?,
         };
         for (to, event) in into.iter_mut().zip(&self.events[..count]) {

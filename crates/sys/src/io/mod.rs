@@ -78,6 +78,9 @@ pub enum Wait {
     No,
     /// Until one is there.
     One,
+    /// Until so many are there, or as many as are under way: completions in company cost fewer calls, and the first of
+    /// them waits for the last. Engines whose operations are over at once take what there is.
+    Several(u32),
     /// Until one is there, or [`crate::clock::monotonic`] reaches this. Engines without such a wait look now and then.
     Until(u64),
 }
@@ -121,6 +124,7 @@ struct Common {
     files: Vec<File>,
     buffers: Buffers,
     busy: Vec<bool>,
+    in_flight: u32,
 }
 
 impl Common {
@@ -130,6 +134,7 @@ impl Common {
             files: setup.files,
             buffers: Buffers::new(slots, setup.slot_bytes)?,
             busy: vec![false; slots],
+            in_flight: 0,
         })
     }
 
@@ -159,16 +164,25 @@ impl Common {
         let in_bounds = i64::try_from(op.offset).is_ok();
         assert!(in_bounds, "an operation beyond the end of any file");
         self.busy[slot] = true;
+        self.in_flight += 1;
     }
 
     #[inline]
     fn release(&mut self, slot: u32) {
-        self.busy[index(slot)] = false;
+        let busy = &mut self.busy[index(slot)];
+        assert!(*busy, "an operation that is over twice");
+        *busy = false;
+        self.in_flight -= 1;
     }
 
     /// How many operations are under way.
-    fn in_flight(&self) -> usize {
-        self.busy.iter().filter(|&&busy| busy).count()
+    const fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// How many of `wanted` completions there can be: at least one where anything is under way.
+    fn at_most_in_flight(&self, wanted: u32) -> u32 {
+        wanted.min(self.in_flight).max(1)
     }
 }
 

@@ -199,6 +199,28 @@ fn the_null_engine_completes_everything_and_does_no_input_or_output() {
 }
 
 #[test]
+fn waiting_for_several_gives_so_many_or_all_that_are_under_way() {
+    fn check<E: Engine>(mut engine: E) {
+        let mut over = [Completion::default(); 8];
+        for (under_way, wanted, least) in [(6, 4, 4), (6, 6, 6), (3, 6, 3), (1, 8, 1)] {
+            for slot in 0..under_way {
+                engine.prepare(slot, op(Kind::Read, u64::from(slot)));
+            }
+            engine.submit().unwrap();
+            let first = engine.reap(Wait::Several(wanted), &mut over).unwrap();
+            assert!(first >= least, "{first} of {under_way}, wanted {wanted}");
+            let mut done = first;
+            while done < index(under_way) {
+                done += engine.reap(Wait::One, &mut over).unwrap();
+            }
+        }
+    }
+    let (_dir, path) = numbered_file();
+    check(Aio::new(setup(&path, 8)).unwrap());
+    check(Uring::new(setup(&path, 8), UringOptions::default()).unwrap());
+}
+
+#[test]
 fn waiting_ends_at_its_deadline() {
     fn check<E: Engine>(mut engine: E) {
         let start = crate::clock::monotonic();

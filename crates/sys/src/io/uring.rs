@@ -306,6 +306,10 @@ impl Engine for Uring {
                 Wait::One => {
                     self.enter(0, 1, EnterFlags::GETEVENTS)?;
                 }
+                Wait::Several(wanted) => {
+                    let wait = self.common.at_most_in_flight(wanted);
+                    self.enter(0, wait, EnterFlags::GETEVENTS)?;
+                }
                 Wait::Until(deadline) => {
                     self.wait_until(deadline)?;
                     return Ok(self.take(into));

@@ -10,6 +10,7 @@
 use super::data::Redundancy;
 use super::offsets::Offsets;
 use super::pace::Pace;
+use super::patience::Patience;
 use super::records::{Group, Records, came_late, place};
 use super::watch::Watch;
 use engine::recorder::Recorder;
@@ -30,6 +31,7 @@ pub(super) struct Job<E> {
     pub(super) queue: Queue,
     pub(super) records: Records,
     pub(super) pace: Option<Pace>,
+    pub(super) patience: Patience,
     pub(super) clock: Clock,
     pub(super) watch: Watch,
     /// What one operation is worth in the unit of the first metric.
@@ -179,7 +181,7 @@ impl<E: Engine> Job<E> {
             Some(pace) if !self.queue.free.is_empty() => {
                 Wait::Until(pace.next(self.clock.tick_unordered()))
             }
-            _ => Wait::One,
+            _ => Wait::Several(self.patience.wanted()),
         })
     }
 
@@ -238,6 +240,9 @@ impl<E: Engine> Job<E> {
         };
         if self.queue.free.is_empty() {
             self.queue.room_since = now;
+        }
+        if self.patience.is_trying() {
+            self.patience.completed(count as u64, self.clock, now);
         }
         let mut group: Option<Group> = None;
         let mut transfers = 0;
@@ -346,6 +351,7 @@ impl<E: Engine> Body for Job<E> {
     }
 
     fn measured_part_begins(&mut self) {
+        self.patience.settle();
         self.records.clear();
         self.watch.begin();
     }

@@ -10,6 +10,7 @@ mod honest;
 pub mod job;
 mod offsets;
 mod pace;
+mod patience;
 mod records;
 mod spec;
 mod watch;
@@ -28,6 +29,7 @@ use model::spec::{MetricDef, Spec};
 use model::units::{Bytes, Nanos};
 use offsets::Offsets;
 use pace::Pace;
+use patience::Patience;
 use records::Records;
 use std::fs::File;
 use sys::clock::Clock;
@@ -265,6 +267,12 @@ impl<'a> Parts<'a> {
                 sync_every.is_some(),
             ),
             pace: job.is_paced().then(|| Pace::new(job, place.seed)),
+            // With a rate or pauses the queue is not full, and the rate says nothing about latencies.
+            patience: if E::SYNCHRONOUS || job.is_paced() {
+                Patience::fixed(1)
+            } else {
+                Patience::trying(job.depth)
+            },
             // Intended starts are times of the kernel's clock.
             clock: if job.is_paced() {
                 Clock::Kernel
