@@ -67,7 +67,7 @@ const STEPS: &[Step] = &[
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let mut lines = Vec::new();
     for step in STEPS {
-        println!("\n==> {}", step.name);
+        say!("\n==> {}", step.name);
         let start = sys::clock::monotonic();
         let ended = (step.run)(root)
             .with_context(|| format!("step `{}` failed\nhint: {}\ncause", step.name, step.fix))?;
@@ -77,10 +77,10 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
             Ended::Skipped(why) => format!("skipped: {why}"),
         };
         let line = format!("{:<8}{seconds:>8.1} s  {word}", step.name);
-        println!("<== {line}");
+        say!("<== {line}");
         lines.push(line);
     }
-    println!("\nci: every step is done\n  {}", lines.join("\n  "));
+    say!("\nci: every step is done\n  {}", lines.join("\n  "));
     Ok(())
 }
 
@@ -93,7 +93,7 @@ fn pass(root: &Path, arguments: &[&str]) -> anyhow::Result<Ended> {
 fn tests(root: &Path) -> anyhow::Result<Ended> {
     let all = is_root()?;
     if !all {
-        println!("not root: tests marked `ignore = \"root: ...\"` are skipped");
+        say!("not root: tests marked `ignore = \"root: ...\"` are skipped");
     }
     if has(root, "nextest") {
         let mut arguments = vec![
@@ -108,7 +108,7 @@ fn tests(root: &Path) -> anyhow::Result<Ended> {
         }
         return pass(root, &arguments);
     }
-    println!("cargo-nextest is missing, so `cargo test` runs; `{INSTALL_NEXTEST}` installs it");
+    say!("cargo-nextest is missing, so `cargo test` runs; `{INSTALL_NEXTEST}` installs it");
     let mut arguments = vec!["test", "--locked", "--workspace", "--no-fail-fast"];
     if all {
         arguments.extend(["--", "--include-ignored"]);

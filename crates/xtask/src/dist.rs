@@ -58,19 +58,17 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     );
     let start_ms = start_ms(root, &dist)?;
 
-    println!("binary   {}", dist.display());
-    println!("linked   statically, {target}");
-    println!("size     {size} bytes (limit {SIZE_MAX_BYTES})");
-    println!(
-        "start    {start_ms:.2} ms, median of {STARTS} (`kurabe --version`, with fork and exec)"
-    );
+    say!("binary   {}", dist.display());
+    say!("linked   statically, {target}");
+    say!("size     {size} bytes (limit {SIZE_MAX_BYTES})");
+    say!("start    {start_ms:.2} ms, median of {STARTS} (`kurabe --version`, with fork and exec)");
     match output(command(root, "sha256sum").arg(&dist)) {
-        Ok(line) => println!(
+        Ok(line) => say!(
             "sha256   {}",
             line.split_whitespace().next().unwrap_or(&line)
         ),
         Err(_) => {
-            println!("sha256   not known: `sha256sum` is missing (`apt-get install coreutils`)");
+            say!("sha256   not known: `sha256sum` is missing (`apt-get install coreutils`)");
         }
     }
     Ok(())

@@ -114,12 +114,14 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
 }
 
 fn print(lines: &[Line]) {
-    println!("| what | measured | unit | limit |\n|---|---|---|---|");
+    say!("| what | measured | unit | limit |\n|---|---|---|---|");
     for line in lines {
         let limit = line.limit.map_or("-".to_owned(), |limit| limit.to_string());
-        println!(
+        say!(
             "| {} | {:.2} | {} | {limit} |",
-            line.what, line.value, line.unit
+            line.what,
+            line.value,
+            line.unit
         );
     }
 }

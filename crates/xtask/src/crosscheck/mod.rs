@@ -46,11 +46,11 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     }
     let dir = target_dir(root).join("crosscheck");
     std::fs::create_dir_all(&dir).with_context(|| format!("create `{}`", dir.display()))?;
-    println!("| what | ours | theirs | ratio, median | least | most |\n|---|---|---|---|---|---|");
+    say!("| what | ours | theirs | ratio, median | least | most |\n|---|---|---|---|---|---|");
     for check in wanted {
         match measure(check, pairs, binary, &dir) {
-            Ok(line) => println!("{line}"),
-            Err(error) => println!("| {} | - | - | skipped: {error:#} | | |", check.name),
+            Ok(line) => say!("{line}"),
+            Err(error) => say!("| {} | - | - | skipped: {error:#} | | |", check.name),
         }
     }
     std::fs::remove_dir_all(&dir).with_context(|| format!("remove `{}`", dir.display()))

@@ -33,9 +33,9 @@ pub(crate) fn write(root: &Path) -> anyhow::Result<()> {
             }
             None => std::fs::remove_file(&full).with_context(|| format!("remove `{path}`"))?,
         }
-        println!("{path}: {difference}");
+        say!("{path}: {difference}");
     }
-    println!("gen: {} files are up to date", files.len());
+    say!("gen: {} files are up to date", files.len());
     Ok(())
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn check(root: &Path) -> anyhow::Result<()> {
     let files = files()?;
     let differences = differences(root, &files)?;
     if differences.is_empty() {
-        println!("gen: {} files are up to date", files.len());
+        say!("gen: {} files are up to date", files.len());
         return Ok(());
     }
     let lines: Vec<String> = differences

@@ -108,11 +108,11 @@ impl std::fmt::Display for Finding {
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let tree = Tree::read(root)?;
     for notice in source::notices(&tree) {
-        println!("notice: {notice}");
+        say!("notice: {notice}");
     }
     let findings = findings(&tree);
     if findings.is_empty() {
-        println!(
+        say!(
             "tidy: {} files keep {} rules",
             tree.files.len(),
             RULES.len()

@@ -95,7 +95,7 @@ impl Drop for Disk {
             let _ = fs::remove_file(&self.image);
         }
         for what in failed {
-            println!("warning: cannot {what}; the next start tries again");
+            say!("warning: cannot {what}; the next start tries again");
         }
     }
 }

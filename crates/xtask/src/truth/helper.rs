@@ -5,6 +5,7 @@ use anyhow::{Context, bail};
 use model::num::{approx, round_to_u64};
 use model::rng::Rng;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use sys::clock::monotonic;
 use sys::process::usage_self;
 
@@ -31,14 +32,15 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
         ["gaps", seconds] => {
             let seconds: f64 = seconds.parse().context("read the seconds")?;
             let gaps = sys::clock::gaps(round_to_u64(seconds * 1e9));
-            println!("{}", approx(gaps.lost) / approx(gaps.wall.max(1)));
+            say!("{}", approx(gaps.lost) / approx(gaps.wall.max(1)));
             Ok(())
         }
         ["spin", seed, share, seconds] => {
             let seed = seed.parse().context("read the seed")?;
             let share = share.parse().context("read the share")?;
             let seconds: f64 = seconds.parse().context("read the seconds")?;
-            print!("{}", written(&spin(&schedule(seed, share, seconds))));
+            let bursts = written(&spin(&schedule(seed, share, seconds)));
+            std::io::stdout().write_all(bursts.as_bytes())?;
             Ok(())
         }
         other => bail!("no such helper: `{}`", other.join(" ")),

@@ -80,7 +80,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
         Ok(options) => options.sized(),
         Err(error) if error.use_stderr() => bail!("{}", error.render()),
         Err(help) => {
-            print!("{}{}", help.render(), listed());
+            say!("{}{}", help.render(), listed().trim_end());
             return Ok(());
         }
     };
@@ -110,18 +110,18 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     let mut commands = Vec::new();
     for experiment in wanted {
         let book = Book::new(hidden.clone());
-        println!("\n==> {}: {}", experiment.name(), experiment.what());
+        say!("\n==> {}: {}", experiment.name(), experiment.what());
         let mut checks = glance(*experiment)?;
         let done = attempt(*experiment, &lab, &book);
         // What was measured until something went wrong is worth keeping.
         book.write(&out, experiment.name())?;
         checks.extend(done.with_context(|| format!("experiment {}", experiment.name()))?);
-        println!("{}", check::table(&[(experiment.name(), checks.clone())]));
+        say!("{}", check::table(&[(experiment.name(), checks.clone())]));
         commands.push((experiment.name(), book.commands()));
         results.push((experiment.name(), checks));
         machine.write(&out, arguments, &results, &commands)?;
     }
-    println!("raw outputs are in `{}`", out.display());
+    say!("raw outputs are in `{}`", out.display());
     verdict(&results)
 }
 
@@ -175,7 +175,7 @@ fn verdict(results: &[(&str, Vec<Check>)]) -> anyhow::Result<()> {
     let held = all()
         .filter(|(_, check)| check.judged == Judged::Held)
         .count();
-    println!("truth: {held} bounds held, none is broken");
+    say!("truth: {held} bounds held, none is broken");
     Ok(())
 }
 

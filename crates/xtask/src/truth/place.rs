@@ -39,7 +39,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.dir) {
-            println!("warning: remove `{}`: {error}", self.dir.display());
+            say!("warning: remove `{}`: {error}", self.dir.display());
         }
     }
 }
@@ -81,19 +81,19 @@ pub(crate) fn sweep(parent: &Path, layout: Option<&Layout>) -> anyhow::Result<()
     }
     for mount in sys::mounts::read(&tree).context("read the mounts")? {
         if stale_name(&tree, &mount.point).is_some() {
-            println!("unmounts `{}`, left by a killed start", mount.point);
+            say!("unmounts `{}`, left by a killed start", mount.point);
             succeed(command(parent, "umount").arg(&mount.point))?;
         }
     }
     for device in tree.list("/sys/block").unwrap_or_default() {
         let backing = tree.read_trimmed(&format!("/sys/block/{device}/loop/backing_file"));
         if backing.is_ok_and(|path| stale_name(&tree, &path).is_some()) {
-            println!("detaches `/dev/{device}`, left by a killed start");
+            say!("detaches `/dev/{device}`, left by a killed start");
             succeed(command(parent, "losetup").args(["--detach", &format!("/dev/{device}")]))?;
         }
     }
     for group in &groups {
-        println!(
+        say!(
             "removes the group `{}`, left by a killed start",
             group.display()
         );

@@ -277,7 +277,7 @@ impl Drop for Group {
     fn drop(&mut self) {
         for dir in self.dirs() {
             if let Err(error) = remove(&dir) {
-                println!("warning: {error:#}");
+                say!("warning: {error:#}");
             }
         }
     }
