@@ -1,8 +1,12 @@
 //! What the user may type. Workloads never appear here: their parameters come from their specs.
 
+mod measuring;
+
+pub(crate) use measuring::{Amount, NewRun, Shown};
+
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use engine::profile::{Copies, PASSES_MAX};
+use engine::profile::Copies;
 use engine::resolve::Set;
 use model::params::parse_duration;
 use model::units::Nanos;
@@ -82,56 +86,24 @@ pub(crate) enum Command {
     },
 }
 
-/// Options that describe a new run; a resumed one has them already.
-const NEW_RUN: [&str; 11] = [
-    "what", "budget", "passes", "target", "copies", "set", "seed", "dry_run", "dir", "label", "tag",
-];
-
 /// Options of `run`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunArgs {
     /// Profiles, tests, families or globs such as 'os.*' [default: quick]
     #[arg(value_name = "WHAT")]
     pub(crate) what: Vec<String>,
-    /// Time for the whole run, such as 90s or 5m
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub(crate) budget: Option<Nanos>,
-    /// Rounds of every case
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(PASSES_MAX)))]
-    pub(crate) passes: Option<u32>,
+    #[command(flatten)]
+    pub(crate) amount: Amount,
     /// Stop measuring a test when its interval is this narrow, such as 2% to each side
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) target: Option<f64>,
+    #[command(flatten)]
+    pub(crate) new: NewRun,
     /// Go on with a run that was interrupted or killed, on the same machine
-    #[arg(long, value_name = "RUN", conflicts_with_all = NEW_RUN)]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "target", "Amount", "NewRun"])]
     pub(crate) resume: Option<String>,
-    /// Concurrencies, such as 1,4,all; or steps: 1, 2, 4 ... all CPUs and one above
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) copies: Option<Vec<Copies>>,
-    /// Set a parameter of a test, or of all tests of a profile or glob
-    #[arg(long, value_name = "TEST.PARAM=VALUE")]
-    pub(crate) set: Vec<Set>,
-    /// Seed of order and layout, to repeat a run in the same order
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-    /// Print the plan and its time, and measure nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Make the work directory in here [default: the current directory]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) dir: Option<PathBuf>,
-    /// A name for the run
-    #[arg(long, value_name = "NAME", value_parser = run_label)]
-    pub(crate) label: Option<String>,
-    /// A tag for the run; may be given several times
-    #[arg(long, value_name = "KEY=VALUE", value_parser = tag)]
-    pub(crate) tag: Vec<(String, String)>,
-    /// Print the run as one JSON document
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// No progress
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) shown: Shown,
 }
 
 /// Options of `list`.
@@ -225,9 +197,11 @@ pub(crate) enum FailIf {
 
 /// Options of `duel`.
 #[derive(Debug, ClapArgs)]
+#[command(mut_arg("passes", |arg| arg.help("Pairs of rounds of every case [default: until the verdict is final, 28 at most]")))]
+#[command(mut_arg("label", |arg| arg.help("A name for the duel; its runs are called NAME-a and NAME-b")))]
 pub(crate) struct DuelArgs {
     /// Profiles, tests, families or globs such as 'fs.*'
-    #[arg(value_name = "WHAT", required = true)]
+    #[arg(value_name = "WHAT", required_unless_present = "resume")]
     pub(crate) what: Vec<String>,
     /// Side A: dir=DIR or set=TEST.PARAM=VALUE; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
@@ -241,27 +215,15 @@ pub(crate) struct DuelArgs {
     /// Shell command that sets side B up before each of its rounds
     #[arg(long, value_name = "COMMAND")]
     pub(crate) b_cmd: Option<String>,
-    /// Time for the whole duel, such as 90s or 5m
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub(crate) budget: Option<Nanos>,
-    /// Pairs of rounds of every case [default: until the verdict is final, 28 at most]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(PASSES_MAX)))]
-    pub(crate) passes: Option<u32>,
-    /// Concurrencies, such as 1,4,all; or steps: 1, 2, 4 ... all CPUs and one above
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) copies: Option<Vec<Copies>>,
-    /// Seed of order and layout
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-    /// A name for the duel; its runs are called NAME-a and NAME-b
-    #[arg(long, value_name = "NAME", value_parser = run_label)]
-    pub(crate) label: Option<String>,
-    /// Print the comparison as one JSON document
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// No progress
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) amount: Amount,
+    #[command(flatten)]
+    pub(crate) new: NewRun,
+    /// Go on with a duel that was interrupted or killed; either of its runs names it
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "a", "b", "a_cmd", "b_cmd", "Amount", "NewRun"])]
+    pub(crate) resume: Option<String>,
+    #[command(flatten)]
+    pub(crate) shown: Shown,
 }
 
 /// What makes one side of a duel different from the other.
@@ -287,11 +249,6 @@ impl std::str::FromStr for Trait {
     }
 }
 
-/// Options that describe a new soak; a resumed one has them already.
-const NEW_SOAK: [&str; 10] = [
-    "what", "span", "every", "copies", "set", "window", "seed", "dry_run", "dir", "label",
-];
-
 /// Options of `soak`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SoakArgs {
@@ -304,39 +261,19 @@ pub(crate) struct SoakArgs {
     /// Rest between samples that begin this far apart [default: load without a pause]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) every: Option<Nanos>,
-    /// Go on with a soak that was interrupted or killed, on the same machine
-    #[arg(long, value_name = "RUN", conflicts_with_all = NEW_SOAK, conflicts_with = "tag")]
-    pub(crate) resume: Option<String>,
     /// Concurrency: a number, or all
     #[arg(long, value_name = "N")]
     pub(crate) copies: Option<Copies>,
-    /// Set a parameter of the test
-    #[arg(long, value_name = "TEST.PARAM=VALUE")]
-    pub(crate) set: Vec<Set>,
     /// Length of a window; shorter ones show shorter stalls, and suit soaks of minutes [default: 1s]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) window: Option<Nanos>,
-    /// Seed of the layout
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-    /// Print the plan and its time, and measure nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Make the work directory in here [default: the current directory]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) dir: Option<PathBuf>,
-    /// A name for the run
-    #[arg(long, value_name = "NAME", value_parser = run_label)]
-    pub(crate) label: Option<String>,
-    /// A tag for the run; may be given several times
-    #[arg(long, value_name = "KEY=VALUE", value_parser = tag)]
-    pub(crate) tag: Vec<(String, String)>,
-    /// Print the run as one JSON document
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// No progress
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) new: NewRun,
+    /// Go on with a soak that was interrupted or killed, on the same machine
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "span", "every", "copies", "window", "NewRun"])]
+    pub(crate) resume: Option<String>,
+    #[command(flatten)]
+    pub(crate) shown: Shown,
 }
 
 /// Options of `export`.
@@ -431,6 +368,54 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn a_resumed_run_refuses_what_it_has_already() {
+        let new = [
+            "--set=a.b=1",
+            "--seed=1",
+            "--dry-run",
+            "--dir=/tmp",
+            "--label=x",
+            "--tag=a=b",
+        ];
+        let run = [
+            "os.pipe",
+            "--budget=5m",
+            "--passes=6",
+            "--copies=1",
+            "--target=2%",
+        ];
+        let soak = [
+            "os.pipe",
+            "--for=1h",
+            "--every=5m",
+            "--copies=1",
+            "--window=2s",
+        ];
+        let duel = [
+            "os.pipe",
+            "--a=dir=/",
+            "--b-cmd=true",
+            "--copies=1",
+            "--passes=6",
+        ];
+        for (command, own) in [("run", run), ("soak", soak), ("duel", duel)] {
+            let resume = ["kurabe", command, "--resume", "latest"];
+            assert!(Args::try_parse_from(resume).is_ok(), "{command}");
+            for option in own.iter().chain(&new) {
+                let refused = Args::try_parse_from(resume.iter().chain([option])).map(|_| ());
+                let kind = refused.map_err(|error| error.kind());
+                assert_eq!(
+                    kind,
+                    Err(clap::error::ErrorKind::ArgumentConflict),
+                    "{option}"
+                );
+            }
+            let shown = Args::try_parse_from(resume.iter().chain(&["--json", "--quiet"]));
+            assert!(shown.is_ok(), "{command}");
+        }
     }
 
     #[test]

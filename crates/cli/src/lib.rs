@@ -12,6 +12,7 @@ mod exit;
 mod new_run;
 mod output;
 mod progress;
+mod resume;
 mod session;
 
 use crate::args::{Args, Command};

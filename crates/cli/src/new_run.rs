@@ -1,17 +1,45 @@
 //! What a new run starts from: a plan, an id, and who measures with what.
 
-use crate::context::read_capped;
+use crate::args::NewRun;
+use crate::context::{host_facts, read_capped};
+use crate::directory::directory;
 use crate::exit::{Exit, failure};
 use engine::profile::Profile;
 use engine::resolve::{Catalog, PlanError, Request, resolve};
 use model::host::HostFacts;
 use model::plan::Plan;
-use model::record::{Binary, End, RunMeta};
+use model::record::{Binary, End, Run, RunMeta};
 use model::rng::Rng;
 use model::units::UnixNanos;
 use model::warning::Warning;
 use std::collections::BTreeMap;
 use std::path::Path;
+
+/// A run before its first round: where it is measured has been looked at, and `plan` says what, on this machine.
+pub(crate) fn prepare(
+    new: &NewRun,
+    plan: impl FnOnce(&HostFacts) -> anyhow::Result<Plan>,
+) -> anyhow::Result<Run> {
+    let dir = directory(new.dir.as_deref())?;
+    let host = host_facts(&dir.path);
+    let plan = plan(&host)?;
+    dir.check(&plan)?;
+    let meta = RunMeta {
+        tags: new.tag.iter().cloned().collect(),
+        ..meta(new.label.clone(), &dir.path, &host)
+    };
+    Ok(Run {
+        meta,
+        plan,
+        host,
+        rounds: Vec::new(),
+    })
+}
+
+/// The seed of a new run: the one that was asked for, or one of its own.
+pub(crate) fn seed(new: &NewRun) -> u64 {
+    new.seed.unwrap_or_else(fresh_seed)
+}
 
 /// The plan for what the user asked for, with the profiles that come with the program and those named as files.
 pub(crate) fn plan(request: &Request, host: &HostFacts) -> anyhow::Result<Plan> {
@@ -64,7 +92,7 @@ fn refused(error: &PlanError) -> anyhow::Error {
 }
 
 /// Who makes a run, when, and with what.
-pub(crate) fn meta(label: Option<String>, dir: &Path, host: &HostFacts) -> RunMeta {
+fn meta(label: Option<String>, dir: &Path, host: &HostFacts) -> RunMeta {
     let now = sys::clock::wall();
     let mut warnings = Vec::new();
     if cfg!(debug_assertions) {
@@ -118,6 +146,6 @@ fn run_id(now: u64) -> String {
 }
 
 /// A seed that differs from run to run.
-pub(crate) fn fresh_seed() -> u64 {
+fn fresh_seed() -> u64 {
     Rng::stream(sys::clock::wall(), u64::from(std::process::id())).next()
 }

@@ -4,6 +4,7 @@ use crate::context::Context;
 use crate::exit::{Exit, failure};
 use crate::output;
 use crate::progress::Bar;
+use crate::resume::Kind;
 use anyhow::Context as _;
 use engine::run::{Ended, Observer, Progress, Resting, RunError, Setting, Side};
 use model::record::{End, Round, Run};
@@ -17,20 +18,29 @@ pub(crate) fn catch_stop_signals() -> anyhow::Result<()> {
     sys::signal::ignore_sigxfsz().context("ignore SIGXFSZ")
 }
 
-/// Executes the plan of `run`, which the store holds open, after the rounds that it has already; the run comes back
-/// as it was kept.
-pub(crate) fn measure(
-    context: &Context,
-    store: &Store,
-    run: &Run,
-    quiet: bool,
-) -> anyhow::Result<Run> {
-    let mut measured = measure_sides(context, store, std::slice::from_ref(run), quiet)?;
+/// Begins `run` in the store and measures it; it comes back as it was kept.
+pub(crate) fn begin(context: &Context, run: Run, quiet: bool) -> anyhow::Result<Run> {
+    let mut measured = begin_sides(context, &[run], quiet)?;
     measured.pop().context("read the run back")
 }
 
 /// The same for the two sides of a duel, or for the one of a run.
-pub(crate) fn measure_sides(
+pub(crate) fn begin_sides(
+    context: &Context,
+    runs: &[Run],
+    quiet: bool,
+) -> anyhow::Result<Vec<Run>> {
+    catch_stop_signals()?;
+    let store = context.store()?;
+    for run in runs {
+        store.begin(&run.meta, &run.plan, &run.host)?;
+    }
+    measure(context, &store, runs, quiet)
+}
+
+/// Executes the plan of `runs` (one, or the two sides of a duel), which the store holds open, after the rounds that
+/// they have already.
+pub(crate) fn measure(
     context: &Context,
     store: &Store,
     runs: &[Run],
@@ -105,15 +115,11 @@ fn say_how_it_ended(store: &Store, runs: &[Run], ended: &Ended) {
                 "interrupted: what was measured until then is kept as run {id}"
             ));
         }
-        if let [run] = runs {
-            let id = &run.meta.id;
-            let command = if run.plan.soak.is_some() {
-                "soak"
-            } else {
-                "run"
-            };
+        if let [run, ..] = runs {
+            let (kind, id) = (Kind::of(&run.plan), &run.meta.id);
             output::say(&format!(
-                "hint: `kurabe {command} --resume {id}` goes on with it"
+                "hint: `kurabe {} --resume {id}` goes on with it",
+                kind.word()
             ));
         }
     }

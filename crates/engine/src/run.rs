@@ -144,7 +144,8 @@ pub fn execute(
                     .as_ref()
                     .and_then(|duel| duel.prepare.as_deref()),
             };
-            Lane::new(*side, bench, setting.find)
+            let other = sides.iter().find(|other| other.run != side.run);
+            Lane::new(*side, bench, setting.find, other.map(|other| other.earlier))
         })
         .collect();
     let mut runner = Runner {
@@ -200,18 +201,25 @@ struct Lane<'a> {
 }
 
 impl<'a> Lane<'a> {
-    /// Before the first round, or where an earlier part of the run left off.
+    /// Before the first round, or where an earlier part of the run left off. In a duel a round of this side counts only
+    /// where the other side has its half of the pair in `other`.
     fn new(
         side: Side<'a>,
         bench: Bench<'a>,
         find: fn(&str) -> Option<&'static dyn Workload>,
+        other: Option<&[Round]>,
     ) -> Self {
+        let whole = |round: &Round| {
+            let half = |there: &Round| there.pass == round.pass && there.case == round.case;
+            other.is_none_or(|other| other.iter().any(half))
+        };
         let plan = side.plan;
         let mut cases: Vec<Running> = (0..plan.cases.len())
             .map(|i| Running::new(plan, i, hows(&plan.cases[i], find)))
             .collect();
         for (case, planned) in cases.iter_mut().zip(&plan.cases) {
-            for round in side.earlier.iter().filter(|round| round.case == planned.id) {
+            let own = side.earlier.iter().filter(|round| round.case == planned.id);
+            for round in own.filter(|round| whole(round)) {
                 case.learn(planned, round);
             }
         }
@@ -329,13 +337,19 @@ impl<'a> Runner<'a> {
         self.lanes.iter().any(|lane| lane.cases[case].finished())
     }
 
+    /// Whether an earlier part of the run already had this case in this pass. Half of a pair is not made whole later,
+    /// when the weather is another.
+    fn was_in(&self, pass: u32, case: usize) -> bool {
+        self.lanes.iter().any(|lane| lane.was_in(pass, case))
+    }
+
     /// Pass after pass, each in a freshly shuffled order, until nothing is left to do or fits.
     fn passes(&mut self) -> Result<End, RunError> {
-        let earlier = self.lanes[0].side.earlier;
-        let first = earlier.iter().map(|round| round.pass).max().unwrap_or(1);
+        let earlier = self.lanes.iter().flat_map(|lane| lane.side.earlier);
+        let first = earlier.map(|round| round.pass).max().unwrap_or(1);
         for pass in first.. {
             let mut order: Vec<usize> = (0..self.plan().cases.len())
-                .filter(|&case| !self.finished(case) && !self.lanes[0].was_in(pass, case))
+                .filter(|&case| !self.finished(case) && !self.was_in(pass, case))
                 .collect();
             Rng::stream(self.plan().seed, u64::from(pass)).shuffle(&mut order);
             let mut did_something = false;

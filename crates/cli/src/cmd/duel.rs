@@ -3,20 +3,50 @@
 //! Two disks, two mount options, two values of a parameter: whatever `dir=`, `set=` or a shell command can tell apart.
 //! Each side is a run of its own in the store, so that `show`, `export` and `compare` know both.
 
-use crate::args::{DuelArgs, Trait};
-use crate::context::{Context, host_facts};
-use crate::directory::directory;
+use crate::args::{DuelArgs, NewRun, Trait};
+use crate::cmd::{run, show};
+use crate::context::Context;
 use crate::exit::{Exit, failure};
-use crate::new_run::{self, fresh_seed};
+use crate::new_run;
 use crate::output;
+use crate::resume::{self, Kind};
 use crate::session;
 use engine::resolve::{Request, Set};
 use model::plan::Duel;
-use model::record::{End, Run};
+use model::record::Run;
 use report::comparison::{self, CompareOptions};
-use std::path::Path;
+use std::path::PathBuf;
 
 pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
+    let quiet = args.shown.quiet;
+    let measured = match &args.resume {
+        Some(name) => resume::sides(context, name, Kind::Duel, quiet)?,
+        None => {
+            let sides = sides(args)?;
+            if args.new.dry_run {
+                output::print(&run::describe(&sides))?;
+                return Ok(Exit::Ok);
+            }
+            session::begin_sides(context, &sides, quiet)?
+        }
+    };
+    let [a, b] = measured.as_slice() else {
+        anyhow::bail!("read both sides of the duel back");
+    };
+    let view = comparison::view(a, &[b], &CompareOptions::default());
+    output::print(&if args.shown.json {
+        report::json::comparison(&view)
+    } else {
+        report::comparison_text::text(&view, context.style, context.lang)
+    })?;
+    Ok(match (show::exit(a), show::exit(b)) {
+        (Exit::Ok, other) => other,
+        (worse, _) => worse,
+    })
+}
+
+/// Both sides before their first round.
+fn sides(args: &DuelArgs) -> anyhow::Result<[Run; 2]> {
     if args.a.is_empty() && args.b.is_empty() && args.a_cmd.is_none() && args.b_cmd.is_none() {
         return Err(failure(
             Exit::Usage,
@@ -26,44 +56,37 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
             ),
         ));
     }
-    let seed = args.seed.unwrap_or_else(fresh_seed);
-    let id = format!("{seed:016x}");
-    let sides = [
-        side(args, &id, seed, "a", &args.a, args.a_cmd.as_ref())?,
-        side(args, &id, seed, "b", &args.b, args.b_cmd.as_ref())?,
+    let seed = new_run::seed(&args.new);
+    let mut sides = [
+        side(args, seed, "a", &args.a, args.a_cmd.as_ref())?,
+        side(args, seed, "b", &args.b, args.b_cmd.as_ref())?,
     ];
-    same_cases(&sides)?;
-    session::catch_stop_signals()?;
-    let store = context.store()?;
-    for run in &sides {
-        store.begin(&run.meta, &run.plan, &run.host)?;
+    // The side keeps their ids, and so their work directories, apart; what is common to both lets one be found by the
+    // other.
+    let common = sides[0].meta.id.clone();
+    for (run, name) in sides.iter_mut().zip(["a", "b"]) {
+        run.meta.id = format!("{common}{name}");
+        run.plan.duel = run.plan.duel.take().map(|duel| Duel {
+            id: common.clone(),
+            ..duel
+        });
     }
-    let measured = session::measure_sides(context, &store, &sides, args.quiet)?;
-    let view = comparison::view(&measured[0], &[&measured[1]], &CompareOptions::default());
-    output::print(&if args.json {
-        report::json::comparison(&view)
-    } else {
-        report::comparison_text::text(&view, context.style, context.lang)
-    })?;
-    Ok(match measured[0].meta.end {
-        End::Complete => Exit::Ok,
-        End::Interrupted | End::Open => Exit::Interrupted,
-    })
+    same_cases(&sides)?;
+    Ok(sides)
 }
 
 /// One side, before its first round.
 fn side(
     args: &DuelArgs,
-    id: &str,
     seed: u64,
     name: &str,
     traits: &[Trait],
     prepare: Option<&String>,
 ) -> anyhow::Result<Run> {
-    let dirs: Vec<&Path> = traits
+    let dirs: Vec<&PathBuf> = traits
         .iter()
         .filter_map(|own| match own {
-            Trait::Dir(dir) => Some(dir.as_path()),
+            Trait::Dir(dir) => Some(dir),
             Trait::Set(_) => None,
         })
         .collect();
@@ -74,41 +97,37 @@ fn side(
             None,
         ));
     }
-    let sets: Vec<Set> = traits
-        .iter()
-        .filter_map(|own| match own {
-            Trait::Set(set) => Some(set.clone()),
-            Trait::Dir(_) => None,
-        })
-        .collect();
-    let dir = directory(dirs.first().copied())?;
-    let host = host_facts(&dir.path);
-    let request = Request {
+    let own_sets = traits.iter().filter_map(|own| match own {
+        Trait::Set(set) => Some(set.clone()),
+        Trait::Dir(_) => None,
+    });
+    let new = NewRun {
+        // What is said about one side overrides what is said about both.
+        dir: dirs.first().copied().or(args.new.dir.as_ref()).cloned(),
+        set: args.new.set.iter().cloned().chain(own_sets).collect(),
+        label: args
+            .new
+            .label
+            .as_ref()
+            .map(|label| format!("{label}-{name}")),
+        ..args.new.clone()
+    };
+    let request = |sets: Vec<Set>| Request {
         what: args.what.clone(),
-        copies: args.copies.clone(),
+        copies: args.amount.copies.clone(),
         sets,
-        budget: args.budget,
-        passes: args.passes,
+        budget: args.amount.budget,
+        passes: args.amount.passes,
         target: None,
         seed,
         duel: Some(Duel {
-            id: id.to_owned(),
+            // That of the runs, as soon as there is one.
+            id: String::new(),
             side: name.to_owned(),
             prepare: prepare.cloned(),
         }),
     };
-    let plan = new_run::plan(&request, &host)?;
-    dir.check(&plan)?;
-    let label = args.label.as_ref().map(|label| format!("{label}-{name}"));
-    let mut meta = new_run::meta(label, &dir.path, &host);
-    // Both begin in the same second; the side keeps their ids, and so their work directories, apart.
-    meta.id = format!("{}{name}", meta.id);
-    Ok(Run {
-        meta,
-        plan,
-        host,
-        rounds: Vec::new(),
-    })
+    new_run::prepare(&new, |host| new_run::plan(&request(new.set.clone()), host))
 }
 
 /// A pair needs both its halves: what only one side can do is refused before anything is measured.

@@ -1,10 +1,11 @@
 //! `kurabe show [RUN]`: a kept run in any format. Nothing is measured again.
 
-use crate::args::{ShowArgs, ShowFormat};
+use crate::args::{ShowArgs, ShowFormat, Shown};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::output;
-use model::record::Run;
+use model::plan::PlannedCase;
+use model::record::{End, Outcome, Run};
 
 pub(crate) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Exit> {
     let run = context.load(&args.run)?;
@@ -17,8 +18,35 @@ pub(crate) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
+/// Shows a run that has just been measured, and says how it went.
+pub(crate) fn measured(context: &Context, run: &Run, shown: Shown) -> anyhow::Result<Exit> {
+    let format = if shown.json {
+        ShowFormat::Json
+    } else {
+        ShowFormat::Text
+    };
+    output::print(&render(context, run, format))?;
+    Ok(exit(run))
+}
+
+/// How a measured run went: whether it was interrupted, and whether every case has a round.
+pub(crate) fn exit(run: &Run) -> Exit {
+    if run.meta.end == End::Interrupted {
+        return Exit::Interrupted;
+    }
+    let measured = |case: &PlannedCase| {
+        run.rounds_of(&case.id)
+            .any(|round| matches!(round.outcome, Outcome::Done(_)))
+    };
+    if run.plan.cases.iter().all(measured) {
+        Exit::Ok
+    } else {
+        Exit::Incomplete
+    }
+}
+
 /// The run in this format.
-pub(crate) fn render(context: &Context, run: &Run, format: ShowFormat) -> String {
+fn render(context: &Context, run: &Run, format: ShowFormat) -> String {
     let view = report::view::view(run);
     match format {
         ShowFormat::Text => report::text::text(&view, context.style, context.lang),

@@ -1,90 +1,44 @@
 //! `kurabe soak TEST --for TIME`: one test for hours, kept stretch by stretch, and what its course says.
 
-use crate::args::{ShowFormat, SoakArgs};
-use crate::cmd::run::{exit, resume};
-use crate::cmd::show::render;
+use crate::args::SoakArgs;
+use crate::cmd::show;
 use crate::columns::columns;
-use crate::context::{Context, host_facts};
-use crate::directory::directory;
+use crate::context::Context;
 use crate::exit::{Exit, failure};
-use crate::new_run::{self, fresh_seed};
+use crate::new_run;
 use crate::output;
+use crate::resume::{self, Kind};
 use crate::session;
 use engine::resolve::Request;
 use engine::soak::{SoakError, WINDOW, sample_length};
 use model::host::HostFacts;
 use model::plan::Plan;
-use model::record::{Run, RunMeta};
 use model::units::Nanos;
 
 pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
+    let quiet = args.shown.quiet;
     let run = match &args.resume {
-        Some(run) => {
-            only_soaks(context, run)?;
-            resume(context, run, args.quiet)?
+        Some(name) => resume::one(context, name, Kind::Soak, quiet)?,
+        None => {
+            let run = new_run::prepare(&args.new, |host| plan(args, host))?;
+            warn_of_shortness(&run.plan);
+            if args.new.dry_run {
+                output::print(&describe(&run.plan))?;
+                return Ok(Exit::Ok);
+            }
+            session::begin(context, run, quiet)?
         }
-        None => match begin(context, args)? {
-            Some(run) => run,
-            None => return Ok(Exit::Ok),
-        },
     };
-    let format = if args.json {
-        ShowFormat::Json
-    } else {
-        ShowFormat::Text
-    };
-    output::print(&render(context, &run, format))?;
-    Ok(exit(&run))
-}
-
-/// A new soak; `None` where only the plan was wanted.
-fn begin(context: &Context, args: &SoakArgs) -> anyhow::Result<Option<Run>> {
-    let dir = directory(args.dir.as_deref())?;
-    let host = host_facts(&dir.path);
-    let plan = plan(args, &host)?;
-    dir.check(&plan)?;
-    warn_of_shortness(&plan);
-    if args.dry_run {
-        output::print(&describe(&plan))?;
-        return Ok(None);
-    }
-    let run = Run {
-        meta: RunMeta {
-            tags: args.tag.iter().cloned().collect(),
-            ..new_run::meta(args.label.clone(), &dir.path, &host)
-        },
-        plan,
-        host,
-        rounds: Vec::new(),
-    };
-    session::catch_stop_signals()?;
-    let store = context.store()?;
-    store.begin(&run.meta, &run.plan, &run.host)?;
-    session::measure(context, &store, &run, args.quiet).map(Some)
-}
-
-/// Goes on only with what is a soak: another run has its own command.
-fn only_soaks(context: &Context, run: &str) -> anyhow::Result<()> {
-    let store = context.store_to_read()?;
-    let run = store.load(&store.resolve(run)?)?;
-    if run.plan.soak.is_some() {
-        return Ok(());
-    }
-    let id = &run.meta.id;
-    Err(failure(
-        Exit::Usage,
-        format!("go on with run `{id}`: it is no soak"),
-        Some(&format!("`kurabe run --resume {id}` goes on with it")),
-    ))
+    show::measured(context, &run, args.shown)
 }
 
 fn plan(args: &SoakArgs, host: &HostFacts) -> anyhow::Result<Plan> {
     let request = Request {
         what: args.what.iter().cloned().collect(),
         copies: args.copies.map(|copies| vec![copies]),
-        sets: args.set.clone(),
+        sets: args.new.set.clone(),
         passes: Some(1),
-        seed: args.seed.unwrap_or_else(fresh_seed),
+        seed: new_run::seed(&args.new),
         ..Request::default()
     };
     let plan = new_run::plan(&request, host)?;

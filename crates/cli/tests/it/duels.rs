@@ -1,6 +1,6 @@
 //! Duels: pairs, their order, their verdicts, and what goes wrong.
 
-use crate::bed::Bed;
+use crate::bed::{Bed, eventually, processes_in, signal};
 use serde_json::Value;
 
 fn exported(bed: &Bed, run: &str) -> Value {
@@ -99,7 +99,8 @@ fn a_command_sets_its_side_up_before_each_round_and_its_failure_fails_the_round(
         "--b-cmd",
         "echo no such scheduler; false",
     ];
-    bed.run(&[&args[..], &commands].concat()).code(0);
+    // A side without a single round leaves the duel incomplete.
+    bed.run(&[&args[..], &commands].concat()).code(4);
     assert_eq!(
         std::fs::read_to_string(bed.path().join("log")).unwrap(),
         "a\n".repeat(3)
@@ -111,6 +112,86 @@ fn a_command_sets_its_side_up_before_each_round_and_its_failure_fails_the_round(
         3,
         "a side that is given up ends the pairs"
     );
+}
+
+#[test]
+fn a_killed_duel_goes_on_in_pairs_and_either_side_names_it() {
+    let bed = Bed::new();
+    let args = [
+        "duel",
+        "selftest.replay",
+        "--b",
+        "set=selftest.replay.series=100,101",
+        "--a",
+        "set=selftest.replay.series=100,102",
+        "--passes",
+        "30",
+        "--label",
+        "d",
+    ];
+    let mut child = bed.start(&args);
+    let kept = |side: &str| {
+        let done = bed.run(&["export", side]);
+        serde_json::from_str::<Value>(&done.out)
+            .map_or(0, |mut document| passes(&document["run"].take()).len())
+    };
+    eventually(20, || kept("d-a") >= 3);
+    signal(&child, "-KILL");
+    child.wait().unwrap();
+    eventually(10, || processes_in(bed.path()).is_empty());
+    bed.run(&["run", "--resume", "d-a"])
+        .code(2)
+        .err_has(&["one side of a duel", "kurabe duel --resume"]);
+    bed.run(&["soak", "--resume", "d-a"])
+        .code(2)
+        .err_has(&["one side of a duel"]);
+    // Half of a pair that was killed is kept, and not made whole when the weather is another.
+    let done = bed.run(&["duel", "--resume", "d-b", "--json"]).code(0);
+    let document: Value = serde_json::from_str(&done.out).unwrap();
+    let other = &document["others"][0];
+    assert_eq!(other["paired"], true);
+    let (a, b) = (
+        passes(&exported(&bed, "d-a")),
+        passes(&exported(&bed, "d-b")),
+    );
+    let pairs = a.iter().filter(|pass| b.contains(pass)).count();
+    assert_eq!(pairs, 30, "{a:?} {b:?}");
+    assert!(a.len() + b.len() <= 61, "{a:?} {b:?}");
+    assert!(a.iter().collect::<std::collections::BTreeSet<_>>().len() == a.len());
+    bed.run(&["duel", "--resume", "d-a"]).code(2);
+    assert_eq!(bed.left_behind(), [""; 0]);
+}
+
+#[test]
+fn what_both_sides_have_is_given_once() {
+    let bed = Bed::new();
+    std::fs::create_dir(bed.path().join("x")).unwrap();
+    let args = [
+        "duel",
+        "selftest.replay",
+        "--set",
+        "selftest.replay.series=7,8",
+        "--dir",
+        "x",
+        "--a-cmd",
+        "true",
+        "--tag",
+        "disk=nvme",
+        "--passes",
+        "6",
+        "--label",
+        "d",
+    ];
+    bed.run(&[&args[..], &["--dry-run"]].concat())
+        .code(0)
+        .out_has(&["6 pairs"]);
+    bed.run(&args).code(0);
+    for side in ["d-a", "d-b"] {
+        let run = exported(&bed, side);
+        assert_eq!(run["meta"]["tags"]["disk"], "nvme");
+        assert!(run["meta"]["dir"].as_str().unwrap().ends_with("/x"));
+        assert_eq!(run["plan"]["cases"][0]["params"]["series"]["text"], "7,8", "{run}");
+    }
 }
 
 #[test]

@@ -1,0 +1,59 @@
+//! Options of every command that measures, in groups that a command takes as a whole.
+//!
+//! A command adds only what its plan needs; what the options mean is then the same everywhere, and so is what a
+//! resumed run refuses, because it has them already.
+
+use super::{duration, run_label, tag};
+use clap::Args as ClapArgs;
+use engine::profile::{Copies, PASSES_MAX};
+use engine::resolve::Set;
+use model::units::Nanos;
+use std::path::PathBuf;
+
+/// How much is measured, in passes over all cases.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Amount {
+    /// Time for all of it, such as 90s or 5m
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) budget: Option<Nanos>,
+    /// Rounds of every case
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(PASSES_MAX)))]
+    pub(crate) passes: Option<u32>,
+    /// Concurrencies, such as 1,4,all; or steps: 1, 2, 4 ... all CPUs and one above
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) copies: Option<Vec<Copies>>,
+}
+
+/// What describes a new run beside its tests; a resumed one has it already.
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct NewRun {
+    /// Set a parameter of a test, or of all tests of a profile or glob
+    #[arg(long, value_name = "TEST.PARAM=VALUE")]
+    pub(crate) set: Vec<Set>,
+    /// Seed of order and layout, to repeat a run in the same order
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Print the plan and its time, and measure nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Make the work directory in here [default: the current directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// A name for the run
+    #[arg(long, value_name = "NAME", value_parser = run_label)]
+    pub(crate) label: Option<String>,
+    /// A tag for the run; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = tag)]
+    pub(crate) tag: Vec<(String, String)>,
+}
+
+/// How the result and the way to it are shown.
+#[derive(Clone, Copy, Debug, ClapArgs)]
+pub(crate) struct Shown {
+    /// Print the result as one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}

@@ -1,0 +1,160 @@
+//! Going on with what was interrupted or killed, on the machine and with the program that began it: rounds of another
+//! set-up would not be rounds of the same run.
+
+use crate::context::{Context, host_facts};
+use crate::directory::directory;
+use crate::exit::{Exit, failure};
+use crate::{new_run, session};
+use anyhow::Context as _;
+use model::plan::Plan;
+use model::record::{Run, RunMeta};
+use std::path::Path;
+use store::Store;
+
+/// Which command made a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// `kurabe run`.
+    Run,
+    /// `kurabe soak`.
+    Soak,
+    /// `kurabe duel`.
+    Duel,
+}
+
+impl Kind {
+    /// That of a plan.
+    pub(crate) const fn of(plan: &Plan) -> Self {
+        if plan.soak.is_some() {
+            Self::Soak
+        } else if plan.duel.is_some() {
+            Self::Duel
+        } else {
+            Self::Run
+        }
+    }
+
+    /// The command's name.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Soak => "soak",
+            Self::Duel => "duel",
+        }
+    }
+
+    /// What a run is that another command has to go on with.
+    const fn noun(self) -> &'static str {
+        match self {
+            Self::Run => "no soak and no duel",
+            Self::Soak => "a soak",
+            Self::Duel => "one side of a duel",
+        }
+    }
+}
+
+/// Goes on with the kept run `name`; `command` is what was typed. The run comes back as it was kept.
+pub(crate) fn one(
+    context: &Context,
+    name: &str,
+    command: Kind,
+    quiet: bool,
+) -> anyhow::Result<Run> {
+    let mut measured = sides(context, name, command, quiet)?;
+    measured.pop().context("read the run back")
+}
+
+/// The same for every side: both of a duel, of which `name` is one, in their order.
+pub(crate) fn sides(
+    context: &Context,
+    name: &str,
+    command: Kind,
+    quiet: bool,
+) -> anyhow::Result<Vec<Run>> {
+    let runs = kept(&context.store_to_read()?, name, command)?;
+    for run in &runs {
+        same_set_up(run)?;
+    }
+    session::catch_stop_signals()?;
+    let store = context.store()?;
+    for run in &runs {
+        store.reopen(&run.meta.id)?;
+    }
+    session::measure(context, &store, &runs, quiet)
+}
+
+/// What is to be gone on with: one run, or the two sides of a duel in their order.
+fn kept(store: &Store, name: &str, command: Kind) -> anyhow::Result<Vec<Run>> {
+    let run = store.load(&store.resolve(name)?)?;
+    let (id, kind) = (&run.meta.id, Kind::of(&run.plan));
+    // `run` goes on with a soak too: it is the command that people know.
+    if kind != command && (command, kind) != (Kind::Run, Kind::Soak) {
+        return Err(failure(
+            Exit::Usage,
+            format!("go on with run `{id}`: it is {}", kind.noun()),
+            Some(&format!(
+                "`kurabe {} --resume {id}` goes on with it",
+                kind.word()
+            )),
+        ));
+    }
+    if kind != Kind::Duel {
+        return Ok(vec![run]);
+    }
+    let mut sides = vec![other_side(store, &run)?, run];
+    sides.sort_by(|a, b| side(a).cmp(side(b)));
+    Ok(sides)
+}
+
+fn side(run: &Run) -> &str {
+    run.plan.duel.as_ref().map_or("", |duel| duel.side.as_str())
+}
+
+/// The run of the duel's other side. Its id is the same but for the side at its end.
+fn other_side(store: &Store, run: &Run) -> anyhow::Result<Run> {
+    let own = side(run);
+    let base = run.meta.id.strip_suffix(own).unwrap_or(&run.meta.id);
+    let id = format!("{base}{}", if own == "a" { "b" } else { "a" });
+    let lost = |why: &dyn std::fmt::Display| {
+        let text = format!("go on with run `{}`: its other side: {why}", run.meta.id);
+        failure(Exit::Usage, text, Some("begin a new duel"))
+    };
+    let other = store.load(&id).map_err(|error| lost(&error))?;
+    let duel = |run: &Run| run.plan.duel.as_ref().map(|duel| duel.id.clone());
+    if duel(&other) == duel(run) {
+        Ok(other)
+    } else {
+        Err(lost(&format!("`{id}` belongs to another duel")))
+    }
+}
+
+/// Refuses to go on where machine or program are not what they were.
+fn same_set_up(run: &Run) -> anyhow::Result<()> {
+    let dir = directory(Some(Path::new(&run.meta.dir)))?;
+    let now = Run {
+        meta: RunMeta {
+            binary: new_run::binary(),
+            ..run.meta.clone()
+        },
+        host: host_facts(&dir.path),
+        plan: run.plan.clone(),
+        rounds: Vec::new(),
+    };
+    let differences = stats::differences(run, &now);
+    if differences.is_empty() {
+        return Ok(());
+    }
+    let list: Vec<String> = differences
+        .iter()
+        .map(|d| format!("{}: {}, now {}", d.what, d.base, d.other))
+        .collect();
+    Err(failure(
+        Exit::Usage,
+        format!(
+            "go on with run `{}`: the set-up is not the same: {}",
+            run.meta.id,
+            list.join("; ")
+        ),
+        Some("begin a new run, and compare the two with `kurabe compare`"),
+    ))
+}
