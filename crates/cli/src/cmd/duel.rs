@@ -19,16 +19,15 @@ use std::path::PathBuf;
 
 pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
     let quiet = args.shown.quiet;
-    let measured = match &args.resume {
-        Some(name) => resume::sides(context, name, Kind::Duel, quiet)?,
-        None => {
-            let sides = sides(args)?;
-            if args.new.dry_run {
-                output::print(&run::describe(&sides))?;
-                return Ok(Exit::Ok);
-            }
-            session::begin_sides(context, &sides, quiet)?
+    let measured = if let Some(name) = &args.resume {
+        resume::sides(context, name, Kind::Duel, quiet)?
+    } else {
+        let sides = sides(args)?;
+        if args.new.dry_run {
+            output::print(&run::describe(&sides))?;
+            return Ok(Exit::Ok);
         }
+        session::begin_sides(context, &sides, quiet)?
     };
     let [a, b] = measured.as_slice() else {
         anyhow::bail!("read both sides of the duel back");

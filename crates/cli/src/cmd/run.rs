@@ -17,16 +17,15 @@ use std::fmt::Write;
 
 pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
     let quiet = args.shown.quiet;
-    let run = match &args.resume {
-        Some(name) => resume::one(context, name, Kind::Run, quiet)?,
-        None => {
-            let run = new_run::prepare(&args.new, |host| plan(args, host))?;
-            if args.new.dry_run {
-                output::print(&describe(&[run]))?;
-                return Ok(Exit::Ok);
-            }
-            session::begin(context, run, quiet)?
+    let run = if let Some(name) = &args.resume {
+        resume::one(context, name, Kind::Run, quiet)?
+    } else {
+        let run = new_run::prepare(&args.new, |host| plan(args, host))?;
+        if args.new.dry_run {
+            output::print(&describe(&[run]))?;
+            return Ok(Exit::Ok);
         }
+        session::begin(context, run, quiet)?
     };
     show::measured(context, &run, args.shown)
 }

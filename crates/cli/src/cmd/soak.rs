@@ -17,17 +17,16 @@ use model::units::Nanos;
 
 pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
     let quiet = args.shown.quiet;
-    let run = match &args.resume {
-        Some(name) => resume::one(context, name, Kind::Soak, quiet)?,
-        None => {
-            let run = new_run::prepare(&args.new, |host| plan(args, host))?;
-            warn_of_shortness(&run.plan);
-            if args.new.dry_run {
-                output::print(&describe(&run.plan))?;
-                return Ok(Exit::Ok);
-            }
-            session::begin(context, run, quiet)?
+    let run = if let Some(name) = &args.resume {
+        resume::one(context, name, Kind::Soak, quiet)?
+    } else {
+        let run = new_run::prepare(&args.new, |host| plan(args, host))?;
+        warn_of_shortness(&run.plan);
+        if args.new.dry_run {
+            output::print(&describe(&run.plan))?;
+            return Ok(Exit::Ok);
         }
+        session::begin(context, run, quiet)?
     };
     show::measured(context, &run, args.shown)
 }

@@ -190,7 +190,10 @@ fn what_both_sides_have_is_given_once() {
         let run = exported(&bed, side);
         assert_eq!(run["meta"]["tags"]["disk"], "nvme");
         assert!(run["meta"]["dir"].as_str().unwrap().ends_with("/x"));
-        assert_eq!(run["plan"]["cases"][0]["params"]["series"]["text"], "7,8", "{run}");
+        assert_eq!(
+            run["plan"]["cases"][0]["params"]["series"]["text"], "7,8",
+            "{run}"
+        );
     }
 }
 
