@@ -352,6 +352,7 @@ mod tests {
             verdict: "same".to_owned(),
             adjusted: "same".to_owned(),
             n: 6,
+            margin: 0.05,
         };
         let pairs = [1.01_f64, 1.0 / 1.02, 1.05].map(|ratio| Pair {
             findings: vec![finding(ratio)],
@@ -373,6 +374,7 @@ mod tests {
                     verdict: (*word).to_owned(),
                     adjusted: (*word).to_owned(),
                     n: 6,
+                    margin: 0.05,
                 })
                 .collect(),
             rounds: vec![(vec![100.0; 6], vec![104.0; 6])],

@@ -161,7 +161,15 @@ fn judged(what: &str, level: f64, duels: &[Duel], book: &Book) -> Vec<Check> {
     });
     let of_quiet = |hit: &dyn Fn(&Duel) -> bool| quiet.iter().filter(|duel| hit(duel)).count();
     let name = format!("{what} slower by {slower}, sessions that scatter up to 1 %");
-    let main = if level > 0.96 {
+    // A slowdown within the margin is the same by definition, and must not be called worse by more than that.
+    let within = quiet
+        .iter()
+        .all(|duel| 1.0 - level < duel.finding.margin - f64::EPSILON);
+    let main = if level > 0.96 && within {
+        let worse = of_quiet(&|duel| duel.finding.adjusted == "worse");
+        let name = format!("{name}, less than the margin: `worse`");
+        Check::at_most(name, worse, quiet.len(), 0.05)
+    } else if level > 0.96 {
         let same = of_quiet(&|duel| duel.finding.adjusted == "same");
         Check::at_most(format!("{name}: `same`"), same, quiet.len(), 0.05)
     } else {

@@ -26,6 +26,8 @@ pub(crate) struct Finding {
     pub(crate) adjusted: String,
     /// Rounds on a side.
     pub(crate) n: u64,
+    /// Differences below this share count as the same.
+    pub(crate) margin: f64,
 }
 
 /// A duel that has ended.
@@ -94,6 +96,7 @@ fn finding(metric: &Value) -> anyhow::Result<Finding> {
         n: metric["base_n"]
             .as_u64()
             .context("a metric has no rounds")?,
+        margin: number("margin")?,
         id,
     })
 }
