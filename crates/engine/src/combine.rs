@@ -2,7 +2,7 @@
 
 use crate::recorder;
 use crate::wire::CopyReport;
-use model::num::{approx, count, round_to_u64};
+use model::num::{approx, count, round_to_u64, round_to_usize};
 use model::plan::PlannedCase;
 use model::record::{CopyRecord, Failure, Measured, Outcome};
 use model::spec::How;
@@ -186,8 +186,9 @@ fn notes(reports: &[CopyReport]) -> Vec<String> {
     notes
 }
 
-/// The copies' windows, summed: all start at the gate, so the same index is the same time within a batch. A last
-/// window shorter than half of a full one is left out: it holds too few batches to be a rate.
+/// The copies' windows, summed: all start at the gate and keep to one grid, so the same index is the same time within a
+/// batch. One that took the time of several, because a batch did, stands for as many, so that what comes behind it stays
+/// in its place; a last one shorter than half of a full one is left out: it holds too few batches to be a rate.
 fn windows(reports: &[CopyReport], length: Nanos) -> Vec<f64> {
     let per_copy: Vec<Vec<f64>> = reports
         .iter()
@@ -198,9 +199,11 @@ fn windows(reports: &[CopyReport], length: Nanos) -> Vec<f64> {
             report
                 .windows
                 .iter()
-                .filter(|(wall_ns, _)| *wall_ns >= length.0 / 2)
-                .map(|&(wall_ns, ops)| {
-                    approx(ops) * report.work_per_op / Nanos(wall_ns.max(1)).as_secs_f64()
+                .flat_map(|&(wall_ns, ops)| {
+                    let rate =
+                        approx(ops) * report.work_per_op / Nanos(wall_ns.max(1)).as_secs_f64();
+                    let stands_for = round_to_usize(approx(wall_ns) / approx(length.0.max(1)));
+                    std::iter::repeat_n(rate, stands_for)
                 })
                 .collect()
         })
@@ -298,6 +301,16 @@ mod tests {
             windows(&reports, Nanos::from_millis(100)),
             [4000.0],
             "the short last window is left out"
+        );
+        let stalled = CopyReport {
+            windows: vec![(100_000_000, 400), (250_000_000, 250), (125_000_000, 500)],
+            ..report(0, 1)
+        };
+        let rates = windows(&[stalled], Nanos::from_millis(100));
+        assert_eq!(
+            rates,
+            [8000.0, 2000.0, 2000.0, 2000.0, 8000.0],
+            "a window that took the time of three stands for three"
         );
     }
 

@@ -10,10 +10,10 @@ use model::num::{approx, round_to_u64};
 use model::plan::Shape;
 use sys::process::Usage;
 
-/// A part of the measured time.
+/// A part of the measured time, from the end of one batch to the end of another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Window {
-    /// How long it really was, in nanoseconds: at least [`Shape::window`], except for the last.
+    /// How long it really was, in nanoseconds: about [`Shape::window`], and longer where a batch was.
     pub(crate) wall_ns: u64,
     /// Operations finished in it.
     pub(crate) ops: u64,
@@ -68,6 +68,7 @@ pub(crate) fn measure(
     let start = sys::clock::monotonic();
     let end = start + shape.measure.0;
     let (mut last, mut window_start) = (start, start);
+    let mut window_end = start + shape.window.0;
     let (mut ops, mut window_ops) = (0, 0);
     loop {
         let done = body.batch(batch, recorder)?;
@@ -75,7 +76,7 @@ pub(crate) fn measure(
         ops += done;
         window_ops += done;
         let over = now >= end || done < batch;
-        if now - window_start >= shape.window.0 || over {
+        if now >= window_end || over {
             if windows.len() < windows.capacity() {
                 windows.push(Window {
                     wall_ns: now - window_start,
@@ -83,6 +84,7 @@ pub(crate) fn measure(
                 });
             }
             (window_start, window_ops) = (now, 0);
+            window_end = next_end(start, now, shape.window.0);
         }
         batch = next_batch(batch, now - last, target).min(fitting(batch, now - last, end, now));
         last = now;
@@ -102,9 +104,19 @@ pub(crate) fn measure(
     })
 }
 
-/// Windows that a round of this shape can have: each is at least [`Shape::window`] long, and one more may be cut short.
+/// When the window that begins `now` should end: on the grid of windows that began at `start`, so that window number n
+/// lies at n windows of time however long batches are, and half a window from now at least.
+fn next_end(start: u64, now: u64, window_ns: u64) -> u64 {
+    let window_ns = window_ns.max(1);
+    let earliest = now.saturating_sub(start).saturating_add(window_ns / 2);
+    start.saturating_add((earliest / window_ns + 1).saturating_mul(window_ns))
+}
+
+/// Windows that a round of this shape can have: each is at least half of [`Shape::window`] long, and one more may be cut
+/// short.
 fn windows_at_most(shape: &Shape) -> usize {
-    usize::try_from(shape.measure.0 / shape.window.0.max(1)).unwrap_or(usize::MAX - 2) + 2
+    let half = (shape.window.0 / 2).max(1);
+    usize::try_from(shape.measure.0 / half).unwrap_or(usize::MAX - 2) + 2
 }
 
 /// The batch size that would have taken `target`, at most doubled: one disturbed batch must not make the next one
@@ -177,9 +189,34 @@ mod tests {
         );
         assert!(counted.wall_ns >= 350_000_000);
         let (_, full) = counted.windows.split_last().unwrap();
-        assert!(full.iter().all(|w| w.wall_ns >= Shape::DEFAULT.window.0));
+        let half = Shape::DEFAULT.window.0 / 2;
+        assert!(full.iter().all(|w| w.wall_ns >= half), "{counted:?}");
         // An operation cannot be faster than its sleep.
         assert!(counted.ops <= counted.wall_ns / 100_000, "{counted:?}");
+    }
+
+    #[test]
+    fn windows_keep_to_the_grid_however_long_batches_are() {
+        let check = |now: u64, end: u64| {
+            assert_eq!(next_end(1_000, 1_000 + now, 100), 1_000 + end, "{now}");
+        };
+        check(0, 100);
+        check(49, 100);
+        // Half a window at least: a rate of less would be one of noise.
+        check(50, 200);
+        check(100, 200);
+        check(107, 200);
+        check(399, 500);
+        // Batches of 30 in windows of 100: the tenth window ends where ten windows do, give or take a batch.
+        let (mut now, mut end, mut cuts) = (0, 100, Vec::new());
+        while cuts.len() < 10 {
+            now += 30;
+            if now >= end {
+                cuts.push(now);
+                end = next_end(0, now, 100);
+            }
+        }
+        assert!((1_000..1_030).contains(&now), "{cuts:?}");
     }
 
     #[test]
