@@ -27,6 +27,13 @@ const RATIO_MIN: f64 = 1.15;
 const PLATEAU_SCATTER: f64 = 0.01;
 /// ...or as a share of the scatter of the burst's windows, where that is larger.
 const PLATEAU_SCATTER_OF_BURST: f64 = 1.0 / 3.0;
+/// Windows that lie further from the median of so many neighbours on either side...
+const STALL_NEIGHBOURS: usize = 5;
+/// ...than so many robust standard deviations were stalled by something else than the limiter, where they are few: one
+/// stall of a second hides the exactness of two minutes...
+const STALL_DEVIATIONS: f64 = 4.0;
+/// ...and few are at most this share.
+const STALLS_MAX: f64 = 0.02;
 /// The largest drift of a plateau, as a share of its level.
 const PLATEAU_DRIFT: f64 = 0.02;
 /// The most windows between the two levels.
@@ -76,14 +83,16 @@ pub enum Cause {
 
 /// Looks for a burst in `series`, rates of windows of `window_seconds` each, begun after a rest.
 pub fn find(series: &[f64], window_seconds: f64) -> Option<Burst> {
-    let segments = change_points::find(series, PRACTICAL_STEP)?;
+    let calm = without_stalls(series)?;
+    let segments = change_points::find(&calm, PRACTICAL_STEP)?;
     let [burst, plateau] = segments[..] else {
         return None;
     };
     let settled = series.get(plateau.start + TRANSITION_MAX..)?;
+    let calm_settled = calm.get(plateau.start + TRANSITION_MAX..)?;
     let exact = plateau.len() >= PLATEAU_MIN
         && burst.level >= RATIO_MIN * plateau.level
-        && is_plateau(&series[..burst.end], settled)?
+        && is_plateau(&calm[..burst.end], calm_settled)?
         && transition(series, &burst, &plateau) <= TRANSITION_MAX;
     if !exact {
         return None;
@@ -164,6 +173,31 @@ fn is_plateau(burst: &[f64], rest: &[f64]) -> Option<bool> {
         && averaged <= allowed
         && averaged <= MADE_UP_SHARE * independent;
     Some((windows <= allowed || made_up_for) && drift.abs() <= PLATEAU_DRIFT)
+}
+
+/// The series with the median of what is around in the place of its few stalls; as it is where there are many. (Hampel's
+/// filter: J. Am. Stat. Assoc. 69 (1974) 383-393.) Only to see the shape: what was done is counted as it was.
+fn without_stalls(series: &[f64]) -> Option<Vec<f64>> {
+    let around: Vec<f64> = (0..series.len())
+        .filter_map(|i| {
+            let end = (i + STALL_NEIGHBOURS + 1).min(series.len());
+            quantile::median(&series[i.saturating_sub(STALL_NEIGHBOURS)..end])
+        })
+        .collect();
+    let away = |(x, level): (&f64, &f64)| x - level;
+    let off: Vec<f64> = series.iter().zip(&around).map(away).collect();
+    let usual = STALL_DEVIATIONS * quantile::robust_deviation(&off)?;
+    let is_stall = |off: f64| off.abs() > usual;
+    let stalls = off.iter().filter(|&&off| is_stall(off)).count();
+    let mut calm = series.to_vec();
+    if count(stalls) <= STALLS_MAX * count(series.len()) {
+        for ((rate, level), off) in calm.iter_mut().zip(&around).zip(&off) {
+            if is_stall(*off) {
+                *rate = *level;
+            }
+        }
+    }
+    Some(calm)
 }
 
 /// Means over so many parts of `series`; the values themselves where there are fewer.
@@ -263,6 +297,32 @@ mod tests {
             assert!((found.burst_rate / 300.0 - 1.0).abs() < 0.01, "{found:?}");
             assert!((found.credit / 10_000.0 - 1.0).abs() < 0.03, "{found:?}");
         }
+    }
+
+    #[test]
+    fn a_stall_does_not_hide_a_plateau_and_many_stalls_are_none() {
+        let mut rng = Rng::new(64);
+        let mut found = |stalls: &[usize]| {
+            (0..50)
+                .filter(|_| {
+                    let cut: Vec<f64> = (0..201).map(|_| 8.0 * rng.unit()).collect();
+                    let level = |i: usize| if i < 50 { 300.0 } else { 100.0 };
+                    let mut series: Vec<f64> =
+                        (0..200).map(|i| level(i) + cut[i] - cut[i + 1]).collect();
+                    for &stall in stalls {
+                        series[stall] *= 0.1;
+                    }
+                    find(&series, 1.0).is_some()
+                })
+                .count()
+        };
+        assert_eq!(found(&[]), 50);
+        let one = found(&[120]);
+        assert!(one >= 48, "{one}");
+        let two = found(&[90, 150]);
+        assert!(two >= 48, "{two}");
+        let many: Vec<usize> = (60..200).step_by(9).collect();
+        assert_eq!(found(&many), 0, "a machine that stalls every so often");
     }
 
     #[test]
