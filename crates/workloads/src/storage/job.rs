@@ -1,6 +1,13 @@
 //! What one job does: the one description from which the parameters of `storage.io` and job files of other programs are
 //! turned into work.
 
+mod parts;
+
+pub use parts::{
+    Batching, Blocks, Contents, ContinueOn, Directions, Distribution, End, FileOrder, Files,
+    LatencyTarget, Pacing, Rate, SteadyQuantity, SteadyState, Steps, VerifyJob, Zones,
+};
+
 use super::data::Redundancy;
 use model::params::Params;
 use model::units::Nanos;
@@ -8,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 /// What one job does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a switch of its own of whoever describes the job"
@@ -53,6 +61,105 @@ pub struct JobSpec {
     pub register_files: bool,
     /// Register buffers with the kernel (`io_uring`).
     pub register_buffers: bool,
+    /// Sizes of the operations where they are not all [`Self::block_bytes`], which is then the largest.
+    pub blocks: Directions<Option<Blocks>>,
+    /// Which offsets random operations prefer.
+    pub distribution: Distribution,
+    /// In which steps offsets go on.
+    pub steps: Steps,
+    /// Zones over which the work moves.
+    pub zones: Option<Zones>,
+    /// Where the job's region of the file begins, in bytes.
+    pub offset_bytes: u64,
+    /// Seeds the order of the offsets, the same in each run; `None` for another order each time.
+    pub seed: Option<u64>,
+    /// On how many files the work is spread.
+    pub files: Files,
+    /// When the job ends by itself.
+    pub end: End,
+    /// The job waits so long before its first operation.
+    pub start_delay: Nanos,
+    /// Work before the time and the figures begin, on top of what the engine's own warm-up leaves out.
+    pub ramp: Nanos,
+    /// How fast it goes, beyond [`Self::rate_iops`] and [`Self::think`].
+    pub pacing: Pacing,
+    /// How operations are handed over and taken back.
+    pub batching: Batching,
+    /// Threads of one process that each do all of it, with queues of their own; at least 1.
+    pub threads: u32,
+    /// The largest depth that keeps a latency is searched for, up to [`Self::depth`].
+    pub latency_target: Option<LatencyTarget>,
+    /// The job ends when it is steady.
+    pub steady_state: Option<SteadyState>,
+    /// What is written.
+    pub contents: Contents,
+    /// How what was written is checked.
+    pub verify: Option<VerifyJob>,
+    /// An fsync when all is written, within the measured time.
+    pub fsync_at_end: bool,
+    /// An fsync when the file is closed.
+    pub fsync_on_close: bool,
+    /// Which errors do not end the job.
+    pub continue_on: ContinueOn,
+    /// The page cache is asked to forget the file first.
+    pub invalidate: bool,
+    /// The whole file is read first.
+    pub pre_read: bool,
+    /// Reports depths, times of each direction, and rates over windows of this length.
+    pub samples: Option<Nanos>,
+}
+
+impl Default for JobSpec {
+    fn default() -> Self {
+        Self {
+            pattern: Pattern {
+                mix: Mix::Read,
+                random: true,
+            },
+            block_bytes: 4096,
+            size: None,
+            depth: 1,
+            engine: EngineChoice::Auto,
+            direct: true,
+            sync: SyncOn::None,
+            fsync_every: 0,
+            fdatasync_every: 0,
+            read_percent: 50,
+            repeat_blocks: false,
+            rate_iops: None,
+            arrivals: Arrivals::Linear,
+            think: Nanos::ZERO,
+            think_blocks: 1,
+            redundancy: Redundancy::default(),
+            poll_device: false,
+            poll_submissions: false,
+            register_files: true,
+            register_buffers: true,
+            blocks: Directions::all(None),
+            distribution: Distribution::Uniform,
+            steps: Steps::default(),
+            zones: None,
+            offset_bytes: 0,
+            seed: None,
+            files: Files::default(),
+            end: End::default(),
+            start_delay: Nanos::ZERO,
+            ramp: Nanos::ZERO,
+            pacing: Pacing::default(),
+            batching: Batching::default(),
+            threads: 1,
+            latency_target: None,
+            steady_state: None,
+            contents: Contents::Stamped,
+            verify: None,
+            fsync_at_end: false,
+            fsync_on_close: false,
+            continue_on: ContinueOn::default(),
+            invalidate: false,
+            pre_read: false,
+            samples: None,
+        }
+    }
 }
 
 /// Reads, writes, or both, and in which order.
@@ -76,6 +183,8 @@ pub enum Mix {
     Both,
     /// Ranges are given back to the file system.
     Trim,
+    /// Every block is given back, then written.
+    TrimWrite,
 }
 
 /// How operations reach the kernel.
@@ -206,6 +315,7 @@ impl JobSpec {
             poll_submissions: params.switch("sqthread_poll"),
             register_files: params.switch("registerfiles"),
             register_buffers: params.switch("fixedbufs"),
+            ..Self::default()
         }
     }
 
@@ -233,6 +343,9 @@ impl JobSpec {
 
     /// What is wrong with it, where something is.
     pub fn check(&self) -> Result<(), String> {
+        if let Some(what) = self.unfinished() {
+            return Err(format!("`{what}` is not done yet"));
+        }
         let block = self.block_bytes;
         if block == 0 || block > BLOCK_MAX {
             return Err(format!(
@@ -264,6 +377,41 @@ impl JobSpec {
             ));
         }
         Ok(())
+    }
+}
+
+impl JobSpec {
+    /// What it asks for and nobody does yet.
+    fn unfinished(&self) -> Option<&'static str> {
+        let plain = Self::default();
+        [
+            (self.blocks != plain.blocks, "blocks"),
+            (self.distribution != plain.distribution, "distribution"),
+            (self.steps != plain.steps, "steps"),
+            (self.zones != plain.zones, "zones"),
+            (self.offset_bytes != plain.offset_bytes, "offset"),
+            (self.seed != plain.seed, "seed"),
+            (self.files != plain.files, "files"),
+            (self.end != plain.end, "end"),
+            (self.start_delay != plain.start_delay, "start_delay"),
+            (self.ramp != plain.ramp, "ramp"),
+            (self.pacing != plain.pacing, "pacing"),
+            (self.batching != plain.batching, "batching"),
+            (self.threads != plain.threads, "threads"),
+            (self.latency_target != plain.latency_target, "latency_target"),
+            (self.steady_state != plain.steady_state, "steady_state"),
+            (self.contents != plain.contents, "contents"),
+            (self.verify != plain.verify, "verify"),
+            (self.fsync_at_end, "end_fsync"),
+            (self.fsync_on_close, "fsync_on_close"),
+            (self.continue_on != plain.continue_on, "continue_on"),
+            (self.invalidate, "invalidate"),
+            (self.pre_read, "pre_read"),
+            (self.samples != plain.samples, "samples"),
+            (self.pattern.mix == Mix::TrimWrite, "trimwrite"),
+        ]
+        .into_iter()
+        .find_map(|(asked, what)| asked.then_some(what))
     }
 }
 

@@ -13,6 +13,7 @@ mod pace;
 mod patience;
 mod records;
 mod spec;
+pub mod verify;
 mod watch;
 
 pub use data::Redundancy;
@@ -236,7 +237,7 @@ impl<'a> Parts<'a> {
             Mix::Read => &[Kind::Read],
             Mix::Write => &[Kind::Write],
             Mix::Both => &[Kind::Read, Kind::Write],
-            Mix::Trim => &[Kind::Trim],
+            Mix::Trim | Mix::TrimWrite => &[Kind::Trim],
         };
         let sync_every = match (job.fsync_every, job.fdatasync_every) {
             (0, 0) => None,

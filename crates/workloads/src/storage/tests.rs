@@ -57,7 +57,7 @@ fn every_pattern_on_every_engine_does_and_records_what_it_says() {
                 Mix::Read => (true, false),
                 Mix::Write => (false, true),
                 Mix::Both => (true, true),
-                Mix::Trim => (false, false),
+                Mix::Trim | Mix::TrimWrite => (false, false),
             };
             assert_eq!(
                 (reads > 0.0, writes > 0.0),

@@ -1,0 +1,218 @@
+//! Blocks that can be checked when they are read back: which block they are, which writing they are from, and a
+//! checksum of every byte.
+//!
+//! A stamped block begins with a header and holds data of its own behind it. What is found on reading is told apart:
+//! bytes that changed, a whole block from another place, and a block from an earlier writing (a write that was
+//! acknowledged and lost). With a pattern the block is the pattern repeated, without a header, and only the bytes can
+//! be judged.
+
+use serde::{Deserialize, Serialize};
+use sha2::Digest;
+
+/// How blocks are checked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verify {
+    /// CRC-32C (Castagnoli), as iSCSI and ext4 use it; computed by the CPU where it can.
+    Crc32c,
+    /// MD5: no protection against intent, ample against accident.
+    Md5,
+    /// SHA-256.
+    Sha256,
+    /// These bytes, repeated; at least one.
+    Pattern(Vec<u8>),
+}
+
+/// What is wrong with a block.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Damage {
+    /// It has no header: it was never stamped, or its beginning is gone.
+    #[error("it has no header: never written, or overwritten by something else")]
+    NoHeader,
+    /// It is intact and belongs elsewhere.
+    #[error("it is the block of offset {found}")]
+    Misplaced {
+        /// The offset it was stamped for.
+        found: u64,
+    },
+    /// It is intact and from an earlier writing: the last write was lost.
+    #[error("it is from writing {found} and not from {expected}: a write was lost")]
+    Stale {
+        /// The writing it is from.
+        found: u64,
+        /// The writing it should be from.
+        expected: u64,
+    },
+    /// Its bytes are not those that were written.
+    #[error("its checksum does not match its bytes")]
+    Checksum,
+    /// A byte of a pattern differs.
+    #[error("byte {at} is {found:#04x} and not {expected:#04x}")]
+    Byte {
+        /// Its place in the block.
+        at: usize,
+        /// What was read.
+        found: u8,
+        /// What was written.
+        expected: u8,
+    },
+}
+
+/// `kurabe` and the layout's version, in ASCII.
+const MAGIC: [u8; 8] = *b"kurabe1\0";
+/// Magic, offset, writing, checksum (up to 32 bytes).
+pub const HEADER: usize = 8 + 8 + 8 + 32;
+const OFFSET: std::ops::Range<usize> = 8..16;
+const WRITING: std::ops::Range<usize> = 16..24;
+const SUM: std::ops::Range<usize> = 24..56;
+
+impl Verify {
+    /// Makes `block`, at `offset` of its file and written for the time number `writing`, a block that can be checked.
+    /// What it holds behind the header stays. A block shorter than [`HEADER`] is left as it is.
+    pub fn stamp(&self, block: &mut [u8], offset: u64, writing: u64) {
+        if let Self::Pattern(pattern) = self {
+            for (byte, expected) in block.iter_mut().zip(pattern.iter().cycle()) {
+                *byte = *expected;
+            }
+            return;
+        }
+        if block.len() < HEADER {
+            return;
+        }
+        block[..8].copy_from_slice(&MAGIC);
+        block[OFFSET].copy_from_slice(&offset.to_le_bytes());
+        block[WRITING].copy_from_slice(&writing.to_le_bytes());
+        let sum = self.sum(block);
+        block[SUM].copy_from_slice(&sum);
+    }
+
+    /// Judges `block`, read from `offset`. `writing` is the writing that it must be from, where that is known.
+    pub fn check(&self, block: &[u8], offset: u64, writing: Option<u64>) -> Result<(), Damage> {
+        if let Self::Pattern(pattern) = self {
+            let odd = block
+                .iter()
+                .zip(pattern.iter().cycle())
+                .position(|(byte, expected)| byte != expected);
+            return match odd {
+                None => Ok(()),
+                Some(at) => Err(Damage::Byte {
+                    at,
+                    found: block[at],
+                    expected: pattern[at % pattern.len()],
+                }),
+            };
+        }
+        if block.len() < HEADER || block[..8] != MAGIC {
+            return Err(Damage::NoHeader);
+        }
+        if self.sum(block)[..] != block[SUM] {
+            return Err(Damage::Checksum);
+        }
+        let found = number(&block[OFFSET]);
+        if found != offset {
+            return Err(Damage::Misplaced { found });
+        }
+        let found = number(&block[WRITING]);
+        match writing {
+            Some(expected) if expected != found => Err(Damage::Stale { found, expected }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The smallest block that can be checked this way.
+    pub const fn block_min(&self) -> usize {
+        match self {
+            Self::Pattern(_) => 1,
+            Self::Crc32c | Self::Md5 | Self::Sha256 => HEADER,
+        }
+    }
+
+    /// The checksum of everything but the place of the checksum itself, filled up with zeros.
+    fn sum(&self, block: &[u8]) -> [u8; 32] {
+        let (head, tail) = (&block[..SUM.start], &block[SUM.end..]);
+        let mut sum = [0; 32];
+        match self {
+            Self::Crc32c => {
+                let crc = crc32c::crc32c_append(crc32c::crc32c(head), tail);
+                sum[..4].copy_from_slice(&crc.to_le_bytes());
+            }
+            Self::Md5 => {
+                let whole = md5::Md5::new().chain_update(head).chain_update(tail);
+                sum[..16].copy_from_slice(&whole.finalize());
+            }
+            Self::Sha256 => {
+                let whole = sha2::Sha256::new().chain_update(head).chain_update(tail);
+                sum.copy_from_slice(&whole.finalize());
+            }
+            Self::Pattern(_) => {}
+        }
+        sum
+    }
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    bytes
+        .first_chunk()
+        .map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::rng::Rng;
+
+    fn methods() -> [Verify; 4] {
+        let pattern = Verify::Pattern(vec![0xde, 0xad, 0xbe, 0xef, 0x01]);
+        [Verify::Crc32c, Verify::Md5, Verify::Sha256, pattern]
+    }
+
+    fn stamped(method: &Verify, len: usize, offset: u64, writing: u64) -> Vec<u8> {
+        let mut rng = Rng::new(7);
+        let mut block: Vec<u8> = (0..len).map(|_| rng.next().to_le_bytes()[0]).collect();
+        method.stamp(&mut block, offset, writing);
+        block
+    }
+
+    #[test]
+    fn what_was_stamped_passes_and_every_flipped_bit_is_found() {
+        for method in methods() {
+            for len in [method.block_min(), 512, 4096] {
+                let mut block = stamped(&method, len, 8192, 3);
+                assert_eq!(method.check(&block, 8192, Some(3)), Ok(()), "{method:?}");
+                let step = if len > 512 { 61 } else { 1 };
+                for bit in (0..len * 8).step_by(step) {
+                    block[bit / 8] ^= 1 << (bit % 8);
+                    assert!(
+                        method.check(&block, 8192, Some(3)).is_err(),
+                        "{method:?} bit {bit}"
+                    );
+                    block[bit / 8] ^= 1 << (bit % 8);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_block_in_the_wrong_place_and_a_lost_write_are_told_apart() {
+        for method in &methods()[..3] {
+            let block = stamped(method, 4096, 8192, 3);
+            let misplaced = Damage::Misplaced { found: 8192 };
+            assert_eq!(method.check(&block, 4096, Some(3)), Err(misplaced));
+            let stale = Damage::Stale {
+                found: 3,
+                expected: 4,
+            };
+            assert_eq!(method.check(&block, 8192, Some(4)), Err(stale));
+            assert_eq!(method.check(&block, 8192, None), Ok(()));
+            assert_eq!(method.check(&[0; 4096], 0, None), Err(Damage::NoHeader));
+        }
+    }
+
+    #[test]
+    fn checksums_are_the_published_ones() {
+        // RFC 3720 B.4: CRC-32C of 32 bytes of zeros. RFC 1321 A.5 and FIPS 180-4: MD5 and SHA-256 of "abc".
+        assert_eq!(crc32c::crc32c(&[0; 32]), 0x8a91_36aa);
+        assert_eq!(md5::Md5::digest(b"abc")[..4], [0x90, 0x01, 0x50, 0x98]);
+        assert_eq!(sha2::Sha256::digest(b"abc")[..4], [0xba, 0x78, 0x16, 0xbf]);
+    }
+}
