@@ -32,6 +32,14 @@ impl Latencies {
         }
     }
 
+    /// Adds what `other` has recorded; for threads that each record by themselves.
+    pub fn absorb(&mut self, other: &Self) {
+        self.histogram
+            .add(&other.histogram)
+            .expect("all have the same bounds, so that everything fits");
+        self.too_long += other.too_long;
+    }
+
     /// Forgets everything recorded so far.
     pub fn clear(&mut self) {
         self.histogram.reset();
@@ -300,6 +308,11 @@ mod tests {
         latencies.record(LATENCY_NS_MAX * 4, 2);
         assert_eq!(latencies.pairs(), [(0, 1), (10, 3)]);
         assert_eq!((latencies.count(), latencies.too_long()), (4, 2));
+        let mut all = Latencies::default();
+        all.record(10, 1);
+        all.absorb(&latencies);
+        assert_eq!(all.pairs(), [(0, 1), (10, 4)]);
+        assert_eq!((all.count(), all.too_long()), (5, 2));
         latencies.clear();
         assert_eq!((latencies.count(), latencies.too_long()), (0, 0));
     }

@@ -162,6 +162,11 @@ impl<T: Send + 'static> Team<T> {
         self.threads.iter().any(JoinHandle::is_finished)
     }
 
+    /// Whether all members have ended by themselves.
+    pub fn everybody_ended(&self) -> bool {
+        self.threads.iter().all(JoinHandle::is_finished)
+    }
+
     /// Ends everybody and returns what they have to say, in their order; a member that panicked says nothing.
     pub fn end(&mut self) -> Vec<T> {
         self.shared.part.store(STOP, Ordering::Release);
@@ -227,6 +232,7 @@ mod tests {
         while !team.anybody_ended() {
             std::thread::yield_now();
         }
+        assert!(team.everybody_ended());
         assert_eq!(team.end(), [7]);
     }
 }

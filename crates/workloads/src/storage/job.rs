@@ -1,6 +1,7 @@
 //! What one job does: the one description from which the parameters of `storage.io` and job files of other programs are
 //! turned into work.
 
+mod check;
 mod parts;
 
 pub use parts::{
@@ -12,6 +13,7 @@ use super::data::Redundancy;
 use model::params::Params;
 use model::units::Nanos;
 use serde::{Deserialize, Serialize};
+use sys::io::Kind;
 
 /// What one job does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -321,7 +323,96 @@ impl JobSpec {
 
     /// Whether operations wait for a time of their own.
     pub(super) fn is_paced(&self) -> bool {
-        self.rate_iops.is_some() || self.think > Nanos::ZERO
+        self.is_rated() || self.think > Nanos::ZERO || self.pacing.think_iotime > Nanos::ZERO
+    }
+
+    /// Whether operations have a time at which they are meant to begin.
+    pub(super) fn is_rated(&self) -> bool {
+        let has_rate = |rate: &Rate| rate.iops.is_some() || rate.bytes_per_s.is_some();
+        self.rate_iops.is_some() || self.pacing.rates.iter().any(has_rate)
+    }
+
+    /// The kinds of operations that it is made of.
+    pub(super) const fn kinds(&self) -> &'static [Kind] {
+        match self.pattern.mix {
+            Mix::Read => &[Kind::Read],
+            Mix::Write => &[Kind::Write],
+            Mix::Both => &[Kind::Read, Kind::Write],
+            Mix::Trim => &[Kind::Trim],
+            Mix::TrimWrite => &[Kind::Trim, Kind::Write],
+        }
+    }
+
+    /// Whether it asks for more than the plain loop does.
+    pub(super) fn asks_for_more(&self) -> bool {
+        let plain = Self {
+            pattern: self.pattern,
+            block_bytes: self.block_bytes,
+            size: self.size,
+            depth: self.depth,
+            engine: self.engine,
+            direct: self.direct,
+            sync: self.sync,
+            fsync_every: self.fsync_every,
+            fdatasync_every: self.fdatasync_every,
+            read_percent: self.read_percent,
+            repeat_blocks: self.repeat_blocks,
+            rate_iops: self.rate_iops,
+            arrivals: self.arrivals,
+            think: self.think,
+            think_blocks: self.think_blocks,
+            redundancy: self.redundancy,
+            poll_device: self.poll_device,
+            poll_submissions: self.poll_submissions,
+            register_files: self.register_files,
+            register_buffers: self.register_buffers,
+            invalidate: self.invalidate,
+            pre_read: self.pre_read,
+            ..Self::default()
+        };
+        let has_places_apart = self.pattern.mix == Mix::Both && !self.pattern.random;
+        let syncs_twice = self.fsync_every > 0 && self.fdatasync_every > 0;
+        *self != plain || has_places_apart || syncs_twice || self.pattern.mix == Mix::TrimWrite
+    }
+
+    /// Whether it gives ranges back.
+    pub(super) const fn trims(&self) -> bool {
+        matches!(self.pattern.mix, Mix::Trim | Mix::TrimWrite)
+    }
+
+    /// Everything that lengths and offsets are made of, in bytes: what direct I/O must be able to transfer.
+    pub(super) fn grains(&self) -> Vec<u64> {
+        let of_sizes = |blocks: &Option<Blocks>| match blocks {
+            None => vec![self.block_bytes],
+            Some(Blocks::Fixed(bytes)) => vec![*bytes],
+            Some(Blocks::Range { min_bytes, .. }) => {
+                vec![if self.steps.is_unaligned {
+                    1
+                } else {
+                    *min_bytes
+                }]
+            }
+            Some(Blocks::Split(parts)) => parts.iter().map(|(bytes, _)| *bytes).collect(),
+        };
+        let aligns = self.steps.align_bytes.iter().copied().flatten();
+        let zones = self
+            .zones
+            .iter()
+            .flat_map(|zones| [zones.range_bytes, zones.skip_bytes]);
+        let used = self
+            .kinds()
+            .iter()
+            .flat_map(|kind| of_sizes(self.blocks.of(*kind)));
+        let moved = [self.offset_bytes, self.steps.skip_bytes.unsigned_abs()];
+        let mut all: Vec<u64> = used
+            .chain(aligns)
+            .chain(zones)
+            .chain(moved)
+            .filter(|&bytes| bytes > 0)
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     pub(super) fn reads(&self) -> bool {
@@ -340,84 +431,7 @@ impl JobSpec {
             EngineChoice::IoUring | EngineChoice::Libaio | EngineChoice::Null => false,
         }
     }
-
-    /// What is wrong with it, where something is.
-    pub fn check(&self) -> Result<(), String> {
-        if let Some(what) = self.unfinished() {
-            return Err(format!("`{what}` is not done yet"));
-        }
-        let block = self.block_bytes;
-        if block == 0 || block > BLOCK_MAX {
-            return Err(format!(
-                "a block of {block} bytes is not from 1 to {BLOCK_MAX}"
-            ));
-        }
-        if let Some(size) = self.size.filter(|&size| size < block) {
-            return Err(format!(
-                "{size} bytes of file hold no block of {block} bytes"
-            ));
-        }
-        if self.depth == 0 || self.depth > DEPTH_MAX {
-            return Err(format!(
-                "an iodepth of {} is not from 1 to {DEPTH_MAX}",
-                self.depth
-            ));
-        }
-        if self.depth > 1 && matches!(self.engine, EngineChoice::Psync | EngineChoice::Pvsync2) {
-            return Err(format!(
-                "an iodepth of {} needs io_uring or libaio: psync and pvsync2 do one operation at a time",
-                self.depth
-            ));
-        }
-        let buffers = block.saturating_mul(u64::from(self.depth));
-        if buffers > BUFFERS_MAX {
-            return Err(format!(
-                "{} buffers of {block} bytes need more than {BUFFERS_MAX} bytes of memory",
-                self.depth
-            ));
-        }
-        Ok(())
-    }
 }
 
-impl JobSpec {
-    /// What it asks for and nobody does yet.
-    fn unfinished(&self) -> Option<&'static str> {
-        let plain = Self::default();
-        [
-            (self.blocks != plain.blocks, "blocks"),
-            (self.distribution != plain.distribution, "distribution"),
-            (self.steps != plain.steps, "steps"),
-            (self.zones != plain.zones, "zones"),
-            (self.offset_bytes != plain.offset_bytes, "offset"),
-            (self.seed != plain.seed, "seed"),
-            (self.files != plain.files, "files"),
-            (self.end != plain.end, "end"),
-            (self.start_delay != plain.start_delay, "start_delay"),
-            (self.ramp != plain.ramp, "ramp"),
-            (self.pacing != plain.pacing, "pacing"),
-            (self.batching != plain.batching, "batching"),
-            (self.threads != plain.threads, "threads"),
-            (self.latency_target != plain.latency_target, "latency_target"),
-            (self.steady_state != plain.steady_state, "steady_state"),
-            (self.contents != plain.contents, "contents"),
-            (self.verify != plain.verify, "verify"),
-            (self.fsync_at_end, "end_fsync"),
-            (self.fsync_on_close, "fsync_on_close"),
-            (self.continue_on != plain.continue_on, "continue_on"),
-            (self.invalidate, "invalidate"),
-            (self.pre_read, "pre_read"),
-            (self.samples != plain.samples, "samples"),
-            (self.pattern.mix == Mix::TrimWrite, "trimwrite"),
-        ]
-        .into_iter()
-        .find_map(|(asked, what)| asked.then_some(what))
-    }
-}
-
-/// The largest block: what fits into the kernel's 31 bits of result, less a page.
-const BLOCK_MAX: u64 = 1 << 30;
 /// The deepest queue: what `io_uring` takes at most (`IORING_MAX_ENTRIES`).
 pub(super) const DEPTH_MAX: u32 = 32_768;
-/// Buffers in all, per copy.
-const BUFFERS_MAX: u64 = 4 << 30;

@@ -6,6 +6,7 @@
 mod body;
 mod data;
 mod file;
+mod full;
 mod honest;
 pub mod job;
 mod offsets;
@@ -13,6 +14,7 @@ mod pace;
 mod patience;
 mod records;
 mod spec;
+mod threads;
 pub mod verify;
 mod watch;
 
@@ -20,7 +22,7 @@ pub use data::Redundancy;
 
 use body::{Choice, Job, Queue, Work, index};
 use engine::workload::{Body, Place, WorkError, Workload};
-use job::{EngineChoice, JobSpec, Mix};
+use job::{Contents, End, EngineChoice, JobSpec, Mix};
 use model::host::HostFacts;
 use model::num::approx;
 use model::params::Params;
@@ -84,7 +86,15 @@ impl Workload for Io {
 /// Makes one copy of a job ready: its file, its engine, its buffers.
 pub fn open(job: &JobSpec, place: &Place) -> Result<Box<dyn Body>, WorkError> {
     job.check().map_err(WorkError::Unsupported)?;
-    let mut parts = Parts::new(job, place)?;
+    if job.threads > 1 {
+        return threads::open(job, place);
+    }
+    open_one(job, place, true)
+}
+
+/// The same without threads of its own. Alone in its process it watches what the process does.
+fn open_one(job: &JobSpec, place: &Place, is_alone: bool) -> Result<Box<dyn Body>, WorkError> {
+    let mut parts = Parts::new(job, place, is_alone)?;
     match job.engine {
         EngineChoice::Auto if job.depth == 1 => parts.psync(),
         EngineChoice::Auto => parts.first_that_works(),
@@ -123,7 +133,9 @@ fn no_memory(error: std::io::Error) -> WorkError {
 struct Parts<'a> {
     job: &'a JobSpec,
     place: &'a Place,
-    file: Option<file::TestFile>,
+    /// None for the engine that does nothing.
+    files: Vec<file::TestFile>,
+    /// Bytes of each file.
     size: u64,
     watch: Watch,
     notes: Vec<String>,
@@ -133,56 +145,62 @@ struct Parts<'a> {
 const VARIETY: u64 = 1 << 20;
 
 impl<'a> Parts<'a> {
-    fn new(job: &'a JobSpec, place: &'a Place) -> Result<Self, WorkError> {
+    fn new(job: &'a JobSpec, place: &'a Place, is_alone: bool) -> Result<Self, WorkError> {
         if job.engine == EngineChoice::Null {
-            let size = job.size.unwrap_or(1 << 30);
+            let whole = job.size.unwrap_or(1 << 30);
             return Ok(Self {
                 job,
                 place,
-                file: None,
-                size,
+                files: Vec::new(),
+                size: job.offset_bytes + whole / u64::from(job.files.count.max(1)),
                 watch: Watch::new(None, false),
                 notes: Vec::new(),
             });
         }
-        let test_file = file::ensure(job, place)?;
-        let opened = file::open(job, &test_file.path)?;
-        let space = sys::probe::file_system(&test_file.path)
-            .map_err(|error| WorkError::failed("ask about", test_file.path.display(), error))?;
-        file::check_alignment(job, &opened, Bytes(space.block_bytes))?;
-        let watch = Watch::new(Some(&opened), job.direct);
+        let files = files(job, place)?;
+        let first = &files[0];
+        let opened = file::open(job, &first.path)?;
+        let space = sys::probe::file_system(&first.path)
+            .map_err(|error| WorkError::failed("ask about", first.path.display(), error))?;
+        for bytes in job.grains() {
+            let sized = JobSpec {
+                block_bytes: bytes,
+                ..job.clone()
+            };
+            file::check_alignment(&sized, &opened, Bytes(space.block_bytes))?;
+        }
+        prepare_cache(job, &files)?;
+        let watch = Watch::new(is_alone.then_some(&opened), job.direct);
         let mut notes = Vec::new();
-        if place.copy == 0 && job.pattern.mix != Mix::Trim {
-            notes.extend(honest::never_written(&opened, test_file.size));
+        if place.copy == 0 && !job.trims() {
+            notes.extend(honest::never_written(&opened, first.size));
             if job.direct {
-                notes.extend(honest::direct_reads(
-                    opened,
-                    &test_file.path,
-                    test_file.size,
-                )?);
+                notes.extend(honest::direct_reads(opened, &first.path, first.size)?);
             }
         }
         Ok(Self {
             job,
             place,
-            size: test_file.size,
+            size: files.iter().map(|file| file.size).min().unwrap_or(0),
             watch,
-            file: Some(test_file),
+            files,
             notes,
         })
     }
 
     fn setup(&self) -> Result<Setup, WorkError> {
-        let files = match &self.file {
-            Some(found) => vec![file::open(self.job, &found.path)?],
-            None => vec![null_file()?],
+        let files: Result<Vec<File>, WorkError> = if self.files.is_empty() {
+            (0..self.job.files.count).map(|_| null_file()).collect()
+        } else {
+            let open = |found: &file::TestFile| file::open(self.job, &found.path);
+            self.files.iter().map(open).collect()
         };
         let blocks = u64::from(self.turns()) + u64::from(self.writes_same());
+        let largest = full::size_range(self.job).1;
         Ok(Setup {
-            files,
+            files: files?,
             slots: self.job.depth,
-            slot_bytes: usize::try_from(blocks.saturating_mul(self.job.block_bytes))
-                .unwrap_or(usize::MAX),
+            slot_bytes: usize::try_from(blocks.saturating_mul(largest)).unwrap_or(usize::MAX),
         })
     }
 
@@ -193,10 +211,11 @@ impl<'a> Parts<'a> {
 
     /// Blocks in each slot's buffer that writes take in turn.
     fn turns(&self) -> u32 {
-        if !self.job.writes() || self.job.pattern.mix == Mix::Trim {
+        let takes_turns = matches!(self.job.contents, Contents::Stamped | Contents::Constant);
+        if !self.job.writes() || self.job.pattern.mix == Mix::Trim || !takes_turns {
             return 1;
         }
-        let in_flight = u64::from(self.job.depth) * self.job.block_bytes;
+        let in_flight = u64::from(self.job.depth) * full::size_range(self.job).1;
         u32::try_from(VARIETY.div_ceil(in_flight)).unwrap_or(1)
     }
 
@@ -233,12 +252,10 @@ impl<'a> Parts<'a> {
         if job.is_paced() {
             sys::clock::sleep_exactly();
         }
-        let kinds: &[Kind] = match job.pattern.mix {
-            Mix::Read => &[Kind::Read],
-            Mix::Write => &[Kind::Write],
-            Mix::Both => &[Kind::Read, Kind::Write],
-            Mix::Trim | Mix::TrimWrite => &[Kind::Trim],
-        };
+        if job.asks_for_more() {
+            return Box::new(full::full(self, engine));
+        }
+        let kinds = job.kinds();
         let sync_every = match (job.fsync_every, job.fdatasync_every) {
             (0, 0) => None,
             (0, every) => Some((every, Kind::DataSync)),
@@ -280,7 +297,12 @@ impl<'a> Parts<'a> {
             } else {
                 place.clock
             },
-            path: self.file.map(|found| found.path).unwrap_or_default(),
+            path: self
+                .files
+                .into_iter()
+                .next()
+                .map(|found| found.path)
+                .unwrap_or_default(),
             watch: self.watch,
             work_per_op: if spec::leads_with_bandwidth(job) {
                 approx(job.block_bytes)
@@ -292,25 +314,55 @@ impl<'a> Parts<'a> {
         })
     }
 
-    /// Fills what is written with data of this copy's own.
+    /// Fills what is written with data of this copy's own, or what the job asks for.
     fn fill_buffers<E: Engine>(&self, engine: &mut E) {
         let (job, redundancy) = (self.job, self.job.redundancy);
         if !job.writes() {
             return;
         }
         let seed = self.place.seed;
-        let of_file = self.file.as_ref().map_or(seed, |found| found.seed);
-        let variety = index(self.turns()) * usize::try_from(job.block_bytes).unwrap_or(0);
+        let of_file = self.files.first().map_or(seed, |found| found.seed);
+        let largest = full::size_range(job).1;
+        let variety = index(self.turns()) * usize::try_from(largest).unwrap_or(0);
         for slot in 0..engine.slots() {
             let buffer = engine.buffer(slot);
             let (varied, same) = buffer.split_at_mut(variety.min(buffer.len()));
-            Redundancy {
-                dedupe_percent: 0,
-                ..redundancy
+            match &job.contents {
+                Contents::Zero => varied.fill(0),
+                Contents::Pattern(pattern) => {
+                    for (byte, of_pattern) in varied.iter_mut().zip(pattern.iter().cycle()) {
+                        *byte = *of_pattern;
+                    }
+                }
+                Contents::Stamped | Contents::Constant | Contents::Refilled => Redundancy {
+                    dedupe_percent: 0,
+                    ..redundancy
+                }
+                .fill(seed, u64::from(slot) << 40, varied),
             }
-            .fill(seed, u64::from(slot) << 40, varied);
             redundancy.fill_same(of_file, same);
         }
+    }
+
+    /// Where the job works in each of its files: the first byte, and how many.
+    fn region(&self) -> (u64, u64) {
+        let (job, place) = (self.job, self.place);
+        let first = job.offset_bytes.min(self.size);
+        let smallest = full::size_range(job).0.max(1);
+        let whole = (self.size - first) / smallest * smallest;
+        if job.pattern.random || job.end != End::default() || job.samples.is_some() {
+            return (first, whole);
+        }
+        // Each copy of a test that goes on for ever has a part of its own, as in the plain loop.
+        let part = whole / smallest / u64::from(place.copies.max(1));
+        let part = part.max(1) * smallest;
+        (first + u64::from(place.copy) * part % whole.max(1), part)
+    }
+
+    /// Seeds the order of what is done.
+    fn seed(&self) -> u64 {
+        let own = |seed: u64| Rng::stream(seed, u64::from(self.place.copy)).next();
+        self.job.seed.map_or(self.place.seed, own)
     }
 
     fn offsets(&self) -> Offsets {
@@ -327,6 +379,55 @@ impl<'a> Parts<'a> {
         let part = (blocks / u64::from(place.copies.max(1))).max(1);
         Offsets::sequential(u64::from(place.copy) * part % blocks, part)
     }
+}
+
+/// The files of a job, written now where no round before has done so.
+fn files(job: &JobSpec, place: &Place) -> Result<Vec<file::TestFile>, WorkError> {
+    let count = job.files.count.max(1);
+    let (smallest, _) = full::size_range(job);
+    let each = JobSpec {
+        block_bytes: smallest,
+        size: job
+            .size
+            .map(|size| size / u64::from(count) + job.offset_bytes),
+        ..job.clone()
+    };
+    let of_number = |number: u32| {
+        let mut place = place.clone();
+        if number > 0 {
+            place.run_dir.push(format!("file-{number}"));
+            std::fs::create_dir_all(&place.run_dir)
+                .map_err(|error| WorkError::failed("create", place.run_dir.display(), error))?;
+        }
+        let found = file::ensure(&each, &place)?;
+        if found.size < job.offset_bytes + smallest {
+            return Err(WorkError::Unsupported(format!(
+                "`{}` has {} bytes: no block of {smallest} bytes begins at offset {}",
+                found.path.display(),
+                found.size,
+                job.offset_bytes
+            )));
+        }
+        Ok(found)
+    };
+    (0..count).map(of_number).collect()
+}
+
+/// What the page cache is to hold of the files: nothing, or all that fits.
+fn prepare_cache(job: &JobSpec, files: &[file::TestFile]) -> Result<(), WorkError> {
+    for found in files.iter().filter(|_| job.invalidate || job.pre_read) {
+        let failed = |operation| {
+            move |error: std::io::Error| WorkError::failed(operation, found.path.display(), error)
+        };
+        let mut plain = File::open(&found.path).map_err(failed("open"))?;
+        if job.invalidate {
+            sys::io::file::drop_cache(&plain).map_err(failed("drop the cached pages of"))?;
+        }
+        if job.pre_read {
+            std::io::copy(&mut plain, &mut std::io::sink()).map_err(failed("read"))?;
+        }
+    }
+    Ok(())
 }
 
 /// A descriptor for an engine that never uses it.

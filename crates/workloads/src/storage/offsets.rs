@@ -132,6 +132,25 @@ impl Permutation {
     }
 }
 
+/// A fixed permutation of 0 to `count` - 1, of which any value can be asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Scatter(Permutation);
+
+impl Scatter {
+    pub(crate) fn new(count: u64, seed: u64) -> Self {
+        Self(Permutation::new(count.max(1), seed))
+    }
+
+    /// Where `index`, below `count`, goes: mixed again until it is below `count`, which keeps it a permutation.
+    pub(crate) fn of(&self, index: u64) -> u64 {
+        let mut block = self.0.mix(index);
+        while block >= self.0.count {
+            block = self.0.mix(block);
+        }
+        block
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,5 +226,15 @@ mod tests {
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen, [10, 11, 12, 13]);
+    }
+
+    #[test]
+    fn scattered_values_are_a_permutation() {
+        for count in [1, 2, 7, 64, 1000] {
+            let scatter = Scatter::new(count, 9);
+            let mut seen: Vec<u64> = (0..count).map(|index| scatter.of(index)).collect();
+            seen.sort_unstable();
+            assert_eq!(seen, (0..count).collect::<Vec<_>>());
+        }
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct Pace {
 
 /// When operations arrive.
 #[derive(Clone, Debug)]
-struct Schedule {
+pub(super) struct Schedule {
     gap_ns: f64,
     arrivals: Arrivals,
     rng: Rng,
@@ -33,13 +33,9 @@ struct Schedule {
 
 impl Pace {
     pub(super) fn new(job: &JobSpec, seed: u64) -> Self {
-        let schedule = job.rate_iops.map(|rate| Schedule {
-            gap_ns: 1e9 / approx(rate.max(1)),
-            arrivals: job.arrivals,
-            rng: Rng::stream(seed, 13),
-            start: None,
-            next: 0.0,
-        });
+        let schedule = job
+            .rate_iops
+            .map(|rate| Schedule::new(rate, job.arrivals, seed));
         let think_blocks = job.think_blocks.max(1);
         Self {
             schedule,
@@ -62,34 +58,71 @@ impl Pace {
             return now;
         };
         let due = schedule.due(now);
-        schedule.advance();
+        schedule.advance(1.0);
         due
     }
 
-    /// An operation has ended.
-    pub(super) fn ended(&mut self, now: u64) {
+    /// An operation has ended. True where a pause begins with that.
+    pub(super) fn ended(&mut self, now: u64) -> bool {
         if self.think == 0 {
-            return;
+            return false;
         }
         self.until_pause -= 1;
-        if self.until_pause == 0 {
-            self.until_pause = self.think_blocks;
-            self.paused_until = now + self.think;
+        let pauses = self.until_pause == 0;
+        if pauses {
+            self.pause(now);
+        }
+        pauses
+    }
+
+    /// A pause begins.
+    pub(super) fn pause(&mut self, now: u64) {
+        self.until_pause = self.think_blocks;
+        self.paused_until = now + self.think;
+    }
+
+    /// The end of the last pause.
+    pub(super) const fn resumes(&self) -> u64 {
+        self.paused_until
+    }
+
+    /// What arrives comes that much later.
+    pub(super) fn shift(&mut self, nanos: u64) {
+        if let Some(schedule) = &mut self.schedule {
+            schedule.shift(nanos);
         }
     }
 }
 
 impl Schedule {
-    /// The first arrival is now.
-    fn due(&mut self, now: u64) -> u64 {
+    /// So many of what is counted per second.
+    pub(super) fn new(per_s: u64, arrivals: Arrivals, seed: u64) -> Self {
+        Self {
+            gap_ns: 1e9 / approx(per_s.max(1)),
+            arrivals,
+            rng: Rng::stream(seed, 13),
+            start: None,
+            next: 0.0,
+        }
+    }
+
+    /// When the next arrives. The first arrival is now.
+    pub(super) fn due(&mut self, now: u64) -> u64 {
         let start = *self.start.get_or_insert(now);
         start + model::num::round_to_u64(self.next)
     }
 
-    fn advance(&mut self) {
+    /// So much of what is counted has arrived: an operation, or its bytes.
+    pub(super) fn advance(&mut self, amount: f64) {
+        let gap = self.gap_ns * amount;
         self.next += match self.arrivals {
-            Arrivals::Linear => self.gap_ns,
-            Arrivals::Poisson => self.gap_ns * self.rng.exponential(),
+            Arrivals::Linear => gap,
+            Arrivals::Poisson => gap * self.rng.exponential(),
         };
+    }
+
+    /// Everything that is still to arrive comes that much later.
+    pub(super) fn shift(&mut self, nanos: u64) {
+        self.next += approx(nanos);
     }
 }

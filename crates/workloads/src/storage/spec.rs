@@ -445,7 +445,7 @@ pub(super) fn metrics(job: &JobSpec) -> Vec<&'static MetricDef> {
     let applies = |metric: &&MetricDef| {
         let of = |name: &str| match name {
             "sync" => syncs,
-            "late" => job.rate_iops.is_some(),
+            "late" => job.is_rated(),
             _ => {
                 let (of_mix, kind) = match name.split_once('_') {
                     Some((_, kind)) => (true, kind),
@@ -454,7 +454,7 @@ pub(super) fn metrics(job: &JobSpec) -> Vec<&'static MetricDef> {
                 of_mix == mixed
                     && match kind {
                         "slat" => !job.is_synchronous(),
-                        "lat" => !job.is_synchronous() || job.rate_iops.is_some(),
+                        "lat" => !job.is_synchronous() || job.is_rated(),
                         _ => true,
                     }
             }

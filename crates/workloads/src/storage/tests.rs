@@ -311,7 +311,7 @@ fn sequential_copies_read_parts_of_their_own() {
             copies: 4,
             ..place.clone()
         };
-        let mut offsets = Parts::new(&job, &place).unwrap().offsets();
+        let mut offsets = Parts::new(&job, &place, true).unwrap().offsets();
         (offsets.next(), offsets.next())
     };
     assert_eq!(

@@ -44,8 +44,15 @@ pub enum Damage {
         expected: u64,
     },
     /// Its bytes are not those that were written.
-    #[error("its checksum does not match its bytes")]
-    Checksum,
+    #[error(
+        "its bytes have the checksum {found:016x}... and not {expected:016x}... as they were written"
+    )]
+    Checksum {
+        /// The first 64 bits of the checksum of what was read.
+        found: u64,
+        /// The first 64 bits of the checksum that it says it has.
+        expected: u64,
+    },
     /// A byte of a pattern differs.
     #[error("byte {at} is {found:#04x} and not {expected:#04x}")]
     Byte {
@@ -105,8 +112,16 @@ impl Verify {
         if block.len() < HEADER || block[..8] != MAGIC {
             return Err(Damage::NoHeader);
         }
-        if self.sum(block)[..] != block[SUM] {
-            return Err(Damage::Checksum);
+        let sum = self.sum(block);
+        if sum[..] != block[SUM] {
+            let head = |sum: &[u8]| {
+                sum.first_chunk()
+                    .map_or(0, |head| u64::from_be_bytes(*head))
+            };
+            return Err(Damage::Checksum {
+                found: head(&sum),
+                expected: head(&block[SUM]),
+            });
         }
         let found = number(&block[OFFSET]);
         if found != offset {

@@ -1,0 +1,253 @@
+//! What a job does next: which kind of operation, on which file, where, and how much.
+
+use super::budget::Budget;
+use super::sizes::Sizes;
+use super::walk::{Ground, Walk};
+use crate::storage::body::{Choice, index};
+use crate::storage::job::{Blocks, FileOrder, JobSpec, Mix};
+use crate::storage::records::place;
+use model::rng::Rng;
+use sys::io::Kind;
+
+/// Where an operation goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Target {
+    pub(super) kind: Kind,
+    pub(super) file: u32,
+    pub(super) offset: u64,
+    pub(super) len: u32,
+}
+
+/// The order of a job's operations.
+#[derive(Clone, Debug)]
+pub(super) struct Course {
+    mix: Choice,
+    rng: Rng,
+    sizes: [Sizes; 3],
+    random_percent: [u8; 3],
+    /// For each file one walk for all kinds, or one for each: sequential reads and writes each have a place of their own.
+    walks: Vec<Walk>,
+    per_file: usize,
+    files: Pick,
+    budget: Budget,
+    /// What was given back and is to be written next.
+    trimmed: Option<Target>,
+    trims_then_writes: bool,
+    /// An fsync or fdatasync after every so many writes, and the writes since.
+    syncs: [(u64, u64, Kind); 2],
+}
+
+/// Which file is next.
+#[derive(Clone, Debug)]
+struct Pick {
+    count: u32,
+    order: FileOrder,
+    at: u32,
+    /// Operations left on it, or bytes where one is done before the next.
+    left: u64,
+    ops: u64,
+    bytes: u64,
+    rng: Rng,
+}
+
+impl Pick {
+    #[inline]
+    fn next(&mut self) -> u32 {
+        if self.count == 1 {
+            return 0;
+        }
+        if self.left == 0 {
+            self.at = match self.order {
+                FileOrder::RoundRobin | FileOrder::Sequential => (self.at + 1) % self.count,
+                FileOrder::Random => {
+                    u32::try_from(self.rng.below(u64::from(self.count))).unwrap_or(0)
+                }
+            };
+            self.left = match self.order {
+                FileOrder::Sequential => self.bytes,
+                FileOrder::RoundRobin | FileOrder::Random => self.ops,
+            };
+        }
+        self.at
+    }
+
+    #[inline]
+    fn took(&mut self, len: u64) {
+        self.left = match self.order {
+            FileOrder::Sequential => self.left.saturating_sub(len),
+            FileOrder::RoundRobin | FileOrder::Random => self.left.saturating_sub(1),
+        };
+    }
+}
+
+/// The sizes of each direction's operations.
+fn blocks(job: &JobSpec) -> [Blocks; 3] {
+    let of = |blocks: &Option<Blocks>| blocks.clone().unwrap_or(Blocks::Fixed(job.block_bytes));
+    [
+        of(&job.blocks.read),
+        of(&job.blocks.write),
+        of(&job.blocks.trim),
+    ]
+}
+
+/// The smallest and the largest operation of a job, in bytes.
+pub(in crate::storage) fn size_range(job: &JobSpec) -> (u64, u64) {
+    let blocks = blocks(job);
+    let used = || job.kinds().iter().map(|kind| &blocks[place(*kind)]);
+    (
+        used().map(Blocks::min_bytes).min().unwrap_or(0),
+        used().map(Blocks::max_bytes).max().unwrap_or(0),
+    )
+}
+
+/// The mean size of a job's operations, in bytes: of those of its first kind where they differ by kind.
+pub(super) fn size_mean(job: &JobSpec) -> f64 {
+    let blocks = blocks(job);
+    let first = job.kinds().first().map_or(0, |kind| place(*kind));
+    blocks[first].mean_bytes()
+}
+
+impl Course {
+    /// For files of which the job uses `bytes` each, from `first` on.
+    pub(super) fn new(job: &JobSpec, first: u64, bytes: u64, seed: u64) -> Self {
+        let blocks = blocks(job);
+        let kinds = job.kinds();
+        let sizes = [0, 1, 2].map(|at| {
+            let seed = seed.wrapping_add(at as u64);
+            Sizes::new(&blocks[at], job.steps.is_unaligned, seed)
+        });
+        let apart = !job.pattern.random && job.pattern.mix == Mix::Both;
+        let per_file = if apart { 3 } else { 1 };
+        let align = job.steps.align_bytes;
+        let of_file = |file: u32| {
+            let ground = move |kind: Kind| Ground {
+                first,
+                bytes,
+                sizes: size_range(job),
+                align: *align.of(kind),
+                seed: seed ^ u64::from(file).rotate_left(32),
+            };
+            (0..per_file).map(move |at| {
+                let kind = if apart { KINDS[at] } else { kinds[0] };
+                Walk::new(job, ground(kind))
+            })
+        };
+        let count = job.files.count.max(1);
+        let random = job.steps.random_percent;
+        Self {
+            mix: match kinds {
+                [only] => Choice::Always(*only),
+                _ if job.pattern.mix == Mix::TrimWrite => Choice::Always(Kind::Trim),
+                _ => Choice::ReadsIn((u64::from(job.read_percent) << 32) / 100),
+            },
+            rng: Rng::stream(seed, 5),
+            sizes,
+            random_percent: [random.read, random.write, random.trim],
+            walks: (0..count).flat_map(of_file).collect(),
+            per_file,
+            files: Pick {
+                count,
+                order: job.files.order,
+                at: count - 1,
+                left: 0,
+                ops: job.files.ops_per_file.max(1),
+                bytes,
+                rng: Rng::stream(seed, 29),
+            },
+            budget: Budget::new(&job.end, bytes * u64::from(count)),
+            trimmed: None,
+            trims_then_writes: job.pattern.mix == Mix::TrimWrite,
+            syncs: [
+                (job.fsync_every, 0, Kind::Sync),
+                (job.fdatasync_every, 0, Kind::DataSync),
+            ],
+        }
+    }
+
+    /// The same, done in passes of the regions' sizes where only time ends it: what was written is checked after each.
+    pub(super) fn in_passes(mut self, bytes: u64) -> Self {
+        self.budget = self
+            .budget
+            .in_passes_of(bytes * u64::from(self.files.count));
+        self
+    }
+
+    /// What is left to do.
+    pub(super) const fn budget(&mut self) -> &mut Budget {
+        &mut self.budget
+    }
+
+    /// Whether all of it has begun.
+    #[inline]
+    pub(super) const fn is_done(&self) -> bool {
+        self.budget.is_used_up() && self.trimmed.is_none()
+    }
+
+    /// A sync where one is due.
+    #[inline]
+    pub(super) fn sync(&mut self) -> Option<Target> {
+        for (every, since, kind) in &mut self.syncs {
+            if *every > 0 && *since >= *every {
+                *since = 0;
+                return Some(Target {
+                    kind: *kind,
+                    file: self.files.at % self.files.count,
+                    offset: 0,
+                    len: 0,
+                });
+            }
+        }
+        None
+    }
+
+    /// Which kind comes next, where more than one may.
+    #[inline]
+    pub(super) fn kind(&mut self) -> Kind {
+        match self.mix {
+            Choice::Always(kind) => kind,
+            Choice::ReadsIn(limit) if self.rng.next() >> 32 < limit => Kind::Read,
+            Choice::ReadsIn(_) => Kind::Write,
+        }
+    }
+
+    /// The next operation of this kind; of the kind that must come next where a block was given back.
+    #[inline]
+    pub(super) fn next(&mut self, kind: Kind) -> Target {
+        let target = match self.trimmed.take() {
+            Some(target) => target,
+            None => self.draw(kind),
+        };
+        if target.kind == Kind::Write {
+            for (_, since, _) in &mut self.syncs {
+                *since += 1;
+            }
+        }
+        target
+    }
+
+    #[inline]
+    fn draw(&mut self, kind: Kind) -> Target {
+        let at = place(kind);
+        let bytes = self.sizes[at].next();
+        let file = self.files.next();
+        let walk = index(file) * self.per_file + if self.per_file > 1 { at } else { 0 };
+        let (offset, len) = self.walks[walk].next(kind, bytes, self.random_percent[at]);
+        self.files.took(len);
+        self.budget.take(len);
+        let target = Target {
+            kind,
+            file,
+            offset,
+            len: u32::try_from(len).unwrap_or(u32::MAX),
+        };
+        if self.trims_then_writes {
+            self.trimmed = Some(Target {
+                kind: Kind::Write,
+                ..target
+            });
+        }
+        target
+    }
+}
+
+const KINDS: [Kind; 3] = [Kind::Read, Kind::Write, Kind::Trim];

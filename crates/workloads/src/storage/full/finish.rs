@@ -1,0 +1,173 @@
+//! What a job hands over: first what was measured, then what is still owed: operations under way, checks of what was
+//! written and not read back, syncs.
+
+use super::Full;
+use super::phases::Phase;
+use super::samples::NAMES;
+use crate::storage::records::came_late;
+use engine::workload::{Finish, WorkError};
+use model::digest::Digest;
+use model::num::approx;
+use model::units::Nanos;
+use std::collections::BTreeMap;
+use sys::io::{Engine, Wait};
+
+/// How long reading back may take after the end: whoever waits for the end does so for a minute.
+const CHECK_MAX: Nanos = Nanos::from_secs(20);
+
+impl<E: Engine> Full<E> {
+    pub(super) fn hand_over(&mut self) -> Result<Finish, WorkError> {
+        let mut reported = self.measured();
+        self.watch
+            .end(self.bytes[0], &mut reported, &mut self.notes);
+        self.recording = false;
+        self.drain()?;
+        self.check_the_rest()?;
+        self.sync_the_rest()?;
+        if let Some(checks) = &self.checks {
+            checks.verdict()?;
+            let (right, wrong) = checks.counts();
+            reported.insert("verified".to_owned(), approx(right));
+            reported.insert("verify_errors".to_owned(), approx(wrong));
+            if wrong > 0 {
+                self.notes.push(format!(
+                    "verify: {wrong} of {} blocks are not what was written",
+                    right + wrong
+                ));
+            }
+        }
+        let failed: u64 = self.errors.counts.iter().sum();
+        if failed > 0 {
+            let error = std::io::Error::from_raw_os_error(self.errors.first);
+            let why = if self.errors.first > 0 {
+                error.to_string()
+            } else {
+                "short".to_owned()
+            };
+            self.notes.push(format!(
+                "{failed} operations failed and were let pass; the first: {why}"
+            ));
+        }
+        let latencies = self.records.take();
+        self.notes.extend(came_late(&latencies));
+        Ok(Finish {
+            digest: Digest::EMPTY,
+            reported,
+            windows: Vec::new(),
+            latencies,
+            notes: std::mem::take(&mut self.notes),
+        })
+    }
+
+    /// The figures of the measured part.
+    fn measured(&mut self) -> BTreeMap<String, f64> {
+        let mut reported = BTreeMap::new();
+        let [reads, writes, trims, syncs] = self.records.done();
+        let mut add = |name: String, amount: u64| reported.insert(name, approx(amount));
+        add("bytes".to_owned(), self.bytes.iter().sum());
+        add("reads".to_owned(), reads);
+        add("writes".to_owned(), writes);
+        add("syncs".to_owned(), syncs);
+        add("trims".to_owned(), trims);
+        let worked = self.times.worked_ns();
+        for kind in 0..3 {
+            let name = NAMES[kind];
+            if self.bytes[kind] > 0 {
+                add(format!("{name}_bytes"), self.bytes[kind]);
+                add(format!("{name}_runtime_ns"), worked[kind]);
+            }
+            if self.errors.counts[kind] > 0 {
+                add(format!("{name}_errors"), self.errors.counts[kind]);
+            }
+            if self.errors.short[kind] > 0 {
+                add(format!("{name}_short"), self.errors.short[kind]);
+            }
+        }
+        if self.errors.first > 0 {
+            add(
+                "first_errno".to_owned(),
+                u64::from(self.errors.first.unsigned_abs()),
+            );
+        }
+        if let Some(search) = &self.search {
+            match search.result() {
+                Some(depth) => add("latency_target_depth".to_owned(), u64::from(depth)),
+                None => {
+                    let depth = search.depth();
+                    self.notes.push(format!(
+                        "latency_target: no depth was found that keeps the latency; the search stood at {depth}"
+                    ));
+                    None
+                }
+            };
+        }
+        if let Some(steady) = &self.steady {
+            steady.report(&mut reported);
+        }
+        if let Some(samples) = &self.samples {
+            samples.report(&mut reported);
+        }
+        reported
+    }
+
+    /// Waits for what is under way.
+    fn drain(&mut self) -> Result<(), WorkError> {
+        while self.queue.in_flight() > 0 {
+            self.collect(Wait::One, u64::MAX)?;
+        }
+        self.writer.held = None;
+        Ok(())
+    }
+
+    /// Reads back what was written and not checked when the time was over.
+    fn check_the_rest(&mut self) -> Result<(), WorkError> {
+        let Some(checks) = &mut self.checks else {
+            return Ok(());
+        };
+        if self.phase != Phase::Check {
+            checks.begin(true);
+            self.phase = Phase::Check;
+        }
+        self.ending = false;
+        self.times.set_end(CHECK_MAX);
+        loop {
+            let wait = self.fill()?;
+            if self.queue.in_flight() == 0 {
+                let Some(checks) = &mut self.checks else {
+                    break;
+                };
+                if self.times.is_over() || checks.ledger.len() == 0 {
+                    break;
+                }
+                checks.begin(true);
+                continue;
+            }
+            self.collect(wait, u64::MAX)?;
+            self.ending = self.times.is_over();
+        }
+        let left = self.checks.as_ref().map_or(0, |checks| checks.ledger.len());
+        if left > 0 {
+            self.notes.push(format!(
+                "verify: the time was over before {left} writes were read back"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Syncs that the job asks for and has not done.
+    fn sync_the_rest(&mut self) -> Result<(), WorkError> {
+        if self.syncs.on_close {
+            self.syncs.asked = 0;
+        } else if !self.syncs.at_end {
+            return Ok(());
+        }
+        self.phase = Phase::Sync;
+        loop {
+            self.fill()?;
+            if self.queue.in_flight() == 0 {
+                return Ok(());
+            }
+            self.collect(Wait::One, u64::MAX)?;
+        }
+    }
+}

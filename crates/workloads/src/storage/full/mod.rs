@@ -1,0 +1,598 @@
+//! The measured loop of jobs that ask for more than the plain one: the same batches and the same three readings of the
+//! clock as in `body`, around operations of any size on any place of several files, which end by themselves, go at
+//! rates of their own, are checked, and may fail.
+//!
+//! It is a loop of its own, so that the plain one stays what it is: a job that asks for nothing of this pays for
+//! nothing of it. Everything optional is an `Option` that is looked at once per operation or batch.
+
+mod budget;
+mod checks;
+mod course;
+mod ledger;
+mod phases;
+mod popular;
+mod rates;
+mod samples;
+mod search;
+mod sizes;
+mod steady;
+mod times;
+mod walk;
+mod write;
+
+pub(super) use course::size_range;
+pub(super) use samples::absorb;
+pub(super) use setup::{full, ledger_room};
+
+mod finish;
+mod setup;
+#[cfg(test)]
+mod tests;
+
+use super::body::index;
+use super::pace::Pace;
+use super::records::{Group, Records, place};
+use super::watch::Watch;
+use checks::Checks;
+use course::{Course, Target};
+use engine::recorder::Recorder;
+use engine::workload::{Body, Finish, WorkError};
+use ledger::Entry;
+use phases::Phase;
+use rates::{Due, Floor, Rates};
+use samples::Samples;
+use search::Search;
+use std::path::PathBuf;
+use steady::Steady;
+use sys::clock::Clock;
+use sys::io::{Completion, Engine, Kind, Op, Wait};
+use times::Times;
+use write::Writer;
+
+/// One job at work on an engine.
+pub(super) struct Full<E> {
+    engine: E,
+    /// The files, by their numbers in the engine.
+    paths: Vec<PathBuf>,
+    kinds: &'static [Kind],
+    course: Course,
+    queue: Queue,
+    limits: Limits,
+    records: Records,
+    writer: Writer,
+    checks: Option<Checks>,
+    pace: Option<Pace>,
+    pauses: Pauses,
+    rates: Option<Rates>,
+    floor: Option<Floor>,
+    search: Option<Search>,
+    steady: Option<Steady>,
+    samples: Option<Samples>,
+    times: Times,
+    phase: Phase,
+    /// Nothing new begins: the time is over, or the job has found what it was to find.
+    ending: bool,
+    /// Operations that end are recorded.
+    recording: bool,
+    syncs: Syncs,
+    max_latency_ns: u64,
+    errors: Errors,
+    /// Bytes of each direction.
+    bytes: [u64; 3],
+    clock: Clock,
+    watch: Watch,
+    work_per_op: f64,
+    notes: Vec<String>,
+}
+
+/// What is synced at the end.
+#[derive(Clone, Copy, Debug)]
+struct Syncs {
+    at_end: bool,
+    on_close: bool,
+    /// Files that have been asked for at the end.
+    asked: u32,
+}
+
+/// Pauses, beyond what [`Pace`] knows of them.
+#[derive(Clone, Copy, Debug)]
+struct Pauses {
+    spin_ns: u64,
+    counts_begun: bool,
+    /// Work between two pauses, in ticks; 0 for none.
+    iotime: u64,
+    worked_since: u64,
+    /// What a pause shifts, where rates are not to make up for it.
+    shift_ns: u64,
+}
+
+/// Errors that were let pass.
+#[derive(Clone, Copy, Debug, Default)]
+struct Errors {
+    lets_pass: [bool; 3],
+    counts: [u64; 3],
+    short: [u64; 3],
+    first: i32,
+}
+
+/// How many may be under way, go in together, and come out together.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    submit: usize,
+    low: usize,
+    complete_min: usize,
+    complete_max: usize,
+    no_overlap: bool,
+}
+
+/// The slots.
+struct Queue {
+    free: Vec<u32>,
+    fresh: Vec<u32>,
+    slots: Vec<Slot>,
+    over: Vec<Completion>,
+    /// Since when there has been a free slot.
+    room_since: u64,
+}
+
+/// How the data of a read is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Judge {
+    Not,
+    /// By itself.
+    Alone,
+    /// It must be from this writing.
+    Writing(u64),
+}
+
+/// One operation under way.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    target: Target,
+    judge: Judge,
+    busy: bool,
+    turn: u32,
+    /// The writing that a write is, where writes are checked.
+    writing: u64,
+    start: u64,
+    submitted: u64,
+}
+
+/// What may begin now.
+enum Next {
+    Start(Target, Judge, u64),
+    Later(u64),
+    Nothing,
+}
+
+impl Queue {
+    fn new(depth: u32) -> Self {
+        let target = Target {
+            kind: Kind::Read,
+            file: 0,
+            offset: 0,
+            len: 0,
+        };
+        let slot = Slot {
+            target,
+            judge: Judge::Not,
+            busy: false,
+            turn: 0,
+            writing: 0,
+            start: 0,
+            submitted: 0,
+        };
+        let slots = vec![slot; index(depth)];
+        Self {
+            free: (0..depth).rev().collect(),
+            fresh: Vec::with_capacity(slots.len()),
+            over: vec![Completion::default(); slots.len()],
+            slots,
+            room_since: 0,
+        }
+    }
+
+    fn in_flight(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Whether one under way touches the bytes of `target`.
+    fn overlaps(&self, target: &Target) -> bool {
+        let end = target.offset + u64::from(target.len);
+        self.slots.iter().any(|slot| {
+            let other = &slot.target;
+            slot.busy
+                && other.file == target.file
+                && other.offset < end
+                && target.offset < other.offset + u64::from(other.len)
+        })
+    }
+}
+
+impl Limits {
+    /// How many may begin, where so many are under way of `depth` at most.
+    #[inline]
+    const fn room(&self, under_way: usize, depth: usize) -> usize {
+        if under_way > self.low {
+            return 0;
+        }
+        depth.saturating_sub(under_way)
+    }
+}
+
+impl<E: Engine> Full<E> {
+    /// Begins what may begin, and says how long the caller may wait for completions.
+    #[inline]
+    fn fill(&mut self) -> Result<Wait, WorkError> {
+        if self.ending && self.phase == Phase::Work {
+            return Ok(Wait::One);
+        }
+        let under_way = self.queue.in_flight();
+        let depth = match &self.search {
+            Some(search) => index(search.depth()),
+            None => self.queue.slots.len(),
+        };
+        let mut room = self.limits.room(under_way, depth);
+        let mut wait = Wait::One;
+        while room > 0 {
+            let mut now = self.clock.tick_unordered();
+            let together = room.min(self.limits.submit);
+            while self.queue.fresh.len() < together {
+                match self.next(&mut now)? {
+                    Next::Start(target, judge, start) => self.prepare(target, judge, start),
+                    Next::Later(at) => {
+                        wait = Wait::Until(at);
+                        break;
+                    }
+                    Next::Nothing => break,
+                }
+            }
+            let begun = self.queue.fresh.len();
+            self.submit_fresh()?;
+            room -= begun;
+            if begun < together {
+                break;
+            }
+        }
+        Ok(match wait {
+            Wait::One if self.limits.complete_min == 0 => Wait::No,
+            wait => wait,
+        })
+    }
+
+    /// Hands over what has been prepared.
+    #[inline]
+    fn submit_fresh(&mut self) -> Result<(), WorkError> {
+        let begun = self.queue.fresh.len();
+        if begun == 0 {
+            return Ok(());
+        }
+        let before = E::SYNCHRONOUS.then(|| self.clock.tick());
+        let path = &self.paths[0];
+        self.engine
+            .submit()
+            .map_err(|error| WorkError::failed("submit operations on", path.display(), error))?;
+        // Where the call that submits is the operation, it begins with the call.
+        let submitted = before.unwrap_or_else(|| self.clock.tick_unordered());
+        for &slot in &self.queue.fresh {
+            self.queue.slots[index(slot)].submitted = submitted;
+        }
+        if let Some(samples) = &mut self.samples {
+            samples.submitted(
+                begun,
+                self.queue.slots.len() - self.queue.free.len() - begun,
+            );
+        }
+        self.queue.fresh.clear();
+        Ok(())
+    }
+
+    /// What may begin now.
+    #[inline]
+    fn next(&mut self, now: &mut u64) -> Result<Next, WorkError> {
+        match self.phase {
+            Phase::Work => self.next_of_work(now),
+            _ => self.next_of_end(*now),
+        }
+    }
+
+    #[inline]
+    fn next_of_work(&mut self, now: &mut u64) -> Result<Next, WorkError> {
+        if let Some((target, judge, start)) = self.writer.held {
+            if self.queue.overlaps(&target) {
+                return Ok(Next::Nothing);
+            }
+            self.writer.held = None;
+            return Ok(Next::Start(target, judge, start));
+        }
+        if self.course.is_done() || self.checks.as_ref().is_some_and(Checks::is_time) {
+            return Ok(Next::Nothing);
+        }
+        if let Some(sync) = self.course.sync() {
+            return Ok(Next::Start(sync, Judge::Not, *now));
+        }
+        if let Some(pace) = &mut self.pace {
+            *now = self.clock.tick_unordered();
+            let at = pace.next(*now);
+            if at > *now {
+                return Ok(Next::Later(at));
+            }
+        }
+        let kind = match &mut self.rates {
+            None => self.course.kind(),
+            Some(rates) => match rates.due(self.kinds, *now) {
+                Due::All => self.course.kind(),
+                Due::Only(kind) => kind,
+                Due::Later(at) => return Ok(Next::Later(at)),
+            },
+        };
+        let mut target = self.course.next(kind);
+        let start = self.begins(&target, *now);
+        let mut judge = Judge::Not;
+        if let Some(checks) = &self.checks {
+            if checks.how.only_checks && target.kind == Kind::Write {
+                target.kind = Kind::Read;
+                judge = Judge::Alone;
+            } else if target.kind == Kind::Read && self.kinds == [Kind::Read] {
+                judge = Judge::Alone;
+            }
+        }
+        if self.limits.no_overlap && self.queue.overlaps(&target) {
+            self.writer.held = Some((target, judge, start));
+            return Ok(Next::Nothing);
+        }
+        Ok(Next::Start(target, judge, start))
+    }
+
+    /// When an operation that begins now was meant to.
+    #[inline]
+    fn begins(&mut self, target: &Target, now: u64) -> u64 {
+        let mut start = now;
+        if let Some(pace) = &mut self.pace {
+            start = pace.take(now);
+            if self.pauses.counts_begun && pace.ended(now) {
+                self.pause_begins(now);
+            }
+        }
+        if let Some(rates) = &mut self.rates {
+            start = rates.take(target.kind, u64::from(target.len), now);
+        }
+        if self.pace.is_some() {
+            let since = start.max(self.queue.room_since);
+            self.records.start_late(now.saturating_sub(since));
+        }
+        start
+    }
+
+    #[inline]
+    fn prepare(&mut self, target: Target, judge: Judge, start: u64) {
+        let Some(slot) = self.queue.free.pop() else {
+            return;
+        };
+        let place = &mut self.queue.slots[index(slot)];
+        (place.target, place.judge, place.start, place.busy) = (target, judge, start, true);
+        let mut op = Op {
+            kind: target.kind,
+            file: target.file,
+            offset: target.offset,
+            len: target.len,
+            at: self.writer.at(place.turn),
+        };
+        if op.kind == Kind::Write {
+            place.turn = self.writer.turn_after(place.turn);
+            let buffer = self.engine.buffer(slot);
+            place.writing = self.writer.fill(buffer, &mut op, self.checks.as_mut());
+        }
+        self.engine.prepare(slot, op);
+        self.queue.fresh.push(slot);
+    }
+
+    /// Takes in what is over, at most `most`, and says how many operations that was, syncs not counted.
+    #[inline]
+    fn collect(&mut self, wait: Wait, most: u64) -> Result<u64, WorkError> {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let into = most
+            .min(self.limits.complete_max)
+            .min(self.queue.over.len());
+        let least = self
+            .limits
+            .complete_min
+            .min(into)
+            .min(self.queue.in_flight());
+        let mut count = self.reap(wait, 0, into)?;
+        while count < least && count > 0 {
+            count += self.reap(Wait::One, count, into)?;
+        }
+        let now = if E::SYNCHRONOUS {
+            self.clock.tick()
+        } else {
+            self.clock.tick_unordered()
+        };
+        self.times.now = now;
+        if count == 0 {
+            return Ok(0);
+        }
+        if self.queue.free.is_empty() {
+            self.queue.room_since = now;
+        }
+        if let Some(samples) = &mut self.samples {
+            samples.completed(count);
+        }
+        let mut group: Option<(Group, u64)> = None;
+        let mut over = 0;
+        for at in 0..count {
+            let completion = self.queue.over[at];
+            let slot = self.queue.slots[index(completion.slot)];
+            let kind = slot.target.kind;
+            self.queue.slots[index(completion.slot)].busy = false;
+            self.queue.free.push(completion.slot);
+            over += u64::from(place(kind) < 3);
+            let whole = completion.result == i32::try_from(slot.target.len).unwrap_or(i32::MAX);
+            if !(whole || self.passes(completion, &slot)?) {
+                continue;
+            }
+            if let Some(checks) = &mut self.checks {
+                let data = self.engine.buffer(completion.slot);
+                judge(checks, data, &slot, &self.paths, self.writer.at(slot.turn))?;
+            }
+            let bytes = u64::from(slot.target.len);
+            group = match group {
+                Some((mut same, sum))
+                    if same.submitted == slot.submitted
+                        && same.start == slot.start
+                        && same.kind == kind =>
+                {
+                    same.count += 1;
+                    Some((same, sum + bytes))
+                }
+                other => {
+                    if let Some((other, sum)) = other {
+                        self.record(other, sum, now)?;
+                    }
+                    let (start, submitted) = (slot.start, slot.submitted);
+                    let one = Group {
+                        kind,
+                        start,
+                        submitted,
+                        count: 1,
+                    };
+                    Some((one, bytes))
+                }
+            };
+        }
+        if let Some((last, sum)) = group {
+            self.record(last, sum, now)?;
+        }
+        self.worked(over, now);
+        Ok(over)
+    }
+
+    #[inline]
+    fn reap(&mut self, wait: Wait, from: usize, into: usize) -> Result<usize, WorkError> {
+        let path = &self.paths[0];
+        self.engine
+            .reap(wait, &mut self.queue.over[from..into])
+            .map_err(|error| WorkError::failed("wait for operations on", path.display(), error))
+    }
+
+    /// Operations that began and were submitted together are over.
+    #[inline]
+    fn record(&mut self, group: Group, bytes: u64, now: u64) -> Result<(), WorkError> {
+        if !self.recording {
+            return Ok(());
+        }
+        self.records.record(self.clock, group, now);
+        let direction = place(group.kind);
+        let Some(sum) = self.bytes.get_mut(direction) else {
+            return Ok(());
+        };
+        *sum += bytes;
+        self.times.last[direction] = now;
+        if let Some(samples) = &mut self.samples {
+            samples.add(group.kind, group.count, bytes);
+        }
+        if let Some(floor) = &mut self.floor {
+            floor.add(direction, group.count, bytes);
+        }
+        if self.max_latency_ns == u64::MAX && self.search.is_none() && self.steady.is_none() {
+            return Ok(());
+        }
+        let lat_ns = self.clock.nanos(group.start, now);
+        if let Some(search) = &mut self.search {
+            search.add(group.start, lat_ns, group.count);
+        }
+        if let Some(steady) = &mut self.steady {
+            steady.add(group.count, bytes, lat_ns);
+        }
+        if lat_ns > self.max_latency_ns {
+            return Err(WorkError::Failed(format!(
+                "an operation on `{}` took {lat_ns} ns, longer than the {} ns of `max_latency`",
+                self.paths[0].display(),
+                self.max_latency_ns
+            )));
+        }
+        Ok(())
+    }
+
+    /// Operations have ended: pauses are counted from there.
+    #[inline]
+    fn worked(&mut self, ops: u64, now: u64) {
+        if self.pauses.counts_begun {
+            return;
+        }
+        let mut pauses = false;
+        if let Some(pace) = &mut self.pace {
+            for _ in 0..ops {
+                pauses |= pace.ended(now);
+            }
+        }
+        if pauses {
+            self.pause_begins(now);
+        }
+    }
+}
+
+/// Notes a write for its check, or checks a read.
+#[inline]
+fn judge(
+    checks: &mut Checks,
+    buffer: &mut [u8],
+    slot: &Slot,
+    paths: &[PathBuf],
+    at: usize,
+) -> Result<(), WorkError> {
+    let target = slot.target;
+    let writing = match slot.judge {
+        Judge::Not if target.kind == Kind::Write => {
+            checks.wrote(Entry {
+                offset: target.offset,
+                writing: slot.writing,
+                len: target.len,
+                file: u16::try_from(target.file).unwrap_or(u16::MAX),
+                gone: false,
+            });
+            return Ok(());
+        }
+        Judge::Not => return Ok(()),
+        Judge::Alone => None,
+        Judge::Writing(writing) => Some(writing),
+    };
+    let data = &mut buffer[at..at + index(target.len)];
+    checks.judge(data, &paths[index(target.file)], target.offset, writing)
+}
+
+impl<E: Engine> Body for Full<E> {
+    fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
+        self.start();
+        let mut done = 0;
+        while done < ops && self.phase != Phase::Over {
+            let wait = self.fill()?;
+            if self.queue.in_flight() > 0 {
+                done += self.collect(wait, ops - done)?;
+            } else if let Wait::Until(next) = wait {
+                self.wait_until(next);
+            } else {
+                self.advance();
+            }
+            self.look()?;
+        }
+        Ok(done)
+    }
+
+    fn work_per_op(&self) -> f64 {
+        self.work_per_op
+    }
+
+    fn measured_part_begins(&mut self) {
+        if self.phase == Phase::Over && !self.ending {
+            // The warm-up is no part of what the job was to do.
+            self.phase = Phase::Work;
+        }
+        self.course.budget().renew();
+        self.begin();
+    }
+
+    fn finish(&mut self) -> Result<Finish, WorkError> {
+        self.hand_over()
+    }
+}

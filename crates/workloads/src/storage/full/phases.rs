@@ -1,0 +1,241 @@
+//! What a job does one after the other: its work, checks of what it wrote, syncs, and nothing more; and what is looked
+//! at on the way.
+
+use super::times::seconds;
+use super::{Errors, Full, Judge, Next, Slot};
+use crate::storage::body::index;
+use crate::storage::records::place;
+use engine::workload::WorkError;
+use sys::io::{Completion, Engine, Kind};
+
+use super::course::Target;
+
+/// Where a job is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// What it was asked to do.
+    Work,
+    /// What was written is read back.
+    Check,
+    /// All files are synced.
+    Sync,
+    /// Nothing is left.
+    Over,
+}
+
+impl<E: Engine> Full<E> {
+    /// The first batch starts the clock.
+    #[inline]
+    pub(super) fn start(&mut self) {
+        if !self.times.started {
+            self.times.start();
+            self.begin();
+        }
+    }
+
+    /// What is measured begins now: everything before is forgotten.
+    pub(super) fn begin(&mut self) {
+        let now = self.clock.tick();
+        self.times.begin(now);
+        self.records.clear();
+        self.watch.begin();
+        self.bytes = [0; 3];
+        self.errors = Errors {
+            lets_pass: self.errors.lets_pass,
+            ..Errors::default()
+        };
+        self.pauses.worked_since = now;
+        if let Some(samples) = &mut self.samples {
+            samples.begin(now);
+        }
+        if let Some(floor) = &mut self.floor {
+            floor.begin(now);
+        }
+        if let Some(search) = &mut self.search {
+            search.begin(now);
+        }
+        if let Some(steady) = &mut self.steady {
+            steady.begin(now);
+        }
+    }
+
+    /// What of checks and syncs begins next.
+    pub(super) fn next_of_end(&mut self, now: u64) -> Result<Next, WorkError> {
+        if self.phase == Phase::Check {
+            if self.ending {
+                return Ok(Next::Nothing);
+            }
+            let entry = self.checks.as_mut().and_then(|checks| checks.ledger.next());
+            return Ok(entry.map_or(Next::Nothing, |entry| {
+                let target = Target {
+                    kind: Kind::Read,
+                    file: u32::from(entry.file),
+                    offset: entry.offset,
+                    len: entry.len,
+                };
+                Next::Start(target, Judge::Writing(entry.writing), now)
+            }));
+        }
+        if self.phase == Phase::Sync && index(self.syncs.asked) < self.paths.len() {
+            self.syncs.asked += 1;
+            let target = Target {
+                kind: Kind::Sync,
+                file: self.syncs.asked - 1,
+                offset: 0,
+                len: 0,
+            };
+            return Ok(Next::Start(target, Judge::Not, now));
+        }
+        Ok(Next::Nothing)
+    }
+
+    /// Nothing is under way and nothing may begin: what comes next?
+    #[cold]
+    pub(super) fn advance(&mut self) {
+        self.times.next_phase();
+        let is_done = self.course.is_done();
+        let unchecked = self.checks.as_ref().map_or(0, |checks| checks.ledger.len());
+        self.phase = match self.phase {
+            Phase::Work | Phase::Check if self.ending => self.wind_up(),
+            Phase::Check if !is_done => Phase::Work,
+            Phase::Work | Phase::Check if unchecked > 0 => {
+                if let Some(checks) = &mut self.checks {
+                    checks.begin(is_done);
+                }
+                Phase::Check
+            }
+            Phase::Work | Phase::Check if self.course.budget().again() => Phase::Work,
+            Phase::Work | Phase::Check => self.wind_up(),
+            Phase::Sync | Phase::Over => Phase::Over,
+        };
+    }
+
+    const fn wind_up(&self) -> Phase {
+        if self.syncs.at_end {
+            Phase::Sync
+        } else {
+            Phase::Over
+        }
+    }
+
+    /// What is judged by time.
+    #[inline]
+    pub(super) fn look(&mut self) -> Result<(), WorkError> {
+        if self.times.ramp_ends() {
+            self.begin();
+            return Ok(());
+        }
+        let now = self.times.now;
+        if self.times.is_over() {
+            self.ending = true;
+        }
+        if self.times.ramp_until.is_some() {
+            return Ok(());
+        }
+        let clock = self.clock;
+        if let Some(samples) = &mut self.samples {
+            samples.look(now, |ticks| seconds(clock, ticks));
+        }
+        if self.phase != Phase::Work {
+            return Ok(());
+        }
+        if let Some(steady) = &mut self.steady
+            && steady.judge(now, |ticks| seconds(clock, ticks))
+        {
+            self.ending = true;
+        }
+        if let Some(search) = &mut self.search
+            && search.judge(now)
+        {
+            self.ending = true;
+        }
+        if let Some(floor) = &mut self.floor {
+            floor
+                .judge(self.kinds, now, |ticks| seconds(clock, ticks))
+                .map_err(WorkError::Failed)?;
+        }
+        if self.pauses.iotime > 0
+            && now.saturating_sub(self.pauses.worked_since) >= self.pauses.iotime
+        {
+            if let Some(pace) = &mut self.pace {
+                pace.pause(now);
+            }
+            self.pause_begins(now);
+        }
+        Ok(())
+    }
+
+    /// A pause begins: its first part keeps the CPU busy.
+    pub(super) fn pause_begins(&mut self, now: u64) {
+        let spin_until = now.saturating_add(self.pauses.spin_ns);
+        while self.pauses.spin_ns > 0 && sys::clock::monotonic() < spin_until {
+            std::hint::spin_loop();
+        }
+        let shift = self.pauses.shift_ns;
+        if shift > 0 {
+            if let Some(pace) = &mut self.pace {
+                pace.shift(shift);
+            }
+            if let Some(rates) = &mut self.rates {
+                rates.shift(shift);
+            }
+        }
+        if let Some(pace) = &mut self.pace {
+            self.pauses.worked_since = pace.resumes().max(now);
+        }
+    }
+
+    /// Nothing is under way and nothing may begin before `next`.
+    pub(super) fn wait_until(&mut self, next: u64) {
+        // With a rate or a pause the clock is the kernel's, so that its ticks are instants to sleep until.
+        sys::clock::sleep_until(next.min(self.times.next_end()));
+        self.times.now = self.clock.tick();
+    }
+
+    /// A result that is not the whole length: right for what transfers nothing, let pass where the job says so, and
+    /// else an error. Says whether the operation did what it was to do.
+    #[cold]
+    pub(super) fn passes(
+        &mut self,
+        completion: Completion,
+        slot: &Slot,
+    ) -> Result<bool, WorkError> {
+        let kind = slot.target.kind;
+        let (operation, direction) = match kind {
+            Kind::Read => ("read", 0),
+            Kind::Write => ("write", 1),
+            Kind::Trim => ("trim", 2),
+            Kind::Sync => ("fsync", 1),
+            Kind::DataSync => ("fdatasync", 1),
+        };
+        let (path, at) = (&self.paths[index(slot.target.file)], slot.target.offset);
+        let error = match completion.bytes() {
+            Ok(_) if place(kind) > 1 => return Ok(true),
+            Ok(bytes) => {
+                self.errors.short[direction] += 1;
+                let end = if bytes == 0 && kind == Kind::Read {
+                    ": the file ends before"
+                } else {
+                    ""
+                };
+                WorkError::Failed(format!(
+                    "{operation} `{}` at offset {at}: {bytes} of {} bytes were transferred{end}",
+                    path.display(),
+                    slot.target.len
+                ))
+            }
+            Err(error) => {
+                let object = format_args!("{}` at offset `{at}", path.display());
+                WorkError::failed(operation, object, error)
+            }
+        };
+        if !self.errors.lets_pass[direction] {
+            return Err(error);
+        }
+        self.errors.counts[direction] += 1;
+        if self.errors.first == 0 {
+            self.errors.first = (-completion.result).max(0);
+        }
+        Ok(false)
+    }
+}

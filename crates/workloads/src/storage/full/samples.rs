@@ -1,0 +1,317 @@
+//! What is looked at while a job runs, once per batch: how deep the queue was, how many operations went in and came out
+//! together, and the rates of each direction over windows.
+
+use crate::storage::records::place;
+use model::num::approx;
+use std::collections::BTreeMap;
+use sys::io::Kind;
+
+/// Names of the directions in what is reported.
+pub(super) const NAMES: [&str; 3] = ["read", "write", "trim"];
+
+/// The looks.
+#[derive(Clone, Debug)]
+pub(super) struct Samples {
+    /// Length of a window, in ticks of the caller's clock.
+    window: u64,
+    /// Operations that began with so many under way, themselves included: 1, 2 to 3, 4 to 7 ... 64 and more.
+    level: [u64; 7],
+    /// Calls with so many: 0, up to 4, 8, 16, 32, 64, and more.
+    submit: [u64; 7],
+    complete: [u64; 7],
+    began: u64,
+    /// Operations and bytes of each direction in this window.
+    done: [(u64, u64); 3],
+    rates: [(Spread, Spread); 3],
+}
+
+/// Smallest, largest, mean and squared distances of values. Welford, Technometrics 4 (1962) 419.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Spread {
+    count: f64,
+    min: f64,
+    max: f64,
+    mean: f64,
+    squares: f64,
+}
+
+impl Spread {
+    fn add(&mut self, value: f64) {
+        let first = self.count < 0.5;
+        self.min = if first { value } else { self.min.min(value) };
+        self.max = if first { value } else { self.max.max(value) };
+        self.count += 1.0;
+        let distance = value - self.mean;
+        self.mean += distance / self.count;
+        self.squares += distance * (value - self.mean);
+    }
+
+    /// Both together.
+    fn with(self, other: Self) -> Self {
+        if self.count < 0.5 {
+            return other;
+        }
+        if other.count < 0.5 {
+            return self;
+        }
+        let count = self.count + other.count;
+        let distance = other.mean - self.mean;
+        Self {
+            count,
+            min: self.min.min(other.min),
+            max: self.max.max(other.max),
+            mean: self.mean + distance * other.count / count,
+            squares: self.squares
+                + other.squares
+                + distance.powi(2) * self.count * other.count / count,
+        }
+    }
+
+    fn report(self, name: &str, reported: &mut BTreeMap<String, f64>) {
+        if self.count < 0.5 {
+            return;
+        }
+        let deviation = if self.count > 1.0 {
+            (self.squares / (self.count - 1.0)).sqrt()
+        } else {
+            0.0
+        };
+        for (what, value) in [
+            ("samples", self.count),
+            ("min", self.min),
+            ("max", self.max),
+            ("mean", self.mean),
+            ("stddev", deviation),
+        ] {
+            reported.insert(format!("{name}_{what}"), value);
+        }
+    }
+
+    /// What [`Spread::report`] wrote.
+    fn taken(name: &str, reported: &mut BTreeMap<String, f64>) -> Option<Self> {
+        let mut take = |what: &str| reported.remove(&format!("{name}_{what}"));
+        let (count, min, max) = (take("samples")?, take("min")?, take("max")?);
+        let (mean, deviation) = (take("mean")?, take("stddev")?);
+        Some(Self {
+            count,
+            min,
+            max,
+            mean,
+            squares: deviation.powi(2) * (count - 1.0),
+        })
+    }
+}
+
+/// The class of a number that goes in or comes out together.
+const fn class(together: usize) -> usize {
+    match together {
+        0 => 0,
+        1..=4 => 1,
+        5..=8 => 2,
+        9..=16 => 3,
+        17..=32 => 4,
+        33..=64 => 5,
+        _ => 6,
+    }
+}
+
+impl Samples {
+    /// `window` is in ticks.
+    pub(super) fn new(window: u64) -> Self {
+        Self {
+            window,
+            level: [0; 7],
+            submit: [0; 7],
+            complete: [0; 7],
+            began: 0,
+            done: [(0, 0); 3],
+            rates: [(Spread::default(), Spread::default()); 3],
+        }
+    }
+
+    /// The measured time begins.
+    pub(super) fn begin(&mut self, now: u64) {
+        *self = Self {
+            began: now,
+            ..Self::new(self.window)
+        };
+    }
+
+    /// So many operations went in together, on top of those under way.
+    pub(super) fn submitted(&mut self, together: usize, under_way: usize) {
+        self.submit[class(together)] += 1;
+        let (first, last) = (under_way + 1, under_way + together);
+        for (exponent, level) in (0..).zip(&mut self.level) {
+            let low: usize = 1 << exponent;
+            let high = if exponent == 6 {
+                usize::MAX
+            } else {
+                low * 2 - 1
+            };
+            let (from, to) = (first.max(low), last.min(high));
+            if from <= to {
+                *level += (to - from + 1) as u64;
+            }
+        }
+    }
+
+    /// So many came out together.
+    pub(super) fn completed(&mut self, together: usize) {
+        self.complete[class(together)] += 1;
+    }
+
+    /// Operations are over.
+    #[inline]
+    pub(super) fn add(&mut self, kind: Kind, ops: u64, bytes: u64) {
+        if let Some(done) = self.done.get_mut(place(kind)) {
+            *done = (done.0 + ops, done.1 + bytes);
+        }
+    }
+
+    /// Ends the window where it is over. A direction that did nothing since the beginning has no rates.
+    #[inline]
+    pub(super) fn look(&mut self, now: u64, seconds: impl Fn(u64) -> f64) {
+        if now.saturating_sub(self.began) >= self.window {
+            self.end_window(seconds(now - self.began));
+            self.began = now;
+        }
+    }
+
+    #[cold]
+    fn end_window(&mut self, time: f64) {
+        for (done, (bytes_per_s, iops)) in self.done.iter_mut().zip(&mut self.rates) {
+            if done.0 > 0 || iops.count > 0.5 {
+                bytes_per_s.add(approx(done.1) / time);
+                iops.add(approx(done.0) / time);
+            }
+            *done = (0, 0);
+        }
+    }
+
+    /// Everything, by name.
+    pub(super) fn report(&self, reported: &mut BTreeMap<String, f64>) {
+        for (name, counts) in [
+            ("depth_level", self.level),
+            ("depth_submit", self.submit),
+            ("depth_complete", self.complete),
+        ] {
+            for (class, count) in CLASSES.iter().zip(counts) {
+                reported.insert(format!("{name}_{class}"), approx(count));
+            }
+        }
+        for ((bytes_per_s, iops), name) in self.rates.iter().zip(NAMES) {
+            bytes_per_s.report(&format!("{name}_bw_window"), reported);
+            iops.report(&format!("{name}_iops_window"), reported);
+        }
+    }
+}
+
+/// The seven classes by name.
+const CLASSES: [u32; 7] = [0, 1, 2, 3, 4, 5, 6];
+
+/// Adds what another thread of the same job reports: times are the longest, rates over windows are taken together,
+/// everything else is summed.
+pub(in crate::storage) fn absorb(
+    all: &mut BTreeMap<String, f64>,
+    mut other: BTreeMap<String, f64>,
+) {
+    for name in NAMES {
+        for what in ["bw", "iops"] {
+            let name = format!("{name}_{what}_window");
+            let pair = (Spread::taken(&name, all), Spread::taken(&name, &mut other));
+            let both = pair.0.unwrap_or_default().with(pair.1.unwrap_or_default());
+            both.report(&name, all);
+        }
+    }
+    for (name, value) in other {
+        let longest = name.ends_with("_ns");
+        let sum = all.entry(name).or_insert(0.0);
+        *sum = if longest {
+            sum.max(value)
+        } else {
+            *sum + value
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn depths_are_counted_as_one_by_one() {
+        let mut rng = model::rng::Rng::new(4);
+        let (mut samples, mut expected) = (Samples::new(1), [0_u64; 7]);
+        for _ in 0..1000 {
+            let (together, under_way) = (rng.index(40), rng.index(100));
+            samples.submitted(together, under_way);
+            for depth in under_way + 1..=under_way + together {
+                let class = usize::try_from(depth.ilog2()).unwrap().min(6);
+                expected[class] += 1;
+            }
+        }
+        assert_eq!(samples.level, expected);
+        for (together, expected) in [
+            (0, 0),
+            (1, 1),
+            (4, 1),
+            (5, 2),
+            (16, 3),
+            (32, 4),
+            (64, 5),
+            (65, 6),
+        ] {
+            assert_eq!(class(together), expected, "{together}");
+        }
+    }
+
+    #[test]
+    fn windows_have_the_moments_of_their_rates() {
+        let mut samples = Samples::new(500);
+        samples.begin(1000);
+        for (at, ops) in (1..).zip([100, 300, 200]) {
+            samples.add(Kind::Read, ops, ops * 4096);
+            samples.look(1000 + at * 500 - 1, |ticks| approx(ticks) / 1000.0);
+            samples.look(1000 + at * 500, |ticks| approx(ticks) / 1000.0);
+        }
+        let mut reported = BTreeMap::new();
+        samples.report(&mut reported);
+        for (name, value) in [
+            ("samples", 3.0),
+            ("min", 200.0),
+            ("max", 600.0),
+            ("mean", 400.0),
+            ("stddev", 200.0),
+        ] {
+            let found = reported[&format!("read_iops_window_{name}")];
+            assert!((found - value).abs() < 1e-9, "{name}: {found}");
+        }
+        assert!((reported["read_bw_window_mean"] - 400.0 * 4096.0).abs() < 1e-6);
+        assert!(
+            !reported.contains_key("write_bw_window_mean"),
+            "nothing was written"
+        );
+    }
+
+    #[test]
+    fn threads_together_are_as_one_series() {
+        let values = [3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0];
+        let of = |values: &[f64]| {
+            let mut spread = Spread::default();
+            values.iter().for_each(|value| spread.add(*value));
+            let mut reported = BTreeMap::from([
+                ("reads".to_owned(), 2.0),
+                ("read_runtime_ns".to_owned(), spread.max),
+            ]);
+            spread.report("read_bw_window", &mut reported);
+            reported
+        };
+        let (mut all, whole) = (of(&values[..3]), of(&values));
+        absorb(&mut all, of(&values[3..]));
+        for name in ["samples", "min", "max", "mean", "stddev"] {
+            let name = format!("read_bw_window_{name}");
+            assert!((all[&name] - whole[&name]).abs() < 1e-9, "{name}");
+        }
+        assert!((all["reads"] - 4.0).abs() < 1e-9 && (all["read_runtime_ns"] - 9.0).abs() < 1e-9);
+    }
+}

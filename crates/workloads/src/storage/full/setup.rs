@@ -1,0 +1,168 @@
+//! Making the loop ready for one job.
+
+use super::checks::Checks;
+use super::course::{Course, size_mean, size_range};
+use super::phases::Phase;
+use super::rates::{Floor, Rates};
+use super::samples::Samples;
+use super::search::Search;
+use super::steady::Steady;
+use super::times::{Times, ticks};
+use super::write::Writer;
+use super::{Errors, Full, Limits, Pauses, Queue, Syncs};
+use crate::storage::Parts;
+use crate::storage::body::index;
+use crate::storage::job::{JobSpec, Mix};
+use crate::storage::pace::Pace;
+use crate::storage::records::Records;
+use crate::storage::spec;
+use model::num::round_to_usize;
+use model::rng::Rng;
+use sys::clock::Clock;
+use sys::io::{Engine, Kind};
+
+/// The loop for this job on this engine, whose buffers are filled.
+pub(in crate::storage) fn full<E: Engine>(parts: Parts<'_>, engine: E) -> Full<E> {
+    let (job, place) = (parts.job, parts.place);
+    let paced = job.is_paced();
+    // Intended starts are times of the kernel's clock.
+    let clock = if paced { Clock::Kernel } else { place.clock };
+    let seed = parts.seed();
+    let (first, bytes) = parts.region();
+    let course = Course::new(job, first, bytes, seed);
+    let reads_back = job
+        .verify
+        .as_ref()
+        .is_some_and(|how| how.reads_back && !how.only_checks);
+    let kinds = job.kinds();
+    let recorded: &[Kind] = match kinds {
+        [Kind::Write] if job.verify.is_some() => &[Kind::Read, Kind::Write],
+        kinds => kinds,
+    };
+    let records = Records::new(
+        recorded,
+        E::SYNCHRONOUS,
+        job.is_rated(),
+        job.fsync_every > 0 || job.fdatasync_every > 0 || job.fsync_at_end,
+    );
+    let room = if reads_back {
+        ledger_room(job, bytes)
+    } else {
+        0
+    };
+    let batching = job.batching;
+    let most = |n: Option<u32>| n.filter(|&n| n > 0).map_or(usize::MAX, index);
+    let mut paths: Vec<_> = parts.files.iter().map(|file| file.path.clone()).collect();
+    if paths.is_empty() {
+        paths = vec!["null".into(); index(job.files.count)];
+    }
+    let (block, turns) = (size_range(job).1, parts.turns());
+    Full {
+        kinds,
+        course: if job.verify.is_some() {
+            course.in_passes(bytes)
+        } else {
+            course
+        },
+        queue: Queue::new(engine.slots()),
+        limits: Limits {
+            submit: most(batching.submit),
+            low: batching.low.map_or(usize::MAX, index),
+            complete_min: index(batching.complete_min),
+            complete_max: most(
+                batching
+                    .complete_max
+                    .map(|most| most.max(batching.complete_min)),
+            ),
+            no_overlap: batching.serializes_overlap
+                || job.pattern.mix == Mix::TrimWrite
+                || (reads_back && job.depth > 1),
+        },
+        records,
+        writer: Writer {
+            contents: job.contents.clone(),
+            redundancy: job.redundancy,
+            turns,
+            block: usize::try_from(block).unwrap_or(usize::MAX),
+            seed: place.seed,
+            written: Rng::stream(place.seed, 6).next(),
+            rng: Rng::stream(place.seed, 31),
+            held: None,
+        },
+        checks: job
+            .verify
+            .as_ref()
+            .map(|how| Checks::new(how, room, job.continue_on.verify)),
+        pace: paced.then(|| Pace::new(job, place.seed)),
+        pauses: Pauses {
+            spin_ns: job.pacing.think_spin.0.min(job.think.0),
+            counts_begun: job.pacing.think_counts_begun,
+            iotime: job.pacing.think_iotime.0,
+            worked_since: 0,
+            shift_ns: if job.pacing.ignores_think {
+                job.think.0
+            } else {
+                0
+            },
+        },
+        rates: Rates::new(&job.pacing, job.arrivals, place.seed),
+        floor: Floor::new(&job.pacing, ticks(clock, job.pacing.cycle)),
+        search: job
+            .latency_target
+            .as_ref()
+            .map(|target| Search::new(target, engine.slots(), ticks(clock, target.window))),
+        steady: job.steady_state.as_ref().map(|rule| {
+            let in_ticks = |time| ticks(clock, time);
+            Steady::new(rule, in_ticks(rule.interval), in_ticks(rule.ramp))
+        }),
+        samples: job.samples.map(|window| Samples::new(ticks(clock, window))),
+        times: Times::new(job, clock),
+        phase: Phase::Work,
+        ending: false,
+        recording: true,
+        syncs: Syncs {
+            at_end: job.fsync_at_end && job.writes(),
+            on_close: job.fsync_on_close && job.writes(),
+            asked: 0,
+        },
+        max_latency_ns: job.pacing.max_latency.map_or(u64::MAX, |latency| latency.0),
+        errors: Errors {
+            lets_pass: [
+                job.continue_on.read,
+                job.continue_on.write,
+                job.continue_on.write,
+            ],
+            ..Errors::default()
+        },
+        bytes: [0; 3],
+        clock,
+        work_per_op: if spec::leads_with_bandwidth(job) {
+            size_mean(job)
+        } else {
+            1.0
+        },
+        paths,
+        watch: parts.watch,
+        notes: parts.notes,
+        engine,
+    }
+}
+
+/// Writes that may wait to be checked at the same time.
+pub(in crate::storage) fn ledger_room(job: &JobSpec, region: u64) -> usize {
+    let files = u64::from(job.files.count.max(1));
+    let budget = super::budget::Budget::new(&job.end, region * files).in_passes_of(region * files);
+    let ops = (budget.bytes() / size_range(job).0.max(1))
+        .saturating_add(1)
+        .min(budget.ops());
+    let in_backlog = job
+        .verify
+        .as_ref()
+        .and_then(|how| how.backlog.map(|backlog| (backlog, how.backlog_batch)));
+    let ops = match in_backlog {
+        // With a part of the backlog checked at a time the rest stays, and more comes.
+        Some((backlog, None)) => ops.min(backlog + u64::from(job.depth)),
+        _ => ops,
+    };
+    round_to_usize(model::num::approx(ops)).saturating_add(index(job.depth))
+}

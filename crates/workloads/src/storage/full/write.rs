@@ -1,0 +1,61 @@
+//! What goes into the buffers of writes.
+
+use super::Judge;
+use super::checks::Checks;
+use super::course::Target;
+use crate::storage::body::index;
+use crate::storage::data::Redundancy;
+use crate::storage::job::Contents;
+use model::rng::Rng;
+use sys::io::Op;
+
+/// The data of a job's writes, and the operation that waits for another one to end.
+#[derive(Clone, Debug)]
+pub(super) struct Writer {
+    pub(super) contents: Contents,
+    pub(super) redundancy: Redundancy,
+    /// Blocks in each slot's buffer, which writes take in turn, and the length of one.
+    pub(super) turns: u32,
+    pub(super) block: usize,
+    pub(super) seed: u64,
+    /// Numbers what is written.
+    pub(super) written: u64,
+    pub(super) rng: Rng,
+    pub(super) held: Option<(Target, Judge, u64)>,
+}
+
+impl Writer {
+    /// Where the block of this turn lies in its slot's buffer.
+    #[inline]
+    pub(super) const fn at(&self, turn: u32) -> usize {
+        index(turn) * self.block
+    }
+
+    #[inline]
+    pub(super) const fn turn_after(&self, turn: u32) -> u32 {
+        (turn + 1) % self.turns
+    }
+
+    /// Gets the data of a write ready, and says which writing it is where writes are checked.
+    #[inline]
+    pub(super) fn fill(
+        &mut self,
+        buffer: &mut [u8],
+        op: &mut Op,
+        checks: Option<&mut Checks>,
+    ) -> u64 {
+        if self.redundancy.draws_same(&mut self.rng) {
+            // Behind the blocks that writes take in turn lies the one that all equal ones come from.
+            op.at = self.at(self.turns);
+            return 0;
+        }
+        let data = &mut buffer[op.at..op.at + index(op.len)];
+        self.written = self.written.wrapping_add(1);
+        match self.contents {
+            Contents::Stamped => self.redundancy.refresh(self.written, data),
+            Contents::Refilled => self.redundancy.fill(self.seed, self.written << 20, data),
+            Contents::Constant | Contents::Zero | Contents::Pattern(_) => {}
+        }
+        checks.map_or(0, |checks| checks.stamp(data, op.offset))
+    }
+}

@@ -1,0 +1,186 @@
+//! What no job can do: said in words before anything is opened.
+
+use super::{Contents, DEPTH_MAX, EngineChoice, JobSpec, Mix};
+use crate::storage::full;
+use model::units::Nanos;
+
+impl JobSpec {
+    /// What is wrong with it, where something is.
+    pub fn check(&self) -> Result<(), String> {
+        for blocks in self.blocks.iter().flatten() {
+            blocks.check()?;
+        }
+        let (smallest, block) = full::size_range(self);
+        if smallest == 0 || block > BLOCK_MAX {
+            let odd = if smallest == 0 { smallest } else { block };
+            return Err(format!(
+                "a block of {odd} bytes is not from 1 to {BLOCK_MAX}"
+            ));
+        }
+        let files = u64::from(self.files.count.max(1));
+        if let Some(size) = self.size.filter(|&size| size / files < smallest) {
+            return Err(format!(
+                "{size} bytes of file hold no block of {smallest} bytes in each of {files} files"
+            ));
+        }
+        if self.depth == 0 || self.depth > DEPTH_MAX {
+            return Err(format!(
+                "an iodepth of {} is not from 1 to {DEPTH_MAX}",
+                self.depth
+            ));
+        }
+        if self.depth > 1 && matches!(self.engine, EngineChoice::Psync | EngineChoice::Pvsync2) {
+            return Err(format!(
+                "an iodepth of {} needs io_uring or libaio: psync and pvsync2 do one operation at a time",
+                self.depth
+            ));
+        }
+        let buffers = block.saturating_mul(u64::from(self.depth));
+        if buffers > BUFFERS_MAX {
+            return Err(format!(
+                "{} buffers of {block} bytes need more than {BUFFERS_MAX} bytes of memory",
+                self.depth
+            ));
+        }
+        self.check_work()?;
+        self.check_times()?;
+        self.check_verify()
+    }
+
+    fn check_work(&self) -> Result<(), String> {
+        self.distribution.check()?;
+        let (smallest, block) = full::size_range(self);
+        if let Some(align) = self
+            .steps
+            .align_bytes
+            .iter()
+            .flatten()
+            .find(|align| **align == 0)
+        {
+            return Err(format!("offsets are no multiples of {align}"));
+        }
+        if self.files.count == 0 || self.files.count > FILES_MAX {
+            return Err(format!(
+                "{} files are not from 1 to {FILES_MAX}",
+                self.files.count
+            ));
+        }
+        if let Some(zones) = self.zones
+            && (zones.range_bytes < block || zones.work_bytes < smallest)
+        {
+            return Err(format!(
+                "a zone of {} bytes holds no block of {block} bytes",
+                zones.range_bytes
+            ));
+        }
+        if self
+            .batching
+            .complete_max
+            .is_some_and(|most| most < self.batching.complete_min)
+        {
+            return Err("more completions are waited for than are taken back at most".to_owned());
+        }
+        if matches!(&self.contents, Contents::Pattern(pattern) if pattern.is_empty()) {
+            return Err("a pattern of 0 bytes fills nothing".to_owned());
+        }
+        if self.redundancy.dedupe_percent > 0
+            && (self.contents != Contents::Stamped || self.verify.is_some())
+        {
+            return Err(
+                "blocks that equal each other go with no other contents and no checks".to_owned(),
+            );
+        }
+        Ok(())
+    }
+
+    fn check_times(&self) -> Result<(), String> {
+        if self.threads == 0 || self.threads > THREADS_MAX {
+            return Err(format!(
+                "{} threads are not from 1 to {THREADS_MAX}",
+                self.threads
+            ));
+        }
+        let searches = self.latency_target.is_some() || self.steady_state.is_some();
+        if self.threads > 1 && searches {
+            return Err(
+                "the search for a depth and for a steady state is for each thread alone: use processes".to_owned(),
+            );
+        }
+        if let Some(target) = self.latency_target
+            && (target.window == Nanos::ZERO || !(0.0..=100.0).contains(&target.percentile))
+        {
+            return Err("a latency target needs a window, and a share from 0 to 100 %".to_owned());
+        }
+        if let Some(rule) = self.steady_state
+            && (rule.interval == Nanos::ZERO || rule.duration < rule.interval)
+        {
+            return Err("a steady state needs a duration of several looks".to_owned());
+        }
+        if self.samples == Some(Nanos::ZERO) {
+            return Err("a window of 0 ns has no rate".to_owned());
+        }
+        let both = |iops: Option<u64>, bytes: Option<u64>| iops.is_some() && bytes.is_some();
+        if self
+            .pacing
+            .rates
+            .iter()
+            .any(|rate| both(rate.iops, rate.bytes_per_s))
+        {
+            return Err("a rate is in operations or in bytes".to_owned());
+        }
+        if self.rate_iops.is_some()
+            && self
+                .pacing
+                .rates
+                .iter()
+                .any(|rate| rate.iops.or(rate.bytes_per_s).is_some())
+        {
+            return Err("the job has one rate for all of it, or one for each direction".to_owned());
+        }
+        Ok(())
+    }
+
+    fn check_verify(&self) -> Result<(), String> {
+        let Some(how) = &self.verify else {
+            return Ok(());
+        };
+        let (smallest, _) = full::size_range(self);
+        how.check(smallest)?;
+        let grain = how.interval_bytes.unwrap_or(1);
+        if self
+            .grains()
+            .iter()
+            .any(|bytes| !bytes.is_multiple_of(grain))
+        {
+            return Err(format!(
+                "verify: all sizes must be whole numbers of intervals of {grain} bytes"
+            ));
+        }
+        if self.steps.is_unaligned {
+            return Err("verify: blocks of any size have no headers in known places".to_owned());
+        }
+        if matches!(self.pattern.mix, Mix::Trim) || self.engine == EngineChoice::Null {
+            return Err("verify: nothing is transferred that could be checked".to_owned());
+        }
+        if self
+            .size
+            .is_some_and(|size| full::ledger_room(self, size) > WRITES_MAX)
+        {
+            return Err(format!(
+                "verify: more than {WRITES_MAX} writes would have to be remembered until they are checked; use a backlog"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Files of one job: all of them are open.
+const FILES_MAX: u32 = 65_000;
+/// Threads of one job.
+const THREADS_MAX: u32 = 4096;
+/// Writes that are remembered until they are checked: 3 GiB of memory.
+const WRITES_MAX: usize = 1 << 27;
+/// The largest block: what fits into the kernel's 31 bits of result, less a page.
+const BLOCK_MAX: u64 = 1 << 30;
+/// Buffers in all, per copy.
+const BUFFERS_MAX: u64 = 4 << 30;
