@@ -1,13 +1,16 @@
 //! What the user may type. Workloads never appear here: their parameters come from their specs.
 
+mod consent;
 mod measuring;
 
+pub(crate) use consent::ConsentArgs;
 pub(crate) use measuring::{Amount, NewRun, Shown};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use engine::profile::Copies;
 use engine::resolve::Set;
+use model::named::NamedKind;
 use model::params::parse_duration;
 use model::units::Nanos;
 use std::path::PathBuf;
@@ -86,6 +89,18 @@ pub(crate) enum Command {
     },
 }
 
+impl Command {
+    /// What the user agreed to lose.
+    pub(crate) fn consent(&self) -> engine::consent::Consent {
+        match self {
+            Self::Run(args) => args.consent.consent(),
+            Self::Duel(args) => args.consent.consent(),
+            Self::Soak(args) => args.consent.consent(),
+            _ => engine::consent::Consent::default(),
+        }
+    }
+}
+
 /// Options of `run`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunArgs {
@@ -102,6 +117,8 @@ pub(crate) struct RunArgs {
     /// Go on with a run that was interrupted or killed, on the same machine
     #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "target", "Amount", "NewRun"])]
     pub(crate) resume: Option<String>,
+    #[command(flatten)]
+    pub(crate) consent: ConsentArgs,
     #[command(flatten)]
     pub(crate) shown: Shown,
 }
@@ -203,7 +220,7 @@ pub(crate) struct DuelArgs {
     /// Profiles, tests, families or globs such as 'fs.*'
     #[arg(value_name = "WHAT", required_unless_present = "resume")]
     pub(crate) what: Vec<String>,
-    /// Side A: dir=DIR or set=TEST.PARAM=VALUE; may be given several times
+    /// Side A: dir=DIR, device=DEVICE, file=FILE or set=TEST.PARAM=VALUE; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) a: Vec<Trait>,
     /// Side B, likewise
@@ -223,6 +240,8 @@ pub(crate) struct DuelArgs {
     #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "a", "b", "a_cmd", "b_cmd", "Amount", "NewRun"])]
     pub(crate) resume: Option<String>,
     #[command(flatten)]
+    pub(crate) consent: ConsentArgs,
+    #[command(flatten)]
     pub(crate) shown: Shown,
 }
 
@@ -231,6 +250,8 @@ pub(crate) struct DuelArgs {
 pub(crate) enum Trait {
     /// Its work directory is made in here.
     Dir(PathBuf),
+    /// It measures this in place of a test file.
+    Named(NamedKind, PathBuf),
     /// A parameter.
     Set(Set),
 }
@@ -241,9 +262,15 @@ impl std::str::FromStr for Trait {
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once('=') {
             Some(("dir", dir)) if !dir.is_empty() => Ok(Self::Dir(dir.into())),
+            Some(("device", device)) if !device.is_empty() => {
+                Ok(Self::Named(NamedKind::Device, device.into()))
+            }
+            Some(("file", file)) if !file.is_empty() => {
+                Ok(Self::Named(NamedKind::File, file.into()))
+            }
             Some(("set", set)) => set.parse().map(Self::Set),
             _ => Err(format!(
-                "`{text}` is neither dir=DIR nor set=TEST.PARAM=VALUE"
+                "`{text}` is none of dir=DIR, device=DEVICE, file=FILE and set=TEST.PARAM=VALUE"
             )),
         }
     }
@@ -272,6 +299,8 @@ pub(crate) struct SoakArgs {
     /// Go on with a soak that was interrupted or killed, on the same machine
     #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "span", "every", "copies", "window", "NewRun"])]
     pub(crate) resume: Option<String>,
+    #[command(flatten)]
+    pub(crate) consent: ConsentArgs,
     #[command(flatten)]
     pub(crate) shown: Shown,
 }
@@ -373,6 +402,8 @@ mod tests {
     #[test]
     fn a_resumed_run_refuses_what_it_has_already() {
         let new = [
+            "--device=/dev/x",
+            "--file=x",
             "--set=a.b=1",
             "--seed=1",
             "--dry-run",

@@ -2,6 +2,7 @@
 
 use crate::args::{ColorArg, Global, LangArg};
 use crate::exit::{Exit, failure};
+use engine::consent::Consent;
 use engine::host::Probes;
 use model::host::HostFacts;
 use model::record::Run;
@@ -21,11 +22,13 @@ pub(crate) struct Context {
     pub(crate) style: Style,
     /// The monotonic clock when the program started.
     pub(crate) began: u64,
+    /// What the user agreed to lose, on this command line.
+    pub(crate) consent: Consent,
     store: Option<PathBuf>,
 }
 
 impl Context {
-    pub(crate) fn new(global: &Global, began: u64) -> Self {
+    pub(crate) fn new(global: &Global, began: u64, consent: Consent) -> Self {
         let lang = match global.lang {
             Some(LangArg::En) => Lang::En,
             Some(LangArg::Ja) => Lang::Ja,
@@ -35,6 +38,7 @@ impl Context {
             lang,
             style: style(global.color),
             began,
+            consent,
             store: global.store.clone(),
         }
     }

@@ -9,6 +9,7 @@ mod columns;
 mod context;
 mod directory;
 mod exit;
+mod named;
 mod new_run;
 mod output;
 mod progress;
@@ -38,7 +39,7 @@ pub fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return usage(&error),
     };
-    let context = Context::new(&args.global, began);
+    let context = Context::new(&args.global, began, args.command.consent());
     match dispatch(&context, args.command) {
         Ok(exit) => exit.into(),
         // Whoever reads our output has seen enough; that is no error of ours.

@@ -4,6 +4,7 @@ use crate::args::NewRun;
 use crate::context::{host_facts, read_capped};
 use crate::directory::directory;
 use crate::exit::{Exit, failure};
+use crate::named;
 use engine::profile::Profile;
 use engine::resolve::{Catalog, PlanError, Request, resolve};
 use model::host::HostFacts;
@@ -22,7 +23,8 @@ pub(crate) fn prepare(
 ) -> anyhow::Result<Run> {
     let dir = directory(new.dir.as_deref())?;
     let host = host_facts(&dir.path);
-    let plan = plan(&host)?;
+    let mut plan = plan(&host)?;
+    named::write_into(&mut plan, named::stand_in(new)?.as_ref())?;
     dir.check(&plan)?;
     let meta = RunMeta {
         tags: new.tag.iter().cloned().collect(),

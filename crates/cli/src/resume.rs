@@ -4,7 +4,7 @@
 use crate::context::{Context, host_facts};
 use crate::directory::directory;
 use crate::exit::{Exit, failure};
-use crate::{new_run, session};
+use crate::{named, new_run, session};
 use anyhow::Context as _;
 use model::plan::Plan;
 use model::record::{Run, RunMeta};
@@ -76,11 +76,12 @@ pub(crate) fn sides(
         same_set_up(run)?;
     }
     session::catch_stop_signals()?;
+    let granted = named::grant(&runs, &context.consent)?;
     let store = context.store()?;
     for run in &runs {
         store.reopen(&run.meta.id)?;
     }
-    session::measure(context, &store, &runs, quiet)
+    session::measure(context, &store, &runs, &granted, quiet)
 }
 
 /// What is to be gone on with: one run, or the two sides of a duel in their order.
@@ -137,7 +138,7 @@ fn same_set_up(run: &Run) -> anyhow::Result<()> {
             ..run.meta.clone()
         },
         host: host_facts(&dir.path),
-        plan: run.plan.clone(),
+        plan: named::look_again(&run.plan)?,
         rounds: Vec::new(),
     };
     let differences = stats::differences(run, &now);

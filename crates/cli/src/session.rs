@@ -2,10 +2,12 @@
 
 use crate::context::Context;
 use crate::exit::{Exit, failure};
+use crate::named;
 use crate::output;
 use crate::progress::Bar;
 use crate::resume::Kind;
 use anyhow::Context as _;
+use engine::consent::Granted;
 use engine::run::{Ended, Observer, Progress, Resting, RunError, Setting, Side};
 use model::record::{End, Round, Run};
 use model::units::UnixNanos;
@@ -31,11 +33,12 @@ pub(crate) fn begin_sides(
     quiet: bool,
 ) -> anyhow::Result<Vec<Run>> {
     catch_stop_signals()?;
+    let granted = named::grant(runs, &context.consent)?;
     let store = context.store()?;
     for run in runs {
         store.begin(&run.meta, &run.plan, &run.host)?;
     }
-    measure(context, &store, runs, quiet)
+    measure(context, &store, runs, &granted, quiet)
 }
 
 /// Executes the plan of `runs` (one, or the two sides of a duel), which the store holds open, after the rounds that
@@ -44,6 +47,7 @@ pub(crate) fn measure(
     context: &Context,
     store: &Store,
     runs: &[Run],
+    granted: &Granted,
     quiet: bool,
 ) -> anyhow::Result<Vec<Run>> {
     let work_dirs: Vec<PathBuf> = runs
@@ -74,6 +78,7 @@ pub(crate) fn measure(
         .collect();
     let setting = Setting {
         find: workloads::find,
+        permits: &granted.permits,
         began: context.began,
     };
     let ended = engine::run::execute(&sides, setting, &mut keeper);

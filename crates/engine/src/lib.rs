@@ -9,6 +9,7 @@
 
 pub mod budget;
 mod combine;
+pub mod consent;
 pub mod erase;
 pub mod host;
 mod measure;

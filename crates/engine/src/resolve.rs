@@ -199,6 +199,7 @@ pub fn resolve(
         target: request.target,
         duel: request.duel.clone(),
         soak: None,
+        named: Vec::new(),
         dropped,
     };
     let optional: Vec<String> = request

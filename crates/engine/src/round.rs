@@ -1,9 +1,11 @@
 //! One round: fresh workers, a gate, a deadline, a clean-up.
 
+use crate::consent::Permits;
 use crate::noise::{Snapshot, Watch, Workers, sentinel};
 use crate::soak::{Moment, SoakClock};
 use crate::wire::{CopyReport, FailKind, Go, Order, Reply};
 use crate::worker::WORKER_WORD;
+use crate::workload::StandIn;
 use model::plan::{PlannedCase, Settle};
 use model::record::{Failure, Outcome, Round};
 use model::rng::Rng;
@@ -29,6 +31,9 @@ pub(crate) struct Bench<'a> {
     pub(crate) ns_per_tick: Option<f64>,
     /// The shell command that sets this side up before each round.
     pub(crate) prepare: Option<&'a str>,
+    /// What stands in for this side's own test file.
+    pub(crate) stand_in: Option<StandIn>,
+    pub(crate) permits: &'a Permits,
 }
 
 /// Which round it is.
@@ -185,6 +190,8 @@ fn measure(
             seed: rng.next(),
             ns_per_tick: bench.ns_per_tick,
             cpu: (!bench.cpus.is_empty()).then(|| bench.cpus[spread % bench.cpus.len()]),
+            stand_in: bench.stand_in.clone(),
+            permits: bench.permits.clone(),
         };
         crew.hire(&order, &own_dir, rng.below(4096))?;
     }

@@ -9,6 +9,7 @@ mod soak;
 pub use soak::Resting;
 
 use crate::budget::ROUNDS_MIN;
+use crate::consent::Permits;
 use crate::noise::Watch;
 use crate::round::{self, Bench, Interrupted, Which};
 use crate::schedule::{self, Running};
@@ -105,9 +106,11 @@ pub struct Side<'a> {
 
 /// What all sides share.
 #[derive(Clone, Copy)]
-pub struct Setting {
+pub struct Setting<'a> {
     /// Looks a workload up.
     pub find: fn(&str) -> Option<&'static dyn Workload>,
+    /// What may be opened beside the work directories.
+    pub permits: &'a Permits,
     /// The monotonic clock when the user's patience began: the budget counts from here.
     pub began: u64,
 }
@@ -116,7 +119,7 @@ pub struct Setting {
 /// budget and passes are those of the first side.
 pub fn execute(
     sides: &[Side<'_>],
-    setting: Setting,
+    setting: Setting<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Ended, RunError> {
     let system = |operation| move |error| RunError::System { operation, error };
@@ -143,6 +146,8 @@ pub fn execute(
                     .duel
                     .as_ref()
                     .and_then(|duel| duel.prepare.as_deref()),
+                stand_in: crate::consent::stand_in(side.plan),
+                permits: setting.permits,
             };
             let other = sides.iter().find(|other| other.run != side.run);
             Lane::new(*side, bench, setting.find, other.map(|other| other.earlier))
@@ -281,7 +286,7 @@ fn noted(lane: &Lane<'_>) -> Vec<Warning> {
 struct Runner<'a> {
     /// One lane, or two in a duel.
     lanes: Vec<Lane<'a>>,
-    setting: Setting,
+    setting: Setting<'a>,
     observer: &'a mut dyn Observer,
 }
 

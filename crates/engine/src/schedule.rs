@@ -247,6 +247,7 @@ mod tests {
             target,
             duel: None,
             soak: None,
+            named: Vec::new(),
             dropped: vec![],
         }
     }

@@ -4,6 +4,8 @@
 //! [`Go`], the worker answers [`Reply::Measured`] and then [`Reply::Done`], or at any time [`Reply::Failed`], and
 //! exits. Both are the same binary, so the format has no version.
 
+use crate::consent::Permits;
+use crate::workload::StandIn;
 use model::digest::Digest;
 use model::params::Params;
 use model::plan::Shape;
@@ -28,6 +30,8 @@ pub(crate) struct Order {
     pub(crate) ns_per_tick: Option<f64>,
     /// The CPU to start on.
     pub(crate) cpu: Option<u32>,
+    pub(crate) stand_in: Option<StandIn>,
+    pub(crate) permits: Permits,
 }
 
 /// The gate: begin when the monotonic clock shows this.

@@ -87,6 +87,8 @@ fn work(
         round: order.round,
         seed: order.seed,
         clock: Clock::with_rate(order.ns_per_tick),
+        stand_in: order.stand_in.clone(),
+        permits: order.permits.clone(),
     };
     let mut body = workload.prepare(&order.params, &place)?;
     let mut recorder = if body.records_latency() {

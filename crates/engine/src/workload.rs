@@ -5,13 +5,16 @@
 //! so the one virtual call per batch costs nothing per operation. Inside a batch: no allocation, no lock, no log,
 //! no system call but the one that is measured.
 
+use crate::consent::{Permits, Touch};
 use crate::recorder::{Latencies, Recorder};
 use model::digest::Digest;
 use model::host::HostFacts;
+use model::named::NamedKind;
 use model::params::Params;
 use model::plan::Shape;
 use model::spec::{MetricDef, Spec};
 use model::units::Nanos;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use sys::clock::Clock;
@@ -43,6 +46,12 @@ pub trait Workload: Sync {
         false
     }
 
+    /// The files and devices that a case works on beside its own directory, with `stand_in` in the place of the run's
+    /// own test file. What is not said here cannot be opened later.
+    fn touches(&self, _params: &Params, _stand_in: Option<&StandIn>) -> Vec<Touch> {
+        Vec::new()
+    }
+
     /// Which code does the work on this machine, where there are several: `SHA-NI`, `portable`... Asked once, when the
     /// plan is made, and kept with the results.
     fn implementation(&self, _params: &Params) -> Option<String> {
@@ -51,6 +60,15 @@ pub trait Workload: Sync {
 
     /// Sets up one copy of one round in its worker process. Not timed.
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError>;
+}
+
+/// A device or file that stands in for the test file that a run would make itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StandIn {
+    /// Absolute.
+    pub path: PathBuf,
+    /// What it is said to be.
+    pub kind: NamedKind,
 }
 
 /// Where one copy of one round runs.
@@ -74,6 +92,10 @@ pub struct Place {
     pub seed: u64,
     /// For latencies of single operations that a body times by itself.
     pub clock: Clock,
+    /// What stands in for the run's own test file.
+    pub stand_in: Option<StandIn>,
+    /// Everything that may be opened beside these directories.
+    pub permits: Permits,
 }
 
 /// One copy of one round at work.

@@ -12,6 +12,7 @@ pub mod comparison;
 pub mod digest;
 pub mod estimate;
 pub mod host;
+pub mod named;
 pub mod noise;
 pub mod num;
 pub mod params;

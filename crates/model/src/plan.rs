@@ -1,5 +1,6 @@
 //! What will be measured: a profile resolved for this machine.
 
+use crate::named::Named;
 use crate::params::Params;
 use crate::soak::Soak;
 use crate::spec::{Better, MetricClass};
@@ -116,6 +117,9 @@ pub struct Plan {
     /// Set for a soak: its rounds are stretches of one long series.
     #[serde(default)]
     pub soak: Option<Soak>,
+    /// Devices and files that the run works on beside its own directory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub named: Vec<Named>,
     /// What did not fit, with the reason; in words, in the order dropped.
     pub dropped: Vec<Dropped>,
 }

@@ -11,6 +11,7 @@ use model::host::{
     BlockDevice, Cache, CpuFacts, Fact, HostFacts, IoFacts, KernelFacts, LimitFacts, MemoryFacts,
     StorageFacts,
 };
+use model::plan::Plan;
 use model::units::{Bytes, Nanos, Unit};
 
 /// Everything known about the machine, section by section.
@@ -154,6 +155,33 @@ fn brief_storage(storage: &StorageFacts, words: &HostWords) -> Parts {
             .known()
             .map(|free| (words.free_space)(&bytes(free))),
     ]
+}
+
+/// The devices and files that a run works on beside its own directory, a line for each.
+pub(crate) fn works_on(plan: &Plan, words: &HostWords) -> Vec<(String, String)> {
+    plan.named
+        .iter()
+        .map(|named| {
+            let devices = named.devices.known().map_or(&[][..], Vec::as_slice);
+            // A device is named already; what it is and what lies below it says more.
+            let model = devices.first().and_then(|device| device.model.known());
+            let kinds: Vec<&str> = devices.iter().map(|device| device.kind.as_str()).collect();
+            let how = if named.writes {
+                words.written_to
+            } else {
+                words.only_read
+            };
+            let parts = [
+                Some(named.path.clone()),
+                Some(kinds.join(" < ")).filter(|kinds| !kinds.is_empty()),
+                model.cloned(),
+                named.size.known().map(bytes),
+                Some(how.to_owned()),
+            ];
+            let parts: Vec<String> = parts.into_iter().flatten().collect();
+            (words.works_on.to_owned(), printable(&parts.join(", ")))
+        })
+        .collect()
 }
 
 fn brief_clock(host: &HostFacts, words: &HostWords) -> Parts {

@@ -20,8 +20,10 @@ pub fn markdown(view: &RunView<'_>, lang: Lang) -> String {
     let title = run.meta.label.as_deref().unwrap_or(&run.meta.id);
     let mut out = format!("## {}\n\n", escape(&printable(title)));
     let _ = writeln!(out, "{}\n", escape(&run_line(run, words)));
-    let facts = scaling::facts(view, &words.scaling);
-    for (name, text) in host::brief(&run.host, &words.host).into_iter().chain(facts) {
+    let mut facts = host::brief(&run.host, &words.host);
+    facts.extend(host::works_on(&run.plan, &words.host));
+    facts.extend(scaling::facts(view, &words.scaling));
+    for (name, text) in facts {
         let _ = writeln!(out, "- {}: {}", escape(&name), escape(&text));
     }
     match &view.soak {

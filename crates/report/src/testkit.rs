@@ -77,6 +77,7 @@ pub(crate) fn empty() -> Run {
             target: None,
             duel: None,
             soak: None,
+            named: Vec::new(),
             dropped: Vec::new(),
         },
         host: host(),

@@ -142,6 +142,7 @@ fn title(run: &Run, style: Style, words: &Words) -> String {
 
 fn facts(view: &RunView<'_>, style: Style, words: &Words) -> String {
     let mut list = host::brief(&view.run.host, &words.host);
+    list.extend(host::works_on(&view.run.plan, &words.host));
     list.extend(scaling::facts(view, &words.scaling));
     pairs(&list, style)
 }

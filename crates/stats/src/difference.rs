@@ -6,6 +6,7 @@
 
 use model::comparison::Difference;
 use model::host::{BlockDevice, Cache, Fact, HostFacts};
+use model::named::Named;
 use model::plan::Plan;
 use model::record::{Binary, Run};
 use model::units::{Bytes, Nanos};
@@ -25,6 +26,7 @@ pub fn differences(base: &Run, other: &Run) -> Vec<Difference> {
     list.memory(&base.host, &other.host);
     list.platform(&base.host, &other.host);
     list.storage(&base.host, &other.host);
+    list.named(&base.plan, &other.plan);
     list.programs(&base.host, &other.host);
     list.shapes(&base.plan, &other.plan);
     list.0
@@ -246,22 +248,51 @@ impl List {
         self.words("mount options", &base.mount_options, &other.mount_options);
         if let (Some(base), Some(other)) = (base.devices.known(), other.devices.known()) {
             self.texts("block devices", chain(base), chain(other));
-            for (base, other) in base.iter().zip(other) {
-                let what = |fact: &str| format!("block device {}: {fact}", base.name);
-                self.amounts(&what("size"), &base.size, &other.size);
-                self.words(&what("scheduler"), &base.scheduler, &other.scheduler);
-                self.facts(
-                    &what("rotational"),
-                    &base.rotational,
-                    &other.rotational,
-                    yes_no,
-                );
-                self.words(&what("model"), &base.model, &other.model);
-            }
+            self.devices(base, other);
         }
         self.facts("io_uring", &io_base.io_uring, &io_other.io_uring, available);
         self.facts("libaio", &io_base.libaio, &io_other.libaio, available);
         self.facts("O_DIRECT", &io_base.o_direct, &io_other.o_direct, available);
+    }
+
+    fn devices(&mut self, base: &[BlockDevice], other: &[BlockDevice]) {
+        for (base, other) in base.iter().zip(other) {
+            let what = |fact: &str| format!("block device {}: {fact}", base.name);
+            self.amounts(&what("size"), &base.size, &other.size);
+            self.words(&what("scheduler"), &base.scheduler, &other.scheduler);
+            self.facts(
+                &what("rotational"),
+                &base.rotational,
+                &other.rotational,
+                yes_no,
+            );
+            self.words(&what("model"), &base.model, &other.model);
+        }
+    }
+
+    /// Devices and files that were measured in the place of a test file of the run's own.
+    fn named(&mut self, base: &Plan, other: &Plan) {
+        for at in 0..base.named.len().max(other.named.len()) {
+            let (here, there) = (base.named.get(at), other.named.get(at));
+            let what = |fact: &str| match here.or(there) {
+                Some(named) => format!("measured {}{fact}", named.kind),
+                None => String::new(),
+            };
+            self.texts(&what(""), measured(here), measured(there));
+            let (Some(here), Some(there)) = (here, there) else {
+                continue;
+            };
+            self.amounts(&what(": size"), &here.size, &there.size);
+            self.words(
+                &what(": digest of the serial number"),
+                &here.serial,
+                &there.serial,
+            );
+            if let (Some(base), Some(other)) = (here.devices.known(), there.devices.known()) {
+                self.texts(&what(": block devices"), chain(base), chain(other));
+                self.devices(base, other);
+            }
+        }
     }
 
     fn programs(&mut self, base: &HostFacts, other: &HostFacts) {
@@ -322,6 +353,20 @@ fn chain(devices: &[BlockDevice]) -> String {
         .iter()
         .map(|device| format!("{} ({})", device.name, device.kind));
     names.collect::<Vec<_>>().join(" on ")
+}
+
+fn measured(named: Option<&Named>) -> String {
+    named.map_or_else(
+        || "none: a test file of its own".to_owned(),
+        |named| {
+            let how = if named.writes {
+                "written to"
+            } else {
+                "only read"
+            };
+            format!("{}, {how}", named.path)
+        },
+    )
 }
 
 fn cache(cache: &Cache) -> String {

@@ -126,6 +126,7 @@ pub(crate) fn run(series: &[(&str, Vec<f64>)]) -> Run {
             target: None,
             duel: None,
             soak: None,
+            named: Vec::new(),
             dropped: Vec::new(),
         },
         host: HostFacts::default(),

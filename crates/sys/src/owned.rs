@@ -6,12 +6,9 @@
 
 #![expect(unsafe_code, reason = "extended attributes are not in std")]
 
-use std::ffi::CString;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 
 /// The attribute's name. The `user.` namespace is open to whoever may write to the file.
 const NAME: &std::ffi::CStr = c"user.kurabe";
@@ -38,14 +35,13 @@ pub fn mark(file: &File, text: &str) -> io::Result<()> {
     }
 }
 
-/// The mark of the file that `path` leads to; `None` where it has none, or lies where there are no marks.
-pub fn mark_of(path: &Path) -> io::Result<Option<String>> {
-    let path = CString::new(path.as_os_str().as_bytes())?;
+/// The mark of an opened file; `None` where it has none, or lies where there are no marks.
+pub fn mark_on(file: &File) -> io::Result<Option<String>> {
     let mut text = [0_u8; MARK_MAX];
-    // SAFETY: path and name end in NUL, and the kernel writes at most as many bytes as the buffer has.
+    // SAFETY: the name ends in NUL, and the kernel writes at most as many bytes as the buffer has.
     let length = unsafe {
-        libc::getxattr(
-            path.as_ptr(),
+        libc::fgetxattr(
+            file.as_raw_fd(),
             NAME.as_ptr(),
             text.as_mut_ptr().cast(),
             text.len(),
@@ -54,10 +50,7 @@ pub fn mark_of(path: &Path) -> io::Result<Option<String>> {
     match usize::try_from(length) {
         Ok(length) => Ok(Some(String::from_utf8_lossy(&text[..length]).into_owned())),
         Err(_) => match io::Error::last_os_error() {
-            error
-                if [Some(libc::ENODATA), Some(libc::EOPNOTSUPP)]
-                    .contains(&error.raw_os_error()) =>
-            {
+            error if error.raw_os_error() == Some(libc::ENODATA) || has_no_marks(&error) => {
                 Ok(None)
             }
             error => Err(error),
@@ -65,9 +58,15 @@ pub fn mark_of(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
+/// Whether an error of [`mark`] means that the file system has no marks.
+pub fn has_no_marks(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EOPNOTSUPP)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     #[test]
     fn a_file_is_ours_only_with_our_mark() {
@@ -75,16 +74,23 @@ mod tests {
         let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let path = dir.path().join("file");
         let file = File::create(&path).unwrap();
-        assert_eq!(mark_of(&path).unwrap(), None);
+        let mark_of = |path: &Path| mark_on(&File::open(path).unwrap()).unwrap();
+        assert_eq!(mark_of(&path), None);
         mark(&file, "run 1").unwrap();
-        assert_eq!(mark_of(&path).unwrap().as_deref(), Some("run 1"));
+        assert_eq!(mark_of(&path).as_deref(), Some("run 1"));
         std::fs::write(&path, "content does not take the mark away").unwrap();
-        assert_eq!(mark_of(&path).unwrap().as_deref(), Some("run 1"));
-        assert!(mark_of(&dir.path().join("no such file")).is_err());
+        assert_eq!(mark_of(&path).as_deref(), Some("run 1"));
+        // A copy of the content is no copy of the mark.
+        std::fs::write(dir.path().join("copy"), "content").unwrap();
+        assert_eq!(mark_of(&dir.path().join("copy")), None);
     }
 
     #[test]
     fn where_there_are_no_marks_nothing_is_ours() {
-        assert_eq!(mark_of(Path::new("/proc/self/status")).unwrap(), None);
+        let file = File::open("/proc/self/status").unwrap();
+        assert_eq!(mark_on(&file).unwrap(), None);
+        let made = File::options().write(true).open("/proc/self/comm").unwrap();
+        let error = mark(&made, "x").unwrap_err();
+        assert!(has_no_marks(&error), "{error}");
     }
 }

@@ -161,6 +161,34 @@ impl FileSystem {
             _ => None,
         }
     }
+
+    /// Whether its files are made up by the kernel as they are read and written: procfs, sysfs and their like.
+    pub fn made_by_kernel(self) -> bool {
+        // Magic numbers of include/uapi/linux/magic.h, in the order in which they stand in the text below.
+        // proc, sysfs, debugfs, tracefs, cgroup, cgroup2, securityfs, selinuxfs, bpf, efivarfs, configfs, pstore,
+        // devpts, mqueue, nsfs, binfmt_misc, fusectl, anonymous inodes.
+        const MAGICS: [u64; 18] = [
+            0x9fa0,
+            0x6265_6572,
+            0x6462_6720,
+            0x7472_6163,
+            0x0027_e0eb,
+            0x6367_7270,
+            0x7363_6673,
+            0xf97c_ff8c,
+            0xcafe_4a11,
+            0xde5e_81e4,
+            0x6265_6570,
+            0x6165_676c,
+            0x1cd1,
+            0x1980_0202,
+            0x6e73_6673,
+            0x4249_4e4d,
+            0x6573_5543,
+            0x0904_1934,
+        ];
+        MAGICS.contains(&self.magic)
+    }
 }
 
 /// Asks for the file system behind `path`.

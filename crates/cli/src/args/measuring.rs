@@ -39,6 +39,12 @@ pub(crate) struct NewRun {
     /// Make the work directory in here [default: the current directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
+    /// Measure this device in place of a test file; tests that write need --yes-erase too
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Option<PathBuf>,
+    /// Measure this existing file in place of a test file; tests that write need --overwrite-file too
+    #[arg(long, value_name = "FILE", conflicts_with = "device")]
+    pub(crate) file: Option<PathBuf>,
     /// A name for the run
     #[arg(long, value_name = "NAME", value_parser = run_label)]
     pub(crate) label: Option<String>,

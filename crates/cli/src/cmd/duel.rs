@@ -12,6 +12,7 @@ use crate::output;
 use crate::resume::{self, Kind};
 use crate::session;
 use engine::resolve::{Request, Set};
+use model::named::NamedKind;
 use model::plan::Duel;
 use model::record::Run;
 use report::comparison::{self, CompareOptions};
@@ -86,7 +87,7 @@ fn side(
         .iter()
         .filter_map(|own| match own {
             Trait::Dir(dir) => Some(dir),
-            Trait::Set(_) => None,
+            Trait::Set(_) | Trait::Named(..) => None,
         })
         .collect();
     if dirs.len() > 1 {
@@ -98,11 +99,14 @@ fn side(
     }
     let own_sets = traits.iter().filter_map(|own| match own {
         Trait::Set(set) => Some(set.clone()),
-        Trait::Dir(_) => None,
+        Trait::Dir(_) | Trait::Named(..) => None,
     });
+    let (device, file) = named(&args.new, name, traits)?;
     let new = NewRun {
         // What is said about one side overrides what is said about both.
         dir: dirs.first().copied().or(args.new.dir.as_ref()).cloned(),
+        device,
+        file,
         set: args.new.set.iter().cloned().chain(own_sets).collect(),
         label: args
             .new
@@ -127,6 +131,28 @@ fn side(
         }),
     };
     new_run::prepare(&new, |host| new_run::plan(&request(new.set.clone()), host))
+}
+
+/// The device or file that this side measures in place of a test file: its own, or that of both.
+fn named(
+    both: &NewRun,
+    name: &str,
+    traits: &[Trait],
+) -> anyhow::Result<(Option<PathBuf>, Option<PathBuf>)> {
+    let mut own = traits.iter().filter_map(|own| match own {
+        Trait::Named(kind, path) => Some((kind, path)),
+        Trait::Dir(_) | Trait::Set(_) => None,
+    });
+    match (own.next(), own.next()) {
+        (Some(_), Some(_)) => Err(failure(
+            Exit::Usage,
+            format!("duel: side {name} has two devices or files"),
+            None,
+        )),
+        (Some((NamedKind::Device, path)), None) => Ok((Some(path.clone()), None)),
+        (Some((NamedKind::File, path)), None) => Ok((None, Some(path.clone()))),
+        (None, _) => Ok((both.device.clone(), both.file.clone())),
+    }
 }
 
 /// A pair needs both its halves: what only one side can do is refused before anything is measured.

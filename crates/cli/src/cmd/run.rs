@@ -5,6 +5,7 @@ use crate::cmd::show;
 use crate::columns::columns;
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::named;
 use crate::new_run;
 use crate::output;
 use crate::resume::{self, Kind};
@@ -81,6 +82,9 @@ pub(crate) fn describe(sides: &[Run]) -> String {
         })
         .collect();
     let mut text = columns(&rows);
+    for side in sides {
+        text.push_str(&named::describe(&side.plan));
+    }
     for dropped in &plan.dropped {
         let _ = writeln!(text, "left out: {} ({})", dropped.what, dropped.why);
     }

@@ -5,6 +5,7 @@ use crate::cmd::show;
 use crate::columns::columns;
 use crate::context::Context;
 use crate::exit::{Exit, failure};
+use crate::named;
 use crate::new_run;
 use crate::output;
 use crate::resume::{self, Kind};
@@ -109,5 +110,5 @@ fn describe(plan: &Plan) -> String {
         }
     }
     rows.push(vec!["seed".to_owned(), plan.seed.to_string()]);
-    columns(&rows)
+    columns(&rows) + &named::describe(plan)
 }

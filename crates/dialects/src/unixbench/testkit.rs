@@ -68,6 +68,7 @@ impl Kit {
                     target: None,
                     duel: None,
                     soak: None,
+                    named: Vec::new(),
                     dropped: Vec::new(),
                 },
                 host: HostFacts {

@@ -21,6 +21,7 @@ mod work_dir;
 
 pub use probes::{Locale, Probes};
 pub use programs::SHELL_PROGRAMS;
+pub(crate) use storage::behind;
 pub use work_dir::{WorkDirState, check_work_dir};
 
 use model::host::{Fact, HostFacts};

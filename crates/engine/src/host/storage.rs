@@ -7,10 +7,12 @@
 
 use super::{Probes, chosen, fact};
 use model::host::{BlockDevice, Fact, StorageFacts};
+use model::named::NamedKind;
 use model::units::Bytes;
 use std::path::Path;
+use sys::block::device;
 use sys::mounts::{self, Mount};
-use sys::tree::Tree;
+use sys::tree::{Tree, error_name};
 
 const CLASS: &str = "/sys/class/block";
 
@@ -38,6 +40,53 @@ pub(super) fn facts(tree: &Tree, probes: &Probes) -> StorageFacts {
             devices(tree, mounts, mount)
         })),
         path,
+    }
+}
+
+/// What is behind a device or file that a run works on.
+#[derive(Clone, Debug)]
+pub(crate) struct Behind {
+    pub(crate) size: Fact<Bytes>,
+    pub(crate) devices: Fact<Vec<BlockDevice>>,
+    pub(crate) serial: Fact<String>,
+}
+
+/// What is behind the device or file at `path`.
+pub(crate) fn behind(tree: &Tree, path: &Path, kind: NamedKind) -> Behind {
+    let why =
+        |error: std::io::Error| format!("look at `{}`: {}", path.display(), error_name(&error));
+    if kind == NamedKind::File {
+        let mounts = mounts::read(tree).map_err(|error| error.to_string());
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let chain = mounts.and_then(|mounts| {
+            let mount = mounts::holding(&mounts, &real.to_string_lossy())
+                .ok_or_else(|| format!("no mount holds `{}`", real.display()))?;
+            devices(tree, &mounts, mount)
+        });
+        return Behind {
+            size: fact(path.metadata().map(|found| Bytes(found.len())).map_err(why)),
+            devices: fact(chain),
+            serial: Fact::Missing("a file has no serial number".to_owned()),
+        };
+    }
+    let name = device::number(path)
+        .map_err(why)
+        .and_then(|number| number.ok_or_else(|| format!("`{}` is no device", path.display())))
+        .and_then(|number| device::name(tree, number).map_err(|error| error.to_string()));
+    let chain = name.clone().and_then(|name| {
+        let mounts = mounts::read(tree).unwrap_or_default();
+        let mut chain = Vec::new();
+        descend(tree, &mounts, &name, &mut chain)?;
+        Ok(chain)
+    });
+    Behind {
+        size: fact(name.clone().and_then(|name| size(tree, &name))),
+        devices: fact(chain),
+        serial: fact(name.and_then(|name| {
+            let serials = device::serials(tree, &name);
+            let first = serials.first().ok_or("the device tells none")?;
+            Ok::<_, String>(super::identity::keyed(first))
+        })),
     }
 }
 
@@ -150,7 +199,7 @@ fn descend(
             last_part(&dir.to_string_lossy()).to_owned()
         })
     });
-    chain.push(device(tree, name, kind, disk.as_deref().unwrap_or(name)));
+    chain.push(described(tree, name, kind, disk.as_deref().unwrap_or(name)));
     if let Some(disk) = disk {
         descend(tree, mounts, &disk, chain)?;
     }
@@ -187,7 +236,7 @@ fn kind(tree: &Tree, name: &str) -> &'static str {
     }
 }
 
-fn device(tree: &Tree, name: &str, kind: &str, disk: &str) -> BlockDevice {
+fn described(tree: &Tree, name: &str, kind: &str, disk: &str) -> BlockDevice {
     let queue = |file: &str| {
         tree.read_trimmed(&format!("{CLASS}/{disk}/queue/{file}"))
             .map_err(|error| error.to_string())

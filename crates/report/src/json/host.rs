@@ -20,7 +20,7 @@ pub(super) struct FactPart<T> {
 }
 
 impl<T> FactPart<T> {
-    fn new<S>(fact: &Fact<S>, convert: impl Fn(&S) -> Option<T>) -> Self {
+    pub(super) fn new<S>(fact: &Fact<S>, convert: impl Fn(&S) -> Option<T>) -> Self {
         match fact {
             Fact::Known(value) => Self {
                 value: convert(value),
@@ -35,7 +35,7 @@ impl<T> FactPart<T> {
 }
 
 impl<T: Clone> FactPart<T> {
-    fn same(fact: &Fact<T>) -> Self {
+    pub(super) fn same(fact: &Fact<T>) -> Self {
         Self::new(fact, |value| Some(value.clone()))
     }
 
@@ -280,15 +280,18 @@ fn clock(clock: &ClockFacts) -> ClockPart {
     }
 }
 
-fn storage(storage: &StorageFacts) -> StoragePart {
-    let device = |device: &BlockDevice| DevicePart {
+pub(super) fn device_part(device: &BlockDevice) -> DevicePart {
+    DevicePart {
         name: device.name.clone(),
         kind: device.kind.clone(),
         size_bytes: FactPart::new(&device.size, |bytes| Some(bytes.0)),
         scheduler: FactPart::same(&device.scheduler),
         rotational: FactPart::same(&device.rotational),
         model: FactPart::same(&device.model),
-    };
+    }
+}
+
+fn storage(storage: &StorageFacts) -> StoragePart {
     StoragePart {
         path: storage.path.clone(),
         file_system: FactPart::same(&storage.file_system),
@@ -296,7 +299,7 @@ fn storage(storage: &StorageFacts) -> StoragePart {
         mount_point: FactPart::same(&storage.mount_point),
         free_bytes: FactPart::new(&storage.free, |bytes| Some(bytes.0)),
         devices: FactPart::new(&storage.devices, |devices| {
-            Some(devices.iter().map(device).collect())
+            Some(devices.iter().map(device_part).collect())
         }),
     }
 }

@@ -7,6 +7,7 @@
 
 mod comparison;
 mod host;
+mod named;
 mod run;
 mod scaling;
 pub mod schema;

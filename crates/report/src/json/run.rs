@@ -2,6 +2,7 @@
 
 use super::comparison::{ScopePart, scope_part};
 use super::host::HostPart;
+use super::named::{NamedPart, named_part};
 use super::scaling::{ClockRatePart, ScalingPart, clock_rate_part, scaling_part};
 use super::soak::{SoakPart, soak_part};
 use super::warning::{WarningPart, warning_part};
@@ -96,6 +97,8 @@ pub(super) struct PlanPart {
     /// The number of passes; null where only the budget counts.
     passes: Option<u32>,
     cases: Vec<CasePart>,
+    /// Devices and files that were worked on beside the run's own directory.
+    named: Vec<NamedPart>,
     /// What did not fit.
     dropped: Vec<DroppedPart>,
 }
@@ -321,6 +324,7 @@ fn plan_part(plan: &Plan) -> PlanPart {
         budget_ns: plan.budget.map(|budget| budget.0),
         passes: plan.passes,
         cases: plan.cases.iter().map(case_part).collect(),
+        named: plan.named.iter().map(named_part).collect(),
         dropped: plan
             .dropped
             .iter()

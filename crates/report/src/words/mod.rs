@@ -258,6 +258,12 @@ pub struct HostWords {
     pub tsc_reliable: &'static str,
     /// Heading: what is behind the work directory.
     pub storage: &'static str,
+    /// What is measured in the place of a test file.
+    pub works_on: &'static str,
+    /// Tests write to it.
+    pub written_to: &'static str,
+    /// Tests only read it.
+    pub only_read: &'static str,
     /// Fact.
     pub directory: &'static str,
     /// Fact.

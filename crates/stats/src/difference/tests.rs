@@ -153,3 +153,42 @@ fn unknown_facts_and_stated_figures_within_tolerance_are_no_difference() {
     );
     check(|run| run.host.hostname = Fact::Known("b".to_owned()), &[]);
 }
+
+#[test]
+fn what_is_measured_is_a_difference_of_set_up() {
+    let named = |path: &str, serial: &str, writes| Named {
+        path: path.to_owned(),
+        kind: model::named::NamedKind::Device,
+        stands_in: true,
+        writes,
+        size: Fact::Known(Bytes(20 << 30)),
+        devices: Fact::Known(Vec::new()),
+        serial: Fact::Known(serial.to_owned()),
+    };
+    check(
+        |run| run.plan.named = vec![named("/dev/vdb", "ab", false)],
+        &[(
+            "measured device",
+            "none: a test file of its own",
+            "/dev/vdb, only read",
+        )],
+    );
+    let differ = |base: Named, other: Named| {
+        let mut run = fixture::run(&[("os.pipe@1", Vec::new())]);
+        run.plan.named = vec![base];
+        let mut there = run.clone();
+        there.plan.named = vec![other];
+        let found = differences(&run, &there);
+        found.into_iter().map(|d| d.what).collect::<Vec<_>>()
+    };
+    let here = || named("/dev/vdb", "ab", true);
+    assert_eq!(differ(here(), here()), [""; 0]);
+    assert_eq!(
+        differ(here(), named("/dev/vdb", "ab", false)),
+        ["measured device"]
+    );
+    assert_eq!(
+        differ(here(), named("/dev/vdb", "cd", true)),
+        ["measured device: digest of the serial number"]
+    );
+}

@@ -60,6 +60,7 @@ pub(crate) fn plan() -> Plan {
         target: None,
         duel: None,
         soak: None,
+        named: Vec::new(),
         dropped: Vec::new(),
     }
 }

@@ -76,6 +76,20 @@ pub fn serials(tree: &Tree, name: &str) -> Vec<String> {
     found
 }
 
+/// Whether the kernel refuses to write to a device.
+pub fn is_read_only(tree: &Tree, name: &str) -> bool {
+    tree.read_trimmed(&format!("{CLASS}/{name}/ro"))
+        .is_ok_and(|ro| ro != "0")
+}
+
+/// The smallest block that a device reads and writes, in bytes.
+pub fn logical_block(tree: &Tree, number: Number) -> Result<u64, TreeError> {
+    let name = name(tree, number)?;
+    // A partition has the queue of its disk.
+    let disk = super::uses::disk_of(tree, &name).unwrap_or(name);
+    tree.read_number(&format!("{CLASS}/{disk}/queue/logical_block_size"))
+}
+
 /// Opens a device for reading only, without claiming it.
 pub fn open_to_look(path: &Path) -> io::Result<File> {
     OpenOptions::new()
@@ -85,12 +99,12 @@ pub fn open_to_look(path: &Path) -> io::Result<File> {
 }
 
 /// Opens a device for reading and writing and claims it: the kernel refuses with EBUSY where a mount, a swap area, an
-/// array or another claim holds it (open(2), `O_EXCL` without `O_CREAT`). `flags` are added, such as `O_DIRECT`.
-pub fn open_to_erase(path: &Path, flags: i32) -> io::Result<File> {
+/// array or another claim holds it (open(2), `O_EXCL` without `O_CREAT`).
+pub fn open_to_erase(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .read(true)
         .write(true)
-        .custom_flags(libc::O_EXCL | libc::O_CLOEXEC | flags)
+        .custom_flags(libc::O_EXCL | libc::O_CLOEXEC)
         .open(path)
 }
 

@@ -17,8 +17,8 @@ pub struct Use {
     pub device: String,
     /// What uses it, in words: ``mounted at `/srv` ``.
     pub how: String,
-    /// True where only a process has it open: udev and losetup open every device for a moment.
-    pub may_pass: bool,
+    /// The process that has it open, where that is all: udev and losetup open every device for a moment.
+    pub process: Option<u32>,
 }
 
 impl std::fmt::Display for Use {
@@ -53,7 +53,7 @@ pub fn uses(tree: &Tree, name: &str) -> Result<Vec<Use>, TreeError> {
             found.push(Use {
                 device: device.clone(),
                 how,
-                may_pass: false,
+                process: None,
             });
         };
         stacked(tree, device, &mut add);
@@ -63,11 +63,11 @@ pub fn uses(tree: &Tree, name: &str) -> Result<Vec<Use>, TreeError> {
         mounted(tree, device, &mut add)?;
         swapped(tree, device, &mut add)?;
         looped(tree, device, &mut add)?;
-        written(tree, device, &mut |how| {
+        written(tree, device, &mut |process, how| {
             found.push(Use {
                 device: device.clone(),
                 how,
-                may_pass: true,
+                process: Some(process),
             });
         });
     }
@@ -184,13 +184,13 @@ fn looped(tree: &Tree, device: &str, add: &mut impl FnMut(String)) -> Result<(),
 
 /// Processes that may write to it, such as a virtual machine or a database: they do not claim what they use. Processes
 /// that end meanwhile, or are not ours to look at, are passed over: the claim at opening is the second guard.
-fn written(tree: &Tree, device: &str, add: &mut impl FnMut(String)) {
+fn written(tree: &Tree, device: &str, add: &mut impl FnMut(u32, String)) {
     /// The access mode in the flags of `/proc/PID/fdinfo`, and its value for reading only.
     const ACCESS_MODE: u32 = 0o3;
     const READ_ONLY: u32 = 0;
     let node = format!("/dev/{device}");
     let processes = tree.list("/proc").unwrap_or_default();
-    for process in processes.iter().filter(|name| name.parse::<u32>().is_ok()) {
+    for process in processes.iter().filter_map(|name| name.parse::<u32>().ok()) {
         for fd in tree
             .list(&format!("/proc/{process}/fd"))
             .unwrap_or_default()
@@ -214,7 +214,8 @@ fn written(tree: &Tree, device: &str, add: &mut impl FnMut(String)) {
                 let name = tree
                     .read_trimmed(&format!("/proc/{process}/comm"))
                     .unwrap_or_else(|_| "?".to_owned());
-                add(format!("open for writing in process {process} (`{name}`)"));
+                let how = format!("open for writing in process {process} (`{name}`)");
+                add(process, how);
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use crate::tree::{Tree, TreeError};
 use std::fs::File;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
 /// What this process made storage do since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,10 +42,15 @@ pub struct DeviceIo {
     pub busy: u64,
 }
 
-/// The block device that a file lies on, as `major:minor`; `None` where the file system has none of its own, as
-/// network file systems, and those that span several.
+/// The block device that a file lies on, or that it is, as `major:minor`; `None` where the file system has none of its
+/// own, as network file systems, and those that span several.
 pub fn device_of(file: &File) -> Option<String> {
-    let number = file.metadata().ok()?.dev();
+    let found = file.metadata().ok()?;
+    let number = if found.file_type().is_block_device() {
+        found.rdev()
+    } else {
+        found.dev()
+    };
     let (major, minor) = (libc::major(number), libc::minor(number));
     (major != 0).then(|| format!("{major}:{minor}"))
 }

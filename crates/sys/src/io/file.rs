@@ -10,7 +10,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// When a write returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,17 +37,58 @@ pub struct Access {
 
 /// Opens a file that is there. A link in the last place is refused, and nothing is made or cut.
 pub fn open(path: &Path, access: Access) -> io::Result<File> {
+    options(access)
+        .custom_flags(flags(access) | libc::O_NOFOLLOW)
+        .open(path)
+}
+
+/// A handle to what `path` names, without opening it: whoever holds it can ask what it is, and open that with
+/// [`reopen`], whatever is put in its place meanwhile. A link in the last place is followed only where `follow` says so;
+/// otherwise the handle is that of the link.
+pub fn find(path: &Path, follow: bool) -> io::Result<File> {
+    let follow = if follow { 0 } else { libc::O_NOFOLLOW };
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_PATH | follow)
+        .open(path)
+}
+
+/// Opens what [`find`] found.
+pub fn reopen(found: &File, access: Access) -> io::Result<File> {
+    options(access)
+        .custom_flags(flags(access))
+        .open(handle_path(found))
+}
+
+/// A path that leads to an opened file, whatever has become of its name.
+pub fn handle_path(file: &File) -> PathBuf {
+    format!("/proc/self/fd/{}", file.as_raw_fd()).into()
+}
+
+/// Makes a file that nothing of its name may be in the place of, not even a link.
+pub fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .custom_flags(libc::O_NOFOLLOW)
+        .open(path)
+}
+
+fn options(access: Access) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(access.write);
+    options
+}
+
+fn flags(access: Access) -> libc::c_int {
     let direct = if access.direct { libc::O_DIRECT } else { 0 };
     let sync = match access.sync {
         SyncMode::None => 0,
         SyncMode::Data => libc::O_DSYNC,
         SyncMode::All => libc::O_SYNC,
     };
-    OpenOptions::new()
-        .read(true)
-        .write(access.write)
-        .custom_flags(direct | sync | libc::O_NOFOLLOW)
-        .open(path)
+    direct | sync
 }
 
 /// Whether an error of [`open`] with `direct` means that the file system has no `O_DIRECT`.

@@ -103,6 +103,8 @@ pub(crate) mod testing {
             round: 1,
             seed: 1,
             clock: sys::clock::Clock::Kernel,
+            stand_in: None,
+            permits: engine::consent::Permits::default(),
         }
     }
 

@@ -210,6 +210,8 @@ mod tests {
             round,
             seed: 0,
             clock: sys::clock::Clock::Kernel,
+            stand_in: None,
+            permits: engine::consent::Permits::default(),
         }
     }
 

@@ -1,81 +1,120 @@
-//! The test file: where it lies, how large it is, and that it was really written before anybody measures it.
+//! What a job works on: where it lies, how much of it is used, and that it was really written before anybody measures it.
 //!
-//! One file serves all rounds of a run, and every test of the same size and content. It lies in the run's own marked
-//! directory, so that no file of anybody else can be meant. A note beside it says that it is complete, and is written
-//! last: a worker that dies while it writes the file leaves a file without a note, which is written again. Copies of
-//! one round meet at a lock. Space is asked for before anything is written: at most half of what is free, and what
-//! stays free is at least 1 GiB and 5 % of the file system.
+//! Mostly it is a file that serves all rounds of a run, and every test of the same size and content. It lies in the run's
+//! own marked directory, so that no file of anybody else can be meant. A note beside it says that it is complete and which
+//! file it is, and is written last: a worker that dies while it writes the file leaves a file without a note, which is
+//! written again. Copies of one round meet at a lock. Space is asked for before anything is written: at most half of what
+//! is free, and what stays free is at least 1 GiB and 5 % of the file system, also while others write.
+//!
+//! Files and devices that somebody names are opened by their permits alone ([`engine::consent`]). A file of others is
+//! never made longer; one that we made for a job says in its mark that it is complete. Of a device the first and the last
+//! MiB are left alone: what says whose it is lies there, and stays true for the next look.
 
-use super::data::{CHUNK, Redundancy};
-use super::job::{JobSpec, Mix, SyncOn};
+mod layout;
+
+use super::data::Redundancy;
+use super::job::{JobSpec, SyncOn, Target};
+use engine::consent::{Owner, Permit, Refusal};
 use engine::workload::{Place, WorkError};
-use model::units::Bytes;
-use serde::{Deserialize, Serialize};
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use model::digest::Digest;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use sys::io::file::{Access, SyncMode};
+use sys::tree::Tree;
 
-/// A test file that is ready.
+pub(super) use layout::Note;
+#[cfg(test)]
+pub(super) use layout::write_or_remove;
+
+/// What a job works on, ready.
 #[derive(Debug)]
 pub(super) struct TestFile {
     pub(super) path: PathBuf,
-    /// Bytes of it that the job uses: whole blocks.
+    /// The first byte that may be used: a whole number of blocks from the beginning.
+    pub(super) start: u64,
+    /// Bytes from there on that the job uses: whole blocks.
     pub(super) size: u64,
     /// Where its content comes from.
     pub(super) seed: u64,
+    /// Whether parts of it may never have been written, with nobody to say which.
+    pub(super) is_unknown: bool,
+    whose: Whose,
 }
 
-/// What the note beside a complete file says.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Note {
-    size: u64,
-    seed: u64,
-    redundancy: Redundancy,
+/// By whose leave it is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    /// It is this file of the run's own.
+    Own { device: u64, inode: u64 },
+    /// That of a permit.
+    Named,
 }
 
-impl Note {
-    #[cfg(test)]
-    pub(super) fn for_test(size: u64) -> Self {
-        Self {
-            size,
-            seed: 1,
-            redundancy: Redundancy::default(),
-        }
+/// What is left alone at each end of a device.
+const END: u64 = 1 << 20;
+
+/// What the job works on, written now where no round before has done so.
+pub(super) fn ensure(job: &JobSpec, place: &Place) -> Result<TestFile, WorkError> {
+    match &job.target {
+        Target::TestFile => own(job, place),
+        Target::File { path, .. } => named(job, place, permit(place, path)?),
+        Target::Device { path, fill } => device(job, place, permit(place, path)?, *fill),
     }
 }
 
-const GIB: u64 = 1 << 30;
+fn permit<'a>(place: &'a Place, path: &Path) -> Result<&'a Permit, WorkError> {
+    place.permits.of(path).map_err(refused)
+}
 
-/// Free space that stays, whatever the file system's size.
-const KEEP_BYTES: u64 = GIB;
-/// The share of the file system that stays free: one in so many.
-const KEEP_SHARE: u64 = 20;
-/// A file below this lies in caches of the device, and measures them.
-const SIZE_LEAST: u64 = 64 << 20;
-/// Sizes chosen without being told: twice the memory, so that no cache of this machine holds it, within these bounds,
-/// because writing the file is part of the run.
-const SIZE_AUTO: std::ops::RangeInclusive<u64> = GIB..=2 * GIB;
+/// What consent refuses, another round will not get either; what the kernel refuses, it may.
+fn refused(refusal: Refusal) -> WorkError {
+    match refusal {
+        Refusal::System { .. } => WorkError::Failed(refusal.to_string()),
+        other => WorkError::Unsupported(other.to_string()),
+    }
+}
 
-/// The job's file, written now where no round before has done so.
-pub(super) fn ensure(job: &JobSpec, place: &Place) -> Result<TestFile, WorkError> {
+/// The run's own file.
+fn own(job: &JobSpec, place: &Place) -> Result<TestFile, WorkError> {
     let name = name(job);
     let path = place.run_dir.join(&name);
-    let lock_path = place.run_dir.join(format!("{name}.lock"));
-    let lock = File::create(&lock_path)
-        .map_err(|error| WorkError::failed("create", lock_path.display(), error))?;
-    lock.lock()
-        .map_err(|error| WorkError::failed("lock", lock_path.display(), error))?;
+    let _lock = lock(place, &name)?;
     let note_path = place.run_dir.join(format!("{name}.complete"));
     let note = match complete(&path, &note_path, job) {
         Some(note) => note,
-        None => write_anew(job, &path, &note_path, place.seed)?,
+        None => layout::write_anew(job, &path, &note_path, place.seed)?,
     };
-    Ok(TestFile {
+    let whose = Whose::Own {
+        device: note.device,
+        inode: note.inode,
+    };
+    Ok(part(job, path, 0, note.size, note.seed, whose))
+}
+
+/// The blocks of a job between `start` and `end`.
+fn part(job: &JobSpec, path: PathBuf, start: u64, end: u64, seed: u64, whose: Whose) -> TestFile {
+    let start = start.next_multiple_of(job.block_bytes);
+    TestFile {
         path,
-        size: note.size / job.block_bytes * job.block_bytes,
-        seed: note.seed,
-    })
+        start,
+        size: end.saturating_sub(start) / job.block_bytes * job.block_bytes,
+        seed,
+        is_unknown: false,
+        whose,
+    }
+}
+
+/// Copies of a round take turns. The lock goes with the file.
+fn lock(place: &Place, name: &str) -> Result<File, WorkError> {
+    let path = place.run_dir.join(format!("{name}.lock"));
+    let lock =
+        File::create(&path).map_err(|error| WorkError::failed("create", path.display(), error))?;
+    lock.lock()
+        .map_err(|error| WorkError::failed("lock", path.display(), error))?;
+    Ok(lock)
 }
 
 /// Jobs share a file where they agree on its size and content. A job that gives ranges back has one of its own.
@@ -85,11 +124,7 @@ fn name(job: &JobSpec) -> String {
         compress_percent: compress,
         dedupe_percent: dedupe,
     } = job.redundancy;
-    let trim = if job.pattern.mix == Mix::Trim {
-        "-trim"
-    } else {
-        ""
-    };
+    let trim = if job.trims() { "-trim" } else { "" };
     format!("data-{size}-c{compress}-d{dedupe}{trim}")
 }
 
@@ -98,108 +133,127 @@ fn complete(path: &Path, note: &Path, job: &JobSpec) -> Option<Note> {
     let note: Note = serde_json::from_slice(&fs::read(note).ok()?).ok()?;
     let found = path.symlink_metadata().ok()?;
     let fits = found.is_file()
+        && (found.dev(), found.ino()) == (note.device, note.inode)
         && found.len() == note.size
         && job.size.is_none_or(|size| size == note.size)
         && job.redundancy == note.redundancy;
     fits.then_some(note)
 }
 
-fn write_anew(job: &JobSpec, path: &Path, note_path: &Path, seed: u64) -> Result<Note, WorkError> {
-    // In this order: without its note nobody takes a half-written file for a whole one.
-    for old in [note_path, path] {
-        match fs::remove_file(old) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(WorkError::failed("remove", old.display(), error));
-            }
-            _ => {}
-        }
+/// A file that somebody named.
+fn named(job: &JobSpec, place: &Place, permit: &Permit) -> Result<TestFile, WorkError> {
+    let path = permit.path();
+    let _lock = lock(place, &key(path))?;
+    let ready = |size, seed| Ok(part(job, path.to_owned(), 0, size, seed, Whose::Named));
+    let owner = permit.owner().map_err(refused)?;
+    if let Owner::Us(mark) = &owner
+        && let Ok(note) = serde_json::from_str::<Note>(mark)
+        && job.size.is_none_or(|size| size <= note.size)
+        && job.redundancy == note.redundancy
+    {
+        return ready(job.size.unwrap_or(note.size), note.seed);
     }
-    let dir = path.parent().unwrap_or(path);
-    let space = sys::probe::file_system(dir)
-        .map_err(|error| WorkError::failed("read the free space of", dir.display(), error))?;
-    let room = room(space.free_bytes, space.total_bytes);
-    let size = size(job.size, room, memory(), job.block_bytes)?;
-    let note = Note {
-        size,
-        seed,
-        redundancy: job.redundancy,
-    };
-    write_or_remove(path, &note)?;
-    serde_json::to_vec(&note)
-        .map_err(std::io::Error::other)
-        .and_then(|text| fs::write(note_path, text))
-        .map_err(|error| WorkError::failed("write", note_path.display(), error))?;
-    Ok(note)
+    if permit.creates() && owner != Owner::Others {
+        let note = layout::create_named(job, permit, place.seed)?;
+        return ready(note.size, note.seed);
+    }
+    let opened = permit.open(Access::default()).map_err(refused)?;
+    let length = opened
+        .metadata()
+        .map_err(|error| WorkError::failed("find the size of", path.display(), error))?
+        .len();
+    let size = job.size.unwrap_or(length);
+    if size > length || length < job.block_bytes {
+        return Err(WorkError::Unsupported(format!(
+            "`{}` has {length} bytes, and {} are asked for: a file that kurabe did not make is not made longer",
+            path.display(),
+            size.max(job.block_bytes)
+        )));
+    }
+    ready(size, place.seed)
 }
 
-/// Writes the file, or leaves none: a full disk is no place for half of a large file.
-pub(super) fn write_or_remove(path: &Path, note: &Note) -> Result<(), WorkError> {
-    lay_out(path, note).map_err(|error| {
-        let _ = fs::remove_file(path);
-        WorkError::failed("write", path.display(), error)
+/// What files of the run's own are called that belong to a path.
+fn key(path: &Path) -> String {
+    let digest = Digest::EMPTY.bytes(path.as_os_str().as_bytes());
+    format!("named-{:016x}", digest.0)
+}
+
+/// A device, but for its ends.
+fn device(
+    job: &JobSpec,
+    place: &Place,
+    permit: &Permit,
+    fill: bool,
+) -> Result<TestFile, WorkError> {
+    let path = permit.path();
+    let bytes = permit.device_bytes().unwrap_or(0);
+    let room = bytes.saturating_sub(2 * END);
+    let fills = fill && permit.writes();
+    let size = match job.size {
+        Some(size) => size,
+        None if fills => layout::size_auto().min(room),
+        None => room,
+    };
+    let ready = part(
+        job,
+        path.to_owned(),
+        END,
+        END + size,
+        place.seed,
+        Whose::Named,
+    );
+    if size > room || ready.size == 0 {
+        return Err(WorkError::Unsupported(format!(
+            "`{}` has {bytes} bytes, of which the first and the last MiB are left alone: that is no room for {} bytes in \
+             blocks of {}",
+            path.display(),
+            size.max(job.block_bytes),
+            job.block_bytes
+        )));
+    }
+    if !fills {
+        return Ok(TestFile {
+            is_unknown: true,
+            ..ready
+        });
+    }
+    let name = key(path);
+    let _lock = lock(place, &name)?;
+    let note_path = place.run_dir.join(format!("{name}.complete"));
+    // Each round has a shared directory of its own: that tells this round's trims from those of others.
+    let this_round = place.shared_dir.to_string_lossy().into_owned();
+    let known: Option<Note> = fs::read(&note_path)
+        .ok()
+        .and_then(|text| serde_json::from_slice(&text).ok());
+    let fits = |note: &Note| {
+        note.size >= size
+            && note.redundancy == job.redundancy
+            && note
+                .trimmed_in
+                .as_ref()
+                .is_none_or(|round| *round == this_round)
+    };
+    let note = match known.filter(fits) {
+        Some(note) if note.trimmed_in.is_some() || !job.trims() => note,
+        known => {
+            let mut note = match known {
+                Some(note) => note,
+                None => layout::fill_device(job, permit, END, size, place.seed)?,
+            };
+            note.trimmed_in = job.trims().then_some(this_round);
+            layout::keep(&note, &note_path)?;
+            note
+        }
+    };
+    Ok(TestFile {
+        seed: note.seed,
+        ..ready
     })
 }
 
-/// How much of a file system may be used.
-fn room(free: u64, total: u64) -> u64 {
-    let keep = KEEP_BYTES.max(total / KEEP_SHARE);
-    (free / 2).min(free.saturating_sub(keep))
-}
-
-/// The memory of the machine; where it is not told, what a small one has.
-fn memory() -> u64 {
-    sys::probe::memory_bytes().unwrap_or(GIB)
-}
-
-/// The size of the file: as asked for or chosen, and never more than there is room for.
-fn size(asked: Option<u64>, room: u64, memory: u64, block: u64) -> Result<u64, WorkError> {
-    let rule = "at most half of the free space is used, and at least 1 GiB and 5 % stay free";
-    let Some(asked) = asked else {
-        let wanted = memory
-            .saturating_mul(2)
-            .clamp(*SIZE_AUTO.start(), *SIZE_AUTO.end());
-        let size = wanted.min(room) / block * block;
-        if size < SIZE_LEAST {
-            return Err(WorkError::Unsupported(format!(
-                "there is room for a test file of {room} bytes, and at least {SIZE_LEAST} are needed: {rule}"
-            )));
-        }
-        return Ok(size);
-    };
-    if asked > room {
-        return Err(WorkError::Unsupported(format!(
-            "there is room for a test file of {room} bytes, and {asked} are asked for: {rule}"
-        )));
-    }
-    Ok(asked)
-}
-
-/// Writes the whole file and waits until it is on the device, so that neither later reads nor later writes meet a place
-/// that was never written. The page cache is asked to forget it.
-fn lay_out(path: &Path, note: &Note) -> std::io::Result<()> {
-    /// Written at once; a multiple of [`CHUNK`].
-    const PIECE: usize = 1 << 20;
-    /// Dirty data at most: more would push programs that we do not measure out of a small memory.
-    const SYNC_EVERY: u64 = 64 << 20;
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    let mut piece = vec![0; PIECE];
-    let mut at = 0;
-    while at < note.size {
-        let bytes = usize::try_from(note.size - at).unwrap_or(PIECE).min(PIECE);
-        note.redundancy
-            .fill(note.seed, at / CHUNK as u64, &mut piece[..bytes]);
-        file.write_all(&piece[..bytes])?;
-        at += bytes as u64;
-        if at.is_multiple_of(SYNC_EVERY) {
-            file.sync_data()?;
-        }
-    }
-    file.sync_all()?;
-    sys::io::file::drop_cache(&file)
-}
-
-/// The file as the job wants it opened.
-pub(super) fn open(job: &JobSpec, path: &Path) -> Result<File, WorkError> {
+/// What the job works on, as the job wants it opened.
+pub(super) fn open(job: &JobSpec, found: &TestFile, place: &Place) -> Result<File, WorkError> {
     let access = Access {
         write: job.writes(),
         direct: job.direct,
@@ -209,38 +263,59 @@ pub(super) fn open(job: &JobSpec, path: &Path) -> Result<File, WorkError> {
             SyncOn::Sync => SyncMode::All,
         },
     };
-    sys::io::file::open(path, access).map_err(|error| {
-        if job.direct && sys::io::file::refuses_direct(&error) {
-            WorkError::Unsupported(format!(
-                "the file system of `{}` has no O_DIRECT; hint: --set 'storage.*.direct=no' measures through the page \
-                 cache",
-                path.display()
-            ))
-        } else {
-            WorkError::failed("open", path.display(), error)
+    let path = &found.path;
+    let no_direct = |error: &io::Error| job.direct && sys::io::file::refuses_direct(error);
+    let without = || {
+        WorkError::Unsupported(format!(
+            "the file system of `{}` has no O_DIRECT; hint: --set 'storage.*.direct=no' measures through the page cache",
+            path.display()
+        ))
+    };
+    match found.whose {
+        Whose::Own { device, inode } => {
+            open_own(path, (device, inode), access).map_err(|error| match error {
+                error if no_direct(&error) => without(),
+                error => WorkError::failed("open", path.display(), error),
+            })
         }
-    })
+        Whose::Named => permit(place, path)?
+            .open(access)
+            .map_err(|refusal| match &refusal {
+                Refusal::System { error, .. } if no_direct(error) => without(),
+                _ => refused(refusal),
+            }),
+    }
+}
+
+/// Opens the file that was written, and none that was put in its place, nor one that has another name elsewhere.
+fn open_own(path: &Path, number: (u64, u64), access: Access) -> io::Result<File> {
+    let found = sys::io::file::find(path, false)?;
+    let what = found.metadata()?;
+    if !what.is_file() || what.nlink() > 1 || (what.dev(), what.ino()) != number {
+        return Err(io::Error::other(
+            "it is not the file any more that was written",
+        ));
+    }
+    sys::io::file::reopen(&found, access)
 }
 
 /// Refuses blocks that `O_DIRECT` cannot transfer.
 pub(super) fn check_alignment(
     job: &JobSpec,
+    found: &TestFile,
     file: &File,
-    block_of_fs: Bytes,
 ) -> Result<(), WorkError> {
-    if !job.direct || job.pattern.mix == Mix::Trim {
+    if !job.direct || job.trims() {
         return Ok(());
     }
-    let told = sys::io::file::direct_alignment(file);
-    // Where the kernel does not say, 512 is the smallest sector there is; a larger one shows in the first operation.
-    let need = match told {
+    let need = match sys::io::file::direct_alignment(file) {
         Some(alignment) if alignment.offset == 0 => {
             return Err(WorkError::Unsupported(
                 "this file system has no O_DIRECT for this file".to_owned(),
             ));
         }
         Some(alignment) => u64::from(alignment.offset),
-        None => block_of_fs.0.clamp(1, 512),
+        None => smallest_block(found, file)?,
     };
     if job.block_bytes.is_multiple_of(need) {
         Ok(())
@@ -252,40 +327,21 @@ pub(super) fn check_alignment(
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn half_of_what_is_free_is_used_and_enough_stays() {
-        const G: u64 = GIB;
-        for (free, total, expected) in [
-            (100 * G, 100 * G, 50 * G),
-            // 5 % of a large file system.
-            (60 * G, 1000 * G, 10 * G),
-            (40 * G, 1000 * G, 0),
-            // 1 GiB of a small one.
-            (G + 5, 4 * G, 5),
-            (G, 4 * G, 0),
-            (0, 0, 0),
-        ] {
-            assert_eq!(room(free, total), expected, "{free} of {total}");
-        }
+/// The smallest block where the kernel does not say: that of the device, or a sector; a larger one of the device below a
+/// file shows in the first operation.
+fn smallest_block(found: &TestFile, file: &File) -> Result<u64, WorkError> {
+    let failed = |error: io::Error| WorkError::failed("ask about", found.path.display(), error);
+    if file
+        .metadata()
+        .map_err(failed)?
+        .file_type()
+        .is_block_device()
+    {
+        let number = sys::block::device::number_of(file).map_err(failed)?;
+        let told =
+            number.and_then(|number| sys::block::device::logical_block(&Tree::real(), number).ok());
+        return Ok(told.unwrap_or(512));
     }
-
-    #[test]
-    fn sizes_are_as_asked_or_follow_memory_and_room() {
-        const G: u64 = GIB;
-        const M: u64 = 1 << 20;
-        let check = |asked, room, memory, expected: Option<u64>| {
-            assert_eq!(size(asked, room, memory, 4096).ok(), expected);
-        };
-        check(Some(5 * M), G, G, Some(5 * M));
-        check(Some(5 * G), G, G, None);
-        check(None, 100 * G, 256 * M, Some(G));
-        check(None, 100 * G, G - 3, Some((2 * G - 6) / 4096 * 4096));
-        check(None, 100 * G, 64 * G, Some(2 * G));
-        check(None, 300 * M, 64 * G, Some(300 * M));
-        check(None, 63 * M, 64 * G, None);
-    }
+    let space = sys::probe::file_system(&sys::io::file::handle_path(file)).map_err(failed)?;
+    Ok(space.block_bytes.clamp(1, 512))
 }

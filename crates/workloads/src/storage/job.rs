@@ -3,6 +3,9 @@
 
 mod check;
 mod parts;
+mod target;
+
+pub use target::Target;
 
 pub use parts::{
     Batching, Blocks, Contents, ContinueOn, Directions, Distribution, End, FileOrder, Files,
@@ -23,6 +26,8 @@ use sys::io::Kind;
     reason = "each is a switch of its own of whoever describes the job"
 )]
 pub struct JobSpec {
+    /// On what it works.
+    pub target: Target,
     /// Reads, writes, or both, and in which order.
     pub pattern: Pattern,
     /// Bytes of one operation.
@@ -114,6 +119,7 @@ pub struct JobSpec {
 impl Default for JobSpec {
     fn default() -> Self {
         Self {
+            target: Target::TestFile,
             pattern: Pattern {
                 mix: Mix::Read,
                 random: true,
@@ -368,6 +374,7 @@ impl JobSpec {
             register_buffers: self.register_buffers,
             invalidate: self.invalidate,
             pre_read: self.pre_read,
+            target: self.target.clone(),
             ..Self::default()
         };
         let has_places_apart = self.pattern.mix == Mix::Both && !self.pattern.random;

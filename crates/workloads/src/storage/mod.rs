@@ -21,15 +21,16 @@ mod watch;
 pub use data::Redundancy;
 
 use body::{Choice, Job, Queue, Work, index};
-use engine::workload::{Body, Place, WorkError, Workload};
-use job::{Contents, End, EngineChoice, JobSpec, Mix};
+use engine::consent::Touch;
+use engine::workload::{Body, Place, StandIn, WorkError, Workload};
+use job::{Contents, End, EngineChoice, JobSpec, Mix, Target};
 use model::host::HostFacts;
 use model::num::approx;
 use model::params::Params;
 use model::plan::{Settle, Shape};
 use model::rng::Rng;
 use model::spec::{MetricDef, Spec};
-use model::units::{Bytes, Nanos};
+use model::units::Nanos;
 use offsets::Offsets;
 use pace::Pace;
 use patience::Patience;
@@ -78,8 +79,13 @@ impl Workload for Io {
         spec::metrics(&JobSpec::from_params(params))
     }
 
+    fn touches(&self, params: &Params, stand_in: Option<&StandIn>) -> Vec<Touch> {
+        JobSpec::from_params(params).on(stand_in).touches()
+    }
+
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
-        open(&JobSpec::from_params(params), place)
+        let job = JobSpec::from_params(params).on(place.stand_in.as_ref());
+        open(&job, place)
     }
 }
 
@@ -159,21 +165,22 @@ impl<'a> Parts<'a> {
         }
         let files = files(job, place)?;
         let first = &files[0];
-        let opened = file::open(job, &first.path)?;
-        let space = sys::probe::file_system(&first.path)
-            .map_err(|error| WorkError::failed("ask about", first.path.display(), error))?;
+        let opened = file::open(job, first, place)?;
         for bytes in job.grains() {
             let sized = JobSpec {
                 block_bytes: bytes,
                 ..job.clone()
             };
-            file::check_alignment(&sized, &opened, Bytes(space.block_bytes))?;
+            file::check_alignment(&sized, first, &opened)?;
         }
         prepare_cache(job, &files)?;
         let watch = Watch::new(is_alone.then_some(&opened), job.direct);
         let mut notes = Vec::new();
         if place.copy == 0 && !job.trims() {
             notes.extend(honest::never_written(&opened, first.size));
+            if first.is_unknown {
+                notes.extend(honest::mostly_zeros(first)?);
+            }
             if job.direct {
                 notes.extend(honest::direct_reads(opened, &first.path, first.size)?);
             }
@@ -192,7 +199,7 @@ impl<'a> Parts<'a> {
         let files: Result<Vec<File>, WorkError> = if self.files.is_empty() {
             (0..self.job.files.count).map(|_| null_file()).collect()
         } else {
-            let open = |found: &file::TestFile| file::open(self.job, &found.path);
+            let open = |found: &file::TestFile| file::open(self.job, found, self.place);
             self.files.iter().map(open).collect()
         };
         let blocks = u64::from(self.turns()) + u64::from(self.writes_same());
@@ -344,12 +351,18 @@ impl<'a> Parts<'a> {
         }
     }
 
+    /// The first byte of each file that may be used.
+    fn start(&self) -> u64 {
+        self.files.first().map_or(0, |found| found.start)
+    }
+
     /// Where the job works in each of its files: the first byte, and how many.
     fn region(&self) -> (u64, u64) {
         let (job, place) = (self.job, self.place);
-        let first = job.offset_bytes.min(self.size);
+        let skipped = job.offset_bytes.min(self.size);
         let smallest = full::size_range(job).0.max(1);
-        let whole = (self.size - first) / smallest * smallest;
+        let whole = (self.size - skipped) / smallest * smallest;
+        let first = self.start() + skipped;
         if job.pattern.random || job.end != End::default() || job.samples.is_some() {
             return (first, whole);
         }
@@ -368,16 +381,17 @@ impl<'a> Parts<'a> {
     fn offsets(&self) -> Offsets {
         let (job, place) = (self.job, self.place);
         let blocks = (self.size / job.block_bytes).max(1);
+        let start = self.start() / job.block_bytes;
         if job.pattern.random {
             return if job.repeat_blocks {
-                Offsets::repeating(0, blocks, place.seed)
+                Offsets::repeating(start, blocks, place.seed)
             } else {
-                Offsets::once_per_cycle(0, blocks, place.seed)
+                Offsets::once_per_cycle(start, blocks, place.seed)
             };
         }
         // Each copy has a part of its own: the same blocks read by all of them would be read from a cache.
         let part = (blocks / u64::from(place.copies.max(1))).max(1);
-        Offsets::sequential(u64::from(place.copy) * part % blocks, part)
+        Offsets::sequential(start + u64::from(place.copy) * part % blocks, part)
     }
 }
 
@@ -392,6 +406,11 @@ fn files(job: &JobSpec, place: &Place) -> Result<Vec<file::TestFile>, WorkError>
             .map(|size| size / u64::from(count) + job.offset_bytes),
         ..job.clone()
     };
+    if count > 1 && job.target != Target::TestFile {
+        return Err(WorkError::Unsupported(format!(
+            "a job on something named works on that alone, and {count} files are asked for"
+        )));
+    }
     let of_number = |number: u32| {
         let mut place = place.clone();
         if number > 0 {

@@ -411,10 +411,7 @@ fn impossible_jobs_are_refused_in_words() {
         .err()
         .unwrap()
         .to_string();
-    assert!(
-        too_large.contains("at most half of the free space"),
-        "{too_large}"
-    );
+    assert!(too_large.contains("at most half is used"), "{too_large}");
     assert!(!place.run_dir.join("data-4398046511104000-c0-d0").exists());
 }
 

@@ -53,7 +53,10 @@ pub(super) fn open(job: &JobSpec, place: &Place) -> Result<Box<dyn Body>, WorkEr
     let own = open_one(&one, &of_thread(0), false)?;
     let watched = match job.engine {
         EngineChoice::Null => None,
-        _ => Some(file::open(&one, &files(&one, &of_thread(0))?[0].path)?),
+        _ => {
+            let first = of_thread(0);
+            Some(file::open(&one, &files(&one, &first)?[0], &first)?)
+        }
     };
     let failed = Arc::new(AtomicBool::new(false));
     let works = (1..job.threads).map(|index| {

@@ -200,9 +200,11 @@ fn a_read_only_or_full_file_system_is_an_error_and_nothing_is_left() {
     // smaller file system mounted over the directory.
     let run = place.run_dir.display();
     sh(&format!("mount -t tmpfs -o size=3M kurabe-test {run}"));
-    let note = file::Note::for_test(8 << 20);
+    let mut note = file::Note::for_test(8 << 20);
     let path = place.run_dir.join("data");
-    let error = file::write_or_remove(&path, &note).unwrap_err().to_string();
+    let error = file::write_or_remove(&path, &mut note)
+        .unwrap_err()
+        .to_string();
     let left = std::fs::read_dir(&place.run_dir).unwrap().count();
     sh(&format!("umount {run}"));
     assert!(error.contains("No space left on device"), "{error}");

@@ -1,0 +1,26 @@
+//! The consent that writing to devices and files of others takes.
+
+use clap::Args as ClapArgs;
+use engine::consent::Consent;
+use std::path::PathBuf;
+
+/// What may be lost. Never read from a profile, a job file or a kept run.
+#[derive(Debug, Default, ClapArgs)]
+pub(crate) struct ConsentArgs {
+    /// Everything on this device may be lost; where it holds something, add its serial number or UUID
+    #[arg(long, value_name = "DEVICE[=ID]")]
+    pub(crate) yes_erase: Vec<String>,
+    /// Everything in this file may be lost
+    #[arg(long, value_name = "FILE")]
+    pub(crate) overwrite_file: Vec<PathBuf>,
+}
+
+impl ConsentArgs {
+    /// What the user agreed to.
+    pub(crate) fn consent(&self) -> Consent {
+        Consent {
+            erase: self.yes_erase.clone(),
+            overwrite: self.overwrite_file.clone(),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Devices and files that the user names: into the plan, and through the gate, before anything is kept or measured.
+
+use crate::args::NewRun;
+use crate::exit::{Exit, failure};
+use engine::consent::{self, Consent, Granted, Refusal};
+use engine::workload::StandIn;
+use model::named::{Named, NamedKind};
+use model::plan::Plan;
+use model::record::Run;
+use std::path::Path;
+use sys::tree::Tree;
+
+/// What stands in for the test file, as the user named it.
+pub(crate) fn stand_in(args: &NewRun) -> anyhow::Result<Option<StandIn>> {
+    match (&args.device, &args.file) {
+        (Some(device), _) => named(device, NamedKind::Device).map(Some),
+        (None, Some(file)) => named(file, NamedKind::File).map(Some),
+        (None, None) => Ok(None),
+    }
+}
+
+/// A name as a stand-in: absolute, because workers have directories of their own, with its links as they are.
+fn named(path: &Path, kind: NamedKind) -> anyhow::Result<StandIn> {
+    let absolute = std::path::absolute(path).map_err(|error| {
+        failure(
+            Exit::Usage,
+            format!("use `{}`: {error}", path.display()),
+            None,
+        )
+    })?;
+    Ok(StandIn {
+        path: absolute,
+        kind,
+    })
+}
+
+/// Writes into the plan what its tests work on beside the run's own directory.
+pub(crate) fn write_into(plan: &mut Plan, stand_in: Option<&StandIn>) -> anyhow::Result<()> {
+    consent::name(&Tree::real(), plan, stand_in, workloads::find).map_err(|why| refused(&why))
+}
+
+/// The plan with what it names looked at again.
+pub(crate) fn look_again(plan: &Plan) -> anyhow::Result<Plan> {
+    let mut now = plan.clone();
+    write_into(&mut now, consent::stand_in(plan).as_ref())?;
+    Ok(now)
+}
+
+/// Decides about everything that the runs touch, and claims the devices that they write to.
+pub(crate) fn grant(runs: &[Run], consent: &Consent) -> anyhow::Result<Granted> {
+    let plans: Vec<&Plan> = runs.iter().map(|run| &run.plan).collect();
+    consent::grant(&Tree::real(), &plans, consent, workloads::find).map_err(|why| refused(&why))
+}
+
+/// What the plan works on beside the run's own directory, a line for each.
+pub(crate) fn describe(plan: &Plan) -> String {
+    let line = |named: &Named| {
+        let how = if named.writes {
+            "written to"
+        } else {
+            "only read"
+        };
+        format!("works on: {} `{}`, {how}\n", named.kind, named.path)
+    };
+    plan.named.iter().map(line).collect()
+}
+
+fn refused(refusal: &Refusal) -> anyhow::Error {
+    let hint = refusal.option().map(|option| {
+        let words = std::env::args().skip(1).chain(option);
+        let command: Vec<String> = words.map(|word| quoted(&word)).collect();
+        format!(
+            "if everything on it may be lost: `kurabe {}`",
+            command.join(" ")
+        )
+    });
+    failure(Exit::Usage, refusal, hint.as_deref())
+}
+
+/// A word as it is typed in a shell.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_change_them() {
+        for (word, expect) in [
+            ("--device", "--device"),
+            ("/dev/loop0=ab-1", "/dev/loop0=ab-1"),
+            ("storage.*", "'storage.*'"),
+            ("a b", "'a b'"),
+            ("it's", r"'it'\''s'"),
+            ("", "''"),
+        ] {
+            assert_eq!(quoted(word), expect);
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! What a run may touch beside its own work directory: decided from what the user typed on this command line, and opened
+//! only as decided.
+//!
+//! No profile, no job file and no kept run can give consent; a resumed run needs it typed again. [`grant`] decides in the
+//! supervisor before anything is opened for writing. Its permits go to the workers with their orders, and a worker
+//! opens nothing that no permit names. A worker looks again at what it opens: it takes a handle to what the name leads to,
+//! checks that, and opens the handle, so that nothing can be put in its place between the look and the opening.
+//!
+//! A device must pass [`crate::erase`]. A file that somebody else made is written to only where `--overwrite-file` names
+//! it; a file that we made carries our mark ([`sys::owned`]) and may be written again. Where a file system cannot
+//! carry marks no named file is made, because nobody could tell it from others later.
+
+mod permit;
+
+pub use permit::{Owner, Permit, Permits};
+
+use crate::erase::{self, Claim};
+use crate::workload::{StandIn, Workload};
+use model::named::{Named, NamedKind};
+use model::plan::Plan;
+use permit::Seen;
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use sys::block::device::{self, Number};
+use sys::io::file::{self, Access};
+use sys::tree::Tree;
+
+/// What the user typed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Consent {
+    /// Behind `--yes-erase`: a device's name, or name, `=` and the identity of device or content.
+    pub erase: Vec<String>,
+    /// Behind `--overwrite-file`.
+    pub overwrite: Vec<PathBuf>,
+}
+
+/// A file or device that a case works on beside its own directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Touch {
+    /// Absolute.
+    pub path: PathBuf,
+    /// What it is said to be.
+    pub kind: NamedKind,
+    /// True where data on it is written, discarded or removed.
+    pub writes: bool,
+    /// True where a file that is not there is made.
+    pub creates: bool,
+}
+
+/// Why something named is not touched.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// A device.
+    #[error(transparent)]
+    Device(#[from] erase::Refusal),
+    /// The file is there, is not ours, and would be written to.
+    #[error(
+        "overwrite `{}`: kurabe did not make it, and everything in it would be lost", .0.display()
+    )]
+    NotNamed(PathBuf),
+    /// It is not what tests can work on, or not any more.
+    #[error("use `{}`: {why}", path.display())]
+    Unfit {
+        /// The file or device.
+        path: PathBuf,
+        /// Why, and what helps.
+        why: String,
+    },
+    /// The kernel refused.
+    #[error("{operation} `{}`: {error}", path.display())]
+    System {
+        /// What was tried.
+        operation: &'static str,
+        /// The file or device.
+        path: PathBuf,
+        /// What the kernel said.
+        error: io::Error,
+    },
+    /// A stand-in that no test uses.
+    #[error(
+        "use `{}`: no test of this run works on a file or device\nhint: `kurabe run storage` does", .0.display()
+    )]
+    Unused(PathBuf),
+    /// Consent for something that the run does not touch: a slip of the hand.
+    #[error("{option} `{word}`: no test of this run works on it")]
+    Needless {
+        /// The option.
+        option: &'static str,
+        /// What stands behind it.
+        word: String,
+    },
+    /// A job names what the supervisor was not told about: a bug of ours.
+    #[error("use `{}`: this run has no permit for it", .0.display())]
+    NoPermit(PathBuf),
+}
+
+impl Refusal {
+    /// The option that would allow it, with its value.
+    pub fn option(&self) -> Option<[String; 2]> {
+        match self {
+            Self::Device(erase::Refusal::NotConfirmed { word, .. }) => {
+                Some(["--yes-erase".to_owned(), word.clone()])
+            }
+            Self::NotNamed(path) => {
+                Some(["--overwrite-file".to_owned(), path.display().to_string()])
+            }
+            _ => None,
+        }
+    }
+
+    fn unfit(path: &Path, why: impl Into<String>) -> Self {
+        Self::Unfit {
+            path: path.to_owned(),
+            why: why.into(),
+        }
+    }
+
+    fn system(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |error| Self::System {
+            operation,
+            path,
+            error,
+        }
+    }
+}
+
+/// What was granted, and the claims on devices that go with it: they last as long as this value.
+#[derive(Debug, Default)]
+pub struct Granted {
+    /// For the workers.
+    pub permits: Permits,
+    /// Held, not read.
+    claims: Vec<Claim>,
+}
+
+/// Everything that the cases of a plan touch.
+fn touches(
+    plan: &Plan,
+    stand_in: Option<&StandIn>,
+    find: fn(&str) -> Option<&'static dyn Workload>,
+) -> Vec<Touch> {
+    let all = plan.cases.iter().filter_map(|case| {
+        let workload = find(&case.workload)?;
+        Some(workload.touches(&case.params, stand_in))
+    });
+    all.flatten().collect()
+}
+
+/// Each path once, with all that is done to it.
+fn each_once(touches: impl IntoIterator<Item = Touch>) -> Vec<Touch> {
+    let mut found: Vec<Touch> = Vec::new();
+    for touch in touches {
+        match found.iter_mut().find(|known| known.path == touch.path) {
+            Some(known) => {
+                known.writes |= touch.writes;
+                known.creates |= touch.creates;
+            }
+            None => found.push(touch),
+        }
+    }
+    found
+}
+
+/// Writes into the plan what its cases touch, with `stand_in` in the place of the run's own test file. Refuses what can
+/// never be touched, whatever the user consents to.
+pub fn name(
+    tree: &Tree,
+    plan: &mut Plan,
+    stand_in: Option<&StandIn>,
+    find: fn(&str) -> Option<&'static dyn Workload>,
+) -> Result<(), Refusal> {
+    let touches = each_once(touches(plan, stand_in, find));
+    let stands_in = |path: &Path| stand_in.is_some_and(|own| own.path == path);
+    if let Some(own) = stand_in
+        && !touches.iter().any(|touch| touch.path == own.path)
+    {
+        return Err(Refusal::Unused(own.path.clone()));
+    }
+    plan.named.clear();
+    for touch in touches {
+        let path = touch
+            .path
+            .to_str()
+            .ok_or_else(|| Refusal::unfit(&touch.path, "its name is not UTF-8"))?;
+        look(&touch)?;
+        let facts = crate::host::behind(tree, &touch.path, touch.kind);
+        plan.named.push(Named {
+            path: path.to_owned(),
+            kind: touch.kind,
+            stands_in: stands_in(&touch.path),
+            writes: touch.writes,
+            size: facts.size,
+            devices: facts.devices,
+            serial: facts.serial,
+        });
+    }
+    Ok(())
+}
+
+/// What stands in for the run's own test file, if anything does.
+pub fn stand_in(plan: &Plan) -> Option<StandIn> {
+    let own = plan.named.iter().find(|named| named.stands_in)?;
+    Some(StandIn {
+        path: PathBuf::from(&own.path),
+        kind: own.kind,
+    })
+}
+
+/// Decides about everything that the plans touch, and claims the devices that will be written to.
+pub fn grant(
+    tree: &Tree,
+    plans: &[&Plan],
+    consent: &Consent,
+    find: fn(&str) -> Option<&'static dyn Workload>,
+) -> Result<Granted, Refusal> {
+    let all = plans.iter();
+    let wanted = all.flat_map(|plan| touches(plan, stand_in(plan).as_ref(), find));
+    decide(tree, each_once(wanted), consent)
+}
+
+fn decide(tree: &Tree, wanted: Vec<Touch>, consent: &Consent) -> Result<Granted, Refusal> {
+    refuse_needless(&wanted, consent)?;
+    let mut granted = Granted::default();
+    for touch in wanted {
+        let named = |word: &PathBuf| std::path::absolute(word).is_ok_and(|path| path == touch.path);
+        let overwrite = consent.overwrite.iter().any(named);
+        let seen = if touch.kind == NamedKind::Device && touch.writes {
+            let permit = erase::permit(tree, &touch.path, &consent.erase, None)?;
+            granted.claims.push(permit.claim()?);
+            Seen::Erasable(permit)
+        } else {
+            look(&touch)?
+        };
+        let permit = Permit::new(touch, overwrite, seen);
+        // Not for the handle: for the refusal, if there is one to come.
+        permit.check()?;
+        granted.permits.add(permit);
+    }
+    Ok(granted)
+}
+
+/// Consent for what the run does not touch is a slip of the hand, and nobody knows what was meant.
+fn refuse_needless(wanted: &[Touch], consent: &Consent) -> Result<(), Refusal> {
+    let touched = |kind: NamedKind, names: &dyn Fn(&Path) -> bool| {
+        let mut own = wanted.iter().filter(|touch| touch.kind == kind);
+        own.any(|touch| names(&touch.path))
+    };
+    for word in &consent.erase {
+        if !touched(NamedKind::Device, &|path| erase::names(word, path)) {
+            return Err(Refusal::Needless {
+                option: "--yes-erase",
+                word: word.clone(),
+            });
+        }
+    }
+    for named in &consent.overwrite {
+        let absolute = std::path::absolute(named).unwrap_or_default();
+        if !touched(NamedKind::File, &|path| path == absolute) {
+            return Err(Refusal::Needless {
+                option: "--overwrite-file",
+                word: named.display().to_string(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What a name leads to, where a test can work on it at all.
+fn look(touch: &Touch) -> Result<Seen, Refusal> {
+    let path = &touch.path;
+    if touch.kind == NamedKind::Device {
+        let (number, size_bytes) = readable_device(path)?;
+        return Ok(Seen::Device {
+            major: number.major,
+            minor: number.minor,
+            size_bytes,
+        });
+    }
+    let found = match file::find(path, false) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && touch.creates => {
+            room_for_a_file(path)?;
+            return Ok(Seen::Absent);
+        }
+        other => other.map_err(Refusal::system("open", path))?,
+    };
+    let what = plain_file(&found, path, touch.writes)?;
+    if what.len() == 0 && !touch.creates {
+        return Err(Refusal::unfit(path, "it has 0 bytes"));
+    }
+    Ok(Seen::File {
+        device: what.dev(),
+        inode: what.ino(),
+    })
+}
+
+fn readable_device(path: &Path) -> Result<(Number, u64), Refusal> {
+    let name = || path.display().to_string();
+    let found = file::find(path, true).map_err(Refusal::system("open", path))?;
+    let number = device::number_of(&found)
+        .map_err(Refusal::system("look at", path))?
+        .ok_or_else(|| erase::Refusal::NotADevice(name()))?;
+    let mut opened =
+        file::reopen(&found, Access::default()).map_err(Refusal::system("open", path))?;
+    let size = device::size(&mut opened).map_err(Refusal::system("find the size of", path))?;
+    if size == 0 {
+        return Err(erase::Refusal::Empty(name()).into());
+    }
+    Ok((number, size))
+}
+
+/// Refuses everything but a regular file of data, and for writing one with several names.
+fn plain_file(found: &File, path: &Path, writes: bool) -> Result<Metadata, Refusal> {
+    let what = found.metadata().map_err(Refusal::system("look at", path))?;
+    let kind = what.file_type();
+    let unfit = |why: &str| Err(Refusal::unfit(path, why));
+    if kind.is_symlink() {
+        return unfit("it is a symbolic link; name the file that it leads to");
+    }
+    if kind.is_dir() {
+        return unfit("it is a directory");
+    }
+    if kind.is_block_device() {
+        return unfit("it is a block device\nhint: name it as one, with `--device`");
+    }
+    if !kind.is_file() {
+        return unfit("it is no regular file");
+    }
+    let space = sys::probe::file_system(&file::handle_path(found))
+        .map_err(Refusal::system("ask for the file system of", path))?;
+    if space.made_by_kernel() {
+        return unfit("the kernel makes it up: it is no data on storage");
+    }
+    if writes && what.nlink() > 1 {
+        let why = format!(
+            "it has {} names (hard links), and what is written under one is written under all",
+            what.nlink()
+        );
+        return Err(Refusal::unfit(path, why));
+    }
+    Ok(what)
+}
+
+/// Whether a file could be made here at all. Below `/dev` a file is a slip of the hand: a device was meant.
+fn room_for_a_file(path: &Path) -> Result<(), Refusal> {
+    let parent = path.parent().unwrap_or(path);
+    let real = parent
+        .canonicalize()
+        .map_err(Refusal::system("open directory", parent))?;
+    if real.starts_with("/dev") && !real.starts_with("/dev/shm") {
+        return Err(Refusal::unfit(path, "there is no such device"));
+    }
+    let space = sys::probe::file_system(&real)
+        .map_err(Refusal::system("ask for the file system of", parent))?;
+    if space.made_by_kernel() {
+        return Err(Refusal::unfit(path, "no file can be made there"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,48 @@
+//! What a run works on beside its own directory: a device or a file that the user, or a job of theirs, names.
+//!
+//! It is no parameter of a test: the same test on two disks is what a comparison of the disks is made of. So it is kept
+//! with the plan, and told as a difference of set-up.
+
+use crate::host::{BlockDevice, Fact};
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What a name is said to mean; that it does mean it is checked when it is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NamedKind {
+    /// A block device.
+    Device,
+    /// A regular file.
+    File,
+}
+
+impl fmt::Display for NamedKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Device => "device",
+            Self::File => "file",
+        })
+    }
+}
+
+/// A device or file that a run works on, as it was when the plan was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Named {
+    /// Absolute; links are not followed.
+    pub path: String,
+    /// Device or file.
+    pub kind: NamedKind,
+    /// True where it stands in for the run's own test file in every test that has one; false where a single job
+    /// names it.
+    pub stands_in: bool,
+    /// True where a test writes to it.
+    pub writes: bool,
+    /// Its size.
+    pub size: Fact<Bytes>,
+    /// The block devices from it, or from the file system that it lies on, down to the disk.
+    pub devices: Fact<Vec<BlockDevice>>,
+    /// A keyed digest of the device's serial number: it tells one disk from another and nothing else.
+    pub serial: Fact<String>,
+}

@@ -1,0 +1,306 @@
+//! Writing what is measured: how large a file may be, and that no place of it is left unwritten.
+
+use super::super::data::{CHUNK, Redundancy};
+use super::super::job::JobSpec;
+use super::refused;
+use engine::consent::Permit;
+use engine::workload::WorkError;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+use sys::io::file::Access;
+use sys::probe::FileSystem;
+
+/// What is known of a complete file, or of a device's filled part.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(in super::super) struct Note {
+    pub(super) size: u64,
+    pub(super) seed: u64,
+    pub(super) redundancy: Redundancy,
+    /// Which file it is: the device that it lies on, and its number there. 0 where a device is meant.
+    pub(super) device: u64,
+    pub(super) inode: u64,
+    /// The round that gives the ranges of a device back, after which it is to be filled again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) trimmed_in: Option<String>,
+}
+
+impl Note {
+    fn new(job: &JobSpec, size: u64, seed: u64) -> Self {
+        Self {
+            size,
+            seed,
+            redundancy: job.redundancy,
+            device: 0,
+            inode: 0,
+            trimmed_in: None,
+        }
+    }
+
+    #[cfg(test)]
+    pub(in super::super) fn for_test(size: u64) -> Self {
+        Self::new(&JobSpec::default(), size, 1)
+    }
+}
+
+const GIB: u64 = 1 << 30;
+
+/// Free space that stays, whatever the file system's size.
+const KEEP_BYTES: u64 = GIB;
+/// The share of the file system that stays free: one in so many.
+const KEEP_SHARE: u64 = 20;
+/// A file below this lies in caches of the device, and measures them.
+const SIZE_LEAST: u64 = 64 << 20;
+/// Sizes chosen without being told: twice the memory, so that no cache of this machine holds it, within these bounds,
+/// because writing the file is part of the run.
+const SIZE_AUTO: std::ops::RangeInclusive<u64> = GIB..=2 * GIB;
+
+/// Writes the run's own file, and the note that it is complete.
+pub(super) fn write_anew(
+    job: &JobSpec,
+    path: &Path,
+    note_path: &Path,
+    seed: u64,
+) -> Result<Note, WorkError> {
+    // In this order: without its note nobody takes a half-written file for a whole one.
+    for old in [note_path, path] {
+        match fs::remove_file(old) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(WorkError::failed("remove", old.display(), error));
+            }
+            _ => {}
+        }
+    }
+    let size = allowed(job, path.parent().unwrap_or(path))?;
+    let mut note = Note::new(job, size, seed);
+    write_or_remove(path, &mut note)?;
+    keep(&note, note_path)?;
+    Ok(note)
+}
+
+/// Keeps a note: whoever reads it takes what it speaks of for complete.
+pub(super) fn keep(note: &Note, path: &Path) -> Result<(), WorkError> {
+    serde_json::to_vec(note)
+        .map_err(io::Error::other)
+        .and_then(|text| fs::write(path, text))
+        .map_err(|error| WorkError::failed("write", path.display(), error))
+}
+
+/// Writes the file, or leaves none: a full disk is no place for half of a large file.
+pub(in super::super) fn write_or_remove(path: &Path, note: &mut Note) -> Result<(), WorkError> {
+    let failed = |operation: &'static str| {
+        move |error: io::Error| WorkError::failed(operation, path.display(), error)
+    };
+    let file = sys::io::file::create(path).map_err(failed("create"))?;
+    // The directory says already that it is ours; the mark says so wherever the file may be moved. Not every file
+    // system carries marks.
+    let _ = sys::owned::mark(&file, "test file");
+    let written = lay_out(&file, 0, note, true).and_then(|()| file.metadata());
+    match written {
+        Ok(found) => {
+            (note.device, note.inode) = (found.dev(), found.ino());
+            Ok(())
+        }
+        Err(error) => {
+            let _ = fs::remove_file(path);
+            Err(failed("write")(error))
+        }
+    }
+}
+
+/// Makes and fills a file that a job names, or leaves none.
+pub(super) fn create_named(job: &JobSpec, permit: &Permit, seed: u64) -> Result<Note, WorkError> {
+    let path = permit.path();
+    permit.remove_ours().map_err(refused)?;
+    let size = allowed(job, path.parent().unwrap_or(path))?;
+    let note = Note::new(job, size, seed);
+    let file = permit.create().map_err(refused)?;
+    let written = lay_out(&file, 0, &note, true)
+        .map_err(|error| WorkError::failed("write", path.display(), error))
+        .and_then(|()| {
+            serde_json::to_string(&note)
+                .map_err(|error| WorkError::failed("mark", path.display(), error))
+        })
+        .and_then(|text| permit.finish(&file, &text).map_err(refused));
+    if let Err(error) = written {
+        permit.remove_ours().map_err(refused)?;
+        return Err(error);
+    }
+    Ok(note)
+}
+
+/// Fills `size` bytes of a device from `start` on.
+pub(super) fn fill_device(
+    job: &JobSpec,
+    permit: &Permit,
+    start: u64,
+    size: u64,
+    seed: u64,
+) -> Result<Note, WorkError> {
+    let access = Access {
+        write: true,
+        ..Access::default()
+    };
+    let file = permit.open(access).map_err(refused)?;
+    let note = Note::new(job, size, seed);
+    lay_out(&file, start, &note, false)
+        .map_err(|error| WorkError::failed("fill", permit.path().display(), error))?;
+    Ok(note)
+}
+
+/// The size of a file in `dir`: as asked for or chosen, and never more than there is room for.
+fn allowed(job: &JobSpec, dir: &Path) -> Result<u64, WorkError> {
+    let space = sys::probe::file_system(dir)
+        .map_err(|error| WorkError::failed("read the free space of", dir.display(), error))?;
+    size(job.size, space, memory(), job.block_bytes).map_err(|why| {
+        WorkError::Unsupported(format!(
+            "{why}; hint: free some space, name a directory with more of it with `--dir DIR`, or ask for a smaller file \
+             with `--set 'storage.*.size=SIZE'`"
+        ))
+    })
+}
+
+/// How much must stay free.
+fn kept(total: u64) -> u64 {
+    KEEP_BYTES.max(total / KEEP_SHARE)
+}
+
+/// How much of a file system may be used.
+fn room(free: u64, total: u64) -> u64 {
+    (free / 2).min(free.saturating_sub(kept(total)))
+}
+
+/// The memory of the machine; where it is not told, what a small one has.
+fn memory() -> u64 {
+    sys::probe::memory_bytes().unwrap_or(GIB)
+}
+
+/// The size that is chosen where none is asked for and room is no question.
+pub(super) fn size_auto() -> u64 {
+    size_for(memory())
+}
+
+fn size_for(memory: u64) -> u64 {
+    memory
+        .saturating_mul(2)
+        .clamp(*SIZE_AUTO.start(), *SIZE_AUTO.end())
+}
+
+fn size(asked: Option<u64>, space: FileSystem, memory: u64, block: u64) -> Result<u64, String> {
+    let (free, total) = (space.free_bytes, space.total_bytes);
+    let room = room(free, total);
+    let mib = |bytes: u64| bytes >> 20;
+    let rule = format!(
+        "of {} MiB {} are free, of which at most half is used, and at least {} MiB (1 GiB and 5 %) stay free",
+        mib(total),
+        mib(free),
+        mib(kept(total))
+    );
+    let there_is = format!("there is room for a test file of {} MiB", mib(room));
+    let Some(asked) = asked else {
+        let size = size_for(memory).min(room) / block * block;
+        if size < SIZE_LEAST {
+            return Err(format!(
+                "{there_is}, and at least {} MiB are needed: {rule}",
+                mib(SIZE_LEAST)
+            ));
+        }
+        return Ok(size);
+    };
+    if asked > room {
+        return Err(format!(
+            "{there_is}, and {} MiB are asked for: {rule}",
+            mib(asked)
+        ));
+    }
+    Ok(asked)
+}
+
+/// Writes everything and waits until it is on the device, so that neither later reads nor later writes meet a place
+/// that was never written. The page cache is asked to forget it. In a file system that others fill meanwhile it stops
+/// before nothing is left for them.
+fn lay_out(file: &File, start: u64, note: &Note, in_file_system: bool) -> io::Result<()> {
+    /// Written at once; a multiple of [`CHUNK`].
+    const PIECE: usize = 1 << 20;
+    /// Dirty data at most: more would push programs that we do not measure out of a small memory.
+    const SYNC_EVERY: u64 = 64 << 20;
+    let mut piece = vec![0; PIECE];
+    let mut at = 0;
+    while at < note.size {
+        let bytes = usize::try_from(note.size - at).unwrap_or(PIECE).min(PIECE);
+        note.redundancy
+            .fill(note.seed, at / CHUNK as u64, &mut piece[..bytes]);
+        file.write_all_at(&piece[..bytes], start + at)?;
+        at += bytes as u64;
+        if at.is_multiple_of(SYNC_EVERY) {
+            file.sync_data()?;
+            if in_file_system {
+                leave_enough(file)?;
+            }
+        }
+    }
+    file.sync_all()?;
+    sys::io::file::drop_cache(file)
+}
+
+fn leave_enough(file: &File) -> io::Result<()> {
+    let space = sys::probe::file_system(&sys::io::file::handle_path(file))?;
+    let kept = kept(space.total_bytes);
+    if space.free_bytes >= kept {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "others fill the file system meanwhile: {} MiB are free, and {} are to stay so",
+        space.free_bytes >> 20,
+        kept >> 20
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_what_is_free_is_used_and_enough_stays() {
+        const G: u64 = GIB;
+        for (free, total, expected) in [
+            (100 * G, 100 * G, 50 * G),
+            // 5 % of a large file system.
+            (60 * G, 1000 * G, 10 * G),
+            (40 * G, 1000 * G, 0),
+            // 1 GiB of a small one.
+            (G + 5, 4 * G, 5),
+            (G, 4 * G, 0),
+            (0, 0, 0),
+        ] {
+            assert_eq!(room(free, total), expected, "{free} of {total}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_as_asked_or_follow_memory_and_room() {
+        const G: u64 = GIB;
+        const M: u64 = 1 << 20;
+        let check = |asked, room: u64, memory, expected: Option<u64>| {
+            // Twice the room is free, in a file system so small that 1 GiB is what must stay.
+            let space = FileSystem {
+                free_bytes: (2 * room).max(room + G),
+                total_bytes: 10 * G,
+                block_bytes: 4096,
+                magic: 0,
+                read_only: false,
+                no_exec: false,
+            };
+            assert_eq!(size(asked, space, memory, 4096).ok(), expected);
+        };
+        check(Some(5 * M), G, G, Some(5 * M));
+        check(Some(5 * G), G, G, None);
+        check(None, 100 * G, 256 * M, Some(G));
+        check(None, 100 * G, G - 3, Some((2 * G - 6) / 4096 * 4096));
+        check(None, 100 * G, 64 * G, Some(2 * G));
+        check(None, 300 * M, 64 * G, Some(300 * M));
+        check(None, 63 * M, 64 * G, None);
+    }
+}
