@@ -7,6 +7,7 @@
 mod bed;
 mod commands;
 mod comparisons;
+mod disks;
 mod documents;
 mod duels;
 mod faults;

@@ -1,0 +1,347 @@
+//! Disks, kernels and limits that fail: a reason, what was measured before, and nothing left behind.
+
+mod root {
+    use super::super::*;
+    use crate::bed;
+
+    #[test]
+    #[ignore = "root: makes a loop device"]
+    fn a_disk_that_loses_its_end_while_it_is_read_fails_rounds_with_the_kernels_reason() {
+        for (engine, depth) in [("psync", "1"), ("libaio", "8"), ("io_uring", "8")] {
+            let (bed, disk) = (Bed::new(), Loop::new("256M"));
+            sh(&format!("head -c 256M /dev/urandom > {}", disk.device));
+            let sets = [
+                format!("storage.*.ioengine={engine}"),
+                format!("storage.*.iodepth={depth}"),
+            ];
+            let child = bed.start(&[
+                "run",
+                "storage.randread-4k",
+                "--passes",
+                "6",
+                "--device",
+                &disk.device,
+                "--set",
+                &sets[0],
+                "--set",
+                &sets[1],
+                "--label",
+                "r",
+            ]);
+            wait_for_a_round(&bed, "r");
+            sh(&format!("truncate -s 64K {}", disk.image().display()));
+            let done: Done = child.wait_with_output().unwrap().into();
+            // The first round has its values.
+            done.code(0);
+            let reasons = reasons(&bed);
+            let said = reasons.iter().any(|why| why.contains("Input/output error"));
+            assert!(said, "{engine}: {reasons:?}");
+            assert_eq!(bed.left_behind(), [""; 0]);
+        }
+    }
+
+    #[test]
+    #[ignore = "root: makes a loop device on a file system that is too small for it"]
+    fn a_disk_that_cannot_write_fails_the_round_with_the_kernels_reason() {
+        let bed = Bed::new();
+        let dir = tempfile::tempdir().unwrap();
+        let at = dir.path().display().to_string();
+        sh(&format!("mount -t tmpfs -o size=8M kurabe-test {at}"));
+        let disk = Loop::on(dir, "64M", "");
+        let erase = disk.erase();
+        let done = bed.run(&args(
+            "storage.write-1m",
+            &["--device", &disk.device, &erase],
+        ));
+        let found = done.code;
+        let device = disk.device.clone();
+        sh(&format!(
+            "losetup --detach {device}; sleep 0.2; umount -l {at}"
+        ));
+        assert_eq!(found, Some(4));
+        let reasons = reasons(&bed);
+        let said = |words: &str| reasons.iter().any(|why| why.contains(words));
+        assert!(
+            said("Input/output error") || said("No space left"),
+            "{reasons:?}"
+        );
+        assert_eq!(bed.left_behind(), [""; 0]);
+    }
+
+    #[test]
+    #[ignore = "root: mounts a loop device and makes its file system fail"]
+    fn a_file_system_that_turns_read_only_fails_rounds_and_clean_removes_the_rest() {
+        let bed = Bed::new();
+        let disk = Disk::new("3G", "-m 0", "errors=remount-ro");
+        let child = bed.start(&[
+            "run",
+            "storage.write-1m",
+            "--passes",
+            "8",
+            "--dir",
+            disk.dir(),
+            "--set",
+            "storage.*.size=64M",
+            "--label",
+            "w",
+        ]);
+        wait_for_a_round(&bed, "w");
+        let name = disk.disk.device.trim_start_matches("/dev/");
+        sh(&format!("echo 1 > /sys/fs/ext4/{name}/trigger_fs_error"));
+        let done: Done = child.wait_with_output().unwrap().into();
+        // What was measured before is kept, and what cannot be removed is said.
+        done.code(0)
+            .err_has(&["Read-only file system", "`kurabe clean` tries again"]);
+        assert!(
+            reasons(&bed)
+                .iter()
+                .any(|why| why.contains("Read-only file system"))
+        );
+        sh(&format!(
+            "umount {0}; fsck.ext4 -fy {1} >&2 || test $? -lt 4; mount {1} {0}",
+            disk.dir(),
+            disk.disk.device
+        ));
+        assert_eq!(disk.left().len(), 1);
+        bed.run(&["clean"]).code(0).err_has(&["removed"]);
+        assert_eq!(disk.left(), [""; 0]);
+    }
+
+    #[test]
+    #[ignore = "root: detaches a loop device while it is measured"]
+    fn a_device_that_goes_away_ends_in_a_reason() {
+        // The kernel detaches when nobody has it open: between two rounds where it is only read.
+        let (bed, disk) = (Bed::new(), Loop::new("64M"));
+        let child = bed.start(&[
+            "run",
+            "storage.read-1m",
+            "--passes",
+            "8",
+            "--device",
+            &disk.device,
+            "--label",
+            "r",
+        ]);
+        wait_for_a_round(&bed, "r");
+        sh(&format!("losetup --detach {}", disk.device));
+        let done: Done = child.wait_with_output().unwrap().into();
+        done.code(0);
+        let reasons = reasons(&bed);
+        assert!(
+            reasons
+                .iter()
+                .any(|why| why.contains("not the device any more")),
+            "{reasons:?}"
+        );
+        assert!(!disk.is_attached());
+
+        // One that is written to is held until the run ends.
+        let held = Loop::new("64M");
+        let erase = held.erase();
+        let child = bed.start(&[
+            "run",
+            "storage.write-1m",
+            "--passes",
+            "3",
+            "--device",
+            &held.device,
+            &erase,
+            "--label",
+            "w",
+        ]);
+        wait_for_a_round(&bed, "w");
+        sh(&format!("losetup --detach {}", held.device));
+        assert!(held.is_attached());
+        let done: Done = child.wait_with_output().unwrap().into();
+        done.code(0);
+        assert_eq!(exported(&bed)["rounds"].as_array().unwrap().len(), 3);
+        bed::eventually(5, || !held.is_attached());
+        assert_eq!(bed.left_behind(), [""; 0]);
+    }
+
+    /// A program for perl that forbids system calls by a seccomp filter (EPERM) and becomes another program. Sources:
+    /// seccomp(2), linux/filter.h; x86-64 numbers.
+    const FORBID: &str = r#"
+        my @calls = split /,/, shift;
+        my $filter = pack("SCCL", 0x20, 0, 0, 0);
+        $filter .= pack("SCCL", 0x15, 0, 1, $_) . pack("SCCL", 0x06, 0, 0, 0x00050001) for @calls;
+        $filter .= pack("SCCL", 0x06, 0, 0, 0x7fff0000);
+        my $program = pack("S x6 P", 2 * @calls + 2, $filter);
+        syscall(157, 38, 1, 0, 0, 0) == 0 or die "prctl: $!";
+        syscall(317, 1, 0, $program) == 0 or die "seccomp: $!";
+        exec @ARGV or die "exec: $!";
+    "#;
+
+    /// Runs the bed's binary behind another command.
+    fn behind(bed: &Bed, wrapper: &[&str], args: &[&str]) -> Done {
+        let plain = bed.command(args);
+        let mut command = Command::new(wrapper[0]);
+        command
+            .args(&wrapper[1..])
+            .arg(plain.get_program())
+            .args(plain.get_args())
+            .current_dir(bed.path())
+            .env_clear()
+            .stdin(std::process::Stdio::null());
+        for (name, value) in plain
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?)))
+        {
+            command.env(name, value);
+        }
+        command.output().unwrap().into()
+    }
+
+    #[test]
+    #[ignore = "root: like its neighbours it takes the machine for itself"]
+    fn where_io_uring_is_forbidden_the_next_engine_is_used_and_the_reason_said() {
+        if std::env::consts::ARCH != "x86_64" {
+            panic!("the numbers of the system calls are those of x86-64");
+        }
+        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let sets = [
+            "--dir",
+            dir.path().to_str().unwrap(),
+            "--set",
+            "storage.*.size=8M",
+        ];
+        let run = |bed: &Bed, calls: &str, more: &[&str]| {
+            let all = [&sets[..], more].concat();
+            behind(
+                bed,
+                &["perl", "-e", FORBID, calls],
+                &args("storage.randread-4k-qd32", &all),
+            )
+        };
+        let bed = Bed::new();
+        let done = run(&bed, "425", &[]).code(0);
+        done.out_has(&[
+            "libaio was used, because io_uring does not work here",
+            "seccomp filter",
+        ]);
+        let done = run(&bed, "425,206", &[]).code(0);
+        done.out_has(&["psync was used", "nor does libaio"]);
+        let named = ["--set", "storage.*.ioengine=io_uring"];
+        fails_for(
+            &bed,
+            run(&bed, "425", &named),
+            "io_uring does not work here",
+        );
+        assert_eq!(names(dir.path(), ""), [""; 0]);
+    }
+
+    #[test]
+    #[ignore = "root: becomes another user with little lockable memory"]
+    fn little_lockable_memory_is_said_and_measured_without_registered_buffers() {
+        let bed = Bed::new();
+        sh(&format!("chmod 777 {}", bed.path().display()));
+        let wrapper = [
+            "setpriv",
+            "--reuid",
+            "65534",
+            "--regid",
+            "65534",
+            "--clear-groups",
+            "prlimit",
+            "--memlock=65536",
+        ];
+        let more = [
+            "--set",
+            "storage.*.size=8M",
+            "--set",
+            "storage.*.direct=no",
+            "--set",
+            "storage.*.bs=64k",
+            "--set",
+            "storage.*.ioengine=io_uring",
+        ];
+        let done = behind(&bed, &wrapper, &args("storage.randread-4k-qd32", &more)).code(0);
+        done.out_has(&["buffers are not registered", "ulimit -l"]);
+        assert_eq!(bed.left_behind(), [""; 0]);
+    }
+
+    #[test]
+    #[ignore = "root: makes a loop device"]
+    fn depths_beyond_the_devices_queue_work_and_those_beyond_the_kernels_are_refused() {
+        let (bed, disk) = (Bed::new(), Loop::new("64M"));
+        let run = |engine: &str, depth: &str, test: &str| {
+            let sets = [
+                format!("storage.*.ioengine={engine}"),
+                format!("storage.*.iodepth={depth}"),
+            ];
+            let more = [
+                "--device",
+                &disk.device,
+                "--set",
+                &sets[0],
+                "--set",
+                &sets[1],
+                "--set",
+                "storage.*.bs=512",
+            ];
+            bed.run(&args(test, &more))
+        };
+        let queue = sh(&format!(
+            "cat /sys/block/{}/queue/nr_requests",
+            disk.device.trim_start_matches("/dev/")
+        ));
+        let beyond = (queue.parse::<u64>().unwrap() * 8).to_string();
+        for engine in ["io_uring", "libaio"] {
+            run(engine, &beyond, "storage.randread-4k").code(0);
+        }
+        run("io_uring", "32769", "storage.randread-4k")
+            .code(2)
+            .err_has(&["a whole number from 1 to 32768"]);
+        // All contexts of the machine together.
+        let limit: u64 = sh("cat /proc/sys/fs/aio-max-nr").parse().unwrap();
+        let test = format!("storage.randread-4k@{}", limit / 32_768 + 1);
+        fails_for(&bed, run("libaio", "32768", &test), "fs.aio-max-nr");
+    }
+
+    #[test]
+    #[ignore = "root: mounts a loop device"]
+    fn kill_9_of_supervisor_or_worker_while_a_file_is_laid_out_leaves_what_clean_removes() {
+        for whom in ["supervisor", "worker"] {
+            let bed = Bed::new();
+            let disk = Disk::new("3G", "-m 0", "defaults");
+            let mut child = bed.start(&[
+                "run",
+                "storage.write-1m",
+                "--passes",
+                "1",
+                "--dir",
+                disk.dir(),
+                "--set",
+                "storage.*.size=900M",
+            ]);
+            bed::eventually(60, || {
+                works(&format!(
+                    "test $(stat -c %s {}/kurabe-work-*/run/data-943718400-c0-d0) -gt 1000000",
+                    disk.dir()
+                ))
+            });
+            if whom == "worker" {
+                let workers = sh(&format!("ps -o pid= --ppid {}", child.id()));
+                sh(&format!(
+                    "kill -9 {}",
+                    workers.split_whitespace().next().unwrap()
+                ));
+                let done: Done = child.wait_with_output().unwrap().into();
+                done.code(4);
+                assert!(
+                    reasons(&bed).iter().any(|why| why.contains("signal")),
+                    "{:?}",
+                    reasons(&bed)
+                );
+                assert_eq!(disk.left(), [""; 0]);
+                continue;
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+            bed::eventually(5, || bed::processes_in(&disk.mount).is_empty());
+            assert_eq!(disk.left().len(), 1);
+            bed.run(&["clean"]).code(0).err_has(&["removed"]);
+            assert_eq!(disk.left(), [""; 0]);
+        }
+    }
+}
