@@ -8,6 +8,7 @@
 //! Operations of one batch that complete together are recorded together.
 
 use super::data::Redundancy;
+use super::frame::Frame;
 use super::offsets::Offsets;
 use super::pace::Pace;
 use super::patience::Patience;
@@ -18,6 +19,7 @@ use engine::workload::{Body, Finish, WorkError};
 use model::digest::Digest;
 use model::num::approx;
 use model::rng::Rng;
+use model::units::Nanos;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use sys::clock::Clock;
@@ -32,12 +34,17 @@ pub(super) struct Job<E> {
     pub(super) records: Records,
     pub(super) pace: Option<Pace>,
     pub(super) patience: Patience,
+    /// What the job asks for around its operations, if anything.
+    pub(super) frame: Option<Box<Frame>>,
     pub(super) clock: Clock,
     pub(super) watch: Watch,
     /// What one operation is worth in the unit of the first metric.
     pub(super) work_per_op: f64,
     pub(super) notes: Vec<String>,
 }
+
+/// How long a job that has no warm-up tries ways to wait.
+pub(super) const TRIAL: Nanos = Nanos::from_millis(100);
 
 /// What is done next.
 pub(super) struct Work {
@@ -109,7 +116,11 @@ impl Queue {
 
 impl Work {
     /// The next operation of a slot, and whether it has data to send.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "several loops call it, and a call for each operation costs a tenth of what the operation does"
+    )]
     fn next(&mut self, turn: u32) -> Op {
         let kind = match self.sync_every {
             Some((every, kind)) if self.writes_since_sync >= every => {
@@ -151,7 +162,11 @@ impl<E: Engine> Job<E> {
     #[inline]
     fn fill(&mut self) -> Result<Wait, WorkError> {
         let mut start = self.clock.tick_unordered();
-        while let Some(&slot) = self.queue.free.last() {
+        let keep = match &mut self.frame {
+            None => 0,
+            Some(frame) => frame.keeps(self.queue.free.len()),
+        };
+        while self.queue.free.len() > keep {
             if let Some(pace) = &mut self.pace {
                 let now = self.clock.tick_unordered();
                 if pace.next(now) > now {
@@ -161,7 +176,9 @@ impl<E: Engine> Job<E> {
                 self.records
                     .start_late(now.saturating_sub(start.max(self.queue.room_since)));
             }
-            self.queue.free.pop();
+            let Some(slot) = self.queue.free.pop() else {
+                break;
+            };
             self.prepare(slot, start);
         }
         if !self.queue.fresh.is_empty() {
@@ -175,17 +192,25 @@ impl<E: Engine> Job<E> {
                 let submitted = self.clock.tick_unordered();
                 self.stamp(submitted);
             }
+            if let Some(frame) = &mut self.frame {
+                let begun = self.queue.fresh.len();
+                frame.begun(begun, self.queue.in_flight() - begun);
+            }
             self.queue.fresh.clear();
         }
         Ok(match &mut self.pace {
-            Some(pace) if !self.queue.free.is_empty() => {
+            Some(pace) if self.queue.free.len() > keep => {
                 Wait::Until(pace.next(self.clock.tick_unordered()))
             }
             _ => Wait::Several(self.patience.wanted()),
         })
     }
 
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "several loops call it, and a call for each operation costs a tenth of what the operation does"
+    )]
     fn prepare(&mut self, slot: u32, start: u64) {
         let place = &mut self.queue.slots[index(slot)];
         let mut op = self.work.next(place.turn);
@@ -280,7 +305,37 @@ impl<E: Engine> Job<E> {
         if let Some(last) = group {
             self.records.record(self.clock, last, now);
         }
+        if let Some(frame) = &mut self.frame {
+            frame.ended(now, count, self.records.done());
+        }
         Ok(transfers)
+    }
+
+    /// Inside a frame: what begins and ends by time.
+    fn look(&mut self) {
+        let Some(frame) = &mut self.frame else {
+            return;
+        };
+        if !frame.times.started {
+            frame.times.start();
+            frame.begin();
+        }
+        if frame.times.ramp_ends() {
+            self.patience.settle();
+            self.forget();
+        } else if self.patience.is_trying() && frame.times.has_run_for(TRIAL) {
+            // Without a warm-up what was tried until now must do.
+            self.patience.settle();
+        }
+    }
+
+    /// What is measured begins now.
+    fn forget(&mut self) {
+        self.records.clear();
+        self.watch.begin();
+        if let Some(frame) = &mut self.frame {
+            frame.begin();
+        }
     }
 
     #[inline]
@@ -305,9 +360,10 @@ impl<E: Engine> Job<E> {
             Err(error) => Err(WorkError::failed(operation, self.path.display(), error)),
             Ok(_) if matches!(kind, Kind::Trim | Kind::Sync | Kind::DataSync) => Ok(()),
             Ok(bytes) => Err(WorkError::Failed(format!(
-                "{operation} `{}`: {bytes} of {} bytes were transferred",
+                "{operation} `{}`: {bytes} of {} bytes were transferred{}",
                 self.path.display(),
-                self.work.block
+                self.work.block,
+                why_short(bytes, kind)
             ))),
         }
     }
@@ -337,9 +393,23 @@ impl<E: Engine> Body for Job<E> {
     fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
         let mut done = 0;
         while done < ops {
+            if self.frame.is_some() {
+                self.look();
+            }
             let wait = self.fill()?;
             match wait {
-                Wait::Until(next) if self.queue.in_flight() == 0 => sys::clock::sleep_until(next),
+                Wait::Until(next) if self.queue.in_flight() == 0 => {
+                    let end = self
+                        .frame
+                        .as_ref()
+                        .map_or(u64::MAX, |frame| frame.times.next_end());
+                    sys::clock::sleep_until(next.min(end));
+                    if let Some(frame) = &mut self.frame {
+                        frame.times.now = self.clock.tick();
+                    }
+                }
+                // Only a frame keeps free slots from being filled.
+                _ if self.queue.in_flight() == 0 => break,
                 _ => done += self.collect(wait, ops - done)?,
             }
         }
@@ -352,8 +422,10 @@ impl<E: Engine> Body for Job<E> {
 
     fn measured_part_begins(&mut self) {
         self.patience.settle();
-        self.records.clear();
-        self.watch.begin();
+        if let Some(frame) = &mut self.frame {
+            frame.renew();
+        }
+        self.forget();
     }
 
     fn finish(&mut self) -> Result<Finish, WorkError> {
@@ -367,6 +439,9 @@ impl<E: Engine> Body for Job<E> {
         ]
         .map(|(name, amount)| (name.to_owned(), approx(amount)))
         .into();
+        if let Some(frame) = &self.frame {
+            frame.report(&mut reported);
+        }
         self.watch
             .end(reads * block, &mut reported, &mut self.notes);
         self.drain()?;
@@ -379,6 +454,15 @@ impl<E: Engine> Body for Job<E> {
             latencies,
             notes: std::mem::take(&mut self.notes),
         })
+    }
+}
+
+/// Why fewer bytes than asked for were transferred, where that is known.
+pub(super) fn why_short(bytes: u32, kind: Kind) -> &'static str {
+    if bytes == 0 && kind == Kind::Read {
+        ": the file ends before"
+    } else {
+        ""
     }
 }
 

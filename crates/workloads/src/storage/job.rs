@@ -82,6 +82,8 @@ pub struct JobSpec {
     pub seed: Option<u64>,
     /// On how many files the work is spread.
     pub files: Files,
+    /// Where [`Self::target`] is named: the second of them and all further ones.
+    pub more_targets: Vec<Target>,
     /// When the job ends by itself.
     pub end: End,
     /// The job waits so long before its first operation.
@@ -150,6 +152,7 @@ impl Default for JobSpec {
             offset_bytes: 0,
             seed: None,
             files: Files::default(),
+            more_targets: Vec::new(),
             end: End::default(),
             start_delay: Nanos::ZERO,
             ramp: Nanos::ZERO,
@@ -351,35 +354,31 @@ impl JobSpec {
 
     /// Whether it asks for more than the plain loop does.
     pub(super) fn asks_for_more(&self) -> bool {
-        let plain = Self {
-            pattern: self.pattern,
-            block_bytes: self.block_bytes,
-            size: self.size,
-            depth: self.depth,
-            engine: self.engine,
-            direct: self.direct,
-            sync: self.sync,
-            fsync_every: self.fsync_every,
-            fdatasync_every: self.fdatasync_every,
-            read_percent: self.read_percent,
-            repeat_blocks: self.repeat_blocks,
-            rate_iops: self.rate_iops,
-            arrivals: self.arrivals,
-            think: self.think,
-            think_blocks: self.think_blocks,
-            redundancy: self.redundancy,
-            poll_device: self.poll_device,
-            poll_submissions: self.poll_submissions,
-            register_files: self.register_files,
-            register_buffers: self.register_buffers,
-            invalidate: self.invalidate,
-            pre_read: self.pre_read,
-            target: self.target.clone(),
-            ..Self::default()
-        };
+        let plain = Self::default();
         let has_places_apart = self.pattern.mix == Mix::Both && !self.pattern.random;
-        let syncs_twice = self.fsync_every > 0 && self.fdatasync_every > 0;
-        *self != plain || has_places_apart || syncs_twice || self.pattern.mix == Mix::TrimWrite
+        let syncs = self.fsync_every > 0 || self.fdatasync_every > 0;
+        let ends = self.end != plain.end || self.samples.is_some() || self.ramp > Nanos::ZERO;
+        let differs = [
+            self.blocks != plain.blocks,
+            self.distribution != plain.distribution,
+            self.steps != plain.steps,
+            self.zones != plain.zones,
+            !self.offset_bytes.is_multiple_of(self.block_bytes.max(1)),
+            self.files != plain.files,
+            self.pacing != plain.pacing,
+            self.batching != plain.batching,
+            self.latency_target != plain.latency_target,
+            self.steady_state != plain.steady_state,
+            self.contents != plain.contents,
+            self.verify != plain.verify,
+            self.fsync_at_end || self.fsync_on_close,
+            self.continue_on != plain.continue_on,
+        ];
+        has_places_apart
+            || self.pattern.mix == Mix::TrimWrite
+            || (self.fsync_every > 0 && self.fdatasync_every > 0)
+            || (syncs && ends)
+            || differs.contains(&true)
     }
 
     /// Whether it gives ranges back.
@@ -426,8 +425,10 @@ impl JobSpec {
         matches!(self.pattern.mix, Mix::Read | Mix::Both)
     }
 
+    /// Whether it changes what it works on.
     pub(super) fn writes(&self) -> bool {
-        !matches!(self.pattern.mix, Mix::Read)
+        let only_checks = self.verify.as_ref().is_some_and(|how| how.only_checks);
+        self.pattern.mix != Mix::Read && !(only_checks && self.pattern.mix == Mix::Write)
     }
 
     /// Whether the engine, as far as it is known beforehand, does one operation per system call and waits for it.

@@ -6,6 +6,7 @@
 mod body;
 mod data;
 mod file;
+mod frame;
 mod full;
 mod honest;
 pub mod job;
@@ -23,7 +24,8 @@ pub use data::Redundancy;
 use body::{Choice, Job, Queue, Work, index};
 use engine::consent::Touch;
 use engine::workload::{Body, Place, StandIn, WorkError, Workload};
-use job::{Contents, End, EngineChoice, JobSpec, Mix, Target};
+use frame::Frame;
+use job::{Contents, End, EngineChoice, JobSpec, Mix};
 use model::host::HostFacts;
 use model::num::approx;
 use model::params::Params;
@@ -268,6 +270,12 @@ impl<'a> Parts<'a> {
             (0, every) => Some((every, Kind::DataSync)),
             (every, _) => Some((every, Kind::Sync)),
         };
+        // Intended starts are times of the kernel's clock.
+        let clock = if job.is_paced() {
+            Clock::Kernel
+        } else {
+            place.clock
+        };
         let block = u32::try_from(job.block_bytes).unwrap_or(u32::MAX);
         Box::new(Job {
             work: Work {
@@ -298,12 +306,8 @@ impl<'a> Parts<'a> {
             } else {
                 Patience::trying(job.depth)
             },
-            // Intended starts are times of the kernel's clock.
-            clock: if job.is_paced() {
-                Clock::Kernel
-            } else {
-                place.clock
-            },
+            frame: Frame::new(job, self.region().1, clock).map(Box::new),
+            clock,
             path: self
                 .files
                 .into_iter()
@@ -379,19 +383,17 @@ impl<'a> Parts<'a> {
     }
 
     fn offsets(&self) -> Offsets {
-        let (job, place) = (self.job, self.place);
-        let blocks = (self.size / job.block_bytes).max(1);
-        let start = self.start() / job.block_bytes;
-        if job.pattern.random {
-            return if job.repeat_blocks {
-                Offsets::repeating(start, blocks, place.seed)
-            } else {
-                Offsets::once_per_cycle(start, blocks, place.seed)
-            };
+        let (job, seed) = (self.job, self.seed());
+        let (first, bytes) = self.region();
+        let (first, blocks) = (first / job.block_bytes, (bytes / job.block_bytes).max(1));
+        if !job.pattern.random {
+            return Offsets::sequential(first, blocks);
         }
-        // Each copy has a part of its own: the same blocks read by all of them would be read from a cache.
-        let part = (blocks / u64::from(place.copies.max(1))).max(1);
-        Offsets::sequential(start + u64::from(place.copy) * part % blocks, part)
+        if job.repeat_blocks {
+            Offsets::repeating(first, blocks, seed)
+        } else {
+            Offsets::once_per_cycle(first, blocks, seed)
+        }
     }
 }
 
@@ -406,11 +408,6 @@ fn files(job: &JobSpec, place: &Place) -> Result<Vec<file::TestFile>, WorkError>
             .map(|size| size / u64::from(count) + job.offset_bytes),
         ..job.clone()
     };
-    if count > 1 && job.target != Target::TestFile {
-        return Err(WorkError::Unsupported(format!(
-            "a job on something named works on that alone, and {count} files are asked for"
-        )));
-    }
     let of_number = |number: u32| {
         let mut place = place.clone();
         if number > 0 {
@@ -418,7 +415,22 @@ fn files(job: &JobSpec, place: &Place) -> Result<Vec<file::TestFile>, WorkError>
             std::fs::create_dir_all(&place.run_dir)
                 .map_err(|error| WorkError::failed("create", place.run_dir.display(), error))?;
         }
-        let found = file::ensure(&each, &place)?;
+        let found = match index(number)
+            .checked_sub(1)
+            .and_then(|at| job.more_targets.get(at))
+        {
+            None => file::ensure(&each, &place)?,
+            Some(target) => {
+                let target = target.clone();
+                file::ensure(
+                    &JobSpec {
+                        target,
+                        ..each.clone()
+                    },
+                    &place,
+                )?
+            }
+        };
         if found.size < job.offset_bytes + smallest {
             return Err(WorkError::Unsupported(format!(
                 "`{}` has {} bytes: no block of {smallest} bytes begins at offset {}",
@@ -429,7 +441,13 @@ fn files(job: &JobSpec, place: &Place) -> Result<Vec<file::TestFile>, WorkError>
         }
         Ok(found)
     };
-    (0..count).map(of_number).collect()
+    let found: Vec<file::TestFile> = (0..count).map(of_number).collect::<Result<_, _>>()?;
+    if found.iter().any(|file| file.start != found[0].start) {
+        return Err(WorkError::Unsupported(
+            "files and devices do not go together in one job".to_owned(),
+        ));
+    }
+    Ok(found)
 }
 
 /// What the page cache is to hold of the files: nothing, or all that fits.

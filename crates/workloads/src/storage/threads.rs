@@ -51,12 +51,11 @@ pub(super) fn open(job: &JobSpec, place: &Place) -> Result<Box<dyn Body>, WorkEr
     };
     // The caller's first: it lays the file out.
     let own = open_one(&one, &of_thread(0), false)?;
-    let watched = match job.engine {
-        EngineChoice::Null => None,
-        _ => {
-            let first = of_thread(0);
-            Some(file::open(&one, &files(&one, &first)?[0], &first)?)
-        }
+    let first = of_thread(0);
+    let watched = if job.engine == EngineChoice::Null {
+        None
+    } else {
+        Some(file::open(&one, &files(&one, &first)?[0], &first)?)
     };
     let failed = Arc::new(AtomicBool::new(false));
     let works = (1..job.threads).map(|index| {

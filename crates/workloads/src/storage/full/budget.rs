@@ -7,7 +7,7 @@ use crate::storage::job::End;
 
 /// What is left.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Budget {
+pub(in crate::storage) struct Budget {
     bytes: u64,
     ops: u64,
     whole: (u64, u64),
@@ -16,7 +16,7 @@ pub(super) struct Budget {
 
 impl Budget {
     /// `region` is what a job does that names no bytes.
-    pub(super) fn new(end: &End, region: u64) -> Self {
+    pub(in crate::storage) fn new(end: &End, region: u64) -> Self {
         let loops = if end.time_based { 1 } else { end.loops.max(1) };
         let times = |amount: u64| amount.saturating_mul(loops);
         // Time alone ends it: there is no use in counting.
@@ -36,12 +36,12 @@ impl Budget {
     }
 
     /// Bytes that are begun before it is used up, if it ever is.
-    pub(super) const fn bytes(&self) -> u64 {
+    pub(in crate::storage) const fn bytes(&self) -> u64 {
         self.whole.0
     }
 
     /// Operations that are begun before it is used up, if it ever is.
-    pub(super) const fn ops(&self) -> u64 {
+    pub(in crate::storage) const fn ops(&self) -> u64 {
         self.whole.1
     }
 

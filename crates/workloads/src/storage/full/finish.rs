@@ -90,16 +90,14 @@ impl<E: Engine> Full<E> {
             );
         }
         if let Some(search) = &self.search {
-            match search.result() {
-                Some(depth) => add("latency_target_depth".to_owned(), u64::from(depth)),
-                None => {
-                    let depth = search.depth();
-                    self.notes.push(format!(
-                        "latency_target: no depth was found that keeps the latency; the search stood at {depth}"
-                    ));
-                    None
-                }
-            };
+            let depth = search.depth();
+            if let Some(found) = search.result() {
+                add("latency_target_depth".to_owned(), u64::from(found));
+            } else {
+                self.notes.push(format!(
+                    "latency_target: no depth was found that keeps the latency; the search stood at {depth}"
+                ));
+            }
         }
         if let Some(steady) = &self.steady {
             steady.report(&mut reported);

@@ -120,7 +120,9 @@ mod tests {
     fn only_what_is_still_there_whole_is_checked() {
         let check = |entries: &[Entry], expected: &[(u64, u64)]| {
             let mut ledger = Ledger::new(8);
-            entries.iter().for_each(|entry| ledger.add(*entry));
+            for entry in entries {
+                ledger.add(*entry);
+            }
             assert_eq!(checked(&mut ledger, usize::MAX), expected, "{entries:?}");
             assert_eq!(checked(&mut ledger, usize::MAX), [], "each once");
         };

@@ -7,6 +7,7 @@
 
 mod budget;
 mod checks;
+mod collect;
 mod course;
 mod ledger;
 mod phases;
@@ -20,9 +21,11 @@ mod times;
 mod walk;
 mod write;
 
+pub(super) use budget::Budget;
 pub(super) use course::size_range;
-pub(super) use samples::absorb;
+pub(super) use samples::{NAMES, Samples, absorb};
 pub(super) use setup::{full, ledger_room};
+pub(super) use times::Times;
 
 mod finish;
 mod setup;
@@ -31,22 +34,20 @@ mod tests;
 
 use super::body::index;
 use super::pace::Pace;
-use super::records::{Group, Records, place};
+use super::patience::Patience;
+use super::records::Records;
 use super::watch::Watch;
 use checks::Checks;
 use course::{Course, Target};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, WorkError};
-use ledger::Entry;
 use phases::Phase;
 use rates::{Due, Floor, Rates};
-use samples::Samples;
 use search::Search;
 use std::path::PathBuf;
 use steady::Steady;
 use sys::clock::Clock;
 use sys::io::{Completion, Engine, Kind, Op, Wait};
-use times::Times;
 use write::Writer;
 
 /// One job at work on an engine.
@@ -62,6 +63,7 @@ pub(super) struct Full<E> {
     writer: Writer,
     checks: Option<Checks>,
     pace: Option<Pace>,
+    patience: Patience,
     pauses: Pauses,
     rates: Option<Rates>,
     floor: Option<Floor>,
@@ -120,7 +122,8 @@ struct Errors {
 struct Limits {
     submit: usize,
     low: usize,
-    complete_min: usize,
+    /// Completions are not waited for.
+    polls: bool,
     complete_max: usize,
     no_overlap: bool,
 }
@@ -158,9 +161,10 @@ struct Slot {
     submitted: u64,
 }
 
-/// What may begin now.
+/// What came of the attempt to begin an operation.
 enum Next {
-    Start(Target, Judge, u64),
+    Begun,
+    /// Nothing may begin before this instant.
     Later(u64),
     Nothing,
 }
@@ -238,8 +242,8 @@ impl<E: Engine> Full<E> {
             let mut now = self.clock.tick_unordered();
             let together = room.min(self.limits.submit);
             while self.queue.fresh.len() < together {
-                match self.next(&mut now)? {
-                    Next::Start(target, judge, start) => self.prepare(target, judge, start),
+                match self.next(&mut now) {
+                    Next::Begun => {}
                     Next::Later(at) => {
                         wait = Wait::Until(at);
                         break;
@@ -255,7 +259,8 @@ impl<E: Engine> Full<E> {
             }
         }
         Ok(match wait {
-            Wait::One if self.limits.complete_min == 0 => Wait::No,
+            Wait::One if self.limits.polls => Wait::No,
+            Wait::One => Wait::Several(self.patience.wanted()),
             wait => wait,
         })
     }
@@ -287,9 +292,9 @@ impl<E: Engine> Full<E> {
         Ok(())
     }
 
-    /// What may begin now.
+    /// Begins the next operation where one may begin now.
     #[inline]
-    fn next(&mut self, now: &mut u64) -> Result<Next, WorkError> {
+    fn next(&mut self, now: &mut u64) -> Next {
         match self.phase {
             Phase::Work => self.next_of_work(now),
             _ => self.next_of_end(*now),
@@ -297,25 +302,27 @@ impl<E: Engine> Full<E> {
     }
 
     #[inline]
-    fn next_of_work(&mut self, now: &mut u64) -> Result<Next, WorkError> {
+    fn next_of_work(&mut self, now: &mut u64) -> Next {
         if let Some((target, judge, start)) = self.writer.held {
             if self.queue.overlaps(&target) {
-                return Ok(Next::Nothing);
+                return Next::Nothing;
             }
             self.writer.held = None;
-            return Ok(Next::Start(target, judge, start));
+            self.prepare(target, judge, start);
+            return Next::Begun;
         }
         if self.course.is_done() || self.checks.as_ref().is_some_and(Checks::is_time) {
-            return Ok(Next::Nothing);
+            return Next::Nothing;
         }
         if let Some(sync) = self.course.sync() {
-            return Ok(Next::Start(sync, Judge::Not, *now));
+            self.prepare(sync, Judge::Not, *now);
+            return Next::Begun;
         }
         if let Some(pace) = &mut self.pace {
             *now = self.clock.tick_unordered();
             let at = pace.next(*now);
             if at > *now {
-                return Ok(Next::Later(at));
+                return Next::Later(at);
             }
         }
         let kind = match &mut self.rates {
@@ -323,7 +330,7 @@ impl<E: Engine> Full<E> {
             Some(rates) => match rates.due(self.kinds, *now) {
                 Due::All => self.course.kind(),
                 Due::Only(kind) => kind,
-                Due::Later(at) => return Ok(Next::Later(at)),
+                Due::Later(at) => return Next::Later(at),
             },
         };
         let mut target = self.course.next(kind);
@@ -339,9 +346,10 @@ impl<E: Engine> Full<E> {
         }
         if self.limits.no_overlap && self.queue.overlaps(&target) {
             self.writer.held = Some((target, judge, start));
-            return Ok(Next::Nothing);
+            return Next::Nothing;
         }
-        Ok(Next::Start(target, judge, start))
+        self.prepare(target, judge, start);
+        Next::Begun
     }
 
     /// When an operation that begins now was meant to.
@@ -386,179 +394,6 @@ impl<E: Engine> Full<E> {
         self.engine.prepare(slot, op);
         self.queue.fresh.push(slot);
     }
-
-    /// Takes in what is over, at most `most`, and says how many operations that was, syncs not counted.
-    #[inline]
-    fn collect(&mut self, wait: Wait, most: u64) -> Result<u64, WorkError> {
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let into = most
-            .min(self.limits.complete_max)
-            .min(self.queue.over.len());
-        let least = self
-            .limits
-            .complete_min
-            .min(into)
-            .min(self.queue.in_flight());
-        let mut count = self.reap(wait, 0, into)?;
-        while count < least && count > 0 {
-            count += self.reap(Wait::One, count, into)?;
-        }
-        let now = if E::SYNCHRONOUS {
-            self.clock.tick()
-        } else {
-            self.clock.tick_unordered()
-        };
-        self.times.now = now;
-        if count == 0 {
-            return Ok(0);
-        }
-        if self.queue.free.is_empty() {
-            self.queue.room_since = now;
-        }
-        if let Some(samples) = &mut self.samples {
-            samples.completed(count);
-        }
-        let mut group: Option<(Group, u64)> = None;
-        let mut over = 0;
-        for at in 0..count {
-            let completion = self.queue.over[at];
-            let slot = self.queue.slots[index(completion.slot)];
-            let kind = slot.target.kind;
-            self.queue.slots[index(completion.slot)].busy = false;
-            self.queue.free.push(completion.slot);
-            over += u64::from(place(kind) < 3);
-            let whole = completion.result == i32::try_from(slot.target.len).unwrap_or(i32::MAX);
-            if !(whole || self.passes(completion, &slot)?) {
-                continue;
-            }
-            if let Some(checks) = &mut self.checks {
-                let data = self.engine.buffer(completion.slot);
-                judge(checks, data, &slot, &self.paths, self.writer.at(slot.turn))?;
-            }
-            let bytes = u64::from(slot.target.len);
-            group = match group {
-                Some((mut same, sum))
-                    if same.submitted == slot.submitted
-                        && same.start == slot.start
-                        && same.kind == kind =>
-                {
-                    same.count += 1;
-                    Some((same, sum + bytes))
-                }
-                other => {
-                    if let Some((other, sum)) = other {
-                        self.record(other, sum, now)?;
-                    }
-                    let (start, submitted) = (slot.start, slot.submitted);
-                    let one = Group {
-                        kind,
-                        start,
-                        submitted,
-                        count: 1,
-                    };
-                    Some((one, bytes))
-                }
-            };
-        }
-        if let Some((last, sum)) = group {
-            self.record(last, sum, now)?;
-        }
-        self.worked(over, now);
-        Ok(over)
-    }
-
-    #[inline]
-    fn reap(&mut self, wait: Wait, from: usize, into: usize) -> Result<usize, WorkError> {
-        let path = &self.paths[0];
-        self.engine
-            .reap(wait, &mut self.queue.over[from..into])
-            .map_err(|error| WorkError::failed("wait for operations on", path.display(), error))
-    }
-
-    /// Operations that began and were submitted together are over.
-    #[inline]
-    fn record(&mut self, group: Group, bytes: u64, now: u64) -> Result<(), WorkError> {
-        if !self.recording {
-            return Ok(());
-        }
-        self.records.record(self.clock, group, now);
-        let direction = place(group.kind);
-        let Some(sum) = self.bytes.get_mut(direction) else {
-            return Ok(());
-        };
-        *sum += bytes;
-        self.times.last[direction] = now;
-        if let Some(samples) = &mut self.samples {
-            samples.add(group.kind, group.count, bytes);
-        }
-        if let Some(floor) = &mut self.floor {
-            floor.add(direction, group.count, bytes);
-        }
-        if self.max_latency_ns == u64::MAX && self.search.is_none() && self.steady.is_none() {
-            return Ok(());
-        }
-        let lat_ns = self.clock.nanos(group.start, now);
-        if let Some(search) = &mut self.search {
-            search.add(group.start, lat_ns, group.count);
-        }
-        if let Some(steady) = &mut self.steady {
-            steady.add(group.count, bytes, lat_ns);
-        }
-        if lat_ns > self.max_latency_ns {
-            return Err(WorkError::Failed(format!(
-                "an operation on `{}` took {lat_ns} ns, longer than the {} ns of `max_latency`",
-                self.paths[0].display(),
-                self.max_latency_ns
-            )));
-        }
-        Ok(())
-    }
-
-    /// Operations have ended: pauses are counted from there.
-    #[inline]
-    fn worked(&mut self, ops: u64, now: u64) {
-        if self.pauses.counts_begun {
-            return;
-        }
-        let mut pauses = false;
-        if let Some(pace) = &mut self.pace {
-            for _ in 0..ops {
-                pauses |= pace.ended(now);
-            }
-        }
-        if pauses {
-            self.pause_begins(now);
-        }
-    }
-}
-
-/// Notes a write for its check, or checks a read.
-#[inline]
-fn judge(
-    checks: &mut Checks,
-    buffer: &mut [u8],
-    slot: &Slot,
-    paths: &[PathBuf],
-    at: usize,
-) -> Result<(), WorkError> {
-    let target = slot.target;
-    let writing = match slot.judge {
-        Judge::Not if target.kind == Kind::Write => {
-            checks.wrote(Entry {
-                offset: target.offset,
-                writing: slot.writing,
-                len: target.len,
-                file: u16::try_from(target.file).unwrap_or(u16::MAX),
-                gone: false,
-            });
-            return Ok(());
-        }
-        Judge::Not => return Ok(()),
-        Judge::Alone => None,
-        Judge::Writing(writing) => Some(writing),
-    };
-    let data = &mut buffer[at..at + index(target.len)];
-    checks.judge(data, &paths[index(target.file)], target.offset, writing)
 }
 
 impl<E: Engine> Body for Full<E> {
@@ -588,6 +423,7 @@ impl<E: Engine> Body for Full<E> {
             // The warm-up is no part of what the job was to do.
             self.phase = Phase::Work;
         }
+        self.patience.settle();
         self.course.budget().renew();
         self.begin();
     }

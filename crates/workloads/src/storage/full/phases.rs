@@ -3,7 +3,7 @@
 
 use super::times::seconds;
 use super::{Errors, Full, Judge, Next, Slot};
-use crate::storage::body::index;
+use crate::storage::body::{TRIAL, index, why_short};
 use crate::storage::records::place;
 use engine::workload::WorkError;
 use sys::io::{Completion, Engine, Kind};
@@ -35,8 +35,7 @@ impl<E: Engine> Full<E> {
 
     /// What is measured begins now: everything before is forgotten.
     pub(super) fn begin(&mut self) {
-        let now = self.clock.tick();
-        self.times.begin(now);
+        let now = self.times.begin();
         self.records.clear();
         self.watch.begin();
         self.bytes = [0; 3];
@@ -59,34 +58,36 @@ impl<E: Engine> Full<E> {
         }
     }
 
-    /// What of checks and syncs begins next.
-    pub(super) fn next_of_end(&mut self, now: u64) -> Result<Next, WorkError> {
-        if self.phase == Phase::Check {
-            if self.ending {
-                return Ok(Next::Nothing);
-            }
-            let entry = self.checks.as_mut().and_then(|checks| checks.ledger.next());
-            return Ok(entry.map_or(Next::Nothing, |entry| {
+    /// Begins the next operation of checks and syncs.
+    pub(super) fn next_of_end(&mut self, now: u64) -> Next {
+        let (target, judge) = match self.phase {
+            Phase::Check if !self.ending => {
+                let Some(entry) = self.checks.as_mut().and_then(|checks| checks.ledger.next())
+                else {
+                    return Next::Nothing;
+                };
                 let target = Target {
                     kind: Kind::Read,
                     file: u32::from(entry.file),
                     offset: entry.offset,
                     len: entry.len,
                 };
-                Next::Start(target, Judge::Writing(entry.writing), now)
-            }));
-        }
-        if self.phase == Phase::Sync && index(self.syncs.asked) < self.paths.len() {
-            self.syncs.asked += 1;
-            let target = Target {
-                kind: Kind::Sync,
-                file: self.syncs.asked - 1,
-                offset: 0,
-                len: 0,
-            };
-            return Ok(Next::Start(target, Judge::Not, now));
-        }
-        Ok(Next::Nothing)
+                (target, Judge::Writing(entry.writing))
+            }
+            Phase::Sync if index(self.syncs.asked) < self.paths.len() => {
+                self.syncs.asked += 1;
+                let target = Target {
+                    kind: Kind::Sync,
+                    file: self.syncs.asked - 1,
+                    offset: 0,
+                    len: 0,
+                };
+                (target, Judge::Not)
+            }
+            _ => return Next::Nothing,
+        };
+        self.prepare(target, judge, now);
+        Next::Begun
     }
 
     /// Nothing is under way and nothing may begin: what comes next?
@@ -122,8 +123,12 @@ impl<E: Engine> Full<E> {
     #[inline]
     pub(super) fn look(&mut self) -> Result<(), WorkError> {
         if self.times.ramp_ends() {
+            self.patience.settle();
             self.begin();
             return Ok(());
+        }
+        if self.patience.is_trying() && self.times.has_run_for(TRIAL) {
+            self.patience.settle();
         }
         let now = self.times.now;
         if self.times.is_over() {
@@ -134,7 +139,7 @@ impl<E: Engine> Full<E> {
         }
         let clock = self.clock;
         if let Some(samples) = &mut self.samples {
-            samples.look(now, |ticks| seconds(clock, ticks));
+            samples.look(now);
         }
         if self.phase != Phase::Work {
             return Ok(());
@@ -213,15 +218,11 @@ impl<E: Engine> Full<E> {
             Ok(_) if place(kind) > 1 => return Ok(true),
             Ok(bytes) => {
                 self.errors.short[direction] += 1;
-                let end = if bytes == 0 && kind == Kind::Read {
-                    ": the file ends before"
-                } else {
-                    ""
-                };
                 WorkError::Failed(format!(
-                    "{operation} `{}` at offset {at}: {bytes} of {} bytes were transferred{end}",
+                    "{operation} `{}` at offset {at}: {bytes} of {} bytes were transferred{}",
                     path.display(),
-                    slot.target.len
+                    slot.target.len,
+                    why_short(bytes, kind)
                 ))
             }
             Err(error) => {

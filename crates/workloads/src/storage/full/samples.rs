@@ -1,18 +1,22 @@
 //! What is looked at while a job runs, once per batch: how deep the queue was, how many operations went in and came out
 //! together, and the rates of each direction over windows.
 
+use super::times::{seconds, ticks};
 use crate::storage::records::place;
 use model::num::approx;
+use model::units::Nanos;
 use std::collections::BTreeMap;
+use sys::clock::Clock;
 use sys::io::Kind;
 
 /// Names of the directions in what is reported.
-pub(super) const NAMES: [&str; 3] = ["read", "write", "trim"];
+pub(in crate::storage) const NAMES: [&str; 3] = ["read", "write", "trim"];
 
 /// The looks.
 #[derive(Clone, Debug)]
-pub(super) struct Samples {
-    /// Length of a window, in ticks of the caller's clock.
+pub(in crate::storage) struct Samples {
+    clock: Clock,
+    /// Length of a window, in ticks.
     window: u64,
     /// Operations that began with so many under way, themselves included: 1, 2 to 3, 4 to 7 ... 64 and more.
     level: [u64; 7],
@@ -116,10 +120,11 @@ const fn class(together: usize) -> usize {
 }
 
 impl Samples {
-    /// `window` is in ticks.
-    pub(super) fn new(window: u64) -> Self {
+    /// Rates are over windows of this length.
+    pub(in crate::storage) fn of(clock: Clock, window: Nanos) -> Self {
         Self {
-            window,
+            clock,
+            window: ticks(clock, window),
             level: [0; 7],
             submit: [0; 7],
             complete: [0; 7],
@@ -130,15 +135,17 @@ impl Samples {
     }
 
     /// The measured time begins.
-    pub(super) fn begin(&mut self, now: u64) {
+    pub(in crate::storage) fn begin(&mut self, now: u64) {
+        let fresh = Self::of(self.clock, Nanos::ZERO);
         *self = Self {
             began: now,
-            ..Self::new(self.window)
+            window: self.window,
+            ..fresh
         };
     }
 
     /// So many operations went in together, on top of those under way.
-    pub(super) fn submitted(&mut self, together: usize, under_way: usize) {
+    pub(in crate::storage) fn submitted(&mut self, together: usize, under_way: usize) {
         self.submit[class(together)] += 1;
         let (first, last) = (under_way + 1, under_way + together);
         for (exponent, level) in (0..).zip(&mut self.level) {
@@ -156,13 +163,13 @@ impl Samples {
     }
 
     /// So many came out together.
-    pub(super) fn completed(&mut self, together: usize) {
+    pub(in crate::storage) fn completed(&mut self, together: usize) {
         self.complete[class(together)] += 1;
     }
 
     /// Operations are over.
     #[inline]
-    pub(super) fn add(&mut self, kind: Kind, ops: u64, bytes: u64) {
+    pub(in crate::storage) fn add(&mut self, kind: Kind, ops: u64, bytes: u64) {
         if let Some(done) = self.done.get_mut(place(kind)) {
             *done = (done.0 + ops, done.1 + bytes);
         }
@@ -170,9 +177,9 @@ impl Samples {
 
     /// Ends the window where it is over. A direction that did nothing since the beginning has no rates.
     #[inline]
-    pub(super) fn look(&mut self, now: u64, seconds: impl Fn(u64) -> f64) {
+    pub(in crate::storage) fn look(&mut self, now: u64) {
         if now.saturating_sub(self.began) >= self.window {
-            self.end_window(seconds(now - self.began));
+            self.end_window(seconds(self.clock, now - self.began));
             self.began = now;
         }
     }
@@ -189,7 +196,7 @@ impl Samples {
     }
 
     /// Everything, by name.
-    pub(super) fn report(&self, reported: &mut BTreeMap<String, f64>) {
+    pub(in crate::storage) fn report(&self, reported: &mut BTreeMap<String, f64>) {
         for (name, counts) in [
             ("depth_level", self.level),
             ("depth_submit", self.submit),
@@ -241,7 +248,7 @@ mod tests {
     #[test]
     fn depths_are_counted_as_one_by_one() {
         let mut rng = model::rng::Rng::new(4);
-        let (mut samples, mut expected) = (Samples::new(1), [0_u64; 7]);
+        let (mut samples, mut expected) = (Samples::of(Clock::Kernel, Nanos(1)), [0_u64; 7]);
         for _ in 0..1000 {
             let (together, under_way) = (rng.index(40), rng.index(100));
             samples.submitted(together, under_way);
@@ -267,12 +274,13 @@ mod tests {
 
     #[test]
     fn windows_have_the_moments_of_their_rates() {
-        let mut samples = Samples::new(500);
-        samples.begin(1000);
+        const MS: u64 = 1_000_000;
+        let mut samples = Samples::of(Clock::Kernel, Nanos::from_millis(500));
+        samples.begin(MS);
         for (at, ops) in (1..).zip([100, 300, 200]) {
             samples.add(Kind::Read, ops, ops * 4096);
-            samples.look(1000 + at * 500 - 1, |ticks| approx(ticks) / 1000.0);
-            samples.look(1000 + at * 500, |ticks| approx(ticks) / 1000.0);
+            samples.look(MS + at * 500 * MS - 1);
+            samples.look(MS + at * 500 * MS);
         }
         let mut reported = BTreeMap::new();
         samples.report(&mut reported);
@@ -298,7 +306,9 @@ mod tests {
         let values = [3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0];
         let of = |values: &[f64]| {
             let mut spread = Spread::default();
-            values.iter().for_each(|value| spread.add(*value));
+            for value in values {
+                spread.add(*value);
+            }
             let mut reported = BTreeMap::from([
                 ("reads".to_owned(), 2.0),
                 ("read_runtime_ns".to_owned(), spread.max),

@@ -12,8 +12,9 @@ use super::write::Writer;
 use super::{Errors, Full, Limits, Pauses, Queue, Syncs};
 use crate::storage::Parts;
 use crate::storage::body::index;
-use crate::storage::job::{JobSpec, Mix};
+use crate::storage::job::{Batching, JobSpec, Mix};
 use crate::storage::pace::Pace;
+use crate::storage::patience::Patience;
 use crate::storage::records::Records;
 use crate::storage::spec;
 use model::num::round_to_usize;
@@ -51,6 +52,8 @@ pub(in crate::storage) fn full<E: Engine>(parts: Parts<'_>, engine: E) -> Full<E
         0
     };
     let batching = job.batching;
+    // Whoever says how many go in or come out together gets just that.
+    let by_itself = batching == Batching::default() && job.latency_target.is_none();
     let most = |n: Option<u32>| n.filter(|&n| n > 0).map_or(usize::MAX, index);
     let mut paths: Vec<_> = parts.files.iter().map(|file| file.path.clone()).collect();
     if paths.is_empty() {
@@ -68,7 +71,7 @@ pub(in crate::storage) fn full<E: Engine>(parts: Parts<'_>, engine: E) -> Full<E
         limits: Limits {
             submit: most(batching.submit),
             low: batching.low.map_or(usize::MAX, index),
-            complete_min: index(batching.complete_min),
+            polls: batching.complete_min == 0,
             complete_max: most(
                 batching
                     .complete_max
@@ -94,6 +97,11 @@ pub(in crate::storage) fn full<E: Engine>(parts: Parts<'_>, engine: E) -> Full<E
             .as_ref()
             .map(|how| Checks::new(how, room, job.continue_on.verify)),
         pace: paced.then(|| Pace::new(job, place.seed)),
+        patience: if E::SYNCHRONOUS || paced || !by_itself {
+            Patience::fixed(batching.complete_min)
+        } else {
+            Patience::trying(job.depth)
+        },
         pauses: Pauses {
             spin_ns: job.pacing.think_spin.0.min(job.think.0),
             counts_begun: job.pacing.think_counts_begun,
@@ -115,7 +123,7 @@ pub(in crate::storage) fn full<E: Engine>(parts: Parts<'_>, engine: E) -> Full<E
             let in_ticks = |time| ticks(clock, time);
             Steady::new(rule, in_ticks(rule.interval), in_ticks(rule.ramp))
         }),
-        samples: job.samples.map(|window| Samples::new(ticks(clock, window))),
+        samples: job.samples.map(|window| Samples::of(clock, window)),
         times: Times::new(job, clock),
         phase: Phase::Work,
         ending: false,

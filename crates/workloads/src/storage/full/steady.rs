@@ -219,7 +219,7 @@ mod tests {
                 };
                 assert_eq!(steady_after(&rule, step, 0), Some(15), "{rule:?}");
                 assert_eq!(
-                    steady_after(&rule, |second| 1000 + second * second, 0),
+                    steady_after(&rule, |second| 1000 + 100 * second * second, 0),
                     None,
                     "{rule:?}"
                 );

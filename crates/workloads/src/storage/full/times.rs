@@ -7,21 +7,21 @@ use sys::clock::Clock;
 
 /// The times.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Times {
+pub(in crate::storage) struct Times {
     clock: Clock,
     /// The last reading of the clock.
-    pub(super) now: u64,
+    pub(in crate::storage) now: u64,
     delay_ns: u64,
     ramp: u64,
     /// The measured time; `None` for no limit.
     length: Option<u64>,
-    pub(super) started: bool,
+    pub(in crate::storage) started: bool,
     /// The end of the ramp, where it is not over.
     pub(super) ramp_until: Option<u64>,
     end: u64,
     /// When this phase began, and when the last operation of each direction ended in it.
     phase_began: u64,
-    pub(super) last: [u64; 3],
+    pub(in crate::storage) last: [u64; 3],
     worked: [u64; 3],
 }
 
@@ -39,7 +39,7 @@ pub(super) fn seconds(clock: Clock, ticks: u64) -> f64 {
 }
 
 impl Times {
-    pub(super) fn new(job: &JobSpec, clock: Clock) -> Self {
+    pub(in crate::storage) fn new(job: &JobSpec, clock: Clock) -> Self {
         Self {
             clock,
             now: 0,
@@ -56,7 +56,7 @@ impl Times {
     }
 
     /// The first operation is about to begin: waits until it may.
-    pub(super) fn start(&mut self) {
+    pub(in crate::storage) fn start(&mut self) {
         self.started = true;
         if self.delay_ns > 0 {
             sys::clock::sleep_until(sys::clock::monotonic() + self.delay_ns);
@@ -65,8 +65,9 @@ impl Times {
         self.ramp_until = (self.ramp > 0).then(|| self.now + self.ramp);
     }
 
-    /// What is measured begins.
-    pub(super) fn begin(&mut self, now: u64) {
+    /// What is measured begins: now.
+    pub(in crate::storage) fn begin(&mut self) -> u64 {
+        let now = self.clock.tick();
         self.now = now;
         self.phase_began = now;
         self.last = [0; 3];
@@ -76,11 +77,12 @@ impl Times {
             Some(length) if !in_ramp => now.saturating_add(length),
             _ => u64::MAX,
         };
+        now
     }
 
     /// Whether the ramp ends now.
     #[inline]
-    pub(super) fn ramp_ends(&mut self) -> bool {
+    pub(in crate::storage) fn ramp_ends(&mut self) -> bool {
         match self.ramp_until {
             Some(until) if self.now >= until => {
                 self.ramp_until = None;
@@ -91,12 +93,18 @@ impl Times {
     }
 
     #[inline]
-    pub(super) const fn is_over(&self) -> bool {
+    pub(in crate::storage) const fn is_over(&self) -> bool {
         self.now >= self.end
     }
 
+    /// Whether so much of what is measured is over.
+    pub(in crate::storage) fn has_run_for(&self, time: Nanos) -> bool {
+        self.ramp_until.is_none()
+            && self.now.saturating_sub(self.phase_began) >= ticks(self.clock, time)
+    }
+
     /// The end, or that of the ramp.
-    pub(super) fn next_end(&self) -> u64 {
+    pub(in crate::storage) fn next_end(&self) -> u64 {
         self.end.min(self.ramp_until.unwrap_or(u64::MAX))
     }
 
@@ -115,7 +123,7 @@ impl Times {
     }
 
     /// How long each direction worked, in nanoseconds.
-    pub(super) fn worked_ns(&self) -> [u64; 3] {
+    pub(in crate::storage) fn worked_ns(&self) -> [u64; 3] {
         let mut all = self.worked;
         for (last, worked) in self.last.iter().zip(&mut all) {
             *worked += last.saturating_sub(self.phase_began);

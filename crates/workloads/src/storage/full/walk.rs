@@ -32,6 +32,8 @@ pub(super) struct Walk {
     last: u64,
     next: u64,
     zone: Option<Zone>,
+    /// Every offset is a random one, so that the one before does not matter.
+    forgets: bool,
     rng: Rng,
 }
 
@@ -105,6 +107,10 @@ impl Walk {
             last: 0,
             next: 0,
             zone,
+            forgets: job.pattern.random
+                && zone.is_none()
+                && steps.ops_per_offset <= 1
+                && steps.random_percent.iter().all(|percent| *percent >= 100),
             rng: Rng::stream(ground.seed, 23),
         };
         if job.pattern.random {
@@ -149,6 +155,10 @@ impl Walk {
     /// already ends it. `random_percent` is the share of them that begin anywhere.
     #[inline]
     pub(super) fn next(&mut self, kind: Kind, bytes: u64, random_percent: u8) -> (u64, u64) {
+        if self.forgets {
+            let (at, len) = self.jump(kind, bytes);
+            return (self.base + at, len);
+        }
         if self.zone.is_some() {
             self.next_zone();
         }
@@ -199,7 +209,6 @@ impl Walk {
     /// Anywhere.
     #[inline]
     fn jump(&mut self, kind: Kind, bytes: u64) -> (u64, u64) {
-        let starts = self.starts(bytes);
         match &mut self.how {
             How::Once(order) => (order.next() * self.grain, bytes),
             How::Covered(order, covered) => {
@@ -207,7 +216,10 @@ impl Walk {
                 (block * self.grain, (blocks * self.grain).min(bytes))
             }
             How::Popular(popular) => (popular.next(kind) * self.grain, bytes),
-            How::Any | How::Sequential => (self.rng.below(starts) * self.grain, bytes),
+            How::Any | How::Sequential => {
+                let starts = self.starts(bytes);
+                (self.rng.below(starts) * self.grain, bytes)
+            }
         }
     }
 
@@ -295,7 +307,7 @@ fn at(block: u64) -> (usize, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::job::{Pattern, Steps};
+    use crate::storage::job::{Directions, Pattern, Steps};
 
     const K: u64 = 1 << 10;
 
@@ -371,7 +383,15 @@ mod tests {
 
     #[test]
     fn so_many_per_cent_are_random() {
-        let mut walk = Walk::new(&job("randread"), ground(1 << 30, (4 * K, 4 * K)));
+        let steps = Steps {
+            random_percent: Directions::all(30),
+            ..Steps::default()
+        };
+        let job = JobSpec {
+            steps,
+            ..job("randread")
+        };
+        let mut walk = Walk::new(&job, ground(1 << 30, (4 * K, 4 * K)));
         let offsets: Vec<u64> = (0..10_000)
             .map(|_| walk.next(Kind::Read, 4 * K, 30).0)
             .collect();

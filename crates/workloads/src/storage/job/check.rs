@@ -1,6 +1,7 @@
 //! What no job can do: said in words before anything is opened.
 
-use super::{Contents, DEPTH_MAX, EngineChoice, JobSpec, Mix};
+use super::{Contents, DEPTH_MAX, EngineChoice, JobSpec, Mix, Target};
+use crate::storage::body::index;
 use crate::storage::full;
 use model::units::Nanos;
 
@@ -65,6 +66,17 @@ impl JobSpec {
                 self.files.count
             ));
         }
+        let further = match self.target {
+            Target::TestFile => 0,
+            Target::File { .. } | Target::Device { .. } => self.files.count - 1,
+        };
+        if self.more_targets.len() != index(further) {
+            return Err(format!(
+                "{} files are asked for, and {} are named",
+                self.files.count,
+                self.more_targets.len() + 1
+            ));
+        }
         if let Some(zones) = self.zones
             && (zones.range_bytes < block || zones.work_bytes < smallest)
         {
@@ -83,9 +95,8 @@ impl JobSpec {
         if matches!(&self.contents, Contents::Pattern(pattern) if pattern.is_empty()) {
             return Err("a pattern of 0 bytes fills nothing".to_owned());
         }
-        if self.redundancy.dedupe_percent > 0
-            && (self.contents != Contents::Stamped || self.verify.is_some())
-        {
+        let can_equal = matches!(self.contents, Contents::Stamped | Contents::Constant);
+        if self.redundancy.dedupe_percent > 0 && (!can_equal || self.verify.is_some()) {
             return Err(
                 "blocks that equal each other go with no other contents and no checks".to_owned(),
             );

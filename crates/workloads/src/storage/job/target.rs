@@ -62,11 +62,15 @@ impl JobSpec {
             writes: self.writes(),
             creates,
         };
-        match &self.target {
-            _ if self.engine == EngineChoice::Null => Vec::new(),
-            Target::TestFile => Vec::new(),
-            Target::File { path, create } => vec![touch(path, NamedKind::File, *create)],
-            Target::Device { path, .. } => vec![touch(path, NamedKind::Device, false)],
+        if self.engine == EngineChoice::Null {
+            return Vec::new();
         }
+        let of = |target: &Target| match target {
+            Target::TestFile => None,
+            Target::File { path, create } => Some(touch(path, NamedKind::File, *create)),
+            Target::Device { path, .. } => Some(touch(path, NamedKind::Device, false)),
+        };
+        let all = std::iter::once(&self.target).chain(&self.more_targets);
+        all.filter_map(of).collect()
     }
 }

@@ -173,6 +173,43 @@ fn a_disk_that_fails_ends_the_round_with_the_kernels_reason() {
 
 #[test]
 #[ignore = "root: mounts a loop device"]
+fn errors_that_are_let_pass_are_counted_and_told() {
+    for (engine, depth) in [("psync", "1"), ("io_uring", "4"), ("libaio", "4")] {
+        let disk = Disk::new("3G");
+        let place = disk.place();
+        let job = JobSpec {
+            continue_on: job::ContinueOn {
+                read: true,
+                ..job::ContinueOn::default()
+            },
+            end: job::End {
+                time_based: false,
+                ..job::End::default()
+            },
+            ..job(&[
+                ("size", "64M"),
+                ("direct", "yes"),
+                ("rw", "read"),
+                ("ioengine", engine),
+                ("iodepth", depth),
+            ])
+        };
+        let mut body = open(&job, &place).unwrap();
+        sh(&format!("truncate -s 64K {}", disk.image().display()));
+        let done = body.batch(20_000, &mut Recorder::off()).unwrap();
+        let finish = body.finish().unwrap();
+        let value = |name: &str| model::num::round_to_u64(finish.reported[name]);
+        // EIO is 5.
+        assert_eq!((done, value("first_errno")), (16_384, 5), "{engine}");
+        assert_eq!(value("reads") + value("read_errors"), 16_384, "{engine}");
+        assert!(value("read_errors") > 0, "{engine}");
+        let said = finish.notes.iter().any(|note| note.contains("Input/output error"));
+        assert!(said, "{engine}: {:?}", finish.notes);
+    }
+}
+
+#[test]
+#[ignore = "root: mounts a loop device"]
 fn a_block_that_o_direct_cannot_transfer_is_refused_beforehand() {
     let disk = Disk::new("3G");
     let place = disk.place();

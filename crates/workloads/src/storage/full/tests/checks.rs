@@ -1,0 +1,169 @@
+//! What was written is what is read back, and where it is not that is found.
+
+use super::*;
+
+#[test]
+fn everything_written_is_read_back_and_right() {
+    let pattern = Verify::Pattern(vec![0xde, 0xad, 0xbe]);
+    for method in [Verify::Crc32c, Verify::Md5, Verify::Sha256, pattern] {
+        for (engine, depth) in ENGINES {
+            for rw in ["write", "randwrite", "randrw"] {
+                for change in [
+                    (|_| ()) as fn(&mut JobSpec),
+                    |job| job.repeat_blocks = true,
+                    |job| job.end.loops = 2,
+                    |job| {
+                        job.blocks.write = Some(Blocks::Split(vec![(4096, 50.0), (12_288, 50.0)]));
+                    },
+                    |job| job.contents = Contents::Zero,
+                    |job| job.verify.as_mut().unwrap().backlog = Some(10),
+                    |job| {
+                        let verify = job.verify.as_mut().unwrap();
+                        (verify.backlog, verify.backlog_batch) = (Some(10), Some(3));
+                    },
+                    |job| {
+                        let verify = job.verify.as_mut().unwrap();
+                        (verify.interval_bytes, verify.offset_bytes) = (Some(512), 64);
+                    },
+                ] {
+                    let (_root, place) = place();
+                    let mut job = on(engine, depth, job(rw));
+                    job.verify = Some(VerifyJob::new(method.clone()));
+                    change(&mut job);
+                    let (_, finish) = run(&job, &place);
+                    let case = format!("{engine:?} {rw} {:?}", job.verify);
+                    assert_eq!(value(&finish, "verify_errors"), 0, "{case}");
+                    let verified = value(&finish, "verified");
+                    let writes = value(&finish, "writes");
+                    assert!(verified > 0 && writes > 0, "{case}");
+                    if rw == "randwrite"
+                        && !job.repeat_blocks
+                        && job.end.loops == 1
+                        && job.blocks.write.is_none()
+                    {
+                        let per_block =
+                            4096 / job.verify.as_ref().unwrap().interval_bytes.unwrap_or(4096);
+                        assert_eq!((writes, verified), (64, 64 * per_block), "{case}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Flips one bit of the data file.
+fn flip(path: &Path, byte: usize) {
+    let mut data = std::fs::read(path).unwrap();
+    data[byte] ^= 0x10;
+    std::fs::write(path, data).unwrap();
+}
+
+#[test]
+fn a_flipped_bit_is_found_and_named() {
+    for method in [
+        Verify::Crc32c,
+        Verify::Md5,
+        Verify::Sha256,
+        Verify::Pattern(vec![1, 2, 3, 4]),
+    ] {
+        for (engine, depth) in ENGINES {
+            let (_root, place) = place();
+            let written = JobSpec {
+                verify: Some(VerifyJob {
+                    reads_back: false,
+                    ..VerifyJob::new(method.clone())
+                }),
+                ..on(engine, depth, job("randwrite"))
+            };
+            run(&written, &place);
+            let only = JobSpec {
+                verify: Some(VerifyJob {
+                    only_checks: true,
+                    ..VerifyJob::new(method.clone())
+                }),
+                ..written.clone()
+            };
+            let (_, finish) = run(&only, &place);
+            assert_eq!(
+                (value(&finish, "verified"), value(&finish, "writes")),
+                (64, 0),
+                "{method:?}"
+            );
+
+            flip(&data_file(&place), 5 * 4096 + 1234);
+            let reading = JobSpec {
+                pattern: Pattern::from_word("read").unwrap(),
+                ..only.clone()
+            };
+            for job in [&only, &reading] {
+                let Err(WorkError::Wrong(words)) = outcome(job, &place) else {
+                    panic!("{method:?} on {engine:?}: the flipped bit was not found")
+                };
+                let place_of = if matches!(method, Verify::Pattern(_)) {
+                    "byte 1234 is"
+                } else {
+                    "checksum"
+                };
+                for part in ["data-262144-c0-d0` at offset 20480", place_of, "and not"] {
+                    assert!(words.contains(part), "{words}");
+                }
+            }
+            // It may be let pass, and is counted; or end the job where it is found.
+            let passing = JobSpec {
+                continue_on: ContinueOn {
+                    verify: true,
+                    ..ContinueOn::default()
+                },
+                ..only.clone()
+            };
+            let (ops, finish) = run(&passing, &place);
+            assert_eq!(
+                (
+                    ops,
+                    value(&finish, "verified"),
+                    value(&finish, "verify_errors")
+                ),
+                (64, 63, 1)
+            );
+            let mut fatal = only;
+            fatal.verify.as_mut().unwrap().is_fatal = true;
+            assert!(matches!(outcome(&fatal, &place), Err(WorkError::Wrong(_))));
+        }
+    }
+}
+
+#[test]
+fn what_a_time_left_unchecked_is_checked_in_the_end() {
+    let (_root, place) = place();
+    let job = JobSpec {
+        verify: Some(VerifyJob::new(Verify::Crc32c)),
+        end: End::default(),
+        ..on(EngineChoice::IoUring, 4, job("randwrite"))
+    };
+    let mut body = open(&job, &place).unwrap();
+    assert_eq!(body.batch(40, &mut Recorder::off()).unwrap(), 40);
+    let finish = body.finish().unwrap();
+    let verified = value(&finish, "verified");
+    assert!(
+        (40..=44).contains(&verified),
+        "those under way are checked too: {verified}"
+    );
+    // Going on it is checked after every pass.
+    let mut body = open(&job, &place).unwrap();
+    assert_eq!(body.batch(300, &mut Recorder::off()).unwrap(), 300);
+    let finish = body.finish().unwrap();
+    assert!(value(&finish, "reads") >= 128, "{:?}", finish.reported);
+}
+
+#[test]
+fn trimmed_blocks_are_written_again() {
+    for (engine, depth) in ENGINES {
+        let (_root, place) = place();
+        let mut job = on(engine, depth, job("randwrite"));
+        job.pattern.mix = crate::storage::job::Mix::TrimWrite;
+        job.verify = Some(VerifyJob::new(Verify::Crc32c));
+        let (_, finish) = run(&job, &place);
+        let all = ["trims", "writes", "verified"].map(|name| value(&finish, name));
+        assert_eq!(all, [64, 64, 64], "{engine:?}");
+    }
+}
