@@ -30,7 +30,7 @@ pub(super) struct Job<E> {
     pub(super) engine: E,
     pub(super) path: PathBuf,
     pub(super) work: Work,
-    pub(super) queue: Queue,
+    pub(super) queue: Queue<Slot>,
     pub(super) records: Records,
     pub(super) pace: Option<Pace>,
     pub(super) patience: Patience,
@@ -71,34 +71,29 @@ pub(super) enum Choice {
     ReadsIn(u64),
 }
 
-/// The slots.
-pub(super) struct Queue {
-    free: Vec<u32>,
+/// The slots, with what is known of the operation in each.
+pub(super) struct Queue<S> {
+    pub(super) free: Vec<u32>,
     /// Those of the batch that is being prepared.
-    fresh: Vec<u32>,
-    slots: Vec<Slot>,
-    over: Vec<Completion>,
+    pub(super) fresh: Vec<u32>,
+    pub(super) slots: Vec<S>,
+    pub(super) over: Vec<Completion>,
     /// Since when there has been a free slot.
-    room_since: u64,
+    pub(super) room_since: u64,
 }
 
 /// One operation under way.
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+pub(super) struct Slot {
     kind: Kind,
     turn: u32,
     start: u64,
     submitted: u64,
 }
 
-impl Queue {
-    pub(super) fn new(depth: u32) -> Self {
-        let slot = Slot {
-            kind: Kind::Read,
-            turn: 0,
-            start: 0,
-            submitted: 0,
-        };
+impl<S: Clone> Queue<S> {
+    /// Free slots that begin as copies of `slot`.
+    pub(super) fn new(depth: u32, slot: S) -> Self {
         let slots = vec![slot; index(depth)];
         Self {
             free: (0..depth).rev().collect(),
@@ -109,9 +104,18 @@ impl Queue {
         }
     }
 
-    fn in_flight(&self) -> usize {
+    pub(super) fn in_flight(&self) -> usize {
         self.slots.len() - self.free.len()
     }
+}
+
+impl Slot {
+    pub(super) const FREE: Self = Self {
+        kind: Kind::Read,
+        turn: 0,
+        start: 0,
+        submitted: 0,
+    };
 }
 
 impl Work {

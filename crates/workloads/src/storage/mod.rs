@@ -21,7 +21,7 @@ mod watch;
 
 pub use data::Redundancy;
 
-use body::{Choice, Job, Queue, Work, index};
+use body::{Choice, Job, Queue, Slot, Work, index};
 use engine::consent::Touch;
 use engine::workload::{Body, Place, StandIn, WorkError, Workload};
 use frame::Frame;
@@ -292,7 +292,7 @@ impl<'a> Parts<'a> {
                 turns: self.turns(),
                 written: Rng::stream(place.seed, 6).next(),
             },
-            queue: Queue::new(engine.slots()),
+            queue: Queue::new(engine.slots(), Slot::FREE),
             records: Records::new(
                 kinds,
                 E::SYNCHRONOUS,

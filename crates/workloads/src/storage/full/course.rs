@@ -25,7 +25,7 @@ pub(super) struct Course {
     rng: Rng,
     sizes: [Sizes; 3],
     random_percent: [u8; 3],
-    /// For each file one walk for all kinds, or one for each: sequential reads and writes each have a place of their own.
+    /// For each file one walk for all kinds, or one for each: sequential reads and writes have places of their own.
     walks: Vec<Walk>,
     per_file: usize,
     files: Pick,

@@ -32,7 +32,7 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-use super::body::index;
+use super::body::{Queue, index};
 use super::pace::Pace;
 use super::patience::Patience;
 use super::records::Records;
@@ -47,7 +47,7 @@ use search::Search;
 use std::path::PathBuf;
 use steady::Steady;
 use sys::clock::Clock;
-use sys::io::{Completion, Engine, Kind, Op, Wait};
+use sys::io::{Engine, Kind, Op, Wait};
 use write::Writer;
 
 /// One job at work on an engine.
@@ -57,7 +57,7 @@ pub(super) struct Full<E> {
     paths: Vec<PathBuf>,
     kinds: &'static [Kind],
     course: Course,
-    queue: Queue,
+    queue: Queue<Slot>,
     limits: Limits,
     records: Records,
     writer: Writer,
@@ -128,16 +128,6 @@ struct Limits {
     no_overlap: bool,
 }
 
-/// The slots.
-struct Queue {
-    free: Vec<u32>,
-    fresh: Vec<u32>,
-    slots: Vec<Slot>,
-    over: Vec<Completion>,
-    /// Since when there has been a free slot.
-    room_since: u64,
-}
-
 /// How the data of a read is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Judge {
@@ -169,47 +159,29 @@ enum Next {
     Nothing,
 }
 
-impl Queue {
-    fn new(depth: u32) -> Self {
-        let target = Target {
+impl Slot {
+    const FREE: Self = Self {
+        target: Target {
             kind: Kind::Read,
             file: 0,
             offset: 0,
             len: 0,
-        };
-        let slot = Slot {
-            target,
-            judge: Judge::Not,
-            busy: false,
-            turn: 0,
-            writing: 0,
-            start: 0,
-            submitted: 0,
-        };
-        let slots = vec![slot; index(depth)];
-        Self {
-            free: (0..depth).rev().collect(),
-            fresh: Vec::with_capacity(slots.len()),
-            over: vec![Completion::default(); slots.len()],
-            slots,
-            room_since: 0,
-        }
-    }
+        },
+        judge: Judge::Not,
+        busy: false,
+        turn: 0,
+        writing: 0,
+        start: 0,
+        submitted: 0,
+    };
 
-    fn in_flight(&self) -> usize {
-        self.slots.len() - self.free.len()
-    }
-
-    /// Whether one under way touches the bytes of `target`.
+    /// Whether its operation is under way and touches the bytes of `target`.
     fn overlaps(&self, target: &Target) -> bool {
-        let end = target.offset + u64::from(target.len);
-        self.slots.iter().any(|slot| {
-            let other = &slot.target;
-            slot.busy
-                && other.file == target.file
-                && other.offset < end
-                && target.offset < other.offset + u64::from(other.len)
-        })
+        let other = &self.target;
+        self.busy
+            && other.file == target.file
+            && other.offset < target.offset + u64::from(target.len)
+            && target.offset < other.offset + u64::from(other.len)
     }
 }
 
@@ -265,6 +237,11 @@ impl<E: Engine> Full<E> {
         })
     }
 
+    /// Whether an operation under way touches the bytes of `target`.
+    fn overlaps(&self, target: &Target) -> bool {
+        self.queue.slots.iter().any(|slot| slot.overlaps(target))
+    }
+
     /// Hands over what has been prepared.
     #[inline]
     fn submit_fresh(&mut self) -> Result<(), WorkError> {
@@ -304,7 +281,7 @@ impl<E: Engine> Full<E> {
     #[inline]
     fn next_of_work(&mut self, now: &mut u64) -> Next {
         if let Some((target, judge, start)) = self.writer.held {
-            if self.queue.overlaps(&target) {
+            if self.overlaps(&target) {
                 return Next::Nothing;
             }
             self.writer.held = None;
@@ -344,7 +321,7 @@ impl<E: Engine> Full<E> {
                 judge = Judge::Alone;
             }
         }
-        if self.limits.no_overlap && self.queue.overlaps(&target) {
+        if self.limits.no_overlap && self.overlaps(&target) {
             self.writer.held = Some((target, judge, start));
             return Next::Nothing;
         }

@@ -9,9 +9,9 @@ use super::search::Search;
 use super::steady::Steady;
 use super::times::{Times, ticks};
 use super::write::Writer;
-use super::{Errors, Full, Limits, Pauses, Queue, Syncs};
+use super::{Errors, Full, Limits, Pauses, Slot, Syncs};
 use crate::storage::Parts;
-use crate::storage::body::index;
+use crate::storage::body::{Queue, index};
 use crate::storage::job::{Batching, JobSpec, Mix};
 use crate::storage::pace::Pace;
 use crate::storage::patience::Patience;
@@ -67,7 +67,7 @@ pub(in crate::storage) fn full<E: Engine>(parts: Parts<'_>, engine: E) -> Full<E
         } else {
             course
         },
-        queue: Queue::new(engine.slots()),
+        queue: Queue::new(engine.slots(), Slot::FREE),
         limits: Limits {
             submit: most(batching.submit),
             low: batching.low.map_or(usize::MAX, index),

@@ -203,7 +203,10 @@ fn errors_that_are_let_pass_are_counted_and_told() {
         assert_eq!((done, value("first_errno")), (16_384, 5), "{engine}");
         assert_eq!(value("reads") + value("read_errors"), 16_384, "{engine}");
         assert!(value("read_errors") > 0, "{engine}");
-        let said = finish.notes.iter().any(|note| note.contains("Input/output error"));
+        let said = finish
+            .notes
+            .iter()
+            .any(|note| note.contains("Input/output error"));
         assert!(said, "{engine}: {:?}", finish.notes);
     }
 }
