@@ -167,6 +167,12 @@ impl JobSpec {
                 "verify: all sizes must be whole numbers of intervals of {grain} bytes"
             ));
         }
+        if self.threads > 1 && self.writes() && how.reads_back {
+            return Err(
+                "verify: threads that write the same blocks would each miss its own: use jobs with files of their own"
+                    .to_owned(),
+            );
+        }
         if self.steps.is_unaligned {
             return Err("verify: blocks of any size have no headers in known places".to_owned());
         }
@@ -178,7 +184,7 @@ impl JobSpec {
             .is_some_and(|size| full::ledger_room(self, size) > WRITES_MAX)
         {
             return Err(format!(
-                "verify: more than {WRITES_MAX} writes would have to be remembered until they are checked; use a backlog"
+                "verify: more than {WRITES_MAX} writes would have to be remembered until their check; use a backlog"
             ));
         }
         Ok(())
@@ -195,3 +201,98 @@ const WRITES_MAX: usize = 1 << 27;
 const BLOCK_MAX: u64 = 1 << 30;
 /// Buffers in all, per copy.
 const BUFFERS_MAX: u64 = 4 << 30;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::job::{Batching, End, Files, LatencyTarget, Rate, VerifyJob};
+    use crate::storage::verify::Verify;
+
+    #[test]
+    fn what_contradicts_itself_is_refused_in_words() {
+        let check = |change: &dyn Fn(&mut JobSpec), words: &str| {
+            let mut job = JobSpec {
+                size: Some(1 << 20),
+                ..JobSpec::default()
+            };
+            assert_eq!(job.check(), Ok(()));
+            change(&mut job);
+            let why = job.check().unwrap_err();
+            assert!(why.contains(words), "{why}");
+        };
+        check(&|job| job.threads = 0, "0 threads");
+        check(&|job| job.samples = Some(Nanos::ZERO), "a window of 0 ns");
+        check(
+            &|job| job.contents = Contents::Pattern(Vec::new()),
+            "0 bytes",
+        );
+        check(
+            &|job| {
+                job.files = Files {
+                    count: 0,
+                    ..Files::default()
+                };
+            },
+            "0 files",
+        );
+        check(
+            &|job| {
+                job.batching = Batching {
+                    complete_min: 4,
+                    complete_max: Some(2),
+                    ..Batching::default()
+                };
+            },
+            "more completions are waited for",
+        );
+        check(
+            &|job| {
+                job.pacing.rates.read = Rate {
+                    iops: Some(1),
+                    bytes_per_s: Some(1),
+                    ..Rate::default()
+                };
+            },
+            "in operations or in bytes",
+        );
+        check(
+            &|job| {
+                job.latency_target = Some(LatencyTarget {
+                    latency: Nanos(1),
+                    window: Nanos::ZERO,
+                    percentile: 99.0,
+                    run: false,
+                });
+            },
+            "needs a window",
+        );
+        check(
+            &|job| {
+                job.pattern.mix = Mix::Write;
+                job.threads = 2;
+                job.verify = Some(VerifyJob::new(Verify::Crc32c));
+            },
+            "each miss its own",
+        );
+        check(
+            &|job| {
+                job.pattern.mix = Mix::Write;
+                job.block_bytes = 32;
+                job.verify = Some(VerifyJob::new(Verify::Crc32c));
+            },
+            "need 56 bytes",
+        );
+        check(
+            &|job| {
+                job.pattern.mix = Mix::Write;
+                job.verify = Some(VerifyJob::new(Verify::Crc32c));
+                job.end = End {
+                    time_based: false,
+                    loops: 1 << 40,
+                    ..End::default()
+                };
+            },
+            "use a backlog",
+        );
+    }
+}
