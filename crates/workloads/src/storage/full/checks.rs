@@ -162,7 +162,7 @@ impl VerifyJob {
             && (self.offset_bytes < header || self.offset_bytes + header > interval)
         {
             return Err(format!(
-                "verify: a header moved by {} bytes must lie behind its first place, {header} bytes long, and within {interval}",
+                "verify: a header moved by {} bytes must lie behind its first {header} bytes and end within {interval}",
                 self.offset_bytes
             ));
         }
@@ -221,8 +221,8 @@ mod tests {
         };
         check(&|how| how.interval_bytes = Some(32), "need 56 bytes");
         check(&|how| how.interval_bytes = Some(1000), "no whole number");
-        check(&|how| how.offset_bytes = 20, "behind its first place");
-        check(&|how| how.offset_bytes = 4090, "behind its first place");
+        check(&|how| how.offset_bytes = 20, "behind its first 56");
+        check(&|how| how.offset_bytes = 4090, "behind its first 56");
         check(&|how| how.backlog = Some(0), "backlog of 0");
         check(&|how| how.method = Verify::Pattern(Vec::new()), "0 bytes");
         assert!(VerifyJob::new(Verify::Sha256).check(32).is_err());
