@@ -2,6 +2,7 @@
 
 use crate::recorder;
 use crate::wire::CopyReport;
+use model::latency;
 use model::num::{approx, count, round_to_u64, round_to_usize};
 use model::plan::PlannedCase;
 use model::record::{CopyRecord, Failure, Measured, Outcome};
@@ -44,7 +45,11 @@ pub(crate) fn outcome(case: &PlannedCase, hows: &[How], reports: Vec<CopyReport>
         missing,
         windows,
         notes: notes(&reports),
-        latencies,
+        // The values are computed from all that was recorded; what is kept is for later questions.
+        latencies: latencies
+            .into_iter()
+            .map(|(name, pairs)| (name, latency::coarsened(&pairs)))
+            .collect(),
         copies: reports.into_iter().map(copy_record).collect(),
     })
 }
@@ -224,7 +229,7 @@ fn copy_record(report: CopyReport) -> CopyRecord {
         digest: report.digest,
         allocations: report.allocations,
         cpu: report.cpu,
-        latency: report.latency,
+        latency: latency::coarsened(&report.latency),
         reported: report.reported,
     }
 }

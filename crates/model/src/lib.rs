@@ -13,6 +13,7 @@ pub mod digest;
 pub mod estimate;
 pub mod host;
 pub mod named;
+pub mod latency;
 pub mod noise;
 pub mod num;
 pub mod params;
