@@ -3,6 +3,7 @@
 use engine::workload::Workload;
 
 mod cpu;
+mod first_write;
 mod fs;
 mod memory;
 mod os;
@@ -45,6 +46,7 @@ pub static ALL: &[&dyn Workload] = &[
     &selftest::NULL,
     &selftest::REPLAY,
     &selftest::SLEEP,
+    &first_write::FIRST_WRITE,
     &storage::IO,
 ];
 

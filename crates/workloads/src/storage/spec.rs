@@ -220,7 +220,7 @@ const fn p99(quantity: &'static str, name: &'static str) -> MetricDef {
 
 const fn p999(quantity: &'static str, name: &'static str) -> MetricDef {
     let how = How::QuantileOf(name, 0.999);
-    let doc = "99.9th percentile of the same time; needs 5,000 operations in a round.";
+    let doc = "99.9th percentile of the same time; needs 10,000 operations in a round.";
     latency(quantity, MetricClass::LatencyExtreme, how, doc)
 }
 
@@ -399,9 +399,19 @@ static TESTS: &[TestDef] = &[
         &[("rw", "read")],
     ),
     test(
+        "storage.read-4k-qd32",
+        "sequential reads of 4 KiB, 32 at a time",
+        &[("rw", "read"), ("iodepth", "32")],
+    ),
+    test(
         "storage.write-4k",
         "sequential writes of 4 KiB, one at a time",
         &[("rw", "write")],
+    ),
+    test(
+        "storage.write-4k-qd32",
+        "sequential writes of 4 KiB, 32 at a time",
+        &[("rw", "write"), ("iodepth", "32")],
     ),
     test(
         "storage.read-1m",
