@@ -20,6 +20,8 @@ pub(crate) struct Context {
     pub(crate) lang: Lang,
     /// How text on standard output is laid out.
     pub(crate) style: Style,
+    /// False where text must do without the blocks of pictures.
+    blocks: bool,
     /// The monotonic clock when the program started.
     pub(crate) began: u64,
     /// What the user agreed to lose, on this command line.
@@ -32,14 +34,24 @@ impl Context {
         let lang = match global.lang {
             Some(LangArg::En) => Lang::En,
             Some(LangArg::Ja) => Lang::Ja,
-            None => Lang::from_env(&locale()),
+            None => Lang::from_env(&locale("LC_MESSAGES")),
         };
         Self {
             lang,
             style: style(global.color),
+            blocks: shows_blocks(),
             began,
             consent,
             store: global.store.clone(),
+        }
+    }
+
+    /// `text` with nothing in it that this terminal cannot show.
+    pub(crate) fn showable(&self, text: String) -> String {
+        if self.blocks {
+            text
+        } else {
+            report::style::without_blocks(&text)
         }
     }
 
@@ -152,13 +164,18 @@ pub(crate) fn read_capped(path: &Path, max: u64) -> anyhow::Result<String> {
     )?)
 }
 
-/// The locale in force for messages. POSIX: `LC_ALL`, then `LC_MESSAGES`, then `LANG`.
-fn locale() -> String {
-    ["LC_ALL", "LC_MESSAGES", "LANG"]
+/// The locale in force for `category`. POSIX: `LC_ALL`, then the category's own variable, then `LANG`.
+fn locale(category: &str) -> String {
+    ["LC_ALL", category, "LANG"]
         .iter()
         .filter_map(|name| std::env::var(name).ok())
         .find(|value| !value.is_empty())
         .unwrap_or_default()
+}
+
+fn shows_blocks() -> bool {
+    let term = std::env::var("TERM").ok();
+    report::style::shows_blocks(&locale("LC_CTYPE"), term.as_deref())
 }
 
 /// Columns where there is no terminal: room for every column of a run's table.

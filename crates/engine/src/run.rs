@@ -24,7 +24,6 @@ use model::soak::StretchKind;
 use model::spec::How;
 use model::units::Nanos;
 use model::warning::Warning;
-use std::collections::BTreeMap;
 use std::path::Path;
 use sys::clock::{Clock, monotonic};
 
@@ -270,19 +269,6 @@ struct One {
     stretching: Option<Stretching>,
 }
 
-/// What workloads noted, each sentence once with the cases that it concerns.
-fn noted(lane: &Lane<'_>) -> Vec<Warning> {
-    let mut by_note: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for (case, planned) in lane.cases.iter().zip(&lane.side.plan.cases) {
-        for note in &case.notes {
-            let cases = by_note.entry(note).or_default();
-            cases.push(planned.id.to_string());
-        }
-    }
-    let words = |(note, cases): (&str, Vec<String>)| format!("{note} ({})", cases.join(", "));
-    by_note.into_iter().map(words).map(Warning::Other).collect()
-}
-
 struct Runner<'a> {
     /// One lane, or two in a duel.
     lanes: Vec<Lane<'a>>,
@@ -315,8 +301,6 @@ impl<'a> Runner<'a> {
                 });
             }
         }
-        warnings.extend(self.lanes.iter().flat_map(noted));
-        warnings.dedup();
         warnings
     }
 

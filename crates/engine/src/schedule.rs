@@ -12,7 +12,7 @@ use model::record::{Failure, Outcome, Round};
 use model::spec::How;
 use model::units::Nanos;
 use stats::looks::{self, Contender, LOOKS};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// A case that stops failing after this many failures in a row is rare; one that goes on costs the others their time.
 const FAILURES_MAX: u32 = 3;
@@ -28,8 +28,6 @@ pub(crate) struct Running {
     pub(crate) cost: Nanos,
     /// How its metrics come about, in the plan's order.
     pub(crate) hows: Vec<How>,
-    /// What its workload noted in any round.
-    pub(crate) notes: BTreeSet<String>,
     /// The most rounds that looking may ask for; `None` where looking does not decide.
     looks_max: Option<u32>,
     /// Pass and first metric's value of every round that has one.
@@ -52,7 +50,6 @@ impl Running {
             wanted,
             cost: budget::round_cost(case),
             hows,
-            notes: BTreeSet::new(),
             looks_max,
             values: Vec::new(),
             failures_in_a_row: 0,
@@ -78,7 +75,6 @@ impl Running {
         match &round.outcome {
             Outcome::Done(done) => {
                 self.failures_in_a_row = 0;
-                self.notes.extend(done.notes.iter().cloned());
                 let first = case
                     .metrics
                     .first()

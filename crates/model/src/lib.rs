@@ -14,6 +14,7 @@ pub mod estimate;
 pub mod host;
 pub mod named;
 pub mod latency;
+pub mod limit;
 pub mod noise;
 pub mod num;
 pub mod params;

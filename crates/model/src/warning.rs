@@ -2,6 +2,7 @@
 //!
 //! The enum is closed so that every language can say every warning; the sentences are in `report`.
 
+use crate::limit::Limit;
 use serde::{Deserialize, Serialize};
 
 /// Something that makes a number doubtful, or that the reader must know to read it rightly.
@@ -109,6 +110,8 @@ pub enum Warning {
         /// The half-width that was asked for, as a share of the value.
         target: f64,
     },
+    /// Something else than the storage may have decided the figure.
+    Limited(Limit),
     /// Something particular to the workload, in English.
     Other(String),
 }

@@ -18,6 +18,7 @@ mod marks;
 pub mod number;
 mod scaling;
 mod soak;
+mod storage;
 pub mod style;
 mod table;
 #[cfg(test)]

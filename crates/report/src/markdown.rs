@@ -6,6 +6,7 @@ use crate::host;
 use crate::number::NONE;
 use crate::scaling;
 use crate::style::Style;
+use crate::table::Grid;
 use crate::text::{dropped, index_remarks, notes, run_line, warning_line, without_value};
 use crate::view::{RunView, index_text};
 use crate::words::{Lang, Words};
@@ -30,6 +31,7 @@ pub fn markdown(view: &RunView<'_>, lang: Lang) -> String {
         Some(soak) => self::soak(&mut out, soak, view, words),
         None => metrics(&mut out, view, words),
     }
+    storage(&mut out, view, words);
     scales(&mut out, view, words);
     indexes(&mut out, view, words);
     list(
@@ -104,6 +106,27 @@ fn soak(out: &mut String, soak: &SoakSummary, view: &RunView<'_>, words: &Words)
         for (at, text) in marks {
             let _ = writeln!(out, "- {}: {}", escape(&at), escape(&text));
         }
+    }
+}
+
+/// Storage: for each case its pictures and its sentences.
+fn storage(out: &mut String, view: &RunView<'_>, words: &Words) {
+    let Some(storage) = &view.storage else { return };
+    let says = &words.storage;
+    let _ = writeln!(out, "\n### {}", says.heading);
+    for case in &storage.cases {
+        let _ = writeln!(out, "\n{}\n", code(&printable(&case.case.to_string())));
+        let mut grid = Grid::new(3);
+        for row in crate::storage::rows(case, crate::storage::BLOCKS_MAX, says) {
+            grid.row(row.to_vec());
+        }
+        if !grid.is_empty() {
+            let _ = writeln!(out, "```text\n{}```\n", grid.render(&[]));
+        }
+        out.push_str(&bullets(&crate::storage::sentences(case, says)));
+    }
+    for line in crate::storage::about_all(storage, words) {
+        let _ = writeln!(out, "\n{}", escape(&line));
     }
 }
 

@@ -3,6 +3,7 @@
 //! A table of sixty metrics on a machine with a noisy neighbour would otherwise say the same sentence sixty times.
 //! Documents for programs keep every warning at its metric.
 
+use model::limit::Limit;
 use model::warning::Warning;
 use std::mem::discriminant;
 
@@ -78,6 +79,7 @@ fn alike(a: &Warning, b: &Warning) -> bool {
             (Warning::RoundsFailed { reason: a, .. }, Warning::RoundsFailed { reason: b, .. }) => {
                 a == b
             }
+            (Warning::Limited(a), Warning::Limited(b)) => discriminant(a) == discriminant(b),
             (Warning::OffCpu { cause: a, .. }, Warning::OffCpu { cause: b, .. }) => a == b,
             (
                 Warning::OrderEffect { within_pass: a, .. },
@@ -110,6 +112,12 @@ fn badness(warning: &Warning) -> f64 {
         | Warning::ClockTrouble { rounds_share } => *rounds_share,
         Warning::OrderEffect { change, .. } => change.abs(),
         Warning::OffCpu { share, .. } => *share,
+        Warning::Limited(limit) => match limit {
+            Limit::Cpu { share, .. } | Limit::Late { share } | Limit::Cached { share, .. } => {
+                *share
+            }
+            Limit::DeviceIdle { busy_share } => -busy_share,
+        },
         Warning::CpuWorthLess { loss, .. } => *loss,
         Warning::Allocated { allocations } => model::num::approx(*allocations),
         Warning::WorkDirInMemory { .. }

@@ -107,6 +107,14 @@ pub fn alone(unit: Unit, x: f64) -> String {
     }
 }
 
+/// A value of which only the size matters, with two significant digits: `about 90 us` needs no third.
+pub fn about(unit: Unit, x: f64) -> String {
+    let rounded = round_to_digits(x, DIGITS_MIN);
+    let scale = scale(unit, "", rounded);
+    let x = rounded / scale.divisor;
+    format!("{} {}", fixed(x, decimals(x, DIGITS_MIN)), scale.unit)
+}
+
 /// A figure without unit or prefix, such as an index or a ratio, with the digits its interval allows.
 pub fn plain(estimate: &Estimate) -> (String, Option<(String, String)>) {
     Scale {
@@ -267,6 +275,17 @@ mod tests {
         check(Unit::Share, 0.034, "3.40 %");
         check(Unit::Number, 12_000.0, "12.0 k");
         check(Unit::OpsPerSecond, f64::NAN, "- ops/s");
+    }
+
+    #[test]
+    fn about_has_two_digits() {
+        let check = |ns: f64, expect: &str| assert_eq!(about(Unit::Nanoseconds, ns), expect);
+        check(92_345.0, "92 us");
+        check(1_234_567.0, "1.2 ms");
+        check(999_900.0, "1.0 ms");
+        check(123_456.0, "120 us");
+        check(7.0, "7.0 ns");
+        check(0.0, "0 ns");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use stats::soak::{Finding, Point, SoakSummary, Throttle, What};
 /// The widest line of blocks.
 const BLOCKS_MAX: usize = 72;
 /// The blocks, from the lowest to the highest.
-const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+pub(crate) const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// The line of blocks spans at least this share of the typical value to either side, or noise would look like a storm.
 const HALF_SPAN_MIN: f64 = 0.1;
 
@@ -77,7 +77,7 @@ fn scale(soak: &SoakSummary) -> Scale {
 
 /// A rate in the scale of all, or in its own where it would otherwise begin with noughts.
 fn rate(soak: &SoakSummary, scale: &Scale, x: f64) -> String {
-    if scale.value(x).starts_with("0.0") {
+    if scale.value(x).starts_with("0.") {
         let own = number::scale(soak.unit, &soak.quantity, x);
         format!("{} {}", own.value(x), own.unit)
     } else {
@@ -247,7 +247,7 @@ fn columns(points: &[Point], width: usize) -> Vec<f64> {
 }
 
 /// What the lowest and the highest block stand for.
-fn ends(columns: &[f64]) -> (f64, f64) {
+pub(crate) fn ends(columns: &[f64]) -> (f64, f64) {
     let low = columns.iter().copied().fold(f64::INFINITY, f64::min);
     let high = columns.iter().copied().fold(0.0, f64::max);
     let middle = f64::midpoint(low, high);
@@ -255,7 +255,8 @@ fn ends(columns: &[f64]) -> (f64, f64) {
     ((middle - half).max(0.0), middle + half)
 }
 
-fn block(x: f64, low: f64, high: f64) -> char {
+/// The block that stands for `x` on a scale from `low` to `high`.
+pub(crate) fn block(x: f64, low: f64, high: f64) -> char {
     let share = if high > low {
         (x - low) / (high - low)
     } else {

@@ -1,5 +1,29 @@
 //! Where a text is shown: how wide, and whether colour may be added to it.
 
+use crate::soak::BLOCKS;
+
+/// What stands for the blocks of pictures where they cannot be shown, from the lowest to the highest.
+const BLOCKS_ASCII: [char; 8] = ['_', '.', ':', '-', '=', '+', '*', '#'];
+
+/// Whether a terminal can show the blocks of pictures: its `locale` (`LC_ALL`, `LC_CTYPE`, `LANG`) is one of UTF-8, and
+/// `TERM` names something that knows more than letters. What is no terminal is read elsewhere, and gets the blocks
+/// unless its locale says otherwise.
+pub fn shows_blocks(locale: &str, term: Option<&str>) -> bool {
+    let locale = locale.to_ascii_lowercase();
+    let utf8 = locale.contains("utf-8") || locale.contains("utf8");
+    utf8 && term != Some("dumb")
+}
+
+/// `text` with the blocks of its pictures in ASCII.
+pub fn without_blocks(text: &str) -> String {
+    text.chars()
+        .map(|c| match BLOCKS.iter().position(|&block| block == c) {
+            Some(height) => BLOCKS_ASCII[height],
+            None => c,
+        })
+        .collect()
+}
+
 /// How to lay a text out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
@@ -47,5 +71,35 @@ impl Style {
 impl Default for Style {
     fn default() -> Self {
         Self::PLAIN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_for_terminals_that_can_show_them() {
+        let check = |locale, term, expect| {
+            assert_eq!(shows_blocks(locale, term), expect, "{locale} {term:?}");
+        };
+        check("en_US.UTF-8", Some("xterm-256color"), true);
+        check("ja_JP.utf8", Some("screen"), true);
+        check("C.UTF-8", None, true);
+        check("en_US.UTF-8", Some("dumb"), false);
+        check("ja_JP.eucJP", Some("xterm"), false);
+        check("C", Some("xterm"), false);
+        check("", None, false);
+    }
+
+    #[test]
+    fn each_block_has_a_letter_of_its_own_and_nothing_else_changes() {
+        let blocks: String = BLOCKS.iter().collect();
+        let text = format!("読み込み {blocks}\n");
+        assert_eq!(without_blocks(&text), "読み込み _.:-=+*#\n");
+        let mut letters = BLOCKS_ASCII.to_vec();
+        letters.sort_unstable();
+        letters.dedup();
+        assert_eq!(letters.len(), BLOCKS.len());
     }
 }

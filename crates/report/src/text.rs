@@ -7,6 +7,7 @@
 use crate::host;
 use crate::number;
 use crate::scaling;
+use crate::storage;
 use crate::style::Style;
 use crate::table::{Grid, indent};
 use crate::view::{RunView, index_text};
@@ -29,6 +30,10 @@ pub fn text(view: &RunView<'_>, style: Style, lang: Lang) -> String {
         Some(soak) => crate::soak::text(&mut page, soak, view, words),
         None => page.block(None, &metrics(view, style, words)),
     }
+    page.block(
+        Some(words.storage.heading),
+        &storage::block_of(view, style, words),
+    );
     page.block(
         Some(words.scaling.heading),
         &scaling::block(view, style, words),

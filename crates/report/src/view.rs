@@ -19,6 +19,8 @@ pub struct RunView<'a> {
     pub indexes: Vec<IndexSummary>,
     /// What a soak says; `None` for every other run.
     pub soak: Option<stats::soak::SoakSummary>,
+    /// What storage tests say beside their metrics; `None` where the run has none, and for soaks.
+    pub storage: Option<stats::storage::StorageSummary>,
     /// How tests scale; empty where the run does not ask.
     pub scaling: Vec<Scaling>,
     /// The clock rate while measuring, where probes saw it.
@@ -52,6 +54,7 @@ pub fn view(run: &Run) -> RunView<'_> {
         clock_rate: stats::scaling::clock_rate(run),
         metrics,
         soak: stats::soak::summarize(run),
+        storage: stats::storage::summarize(run),
         marks,
     }
 }

@@ -70,6 +70,8 @@ pub fn of_case(case: &PlannedCase, run: &Run, usual: &Usual) -> Vec<Warning> {
     .into_iter()
     .flatten()
     .chain(crate::apart::warnings(case, run, &noises))
+    .chain(crate::storage::warnings(case, &run.host, &all))
+    .chain(crate::storage::noted(&all))
     .collect()
 }
 

@@ -49,7 +49,9 @@ pub(crate) fn exit(run: &Run) -> Exit {
 fn render(context: &Context, run: &Run, format: ShowFormat) -> String {
     let view = report::view::view(run);
     match format {
-        ShowFormat::Text => report::text::text(&view, context.style, context.lang),
+        ShowFormat::Text => {
+            context.showable(report::text::text(&view, context.style, context.lang))
+        }
         ShowFormat::Json => report::json::run(&view),
         ShowFormat::Markdown => report::markdown::markdown(&view, context.lang),
         ShowFormat::Csv => report::csv::metrics(&view),

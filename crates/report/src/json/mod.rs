@@ -12,6 +12,7 @@ mod run;
 mod scaling;
 pub mod schema;
 mod soak;
+mod storage;
 mod warning;
 
 use crate::comparison::ComparisonView;
@@ -73,6 +74,7 @@ pub(crate) const fn warning_kind(warning: &Warning) -> &'static str {
         Warning::CpuWorthLess { .. } => "cpu_worth_less",
         Warning::BudgetShort => "budget_short",
         Warning::TargetMissed { .. } => "target_missed",
+        Warning::Limited(_) => "limited",
         Warning::Other(_) => "other",
     }
 }

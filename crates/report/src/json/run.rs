@@ -5,6 +5,7 @@ use super::host::HostPart;
 use super::named::{NamedPart, named_part};
 use super::scaling::{ClockRatePart, ScalingPart, clock_rate_part, scaling_part};
 use super::soak::{SoakPart, soak_part};
+use super::storage::{StoragePart, storage_part};
 use super::warning::{WarningPart, warning_part};
 use super::{RUN_SCHEMA, finite, state_word};
 use crate::number::rfc3339;
@@ -34,6 +35,8 @@ pub(super) struct RunDocument {
     indexes: Vec<IndexPart>,
     /// What a soak says; null for every other run.
     soak: Option<SoakPart>,
+    /// What storage tests say beside their metrics; null where the run has none, and for soaks.
+    storage: Option<StoragePart>,
     /// How tests scale with copies; empty where the run does not ask.
     scaling: Vec<ScalingPart>,
     /// The clock rate while measuring; null where no probe saw it.
@@ -278,6 +281,7 @@ pub(super) fn document(view: &RunView<'_>) -> RunDocument {
         metrics: view.metrics.iter().map(metric_part).collect(),
         indexes: view.indexes.iter().map(index_part).collect(),
         soak: view.soak.as_ref().map(soak_part),
+        storage: view.storage.as_ref().map(storage_part),
         scaling: view.scaling.iter().map(scaling_part).collect(),
         clock_rate: view.clock_rate.as_ref().and_then(clock_rate_part),
         failed_rounds: failed_rounds(view.run),

@@ -2,6 +2,7 @@
 
 use super::{finite, warning_kind};
 use crate::words::Lang;
+use model::limit::Limit;
 use model::warning::{OffCpuCause, Warning};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,7 +16,7 @@ pub(super) struct WarningPart {
     text: String,
     /// Share of rounds concerned.
     rounds_share: Option<f64>,
-    /// The worst round's share; of time off a CPU and of a loss, the median.
+    /// The worst round's share; of time off a CPU, of a loss and of a limit, the median.
     worst_share: Option<f64>,
     /// How many (rounds, allocations, copies).
     count: Option<u64>,
@@ -26,7 +27,8 @@ pub(super) struct WarningPart {
     /// The change from the earlier to the later places (`order_effect`).
     change: Option<f64>,
     /// Whom or what it is about: places in the `run` or in the `pass`, a process,
-    /// a file system, a clock source, a reason, what is shared.
+    /// a file system, a clock source, a reason, what is shared, what limits
+    /// (`cpu`, `late`, `cached`, `device_idle`).
     subject: Option<String>,
 }
 
@@ -111,9 +113,24 @@ pub(super) fn warning_part(warning: &Warning) -> WarningPart {
             part.count = Some(u64::from(*cases));
             part.target = finite(*target);
         }
+        Warning::Limited(limit) => limited(&mut part, limit),
         Warning::DebugBuild | Warning::BudgetShort => {}
     }
     part
+}
+
+fn limited(part: &mut WarningPart, limit: &Limit) {
+    let (word, share) = match limit {
+        Limit::Cpu { share, copies, .. } => {
+            part.count = Some(u64::from(*copies));
+            ("cpu", *share)
+        }
+        Limit::Late { share } => ("late", *share),
+        Limit::Cached { share, .. } => ("cached", *share),
+        Limit::DeviceIdle { busy_share } => ("device_idle", *busy_share),
+    };
+    part.worst_share = finite(share);
+    part.subject = Some(word.to_owned());
 }
 
 const fn cause_word(cause: OffCpuCause) -> &'static str {

@@ -3,6 +3,7 @@
 use model::comparison::Refusal;
 use model::estimate::State;
 use model::host::{BlockDevice, Cache, Fact, HostFacts};
+use model::limit::Limit;
 use model::record::Failure;
 use model::units::{Bytes, Nanos};
 use model::warning::{OffCpuCause, Warning};
@@ -151,6 +152,31 @@ pub(crate) fn all_warnings() -> Vec<Warning> {
             cases: 3,
             target: 0.02,
         },
+        Warning::Limited(Limit::Cpu {
+            share: 0.83,
+            copies: 1,
+            one_at_a_time: false,
+        }),
+        Warning::Limited(Limit::Cpu {
+            share: 0.83,
+            copies: 1,
+            one_at_a_time: true,
+        }),
+        Warning::Limited(Limit::Cpu {
+            share: 0.9,
+            copies: 64,
+            one_at_a_time: false,
+        }),
+        Warning::Limited(Limit::Late { share: 0.12 }),
+        Warning::Limited(Limit::Cached {
+            share: 0.68,
+            direct: true,
+        }),
+        Warning::Limited(Limit::Cached {
+            share: 0.68,
+            direct: false,
+        }),
+        Warning::Limited(Limit::DeviceIdle { busy_share: 0.4 }),
         Warning::Other("said by a workload".to_owned()),
     ]
 }

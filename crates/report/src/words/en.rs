@@ -182,6 +182,7 @@ pub(super) static WORDS: Words = Words {
     },
     soak: super::soak::EN,
     scaling: super::scaling::EN,
+    storage: super::storage::EN,
     warning,
     refusal,
     state,
@@ -360,6 +361,7 @@ fn warning(warning: &Warning) -> String {
             plural(u64::from(*cases), "case ends", "cases end"),
             percent(*target)
         ),
+        Warning::Limited(limit) => (super::storage::EN.limit)(limit),
         Warning::Other(text) => text.clone(),
     }
 }

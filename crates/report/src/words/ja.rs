@@ -178,6 +178,7 @@ pub(super) static WORDS: Words = Words {
     },
     soak: super::soak::JA,
     scaling: super::scaling::JA,
+    storage: super::storage::JA,
     warning,
     refusal,
     state,
@@ -356,6 +357,7 @@ fn warning(warning: &Warning) -> String {
             "{cases} 件のケースで、区間の半幅が目標の {} より広いまま終わりました。`--budget` を増やすと狭くなる可能性があります",
             percent(*target)
         ),
+        Warning::Limited(limit) => (super::storage::JA.limit)(limit),
         Warning::Other(text) => text.clone(),
     }
 }

@@ -8,9 +8,11 @@ mod en;
 mod ja;
 mod scaling;
 mod soak;
+mod storage;
 
 pub use scaling::ScalingWords;
 pub use soak::{Marked, Said, SoakWords};
+pub use storage::{SaidFall, SaidFirstWrite, SaidMode, SaidModes, SaidSteady, StorageWords};
 
 use model::comparison::{Refusal, RoundsNeeded, Scope, Verdict};
 use model::estimate::State;
@@ -77,6 +79,8 @@ pub struct Words {
     pub soak: SoakWords,
     /// About how tests scale.
     pub scaling: ScalingWords,
+    /// About storage.
+    pub storage: StorageWords,
     /// One sentence for each warning.
     pub warning: fn(&Warning) -> String,
     /// Why the values of a case do not compare, and what to run next.

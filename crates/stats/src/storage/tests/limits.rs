@@ -1,0 +1,127 @@
+//! What limited a case, and what its workload noted.
+
+use super::*;
+use crate::warnings::{Usual, of_case as warnings_of};
+use model::limit::Limit;
+use model::warning::Warning;
+
+fn limits(run: &Run) -> Vec<Warning> {
+    warnings_of(&run.plan.cases[0], run, &Usual::default())
+}
+
+#[test]
+fn a_busy_cpu_is_said() {
+    let with_cpu = |busy: f64, overrides: &[(&str, &str)]| {
+        let mut run = run(&[1e4; 6], "reads", overrides);
+        each(&mut run, |_, measured| {
+            measured.copies[0].system = Nanos(model::num::round_to_u64(2e9 * busy));
+        });
+        limits(&run)
+    };
+    let limit = |one_at_a_time| {
+        vec![Warning::Limited(Limit::Cpu {
+            share: 0.8,
+            copies: 1,
+            one_at_a_time,
+        })]
+    };
+    assert_eq!(with_cpu(0.8, &[]), limit(true));
+    assert_eq!(with_cpu(0.8, &[("iodepth", "32")]), limit(false));
+    assert_eq!(with_cpu(0.69, &[("iodepth", "32")]), []);
+}
+
+#[test]
+fn many_copies_are_held_against_the_cpus_there_are() {
+    let mut run = run(&[1e4; 6], "reads", &[]);
+    run.plan.cases[0].id.copies = 64;
+    let id = run.plan.cases[0].id.clone();
+    for round in &mut run.rounds {
+        round.case = id.clone();
+        let measured = done_mut(&mut round.outcome);
+        let copy = model::record::CopyRecord {
+            user: Nanos(50_000_000),
+            ..measured.copies[0].clone()
+        };
+        measured.copies = vec![copy; 64];
+    }
+    // 64 times 50 ms in 2 s on 2 CPUs.
+    let found = limits(&run);
+    assert!(
+        matches!(found[..], [Warning::Limited(Limit::Cpu { share, copies: 64, one_at_a_time: false })]
+            if (share - 0.8).abs() < 1e-9),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn caches_idle_devices_and_lateness_are_said() {
+    let with = |quantity: &str, value: f64, overrides: &[(&str, &str)]| {
+        let mut run = run(&[1e4; 6], "reads", overrides);
+        each(&mut run, |_, measured| {
+            measured.values.insert(quantity.to_owned(), value);
+        });
+        limits(&run)
+    };
+    let cached = |share, direct| vec![Warning::Limited(Limit::Cached { share, direct })];
+    assert_eq!(with("cached_share", 0.02, &[]), cached(0.02, true));
+    assert_eq!(
+        with("cached_share", 0.02, &[("direct", "no")]),
+        cached(0.02, false)
+    );
+    assert_eq!(with("cached_share", 0.009, &[]), []);
+    assert_eq!(
+        with("cached_share", 0.02, &[("iodepth", "500")]),
+        [],
+        "those under way at the start"
+    );
+    let busy = "device_busy_share";
+    let idle = [Warning::Limited(Limit::DeviceIdle { busy_share: 0.5 })];
+    assert_eq!(with(busy, 0.5, &[("iodepth", "32")]), idle);
+    assert_eq!(with(busy, 0.5, &[]), [], "one at a time waits for nothing");
+    assert_eq!(
+        with(busy, 0.5, &[("iodepth", "32"), ("rate_iops", "100")]),
+        [],
+        "nor does a rate"
+    );
+    assert_eq!(with(busy, 0.7, &[("iodepth", "32")]), []);
+
+    let late = |late: u64| {
+        let mut run = run(&[1e4; 6], "reads", &[]);
+        each(&mut run, |_, measured| {
+            measured
+                .latencies
+                .insert("late".to_owned(), vec![(late, 10)]);
+            measured
+                .latencies
+                .insert("read_lat".to_owned(), vec![(100_000, 10)]);
+            measured
+                .latencies
+                .insert("read_clat".to_owned(), vec![(10, 10)]);
+        });
+        limits(&run)
+    };
+    assert_eq!(late(6_000), [Warning::Limited(Limit::Late { share: 0.06 })]);
+    assert_eq!(late(5_000), []);
+}
+
+#[test]
+fn notes_stand_at_their_case_once_and_what_figures_say_is_not_said_twice() {
+    let mut run = run(&[1e4; 6], "reads", &[]);
+    each(&mut run, |i, measured| {
+        measured.notes = vec!["io_uring does not work here: ENOSYS".to_owned()];
+        if i > 2 {
+            measured.notes.push("another".to_owned());
+        }
+        measured.notes.extend([
+            "a CPU was busy with submitting and completing almost all the time".to_owned(),
+        ]);
+    });
+    let other = |text: &str| Warning::Other(text.to_owned());
+    assert_eq!(
+        limits(&run),
+        [
+            other("io_uring does not work here: ENOSYS"),
+            other("another")
+        ]
+    );
+}
