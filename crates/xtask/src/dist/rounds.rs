@@ -1,0 +1,93 @@
+//! One short round of every workload with the binary that is shipped.
+//!
+//! A static link may leave out what a dynamic one finds: once it dropped a weak symbol, and only storage tests crashed,
+//! long after the binary had printed its version. So all code paths that measure run once before anybody gets it.
+
+use crate::process::command;
+use anyhow::{Context, ensure};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// A test file as small as a test needs; at least 1 GiB of free space must stay beside it.
+const SETTINGS: [&str; 2] = ["storage.*.size=16M", "storage.*.direct=no"];
+
+/// Measures each workload once, and says of how many families.
+pub(super) fn run(root: &Path, binary: &Path, dir: &Path) -> anyhow::Result<(usize, usize)> {
+    let tests = tests();
+    let families: BTreeSet<&str> = tests
+        .iter()
+        .filter_map(|name| name.split('.').next())
+        .collect();
+    // A work directory and a store of its own, which go away with it.
+    let place = dir.join("dist/rounds");
+    let gone = || match std::fs::remove_dir_all(&place) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("remove `{}`", place.display()))
+        }
+        _ => Ok(()),
+    };
+    gone()?;
+    std::fs::create_dir_all(&place).with_context(|| format!("create `{}`", place.display()))?;
+    let mut measure = command(root, binary);
+    measure
+        .arg("run")
+        .args(&tests)
+        .args([
+            "--passes", "1", "--copies", "1", "--quiet", "--lang", "en", "--dir",
+        ])
+        .arg(&place)
+        .args(SETTINGS.iter().flat_map(|set| ["--set", set]))
+        .env("KURABE_STORE", place.join("kurabe.db"));
+    let output = measure
+        .output()
+        .with_context(|| format!("start `{}`", binary.display()))?;
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(
+        output.status.success(),
+        "a round with the static binary failed ({})\n{shown}\n{said}",
+        output.status
+    );
+    gone()?;
+    Ok((tests.len(), families.len()))
+}
+
+/// The first test of every workload, and those that take other paths through the kernel. The workload that fails on
+/// request is left out.
+fn tests() -> Vec<&'static str> {
+    const MORE: [&str; 3] = [
+        "storage.randwrite-4k-qd32",
+        "storage.fsync-4k",
+        "storage.null-qd32",
+    ];
+    let first = workloads::ALL
+        .iter()
+        .map(|workload| workload.spec())
+        .filter(|spec| spec.name != "selftest.fault")
+        .filter_map(|spec| Some(spec.tests.first()?.name));
+    first.chain(MORE).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_family_is_there_and_every_test_exists() {
+        let tests = super::tests();
+        for family in ["cpu", "fs", "memory", "os", "selftest", "storage"] {
+            assert!(
+                tests
+                    .iter()
+                    .any(|name| name.starts_with(&format!("{family}."))),
+                "{family}"
+            );
+        }
+        let known: Vec<&str> = workloads::ALL
+            .iter()
+            .flat_map(|workload| workload.spec().tests)
+            .map(|test| test.name)
+            .collect();
+        for test in tests {
+            assert!(known.contains(&test), "{test}");
+        }
+    }
+}
