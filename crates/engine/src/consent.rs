@@ -1,14 +1,14 @@
-//! What a run may touch beside its own work directory: decided from what the user typed on this command line, and opened
-//! only as decided.
+//! What a run may touch beside its own work directory: decided from what the user typed on this command line, and
+//! opened only as decided.
 //!
-//! No profile, no job file and no kept run can give consent; a resumed run needs it typed again. [`grant`] decides in the
-//! supervisor before anything is opened for writing. Its permits go to the workers with their orders, and a worker
-//! opens nothing that no permit names. A worker looks again at what it opens: it takes a handle to what the name leads to,
-//! checks that, and opens the handle, so that nothing can be put in its place between the look and the opening.
+//! No profile, no job file and no kept run can give consent; a resumed run needs it typed again. [`grant`] decides in
+//! the supervisor before anything is opened for writing. Its permits go to the workers with their orders, and a worker
+//! opens nothing that no permit names. A worker looks again at what it opens: it takes a handle to what the name leads
+//! to, checks that, and opens the handle, so that nothing can be put in its place between the look and the opening.
 //!
-//! A device must pass [`crate::erase`]. A file that somebody else made is written to only where `--overwrite-file` names
-//! it; a file that we made carries our mark ([`sys::owned`]) and may be written again. Where a file system cannot
-//! carry marks no named file is made, because nobody could tell it from others later.
+//! A device must pass [`crate::erase`]. A file that somebody else made is written to only where `--overwrite-file`
+//! names it; a file that we made carries our mark ([`sys::owned`]) and may be written again. Where a file system
+//! cannot carry marks no named file is made, because nobody could tell it from others later.
 
 mod permit;
 
@@ -221,7 +221,8 @@ pub fn grant(
     decide(tree, each_once(wanted), consent)
 }
 
-fn decide(tree: &Tree, wanted: Vec<Touch>, consent: &Consent) -> Result<Granted, Refusal> {
+/// The same for what is not in a plan: each path once.
+pub fn decide(tree: &Tree, wanted: Vec<Touch>, consent: &Consent) -> Result<Granted, Refusal> {
     refuse_needless(&wanted, consent)?;
     let mut granted = Granted::default();
     for touch in wanted {

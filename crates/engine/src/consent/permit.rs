@@ -164,6 +164,9 @@ impl Permit {
 
     fn open_file(&self, access: Access) -> Result<File, Refusal> {
         let path = &self.path;
+        if access.write && !self.writes {
+            return Err(Refusal::NoPermit(path.clone()));
+        }
         let found = file::find(path, false).map_err(Refusal::system("open", path))?;
         let what = plain_file(&found, path, self.writes)?;
         let opened = file::reopen(&found, access).map_err(Refusal::system("open", path))?;
@@ -219,9 +222,9 @@ impl Permit {
             if owned::has_no_marks(&error) {
                 return Refusal::unfit(
                     path,
-                    "this file system carries no extended attributes, so that a file of kurabe's could not be told from \
-                     others later\nhint: name no file, and kurabe makes and removes one of its own; or make it yourself and \
-                     name it with `--overwrite-file`",
+                    "this file system carries no extended attributes, so that a file of kurabe's could not be told \
+                     from others later\nhint: name no file, and kurabe makes and removes one of its own; or make it \
+                     yourself and name it with `--overwrite-file`",
                 );
             }
             Refusal::system("mark", path)(error)

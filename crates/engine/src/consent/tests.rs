@@ -45,6 +45,8 @@ fn a_file_of_others_is_read_and_written_only_where_it_is_named() {
     std::fs::write(&path, "precious").unwrap();
     let read = asked(touch(&path, false, false), &[]).unwrap();
     read.open(Access::default()).unwrap();
+    let write = read.open(WRITE);
+    assert!(matches!(write, Err(Refusal::NoPermit(_))), "{write:?}");
     let refused = asked(touch(&path, true, false), &[]).unwrap_err();
     assert_eq!(
         refused.option().unwrap(),

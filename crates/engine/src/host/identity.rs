@@ -33,8 +33,8 @@ fn digest(tree: &Tree, path: &str) -> Fact<String> {
     Fact::Known(keyed(&text))
 }
 
-/// A keyed digest in 16 hexadecimal digits. Serial numbers are shorter than 128 random bits, so that whoever guesses one
-/// can confirm it; it is no secret, only nothing that a published result should show.
+/// A keyed digest in 16 hexadecimal digits. Serial numbers are shorter than 128 random bits, so that whoever guesses
+/// one can confirm it; it is no secret, only nothing that a published result should show.
 pub(super) fn keyed(text: &str) -> String {
     let digest = Digest::EMPTY.bytes(KEY).bytes(text.as_bytes());
     format!("{:016x}", digest.0)

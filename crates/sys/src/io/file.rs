@@ -43,8 +43,8 @@ pub fn open(path: &Path, access: Access) -> io::Result<File> {
 }
 
 /// A handle to what `path` names, without opening it: whoever holds it can ask what it is, and open that with
-/// [`reopen`], whatever is put in its place meanwhile. A link in the last place is followed only where `follow` says so;
-/// otherwise the handle is that of the link.
+/// [`reopen`], whatever is put in its place meanwhile. A link in the last place is followed only where `follow` says
+/// so; otherwise the handle is that of the link.
 pub fn find(path: &Path, follow: bool) -> io::Result<File> {
     let follow = if follow { 0 } else { libc::O_NOFOLLOW };
     OpenOptions::new()

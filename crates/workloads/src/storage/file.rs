@@ -1,14 +1,16 @@
-//! What a job works on: where it lies, how much of it is used, and that it was really written before anybody measures it.
+//! What a job works on: where it lies, how much of it is used, and that it was really written before anybody measures
+//! it.
 //!
-//! Mostly it is a file that serves all rounds of a run, and every test of the same size and content. It lies in the run's
-//! own marked directory, so that no file of anybody else can be meant. A note beside it says that it is complete and which
-//! file it is, and is written last: a worker that dies while it writes the file leaves a file without a note, which is
-//! written again. Copies of one round meet at a lock. Space is asked for before anything is written: at most half of what
-//! is free, and what stays free is at least 1 GiB and 5 % of the file system, also while others write.
+//! Mostly it is a file that serves all rounds of a run, and every test of the same size and content. It lies in the
+//! run's own marked directory, so that no file of anybody else can be meant. A note beside it says that it is complete
+//! and which file it is, and is written last: a worker that dies while it writes the file leaves a file without a
+//! note, which is written again. Copies of one round meet at a lock. Space is asked for before anything is written: at
+//! most half of what is free, and what stays free is at least 1 GiB and 5 % of the file system, also while others
+//! write.
 //!
 //! Files and devices that somebody names are opened by their permits alone ([`engine::consent`]). A file of others is
-//! never made longer; one that we made for a job says in its mark that it is complete. Of a device the first and the last
-//! MiB are left alone: what says whose it is lies there, and stays true for the next look.
+//! never made longer; one that we made for a job says in its mark that it is complete. Of a device the first and the
+//! last MiB are left alone: what says whose it is lies there, and stays true for the next look.
 
 mod layout;
 
@@ -327,8 +329,8 @@ pub(super) fn check_alignment(
     }
 }
 
-/// The smallest block where the kernel does not say: that of the device, or a sector; a larger one of the device below a
-/// file shows in the first operation.
+/// The smallest block where the kernel does not say: that of the device, or a sector; a larger one of the device below
+/// a file shows in the first operation.
 fn smallest_block(found: &TestFile, file: &File) -> Result<u64, WorkError> {
     let failed = |error: io::Error| WorkError::failed("ask about", found.path.display(), error);
     if file

@@ -117,8 +117,8 @@ pub(super) fn never_written(file: &File, size: u64) -> Option<String> {
 const SAMPLES: u64 = 32;
 const SAMPLE: usize = 4096;
 
-/// What a reader must know about a device of which nobody says what was written: many devices answer reads of what never
-/// was, or was given back, without touching their medium.
+/// What a reader must know about a device of which nobody says what was written: many devices answer reads of what
+/// never was, or was given back, without touching their medium.
 pub(super) fn mostly_zeros(found: &TestFile) -> Result<Option<String>, WorkError> {
     let failed = |operation: &'static str| {
         move |error: std::io::Error| WorkError::failed(operation, found.path.display(), error)

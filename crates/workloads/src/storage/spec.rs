@@ -9,7 +9,8 @@ pub(super) static SPEC: Spec = Spec {
     version: 1,
     title: "reads and writes of a test file",
     doc: "One operation reads or writes one block of a test file, which lies in the work directory (`--dir`), was \
-          written completely with incompressible data before the first round, and is used by all rounds of the run. \
+          written completely with incompressible data before the first round, and is used by all rounds of the run; or \
+          of the device (`--device`) or existing file (`--file`) that is named in its place. \
           The queue is kept full: as soon as an operation is over the next one starts, unless a rate or a pause is \
           asked for. With several copies every copy is a process with a queue of its own on the same file; each goes \
           through all blocks in a random order of its own, or through its own part of the file one after the other.",

@@ -433,4 +433,5 @@ fn a_job_keeps_its_meaning_in_json() {
     }
 }
 
+mod named;
 mod root;

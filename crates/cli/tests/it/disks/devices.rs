@@ -118,18 +118,12 @@ mod root {
         let uuid = "5b6c7d8e-0102-4304-8506-0708090a0b0f";
         sh(&format!("mkswap -U {uuid} {}", disk.device));
         let erase = format!("--yes-erase={}={uuid}", disk.device);
-        let child = bed.start(&[
-            "run",
+        let child = begun(
+            &bed,
             "storage.randwrite-4k",
-            "--passes",
             "8",
-            "--device",
-            &disk.device,
-            &erase,
-            "--label",
-            "w",
-        ]);
-        wait_for_a_round(&bed, "w");
+            &["--device", &disk.device, &erase],
+        );
         let take = format!("swapon {0} && swapoff {0}", disk.device);
         assert!(!works(&take), "the claim keeps it out");
         let second = ["--device", &disk.device, &erase];
@@ -139,10 +133,10 @@ mod root {
         assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
 
         // A run that goes on asks again.
-        let resume = ["run", "--resume", "w"];
+        let resume = ["run", "--resume", "latest"];
         bed.run(&resume)
             .code(2)
-            .err_has(&["run --resume w --yes-erase"]);
+            .err_has(&["run --resume latest --yes-erase"]);
         bed.run(&[&resume[..], &[&erase]].concat()).code(0);
         // Its signature is where it was, and nobody holds it any more.
         sh(&take);
@@ -154,18 +148,12 @@ mod root {
     fn a_worker_looks_for_itself_before_it_opens_the_device() {
         let (bed, disk) = (Bed::new(), Loop::new("256M"));
         let erase = disk.erase();
-        let child = bed.start(&[
-            "run",
+        let child = begun(
+            &bed,
             "storage.randwrite-4k",
-            "--passes",
             "8",
-            "--device",
-            &disk.device,
-            &erase,
-            "--label",
-            "w",
-        ]);
-        wait_for_a_round(&bed, "w");
+            &["--device", &disk.device, &erase],
+        );
         // Somebody puts a file system on it meanwhile, past the claim, which mkfs respects.
         sh(&format!(
             "truncate -s 256M {0}/made; mkfs.ext4 -qF {0}/made; dd if={0}/made of={1} bs=64K count=1 conv=notrunc status=none",

@@ -14,21 +14,19 @@ mod root {
                 format!("storage.*.ioengine={engine}"),
                 format!("storage.*.iodepth={depth}"),
             ];
-            let child = bed.start(&[
-                "run",
+            let child = begun(
+                &bed,
                 "storage.randread-4k",
-                "--passes",
                 "6",
-                "--device",
-                &disk.device,
-                "--set",
-                &sets[0],
-                "--set",
-                &sets[1],
-                "--label",
-                "r",
-            ]);
-            wait_for_a_round(&bed, "r");
+                &[
+                    "--device",
+                    &disk.device,
+                    "--set",
+                    &sets[0],
+                    "--set",
+                    &sets[1],
+                ],
+            );
             sh(&format!("truncate -s 64K {}", disk.image().display()));
             let done: Done = child.wait_with_output().unwrap().into();
             // The first round has its values.
@@ -73,19 +71,12 @@ mod root {
     fn a_file_system_that_turns_read_only_fails_rounds_and_clean_removes_the_rest() {
         let bed = Bed::new();
         let disk = Disk::new("3G", "-m 0", "errors=remount-ro");
-        let child = bed.start(&[
-            "run",
+        let child = begun(
+            &bed,
             "storage.write-1m",
-            "--passes",
             "8",
-            "--dir",
-            disk.dir(),
-            "--set",
-            "storage.*.size=64M",
-            "--label",
-            "w",
-        ]);
-        wait_for_a_round(&bed, "w");
+            &["--dir", disk.dir(), "--set", "storage.*.size=64M"],
+        );
         let name = disk.disk.device.trim_start_matches("/dev/");
         sh(&format!("echo 1 > /sys/fs/ext4/{name}/trigger_fs_error"));
         let done: Done = child.wait_with_output().unwrap().into();
@@ -112,17 +103,7 @@ mod root {
     fn a_device_that_goes_away_ends_in_a_reason() {
         // The kernel detaches when nobody has it open: between two rounds where it is only read.
         let (bed, disk) = (Bed::new(), Loop::new("64M"));
-        let child = bed.start(&[
-            "run",
-            "storage.read-1m",
-            "--passes",
-            "8",
-            "--device",
-            &disk.device,
-            "--label",
-            "r",
-        ]);
-        wait_for_a_round(&bed, "r");
+        let child = begun(&bed, "storage.read-1m", "8", &["--device", &disk.device]);
         sh(&format!("losetup --detach {}", disk.device));
         let done: Done = child.wait_with_output().unwrap().into();
         done.code(0);
@@ -136,20 +117,14 @@ mod root {
         assert!(!disk.is_attached());
 
         // One that is written to is held until the run ends.
-        let held = Loop::new("64M");
+        let (bed, held) = (Bed::new(), Loop::new("64M"));
         let erase = held.erase();
-        let child = bed.start(&[
-            "run",
+        let child = begun(
+            &bed,
             "storage.write-1m",
-            "--passes",
             "3",
-            "--device",
-            &held.device,
-            &erase,
-            "--label",
-            "w",
-        ]);
-        wait_for_a_round(&bed, "w");
+            &["--device", &held.device, &erase],
+        );
         sh(&format!("losetup --detach {}", held.device));
         assert!(held.is_attached());
         let done: Done = child.wait_with_output().unwrap().into();
@@ -195,9 +170,8 @@ mod root {
     #[test]
     #[ignore = "root: like its neighbours it takes the machine for itself"]
     fn where_io_uring_is_forbidden_the_next_engine_is_used_and_the_reason_said() {
-        if std::env::consts::ARCH != "x86_64" {
-            panic!("the numbers of the system calls are those of x86-64");
-        }
+        // The numbers of the system calls are those of x86-64.
+        assert_eq!(std::env::consts::ARCH, "x86_64");
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let sets = [
             "--dir",
@@ -304,16 +278,10 @@ mod root {
         for whom in ["supervisor", "worker"] {
             let bed = Bed::new();
             let disk = Disk::new("3G", "-m 0", "defaults");
-            let mut child = bed.start(&[
-                "run",
+            let mut child = bed.start(&args(
                 "storage.write-1m",
-                "--passes",
-                "1",
-                "--dir",
-                disk.dir(),
-                "--set",
-                "storage.*.size=900M",
-            ]);
+                &["--dir", disk.dir(), "--set", "storage.*.size=900M"],
+            ));
             bed::eventually(60, || {
                 works(&format!(
                     "test $(stat -c %s {}/kurabe-work-*/run/data-943718400-c0-d0) -gt 1000000",

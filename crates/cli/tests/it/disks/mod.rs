@@ -14,7 +14,7 @@ mod space;
 use crate::bed::{Bed, Done};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command};
 use tempfile::TempDir;
 
 /// Runs a shell script to its end and gives what it printed.
@@ -142,12 +142,14 @@ fn exported(bed: &Bed) -> Value {
     serde_json::from_str::<Value>(&text).unwrap()["run"].take()
 }
 
-/// Waits until the run of this name has a round.
-fn wait_for_a_round(bed: &Bed, label: &str) {
+/// Starts a run in the background and waits until it has a round.
+fn begun(bed: &Bed, what: &str, passes: &str, more: &[&str]) -> Child {
+    let child = bed.start(&[&["run", what, "--passes", passes][..], more].concat());
     crate::bed::eventually(60, || {
-        let listed = bed.run(&["show", label, "--format", "csv-rounds"]);
+        let listed = bed.run(&["show", "--format", "csv-rounds"]);
         listed.code == Some(0) && listed.out.lines().count() > 1
     });
+    child
 }
 
 /// The reasons of the rounds that failed.

@@ -52,16 +52,10 @@ mod root {
     fn a_file_system_that_others_fill_meanwhile_fails_the_round_and_keeps_nothing() {
         let bed = Bed::new();
         let disk = Disk::new("3G", "-m 0", "defaults");
-        let child = bed.start(&[
-            "run",
+        let child = bed.start(&args(
             "storage.write-1m",
-            "--passes",
-            "1",
-            "--dir",
-            disk.dir(),
-            "--set",
-            "storage.*.size=1200M",
-        ]);
+            &["--dir", disk.dir(), "--set", "storage.*.size=1200M"],
+        ));
         crate::bed::eventually(60, || {
             works(&format!(
                 "ls {}/kurabe-work-*/run/data-1258291200-c0-d0",
