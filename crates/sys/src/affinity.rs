@@ -44,6 +44,18 @@ pub fn pin(cpu: u32) -> io::Result<()> {
     set(&one)
 }
 
+/// Keeps this thread on any of `cpus`. Threads started later inherit it.
+pub fn keep_to(cpus: &[u32]) -> io::Result<()> {
+    let mut some = vec![0_u64; WORDS_MAX];
+    for cpu in cpus {
+        let word = usize::try_from(cpu / 64).map_err(io::Error::other)?;
+        *some
+            .get_mut(word)
+            .ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))? |= 1 << (cpu % 64);
+    }
+    set(&some)
+}
+
 /// The CPU this thread runs on at this moment.
 pub fn current_cpu() -> Option<u32> {
     // SAFETY: sched_getcpu takes nothing.

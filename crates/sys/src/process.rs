@@ -257,6 +257,10 @@ pub struct Usage {
     pub voluntary: u64,
     /// Context switches it did not ask for.
     pub involuntary: u64,
+    /// Page faults that had to read from storage.
+    pub major_faults: u64,
+    /// Page faults that had not.
+    pub minor_faults: u64,
 }
 
 impl Usage {
@@ -268,6 +272,8 @@ impl Usage {
             system: self.system.saturating_sub(earlier.system),
             voluntary: self.voluntary.saturating_sub(earlier.voluntary),
             involuntary: self.involuntary.saturating_sub(earlier.involuntary),
+            major_faults: self.major_faults.saturating_sub(earlier.major_faults),
+            minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
         }
     }
 
@@ -279,6 +285,8 @@ impl Usage {
             system: self.system + other.system,
             voluntary: self.voluntary + other.voluntary,
             involuntary: self.involuntary + other.involuntary,
+            major_faults: self.major_faults + other.major_faults,
+            minor_faults: self.minor_faults + other.minor_faults,
         }
     }
 }
@@ -299,6 +307,7 @@ fn usage(who: libc::c_int) -> Usage {
     // SAFETY: `usage` is valid to write to.
     let result = unsafe { libc::getrusage(who, &raw mut usage) };
     assert_eq!(result, 0, "getrusage of ourselves or our children");
+    let count = |n: libc::c_long| u64::try_from(n).unwrap_or(0);
     let nanos = |time: libc::timeval| {
         u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000
             + u64::try_from(time.tv_usec).unwrap_or(0) * 1_000
@@ -306,8 +315,10 @@ fn usage(who: libc::c_int) -> Usage {
     Usage {
         user: nanos(usage.ru_utime),
         system: nanos(usage.ru_stime),
-        voluntary: u64::try_from(usage.ru_nvcsw).unwrap_or(0),
-        involuntary: u64::try_from(usage.ru_nivcsw).unwrap_or(0),
+        voluntary: count(usage.ru_nvcsw),
+        involuntary: count(usage.ru_nivcsw),
+        major_faults: count(usage.ru_majflt),
+        minor_faults: count(usage.ru_minflt),
     }
 }
 

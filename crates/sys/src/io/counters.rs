@@ -40,6 +40,16 @@ pub struct DeviceIo {
     pub write_bytes: u64,
     /// Time in which at least one operation was under way, in nanoseconds; the kernel counts in milliseconds.
     pub busy: u64,
+    /// Reads that were merged with others.
+    pub read_merges: u64,
+    /// Writes that were merged with others.
+    pub write_merges: u64,
+    /// Time that reads took, summed over them, in nanoseconds.
+    pub read_time: u64,
+    /// Time that writes took, summed over them, in nanoseconds.
+    pub write_time: u64,
+    /// Time that all operations took, summed over them, in nanoseconds.
+    pub queue_time: u64,
 }
 
 /// The block device that a file lies on, or that it is, as `major:minor`; `None` where the file system has none of its
@@ -65,13 +75,26 @@ pub fn device(tree: &Tree, number: &str) -> Result<DeviceIo, TreeError> {
         .map(|field| field.parse().unwrap_or(0))
         .collect();
     let field = |index: usize| fields.get(index).copied().unwrap_or(0);
+    let time = |index: usize| field(index).saturating_mul(1_000_000);
     Ok(DeviceIo {
         reads: field(0),
         read_bytes: field(2).saturating_mul(SECTOR),
         writes: field(4),
         write_bytes: field(6).saturating_mul(SECTOR),
-        busy: field(9).saturating_mul(1_000_000),
+        busy: time(9),
+        read_merges: field(1),
+        write_merges: field(5),
+        read_time: time(3),
+        write_time: time(7),
+        queue_time: time(10),
     })
+}
+
+/// The kernel's name of a block device, such as `vda`, numbered as by [`device_of`].
+pub fn device_name(tree: &Tree, number: &str) -> Result<String, TreeError> {
+    let text = tree.read(&format!("/sys/dev/block/{number}/uevent"))?;
+    let name = text.lines().find_map(|line| line.strip_prefix("DEVNAME="));
+    Ok(name.unwrap_or(number).to_owned())
 }
 
 #[cfg(test)]
@@ -110,8 +133,18 @@ mod tests {
                 writes: 20,
                 write_bytes: 16384,
                 busy: 250_000_000,
+                read_merges: 1,
+                write_merges: 2,
+                read_time: 5_000_000,
+                write_time: 6_000_000,
+                queue_time: 11_000_000,
             }
         );
         assert!(device(&tree, "7:2").is_err());
+        write(
+            "sys/dev/block/7:1/uevent",
+            "MAJOR=7\nMINOR=1\nDEVNAME=loop1\n",
+        );
+        assert_eq!(device_name(&tree, "7:1").unwrap(), "loop1");
     }
 }
