@@ -5,7 +5,7 @@ use crate::wire::CopyReport;
 use model::latency;
 use model::num::{approx, count, round_to_u64, round_to_usize};
 use model::plan::PlannedCase;
-use model::record::{CopyRecord, Failure, Measured, Outcome};
+use model::record::{CopyDetail, CopyRecord, Failure, Measured, Outcome};
 use model::spec::How;
 use model::units::Nanos;
 use std::collections::BTreeMap;
@@ -50,7 +50,10 @@ pub(crate) fn outcome(case: &PlannedCase, hows: &[How], reports: Vec<CopyReport>
             .into_iter()
             .map(|(name, pairs)| (name, latency::coarsened(&pairs)))
             .collect(),
-        copies: reports.into_iter().map(copy_record).collect(),
+        copies: reports
+            .into_iter()
+            .map(|report| copy_record(report, case.shape.apart))
+            .collect(),
     })
 }
 
@@ -219,8 +222,16 @@ fn windows(reports: &[CopyReport], length: Nanos) -> Vec<f64> {
         .collect()
 }
 
-fn copy_record(report: CopyReport) -> CopyRecord {
+fn copy_record(report: CopyReport, apart: bool) -> CopyRecord {
+    let detail = || CopyDetail {
+        latencies: report.latencies.clone(),
+        voluntary_switches: report.voluntary,
+        involuntary_switches: report.involuntary,
+        major_faults: report.major_faults,
+        minor_faults: report.minor_faults,
+    };
     CopyRecord {
+        apart: apart.then(|| Box::new(detail())),
         ops: report.ops,
         work: approx(report.ops) * report.work_per_op,
         wall: Nanos(report.wall_ns),
@@ -249,6 +260,8 @@ mod tests {
             system_ns: 2,
             voluntary: 0,
             involuntary: 0,
+            major_faults: 0,
+            minor_faults: 0,
             allocations: 0,
             digest: Digest::EMPTY,
             cpu: None,
@@ -372,6 +385,14 @@ mod tests {
         }
         let uncounted = value(How::CpuRate, "x", &[with(1, 0, 0)], &[], &Named::new());
         assert_eq!(uncounted, Err("the kernel counted no CPU time".to_owned()));
+    }
+
+    #[test]
+    fn copies_are_kept_apart_only_where_they_do_different_things() {
+        let kept = |apart| copy_record(report(100, 1), apart).apart;
+        assert_eq!(kept(false), None);
+        let detail = kept(true).unwrap();
+        assert_eq!(detail.latencies["clat"], [(10, 3), (20, 7)]);
     }
 
     #[test]

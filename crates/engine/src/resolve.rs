@@ -11,7 +11,7 @@ use crate::profile::{Copies, Profile};
 use crate::workload::Workload;
 use model::host::HostFacts;
 use model::params::{ParamError, Params};
-use model::plan::{CaseId, Dropped, Duel, Plan, PlannedCase, PlannedMetric, Shape};
+use model::plan::{CaseId, Dropped, Duel, Plan, PlannedCase, PlannedMetric};
 use model::spec::TestDef;
 use model::units::Nanos;
 
@@ -201,6 +201,7 @@ pub fn resolve(
         soak: None,
         named: Vec::new(),
         dropped,
+        ordered: false,
     };
     let optional: Vec<String> = request
         .what
@@ -389,21 +390,32 @@ fn steps(host: &HostFacts) -> Vec<u32> {
 }
 
 fn planned(entry: Entry, params: &Params, copies: u32, passes: Option<u32>) -> PlannedCase {
-    let spec = entry.workload.spec();
-    let shape = entry.workload.shape(params);
+    let id = CaseId {
+        test: entry.test.name.to_owned(),
+        copies,
+    };
+    let mut case = planned_case(entry.workload, id, entry.test.title, params);
     // The user's word goes before the method's, a profile's does not.
-    let rounds = shape.rounds.map(|fixed| fixed.min(passes.unwrap_or(fixed)));
+    let rounds = case.shape.rounds;
+    case.shape.rounds = rounds.map(|fixed| fixed.min(passes.unwrap_or(fixed)));
+    case
+}
+
+/// A case of this workload under a name of its own.
+pub fn planned_case(
+    workload: &dyn Workload,
+    id: CaseId,
+    title: &str,
+    params: &Params,
+) -> PlannedCase {
+    let spec = workload.spec();
     PlannedCase {
-        id: CaseId {
-            test: entry.test.name.to_owned(),
-            copies,
-        },
-        title: entry.test.title.to_owned(),
+        id,
+        title: title.to_owned(),
         workload: spec.name.to_owned(),
         workload_version: spec.version,
         params: params.clone(),
-        metrics: entry
-            .workload
+        metrics: workload
             .metrics(params)
             .into_iter()
             .map(|metric| PlannedMetric {
@@ -413,11 +425,11 @@ fn planned(entry: Entry, params: &Params, copies: u32, passes: Option<u32>) -> P
                 class: metric.class,
             })
             .collect(),
-        shape: Shape { rounds, ..shape },
+        shape: workload.shape(params),
         simulated: spec.simulated,
         on_disk: spec.on_disk,
-        allocates: entry.workload.allocates(params),
-        implementation: entry.workload.implementation(params),
+        allocates: workload.allocates(params),
+        implementation: workload.implementation(params),
     }
 }
 

@@ -243,6 +243,8 @@ fn total_usage(reports: &[CopyReport]) -> Usage {
             system: report.system_ns,
             voluntary: report.voluntary,
             involuntary: report.involuntary,
+            major_faults: report.major_faults,
+            minor_faults: report.minor_faults,
         })
     })
 }

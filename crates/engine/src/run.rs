@@ -340,7 +340,9 @@ impl<'a> Runner<'a> {
             let mut order: Vec<usize> = (0..self.plan().cases.len())
                 .filter(|&case| !self.finished(case) && !self.was_in(pass, case))
                 .collect();
-            Rng::stream(self.plan().seed, u64::from(pass)).shuffle(&mut order);
+            if !self.plan().ordered {
+                Rng::stream(self.plan().seed, u64::from(pass)).shuffle(&mut order);
+            }
             let mut did_something = false;
             for case in order {
                 if !self.fits(case) {

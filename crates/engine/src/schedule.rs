@@ -245,6 +245,7 @@ mod tests {
             soak: None,
             named: Vec::new(),
             dropped: vec![],
+            ordered: false,
         }
     }
 

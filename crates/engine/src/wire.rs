@@ -73,6 +73,8 @@ pub(crate) struct CopyReport {
     pub(crate) system_ns: u64,
     pub(crate) voluntary: u64,
     pub(crate) involuntary: u64,
+    pub(crate) major_faults: u64,
+    pub(crate) minor_faults: u64,
     pub(crate) allocations: u64,
     pub(crate) digest: Digest,
     /// The CPU it started on.

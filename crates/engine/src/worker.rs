@@ -131,6 +131,8 @@ fn report(body: &dyn Body, counted: &Counted, recorder: &Recorder, finish: Finis
         system_ns: used.system,
         voluntary: used.voluntary,
         involuntary: used.involuntary,
+        major_faults: used.major_faults,
+        minor_faults: used.minor_faults,
         allocations: counted.allocations,
         digest: finish.digest,
         cpu: None,

@@ -122,6 +122,9 @@ pub struct Plan {
     pub named: Vec<Named>,
     /// What did not fit, with the reason; in words, in the order dropped.
     pub dropped: Vec<Dropped>,
+    /// True where the cases of a pass run in the order of the plan because one prepares what the next one finds.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ordered: bool,
 }
 
 /// One side of a duel: two set-ups of the same machine, measured in pairs of rounds.
@@ -210,6 +213,9 @@ pub struct Shape {
     /// The length of a window.
     #[serde(default = "window_default")]
     pub window: Nanos,
+    /// True where the copies do different things, so that what each of them did is kept apart.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub apart: bool,
 }
 
 /// The length of a window in runs kept before windows had one of their own.
@@ -232,6 +238,7 @@ impl Shape {
         shortenable: true,
         window: Nanos::from_millis(100),
         threads: false,
+        apart: false,
     };
 }
 

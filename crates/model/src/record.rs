@@ -157,6 +157,24 @@ pub struct CopyRecord {
     pub latency: Vec<(u64, u64)>,
     /// Values that the workload computes by itself.
     pub reported: BTreeMap<String, f64>,
+    /// More of this copy, where the copies of a round do different things ([`crate::plan::Shape::apart`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart: Option<Box<CopyDetail>>,
+}
+
+/// What one copy did, where that is not told for all copies together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CopyDetail {
+    /// Latencies of several kinds by name: ascending pairs of nanoseconds and count.
+    pub latencies: BTreeMap<String, Vec<(u64, u64)>>,
+    /// Context switches that it asked for by waiting.
+    pub voluntary_switches: u64,
+    /// Context switches that it did not ask for.
+    pub involuntary_switches: u64,
+    /// Page faults that had to read from storage.
+    pub major_faults: u64,
+    /// Page faults that had not.
+    pub minor_faults: u64,
 }
 
 /// Why a round has no value.

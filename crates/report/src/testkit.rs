@@ -79,6 +79,7 @@ pub(crate) fn empty() -> Run {
             soak: None,
             named: Vec::new(),
             dropped: Vec::new(),
+            ordered: false,
         },
         host: host(),
         rounds: Vec::new(),
@@ -143,6 +144,7 @@ pub(crate) fn add_round(
                 cpu: Some(0),
                 latency: Vec::new(),
                 reported: BTreeMap::new(),
+                apart: None,
             };
             Outcome::Done(Measured {
                 values: values

@@ -70,6 +70,7 @@ impl Kit {
                     soak: None,
                     named: Vec::new(),
                     dropped: Vec::new(),
+                    ordered: false,
                 },
                 host: HostFacts {
                     hostname: Fact::Known("box\u{1b}[2J".to_owned()),
@@ -182,6 +183,7 @@ fn add(
         cpu: None,
         latency: Vec::new(),
         reported: BTreeMap::new(),
+        apart: None,
     };
     let seq = u32::try_from(run.rounds.len()).unwrap() + 1;
     run.rounds.push(Round {

@@ -62,6 +62,7 @@ pub(crate) fn plan() -> Plan {
         soak: None,
         named: Vec::new(),
         dropped: Vec::new(),
+        ordered: false,
     }
 }
 
@@ -102,6 +103,7 @@ pub(crate) fn round(seq: u32, value: f64) -> Round {
                 cpu: Some(1),
                 latency: vec![(100, 5), (250, 7)],
                 reported: BTreeMap::new(),
+                apart: None,
             }],
         }),
         noise: Noise {
