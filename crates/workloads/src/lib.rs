@@ -48,6 +48,7 @@ pub static ALL: &[&dyn Workload] = &[
     &selftest::SLEEP,
     &first_write::FIRST_WRITE,
     &storage::IO,
+    &storage::JOBS,
 ];
 
 /// The workload of this name.

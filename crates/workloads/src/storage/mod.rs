@@ -10,11 +10,13 @@ mod frame;
 mod full;
 mod honest;
 pub mod job;
+pub mod jobs;
 mod offsets;
 mod pace;
 mod patience;
 mod records;
 mod spec;
+pub mod task;
 mod threads;
 pub mod verify;
 mod watch;
@@ -41,6 +43,8 @@ use std::fs::File;
 use sys::clock::Clock;
 use sys::io::{Aio, Chosen, Engine, Kind, Null, Psync, Pvsync2, Setup, Uring, UringOptions};
 use watch::Watch;
+
+pub(crate) use jobs::JOBS;
 
 /// The workload.
 pub(crate) static IO: Io = Io;
@@ -448,6 +452,14 @@ fn files(job: &JobSpec, place: &Place) -> Result<Vec<file::TestFile>, WorkError>
         ));
     }
     Ok(found)
+}
+
+/// Makes what the job works on ready, and does nothing with it.
+pub(crate) fn make_ready(job: &JobSpec, place: &Place) -> Result<(), WorkError> {
+    match job.engine {
+        EngineChoice::Null => Ok(()),
+        _ => files(job, place).map(drop),
+    }
 }
 
 /// What the page cache is to hold of the files: nothing, or all that fits.

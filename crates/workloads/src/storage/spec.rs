@@ -179,7 +179,12 @@ static PARAMS: &[ParamDef] = &[
     ),
 ];
 
-const fn rate(quantity: &'static str, unit: Unit, how: How, doc: &'static str) -> MetricDef {
+pub(super) const fn rate(
+    quantity: &'static str,
+    unit: Unit,
+    how: How,
+    doc: &'static str,
+) -> MetricDef {
     MetricDef {
         quantity,
         unit,
@@ -190,7 +195,11 @@ const fn rate(quantity: &'static str, unit: Unit, how: How, doc: &'static str) -
     }
 }
 
-const fn mean(quantity: &'static str, name: &'static str, doc: &'static str) -> MetricDef {
+pub(super) const fn mean(
+    quantity: &'static str,
+    name: &'static str,
+    doc: &'static str,
+) -> MetricDef {
     latency(
         quantity,
         MetricClass::LatencyTypical,
@@ -199,7 +208,7 @@ const fn mean(quantity: &'static str, name: &'static str, doc: &'static str) -> 
     )
 }
 
-const fn p50(quantity: &'static str, name: &'static str) -> MetricDef {
+pub(super) const fn p50(quantity: &'static str, name: &'static str) -> MetricDef {
     let how = How::QuantileOf(name, 0.5);
     latency(
         quantity,
@@ -209,7 +218,7 @@ const fn p50(quantity: &'static str, name: &'static str) -> MetricDef {
     )
 }
 
-const fn p99(quantity: &'static str, name: &'static str) -> MetricDef {
+pub(super) const fn p99(quantity: &'static str, name: &'static str) -> MetricDef {
     let how = How::QuantileOf(name, 0.99);
     latency(
         quantity,

@@ -1,0 +1,303 @@
+//! `storage.jobs`: several jobs that differ, at the same time, as job files of other programs describe them.
+//!
+//! Copy i does job i. Each starts, ends and counts by itself: a pause before it, a ramp that is not counted, a time
+//! limit, or the end of its work; and it may take others with it. What it did is therefore told from the first to the
+//! last of its own operations, and kept apart from what the others did. Nothing here is a test of its own: the
+//! parameter comes from `kurabe fio`.
+
+use super::job::{EngineChoice, JobSpec};
+use super::spec::{mean, p50, p99, rate};
+use super::task::{Doing, Task};
+use super::{make_ready, open};
+use engine::consent::Touch;
+use engine::workload::{Body, Place, StandIn, WorkError, Workload};
+use model::host::HostFacts;
+use model::params::Params;
+use model::plan::{Settle, Shape};
+use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec};
+use model::units::{Nanos, Unit};
+use sys::io::Kind;
+
+/// The workload.
+pub(crate) static JOBS: Jobs = Jobs;
+
+/// Several jobs at the same time.
+#[derive(Debug)]
+pub(crate) struct Jobs;
+
+/// The name of the workload.
+pub const NAME: &str = "storage.jobs";
+
+/// The name of its one parameter.
+pub const PARAM: &str = "jobs";
+
+static SPEC: Spec = Spec {
+    name: NAME,
+    version: 1,
+    title: "jobs of a job file, at the same time",
+    doc: "Each copy does one job of the list, which `kurabe fio` makes from fio's job files and command lines. Every \
+          job starts and ends by itself; its rate is what it did over the time from its first to its last operation, \
+          and the rates of the jobs are summed. Latencies are those of all jobs together; those of each are kept in \
+          the run.",
+    params: &[ParamDef {
+        name: PARAM,
+        kind: ParamKind::Text,
+        default: "[]",
+        doc: "The jobs as a JSON list; not meant to be written by hand.",
+    }],
+    metrics: METRICS,
+    tests: &[],
+    simulated: false,
+    on_disk: true,
+};
+
+const fn sum(quantity: &'static str, unit: Unit, doc: &'static str) -> MetricDef {
+    rate(quantity, unit, How::ReportedSum, doc)
+}
+
+const CLAT: &str = "Time from the return of the submitting call to the completion being seen, of all jobs together.";
+const SYNC: &str =
+    "Time of an fsync or fdatasync call, from submission to completion, of all jobs together.";
+
+static METRICS: &[MetricDef] = &[
+    sum(
+        "iops",
+        Unit::OpsPerSecond,
+        "Reads, writes and trims of each job over its own time, summed over the jobs.",
+    ),
+    sum(
+        "bw_bytes_per_s",
+        Unit::BytesPerSecond,
+        "Bytes read, written and trimmed by each job over its own time, summed over the jobs.",
+    ),
+    sum("read_iops", Unit::OpsPerSecond, "Reads alone."),
+    sum("write_iops", Unit::OpsPerSecond, "Writes alone."),
+    sum("trim_iops", Unit::OpsPerSecond, "Trims alone."),
+    mean("read_clat_ns_mean", "read_clat", CLAT),
+    p50("read_clat_ns_p50", "read_clat"),
+    p99("read_clat_ns_p99", "read_clat"),
+    mean("write_clat_ns_mean", "write_clat", CLAT),
+    p50("write_clat_ns_p50", "write_clat"),
+    p99("write_clat_ns_p99", "write_clat"),
+    mean("trim_clat_ns_mean", "trim_clat", CLAT),
+    p50("trim_clat_ns_p50", "trim_clat"),
+    p99("trim_clat_ns_p99", "trim_clat"),
+    mean("sync_ns_mean", "sync", SYNC),
+    p50("sync_ns_p50", "sync"),
+    p99("sync_ns_p99", "sync"),
+    MetricDef {
+        quantity: "cpu_ns_per_op",
+        unit: Unit::Nanoseconds,
+        better: Better::Lower,
+        class: MetricClass::System,
+        how: How::CpuPerOp,
+        doc: "CPU time of this program and of the kernel on its behalf, per operation.",
+    },
+];
+
+/// Windows of the round; those of each job are its own.
+const WINDOW: Nanos = Nanos::from_millis(500);
+
+/// A job that ends with its work may take this long. The list of windows is as long as this needs.
+const LONGEST: Nanos = Nanos::from_secs(7 * 24 * 3600);
+
+/// Jobs end by themselves; the round waits for them so long beyond their time.
+const SLACK: Nanos = Nanos::from_secs(1);
+
+/// Files are written before the first job begins: this long at least, and as long as their bytes take at
+/// [`LAYOUT_BYTES_PER_S`] beyond that.
+const SETUP_MAX: Nanos = Nanos::from_secs(600);
+/// The slowest storage that is waited for.
+const LAYOUT_BYTES_PER_S: u64 = 4 << 20;
+
+/// The jobs of the parameter.
+pub fn tasks(params: &Params) -> Result<Vec<Task>, String> {
+    serde_json::from_str(params.text(PARAM))
+        .map_err(|error| format!("read the list of jobs: {error}"))
+}
+
+impl Workload for Jobs {
+    fn spec(&self) -> &'static Spec {
+        &SPEC
+    }
+
+    fn shape(&self, params: &Params) -> Shape {
+        let tasks = tasks(params).unwrap_or_default();
+        let limits: Option<Vec<Nanos>> = tasks.iter().map(Task::longest).collect();
+        let longest = limits.and_then(|limits| limits.into_iter().max());
+        let bytes: u64 = tasks
+            .iter()
+            .filter(|task| task.job.engine != EngineChoice::Null)
+            .filter_map(|task| task.job.size)
+            .fold(0, u64::saturating_add);
+        Shape {
+            setup_max: SETUP_MAX.plus(Nanos::from_secs(bytes / LAYOUT_BYTES_PER_S)),
+            warmup: Nanos::ZERO,
+            measure: longest
+                .map_or(LONGEST, |time| time.plus(SLACK))
+                .min(LONGEST),
+            settle: if tasks.iter().any(|task| task.job.writes()) {
+                Settle::Sync
+            } else {
+                Settle::None
+            },
+            shortenable: false,
+            window: WINDOW,
+            apart: true,
+            ..Shape::DEFAULT
+        }
+    }
+
+    fn supported(&self, params: &Params, _: &HostFacts) -> Result<(), String> {
+        tasks(params)?.iter().try_for_each(|task| {
+            let name = &task.name;
+            task.job
+                .check()
+                .map_err(|why| format!("job `{name}`: {why}"))
+        })
+    }
+
+    fn metrics(&self, params: &Params) -> Vec<&'static MetricDef> {
+        let tasks = tasks(params).unwrap_or_default();
+        let any = |kind: Kind| tasks.iter().any(|task| task.job.kinds().contains(&kind));
+        let [reads, writes, trims] = [Kind::Read, Kind::Write, Kind::Trim].map(any);
+        let syncs = tasks.iter().any(|task| {
+            let job = &task.job;
+            job.fsync_every > 0 || job.fdatasync_every > 0 || job.fsync_at_end
+        });
+        let several = [reads, writes, trims]
+            .into_iter()
+            .filter(|does| *does)
+            .count()
+            > 1;
+        let applies = |metric: &&MetricDef| {
+            let of = metric.quantity.split('_').next().unwrap_or_default();
+            let is_rate = metric.unit == Unit::OpsPerSecond;
+            match of {
+                "read" => reads && (several || !is_rate),
+                "write" => writes && (several || !is_rate),
+                "trim" => trims && (several || !is_rate),
+                "sync" => syncs,
+                _ => true,
+            }
+        };
+        METRICS.iter().filter(applies).collect()
+    }
+
+    fn touches(&self, params: &Params, _: Option<&StandIn>) -> Vec<Touch> {
+        // A job names its file by itself: nothing stands in for it.
+        let tasks = tasks(params).unwrap_or_default();
+        tasks.iter().flat_map(|task| task.job.touches()).collect()
+    }
+
+    fn allocates(&self, params: &Params) -> bool {
+        // At the end of a ramp counters are read again, while other jobs may be measuring.
+        let tasks = tasks(params).unwrap_or_default();
+        tasks.iter().any(|task| task.job.ramp > Nanos::ZERO)
+    }
+
+    fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
+        let tasks = tasks(params).map_err(WorkError::Failed)?;
+        let index = usize::try_from(place.copy).unwrap_or(usize::MAX);
+        let Some(task) = tasks.into_iter().nth(index) else {
+            return Err(WorkError::Failed(format!(
+                "find job {} in the list of jobs: it is shorter",
+                place.copy
+            )));
+        };
+        let named = |error| match error {
+            WorkError::Unsupported(why) => {
+                WorkError::Unsupported(format!("job `{}`: {why}", task.name))
+            }
+            WorkError::Failed(why) => WorkError::Failed(format!("job `{}`: {why}", task.name)),
+            WorkError::Wrong(why) => WorkError::Wrong(format!("job `{}`: {why}", task.name)),
+        };
+        task.keep_to_cpus().map_err(named)?;
+        // A job has its file for itself: nothing of it is left to other copies.
+        let own = Place {
+            copy: u32::from(!task.looks_at_file),
+            copies: 1,
+            ..place.clone()
+        };
+        let is_short = |bytes: &u64| task.end_in_file().is_some_and(|end| end < *bytes);
+        if let Some(bytes) = task.file_bytes.filter(is_short) {
+            let whole = JobSpec {
+                size: Some(bytes.saturating_mul(u64::from(task.job.files.count.max(1)))),
+                offset_bytes: 0,
+                ..task.job.clone()
+            };
+            make_ready(&whole, &own).map_err(named)?;
+        }
+        let inner = open(&task.job, &own).map_err(named)?;
+        Ok(Box::new(Doing::new(task, inner, place)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::job::Pattern;
+    use crate::storage::task::tests::{place, task};
+    use engine::recorder::Recorder;
+
+    fn params(tasks: &[Task]) -> Params {
+        let text = serde_json::to_string(tasks).unwrap();
+        Params::resolve(&SPEC, [(PARAM, text.as_str())]).unwrap()
+    }
+
+    #[test]
+    fn a_round_lasts_as_long_as_its_longest_job() {
+        let check = |tasks: &[Task], expect: Nanos| {
+            assert_eq!(Jobs.shape(&params(tasks)).measure, expect);
+        };
+        let timed = |runtime: u64, delay: u64| {
+            let mut timed = task();
+            timed.job.end.time = Some(Nanos(runtime));
+            (timed.job.start_delay, timed.job.ramp) = (Nanos(delay), Nanos(1));
+            timed
+        };
+        check(&[timed(5, 10), timed(20, 0)], Nanos(21).plus(SLACK));
+        check(&[timed(5, 30), timed(20, 0)], Nanos(36).plus(SLACK));
+        check(&[timed(5, 30), task()], LONGEST);
+    }
+
+    #[test]
+    fn metrics_follow_what_the_jobs_do() {
+        let quantities = |tasks: &[Task]| -> Vec<&str> {
+            let metrics = Jobs.metrics(&params(tasks));
+            metrics.iter().map(|metric| metric.quantity).collect()
+        };
+        let reads = quantities(&[task()]);
+        assert!(reads.contains(&"read_clat_ns_p99") && !reads.contains(&"write_clat_ns_p99"));
+        assert!(!reads.contains(&"read_iops") && !reads.contains(&"sync_ns_mean"));
+        let mut writer = task();
+        writer.job.pattern = Pattern::from_word("randwrite").unwrap();
+        writer.job.fsync_every = 1;
+        let both = quantities(&[task(), writer]);
+        for quantity in [
+            "read_iops",
+            "write_iops",
+            "write_clat_ns_p50",
+            "sync_ns_p99",
+        ] {
+            assert!(both.contains(&quantity), "{quantity}");
+        }
+    }
+
+    #[test]
+    fn each_copy_does_the_job_of_its_number() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = task();
+        writer.name = "w".to_owned();
+        writer.job.pattern = Pattern::from_word("write").unwrap();
+        let params = params(&[task(), writer]);
+        for (copy, kind) in [(0, "read_clat"), (1, "write_clat")] {
+            let mut body = Jobs.prepare(&params, &place(dir.path(), copy)).unwrap();
+            assert_eq!(body.batch(3, &mut Recorder::off()).unwrap(), 3);
+            let finish = body.finish().unwrap();
+            assert!(finish.latencies.contains_key(kind), "{copy}: {finish:?}");
+        }
+        let missing = Jobs.prepare(&params, &place(dir.path(), 2));
+        assert!(missing.is_err());
+    }
+}

@@ -1,0 +1,422 @@
+//! One job of several that run at the same time: what is told of it beside the others, and who ends with whom.
+//!
+//! The job itself knows when it starts and ends ([`JobSpec::end`]) and what it does. Here it is kept to its CPUs, ends
+//! with jobs that take it along, and is told with the counters of the disk below it.
+
+use super::job::{EngineChoice, JobSpec, Mix, Target};
+use engine::recorder::Recorder;
+use engine::workload::{Body, Finish, Place, WorkError};
+use model::num::approx;
+use model::units::Nanos;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use sys::clock::monotonic;
+use sys::io::counters::{self, DeviceIo};
+use sys::tree::Tree;
+
+/// One job of a list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    /// What it is called in errors and results.
+    pub name: String,
+    /// What it does.
+    pub job: JobSpec,
+    /// CPUs on which it may run; all where empty.
+    pub cpus: Vec<u32>,
+    /// What ends with it: a word that other jobs listen to.
+    pub ends: Option<String>,
+    /// The words that end it.
+    pub ends_with: Vec<String>,
+    /// How long its file must be where jobs beside or behind it use more of it than this one does.
+    pub file_bytes: Option<u64>,
+    /// Its file is made ready, and nothing is done with it.
+    pub only_prepares: bool,
+    /// Whether its file is looked at for holes and caches: once for each file is enough.
+    pub looks_at_file: bool,
+}
+
+impl Task {
+    /// The longest that it takes; `None` where its work decides.
+    pub(super) fn longest(&self) -> Option<Nanos> {
+        if self.only_prepares {
+            return Some(Nanos::ZERO);
+        }
+        Some(self.job.end.time?.plus(self.before()))
+    }
+
+    /// Where its part of each of its files ends, in bytes.
+    pub fn end_in_file(&self) -> Option<u64> {
+        let files = u64::from(self.job.files.count.max(1));
+        Some((self.job.size? / files).saturating_add(self.job.offset_bytes))
+    }
+
+    /// The time before it is counted.
+    fn before(&self) -> Nanos {
+        self.job.start_delay.plus(self.job.ramp)
+    }
+
+    /// Keeps this process on the CPUs of the job.
+    pub(super) fn keep_to_cpus(&self) -> Result<(), WorkError> {
+        if self.cpus.is_empty() {
+            return Ok(());
+        }
+        sys::affinity::keep_to(&self.cpus).map_err(|error| {
+            WorkError::Unsupported(format!("keep to CPUs {:?}: {error}", self.cpus))
+        })
+    }
+}
+
+/// A job at work.
+pub(super) struct Doing {
+    task: Task,
+    inner: Box<dyn Body>,
+    /// Where words are left for other jobs.
+    words: PathBuf,
+    disk: Option<Disk>,
+    /// The monotonic clock at the first batch, and after the last one.
+    entered: u64,
+    left: u64,
+    /// When the job is counted from, as long as it is not.
+    counts_from: Option<u64>,
+}
+
+impl Doing {
+    pub(super) fn new(task: Task, inner: Box<dyn Body>, place: &Place) -> Self {
+        let below = match &task.job.target {
+            _ if task.job.engine == EngineChoice::Null => None,
+            Target::TestFile => Some(place.run_dir.as_path()),
+            Target::File { path, .. } | Target::Device { path, .. } => Some(path.as_path()),
+        };
+        let mut disk = below.and_then(Disk::below);
+        // Reading counters allocates: where there is no ramp it is done before the gate opens.
+        if let Some(disk) = &mut disk {
+            disk.begin();
+        }
+        Self {
+            task,
+            inner,
+            words: place.shared_dir.clone(),
+            disk,
+            entered: 0,
+            left: 0,
+            counts_from: None,
+        }
+    }
+
+    /// The first batch.
+    fn enter(&mut self) {
+        self.entered = monotonic();
+        self.left = self.entered;
+        let before = self.task.before().0;
+        self.counts_from = (before > 0).then(|| self.entered.saturating_add(before));
+    }
+
+    /// Whether another job has ended that takes this one with it.
+    fn is_ended_from_outside(&self) -> bool {
+        let mut words = self.task.ends_with.iter();
+        words.any(|word| self.words.join(word).exists())
+    }
+
+    fn end(&self) {
+        if let Some(word) = &self.task.ends {
+            // Where it cannot be left, the others end by themselves.
+            let _ = File::create(self.words.join(word));
+        }
+    }
+}
+
+impl Body for Doing {
+    fn batch(&mut self, ops: u64, recorder: &mut Recorder) -> Result<u64, WorkError> {
+        if self.entered == 0 {
+            self.enter();
+        }
+        if self.task.only_prepares || self.is_ended_from_outside() {
+            self.end();
+            return Ok(0);
+        }
+        let done = self.inner.batch(ops, recorder)?;
+        self.left = monotonic();
+        if done < ops {
+            self.end();
+        } else if self.counts_from.is_some_and(|from| self.left >= from) {
+            self.counts_from = None;
+            self.entered = self.left;
+            if let Some(disk) = &mut self.disk {
+                disk.begin();
+            }
+        }
+        Ok(done)
+    }
+
+    fn work_per_op(&self) -> f64 {
+        self.inner.work_per_op()
+    }
+
+    fn batch_target(&self) -> Nanos {
+        self.inner.batch_target()
+    }
+
+    fn finish(&mut self) -> Result<Finish, WorkError> {
+        let disk = self.disk.as_ref().map(Disk::end).unwrap_or_default();
+        let mut finish = self.inner.finish()?;
+        finish.latencies = with_kind(
+            std::mem::take(&mut finish.latencies),
+            self.task.job.pattern.mix,
+        );
+        finish.reported.extend(disk);
+        report_rates(&mut finish.reported, self.left.saturating_sub(self.entered));
+        Ok(finish)
+    }
+}
+
+/// Rates of each direction over its own time, and the time of the longest; `wall_ns` where the job does not tell.
+fn report_rates(reported: &mut BTreeMap<String, f64>, wall_ns: u64) {
+    let wall = approx(wall_ns.max(1));
+    let amount = |name: &str| reported.get(name).copied();
+    let kinds = [("read", "reads"), ("write", "writes"), ("trim", "trims")];
+    let times = kinds.map(|(kind, _)| amount(&format!("{kind}_runtime_ns")));
+    let longest = times.into_iter().flatten().fold(0.0, f64::max);
+    let runtime = if longest > 0.0 { longest } else { wall };
+    let iops = [0, 1, 2].map(|kind| {
+        let done = amount(kinds[kind].1).unwrap_or(0.0);
+        done * 1e9 / times[kind].unwrap_or(runtime).max(1.0)
+    });
+    let bytes = amount("bytes").unwrap_or(0.0) * 1e9 / runtime;
+    for (name, value) in [
+        ("iops", iops.iter().sum()),
+        ("read_iops", iops[0]),
+        ("write_iops", iops[1]),
+        ("trim_iops", iops[2]),
+        ("bw_bytes_per_s", bytes),
+        ("runtime_ns", runtime),
+    ] {
+        reported.insert(name.to_owned(), value);
+    }
+}
+
+/// Latencies of a job that does one kind of operation have no kind in their name; beside other jobs they need it.
+fn with_kind<T>(latencies: BTreeMap<String, T>, mix: Mix) -> BTreeMap<String, T> {
+    let kind = match mix {
+        Mix::Read => "read_",
+        Mix::Write => "write_",
+        Mix::Trim => "trim_",
+        Mix::Both | Mix::TrimWrite => return latencies,
+    };
+    let named = |name: String| match name.as_str() {
+        "clat" | "slat" | "lat" => format!("{kind}{name}"),
+        _ => name,
+    };
+    latencies
+        .into_iter()
+        .map(|(name, value)| (named(name), value))
+        .collect()
+}
+
+/// The block device below a job, and its counters when counting began.
+#[derive(Debug)]
+struct Disk {
+    number: String,
+    name: String,
+    before: Option<DeviceIo>,
+}
+
+/// What the names of a disk's counters begin with in what a job reports: `disk/NAME/COUNTER`.
+pub const DISK: &str = "disk/";
+
+impl Disk {
+    fn below(path: &Path) -> Option<Self> {
+        let file = File::open(path).ok()?;
+        let number = counters::device_of(&file)?;
+        let name = counters::device_name(&Tree::real(), &number).ok()?;
+        Some(Self {
+            number,
+            name,
+            before: None,
+        })
+    }
+
+    fn begin(&mut self) {
+        self.before = counters::device(&Tree::real(), &self.number).ok();
+    }
+
+    fn end(&self) -> BTreeMap<String, f64> {
+        let now = counters::device(&Tree::real(), &self.number).ok();
+        let (Some(then), Some(now)) = (self.before, now) else {
+            return BTreeMap::new();
+        };
+        let ms = |ns: u64| ns / 1_000_000;
+        [
+            ("reads", now.reads, then.reads),
+            ("writes", now.writes, then.writes),
+            ("read_merges", now.read_merges, then.read_merges),
+            ("write_merges", now.write_merges, then.write_merges),
+            ("read_ms", ms(now.read_time), ms(then.read_time)),
+            ("write_ms", ms(now.write_time), ms(then.write_time)),
+            ("queue_ms", ms(now.queue_time), ms(then.queue_time)),
+            ("busy_ms", ms(now.busy), ms(then.busy)),
+        ]
+        .into_iter()
+        .map(|(counter, now, then)| {
+            let key = format!("{DISK}{}/{counter}", self.name);
+            (key, approx(now.saturating_sub(then)))
+        })
+        .collect()
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::storage::job::End;
+    use model::num::round_to_u64;
+
+    /// Reads of nothing at all, without an end.
+    pub(in crate::storage) fn task() -> Task {
+        Task {
+            name: "t".to_owned(),
+            job: JobSpec {
+                engine: EngineChoice::Null,
+                size: Some(1 << 20),
+                direct: false,
+                samples: Some(Nanos::from_millis(500)),
+                ..JobSpec::default()
+            },
+            cpus: Vec::new(),
+            ends: None,
+            ends_with: Vec::new(),
+            file_bytes: None,
+            only_prepares: false,
+            looks_at_file: true,
+        }
+    }
+
+    pub(in crate::storage) fn place(dir: &Path, copy: u32) -> Place {
+        Place {
+            dir: dir.to_owned(),
+            shared_dir: dir.to_owned(),
+            run_dir: dir.to_owned(),
+            copy,
+            copies: 2,
+            round: 1,
+            seed: 7,
+            clock: sys::clock::Clock::Kernel,
+            stand_in: None,
+            permits: engine::consent::Permits::default(),
+        }
+    }
+
+    fn ending_after(ops: u64) -> JobSpec {
+        JobSpec {
+            end: End {
+                ops: Some(ops),
+                time_based: false,
+                ..End::default()
+            },
+            ..task().job
+        }
+    }
+
+    fn doing(task: Task, dir: &Path) -> Doing {
+        let inner = crate::storage::open(&task.job, &place(dir, 0)).unwrap();
+        Doing::new(task, inner, &place(dir, 0))
+    }
+
+    fn batch(body: &mut Doing, ops: u64) -> u64 {
+        body.batch(ops, &mut Recorder::off()).unwrap()
+    }
+
+    #[test]
+    fn it_ends_with_its_operations_and_tells_its_rates() {
+        let dir = tempfile::tempdir().unwrap();
+        let limited = Task {
+            job: ending_after(10),
+            ..task()
+        };
+        let mut body = doing(limited, dir.path());
+        assert_eq!((batch(&mut body, 8), batch(&mut body, 8)), (8, 2));
+        let finish = body.finish().unwrap();
+        assert_eq!(finish.reported["reads"].to_bits(), 10.0_f64.to_bits());
+        let pairs = finish.latencies["read_clat"].pairs();
+        assert_eq!(pairs.iter().map(|pair| pair.1).sum::<u64>(), 10);
+        assert!(finish.reported["iops"] > 0.0);
+        assert_eq!(
+            finish.reported["iops"].to_bits(),
+            finish.reported["read_iops"].to_bits()
+        );
+    }
+
+    #[test]
+    fn it_ends_with_the_one_that_takes_it_along() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut first = doing(
+            Task {
+                job: ending_after(1),
+                ends: Some("over-0".to_owned()),
+                ..task()
+            },
+            dir.path(),
+        );
+        let mut second = doing(
+            Task {
+                ends_with: vec!["over-0".to_owned()],
+                ..task()
+            },
+            dir.path(),
+        );
+        assert_eq!(batch(&mut second, 5), 5);
+        assert_eq!(batch(&mut first, 5), 1);
+        assert_eq!(batch(&mut second, 5), 0);
+    }
+
+    #[test]
+    fn a_job_that_only_prepares_does_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut body = doing(
+            Task {
+                only_prepares: true,
+                ..task()
+            },
+            dir.path(),
+        );
+        assert_eq!(batch(&mut body, 5), 0);
+        assert_eq!(body.finish().unwrap().reported["iops"].to_bits(), 0);
+    }
+
+    #[test]
+    fn directions_have_times_of_their_own() {
+        let mut reported: BTreeMap<String, f64> = [
+            ("reads", 10.0),
+            ("writes", 10.0),
+            ("bytes", 400.0),
+            ("read_runtime_ns", 1e9),
+            ("write_runtime_ns", 2e9),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
+        report_rates(&mut reported, 7);
+        for (name, expected) in [
+            ("iops", 15),
+            ("read_iops", 10),
+            ("write_iops", 5),
+            ("bw_bytes_per_s", 200),
+            ("runtime_ns", 2_000_000_000),
+        ] {
+            assert_eq!(round_to_u64(reported[name]), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_of_latencies_say_the_kind() {
+        let names = |mix| -> Vec<String> {
+            let plain = ["clat", "lat", "slat", "sync", "late"].map(|name| (name.to_owned(), ()));
+            with_kind(plain.into(), mix).into_keys().collect()
+        };
+        assert_eq!(
+            names(Mix::Write),
+            ["late", "sync", "write_clat", "write_lat", "write_slat"]
+        );
+        assert_eq!(names(Mix::Both), ["clat", "lat", "late", "slat", "sync"]);
+    }
+}
