@@ -13,6 +13,9 @@ use std::path::Path;
 const INSTALL_NEXTEST: &str = "cargo install cargo-nextest --locked";
 const INSTALL_DENY: &str = "cargo install cargo-deny --locked";
 
+/// Names a directory with the files of other people that some tests read, which cannot be part of this repository.
+const CORPUS: &str = "KURABE_CORPUS";
+
 /// How a step that did not fail ended.
 enum Ended {
     Passed,
@@ -95,6 +98,10 @@ fn tests(root: &Path) -> anyhow::Result<Ended> {
     if !all {
         say!("not root: tests marked `ignore = \"root: ...\"` are skipped");
     }
+    let corpus = std::env::var_os(CORPUS).is_some();
+    if all && !corpus {
+        say!("{CORPUS} is not set: tests marked `ignore = \"corpus: ...\"` are skipped");
+    }
     if has(root, "nextest") {
         let mut arguments = vec![
             "nextest",
@@ -106,12 +113,18 @@ fn tests(root: &Path) -> anyhow::Result<Ended> {
         if all {
             arguments.extend(["--run-ignored", "all"]);
         }
+        if !corpus {
+            arguments.extend(["-E", "not test(/corpus::/)"]);
+        }
         return pass(root, &arguments);
     }
     say!("cargo-nextest is missing, so `cargo test` runs; `{INSTALL_NEXTEST}` installs it");
     let mut arguments = vec!["test", "--locked", "--workspace", "--no-fail-fast"];
     if all {
         arguments.extend(["--", "--include-ignored"]);
+        if !corpus {
+            arguments.extend(["--skip", "corpus::"]);
+        }
     }
     pass(root, &arguments)
 }

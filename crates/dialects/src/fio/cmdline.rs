@@ -284,6 +284,9 @@ impl Line {
                 let read = value::time_ns(text, Bare::Seconds).filter(|read| read.value > 0);
                 let read = read.ok_or_else(|| bad("a time such as `10` or `500ms`"))?;
                 plan.output.status_interval_ns = Some(read.value);
+                let text =
+                    "`--status-interval` changes nothing here: there is one report, at the end";
+                self.builder.note(place, text.to_owned());
                 if let Some(warning) = read.warning {
                     self.builder.warn(place, warning);
                 }

@@ -91,7 +91,7 @@ pub static PROGRAM: &[ProgramOption] = &[
     takes(
         "status-interval",
         Has::Value,
-        "A full report after every such time.",
+        "Accepted with a note; there is one report, at the end.",
     ),
     takes(
         "readonly",

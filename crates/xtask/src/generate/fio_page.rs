@@ -1,14 +1,15 @@
 //! `docs/fio.md`: every option of fio's language as supported, noted or refused, from the tables that the parser uses.
 
-use dialects::fio::options::{self, Kind, OptionDef, Status, Table};
+use dialects::fio::options::{self, Kind, OptionDef, Reach, Standing, Status, Table};
 use dialects::fio::{Bare, Has, PROGRAM};
 use std::fmt::Write as _;
 
 const HEAD: &str = "# fio's language
 
-What kurabe makes of the options of fio's job files and command lines. *Supported* options count, with fio's meaning,
-defaults and spelling of values. *Noted* options are accepted and change nothing, and a note says why. *Refused* options
-end the reading, with their file and line and the nearest option that is supported. Anything else is refused as unknown.
+What `kurabe fio` makes of the options of fio's job files and command lines. *Supported* options are carried out, with
+fio's meaning, defaults and spelling of values. *In part* means that some values are refused or change nothing, as the
+row says. *Noted* options are accepted and change nothing, and a note says why. *Refused* options end the reading, with
+their file and line and the nearest option that is supported. Anything else is refused as unknown.
 
 How values are read was learned by running fio 3.33. Sizes take `k`, `m`, `g`, `t` and `p`; with `kb_base=1024`, the
 default, `4k` is 4096 bytes and `4KiB` is **4000**. Times take `us`, `ms`, `s`, `m`, `h` and `d`; any other suffix is
@@ -20,17 +21,23 @@ This page is generated from the program by `cargo xtask gen`.
 /// The page.
 pub(crate) fn page() -> String {
     let mut page = HEAD.to_owned();
-    let (mut supported, mut noted, mut refused) = (0, 0, 0);
-    for def in options::all() {
-        match def.status {
-            Status::Supported(_) => supported += 1,
-            Status::Noted { .. } => noted += 1,
-            Status::Refused { .. } => refused += 1,
-        }
-    }
+    let count = |standing| {
+        options::all()
+            .filter(|def| def.standing() == standing)
+            .count()
+    };
+    let [supported, in_part, noted, refused] = [
+        Standing::Supported,
+        Standing::InPart,
+        Standing::Noted,
+        Standing::Refused,
+    ]
+    .map(count);
     push(
         &mut page,
-        &format!("\n{supported} options are supported, {noted} noted, {refused} refused.\n"),
+        &format!(
+            "\n{supported} options are supported, {in_part} in part, {noted} noted, {refused} refused.\n"
+        ),
     );
     for table in options::OPTIONS {
         theme(&mut page, table);
@@ -62,8 +69,14 @@ fn theme(page: &mut String, table: &Table) {
 }
 
 fn describe(def: &OptionDef) -> (&'static str, String, String) {
+    let status = match def.standing() {
+        Standing::Supported => "supported",
+        Standing::InPart => "in part",
+        Standing::Noted => "noted",
+        Standing::Refused => "refused",
+    };
     match &def.status {
-        Status::Supported(kind) => ("supported", takes(kind), def.doc.to_owned()),
+        Status::Supported(kind) => (status, takes(kind), with_limits(def)),
         Status::Noted { why, .. } => (
             "noted",
             String::new(),
@@ -78,6 +91,24 @@ fn describe(def: &OptionDef) -> (&'static str, String, String) {
             )
         }
     }
+}
+
+/// What an option means, and what of it is not carried out.
+fn with_limits(def: &OptionDef) -> String {
+    let mut text = def.doc.to_owned();
+    for limit in def.limits() {
+        let word = match limit.reach {
+            Reach::Refused => "Refused",
+            Reach::RefusedInPart => "Refused in part",
+            Reach::Noted => "Changes nothing",
+            Reach::NotedInPart => "Changes nothing in part",
+        };
+        push(&mut text, &format!(" {word}: {}.", limit.why));
+        if let Some(instead) = limit.instead {
+            push(&mut text, &format!(" Nearest: `{instead}`."));
+        }
+    }
+    text
 }
 
 fn takes(kind: &Kind) -> String {

@@ -147,4 +147,19 @@ impl Job {
     pub fn has(&self, option: &str) -> bool {
         self.settings.iter().any(|setting| setting.name == option)
     }
+
+    /// Whether its clones can be threads of one process with one result: they are told as one, and work on the same
+    /// part of the same named file with nothing of their own.
+    pub fn shares_process(&self) -> bool {
+        self.is_thread
+            && self.clones > 1
+            && self.reporting.by_group
+            && self.target.is_named
+            && self.amount.offset_increment == Extent::Bytes(0)
+            && !self.life.splits_cpus
+            && self.life.start_delay_ns.0 == self.life.start_delay_ns.1
+            && self.pace.latency_target_ns.is_none()
+            && self.life.steady_state.is_none()
+            && self.verify.method.is_none()
+    }
 }

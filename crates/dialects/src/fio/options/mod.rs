@@ -9,6 +9,7 @@ mod data;
 mod engine;
 mod files;
 mod life;
+mod limits;
 mod logging;
 mod pace;
 mod parts;
@@ -22,6 +23,8 @@ mod tests;
 
 use super::job::{Extent, PerDirection};
 use super::value::Bare;
+
+pub use limits::{LIMITS, Limit, Reach, Standing, check_limits};
 
 pub(super) use block::finish_blocks;
 pub(super) use files::{finish_files, split_names};
@@ -280,7 +283,7 @@ pub fn nearest(name: &str) -> Option<&'static str> {
     }
     let name = &name.to_ascii_lowercase();
     all()
-        .filter(|def| !matches!(def.status, Status::Refused { .. }))
+        .filter(|def| def.standing() != Standing::Refused)
         .flat_map(OptionDef::names)
         .map(|known| (distance(name, known), known))
         .filter(|(distance, known)| distance * 2 <= known.len().max(name.len()))
