@@ -34,6 +34,9 @@ _kurabe() {
             kurabe,export)
                 cmd="kurabe__subcmd__export"
                 ;;
+            kurabe,fio)
+                cmd="kurabe__subcmd__fio"
+                ;;
             kurabe,help)
                 cmd="kurabe__subcmd__help"
                 ;;
@@ -70,6 +73,9 @@ _kurabe() {
             kurabe__subcmd__help,export)
                 cmd="kurabe__subcmd__help__subcmd__export"
                 ;;
+            kurabe__subcmd__help,fio)
+                cmd="kurabe__subcmd__help__subcmd__fio"
+                ;;
             kurabe__subcmd__help,help)
                 cmd="kurabe__subcmd__help__subcmd__help"
                 ;;
@@ -95,7 +101,7 @@ _kurabe() {
 
     case "${cmd}" in
         kurabe)
-            opts="-h -V --store --lang --color --help --version run list show compare duel soak export import doctor clean completions help"
+            opts="-h -V --store --lang --color --help --version run list show compare duel soak fio export import doctor clean completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -245,7 +251,7 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__duel)
-            opts="-q -h --a --b --a-cmd --b-cmd --budget --passes --copies --seed --label --json --quiet --store --lang --color --help"
+            opts="-q -h --a --b --a-cmd --b-cmd --budget --copies --set --seed --dry-run --dir --device --file --tag --resume --yes-erase --overwrite-file --json --quiet --passes --label --store --lang --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -271,15 +277,47 @@ _kurabe() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --passes)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --copies)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --device)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tag)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --resume)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --yes-erase)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --overwrite-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --passes)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -340,8 +378,34 @@ _kurabe() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        kurabe__subcmd__fio)
+            opts="--store --lang --color"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en ja" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         kurabe__subcmd__help)
-            opts="run list show compare duel soak export import doctor clean completions help"
+            opts="run list show compare duel soak fio export import doctor clean completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -425,6 +489,20 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__help__subcmd__export)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kurabe__subcmd__help__subcmd__fio)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -575,7 +653,7 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__run)
-            opts="-q -h --budget --passes --target --resume --copies --set --seed --dry-run --dir --label --tag --json --quiet --store --lang --color --help"
+            opts="-q -h --budget --passes --copies --target --set --seed --dry-run --dir --device --file --label --tag --resume --yes-erase --overwrite-file --json --quiet --store --lang --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -589,15 +667,11 @@ _kurabe() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --target)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --resume)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --copies)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --target)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -613,11 +687,31 @@ _kurabe() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --device)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --label)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --tag)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --resume)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --yes-erase)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --overwrite-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -671,7 +765,7 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__soak)
-            opts="-q -h --for --every --resume --copies --set --window --seed --dry-run --dir --label --tag --json --quiet --store --lang --color --help"
+            opts="-q -h --for --every --copies --window --set --seed --dry-run --dir --device --file --label --tag --resume --yes-erase --overwrite-file --json --quiet --store --lang --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -685,19 +779,15 @@ _kurabe() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --resume)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --copies)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --set)
+                --window)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --window)
+                --set)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -709,11 +799,31 @@ _kurabe() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --device)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --label)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --tag)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --resume)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --yes-erase)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --overwrite-file)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

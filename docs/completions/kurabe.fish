@@ -38,22 +38,27 @@ complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "show" -d 'Show a kept
 complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "compare" -d 'Compare kept runs: better, worse, same, or cannot tell'
 complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "duel" -d 'Measure two set-ups of this machine in pairs of rounds and compare them'
 complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "soak" -d 'Measure one test for hours: bursts, steps, ramps, periods, and states that alternate'
+complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "fio" -d 'Run fio\'s job files and command lines, and keep the run'
 complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "export" -d 'Write a kept run to a file that `kurabe import` reads'
 complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "import" -d 'Keep runs that another kurabe exported'
 complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "doctor" -d 'Say what is known about this machine, and what is not'
 complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "clean" -d 'Remove work directories that killed runs left behind'
 complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c kurabe -n "__fish_kurabe_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l budget -d 'Time for the whole run, such as 90s or 5m' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l budget -d 'Time for all of it, such as 90s or 5m' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l passes -d 'Rounds of every case' -r
-complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l target -d 'Stop measuring a test when its interval is this narrow, such as 2% to each side' -r
-complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l resume -d 'Go on with a run that was interrupted or killed, on the same machine' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l copies -d 'Concurrencies, such as 1,4,all; or steps: 1, 2, 4 ... all CPUs and one above' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l target -d 'Stop measuring a test when its interval is this narrow, such as 2% to each side' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l set -d 'Set a parameter of a test, or of all tests of a profile or glob' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l seed -d 'Seed of order and layout, to repeat a run in the same order' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l dir -d 'Make the work directory in here [default: the current directory]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l device -d 'Measure this device in place of a test file; tests that write need --yes-erase too' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l file -d 'Measure this existing file in place of a test file; tests that write need --overwrite-file too' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l label -d 'A name for the run' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l tag -d 'A tag for the run; may be given several times' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l resume -d 'Go on with a run that was interrupted or killed, on the same machine' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l yes-erase -d 'Everything on this device may be lost; where it holds something, add its serial number or UUID' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l overwrite-file -d 'Everything in this file may be lost' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l store -d 'Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l lang -d 'Speak this language [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
@@ -61,7 +66,7 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l color -d 'Add colo
 always\t'Always'
 never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l dry-run -d 'Print the plan and its time, and measure nothing'
-complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l json -d 'Print the run as one JSON document'
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l json -d 'Print the result as one JSON document'
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -s q -l quiet -d 'No progress'
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kurabe -n "__fish_kurabe_using_subcommand list" -l store -d 'Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
@@ -97,14 +102,22 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -l color -d 'Add 
 always\t'Always'
 never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l a -d 'Side A: dir=DIR or set=TEST.PARAM=VALUE; may be given several times' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l a -d 'Side A: dir=DIR, device=DEVICE, file=FILE or set=TEST.PARAM=VALUE; may be given several times' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l b -d 'Side B, likewise' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l a-cmd -d 'Shell command that sets side A up before each of its rounds' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l b-cmd -d 'Shell command that sets side B up before each of its rounds' -r
-complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l budget -d 'Time for the whole duel, such as 90s or 5m' -r
-complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l passes -d 'Pairs of rounds of every case [default: until the verdict is final, 28 at most]' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l budget -d 'Time for all of it, such as 90s or 5m' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l copies -d 'Concurrencies, such as 1,4,all; or steps: 1, 2, 4 ... all CPUs and one above' -r
-complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l seed -d 'Seed of order and layout' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l set -d 'Set a parameter of a test, or of all tests of a profile or glob' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l seed -d 'Seed of order and layout, to repeat a run in the same order' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l dir -d 'Make the work directory in here [default: the current directory]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l device -d 'Measure this device in place of a test file; tests that write need --yes-erase too' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l file -d 'Measure this existing file in place of a test file; tests that write need --overwrite-file too' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l tag -d 'A tag for the run; may be given several times' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l resume -d 'Go on with a duel that was interrupted or killed; either of its runs names it' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l yes-erase -d 'Everything on this device may be lost; where it holds something, add its serial number or UUID' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l overwrite-file -d 'Everything in this file may be lost' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l passes -d 'Pairs of rounds of every case [default: until the verdict is final, 28 at most]' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l label -d 'A name for the duel; its runs are called NAME-a and NAME-b' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l store -d 'Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l lang -d 'Speak this language [default: from LANG]' -r -f -a "en\t'English'
@@ -112,19 +125,24 @@ ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
 always\t'Always'
 never\t'Never'"
-complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l json -d 'Print the comparison as one JSON document'
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l dry-run -d 'Print the plan and its time, and measure nothing'
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l json -d 'Print the result as one JSON document'
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -s q -l quiet -d 'No progress'
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l for -d 'How long, such as 10m or 24h' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l every -d 'Rest between samples that begin this far apart [default: load without a pause]' -r
-complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l resume -d 'Go on with a soak that was interrupted or killed, on the same machine' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l copies -d 'Concurrency: a number, or all' -r
-complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l set -d 'Set a parameter of the test' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l window -d 'Length of a window; shorter ones show shorter stalls, and suit soaks of minutes [default: 1s]' -r
-complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l seed -d 'Seed of the layout' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l set -d 'Set a parameter of a test, or of all tests of a profile or glob' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l seed -d 'Seed of order and layout, to repeat a run in the same order' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l dir -d 'Make the work directory in here [default: the current directory]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l device -d 'Measure this device in place of a test file; tests that write need --yes-erase too' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l file -d 'Measure this existing file in place of a test file; tests that write need --overwrite-file too' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l label -d 'A name for the run' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l tag -d 'A tag for the run; may be given several times' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l resume -d 'Go on with a soak that was interrupted or killed, on the same machine' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l yes-erase -d 'Everything on this device may be lost; where it holds something, add its serial number or UUID' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l overwrite-file -d 'Everything in this file may be lost' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l store -d 'Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l lang -d 'Speak this language [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
@@ -132,9 +150,15 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l color -d 'Add col
 always\t'Always'
 never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l dry-run -d 'Print the plan and its time, and measure nothing'
-complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l json -d 'Print the run as one JSON document'
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l json -d 'Print the result as one JSON document'
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -s q -l quiet -d 'No progress'
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kurabe -n "__fish_kurabe_using_subcommand fio" -l store -d 'Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand fio" -l lang -d 'Speak this language [default: from LANG]' -r -f -a "en\t'English'
+ja\t'Japanese'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand fio" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
+always\t'Always'
+never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand export" -s o -l output -d 'Write to this file, which must not exist yet [default: standard output]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand export" -l store -d 'Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand export" -l lang -d 'Speak this language [default: from LANG]' -r -f -a "en\t'English'
@@ -175,15 +199,16 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand completions" -l color -d '
 always\t'Always'
 never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak export import doctor clean completions help" -f -a "run" -d 'Measure this machine and keep the run'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak export import doctor clean completions help" -f -a "list" -d 'List tests, profiles, metrics or kept runs'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak export import doctor clean completions help" -f -a "show" -d 'Show a kept run'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak export import doctor clean completions help" -f -a "compare" -d 'Compare kept runs: better, worse, same, or cannot tell'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak export import doctor clean completions help" -f -a "duel" -d 'Measure two set-ups of this machine in pairs of rounds and compare them'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak export import doctor clean completions help" -f -a "soak" -d 'Measure one test for hours: bursts, steps, ramps, periods, and states that alternate'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak export import doctor clean completions help" -f -a "export" -d 'Write a kept run to a file that `kurabe import` reads'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak export import doctor clean completions help" -f -a "import" -d 'Keep runs that another kurabe exported'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak export import doctor clean completions help" -f -a "doctor" -d 'Say what is known about this machine, and what is not'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak export import doctor clean completions help" -f -a "clean" -d 'Remove work directories that killed runs left behind'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak export import doctor clean completions help" -f -a "completions" -d 'Print a completion script for a shell'
-complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak export import doctor clean completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak fio export import doctor clean completions help" -f -a "run" -d 'Measure this machine and keep the run'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak fio export import doctor clean completions help" -f -a "list" -d 'List tests, profiles, metrics or kept runs'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak fio export import doctor clean completions help" -f -a "show" -d 'Show a kept run'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak fio export import doctor clean completions help" -f -a "compare" -d 'Compare kept runs: better, worse, same, or cannot tell'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak fio export import doctor clean completions help" -f -a "duel" -d 'Measure two set-ups of this machine in pairs of rounds and compare them'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak fio export import doctor clean completions help" -f -a "soak" -d 'Measure one test for hours: bursts, steps, ramps, periods, and states that alternate'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak fio export import doctor clean completions help" -f -a "fio" -d 'Run fio\'s job files and command lines, and keep the run'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak fio export import doctor clean completions help" -f -a "export" -d 'Write a kept run to a file that `kurabe import` reads'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak fio export import doctor clean completions help" -f -a "import" -d 'Keep runs that another kurabe exported'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak fio export import doctor clean completions help" -f -a "doctor" -d 'Say what is known about this machine, and what is not'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak fio export import doctor clean completions help" -f -a "clean" -d 'Remove work directories that killed runs left behind'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak fio export import doctor clean completions help" -f -a "completions" -d 'Print a completion script for a shell'
+complete -c kurabe -n "__fish_kurabe_using_subcommand help; and not __fish_seen_subcommand_from run list show compare duel soak fio export import doctor clean completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

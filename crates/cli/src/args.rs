@@ -74,6 +74,9 @@ pub(crate) enum Command {
     Duel(DuelArgs),
     /// Measure one test for hours: bursts, steps, ramps, periods, and states that alternate
     Soak(SoakArgs),
+    /// Run fio's job files and command lines, and keep the run
+    #[command(disable_help_flag = true)]
+    Fio(FioArgs),
     /// Write a kept run to a file that `kurabe import` reads
     Export(ExportArgs),
     /// Keep runs that another kurabe exported
@@ -305,6 +308,18 @@ pub(crate) struct SoakArgs {
     pub(crate) shown: Shown,
 }
 
+/// Options of `fio`: its own language, which is read elsewhere.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct FioArgs {
+    /// What would stand behind `fio`, and options of kurabe; `kurabe fio --help` explains them
+    #[arg(
+        value_name = "ARGUMENT",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub(crate) arguments: Vec<String>,
+}
+
 /// Options of `export`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ExportArgs {
@@ -365,7 +380,7 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 /// What a run is called in other commands, where `latest` and `-` already mean something.
-fn run_label(text: &str) -> Result<String, String> {
+pub(crate) fn run_label(text: &str) -> Result<String, String> {
     let text = label(text)?;
     let taken = text == "-" || text == "latest" || text.starts_with("latest~");
     if taken {
@@ -384,7 +399,7 @@ fn label(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-fn tag(text: &str) -> Result<(String, String), String> {
+pub(crate) fn tag(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
     Ok((label(key)?, label(value)?))
 }

@@ -42,6 +42,11 @@ fn unusable(dir: &Path, why: &dyn std::fmt::Display) -> anyhow::Error {
 impl Directory {
     /// Says before measuring what would make the figures of this plan fail or mislead.
     pub(crate) fn check(&self, plan: &Plan) -> anyhow::Result<()> {
+        self.check_for(plan, "--dir DIR")
+    }
+
+    /// The same, where another option names the directory.
+    pub(crate) fn check_for(&self, plan: &Plan, option: &str) -> anyhow::Result<()> {
         let copies = plan
             .cases
             .iter()
@@ -63,7 +68,7 @@ impl Directory {
             let dir = self.path.display();
             output::say(&format!(
                 "warning: `{dir}` is in memory ({kind}): file-system figures will say nothing about a disk\n\
-                 hint: name a directory on a disk with `--dir DIR`"
+                 hint: name a directory on a disk with `{option}`"
             ));
         }
         Ok(())

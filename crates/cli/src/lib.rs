@@ -59,6 +59,7 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Compare(args) => cmd::compare::run(context, &args),
         Command::Duel(args) => cmd::duel::run(context, &args),
         Command::Soak(args) => cmd::soak::run(context, &args),
+        Command::Fio(args) => cmd::fio::run(context, &args),
         Command::Export(args) => cmd::export::run(context, &args),
         Command::Import(args) => cmd::import::run(context, &args),
         Command::Doctor(args) => cmd::doctor::run(context, &args),

@@ -94,7 +94,7 @@ fn refused(error: &PlanError) -> anyhow::Error {
 }
 
 /// Who makes a run, when, and with what.
-fn meta(label: Option<String>, dir: &Path, host: &HostFacts) -> RunMeta {
+pub(crate) fn meta(label: Option<String>, dir: &Path, host: &HostFacts) -> RunMeta {
     let now = sys::clock::wall();
     let mut warnings = Vec::new();
     if cfg!(debug_assertions) {
@@ -148,6 +148,6 @@ fn run_id(now: u64) -> String {
 }
 
 /// A seed that differs from run to run.
-fn fresh_seed() -> u64 {
+pub(crate) fn fresh_seed() -> u64 {
     Rng::stream(sys::clock::wall(), u64::from(std::process::id())).next()
 }

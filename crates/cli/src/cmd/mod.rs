@@ -6,6 +6,7 @@ pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod duel;
 pub(crate) mod export;
+pub(crate) mod fio;
 pub(crate) mod import;
 pub(crate) mod list;
 pub(crate) mod run;

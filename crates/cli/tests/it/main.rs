@@ -11,6 +11,7 @@ mod disks;
 mod documents;
 mod duels;
 mod faults;
+mod fio;
 mod root;
 mod runs;
 mod soaks;

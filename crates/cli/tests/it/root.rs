@@ -244,3 +244,51 @@ fn what_is_mounted_in_a_work_directory_is_not_emptied() {
     bed.run(&["clean"]).code(0).err_has(&["removed"]);
     assert!(!stale.exists() && precious.join("file").exists());
 }
+
+/// A loop device on 32 MiB in memory; detached at the end.
+struct Loop(String);
+
+impl Loop {
+    fn new(bed: &Bed) -> (Mount, Self) {
+        let mount = Mount::new(bed, "size=64M");
+        let image = format!("{}/image", mount.path());
+        sh(&format!("truncate -s 32M {image}"));
+        let made = Command::new("losetup")
+            .args(["--find", "--show", &image])
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{made:?}");
+        let device = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+        (mount, Self(device))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        sh(&format!("losetup --detach {}", self.0));
+    }
+}
+
+#[test]
+#[ignore = "root: makes a loop device"]
+fn jobs_of_fio_read_devices_and_write_them_only_with_leave() {
+    let bed = Bed::new();
+    let (_mount, disk) = Loop::new(&bed);
+    let device = format!("--filename={}", disk.0);
+    let job = |more: &[&str]| bed.run(&[&["fio", "--name=a", &device, "--bs=4k"], more].concat());
+    job(&["--size=1m"]).code(0).out_has(&["issued: total=256"]);
+    // The whole of it, but for its ends.
+    job(&["--bs=1m"]).code(0).out_has(&["issued: total=30"]);
+    let write = ["--rw=write", "--size=1m"];
+    job(&write).code(2).err_has(&[
+        "--yes-erase",
+        &disk.0,
+        "hint: if everything on it may be lost",
+    ]);
+    let leave = format!("--yes-erase={}", disk.0);
+    job(&[&write[..], &[&leave]].concat())
+        .code(0)
+        .out_has(&["write: IOPS="]);
+    let other = ["--rw=write", "--size=1m", "--yes-erase=/dev/null"];
+    job(&other).code(2).err_has(&["--yes-erase"]);
+}

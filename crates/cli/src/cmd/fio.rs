@@ -1,0 +1,195 @@
+//! `kurabe fio ...`: fio's job files and command lines, measured by this program and reported in fio's forms.
+//!
+//! The way of the data: our own options are taken out of the line, `dialects` reads the rest into a plan of fio's
+//! jobs, what cannot be done is refused by its place, each phase (the jobs up to the next stonewall) becomes a case
+//! whose copies do one job each, the run is kept like every run, and what its copies did is turned into fio's report.
+
+mod convert;
+mod files;
+mod help;
+mod own;
+mod phases;
+mod results;
+mod surroundings;
+
+use crate::args::FioArgs;
+use crate::context::{Context, host_facts};
+use crate::directory::{Directory, directory};
+use crate::exit::{Exit, failure};
+use crate::named;
+use crate::new_run;
+use crate::output;
+use crate::session;
+use anyhow::Context as _;
+use dialects::fio::output::{json, terse, text};
+use dialects::fio::result::Report;
+use dialects::fio::{Eta, Format, Plan, Request};
+use model::record::{End, Outcome, Run, RunMeta};
+use own::Own;
+use phases::Phase;
+use surroundings::Machine;
+
+pub(crate) fn run(context: &Context, args: &FioArgs) -> anyhow::Result<Exit> {
+    let own = Own::read(&args.arguments)?;
+    let plan = dialects::fio::parse(&own.rest, &Machine).map_err(|error| refused(&error))?;
+    if let Some(text) = help::answer(&plan.request)? {
+        output::print(&text)?;
+        return Ok(Exit::Ok);
+    }
+    if plan.request == Request::ShowCommand {
+        output::print(&dialects::fio::show_command(&plan))?;
+        return Ok(Exit::Ok);
+    }
+    let remarks = dialects::fio::options::check_limits(&plan).map_err(|error| refused(&error))?;
+    say_remarks(&plan, &remarks, own.quiet);
+    if plan.request == Request::ParseOnly {
+        return Ok(Exit::Ok);
+    }
+    measure(context, &own, &plan)
+}
+
+fn refused(error: &dialects::fio::Error) -> anyhow::Error {
+    failure(Exit::Usage, error, None)
+}
+
+/// Warnings are always said; notes are for those who look on.
+fn say_remarks(plan: &Plan, remarks: &[dialects::fio::Remark], quiet: bool) {
+    for warning in &plan.warnings {
+        output::say(&format!("warning: {warning}"));
+    }
+    for note in plan.notes.iter().chain(remarks).filter(|_| !quiet) {
+        output::say(&format!("note: {note}"));
+    }
+}
+
+fn measure(context: &Context, own: &Own, plan: &Plan) -> anyhow::Result<Exit> {
+    let dir = work_place(plan)?;
+    let phases = phases::of(plan)?;
+    let host = host_facts(&dir.path);
+    let mut planned = phases::plan(&phases, own, &host)?;
+    named::write_into(&mut planned, None)?;
+    dir.check_for(&planned, "--directory=DIR")?;
+    let run = Run {
+        meta: RunMeta {
+            tags: own.tags.iter().cloned().collect(),
+            ..new_run::meta(own.label.clone(), &dir.path, &host)
+        },
+        plan: planned,
+        host,
+        rounds: Vec::new(),
+    };
+    session::catch_stop_signals()?;
+    let granted = named::grant(std::slice::from_ref(&run), &own.consent())?;
+    let store = context.store()?;
+    store.begin(&run.meta, &run.plan, &run.host)?;
+    let quiet = own.quiet || plan.output.eta == Eta::Never;
+    let runs = std::slice::from_ref(&run);
+    let mut measured = session::measure(context, &store, runs, &granted, quiet)?;
+    let run = measured.pop().context("read the run back")?;
+    let left = files::clean_up(plan, &granted.permits);
+    let pass = results::middle_pass(&phases, &run);
+    let report = results::report(plan, &phases, &run, pass);
+    show(plan, &report)?;
+    say_how_it_went(&phases, &run, pass, own.quiet);
+    if let Some(words) = left? {
+        output::say(&words);
+    }
+    Ok(exit(&phases, &run))
+}
+
+/// Where the work directory is made: beside the first file, so that its file system is the one that is told about; else
+/// here, or where temporary files go.
+fn work_place(plan: &Plan) -> anyhow::Result<Directory> {
+    let beside = files::directory_of_first(plan);
+    let places = [beside, Some(".".into()), Some(std::env::temp_dir())];
+    let mut found = places
+        .into_iter()
+        .flatten()
+        .map(|place| directory(Some(&place)));
+    let first = found
+        .next()
+        .context("find a place for the work directory")?;
+    first.or_else(|error| found.find_map(Result::ok).ok_or(error))
+}
+
+/// Prints the report in every form that was asked for.
+fn show(plan: &Plan, report: &Report) -> anyhow::Result<()> {
+    let in_bits = plan.jobs().any(|job| job.reporting.in_bits);
+    let mut all = String::new();
+    for format in &plan.output.formats {
+        all.push_str(&match format {
+            Format::Normal => text(report, in_bits),
+            Format::Json => json(report, false),
+            Format::JsonPlus => json(report, true),
+            Format::Terse => terse(report, plan.output.terse_version),
+        });
+    }
+    match &plan.output.file {
+        Some(path) => std::fs::write(path, all).map_err(|error| {
+            failure(
+                Exit::Incomplete,
+                format!("write the report to `{path}`: {error}"),
+                Some("the run is kept: `kurabe show latest`"),
+            )
+        }),
+        None => output::print(&all),
+    }
+}
+
+fn say_how_it_went(phases: &[Phase<'_>], run: &Run, pass: u32, quiet: bool) {
+    for phase in phases {
+        for round in run.rounds_of(&phase.case) {
+            if let Outcome::Failed(failure) = &round.outcome {
+                let what = &phase.case.test;
+                output::say(&format!("error: `{what}`: {failure}"));
+            }
+        }
+    }
+    let mut notes: Vec<&String> = Vec::new();
+    let done = run.rounds.iter().filter_map(|round| match &round.outcome {
+        Outcome::Done(done) => Some(done),
+        Outcome::Failed(_) => None,
+    });
+    for note in done.flat_map(|done| &done.notes) {
+        if !notes.contains(&note) {
+            output::say(&format!("warning: {note}"));
+            notes.push(note);
+        }
+    }
+    let id = &run.meta.id;
+    let passes = run.rounds.iter().map(|round| round.pass).max().unwrap_or(1);
+    if quiet {
+        return;
+    }
+    output::say(&if passes > 1 {
+        format!(
+            "kept as run {id}; the report is of pass {pass} of {passes}, the one with the median rate; \
+             `kurabe show {id}` has intervals"
+        )
+    } else {
+        format!("kept as run {id}; --passes=6 and more give intervals")
+    });
+}
+
+fn exit(phases: &[Phase<'_>], run: &Run) -> Exit {
+    if run.meta.end == End::Interrupted {
+        return Exit::Interrupted;
+    }
+    let unsupported = |round: &model::record::Round| {
+        matches!(
+            round.outcome,
+            Outcome::Failed(model::record::Failure::Unsupported(_))
+        )
+    };
+    let done = |phase: &Phase<'_>| {
+        let mut rounds = run.rounds_of(&phase.case);
+        rounds.any(|round| matches!(round.outcome, Outcome::Done(_)))
+    };
+    if phases.iter().all(done) {
+        Exit::Ok
+    } else if run.rounds.iter().any(unsupported) {
+        Exit::Unsupported
+    } else {
+        Exit::Incomplete
+    }
+}

@@ -1,0 +1,489 @@
+//! One of fio's jobs as a job of the storage engine.
+//!
+//! What the language leaves to the machine (shares of a file, a region without a size) is settled here. What the engine
+//! does not do was refused before, by the table of limits; what it refuses itself is said with the job's place.
+
+use super::files;
+use crate::exit::{Exit, failure};
+use dialects::fio::job::{
+    self, Blocks, Distribution, EngineKind, Extent, Job, Mix, Order, PerDirection, VerifyMethod,
+};
+use model::rng::Rng;
+use model::units::Nanos;
+use workloads::storage::Redundancy;
+use workloads::storage::job as spec;
+use workloads::storage::job::{Directions, JobSpec, Target};
+use workloads::storage::task::Task;
+
+/// What is known of a job's file: its length, where it is there.
+pub(super) type Length<'a> = &'a dyn Fn(&str) -> Option<u64>;
+
+/// The job, ready for the engine.
+pub(super) fn task(job: &Job, length: Length<'_>) -> anyhow::Result<Task> {
+    let refused = |why: String| {
+        let text = format!("{}: job `{}`: {why}", job.place, job.name);
+        failure(Exit::Usage, text, None)
+    };
+    let region = region(job, length).map_err(refused)?;
+    let mut targets = targets(job).map_err(refused)?.into_iter();
+    let spec = JobSpec {
+        target: targets.next().unwrap_or_default(),
+        more_targets: targets.collect(),
+        ..spec(job, region)
+    };
+    spec.check().map_err(refused)?;
+    Ok(Task {
+        name: job.name.clone(),
+        job: spec,
+        cpus: cpus(job),
+        ends: None,
+        ends_with: Vec::new(),
+        file_bytes: None,
+        only_prepares: job.target.creates_only,
+        looks_at_file: job.clone == 0,
+    })
+}
+
+/// On what the job works: files that are made where they are not there, or devices that are.
+fn targets(job: &Job) -> Result<Vec<Target>, String> {
+    let used = job.target.files.iter();
+    let used = used.filter(|_| job.engine.kind != EngineKind::Null);
+    used.map(|name| {
+        let path = std::path::absolute(name).map_err(|error| format!("use `{name}`: {error}"))?;
+        Ok(if files::is_device(name) {
+            Target::Device { path, fill: false }
+        } else {
+            let create = job.target.may_create;
+            Target::File { path, create }
+        })
+    })
+    .collect()
+}
+
+/// The part of the file on which a job works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Region {
+    offset: u64,
+    size: u64,
+}
+
+/// A region as fio means it: from the offset on, as long as said, or to the end of what is there.
+fn region(job: &Job, length: Length<'_>) -> Result<Region, String> {
+    let amount = &job.amount;
+    let path = job.target.files.first().map_or("", String::as_str);
+    let file_bytes = amount.file_size_bytes.map(|(_, high)| high);
+    // Every file has the same part of the region: what the shortest one holds.
+    let files = job.target.files.len().max(1) as u64;
+    let lengths: Option<Vec<u64>> = job.target.files.iter().map(|path| length(path)).collect();
+    let shortest = lengths.and_then(|lengths| lengths.into_iter().min());
+    let there = file_bytes.or(shortest);
+    let share = |what: &str, percent: u8| {
+        let bytes = there.ok_or_else(|| {
+            format!(
+                "`{what}` is a share of `{path}`, which is not there\nhint: give a size in bytes"
+            )
+        })?;
+        Ok::<u64, String>(portion(bytes, percent))
+    };
+    let align = amount.offset_align_bytes.max(1);
+    let bytes = |what: &str, extent: Extent| -> Result<u64, String> {
+        match extent {
+            Extent::Bytes(bytes) => Ok(bytes),
+            Extent::Percent(percent) => Ok(share(what, percent)?.next_multiple_of(align)),
+        }
+    };
+    let step = bytes("offset_increment", amount.offset_increment)?;
+    let offset =
+        bytes("offset", amount.offset)?.saturating_add(step.saturating_mul(u64::from(job.clone)));
+    let rest = || {
+        there
+            .map(|there| there.saturating_sub(offset).saturating_mul(files))
+            .ok_or_else(|| {
+                format!(
+                    "`{path}` is not there, and no size is given\nhint: give one, such as `size=1g`"
+                )
+            })
+    };
+    let size = match (file_bytes, amount.size) {
+        (Some(file), _) => file.saturating_sub(offset).saturating_mul(files),
+        (None, Some(Extent::Bytes(0)) | None) => rest()?,
+        (None, Some(Extent::Bytes(size))) => size,
+        (None, Some(Extent::Percent(percent))) => share("size", percent)?.saturating_mul(files),
+    };
+    if size == 0 {
+        return Err(format!("nothing of `{path}` lies behind offset {offset}"));
+    }
+    Ok(Region { offset, size })
+}
+
+/// Whole per cents of an amount, without overflow.
+fn portion(bytes: u64, percent: u8) -> u64 {
+    let share = u128::from(bytes) * u128::from(percent) / 100;
+    u64::try_from(share).unwrap_or(u64::MAX)
+}
+
+/// When the job ends: with its amount, or with its time.
+fn end(job: &Job, region: Region) -> spec::End {
+    let amount = &job.amount;
+    let bytes = match amount.io_size {
+        Some(Extent::Bytes(bytes)) if bytes > 0 => bytes,
+        Some(Extent::Percent(percent)) => portion(region.size, percent),
+        _ => match (amount.file_size_bytes, amount.size) {
+            (Some(_), Some(Extent::Bytes(size))) if size > 0 => size,
+            _ => region.size,
+        },
+    };
+    spec::End {
+        time: job.life.runtime_ns.map(Nanos),
+        bytes: Some(bytes),
+        ops: amount.ios.filter(|ios| *ios > 0),
+        loops: amount.loops.max(1),
+        time_based: job.life.is_time_based,
+    }
+}
+
+fn spec(job: &Job, region: Region) -> JobSpec {
+    let (work, engine) = (&job.work, &job.engine);
+    let depth = if engine.kind.is_synchronous() {
+        1
+    } else {
+        engine.depth
+    };
+    JobSpec {
+        pattern: pattern(job),
+        block_bytes: largest(job),
+        size: Some(region.size),
+        depth,
+        engine: engine_kind(engine.kind),
+        direct: engine.is_direct,
+        sync: match job.durability.sync {
+            job::SyncMode::None => spec::SyncOn::None,
+            job::SyncMode::Sync => spec::SyncOn::Sync,
+            job::SyncMode::Dsync => spec::SyncOn::Dsync,
+        },
+        fsync_every: job.durability.fsync_every,
+        fdatasync_every: job.durability.fdatasync_every,
+        read_percent: u32::from(work.read_percent),
+        repeat_blocks: work.may_repeat_blocks,
+        rate_iops: only_rate(job),
+        arrivals: match job.pace.arrivals {
+            job::Arrivals::Linear => spec::Arrivals::Linear,
+            job::Arrivals::Poisson => spec::Arrivals::Poisson,
+        },
+        think: Nanos(job.pace.think_ns),
+        think_blocks: job.pace.think_blocks.max(1),
+        redundancy: Redundancy {
+            compress_percent: u32::from(job.data.compress_percent.unwrap_or(0)),
+            dedupe_percent: u32::from(job.data.dedupe_percent.unwrap_or(0)),
+        },
+        poll_device: engine.polls,
+        poll_submissions: engine.polls_submissions,
+        register_files: engine.registers_files,
+        register_buffers: engine.fixed_buffers,
+        blocks: blocks(job),
+        distribution: distribution(&work.distribution),
+        steps: steps(job),
+        zones: work.zones.map(|zones| spec::Zones {
+            work_bytes: zones.size_bytes,
+            range_bytes: zones.range_bytes.unwrap_or(zones.size_bytes),
+            skip_bytes: zones.skip_bytes,
+        }),
+        offset_bytes: region.offset,
+        seed: Some(seed(job)).filter(|_| work.is_repeatable),
+        files: spread(job),
+        end: end(job, region),
+        start_delay: Nanos(start_delay(job)),
+        ramp: Nanos(job.life.ramp_ns),
+        pacing: pacing(job),
+        batching: batching(job),
+        latency_target: job
+            .pace
+            .latency_target_ns
+            .map(|target| spec::LatencyTarget {
+                latency: Nanos(target),
+                window: Nanos(job.pace.latency_window_ns),
+                percentile: job.pace.latency_percentile,
+                run: job.pace.latency_run,
+            }),
+        steady_state: steady_state(job),
+        contents: contents(&job.data),
+        verify: verify(job),
+        fsync_at_end: job.durability.fsyncs_at_end,
+        fsync_on_close: job.durability.fsyncs_on_close,
+        continue_on: spec::ContinueOn {
+            read: job.life.continues_on.read,
+            write: job.life.continues_on.write,
+            verify: job.life.continues_on.verify,
+        },
+        invalidate: job.target.invalidates,
+        pre_read: job.target.pre_reads,
+        samples: Some(Nanos(window(job))),
+        ..JobSpec::default()
+    }
+}
+
+fn pattern(job: &Job) -> spec::Pattern {
+    spec::Pattern {
+        mix: match job.work.mix {
+            Mix::Read => spec::Mix::Read,
+            Mix::Write => spec::Mix::Write,
+            Mix::Trim => spec::Mix::Trim,
+            Mix::ReadWrite => spec::Mix::Both,
+            Mix::TrimWrite => spec::Mix::TrimWrite,
+        },
+        random: matches!(job.work.order, Order::Random { .. }),
+    }
+}
+
+const fn engine_kind(kind: EngineKind) -> spec::EngineChoice {
+    match kind {
+        EngineKind::Sync | EngineKind::Psync => spec::EngineChoice::Psync,
+        EngineKind::Vsync | EngineKind::Pvsync | EngineKind::Pvsync2 => spec::EngineChoice::Pvsync2,
+        EngineKind::Libaio => spec::EngineChoice::Libaio,
+        EngineKind::IoUring => spec::EngineChoice::IoUring,
+        EngineKind::Null => spec::EngineChoice::Null,
+    }
+}
+
+/// The directions that the job has.
+fn used<'a, T>(job: &Job, values: &'a PerDirection<T>) -> Vec<&'a T> {
+    let mix = job.work.mix;
+    let read = mix.reads().then_some(&values.read);
+    let write = mix.writes().then_some(&values.write);
+    let trim = mix.trims().then_some(&values.trim);
+    [read, write, trim].into_iter().flatten().collect()
+}
+
+fn directions<T, U>(values: &PerDirection<T>, change: impl Fn(&T) -> U) -> Directions<U> {
+    Directions {
+        read: change(&values.read),
+        write: change(&values.write),
+        trim: change(&values.trim),
+    }
+}
+
+/// The largest operation of the job.
+fn largest(job: &Job) -> u64 {
+    let sizes = used(job, &job.work.blocks);
+    sizes
+        .into_iter()
+        .map(Blocks::max_bytes)
+        .max()
+        .unwrap_or(4096)
+}
+
+/// Sizes, where they are not all the same.
+fn blocks(job: &Job) -> Directions<Option<spec::Blocks>> {
+    let sizes = used(job, &job.work.blocks);
+    let plain = Blocks::Fixed(largest(job));
+    if sizes.into_iter().all(|blocks| *blocks == plain) {
+        return Directions::all(None);
+    }
+    directions(&job.work.blocks, |blocks| {
+        Some(match blocks {
+            Blocks::Fixed(bytes) => spec::Blocks::Fixed(*bytes),
+            Blocks::Range {
+                min_bytes,
+                max_bytes,
+            } => spec::Blocks::Range {
+                min_bytes: *min_bytes,
+                max_bytes: *max_bytes,
+            },
+            Blocks::Split(parts) => spec::Blocks::Split(parts.clone()),
+        })
+    })
+}
+
+fn distribution(of: &Distribution) -> spec::Distribution {
+    match of {
+        Distribution::Uniform => spec::Distribution::Uniform,
+        Distribution::Zipf { theta, center } => spec::Distribution::Zipf {
+            theta: *theta,
+            center: *center,
+        },
+        Distribution::Pareto { power, center } => spec::Distribution::Pareto {
+            power: *power,
+            center: *center,
+        },
+        Distribution::Normal { deviation_percent } => spec::Distribution::Normal {
+            deviation_percent: *deviation_percent,
+        },
+        Distribution::Zoned(parts) => spec::Distribution::Zoned(directions(parts, Vec::clone)),
+        Distribution::ZonedAbsolute(parts) => {
+            spec::Distribution::ZonedAbsolute(directions(parts, Vec::clone))
+        }
+    }
+}
+
+fn steps(job: &Job) -> spec::Steps {
+    let work = &job.work;
+    let (skip_bytes, ops_per_offset) = match work.order {
+        Order::Sequential { skip_bytes } => (skip_bytes, 1),
+        Order::Random { ios_per_offset } => (0, ios_per_offset),
+    };
+    spec::Steps {
+        skip_bytes,
+        ops_per_offset,
+        repeats_offset: work.repeats_offset,
+        random_percent: directions(&work.random_percent, |percent| *percent),
+        align_bytes: directions(&work.align_bytes, |bytes| *bytes),
+        is_unaligned: work.is_unaligned,
+    }
+}
+
+fn spread(job: &Job) -> spec::Files {
+    let count = u32::try_from(job.target.files.len())
+        .unwrap_or(u32::MAX)
+        .max(1);
+    if count == 1 {
+        return spec::Files::default();
+    }
+    spec::Files {
+        count,
+        order: match job.target.order {
+            job::FileOrder::RoundRobin => spec::FileOrder::RoundRobin,
+            job::FileOrder::Sequential => spec::FileOrder::Sequential,
+            job::FileOrder::Random => spec::FileOrder::Random,
+        },
+        ops_per_file: job.target.ios_per_file,
+    }
+}
+
+/// The rate of a job with one kind of operation: it needs no schedule for each.
+fn only_rate(job: &Job) -> Option<u64> {
+    match used(job, &job.pace.iops)[..] {
+        [Some(rate)] if *rate > 0 => Some(*rate),
+        _ => None,
+    }
+}
+
+fn pacing(job: &Job) -> spec::Pacing {
+    let pace = &job.pace;
+    let positive = |n: Option<u64>| n.filter(|n| *n > 0);
+    let one_kind = only_rate(job).is_some();
+    let rate = |pick: fn(&PerDirection<Option<u64>>) -> Option<u64>, has: bool| spec::Rate {
+        iops: positive(pick(&pace.iops)).filter(|_| has && !one_kind),
+        bytes_per_s: positive(pick(&pace.bytes_per_s)).filter(|_| has),
+        min_iops: positive(pick(&pace.min_iops)).filter(|_| has),
+        min_bytes_per_s: positive(pick(&pace.min_bytes_per_s)).filter(|_| has),
+    };
+    let mix = job.work.mix;
+    spec::Pacing {
+        rates: Directions {
+            read: rate(|of| of.read, mix.reads()),
+            write: rate(|of| of.write, mix.writes()),
+            trim: rate(|of| of.trim, mix.trims()),
+        },
+        cycle: Nanos(pace.cycle_ns),
+        ignores_think: pace.ignores_think,
+        think_spin: Nanos(pace.think_spin_ns),
+        think_counts_begun: pace.think_counts_issued,
+        think_iotime: Nanos(pace.think_iotime_ns),
+        max_latency: pace.max_latency_ns.map(Nanos),
+    }
+}
+
+/// How many operations go and come together. fio hands over one at a time unless told otherwise; here as many as there
+/// is room for go together, which costs less and delays none, unless the job says how many.
+fn batching(job: &Job) -> spec::Batching {
+    let engine = &job.engine;
+    let plain = spec::Batching::default();
+    if engine.kind.is_synchronous() {
+        return plain;
+    }
+    spec::Batching {
+        submit: Some(engine.batch_submit).filter(|n| *n > 0 && job.has("iodepth_batch")),
+        complete_min: engine.batch_complete_min,
+        complete_max: engine.batch_complete_max,
+        low: engine.depth_low.filter(|low| *low != engine.depth),
+        serializes_overlap: engine.serializes_overlap,
+    }
+}
+
+fn steady_state(job: &Job) -> Option<spec::SteadyState> {
+    let state = job.life.steady_state?;
+    Some(spec::SteadyState {
+        quantity: match state.quantity {
+            job::SteadyQuantity::Iops => spec::SteadyQuantity::Iops,
+            job::SteadyQuantity::Bandwidth => spec::SteadyQuantity::Bandwidth,
+            job::SteadyQuantity::Latency => spec::SteadyQuantity::Latency,
+        },
+        by_slope: state.by_slope,
+        limit: state.limit,
+        is_percent: state.is_percent,
+        duration: Nanos(state.duration_ns),
+        ramp: Nanos(state.ramp_ns),
+        interval: Nanos::from_secs(1),
+    })
+}
+
+/// What is written. Blocks that are not to equal each other are different from all others in any case.
+fn contents(data: &job::Data) -> spec::Contents {
+    if data.is_zero {
+        spec::Contents::Zero
+    } else if let Some(pattern) = &data.pattern {
+        spec::Contents::Pattern(pattern.clone())
+    } else if data.refills && data.dedupe_percent.is_none_or(|percent| percent == 0) {
+        spec::Contents::Refilled
+    } else if data.scrambles {
+        spec::Contents::Stamped
+    } else {
+        spec::Contents::Constant
+    }
+}
+
+fn verify(job: &Job) -> Option<spec::VerifyJob> {
+    use workloads::storage::verify::Verify;
+    let of = &job.verify;
+    let method = match of.method? {
+        VerifyMethod::Crc32c => Verify::Crc32c,
+        VerifyMethod::Md5 => Verify::Md5,
+        VerifyMethod::Sha256 => Verify::Sha256,
+        VerifyMethod::Pattern => Verify::Pattern(of.pattern.clone().unwrap_or_default()),
+    };
+    Some(spec::VerifyJob {
+        reads_back: of.reads_back,
+        only_checks: of.only_checks,
+        is_fatal: of.is_fatal,
+        backlog: of.backlog,
+        backlog_batch: of.backlog_batch,
+        interval_bytes: of.interval_bytes,
+        offset_bytes: of.offset_bytes,
+        ..spec::VerifyJob::new(method)
+    })
+}
+
+/// The seed of a clone: its own, and the same in every run.
+fn seed(job: &Job) -> u64 {
+    Rng::stream(job.work.seed, u64::from(job.number)).next()
+}
+
+/// The time until the start; from a range it is drawn, always the same for the same seed.
+fn start_delay(job: &Job) -> u64 {
+    let (low, high) = job.life.start_delay_ns;
+    let mut rng = Rng::stream(job.work.seed, u64::from(job.number) + (1 << 32));
+    low + rng.below((high - low).saturating_add(1))
+}
+
+/// The window of bandwidth and rate: the one that is given, the shorter one of two.
+fn window(job: &Job) -> u64 {
+    let reporting = &job.reporting;
+    match (job.has("bwavgtime"), job.has("iopsavgtime")) {
+        (true, false) => reporting.bw_window_ns,
+        (false, true) => reporting.iops_window_ns,
+        _ => reporting.bw_window_ns.min(reporting.iops_window_ns),
+    }
+}
+
+/// The CPUs of a clone.
+fn cpus(job: &Job) -> Vec<u32> {
+    let all: Vec<u32> = job.life.cpus.iter().copied().collect();
+    if !job.life.splits_cpus || all.is_empty() {
+        return all;
+    }
+    let turn = usize::try_from(job.clone).unwrap_or(0) % all.len();
+    vec![all[turn]]
+}
+
+#[cfg(test)]
+mod tests;

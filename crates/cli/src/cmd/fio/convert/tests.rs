@@ -1,0 +1,310 @@
+//! Every supported option changes what is done or told, or the table of limits says what becomes of it; regions, ends
+//! and seeds are as fio means them.
+
+use super::*;
+use crate::cmd::fio::surroundings::Machine;
+use dialects::fio::options::{self, Kind, OptionDef, Reach, Standing, Status, check_limits};
+use dialects::fio::{Error, Plan};
+use std::fmt::Write as _;
+
+/// A value that is not the default, with what the job must have before and behind it for the option to mean anything.
+struct Sample {
+    before: &'static str,
+    value: &'static str,
+    behind: &'static str,
+}
+
+const fn value(value: &'static str) -> Sample {
+    with("", value)
+}
+
+const fn with(before: &'static str, value: &'static str) -> Sample {
+    Sample {
+        before,
+        value,
+        behind: "",
+    }
+}
+
+const URING: &str = "--ioengine=io_uring --iodepth=8";
+
+/// The samples of options whose kind does not tell one.
+#[expect(
+    clippy::match_same_arms,
+    reason = "a line for each option, in the order of the tables"
+)]
+fn sample(def: &OptionDef) -> Sample {
+    match def.name {
+        "rw" => value("write"),
+        "rw_sequencer" => with("--rw=randread:8", "identical"),
+        "bs" | "ba" => value("8k"),
+        "bsrange" => value("4k-8k"),
+        "bssplit" => value("4k/50:8k/50"),
+        "bs_unaligned" => with("--bsrange=4k-64k", "1"),
+        "rwmixread" | "rwmixwrite" => value("70"),
+        "percentage_random" | "dedupe_percentage" | "buffer_compress_percentage" => value("40"),
+        "allrandrepeat" => with("--randrepeat=0", "1"),
+        "randseed" => value("7"),
+        "random_generator" => value("lfsr"),
+        "random_distribution" => value("zipf:1.2"),
+        "size" | "io_size" => value("512k"),
+        "filesize" => value("4m"),
+        "offset" => value("64k"),
+        "offset_increment" => with("--numjobs=2", "64k"),
+        "offset_align" => with("--offset=10%", "64k"),
+        "number_ios" => value("10"),
+        "loops" => value("2"),
+        "zonemode" => with("--zonesize=64k", "strided"),
+        "zonesize" => value("64k"),
+        "zonerange" | "zoneskip" => with("--zonesize=64k", "128k"),
+        "kb_base" => Sample {
+            before: "",
+            value: "1000",
+            behind: "--size=64k",
+        },
+        "unit_base" => value("1"),
+        "filename" => value("some.file"),
+        "directory" => value("/tmp"),
+        "filename_format" => value("$jobname.x"),
+        "nrfiles" => value("2"),
+        "openfiles" => with("--nrfiles=2", "1"),
+        "file_service_type" => with("--nrfiles=2", "random"),
+        "fallocate" => value("none"),
+        "fadvise_hint" => value("0"),
+        "ioengine" => value("libaio"),
+        "iodepth" => with(URING, "4"),
+        "iodepth_batch" | "iodepth_batch_complete_min" => with(URING, "2"),
+        "iodepth_batch_complete_max" | "iodepth_low" => with(URING, "4"),
+        "io_submit_mode" => with(URING, "offload"),
+        "serialize_overlap" => with(URING, "1"),
+        "buffered" => with("--direct=1", "1"),
+        "hipri" | "fixedbufs" | "registerfiles" | "sqthread_poll" => with(URING, "1"),
+        "sqthread_poll_cpu" | "nonvectored" => with(URING, "0"),
+        "mem" => value("mmap"),
+        "rate" | "rate_min" => value("1m"),
+        "rate_iops" | "rate_iops_min" => value("100"),
+        "rate_process" => with("--rate_iops=100", "poisson"),
+        "rate_cycle" => with("--rate_iops=100 --rate_iops_min=10", "2000"),
+        "rate_ignore_thinktime" => with("--rate_iops=100 --thinktime=10", "1"),
+        "thinktime" | "max_latency" => value("1000"),
+        "latency_target" => with(
+            "--latency_window=100000 --ioengine=io_uring --iodepth=8",
+            "1000",
+        ),
+        "latency_window" => with("--latency_target=1000 --latency_window=50000", "100000"),
+        "latency_percentile" => with(
+            "--latency_target=1000 --latency_window=100000 --ioengine=io_uring --iodepth=8",
+            "90",
+        ),
+        "latency_run" => with(
+            "--latency_target=1000 --latency_window=100000 --ioengine=io_uring --iodepth=8",
+            "1",
+        ),
+        "thinktime_spin" | "thinktime_blocks" => with("--thinktime=1000", "10"),
+        "thinktime_blocks_type" => with("--thinktime=1000", "issue"),
+        "thinktime_iotime" => with("--thinktime=1000", "1"),
+        "sync" => value("dsync"),
+        "fsync" | "fdatasync" => value("4"),
+        "buffer_pattern" => value("0xabcd"),
+        "buffer_compress_chunk" => with("--buffer_compress_percentage=50", "4096"),
+        "verify" => value("crc32c"),
+        "verify_pattern" => with("--verify=pattern --verify_pattern=0xcd", "0xab"),
+        "do_verify" => with("--verify=md5", "0"),
+        "verify_only" | "verify_fatal" | "verify_dump" | "verify_state_save" => {
+            let on = if def.default == "1" { "0" } else { "1" };
+            with("--verify=md5", on)
+        }
+        "verify_backlog" | "verify_backlog_batch" => with("--verify=md5 --verify_backlog=8", "4"),
+        "verify_interval" => with("--verify=md5", "512"),
+        "verify_offset" => with("--verify=md5", "64"),
+        "name" => value("b"),
+        "description" => value("text"),
+        "numjobs" => value("2"),
+        "thread" => with("--numjobs=2 --group_reporting --filename=x", "1"),
+        "stonewall" | "new_group" => with("--name=b", "1"),
+        "runtime" => value("3"),
+        "time_based" => with("--runtime=3", "1"),
+        "ramp_time" | "startdelay" => value("1"),
+        "exit_what" => with("--exitall=1", "stonewall"),
+        "continue_on_error" => value("io"),
+        "steadystate" => with("--ss_dur=3", "iops:5%"),
+        "steadystate_duration" | "steadystate_ramp_time" => with("--ss_dur=3 --ss=iops:5%", "4"),
+        "cpus_allowed" => value("0"),
+        "cpumask" => value("1"),
+        "cpus_allowed_policy" => with("--cpus_allowed=0,1", "split"),
+        "unified_rw_reporting" => value("mixed"),
+        "percentile_list" => value("50:99"),
+        "bwavgtime" | "iopsavgtime" => value("1000"),
+        _ => match &def.status {
+            Status::Supported(Kind::Flag(_) | Kind::Bool(_)) if def.default == "1" => value("0"),
+            Status::Supported(Kind::Flag(_) | Kind::Bool(_)) => value("1"),
+            _ => panic!("`{}` needs a sample", def.name),
+        },
+    }
+}
+
+fn parse(line: &str) -> Result<Plan, Error> {
+    let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+    dialects::fio::parse(&arguments, &Machine)
+}
+
+/// Everything of a plan that is looked at behind the reader.
+fn looked_at(plan: &Plan) -> anyhow::Result<String> {
+    let mut text = format!("{:?}", plan.output);
+    for group in &plan.groups {
+        writeln!(text, "{} {}", group.id, group.waits)?;
+        for job in &group.jobs {
+            let task = task(job, &|_| Some(64 << 20))?;
+            writeln!(
+                text,
+                "{task:?} {} {:?} {:?} {:?} {} {} {} {:?}",
+                job.shares_process(),
+                job.reporting,
+                job.description,
+                job.target.files,
+                job.target.unlinks,
+                job.target.may_create,
+                job.life.ends_all,
+                job.life.exit_what,
+            )?;
+        }
+    }
+    Ok(text)
+}
+
+/// What is wrong with what becomes of an option; nothing where all is as it is said.
+fn complaint(def: &OptionDef) -> Option<String> {
+    let Sample {
+        before,
+        value,
+        behind,
+    } = sample(def);
+    let plan = |option: &str| {
+        parse(&format!(
+            "--name=a --size=1m --rw=randrw {before} {option} {behind}"
+        ))
+        .unwrap_or_else(|error| panic!("{option}: {error}"))
+    };
+    let (without, with) = (plan(""), plan(&format!("--{}={value}", def.name)));
+    let limited = check_limits(&with);
+    let said = |remarks: &[dialects::fio::Remark]| {
+        let word = format!("`{}` changes nothing", def.name);
+        remarks.iter().any(|remark| remark.text.contains(&word))
+    };
+    match (def.standing(), limited) {
+        (Standing::Refused, Err(_)) => None,
+        (Standing::Refused, Ok(_)) => Some("is refused in the table and not in truth".to_owned()),
+        (Standing::Noted, Ok(remarks)) if said(&remarks) => None,
+        (Standing::InPart, Err(Error::Refused { option, .. })) if option == def.name => None,
+        (Standing::InPart, Ok(remarks)) if said(&remarks) => None,
+        (Standing::Noted, other) => Some(format!("is noted in the table, and {other:?}")),
+        (_, Err(error)) => Some(error.to_string()),
+        (Standing::Supported | Standing::InPart, Ok(_)) => {
+            match (looked_at(&without), looked_at(&with)) {
+                (Ok(without), Ok(with)) if without != with => None,
+                (Ok(_), Ok(_)) => Some("changes nothing and is not listed".to_owned()),
+                (Err(error), _) | (_, Err(error)) => Some(error.to_string()),
+            }
+        }
+    }
+}
+
+#[test]
+fn every_supported_option_counts_or_is_listed() {
+    let complaints: Vec<String> = options::all()
+        .filter(|def| matches!(def.status, Status::Supported(_)))
+        .filter_map(|def| Some(format!("{}: {}", def.name, complaint(def)?)))
+        .collect();
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
+#[test]
+fn limits_of_whole_options_leave_nothing_of_them() {
+    for limit in options::LIMITS {
+        let standing = options::find(limit.option).unwrap().standing();
+        let expected = match limit.reach {
+            Reach::Refused => Standing::Refused,
+            Reach::Noted => Standing::Noted,
+            Reach::RefusedInPart | Reach::NotedInPart => Standing::InPart,
+        };
+        assert_eq!(standing, expected, "{}", limit.option);
+    }
+}
+
+#[test]
+fn regions_are_as_long_as_said_or_as_what_is_there() {
+    const M: u64 = 1 << 20;
+    let check = |line: &str, expect: Result<(u64, u64), &str>| {
+        let plan = parse(&format!("--name=a --filename=f {line}")).unwrap();
+        let job = plan.jobs().last().unwrap();
+        let found = region(job, &|path| (path == "f").then_some(64 * M));
+        match (found, expect) {
+            (Ok(region), Ok(wanted)) => assert_eq!((region.offset, region.size), wanted, "{line}"),
+            (Err(why), Err(words)) => assert!(why.contains(words), "{why}"),
+            (found, _) => panic!("{line}: {found:?}"),
+        }
+    };
+    check("--size=8m", Ok((0, 8 * M)));
+    check("--rw=read", Ok((0, 64 * M)));
+    check("--size=50%", Ok((0, 32 * M)));
+    check("--offset=16m", Ok((16 * M, 48 * M)));
+    check("--offset=25% --size=1m", Ok((16 * M, M)));
+    check(
+        "--size=1m --numjobs=3 --offset_increment=2m",
+        Ok((4 * M, M)),
+    );
+    check("--filesize=4m --size=16m", Ok((0, 4 * M)));
+    check("--filename=f:f --offset=16m", Ok((16 * M, 96 * M)));
+    check("--offset=64m", Err("nothing of `f` lies behind"));
+    check("--filename=g", Err("`g` is not there, and no size"));
+    check("--filename=g --size=50%", Err("`size` is a share of `g`"));
+}
+
+#[test]
+fn a_job_ends_when_its_amount_is_done() {
+    let check = |line: &str, expect: spec::End| {
+        let plan = parse(&format!("--name=a --size=1m --bs=4k {line}")).unwrap();
+        let job = plan.jobs().next().unwrap();
+        assert_eq!(task(job, &|_| None).unwrap().job.end, expect, "{line}");
+    };
+    let once = spec::End {
+        time: None,
+        bytes: Some(1 << 20),
+        ops: None,
+        loops: 1,
+        time_based: false,
+    };
+    let bytes = |bytes| spec::End {
+        bytes: Some(bytes),
+        ..once
+    };
+    let timed = |time_based| spec::End {
+        time: Some(Nanos::from_secs(5)),
+        time_based,
+        ..once
+    };
+    check("--rw=read", once);
+    check("--io_size=4m", bytes(4 << 20));
+    check("--io_size=50%", bytes(512 << 10));
+    check("--filesize=512k --size=2m", bytes(2 << 20));
+    let ops = Some(10);
+    check("--number_ios=10", spec::End { ops, ..once });
+    check("--loops=3", spec::End { loops: 3, ..once });
+    check("--runtime=5", timed(false));
+    check("--runtime=5 --time_based", timed(true));
+}
+
+#[test]
+fn clones_differ_in_their_seeds_and_runs_do_not() {
+    let seeds = |line: &str| -> Vec<Option<u64>> {
+        let plan = parse(&format!("--name=a --size=1m --numjobs=2 {line}")).unwrap();
+        let jobs = plan.jobs();
+        jobs.map(|job| task(job, &|_| None).unwrap().job.seed)
+            .collect()
+    };
+    let first = seeds("--rw=randread");
+    assert!(first[0].is_some() && first[0] != first[1]);
+    assert_eq!(first, seeds("--rw=randread"));
+    assert_ne!(first, seeds("--randseed=5"));
+    assert_eq!(seeds("--randrepeat=0"), [None, None]);
+}

@@ -1,0 +1,116 @@
+//! The files that fio's jobs name: where they lie, how long they are, and what becomes of them.
+//!
+//! Whether one may be written is decided where it is opened; here is only what the language says: files that may not be
+//! made, and files that go away at the end. Only files with our mark are removed.
+
+use crate::exit::{Exit, failure};
+use dialects::fio::job::{EngineKind, Job};
+use dialects::fio::{Plan, names_device};
+use engine::consent::{Owner, Permits};
+use std::collections::BTreeSet;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+/// The first and the last MiB of a device are never used: what says whose it is lies there.
+const DEVICE_ENDS: u64 = 2 << 20;
+
+/// Whether a path leads to a block device.
+pub(super) fn is_device(path: &str) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device())
+}
+
+/// The length of a file that is there, or the part of a device that may be used.
+pub(super) fn length(path: &str) -> Option<u64> {
+    let found = std::fs::metadata(path).ok()?;
+    if found.file_type().is_block_device() {
+        let mut device = std::fs::File::open(path).ok()?;
+        let size = sys::block::device::size(&mut device).ok()?;
+        return Some(size.saturating_sub(DEVICE_ENDS));
+    }
+    found.is_file().then_some(found.len())
+}
+
+/// The jobs that use files, with each of their files.
+fn used(plan: &Plan) -> impl Iterator<Item = (&Job, &str)> {
+    let real = |job: &&Job| job.engine.kind != EngineKind::Null;
+    plan.jobs().filter(real).flat_map(|job| {
+        job.target
+            .files
+            .iter()
+            .map(move |path| (job, path.as_str()))
+    })
+}
+
+/// The directory of the first file that is none of a device, where it is there.
+pub(super) fn directory_of_first(plan: &Plan) -> Option<PathBuf> {
+    let (_, path) = used(plan).find(|(_, path)| !names_device(path))?;
+    let parent = Path::new(path).parent()?;
+    let parent = if parent.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        parent
+    };
+    parent.is_dir().then(|| parent.to_owned())
+}
+
+/// Refuses files that could not be made as the job says.
+pub(super) fn check(plan: &Plan) -> anyhow::Result<()> {
+    for (job, path) in used(plan) {
+        let refused = |why: &str, hint: Option<&str>| {
+            let text = format!("{}: job `{}`: {why}", job.place, job.name);
+            Err(failure(Exit::Usage, text, hint))
+        };
+        if Path::new(path).exists() {
+            continue;
+        }
+        if names_device(path) {
+            return refused(
+                &format!("`{path}` is not there, and no file is made below /dev"),
+                None,
+            );
+        }
+        if !job.target.may_create {
+            return refused(
+                &format!("`{path}` is not there, and `allow_file_create=0` forbids making it"),
+                None,
+            );
+        }
+        let parent = Path::new(path).parent().unwrap_or(Path::new(""));
+        if !parent.as_os_str().is_empty() && !parent.is_dir() {
+            return refused(
+                &format!(
+                    "`{path}` cannot be made: `{}` is no directory",
+                    parent.display()
+                ),
+                Some("make the directory first"),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Removes the files of jobs with `unlink`, and says which of ours stay; `None` where there is nothing to say.
+pub(super) fn clean_up(plan: &Plan, permits: &Permits) -> anyhow::Result<Option<String>> {
+    let mut left: BTreeSet<&str> = BTreeSet::new();
+    for (job, path) in used(plan) {
+        let absolute = std::path::absolute(path)?;
+        let permit = permits.of(&absolute)?;
+        if permit.is_device() || !matches!(permit.owner()?, Owner::Us(_) | Owner::Unfinished) {
+            continue;
+        }
+        if job.target.unlinks {
+            permit.remove_ours()?;
+            left.remove(path);
+        } else {
+            left.insert(path);
+        }
+    }
+    let first = left.iter().next().copied();
+    Ok(first.map(|first| {
+        let files = match left.len() {
+            1 => format!("`{first}`"),
+            several => format!("`{first}` and {} more files", several - 1),
+        };
+        format!("left behind: {files}, to be used again; `unlink=1` removes them")
+    }))
+}

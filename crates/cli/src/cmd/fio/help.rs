@@ -1,0 +1,139 @@
+//! `--help`, `--version`, `--cmdhelp` and `--enghelp` of `kurabe fio`, from the tables that its reader uses.
+
+use super::own;
+use crate::columns::columns;
+use crate::exit::{Exit, failure};
+use dialects::fio::options::{self, OptionDef, Standing};
+use dialects::fio::{PROGRAM, Request};
+use std::fmt::Write as _;
+
+/// The version that reports name: whose forms they have, and who made them.
+pub(super) fn version() -> String {
+    format!("fio-3.33 (kurabe {})", env!("CARGO_PKG_VERSION"))
+}
+
+/// The answer to a question; `None` where something else was asked for.
+pub(super) fn answer(request: &Request) -> anyhow::Result<Option<String>> {
+    Ok(Some(match request {
+        Request::Help => help(),
+        Request::Version => version(),
+        Request::OptionHelp(name) if name == "all" => all_options(),
+        Request::OptionHelp(name) => one_option(name)?,
+        Request::EngineHelp(None) => engines(),
+        Request::EngineHelp(Some(name)) => one_engine(name)?,
+        Request::Run | Request::ParseOnly | Request::ShowCommand => return Ok(None),
+    }))
+}
+
+fn help() -> String {
+    let own = own::OPTIONS
+        .iter()
+        .map(|(option, what)| vec![format!("  {option}"), (*what).to_owned()]);
+    let fios = PROGRAM
+        .iter()
+        .filter(|option| option.refused.is_none())
+        .map(|option| vec![format!("  --{}", option.name), option.doc.to_owned()]);
+    format!(
+        "Usage: kurabe fio [OPTIONS] [JOB OPTIONS] [JOB FILES]\n\n\
+         Runs fio's job files and command lines, and keeps the run.\n\n\
+         Options of kurabe:\n{}\nOptions of fio:\n{}\n\
+         --cmdhelp lists the options of jobs, --cmdhelp=NAME explains one, --enghelp lists the engines.\n",
+        columns(&own.collect::<Vec<_>>()),
+        columns(&fios.collect::<Vec<_>>())
+    )
+}
+
+const fn word(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Supported => "supported",
+        Standing::InPart => "in part",
+        Standing::Noted => "noted",
+        Standing::Refused => "refused",
+    }
+}
+
+fn all_options() -> String {
+    let rows: Vec<Vec<String>> = options::all()
+        .map(|def| {
+            vec![
+                def.name.to_owned(),
+                word(def.standing()).to_owned(),
+                def.doc.to_owned(),
+            ]
+        })
+        .collect();
+    columns(&rows)
+}
+
+fn one_option(name: &str) -> anyhow::Result<String> {
+    let Some(def) = options::find(name) else {
+        let nearest = options::nearest(name).map(|near| format!("nearest: {near}"));
+        return Err(failure(
+            Exit::Usage,
+            format!("explain option `{name}`: there is none of that name"),
+            nearest.as_deref(),
+        ));
+    };
+    Ok(explain(def))
+}
+
+fn explain(def: &OptionDef) -> String {
+    let names: Vec<&str> = def.names().collect();
+    let mut text = format!("{}: {}\n", names.join(", "), word(def.standing()));
+    let mut line = |what: &str, value: &str| {
+        if !value.is_empty() {
+            let _ = writeln!(text, "{what:>8}  {value}");
+        }
+    };
+    line("default", def.default);
+    line("meaning", def.doc);
+    if let options::Status::Noted { why, .. } | options::Status::Refused { why, .. } = &def.status {
+        line("why", why);
+    }
+    for limit in def.limits() {
+        line("limit", limit.why);
+    }
+    text
+}
+
+/// Engines with what they are.
+const ENGINES: &[(&str, &str)] = &[
+    ("io_uring", "io_uring_enter: many operations at a time"),
+    (
+        "libaio",
+        "io_submit and io_getevents: many operations at a time",
+    ),
+    (
+        "null",
+        "nothing is transferred: what the program itself costs",
+    ),
+    ("psync", "pread and pwrite, one at a time; the default"),
+    ("pvsync", "preadv2 and pwritev2, one at a time"),
+    (
+        "pvsync2",
+        "preadv2 and pwritev2, one at a time; can poll (hipri)",
+    ),
+    ("sync", "pread and pwrite, one at a time"),
+    ("vsync", "preadv2 and pwritev2, one at a time"),
+];
+
+fn engines() -> String {
+    let rows: Vec<Vec<String>> = ENGINES
+        .iter()
+        .map(|(name, what)| vec![(*name).to_owned(), (*what).to_owned()])
+        .collect();
+    columns(&rows)
+}
+
+fn one_engine(name: &str) -> anyhow::Result<String> {
+    let name = name.split(',').next().unwrap_or(name);
+    let found = ENGINES.iter().find(|(engine, _)| *engine == name);
+    let (engine, what) = found.ok_or_else(|| {
+        failure(
+            Exit::Usage,
+            format!("explain engine `{name}`: there is none of that name"),
+            Some("`kurabe fio --enghelp` lists them"),
+        )
+    })?;
+    Ok(format!("{engine}: {what}\n"))
+}

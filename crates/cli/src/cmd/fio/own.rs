@@ -1,0 +1,169 @@
+//! Our own options on a line of fio's: taken out before fio's reader sees it.
+//!
+//! Their names are none of fio's, whole or abbreviated, and they are only known in full.
+
+use crate::args;
+use crate::exit::{Exit, failure};
+use engine::consent::Consent;
+use engine::profile::PASSES_MAX;
+use std::path::PathBuf;
+
+/// What was asked of this program and not of fio.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Own {
+    /// How often everything is done.
+    pub(crate) passes: u32,
+    /// A name for the run.
+    pub(crate) label: Option<String>,
+    /// Tags for the run.
+    pub(crate) tags: Vec<(String, String)>,
+    /// Devices that may be erased, as typed.
+    pub(crate) yes_erase: Vec<String>,
+    /// Files that may be overwritten although they are not ours, as typed.
+    pub(crate) overwrite: Vec<String>,
+    /// No words but errors and warnings.
+    pub(crate) quiet: bool,
+    /// What is fio's.
+    pub(crate) rest: Vec<String>,
+}
+
+/// The options with what they do, for the help.
+pub(super) const OPTIONS: &[(&str, &str)] = &[
+    ("--passes=N", "do everything N times, for intervals"),
+    ("--label=NAME", "a name for the run"),
+    ("--tag=KEY=VALUE", "a tag for the run"),
+    (
+        "--yes-erase=DEVICE",
+        "allow jobs that write to this device; all data on it is lost",
+    ),
+    (
+        "--overwrite-file=FILE",
+        "allow jobs that write to this file although kurabe did not make it",
+    ),
+    ("--quiet", "only warnings and errors"),
+];
+
+impl Own {
+    /// What the user agreed to lose.
+    pub(crate) fn consent(&self) -> Consent {
+        Consent {
+            erase: self.yes_erase.clone(),
+            overwrite: self.overwrite.iter().map(PathBuf::from).collect(),
+        }
+    }
+
+    /// Takes our own options out of the line.
+    pub(crate) fn read(arguments: &[String]) -> anyhow::Result<Self> {
+        let mut own = Self {
+            passes: 1,
+            label: None,
+            tags: Vec::new(),
+            yes_erase: Vec::new(),
+            overwrite: Vec::new(),
+            quiet: false,
+            rest: Vec::new(),
+        };
+        let mut line = arguments.iter();
+        while let Some(argument) = line.next() {
+            if argument == "--" {
+                own.rest.push(argument.clone());
+                own.rest.extend(line.by_ref().cloned());
+                break;
+            }
+            let (name, value) = match argument.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (argument.as_str(), None),
+            };
+            if name == "--quiet" && value.is_none() {
+                own.quiet = true;
+                continue;
+            }
+            if ![
+                "--passes",
+                "--label",
+                "--tag",
+                "--yes-erase",
+                "--overwrite-file",
+            ]
+            .contains(&name)
+            {
+                own.rest.push(argument.clone());
+                continue;
+            }
+            let value = value.or_else(|| line.next().cloned());
+            let value = value.filter(|value| !value.is_empty());
+            let value = value.ok_or_else(|| bad(format!("option `{name}` needs a value")))?;
+            own.take(name, value)?;
+        }
+        Ok(own)
+    }
+
+    fn take(&mut self, name: &str, value: String) -> anyhow::Result<()> {
+        let wrong = |why: String| bad(format!("option `{name}` does not take `{value}`: {why}"));
+        match name {
+            "--passes" => {
+                let passes = value.parse().ok().filter(|n| (1..=PASSES_MAX).contains(n));
+                let why = || wrong(format!("expected a whole number from 1 to {PASSES_MAX}"));
+                self.passes = passes.ok_or_else(why)?;
+            }
+            "--label" => self.label = Some(args::run_label(&value).map_err(wrong)?),
+            "--tag" => self.tags.push(args::tag(&value).map_err(wrong)?),
+            "--yes-erase" => self.yes_erase.push(value),
+            _ => self.overwrite.push(value),
+        }
+        Ok(())
+    }
+}
+
+fn bad(text: String) -> anyhow::Error {
+    failure(
+        Exit::Usage,
+        text,
+        Some("`kurabe fio --help` explains the options"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> anyhow::Result<Own> {
+        let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        Own::read(&arguments)
+    }
+
+    #[test]
+    fn our_options_are_taken_out_wherever_they_stand() {
+        let own =
+            read("--passes 3 -rw=read --label=x job.fio --tag=a=b --quiet --yes-erase=/dev/x")
+                .unwrap();
+        assert_eq!(own.rest, ["-rw=read", "job.fio"]);
+        assert_eq!(
+            (own.passes, own.label.as_deref(), own.quiet),
+            (3, Some("x"), true)
+        );
+        assert_eq!(own.tags, [("a".to_owned(), "b".to_owned())]);
+        assert_eq!(own.yes_erase, ["/dev/x"]);
+    }
+
+    #[test]
+    fn what_is_fios_stays() {
+        let own = read("--overwrite=1 --name=a -- --passes=2").unwrap();
+        assert_eq!(own.rest, ["--overwrite=1", "--name=a", "--", "--passes=2"]);
+        assert_eq!(own.passes, 1);
+    }
+
+    #[test]
+    fn bad_values_are_named() {
+        for line in [
+            "--passes=0",
+            "--passes",
+            "--label=latest",
+            "--tag=x",
+            "--yes-erase=",
+        ] {
+            let error = read(line).unwrap_err().to_string();
+            assert!(error.starts_with("option `--"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The phases of a plan: the jobs up to the next stonewall run at the same time, as the copies of one case.
+
+use super::convert;
+use super::files;
+use super::own::Own;
+use crate::exit::{Exit, failure};
+use crate::new_run::fresh_seed;
+use dialects::fio::Plan;
+use dialects::fio::job::{ExitWhat, Job};
+use engine::resolve::planned_case;
+use model::host::HostFacts;
+use model::params::Params;
+use model::plan::{self, CaseId};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use workloads::storage::job::Target;
+use workloads::storage::jobs;
+use workloads::storage::task::Task;
+
+/// Jobs that run at the same time.
+#[derive(Debug)]
+pub(super) struct Phase<'a> {
+    /// Their case.
+    pub(super) case: CaseId,
+    /// The jobs with the id of their reporting group; copy i does the i-th.
+    pub(super) jobs: Vec<(u32, &'a Job)>,
+    tasks: Vec<Task>,
+}
+
+/// The phases in order.
+pub(super) fn of(plan: &Plan) -> anyhow::Result<Vec<Phase<'_>>> {
+    let mut found: Vec<Vec<(u32, &Job)>> = Vec::new();
+    for group in &plan.groups {
+        if group.waits || found.is_empty() {
+            found.push(Vec::new());
+        }
+        if let Some(phase) = found.last_mut() {
+            // The first of clones that are threads stands for all of them.
+            let jobs = group.jobs.iter();
+            let one_each = jobs.filter(|job| job.clone == 0 || !job.shares_process());
+            phase.extend(one_each.map(|job| (group.id, job)));
+        }
+    }
+    files::check(plan)?;
+    let mut phases: Vec<Phase<'_>> = Vec::new();
+    for jobs in found {
+        let mut tasks = jobs
+            .iter()
+            .map(|(_, job)| convert::task(job, &files::length))
+            .collect::<anyhow::Result<Vec<Task>>>()?;
+        for ((_, job), task) in jobs.iter().zip(&mut tasks) {
+            task.job.threads = if job.shares_process() { job.clones } else { 1 };
+        }
+        take_along(&jobs, &mut tasks);
+        let taken = |name: &str| phases.iter().any(|phase| phase.case.test == name);
+        phases.push(Phase {
+            case: CaseId {
+                test: name(&jobs, taken),
+                copies: u32::try_from(jobs.len()).unwrap_or(u32::MAX),
+            },
+            jobs,
+            tasks,
+        });
+    }
+    share_files(&mut phases);
+    Ok(phases)
+}
+
+/// Jobs on the same file make it as long as the one needs that uses most of it.
+fn share_files(phases: &mut [Phase<'_>]) {
+    let paths = |task: &Task| -> Vec<PathBuf> {
+        let all = std::iter::once(&task.job.target).chain(&task.job.more_targets);
+        all.filter_map(|target| match target {
+            Target::File { path, .. } => Some(path.clone()),
+            _ => None,
+        })
+        .collect()
+    };
+    let mut ends: BTreeMap<PathBuf, u64> = BTreeMap::new();
+    for task in phases.iter().flat_map(|phase| &phase.tasks) {
+        for path in paths(task) {
+            let longest = ends.entry(path).or_default();
+            *longest = task.end_in_file().unwrap_or(0).max(*longest);
+        }
+    }
+    for task in phases.iter_mut().flat_map(|phase| &mut phase.tasks) {
+        let of_all = paths(task);
+        task.file_bytes = of_all
+            .iter()
+            .filter_map(|path| ends.get(path))
+            .max()
+            .copied();
+    }
+}
+
+/// A job with `exitall` takes those of its group along, or all of its phase.
+fn take_along(jobs: &[(u32, &Job)], tasks: &mut [Task]) {
+    const ALL: &str = "over-all";
+    let of_group = |group: u32| format!("over-group-{group}");
+    for ((group, job), task) in jobs.iter().zip(tasks.iter_mut()) {
+        if job.life.ends_all {
+            task.ends = Some(match job.life.exit_what {
+                ExitWhat::Group => of_group(*group),
+                ExitWhat::Stonewall | ExitWhat::All => ALL.to_owned(),
+            });
+        }
+    }
+    let words: Vec<String> = tasks.iter().filter_map(|task| task.ends.clone()).collect();
+    for ((group, _), task) in jobs.iter().zip(tasks) {
+        let heard = [ALL.to_owned(), of_group(*group)];
+        task.ends_with = heard
+            .into_iter()
+            .filter(|word| words.contains(word))
+            .collect();
+    }
+}
+
+/// Letters of a case's name at most.
+const NAME_MAX: usize = 60;
+
+/// A name for the case: that of its section, or of all of them.
+fn name(jobs: &[(u32, &Job)], taken: impl Fn(&str) -> bool) -> String {
+    let mut sections: Vec<&str> = Vec::new();
+    for (_, job) in jobs {
+        if !sections.contains(&job.name.as_str()) {
+            sections.push(&job.name);
+        }
+    }
+    let plain = |c: char| {
+        if c.is_alphanumeric() || "-_.+".contains(c) {
+            c
+        } else {
+            '_'
+        }
+    };
+    let joined: String = sections
+        .join("+")
+        .chars()
+        .map(plain)
+        .take(NAME_MAX)
+        .collect();
+    let name = format!("fio.{joined}");
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    let mut names = std::iter::once(name.clone()).chain(numbered);
+    names.find(|name| !taken(name)).unwrap_or(name)
+}
+
+/// The plan of the run.
+pub(super) fn plan(
+    phases: &[Phase<'_>],
+    own: &Own,
+    host: &HostFacts,
+) -> anyhow::Result<plan::Plan> {
+    let workload = workloads::find(jobs::NAME).ok_or_else(|| anyhow::anyhow!("find workload"))?;
+    let mut cases = Vec::new();
+    for phase in phases {
+        let list = serde_json::to_string(&phase.tasks)?;
+        let params = Params::resolve(workload.spec(), [(jobs::PARAM, list.as_str())])?;
+        workload
+            .supported(&params, host)
+            .map_err(|why| failure(Exit::Unsupported, why, None))?;
+        cases.push(planned_case(
+            workload,
+            phase.case.clone(),
+            &title(phase),
+            &params,
+        ));
+    }
+    Ok(plan::Plan {
+        what: vec!["fio".to_owned()],
+        cases,
+        seed: fresh_seed(),
+        budget: None,
+        passes: Some(own.passes),
+        target: None,
+        duel: None,
+        soak: None,
+        dropped: Vec::new(),
+        named: Vec::new(),
+        ordered: true,
+    })
+}
+
+/// What the phase does, as far as a line holds it.
+fn title(phase: &Phase<'_>) -> String {
+    let jobs = phase.jobs.len();
+    let Some((_, first)) = phase.jobs.first() else {
+        return String::new();
+    };
+    let written = |name: &str| {
+        let setting = first.settings.iter().rfind(|setting| setting.name == name);
+        setting.and_then(|setting| {
+            setting
+                .value
+                .as_deref()
+                .map(|value| format!("{name}={value}"))
+        })
+    };
+    let words: Vec<String> = ["rw", "bs", "iodepth", "ioengine"]
+        .into_iter()
+        .filter_map(written)
+        .collect();
+    let plural = if jobs == 1 { "" } else { "s" };
+    format!("{jobs} job{plural} of fio: {}", words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cmd::fio::surroundings::Machine;
+
+    fn phases_of(line: &str) -> Vec<(String, u32, Vec<u32>)> {
+        let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let own = Own::read(&arguments).unwrap();
+        let plan = dialects::fio::parse(&own.rest, &Machine).unwrap();
+        let phases = of(&plan).unwrap();
+        let groups = |phase: &Phase<'_>| phase.jobs.iter().map(|(group, _)| *group).collect();
+        phases
+            .iter()
+            .map(|phase| (phase.case.test.clone(), phase.case.copies, groups(phase)))
+            .collect()
+    }
+
+    #[test]
+    fn jobs_up_to_a_stonewall_run_together() {
+        let null = "--ioengine=null --size=1m";
+        assert_eq!(
+            phases_of(&format!(
+                "{null} --name=a --name=b --new_group --name=c --stonewall --name=d"
+            )),
+            [
+                ("fio.a+b".to_owned(), 2, vec![0, 1]),
+                ("fio.c+d".to_owned(), 2, vec![2, 2]),
+            ]
+        );
+        assert_eq!(
+            phases_of(&format!("{null} --name=a --numjobs=3 --name=a --stonewall")),
+            [
+                ("fio.a".to_owned(), 3, vec![0, 0, 0]),
+                ("fio.a-2".to_owned(), 1, vec![1]),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_job_takes_along_those_that_it_should() {
+        let line = "--ioengine=null --size=1m --name=a --exitall --name=b --new_group --name=c";
+        let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let own = Own::read(&arguments).unwrap();
+        let plan = dialects::fio::parse(&own.rest, &Machine).unwrap();
+        let phases = of(&plan).unwrap();
+        let tasks = &phases[0].tasks;
+        assert_eq!(tasks[0].ends.as_deref(), Some("over-group-0"));
+        assert_eq!(tasks[0].ends_with, ["over-group-0"]);
+        assert!(tasks[1].ends_with.is_empty() && tasks[2].ends_with.is_empty());
+    }
+}

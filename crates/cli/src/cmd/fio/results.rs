@@ -1,0 +1,325 @@
+//! What the copies of a run did, as fio's report.
+//!
+//! A copy is a job; with `group_reporting` the jobs of a group are one. Everything comes from the kept run, so that a
+//! number in fio's words is the same as in ours.
+
+mod direction;
+mod looks;
+
+use super::help;
+use super::phases::Phase;
+use dialects::fio::Plan;
+use dialects::fio::job::{Job, Unified};
+use dialects::fio::result::{Cpu, DiskUse, Finished, JobResult, Latency, Report};
+use direction::{Kind, direction};
+use model::num::{approx, round_to_u64};
+use model::record::{CopyRecord, Failure, Measured, Outcome, Round, Run};
+use model::units::UnixNanos;
+use std::collections::BTreeMap;
+
+/// The report of one pass.
+pub(super) fn report(plan: &Plan, phases: &[Phase<'_>], run: &Run, pass: u32) -> Report {
+    let ended = run.meta.finished.unwrap_or(UnixNanos(sys::clock::wall()));
+    let mut disks = Disks::default();
+    let mut jobs = Vec::new();
+    for phase in phases {
+        let Some(round) = run.rounds_of(&phase.case).find(|round| round.pass == pass) else {
+            continue;
+        };
+        jobs.extend(results(plan, phase, round, run.meta.started));
+        if let Outcome::Done(done) = &round.outcome {
+            disks.add(done);
+        }
+    }
+    shares_of_groups(&mut jobs);
+    Report {
+        version: Some(help::version()),
+        finished: Finished::of(ended, jiff::tz::TimeZone::system()),
+        global_options: plan.global_options.clone(),
+        jobs,
+        disks: disks.uses(),
+    }
+}
+
+/// The pass whose rate, summed over the phases, is the median of the passes; the earlier one of two.
+pub(super) fn middle_pass(phases: &[Phase<'_>], run: &Run) -> u32 {
+    let mut rates: BTreeMap<u32, f64> = BTreeMap::new();
+    for phase in phases {
+        for round in run.rounds_of(&phase.case) {
+            let rate = match &round.outcome {
+                Outcome::Done(done) => done.values.get("iops").copied().unwrap_or(0.0),
+                Outcome::Failed(_) => 0.0,
+            };
+            *rates.entry(round.pass).or_default() += rate;
+        }
+    }
+    let mut sorted: Vec<(u32, f64)> = rates.into_iter().collect();
+    sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let middle = sorted.len().saturating_sub(1) / 2;
+    sorted.get(middle).map_or(1, |(pass, _)| *pass)
+}
+
+/// Jobs that are reported as one, with what their copies did.
+struct Piece<'a> {
+    group: u32,
+    jobs: Vec<&'a Job>,
+    copies: Vec<&'a CopyRecord>,
+}
+
+impl<'a> Piece<'a> {
+    fn first(&self) -> &'a Job {
+        self.jobs[0]
+    }
+}
+
+fn results(plan: &Plan, phase: &Phase<'_>, round: &Round, began: UnixNanos) -> Vec<JobResult> {
+    let done = match &round.outcome {
+        Outcome::Done(done) => done,
+        Outcome::Failed(failure) => return failed(phase, failure),
+    };
+    let as_one = |id: u32| {
+        plan.groups
+            .iter()
+            .any(|group| group.id == id && group.is_reported_as_one())
+    };
+    let mut pieces: Vec<Piece<'_>> = Vec::new();
+    for ((group, job), copy) in phase.jobs.iter().zip(&done.copies) {
+        match pieces.last_mut() {
+            Some(last) if last.group == *group && as_one(*group) => {
+                last.jobs.push(job);
+                last.copies.push(copy);
+            }
+            _ => pieces.push(Piece {
+                group: *group,
+                jobs: vec![job],
+                copies: vec![copy],
+            }),
+        }
+    }
+    let before_s = approx(round.started.0.saturating_sub(began.0)) / 1e9;
+    pieces.iter().map(|piece| result(piece, before_s)).collect()
+}
+
+/// The jobs of a phase that failed: nothing but the error.
+fn failed(phase: &Phase<'_>, failure: &Failure) -> Vec<JobResult> {
+    /// EILSEQ: what fio ends with where what was read is not what was written.
+    const WRONG: i32 = 84;
+    let error = match failure {
+        Failure::WrongResult(_) => WRONG,
+        other => errno(&other.to_string()),
+    };
+    phase
+        .jobs
+        .iter()
+        .map(|(group, job)| JobResult {
+            name: job.name.clone(),
+            description: job.description.clone(),
+            group: *group,
+            members: None,
+            error,
+            options: options(job),
+            ..JobResult::default()
+        })
+        .collect()
+}
+
+/// The number of the error, where its words name one: `... (os error 28)`; else 1, as fio has it for what is no error
+/// of the kernel.
+fn errno(words: &str) -> i32 {
+    let number = words
+        .rsplit_once("(os error ")
+        .and_then(|(_, rest)| rest.split_once(')'));
+    number
+        .and_then(|(number, _)| number.parse().ok())
+        .unwrap_or(1)
+}
+
+/// The options of the section itself, as fio lists them.
+fn options(job: &Job) -> Vec<(String, String)> {
+    let own = job.settings.iter().filter(|setting| !setting.is_global);
+    own.map(|setting| {
+        let value = setting.value.as_deref().unwrap_or("1");
+        (setting.name.to_owned(), value.to_owned())
+    })
+    .collect()
+}
+
+fn result(piece: &Piece<'_>, before_s: f64) -> JobResult {
+    let job = piece.first();
+    let unified = job.reporting.unified;
+    let of = |kinds: &[Kind], has: bool| has.then(|| direction(piece, kinds));
+    let mix = job_mix(piece);
+    let apart = unified != Unified::Mixed;
+    let wall_ns: u64 = piece
+        .copies
+        .iter()
+        .map(|copy| copy.wall.0)
+        .max()
+        .unwrap_or(0);
+    JobResult {
+        name: job.name.clone(),
+        description: job.description.clone(),
+        group: piece.group,
+        members: job
+            .reporting
+            .by_group
+            .then(|| piece.jobs.iter().map(|job| members(job)).sum()),
+        error: 0,
+        elapsed_s: Some(round_to_u64((before_s + approx(wall_ns) / 1e9).ceil())),
+        options: options(job),
+        read: of(&[Kind::Read], mix[0] && apart),
+        write: of(&[Kind::Write], mix[1] && apart),
+        trim: of(&[Kind::Trim], mix[2] && apart),
+        mixed: of(&Kind::ALL, unified != Unified::Apart),
+        is_mixed_only: unified == Unified::Mixed,
+        sync: sync(piece),
+        runtime_ms: Some(round_to_u64(runtime_ns(piece) / 1e6)),
+        cpu: Some(cpu(piece)),
+        depths: looks::depths(piece),
+        shares: None,
+        target: looks::target(piece),
+        steady_state: looks::steady_state(piece),
+        let_pass: looks::let_pass(piece),
+    }
+}
+
+/// How many of fio's jobs a copy stands for: clones that are threads of one process are one copy.
+fn members(job: &Job) -> u32 {
+    if job.shares_process() { job.clones } else { 1 }
+}
+
+/// Whether any job reads, writes, trims.
+fn job_mix(piece: &Piece<'_>) -> [bool; 3] {
+    let any = |does: fn(&Job) -> bool| piece.jobs.iter().any(|job| does(job));
+    [
+        any(|job| job.work.mix.reads()),
+        any(|job| job.work.mix.writes()),
+        any(|job| job.work.mix.trims()),
+    ]
+}
+
+/// The time of all jobs, summed as fio does.
+fn runtime_ns(piece: &Piece<'_>) -> f64 {
+    let each = piece.copies.iter().map(|copy| reported(copy, "runtime_ns"));
+    each.sum()
+}
+
+/// What a copy reports under this name; nothing where it does not.
+fn reported(copy: &CopyRecord, name: &str) -> f64 {
+    copy.reported.get(name).copied().unwrap_or(0.0)
+}
+
+/// The latencies of this name of all copies together.
+fn merged(piece: &Piece<'_>, names: &[String]) -> Option<Latency> {
+    let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
+    let details = piece.copies.iter().filter_map(|copy| copy.apart.as_deref());
+    for detail in details {
+        let pairs = names.iter().filter_map(|name| detail.latencies.get(name));
+        for (ns, count) in pairs.flatten() {
+            *counts.entry(*ns).or_default() += count;
+        }
+    }
+    let pairs: Vec<(u64, u64)> = counts.into_iter().collect();
+    Latency::of_pairs(&pairs)
+}
+
+fn sync(piece: &Piece<'_>) -> Option<Latency> {
+    let latency = merged(piece, &["sync".to_owned()])?;
+    Some(latency.with_percentiles(&piece.first().reporting.percentiles))
+}
+
+fn cpu(piece: &Piece<'_>) -> Cpu {
+    let sum = |of: fn(&CopyRecord) -> u64| approx(piece.copies.iter().map(|copy| of(copy)).sum());
+    let wall = sum(|copy| copy.wall.0).max(1.0);
+    let details = || piece.copies.iter().filter_map(|copy| copy.apart.as_deref());
+    Cpu {
+        user_percent: 100.0 * sum(|copy| copy.user.0) / wall,
+        system_percent: 100.0 * sum(|copy| copy.system.0) / wall,
+        context_switches: details()
+            .map(|detail| detail.voluntary_switches + detail.involuntary_switches)
+            .sum(),
+        major_faults: details().map(|detail| detail.major_faults).sum(),
+        minor_faults: details().map(|detail| detail.minor_faults).sum(),
+    }
+}
+
+/// Each job's share of the bandwidth of its group, where it was looked at over time.
+fn shares_of_groups(jobs: &mut [JobResult]) {
+    let pick = |job: &JobResult| -> [Option<f64>; 4] {
+        [&job.read, &job.write, &job.trim, &job.mixed].map(|direction| {
+            let direction = direction.as_ref()?;
+            Some(direction.bw_bytes_per_s)
+        })
+    };
+    let all: Vec<(u32, [Option<f64>; 4])> = jobs.iter().map(|job| (job.group, pick(job))).collect();
+    for job in jobs {
+        let group = job.group;
+        let own = [&mut job.read, &mut job.write, &mut job.trim, &mut job.mixed];
+        for (kind, direction) in own.into_iter().enumerate() {
+            let of_group = all.iter().filter(|(id, _)| *id == group);
+            let total: f64 = of_group.filter_map(|(_, kinds)| kinds[kind]).sum();
+            if let Some(samples) = direction.as_mut().and_then(|d| d.bw_samples.as_mut())
+                && total > 0.0
+            {
+                samples.share_percent = Some((100.0 * samples.mean / total).min(100.0));
+            }
+        }
+    }
+}
+
+/// The disks of all phases: of the jobs of a phase, which all see the same disk, the one that looked longest counts.
+#[derive(Debug, Default)]
+struct Disks {
+    /// Name to counters, and the time in which they were counted.
+    seen: BTreeMap<String, (BTreeMap<String, f64>, f64)>,
+}
+
+impl Disks {
+    fn add(&mut self, done: &Measured) {
+        let mut phase: BTreeMap<&str, (BTreeMap<String, f64>, f64)> = BTreeMap::new();
+        for copy in &done.copies {
+            let wall = reported(copy, "runtime_ns");
+            let mut own: BTreeMap<&str, BTreeMap<String, f64>> = BTreeMap::new();
+            for (key, value) in &copy.reported {
+                let rest = key.strip_prefix(workloads::storage::task::DISK);
+                if let Some((disk, counter)) = rest.and_then(|rest| rest.rsplit_once('/')) {
+                    own.entry(disk)
+                        .or_default()
+                        .insert(counter.to_owned(), *value);
+                }
+            }
+            for (disk, counters) in own {
+                let longest = phase.entry(disk).or_default();
+                if wall >= longest.1 {
+                    *longest = (counters, wall);
+                }
+            }
+        }
+        for (disk, (counters, wall)) in phase {
+            let all = self.seen.entry(disk.to_owned()).or_default();
+            all.1 += wall;
+            for (counter, value) in counters {
+                *all.0.entry(counter).or_default() += value;
+            }
+        }
+    }
+
+    fn uses(self) -> Vec<DiskUse> {
+        let of = |(name, (counters, wall_ns)): (String, (BTreeMap<String, f64>, f64))| {
+            let count = |counter: &str| counters.get(counter).copied().unwrap_or(0.0);
+            let whole = |counter: &str| round_to_u64(count(counter));
+            DiskUse {
+                name,
+                ios: (whole("reads"), whole("writes")),
+                merges: (whole("read_merges"), whole("write_merges")),
+                ticks_ms: (whole("read_ms"), whole("write_ms")),
+                in_queue_ms: whole("queue_ms"),
+                util_percent: (100.0 * count("busy_ms") * 1e6 / wall_ns.max(1.0)).min(100.0),
+            }
+        };
+        self.seen.into_iter().map(of).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+//! What is told of a job beside its directions: depths of the queue, the search for a depth, the steady state, and
+//! errors that were let pass.
+
+use super::{Piece, reported};
+use dialects::fio::job::{self, Job};
+use dialects::fio::result::{Depths, LatencyTarget, SteadyResult};
+use model::num::round_to_u64;
+use model::record::CopyRecord;
+
+/// Shares of the classes of depth, in per cent.
+pub(super) fn depths(piece: &Piece<'_>) -> Option<Depths> {
+    let shares = |name: &str| -> Option<[f64; 7]> {
+        let count = |class: usize| -> f64 {
+            let key = format!("{name}_{class}");
+            piece.copies.iter().map(|copy| reported(copy, &key)).sum()
+        };
+        let counts: [f64; 7] = std::array::from_fn(count);
+        let all: f64 = counts.iter().sum();
+        (all > 0.0).then(|| counts.map(|count| 100.0 * count / all))
+    };
+    Some(Depths {
+        level: shares("depth_level")?,
+        submit: shares("depth_submit"),
+        complete: shares("depth_complete"),
+    })
+}
+
+/// The latency to keep, and the depth that keeps it: the smallest of several jobs'. Depth 0 is none found.
+pub(super) fn target(piece: &Piece<'_>) -> Option<LatencyTarget> {
+    let pace = &piece.first().pace;
+    let target_ns = pace.latency_target_ns?;
+    let found = piece
+        .copies
+        .iter()
+        .filter_map(|copy| copy.reported.get("latency_target_depth"));
+    let depth = found.copied().reduce(f64::min).unwrap_or(0.0);
+    Some(LatencyTarget {
+        depth: u32::try_from(round_to_u64(depth)).unwrap_or(u32::MAX),
+        target_ns,
+        percentile: pace.latency_percentile,
+        window_ns: pace.latency_window_ns,
+    })
+}
+
+/// The steady state of the first job: that of several together nobody looked for.
+pub(super) fn steady_state(piece: &Piece<'_>) -> Option<SteadyResult> {
+    let job = piece.first();
+    let rule = job.life.steady_state?;
+    let copy = piece.copies.first()?;
+    let value = |name: &str| reported(copy, &format!("steady_{name}"));
+    let unit = if rule.is_percent { "%" } else { "" };
+    Some(SteadyResult {
+        rule: format!("{}:{:.6}{unit}", word(job), rule.limit),
+        duration_s: rule.duration_ns / 1_000_000_000,
+        is_attained: value("attained") > 0.5,
+        criterion: format!("{:.6}{unit}", value("criterion")),
+        max_deviation: value("deviation"),
+        slope: value("slope"),
+        bw_bytes_per_s: series(copy, "steady_bw_"),
+        iops: series(copy, "steady_iops_"),
+    })
+}
+
+/// fio's word for what is judged.
+fn word(job: &Job) -> &'static str {
+    let Some(rule) = job.life.steady_state else {
+        return "";
+    };
+    match (rule.quantity, rule.by_slope) {
+        (job::SteadyQuantity::Iops, false) => "iops",
+        (job::SteadyQuantity::Iops, true) => "iops_slope",
+        (job::SteadyQuantity::Bandwidth, false) => "bw",
+        (job::SteadyQuantity::Bandwidth, true) => "bw_slope",
+        (job::SteadyQuantity::Latency, false) => "lat",
+        (job::SteadyQuantity::Latency, true) => "lat_slope",
+    }
+}
+
+/// The values of consecutive names, such as `steady_bw_00000` and on.
+fn series(copy: &CopyRecord, name: &str) -> Vec<u64> {
+    let numbered = |key: &str| {
+        let number = key.strip_prefix(name);
+        number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let values = copy.reported.iter().filter(|(key, _)| numbered(key));
+    values.map(|(_, value)| round_to_u64(*value)).collect()
+}
+
+/// Errors that were let pass: how many, and the number of the first. `None` where none may be.
+pub(super) fn let_pass(piece: &Piece<'_>) -> Option<(u64, i32)> {
+    if piece.first().life.continues_on == job::Continue::default() {
+        return None;
+    }
+    let names = [
+        "read_errors",
+        "write_errors",
+        "trim_errors",
+        "verify_errors",
+    ];
+    let of = |copy: &CopyRecord| -> f64 { names.iter().map(|name| reported(copy, name)).sum() };
+    let total: f64 = piece.copies.iter().map(|copy| of(copy)).sum();
+    let first = piece
+        .copies
+        .iter()
+        .map(|copy| reported(copy, "first_errno"))
+        .find(|number| *number > 0.0);
+    let first = i32::try_from(round_to_u64(first.unwrap_or(0.0))).unwrap_or(i32::MAX);
+    Some((round_to_u64(total), first))
+}

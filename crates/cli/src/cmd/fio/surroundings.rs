@@ -1,0 +1,39 @@
+//! What job files ask of this machine: other files, variables, pages, CPUs, memory.
+
+use crate::context::read_capped;
+use dialects::fio::Surroundings;
+use std::io::Read;
+use std::path::Path;
+
+/// This machine.
+#[derive(Debug)]
+pub(super) struct Machine;
+
+/// The reader's own limit; a file larger than this is no job file.
+const JOB_FILE_BYTES_MAX: u64 = 1 << 20;
+
+impl Surroundings for Machine {
+    fn read(&self, path: &str) -> Result<String, String> {
+        if path == "-" {
+            let stdin = std::io::stdin().take(JOB_FILE_BYTES_MAX);
+            return std::io::read_to_string(stdin).map_err(|error| error.to_string());
+        }
+        read_capped(Path::new(path), JOB_FILE_BYTES_MAX).map_err(|error| format!("{error:#}"))
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+
+    fn page_bytes(&self) -> u64 {
+        sys::probe::page_bytes().unwrap_or(4096)
+    }
+
+    fn cpus(&self) -> u64 {
+        sys::affinity::allowed_cpus().map_or(1, |cpus| cpus.len() as u64)
+    }
+
+    fn memory_mib(&self) -> u64 {
+        sys::probe::memory_bytes().unwrap_or(0) >> 20
+    }
+}
