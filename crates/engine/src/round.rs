@@ -2,14 +2,14 @@
 
 use crate::consent::Permits;
 use crate::noise::{Snapshot, Watch, Workers, sentinel};
-use crate::soak::{Moment, SoakClock};
+use crate::soak::{Moment, Stretching};
 use crate::wire::{CopyReport, FailKind, Go, Order, Reply};
 use crate::worker::WORKER_WORD;
 use crate::workload::StandIn;
 use model::plan::{PlannedCase, Settle};
 use model::record::{Failure, Outcome, Round};
 use model::rng::Rng;
-use model::soak::{Stretch, StretchKind};
+use model::soak::Stretch;
 use model::spec::How;
 use model::units::Nanos;
 use std::ffi::OsStr;
@@ -46,7 +46,7 @@ pub(crate) struct Which {
     pub(crate) number: u32,
     pub(crate) layout_seed: u64,
     /// What the round is for in a soak, and the soak's time.
-    pub(crate) stretch: Option<(StretchKind, SoakClock)>,
+    pub(crate) stretch: Option<Stretching>,
 }
 
 /// The user interrupted: there is no round.
@@ -110,13 +110,14 @@ pub(crate) fn execute(
     };
     // A directory that cannot be removed now goes with the work directory at the end.
     let _ = fs::remove_dir_all(&dir);
-    let stretch = which.stretch.map(|(kind, clock)| {
+    let stretch = which.stretch.map(|stretching| {
         // A stretch that failed before its gate opened began when it started.
-        let (began, elapsed) = clock.tell(crew.opens.unwrap_or(start));
+        let (began, elapsed) = stretching.clock.tell(crew.opens.unwrap_or(start));
         Stretch {
-            kind,
+            kind: stretching.kind,
             began,
             elapsed,
+            suspended_before: stretching.suspended_before,
         }
     });
     Ok(Round {

@@ -13,14 +13,13 @@ use crate::consent::Permits;
 use crate::noise::Watch;
 use crate::round::{self, Bench, Interrupted, Which};
 use crate::schedule::{self, Running};
-use crate::soak::SoakClock;
+use crate::soak::Stretching;
 use crate::workdir::{WorkDir, WorkDirError};
 use crate::workload::Workload;
 use model::host::HostFacts;
 use model::plan::{CaseId, Plan, PlannedCase};
 use model::record::{End, Round};
 use model::rng::Rng;
-use model::soak::StretchKind;
 use model::spec::How;
 use model::units::Nanos;
 use model::warning::Warning;
@@ -249,14 +248,6 @@ impl<'a> Lane<'a> {
     }
 }
 
-/// A stretch of a soak that is about to start.
-#[derive(Clone, Copy)]
-struct Stretching {
-    kind: StretchKind,
-    measure: Nanos,
-    clock: SoakClock,
-}
-
 /// One round that is about to start.
 #[derive(Clone, Copy)]
 struct One {
@@ -429,7 +420,7 @@ impl<'a> Runner<'a> {
             seq: lane.seq,
             number: lane.cases[case].rounds + 1,
             layout_seed: one.layout_seed,
-            stretch: one.stretching.map(|s| (s.kind, s.clock)),
+            stretch: one.stretching,
         };
         let mut long = planned.clone();
         if let Some(stretching) = one.stretching {

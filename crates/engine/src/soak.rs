@@ -10,7 +10,7 @@ use model::record::Round;
 use model::soak::{Soak, StretchKind};
 use model::units::{Nanos, UnixNanos};
 use stats::burst::Burst;
-use stats::soak::{CHAIN_GAP, Past, burst_of, chain, extent};
+use stats::soak::{CHAIN_GAP, Past, burst_of, chain, chains, extent};
 use sys::clock;
 
 /// The length of a window, unless the user says otherwise. Shorter ones show shorter stalls and take more room.
@@ -32,6 +32,8 @@ const OPENING_MAX: Nanos = Nanos::from_secs(40 * 60);
 /// Windows of plateau after which a burst is taken for one, as long as they are half of the burst too.
 const PLATEAU_WINDOWS: f64 = 60.0;
 const PLATEAU_OF_BURST: f64 = 0.5;
+/// Windows of plateau at the end of the load after which the credit is taken for spent.
+const DRAINED_WINDOWS: usize = 10;
 /// Windows that the refill stretch goes on behind the burst that is expected.
 const REFILL_MORE: f64 = 30.0;
 
@@ -150,8 +152,16 @@ pub(crate) enum Next {
     Over,
 }
 
-/// What comes next after the stretches in `past`, when `elapsed` of the soak is over. `shape` is that of its case.
-pub(crate) fn next(soak: &Soak, shape: &Shape, past: &[Past], elapsed: Nanos) -> Next {
+/// The time of a soak, and the time at which this process took over from an earlier one; 0 for a new soak.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Now {
+    pub(crate) elapsed: Nanos,
+    pub(crate) since: Nanos,
+}
+
+/// What comes next after the stretches in `past`. `shape` is that of its case.
+pub(crate) fn next(soak: &Soak, shape: &Shape, past: &[Past], now: Now) -> Next {
+    let elapsed = now.elapsed;
     let least = Nanos(shape.window.0 * STRETCH_WINDOWS_MIN);
     let left = soak.span.since(elapsed);
     if left < least {
@@ -165,9 +175,13 @@ pub(crate) fn next(soak: &Soak, shape: &Shape, past: &[Past], elapsed: Nanos) ->
         return sample(soak, shape, past, elapsed);
     }
     let chain = chain(past);
-    if let Some(burst) = settled_burst(chain) {
-        return refill(soak, shape, &burst, chain, elapsed)
-            .unwrap_or_else(|| sample(soak, shape, past, elapsed));
+    if let Some(burst) = settled_burst(past) {
+        let test = if is_drained(chain, &burst) && !may_have_refilled(chain, &burst, now) {
+            refill(soak, shape, &burst, chain, elapsed)
+        } else {
+            drain(soak, shape, &burst, elapsed)
+        };
+        return test.unwrap_or_else(|| sample(soak, shape, past, elapsed));
     }
     let opened = extent(chain);
     if opened.plus(least) > soak.opening && !chain.is_empty() {
@@ -184,13 +198,52 @@ pub(crate) fn next(soak: &Soak, shape: &Shape, past: &[Past], elapsed: Nanos) ->
     stretch(StretchKind::Opening, shape.measure.min(still))
 }
 
-/// A burst whose plateau has been seen for long enough.
-fn settled_burst(chain: &[Past]) -> Option<Burst> {
-    let burst = burst_of(chain)?;
-    let windows: usize = chain.iter().map(|past| past.windows.len()).sum();
-    let fast = burst.burst_seconds / burst.window_seconds.max(f64::MIN_POSITIVE);
-    let needed = PLATEAU_WINDOWS.max(PLATEAU_OF_BURST * fast);
-    (count(windows) - fast >= needed).then_some(burst)
+/// A burst whose plateau has been seen for long enough, in one of the chains of the opening; the one that spent most.
+fn settled_burst(past: &[Past]) -> Option<Burst> {
+    chains(past)
+        .into_iter()
+        .filter_map(|chain| {
+            let burst = burst_of(chain)?;
+            let windows: usize = chain.iter().map(|past| past.windows.len()).sum();
+            let fast = burst.burst_seconds / burst.window_seconds.max(f64::MIN_POSITIVE);
+            let needed = PLATEAU_WINDOWS.max(PLATEAU_OF_BURST * fast);
+            (count(windows) - fast >= needed).then_some(burst)
+        })
+        .max_by(|a, b| a.credit.total_cmp(&b.credit))
+}
+
+/// Whether the credit was spent when `chain` ended: the last of its windows are as slow as the plateau.
+fn is_drained(chain: &[Past], burst: &Burst) -> bool {
+    let middle = f64::midpoint(burst.burst_rate, burst.sustained_rate);
+    let windows = chain
+        .iter()
+        .rev()
+        .flat_map(|past| past.windows.iter().rev());
+    let last: Vec<&f64> = windows.take(DRAINED_WINDOWS).collect();
+    let slow = last.iter().filter(|&&&rate| rate < middle).count();
+    last.len() == DRAINED_WINDOWS && slow * 10 >= DRAINED_WINDOWS * 9
+}
+
+/// Whether an earlier process may have begun the refill stretch, and was killed in it: nobody knows then how much of
+/// the credit it spent. Before the rest was over it cannot have.
+fn may_have_refilled(chain: &[Past], burst: &Burst, now: Now) -> bool {
+    chain.last().is_some_and(|last| {
+        let rested = last.ended.plus(seconds(burst.rest_seconds()));
+        now.since > last.ended && now.since >= rested
+    })
+}
+
+/// Load until what credit there may be is spent, so that the rest begins with an empty bucket; `None` where the time is
+/// too short for that and the test.
+fn drain(soak: &Soak, shape: &Shape, burst: &Burst, elapsed: Nanos) -> Option<Next> {
+    let more = shape.window.as_secs_f64() * (REFILL_MORE + count(DRAINED_WINDOWS));
+    let rest = burst.rest_seconds();
+    let test = rest + burst.second_burst_seconds(rest) + more;
+    let enough = elapsed.plus(shape.measure).plus(seconds(test)) <= soak.span;
+    enough.then_some(Next::Stretch {
+        kind: StretchKind::Opening,
+        measure: shape.measure,
+    })
 }
 
 /// The rest or the stretch by which a bucket is told from a step; `None` where the time is too short for both.
@@ -252,6 +305,50 @@ fn sample(soak: &Soak, shape: &Shape, past: &[Past], elapsed: Nanos) -> Next {
 
 fn seconds(seconds: f64) -> Nanos {
     Nanos(round_to_u64(seconds * 1e9))
+}
+
+/// A stretch of a soak that is about to start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stretching {
+    pub(crate) kind: StretchKind,
+    /// Its measured part.
+    pub(crate) measure: Nanos,
+    pub(crate) clock: SoakClock,
+    /// For how long the machine was suspended since the stretch before ended, where that is known.
+    pub(crate) suspended_before: Option<Nanos>,
+}
+
+/// For how long the machine has been suspended since it booted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asleep(Nanos);
+
+impl Asleep {
+    /// Up to now. The clocks are read one after the other, again where a preemption lies between them.
+    pub(crate) fn now() -> Self {
+        let mut closest = (u64::MAX, 0);
+        for _ in 0..READINGS_MAX {
+            let before = clock::monotonic();
+            let boot = clock::boottime();
+            let took = clock::monotonic().saturating_sub(before);
+            if took < closest.0 {
+                closest = (took, boot.saturating_sub(before));
+            }
+            if took <= READING_MAX_NS {
+                break;
+            }
+        }
+        Self(Nanos(closest.1))
+    }
+
+    /// For how long it was suspended since `then`; nothing within what reading two clocks takes.
+    pub(crate) fn since(self, then: Self) -> Nanos {
+        let time = self.0.since(then.0);
+        if time.0 <= 2 * READING_MAX_NS {
+            Nanos::ZERO
+        } else {
+            time
+        }
+    }
 }
 
 /// An instant on two clocks.

@@ -29,6 +29,10 @@ pub struct Stretch {
     /// The same instant counted from the beginning of the soak, suspended time included; no clock that somebody sets
     /// moves it.
     pub elapsed: Nanos,
+    /// For how long the machine was suspended between the end of the stretch before and the start of this one; `None`
+    /// where nobody was there to see it: at the beginning, and where the soak was resumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspended_before: Option<Nanos>,
 }
 
 /// What a stretch of a soak is for.

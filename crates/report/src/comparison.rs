@@ -1,11 +1,12 @@
 //! What a comparison shows, computed once; every format starts from it.
 
 use crate::number::{self, NONE};
+use crate::view::BELOW;
 use crate::words::{Counts, Words};
 use dialects::printable::printable;
 use model::comparison::{CategoryComparison, Comparison, Difference, MetricComparison, Verdict};
 use model::estimate::{Estimate, Interval};
-use model::plan::{MetricId, PlannedCase, PlannedMetric};
+use model::plan::{CaseId, MetricId, PlannedCase, PlannedMetric};
 use model::record::Run;
 
 pub use stats::CompareOptions;
@@ -112,6 +113,8 @@ pub(crate) fn names(base: &Party<'_>, other: &Party<'_>, words: &Words) -> (Stri
 /// A compared metric as text.
 pub(crate) struct Row {
     pub(crate) metric: String,
+    /// The name where the row stands below another one of its case.
+    pub(crate) below: Option<String>,
     pub(crate) unit: String,
     pub(crate) base: String,
     pub(crate) other: String,
@@ -131,11 +134,17 @@ pub(crate) fn rows(
     comparison: &Comparison,
     words: &Words,
 ) -> Vec<Row> {
-    comparison
-        .metrics
-        .iter()
-        .filter(|metric| metric.ratio.is_some())
-        .map(|metric| row(base, other, metric, words))
+    let mut above: Option<&CaseId> = None;
+    let shown = comparison.metrics.iter().filter(|m| m.ratio.is_some());
+    shown
+        .map(|metric| {
+            let again = above == Some(&metric.id.case);
+            above = Some(&metric.id.case);
+            let mut row = row(base, other, metric, words);
+            row.below = (again && row.metric != metric.id.case.to_string())
+                .then(|| format!("{BELOW}{}", printable(&metric.id.quantity)));
+            row
+        })
         .collect()
 }
 
@@ -165,6 +174,7 @@ fn row(base: &Party<'_>, other: &Party<'_>, metric: &MetricComparison, words: &W
     let (ratio, interval) = ratio_text(metric.ratio, metric.interval.as_ref());
     Row {
         metric: metric_name(base, other, &metric.id),
+        below: None,
         unit: scale.unit.clone(),
         base: show(metric.values.0, base_better),
         other: show(metric.values.1, other_better),

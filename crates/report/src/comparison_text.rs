@@ -102,7 +102,7 @@ fn table(rows: &[Row], style: Style, words: &Words) -> String {
     let mut grid = Grid::with_header(&words.comparison_headings());
     for row in rows {
         grid.row(vec![
-            row.metric.clone(),
+            row.below.as_ref().unwrap_or(&row.metric).clone(),
             row.unit.clone(),
             aligned(&row.base),
             aligned(&row.other),

@@ -2,12 +2,11 @@
 //!
 //! Everything that comes from outside is escaped, so that no name can break a table or smuggle in markup.
 
-use crate::host;
 use crate::number::NONE;
 use crate::scaling;
 use crate::style::Style;
 use crate::table::Grid;
-use crate::text::{dropped, index_remarks, notes, run_line, warning_line, without_value};
+use crate::text::{dropped, facts_of, index_remarks, notes, run_line, warning_line, without_value};
 use crate::view::{RunView, index_text};
 use crate::words::{Lang, Words};
 use dialects::printable::printable;
@@ -21,10 +20,7 @@ pub fn markdown(view: &RunView<'_>, lang: Lang) -> String {
     let title = run.meta.label.as_deref().unwrap_or(&run.meta.id);
     let mut out = format!("## {}\n\n", escape(&printable(title)));
     let _ = writeln!(out, "{}\n", escape(&run_line(run, words)));
-    let mut facts = host::brief(&run.host, &words.host);
-    facts.extend(host::works_on(&run.plan, &words.host));
-    facts.extend(scaling::facts(view, &words.scaling));
-    for (name, text) in facts {
+    for (name, text) in facts_of(view, words) {
         let _ = writeln!(out, "- {}: {}", escape(&name), escape(&text));
     }
     match &view.soak {
@@ -84,7 +80,7 @@ fn metrics(out: &mut String, view: &RunView<'_>, words: &Words) {
 /// A soak: its sentence, its course, its levels and its marks.
 fn soak(out: &mut String, soak: &SoakSummary, view: &RunView<'_>, words: &Words) {
     let _ = writeln!(out, "\n{}\n", escape(&crate::soak::sentence(soak, words)));
-    let course = crate::soak::course(soak, Style::PLAIN, words);
+    let course = crate::soak::course(soak, view, Style::PLAIN, words);
     if !course.is_empty() {
         let _ = writeln!(out, "```text\n{course}```");
     }

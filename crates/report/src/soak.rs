@@ -5,7 +5,7 @@ use crate::style::Style;
 use crate::table::Grid;
 use crate::text::Page;
 use crate::view::RunView;
-use crate::words::{Marked, Said, Words};
+use crate::words::{Marked, Said, Spent, Words};
 use dialects::printable::printable;
 use model::num::{count, round_to_u64, round_to_usize};
 use model::units::{Nanos, Unit, UnixNanos};
@@ -25,7 +25,7 @@ pub(crate) fn text(page: &mut Page, soak: &SoakSummary, view: &RunView<'_>, word
     let mut sentence = Grid::new(1);
     sentence.row(vec![self::sentence(soak, words)]);
     page.block(None, &sentence.render_wrapped(style.columns(), &[]));
-    page.block(None, &course(soak, style, words));
+    page.block(None, &course(soak, view, style, words));
     let mut grid = Grid::new(3);
     for row in levels(soak, view, words) {
         grid.row(row.to_vec());
@@ -53,15 +53,26 @@ pub(crate) fn sentence(soak: &SoakSummary, words: &Words) -> String {
     clauses.join(words.soak.between)
 }
 
-/// How the soak was spent, in a few words.
-pub(crate) fn spent(soak: &SoakSummary, words: &Words) -> String {
-    let every = soak.soak.every.map(|every| time(every.as_secs_f64()));
-    (words.soak.spent)(
-        &time(soak.lasted.as_secs_f64()),
-        soak.windows,
-        &time(soak.window.as_secs_f64()),
-        every.as_deref(),
-    )
+/// How the soak was spent, in a few words: what was asked for too, where it was not done in full, and for how long
+/// nothing was measured that should have been.
+pub(crate) fn spent(soak: &SoakSummary, view: &RunView<'_>, words: &Words) -> String {
+    let length = |nanos: Nanos| time(nanos.as_secs_f64());
+    let missed: u64 = soak
+        .marks
+        .iter()
+        .map(|mark| match mark.what {
+            What::Gap(time) => time.0,
+            _ => 0,
+        })
+        .sum();
+    (words.soak.spent)(&Spent {
+        time: length(soak.lasted),
+        asked: (!view.complete()).then(|| length(soak.soak.span)),
+        every: soak.soak.every.map(length),
+        missed: (missed > 0).then(|| length(Nanos(missed))),
+        windows: soak.windows,
+        window: length(soak.window),
+    })
 }
 
 /// One scale for every rate of a soak.
@@ -77,12 +88,17 @@ fn scale(soak: &SoakSummary) -> Scale {
 
 /// A rate in the scale of all, or in its own where it would otherwise begin with noughts.
 fn rate(soak: &SoakSummary, scale: &Scale, x: f64) -> String {
-    if scale.value(x).starts_with("0.") {
-        let own = number::scale(soak.unit, &soak.quantity, x);
-        format!("{} {}", own.value(x), own.unit)
-    } else {
-        format!("{} {}", scale.value(x), scale.unit)
-    }
+    let own = own_scale(soak, scale, x);
+    let scale = own.as_ref().unwrap_or(scale);
+    format!("{} {}", scale.value(x), scale.unit)
+}
+
+/// The scale of a rate that would begin with noughts in the scale of all.
+fn own_scale(soak: &SoakSummary, scale: &Scale, x: f64) -> Option<Scale> {
+    scale
+        .value(x)
+        .starts_with("0.")
+        .then(|| number::scale(soak.unit, &soak.quantity, x))
 }
 
 fn said(finding: &Finding, soak: &SoakSummary, scale: &Scale, words: &Words) -> Said {
@@ -205,7 +221,12 @@ fn time(seconds: f64) -> String {
 }
 
 /// The course as a line of blocks, its time axis, and what the blocks stand for.
-pub(crate) fn course(soak: &SoakSummary, style: Style, words: &Words) -> String {
+pub(crate) fn course(
+    soak: &SoakSummary,
+    view: &RunView<'_>,
+    style: Style,
+    words: &Words,
+) -> String {
     let points = &soak.picture.points;
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return String::new();
@@ -225,7 +246,7 @@ pub(crate) fn course(soak: &SoakSummary, style: Style, words: &Words) -> String 
     format!(
         "{blocks}\n{axis}\n{}\n{}\n",
         (words.soak.blocks)(&rate(low), &rate(high)),
-        spent(soak, words)
+        spent(soak, view, words)
     )
 }
 
@@ -290,6 +311,9 @@ pub(crate) fn levels(soak: &SoakSummary, view: &RunView<'_>, words: &Words) -> V
         rows.push(row(says.best, rate(levels.best)));
         rows.push(row(says.slow, number::percent(levels.slow_share)));
         let within = levels.within.map_or_else(String::new, |interval| {
+            // In the scale of the mean, behind whose unit it stands.
+            let own = own_scale(soak, &scale, levels.mean);
+            let scale = own.as_ref().unwrap_or(&scale);
             format!(
                 "{} .. {} {}",
                 scale.value(interval.lo),
@@ -333,6 +357,7 @@ pub(crate) fn marks(soak: &SoakSummary, words: &Words) -> Vec<(String, String)> 
             let marked = match &mark.what {
                 What::ClockJump(by) => Marked::ClockJump(length(*by)),
                 What::Suspended(time) => Marked::Suspended(length(*time)),
+                What::SuspendedAtRest(time) => Marked::SuspendedAtRest(length(*time)),
                 What::Gap(time) => Marked::Gap(length(*time)),
                 What::Failed(failure) => Marked::Failed(printable(&(words.failure)(failure))),
             };

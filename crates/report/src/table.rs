@@ -91,7 +91,8 @@ impl Grid {
         }
         let mut out = String::new();
         for line in self.table.lines() {
-            out.push_str(line.trim_end());
+            // What had to survive the trimming of cells is a plain space to whoever copies it.
+            out.push_str(&line.trim_end().replace('\u{a0}', " "));
             out.push('\n');
         }
         out

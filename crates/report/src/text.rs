@@ -146,10 +146,19 @@ fn title(run: &Run, style: Style, words: &Words) -> String {
 }
 
 fn facts(view: &RunView<'_>, style: Style, words: &Words) -> String {
+    pairs(&facts_of(view, words), style)
+}
+
+/// Which machine, and what the figures are about.
+pub(crate) fn facts_of(view: &RunView<'_>, words: &Words) -> Vec<(String, String)> {
     let mut list = host::brief(&view.run.host, &words.host);
     list.extend(host::works_on(&view.run.plan, &words.host));
     list.extend(scaling::facts(view, &words.scaling));
-    pairs(&list, style)
+    if !view.run.rounds.is_empty() {
+        let scope = (words.comparison.scope)(&stats::scope::of_run(view.run));
+        list.push((words.run.scope.to_owned(), scope));
+    }
+    list
 }
 
 fn metrics(view: &RunView<'_>, style: Style, words: &Words) -> String {
@@ -160,7 +169,7 @@ fn metrics(view: &RunView<'_>, style: Style, words: &Words) -> String {
     for metric in &view.metrics {
         let shown = view.shown(metric);
         grid.row(vec![
-            view.name(metric),
+            view.name_in_table(metric),
             shown.value,
             shown.unit,
             shown.interval,

@@ -59,6 +59,10 @@ pub fn view(run: &Run) -> RunView<'_> {
     }
 }
 
+/// What stands before the name of a metric below the first one of its case. No-break spaces survive the trimming that
+/// cells get.
+pub(crate) const BELOW: &str = "\u{a0}\u{a0}";
+
 /// What a metric's line shows, in one scale.
 pub(crate) struct Shown {
     pub(crate) value: String,
@@ -100,17 +104,32 @@ impl RunView<'_> {
         }
     }
 
-    /// The metric's name on its line: the case alone for the first metric of a case, the full id for further ones.
+    /// The metric's name where it stands alone: the case alone for the first metric of a case, the full id for further
+    /// ones.
     pub(crate) fn name(&self, metric: &MetricSummary) -> String {
+        dialects::printable::printable(&if self.leads(metric) {
+            metric.id.case.to_string()
+        } else {
+            metric.id.to_string()
+        })
+    }
+
+    /// The metric's name in a table, where further metrics of a case stand below its first one.
+    pub(crate) fn name_in_table(&self, metric: &MetricSummary) -> String {
+        if self.leads(metric) {
+            return self.name(metric);
+        }
+        let quantity = dialects::printable::printable(&metric.id.quantity);
+        format!("{BELOW}{quantity}")
+    }
+
+    /// True for the first metric of a case.
+    fn leads(&self, metric: &MetricSummary) -> bool {
         let first = self
             .metrics
             .iter()
             .find(|other| other.id.case == metric.id.case);
-        let name = match first {
-            Some(first) if first.id == metric.id => metric.id.case.to_string(),
-            _ => metric.id.to_string(),
-        };
-        dialects::printable::printable(&name)
+        first.is_some_and(|first| first.id == metric.id)
     }
 
     /// The last failure of a case, where it has one.

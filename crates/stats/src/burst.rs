@@ -22,7 +22,7 @@ const NEIGHBOURS_MAX: f64 = -0.25;
 /// ...and means of many windows scatter less than those of independent ones would, by this factor.
 const MADE_UP_SHARE: f64 = 0.6;
 /// The least ratio of the first level to the second.
-const RATIO_MIN: f64 = 1.15;
+pub(crate) const RATIO_MIN: f64 = 1.15;
 /// The largest scatter of an exact plateau, as a share of its level...
 const PLATEAU_SCATTER: f64 = 0.01;
 /// ...or as a share of the scatter of the burst's windows, where that is larger.

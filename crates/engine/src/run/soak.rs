@@ -1,7 +1,7 @@
 //! A soak as it happens: stretch after stretch, with rests that a signal ends at once.
 
-use super::{RunError, Runner, Stretching};
-use crate::soak::{self, Next, Rest, SoakClock};
+use super::{RunError, Runner};
+use crate::soak::{self, Asleep, Next, Now, Rest, SoakClock, Stretching};
 use model::record::End;
 use model::soak::Soak;
 use model::units::Nanos;
@@ -29,6 +29,8 @@ impl Runner<'_> {
         let side = self.lanes[0].side;
         let shape = side.plan.cases[0].shape;
         let clock = SoakClock::start(side.earlier);
+        let since = clock.elapsed();
+        let mut asleep: Option<Asleep> = None;
         let mut past: Vec<Past> = side.earlier.iter().filter_map(Past::of).collect();
         let mut pass = side
             .earlier
@@ -43,7 +45,11 @@ impl Runner<'_> {
             if self.lanes[0].cases[0].given_up() {
                 return Ok(End::Complete);
             }
-            match soak::next(plan, &shape, &past, clock.elapsed()) {
+            let now = Now {
+                elapsed: clock.elapsed(),
+                since,
+            };
+            match soak::next(plan, &shape, &past, now) {
                 Next::Over => return Ok(End::Complete),
                 Next::Rest { until, why } => self.rest(plan, clock, until, why),
                 Next::Stretch { kind, measure } => {
@@ -52,10 +58,12 @@ impl Runner<'_> {
                         kind,
                         measure,
                         clock,
+                        suspended_before: asleep.map(|then| Asleep::now().since(then)),
                     };
                     let Some(round) = self.stretch(pass, stretching)? else {
                         return Ok(End::Interrupted);
                     };
+                    asleep = Some(Asleep::now());
                     past.extend(Past::of(&round));
                 }
             }

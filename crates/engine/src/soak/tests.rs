@@ -29,6 +29,8 @@ struct Machine {
     soak: Soak,
     past: Vec<Past>,
     now: Nanos,
+    /// When the process took over that measures now.
+    since: Nanos,
     credit: f64,
     limited: bool,
 }
@@ -42,6 +44,7 @@ impl Machine {
             soak,
             past: Vec::new(),
             now: Nanos::ZERO,
+            since: Nanos::ZERO,
             credit: credit.unwrap_or_default(),
             limited: credit.is_some(),
         }
@@ -58,7 +61,11 @@ impl Machine {
 
     /// Does what comes next and tells it.
     fn step(&mut self) -> Next {
-        let next = next(&self.soak, &shape(), &self.past, self.now);
+        let now = Now {
+            elapsed: self.now,
+            since: self.since,
+        };
+        let next = next(&self.soak, &shape(), &self.past, now);
         match next {
             Next::Over => {}
             Next::Rest { until, .. } => {
@@ -79,11 +86,42 @@ impl Machine {
                     ops: windows.iter().sum(),
                     windows,
                     left_out: 0,
+                    suspended_before: Nanos::ZERO,
                 });
                 self.now = ended;
             }
         }
         next
+    }
+
+    /// Everything until what comes next would be a rest; when it began.
+    fn until_rest(&mut self) -> Nanos {
+        loop {
+            let before = self.now;
+            if matches!(self.step(), Next::Rest { .. }) {
+                return before;
+            }
+        }
+    }
+
+    /// Killed, and resumed so much later by another process, while the credit grew by so much.
+    fn killed(&mut self, for_seconds: u64, credit: f64) {
+        self.now = self.now.plus(at(for_seconds));
+        self.since = self.now;
+        self.credit = (self.credit + credit).min(100.0 * 100.0);
+    }
+
+    /// The refill stretch, and what the burst before says about it.
+    fn confirmed(&self) -> Option<stats::burst::Cause> {
+        let refill = self
+            .past
+            .iter()
+            .position(|past| matches!(past.kind, StretchKind::Refill { .. }))?;
+        let StretchKind::Refill { rest } = self.past[refill].kind else {
+            return None;
+        };
+        let burst = settled_burst(&self.past[..refill])?;
+        Some(burst.confirm(&self.past[refill].windows, rest.as_secs_f64()))
     }
 
     /// Everything until the end.
@@ -192,12 +230,11 @@ fn short_times_between_samples_make_short_samples() {
 }
 
 #[test]
-fn a_soak_killed_in_its_opening_starts_the_opening_anew_and_one_killed_in_its_rest_goes_on() {
+fn a_soak_killed_in_its_opening_starts_the_opening_anew() {
     let mut machine = Machine::new(soak(3600, None, 3600), Some(100.0 * 100.0));
     machine.step();
-    // Killed for 10 minutes: the credit is back, the chain is broken.
-    machine.now = machine.now.plus(at(600));
-    machine.credit = 100.0 * 100.0;
+    // The credit is back, the chain is broken.
+    machine.killed(600, 6_000.0);
     let (_, machine) = machine.all();
     let kinds = kinds(&machine.past);
     assert_eq!(kinds.matches('r').count(), 1, "{kinds}");
@@ -208,13 +245,12 @@ fn a_soak_killed_in_its_opening_starts_the_opening_anew_and_one_killed_in_its_re
         refill - 1,
         "the first stretch is no part of it"
     );
+}
 
+#[test]
+fn a_rest_that_was_longer_than_planned_is_taken_as_it_was() {
     let mut machine = Machine::new(soak(3600, None, 3600), Some(100.0 * 100.0));
-    let mut before = machine.now;
-    while !matches!(machine.step(), Next::Rest { .. }) {
-        before = machine.now;
-    }
-    // Killed at the beginning of the rest, resumed 200 s later: the rest was longer than planned.
+    let before = machine.until_rest();
     machine.now = before.plus(at(200));
     let next = machine.step();
     let Next::Stretch {
@@ -227,6 +263,61 @@ fn a_soak_killed_in_its_opening_starts_the_opening_anew_and_one_killed_in_its_re
     assert!(rest.since(at(199)) < at(2), "{rest:?}");
     // The bucket is full by then, and no fuller: its 100 s are expected, and some plateau.
     assert!((125..=135).contains(&(measure.0 / at(1).0)), "{measure:?}");
+}
+
+#[test]
+fn a_soak_killed_and_resumed_within_its_rest_goes_on_resting() {
+    let mut machine = Machine::new(soak(3600, None, 3600), Some(100.0 * 100.0));
+    machine.now = machine.until_rest();
+    machine.credit = 0.0;
+    machine.killed(20, 2_000.0);
+    assert!(matches!(
+        machine.step(),
+        Next::Rest {
+            why: Rest::Refill,
+            ..
+        }
+    ));
+    let (_, machine) = machine.all();
+    assert_eq!(kinds(&machine.past).matches('r').count(), 1);
+    assert_eq!(machine.confirmed(), Some(stats::burst::Cause::TokenBucket));
+}
+
+#[test]
+fn a_refill_that_was_killed_is_done_again_after_the_bucket_is_empty_again() {
+    // Killed after 5 s, 25 s and 60 s of a burst of 50 s, resumed at once or after minutes.
+    for (into, away) in [(5_u16, 0), (25, 3), (25, 400), (60, 0)] {
+        let mut machine = Machine::new(soak(3600, None, 3600), Some(100.0 * 100.0));
+        machine.until_rest();
+        let before = machine.past.len();
+        for _ in 0..into {
+            machine.window();
+        }
+        machine.now = machine.now.plus(at(into.into()));
+        machine.killed(away, 100.0 * f64::from(u32::try_from(away).unwrap()));
+        let (list, machine) = machine.all();
+        let done = kinds(&machine.past);
+        assert!(done[before..].starts_with('o'), "{done}");
+        assert_eq!(done.matches('r').count(), 1, "{done}");
+        let rests = |next: &&Next| matches!(next, Next::Rest { .. });
+        assert_eq!(list.iter().filter(rests).count(), 1);
+        assert_eq!(
+            machine.confirmed(),
+            Some(stats::burst::Cause::TokenBucket),
+            "{into} {away}"
+        );
+    }
+}
+
+#[test]
+fn a_killed_refill_that_no_time_is_left_for_is_left_alone() {
+    let mut machine = Machine::new(soak(340, None, 340), Some(100.0 * 100.0));
+    machine.until_rest();
+    machine.killed(20, 2_000.0);
+    let (list, machine) = machine.all();
+    let done = kinds(&machine.past);
+    assert!(done.ends_with('s') && !done.contains('r'), "{done}");
+    assert!(!list.iter().any(|next| matches!(next, Next::Rest { .. })));
 }
 
 #[test]
@@ -277,8 +368,13 @@ fn a_bucket_at_the_end_of_the_time_is_not_tested() {
 #[test]
 fn what_is_over_stays_over() {
     let soak = soak(600, None, 600);
-    assert_eq!(next(&soak, &shape(), &[], at(595)), Next::Over);
-    assert_eq!(next(&soak, &shape(), &[], at(9_999)), Next::Over);
+    for elapsed in [at(595), at(9_999)] {
+        let since = Nanos::ZERO;
+        assert_eq!(
+            next(&soak, &shape(), &[], Now { elapsed, since }),
+            Next::Over
+        );
+    }
 }
 
 #[test]
@@ -288,4 +384,16 @@ fn moments_keep_their_two_clocks_together() {
     let (wall_now, elapsed_now) = clock.tell(Moment::now());
     assert!(elapsed > elapsed_now && elapsed.since(elapsed_now) <= at(5));
     assert!(wall.0 > wall_now.0);
+}
+
+#[test]
+fn a_machine_that_was_awake_was_not_suspended() {
+    let then = Asleep::now();
+    clock::sleep(20_000_000);
+    assert_eq!(Asleep::now().since(then), Nanos::ZERO);
+    assert_eq!(
+        Asleep(at(9)).since(Asleep(at(2))),
+        at(7),
+        "what lies between the clocks is the time asleep"
+    );
 }

@@ -325,18 +325,23 @@ fn floor_part(floor: &FloorComparison) -> FloorPart {
     }
 }
 
+/// The word for a refusal.
+pub(crate) const fn refusal_word(refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::OneSideOnly { .. } => "one_side_only",
+        Refusal::WorkloadVersion { .. } => "workload_version",
+        Refusal::Parameters(_) => "parameters",
+        Refusal::TooFewRounds { .. } => "too_few_rounds",
+        Refusal::TooFewRuns { .. } => "too_few_runs",
+        Refusal::GroupDisagrees { .. } => "group_disagrees",
+        Refusal::Soak => "soak",
+        Refusal::NoRatio => "no_ratio",
+    }
+}
+
 fn refusal_part(refusal: &Refusal, case: &CaseId) -> RefusalPart {
     RefusalPart {
-        kind: match refusal {
-            Refusal::OneSideOnly { .. } => "one_side_only",
-            Refusal::WorkloadVersion { .. } => "workload_version",
-            Refusal::Parameters(_) => "parameters",
-            Refusal::TooFewRounds { .. } => "too_few_rounds",
-            Refusal::TooFewRuns { .. } => "too_few_runs",
-            Refusal::GroupDisagrees { .. } => "group_disagrees",
-            Refusal::Soak => "soak",
-            Refusal::NoRatio => "no_ratio",
-        },
+        kind: refusal_word(refusal),
         text: (Lang::En.words().refusal)(refusal, case),
     }
 }

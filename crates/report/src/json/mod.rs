@@ -93,4 +93,7 @@ pub(crate) const fn state_word(state: &State) -> &'static str {
 }
 
 #[cfg(test)]
+pub(crate) use comparison::refusal_word;
+
+#[cfg(test)]
 pub(crate) mod tests;

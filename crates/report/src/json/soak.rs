@@ -33,6 +33,9 @@ pub(super) struct SoakPart {
     sentence: String,
     /// What is said, the most telling first: `too_short`, `burst`, `step`, `ramp`, `two_state`, `periodic`, `unstable`,
     /// `steady`, `not_seen`.
+    #[schemars(extend("items" = { "type": "string", "enum": [
+        "too_short", "burst", "step", "ramp", "two_state", "periodic", "unstable", "steady", "not_seen"
+    ] }))]
     findings: Vec<&'static str>,
     /// What is known about credit.
     throttle: ThrottlePart,
@@ -155,7 +158,7 @@ struct MarkPart {
     at: String,
     /// The same, counted from the beginning of the soak.
     elapsed_ns: u64,
-    #[schemars(extend("enum" = ["clock_jump", "suspended", "failed", "gap"]))]
+    #[schemars(extend("enum" = ["clock_jump", "suspended", "suspended_at_rest", "failed", "gap"]))]
     kind: &'static str,
     /// By how much or for how long; null for `failed`.
     time_ns: Option<u64>,
@@ -330,6 +333,7 @@ fn mark_part(mark: &Mark) -> MarkPart {
     let (kind, time, reason) = match &mark.what {
         What::ClockJump(by) => ("clock_jump", Some(by.0), None),
         What::Suspended(time) => ("suspended", Some(time.0), None),
+        What::SuspendedAtRest(time) => ("suspended_at_rest", Some(time.0), None),
         What::Gap(time) => ("gap", Some(time.0), None),
         What::Failed(failure) => ("failed", None, Some(failure.to_string())),
     };

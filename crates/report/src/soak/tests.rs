@@ -35,6 +35,7 @@ fn run() -> Run {
             kind: StretchKind::Opening,
             began: UnixNanos(started.0 + elapsed.0),
             elapsed,
+            suspended_before: None,
         });
         if let Outcome::Done(done) = &mut round.outcome {
             done.windows = (0..60_u64)
@@ -102,6 +103,62 @@ fn the_document_of_a_soak_is_valid_at_every_length() {
         assert_eq!(soak["levels"].is_null(), soak["levels_missing"].is_string());
         assert!(!soak["sentence"].as_str().unwrap().is_empty());
     }
+}
+
+#[test]
+fn a_soak_that_was_interrupted_and_resumed_says_how_it_was_spent() {
+    let mut run = run();
+    let text = |run: &Run| text::text(&view(run), Style::PLAIN, Lang::En);
+    assert!(
+        text(&run).contains("30 min 3 s, without a pause: "),
+        "{}",
+        text(&run)
+    );
+    // Interrupted after a third of its time.
+    run.rounds.truncate(10);
+    run.meta.end = model::record::End::Interrupted;
+    let shown = text(&run);
+    assert!(
+        shown.contains("10 min 1 s of 30 min 0 s, without a pause: 600 windows of 1.00 s"),
+        "{shown}"
+    );
+    assert!(shown.contains("kurabe soak --resume"), "{shown}");
+    // Resumed after five minutes.
+    let mut again = self::run();
+    for round in &mut again.rounds[10..] {
+        round.started.0 += 300_000_000_000;
+        if let Some(stretch) = &mut round.stretch {
+            stretch.began.0 += 300_000_000_000;
+            stretch.elapsed = stretch.elapsed.plus(Nanos::from_secs(300));
+        }
+    }
+    let shown = text(&again);
+    assert!(
+        shown.contains("35 min 3 s, without a pause, nothing measured for 5 min 0 s of it"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("nothing was measured for 5 min 0 s before this"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn figures_below_the_common_scale_have_one_of_their_own_with_their_interval() {
+    let mut run = run();
+    for (i, round) in run.rounds.iter_mut().enumerate() {
+        if let Outcome::Done(done) = &mut round.outcome {
+            let level = if i < 2 { 1000.0 } else { 10.0 };
+            let wobble = |w: usize| approx(w as u64 % 3) / 100.0;
+            done.windows = (0..60).map(|w| level * (1.0 + wobble(w))).collect();
+        }
+    }
+    let text = text::text(&view(&run), Style::PLAIN, Lang::En);
+    let mean = text.lines().find(|line| line.contains("within this run"));
+    assert!(
+        mean.is_some_and(|line| line.contains(" 10.") && !line.contains("0.010")),
+        "{text}"
+    );
 }
 
 #[test]
@@ -183,7 +240,16 @@ fn every_clause_and_mark_is_said_in_both_languages() {
         Marked::Suspended(s("2")),
         Marked::Failed(s("3")),
         Marked::Gap(s("4")),
+        Marked::SuspendedAtRest(s("5")),
     ];
+    let spent = [None, Some(s("3"))].map(|more| crate::words::Spent {
+        time: s("1"),
+        asked: more.clone(),
+        every: more.clone(),
+        missed: more,
+        windows: 2,
+        window: s("4"),
+    });
     let digits = |text: &str| {
         let mut found: Vec<char> = text.chars().filter(char::is_ascii_digit).collect();
         found.sort_unstable();
@@ -193,7 +259,12 @@ fn every_clause_and_mark_is_said_in_both_languages() {
     let pairs = clauses
         .iter()
         .map(|said| ((en.says)(said), (ja.says)(said)))
-        .chain(marks.iter().map(|mark| ((en.mark)(mark), (ja.mark)(mark))));
+        .chain(marks.iter().map(|mark| ((en.mark)(mark), (ja.mark)(mark))))
+        .chain(
+            spent
+                .iter()
+                .map(|spent| ((en.spent)(spent), (ja.spent)(spent))),
+        );
     for (english, japanese) in pairs {
         assert_eq!(
             digits(&english),

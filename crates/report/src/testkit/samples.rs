@@ -213,6 +213,7 @@ pub(crate) fn all_refusals() -> Vec<Refusal> {
             why: Box::new(Refusal::WorkloadVersion { base: 1, other: 2 }),
         },
         Refusal::NoRatio,
+        Refusal::Soak,
     ]
 }
 

@@ -45,6 +45,63 @@ fn narrow_terminals_get_two_lines_a_metric() {
     insta::assert_snapshot!("run_narrow", text);
 }
 
+/// A run like that of a storage profile: long names with nine quantities each.
+fn many_metrics() -> Run {
+    use testkit::{OPS, P99, Quantity};
+    let latency = |name| Quantity(name, P99.1, P99.2);
+    let metrics = [
+        OPS,
+        latency("clat_ns_mean"),
+        latency("clat_ns_p50"),
+        latency("clat_ns_p90"),
+        P99,
+        latency("clat_ns_p999"),
+        latency("slat_ns_p50"),
+        latency("lat_ns_p99"),
+        latency("cpu_ns_per_op"),
+    ];
+    let mut run = testkit::empty();
+    for (test, copies) in [("storage.randread-4k-qd32", 1), ("storage.seqread-1m", 64)] {
+        let case = testkit::add_case(&mut run, test, copies, "off", &metrics);
+        for pass in 1..=9 {
+            let wobble = 1.0 + f64::from(pass % 4) / 200.0;
+            let values = metrics.map(|metric| (metric.0, 150_000.0 * wobble));
+            testkit::add_round(&mut run, &case, pass, Ok(&values));
+        }
+    }
+    run
+}
+
+#[test]
+fn further_metrics_stand_below_their_case_in_one_table() {
+    for (lang, width) in [
+        (Lang::En, 80),
+        (Lang::Ja, 80),
+        (Lang::En, 100),
+        (Lang::Ja, 100),
+    ] {
+        let text = shown(&many_metrics(), width, lang);
+        let table: Vec<&str> = text
+            .lines()
+            .skip_while(|line| !line.starts_with("storage.randread"))
+            .take(18)
+            .collect();
+        assert!(table[8].starts_with("  cpu_ns_per_op  "), "{text}");
+        assert!(table[9].starts_with("storage.seqread-1m@64  "), "{text}");
+        // One line a metric, its unit below that of the others on the screen.
+        let place = |line: &str| columns(line.split(" us ").next().unwrap_or(line));
+        let latencies: Vec<&&str> = table.iter().filter(|line| line.contains(" us ")).collect();
+        assert_eq!(latencies.len(), 16, "{text}");
+        assert!(
+            latencies
+                .iter()
+                .all(|line| place(line) == place(latencies[0])),
+            "{text}"
+        );
+        assert!(text.lines().all(|line| columns(line) <= width), "{text}");
+    }
+}
+
 /// Columns that a line takes on a screen: two for what East Asian terminals draw wide.
 pub(crate) fn columns(line: &str) -> usize {
     line.chars()

@@ -1,12 +1,11 @@
 //! English.
 
-use super::{
-    ComparisonWords, Counts, FloorNote, HostWords, RunWords, Span, Words, command, sets_of,
-};
+mod comparison;
+
+use super::{HostWords, RunWords, Words};
 use crate::number::{percent, signed_percent};
-use model::comparison::{Place, Refusal, RoundsNeeded, Scope, Verdict};
+use model::comparison::Verdict;
 use model::estimate::State;
-use model::plan::CaseId;
 use model::record::End;
 use model::warning::{OffCpuCause, Warning};
 use std::fmt::Display;
@@ -40,6 +39,7 @@ pub(super) static WORDS: Words = Words {
             "no single number describes the rounds; the interval column shows their range",
         ),
         worst_of: |n| format!("(figures of the worst of {n} metrics)"),
+        scope: "scope",
         next: "next",
         next_show: "for a blog post; or csv, json",
         next_compare: "against another run of `kurabe list`",
@@ -118,73 +118,12 @@ pub(super) static WORDS: Words = Words {
             }
         },
     },
-    comparison: ComparisonWords {
-        base: "base",
-        other: "other",
-        summary: "summary",
-        categories: "categories",
-        ratio: "ratio",
-        verdict: "verdict",
-        needed: "to tell",
-        refused: "not compared",
-        differences: "differences in set-up",
-        metrics: |n| plural(n, "metric", "metrics"),
-        rounds_needed: |needed| match needed {
-            RoundsNeeded::Rounds(n) => format!("about {n} rounds a side"),
-            RoundsNeeded::Instances(n) => format!("about {n} instances a side"),
-            RoundsNeeded::NotAtThisNoise => "not at this noise level".to_owned(),
-        },
-        counts,
-        gain: |metric, ratio, interval| {
-            format!("largest gain: {metric}, {ratio} times ({interval})")
-        },
-        loss: |metric, ratio, interval| {
-            format!("largest loss: {metric}, {ratio} times ({interval})")
-        },
-        not_compared: |n| {
-            format!(
-                "{} not compared; the reasons are below",
-                plural(n, "metric", "metrics")
-            )
-        },
-        setup_differs: |n, list| {
-            let points = plural(n, "point", "points");
-            format!("the set-ups differ in {points} ({list}), which may be the cause")
-        },
-        paired: "a duel: rounds measured and compared in pairs, one of each side, the order decided by a coin",
-        scope,
-        and_more: |first, more| format!("{first} and {more} more"),
-        notes: "notes",
-        slow_moments,
-        margin_raised: |metric, class, margin| {
-            format!(
-                "{metric}: margin {class}, raised to {margin}: twice the noise floor of this test"
-            )
-        },
-        repeat: |on_base, sure, runs| {
-            let side = if on_base { "base" } else { "other side" };
-            if sure {
-                format!(
-                    "{side}: {runs} come from one instance; a plan takes five separate ones a side"
-                )
-            } else {
-                format!(
-                    "{side}: {runs} cannot be told apart and may come from one instance; a plan takes five separate ones a side"
-                )
-            }
-        },
-        legend: &[
-            "ratio: other over base, turned so that above 1 is better; * marks the better side",
-            "intervals are at 95 % for each metric by itself; verdicts are corrected for the number of metrics",
-            "better?, worse?: the direction is sure, the size is not; same: no difference beyond the margin; unclear: cannot tell",
-        ],
-        nothing: "there is nothing to compare",
-    },
+    comparison: comparison::WORDS,
     soak: super::soak::EN,
     scaling: super::scaling::EN,
     storage: super::storage::EN,
     warning,
-    refusal,
+    refusal: comparison::refusal,
     state,
     verdict: Verdict::word,
     failure: ToString::to_string,
@@ -193,66 +132,6 @@ pub(super) static WORDS: Words = Words {
 fn plural<N: Copy + Display + PartialEq + From<u8>>(n: N, one: &str, many: &str) -> String {
     let word = if n == N::from(1) { one } else { many };
     format!("{n} {word}")
-}
-
-fn counts(counts: &Counts) -> String {
-    let Counts {
-        other,
-        base,
-        compared,
-        better,
-        worse,
-        same,
-        unclear,
-    } = counts;
-    format!(
-        "of {}, {other} is better than {base} in {better}, worse in {worse}, the same in {same}; {unclear} cannot be told",
-        plural(*compared, "metric", "metrics")
-    )
-}
-
-fn scope(scope: &Scope) -> String {
-    let (these, span) = match Span::of(scope.span) {
-        Span::Seconds(0) => ("", "less than a second".to_owned()),
-        Span::Seconds(n) => ("these ", plural(n, "second", "seconds")),
-        Span::Minutes(n) => ("these ", plural(n, "minute", "minutes")),
-        Span::Hours(n) => ("these ", plural(n, "hour", "hours")),
-        Span::DayAndMore(n) => ("", plural(n, "hour", "hours")),
-    };
-    match scope.place {
-        Place::OneInstance => format!("this instance, {these}{span}"),
-        Place::TwoInstances => format!("these two instances, {these}{span}"),
-        Place::TwoRuns => format!("these two runs, {these}{span}"),
-        Place::Plan { base, other } => format!("this plan ({base} and {other} instances)"),
-        Place::Runs { base, other } => format!("these {base} and {other} runs, no plan"),
-    }
-}
-
-fn slow_moments(note: &FloorNote) -> String {
-    let FloorNote {
-        metric,
-        other,
-        typical,
-        faster,
-        change,
-        range,
-        slow_shares,
-    } = note;
-    let typically = match typical {
-        Verdict::Same => "typically the same",
-        Verdict::Better | Verdict::BetterMaybe => "typically better",
-        Verdict::Worse | Verdict::WorseMaybe => "typically worse",
-        Verdict::Unclear => "typically too close to tell",
-    };
-    let direction = if *faster { "faster" } else { "slower" };
-    let shares = slow_shares
-        .as_ref()
-        .map_or_else(String::new, |(base, other)| {
-            format!("; windows below 90 % of the typical rate: {base} and {other}")
-        });
-    format!(
-        "{metric}: {typically}, but {other}'s slow moments are {change} {direction} ({range}){shares}"
-    )
 }
 
 fn warning(warning: &Warning) -> String {
@@ -376,77 +255,6 @@ fn off_cpu_cause(cause: OffCpuCause) -> String {
         OffCpuCause::Steal => "the host took the time away".to_owned(),
         OffCpuCause::Foreign => "other processes of this machine took it".to_owned(),
         OffCpuCause::Unknown => "no counter says why".to_owned(),
-    }
-}
-
-fn refusal(refusal: &Refusal, case: &CaseId) -> String {
-    let run = command(case, &[]);
-    match refusal {
-        Refusal::OneSideOnly { base_has_it: true } => {
-            format!("only the base has it; on the other side: {run}")
-        }
-        Refusal::OneSideOnly { base_has_it: false } => {
-            format!("only the other run has it; on the base's side: {run}")
-        }
-        Refusal::WorkloadVersion { base, other } => format!(
-            "measured by different versions of the workload ({base} and {other}), which do not compare: measure both with the same kurabe, {run}"
-        ),
-        Refusal::Parameters(differences) => {
-            let list: Vec<String> = differences
-                .iter()
-                .map(|(name, base, other)| format!("{name} {base} and {other}"))
-                .collect();
-            let run = command(case, &sets_of(differences));
-            format!("parameters differ: {}; as the base: {run}", list.join(", "))
-        }
-        Refusal::TooFewRounds { base, other, need } => {
-            let single = if *base == 1 || *other == 1 {
-                "; a single figure says nothing about its scatter"
-            } else {
-                ""
-            };
-            let side = match (base < need, other < need) {
-                (true, false) => "on the base's side",
-                (false, true) => "on the other side",
-                _ => "on both sides",
-            };
-            format!(
-                "too few rounds: {base} and {other}, where each side needs {need}{single}; {side}: {run}"
-            )
-        }
-        Refusal::TooFewRuns { base, other, need } => format!(
-            "too few runs: {base} and {other}, where a plan needs {need} separate instances a side; on each further instance: {run}"
-        ),
-        Refusal::GroupDisagrees { on_base, runs, why } => {
-            let side = if *on_base { "base" } else { "other side" };
-            let why = refusal_of_group(why);
-            format!(
-                "the runs of the {side} did not measure the same ({} and {}: {why}); leave one out, or measure it again: {run}",
-                runs.0, runs.1
-            )
-        }
-        Refusal::Soak => format!(
-            "the rounds of a soak are one series and no independent sample: what it found is in `kurabe show RUN`; for a verdict, on both sides: {run}"
-        ),
-        Refusal::NoRatio => format!(
-            "a value is zero, negative or missing, so there is no ratio: see the rounds with `kurabe show RUN --format csv-rounds`, or measure again, {run}"
-        ),
-    }
-}
-
-/// Why two runs of one side disagree.
-fn refusal_of_group(why: &Refusal) -> String {
-    match why {
-        Refusal::WorkloadVersion { base, other } => {
-            format!("versions {base} and {other} of the workload")
-        }
-        Refusal::Parameters(differences) => {
-            let list = differences
-                .iter()
-                .map(|(name, base, other)| format!("{name} {base} and {other}"));
-            list.collect::<Vec<_>>().join(", ")
-        }
-        _ => "other work".to_owned(),
     }
 }
 

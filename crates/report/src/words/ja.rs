@@ -1,12 +1,11 @@
 //! Japanese: polite, in the words of technical writing; numbers and units as in English.
 
-use super::{
-    ComparisonWords, Counts, FloorNote, HostWords, RunWords, Span, Words, command, sets_of,
-};
+mod comparison;
+
+use super::{HostWords, RunWords, Words};
 use crate::number::{percent, signed_percent};
-use model::comparison::{Place, Refusal, RoundsNeeded, Scope, Verdict};
+use model::comparison::Verdict;
 use model::estimate::State;
-use model::plan::CaseId;
 use model::record::{End, Failure};
 use model::warning::{OffCpuCause, Warning};
 
@@ -41,6 +40,7 @@ pub(super) static WORDS: Words = Words {
             "ラウンドを一つの数値では表せないため、区間の列に範囲を示しています",
         ),
         worst_of: |n| format!("（{n} 項目のうち最も悪い値）"),
+        scope: "対象",
         next: "次にできること",
         next_show: "ブログ用に出力します（csv、json も選べます）",
         next_compare: "`kurabe list` にある別の結果と比べます",
@@ -116,71 +116,12 @@ pub(super) static WORDS: Words = Words {
             open => format!("CPU の脆弱性 {done} 件を緩和済み、{open} 件は未対策"),
         },
     },
-    comparison: ComparisonWords {
-        base: "基準",
-        other: "比較対象",
-        summary: "要約",
-        categories: "分野別",
-        ratio: "比",
-        verdict: "判定",
-        needed: "必要回数",
-        refused: "比較しなかった項目",
-        differences: "環境の違い",
-        metrics: |n| format!("{n} 項目"),
-        rounds_needed: |needed| match needed {
-            RoundsNeeded::Rounds(n) => format!("各 {n} 回程度"),
-            RoundsNeeded::Instances(n) => format!("各 {n} 台程度"),
-            RoundsNeeded::NotAtThisNoise => "ばらつき大のため困難".to_owned(),
-        },
-        counts,
-        gain: |metric, ratio, interval| {
-            format!("最も向上した項目は {metric} で、{ratio} 倍です（{interval}）")
-        },
-        loss: |metric, ratio, interval| {
-            format!("最も低下した項目は {metric} で、{ratio} 倍です（{interval}）")
-        },
-        not_compared: |n| format!("{n} 項目は比較していません（理由は下記のとおりです）"),
-        setup_differs: |n, list| {
-            format!("環境に {n} 点の違いがあり（{list}）、それが原因の可能性があります")
-        },
-        paired: "デュエル: 両側のラウンドを 1 回ずつ組にし、順序を無作為に決めて続けて測定し、組ごとに比較しています",
-        scope,
-        and_more: |first, more| format!("{first} ほか {more} 件"),
-        notes: "補足",
-        slow_moments,
-        margin_raised: |metric, class, margin| {
-            format!(
-                "{metric}: 許容差を {class} から {margin} に広げました（このテストのノイズフロアの 2 倍）"
-            )
-        },
-        repeat: |on_base, sure, runs| {
-            let side = if on_base {
-                "基準側"
-            } else {
-                "比較対象側"
-            };
-            if sure {
-                format!(
-                    "{side}の {runs} は同じインスタンスで測定したものです。プランの比較には、各側 5 台の別々のインスタンスが必要です"
-                )
-            } else {
-                format!(
-                    "{side}の {runs} は同じインスタンスかどうか判別できません。プランの比較には、各側 5 台の別々のインスタンスが必要です"
-                )
-            }
-        },
-        legend: &[
-            "比は「比較対象 ÷ 基準」で、1 より大きいほど良くなるように向きをそろえています。* は良い側を示します",
-            "区間は項目ごとの 95 % 信頼区間です。判定は項目数に応じて補正しています",
-            "良い?・悪い?: 方向は確実ですが大きさは不確実です。同等: 許容差を超える違いはありません。判定不能: 判断できません",
-        ],
-        nothing: "比較できる項目はありません",
-    },
+    comparison: comparison::WORDS,
     soak: super::soak::JA,
     scaling: super::scaling::JA,
     storage: super::storage::JA,
     warning,
-    refusal,
+    refusal: comparison::refusal,
     state,
     verdict: |verdict| match verdict {
         Verdict::Better => "良い",
@@ -192,67 +133,6 @@ pub(super) static WORDS: Words = Words {
     },
     failure,
 };
-
-fn counts(counts: &Counts) -> String {
-    let Counts {
-        other,
-        base,
-        compared,
-        better,
-        worse,
-        same,
-        unclear,
-    } = counts;
-    format!(
-        "{compared} 項目のうち、{other} が {base} より良いもの {better}、悪いもの {worse}、同等 {same}、判定不能 {unclear} です"
-    )
-}
-
-fn scope(scope: &Scope) -> String {
-    let span = match Span::of(scope.span) {
-        Span::Seconds(0) => "1 秒未満".to_owned(),
-        Span::Seconds(n) => format!("今回の {n} 秒間"),
-        Span::Minutes(n) => format!("今回の {n} 分間"),
-        Span::Hours(n) => format!("今回の {n} 時間"),
-        Span::DayAndMore(n) => format!("{n} 時間"),
-    };
-    match scope.place {
-        Place::OneInstance => format!("このインスタンス、{span}"),
-        Place::TwoInstances => format!("この 2 台のインスタンス、{span}"),
-        Place::TwoRuns => format!("この 2 件の測定、{span}"),
-        Place::Plan { base, other } => format!("このプラン（{base} 台と {other} 台）"),
-        Place::Runs { base, other } => {
-            format!("この {base} 件と {other} 件の測定（プラン全体ではありません）")
-        }
-    }
-}
-
-fn slow_moments(note: &FloorNote) -> String {
-    let FloorNote {
-        metric,
-        other,
-        typical,
-        faster,
-        change,
-        range,
-        slow_shares,
-    } = note;
-    let typically = match typical {
-        Verdict::Same => "通常時は同等です",
-        Verdict::Better | Verdict::BetterMaybe => "通常時は良いです",
-        Verdict::Worse | Verdict::WorseMaybe => "通常時は悪いです",
-        Verdict::Unclear => "通常時の差は判定できません",
-    };
-    let direction = if *faster { "速く" } else { "遅く" };
-    let shares = slow_shares
-        .as_ref()
-        .map_or_else(String::new, |(base, other)| {
-            format!("。通常の 90 % を下回る区間の割合は {base} と {other} です")
-        });
-    format!(
-        "{metric}: {typically}が、遅い瞬間では {other} が {change} {direction}なっています（{range}）{shares}"
-    )
-}
 
 fn warning(warning: &Warning) -> String {
     match warning {
@@ -370,84 +250,6 @@ fn off_cpu_cause(cause: OffCpuCause) -> String {
         OffCpuCause::Steal => "ホストに時間を奪われました".to_owned(),
         OffCpuCause::Foreign => "このマシンの他のプロセスが使用しました".to_owned(),
         OffCpuCause::Unknown => "原因を示すカウンターはありません".to_owned(),
-    }
-}
-
-fn refusal(refusal: &Refusal, case: &CaseId) -> String {
-    let run = command(case, &[]);
-    match refusal {
-        Refusal::OneSideOnly { base_has_it: true } => {
-            format!("基準側にしかありません。比較対象側で {run} を実行してください")
-        }
-        Refusal::OneSideOnly { base_has_it: false } => {
-            format!("比較対象側にしかありません。基準側で {run} を実行してください")
-        }
-        Refusal::WorkloadVersion { base, other } => format!(
-            "ワークロードのバージョンが異なるため（{base} と {other}）比較できません。双方を同じ kurabe で {run} として測定し直してください"
-        ),
-        Refusal::Parameters(differences) => {
-            let list: Vec<String> = differences
-                .iter()
-                .map(|(name, base, other)| format!("{name} が {base} と {other}"))
-                .collect();
-            let run = command(case, &sets_of(differences));
-            format!(
-                "パラメーターが異なります: {}。基準側に合わせるには {run} を実行してください",
-                list.join("、")
-            )
-        }
-        Refusal::TooFewRounds { base, other, need } => {
-            let single = if *base == 1 || *other == 1 {
-                "単独の値からはばらつきがわかりません。"
-            } else {
-                ""
-            };
-            let side = match (base < need, other < need) {
-                (true, false) => "基準側",
-                (false, true) => "比較対象側",
-                _ => "双方",
-            };
-            format!(
-                "回数が足りません: {base} 回と {other} 回（双方 {need} 回以上必要です）。{single}{side}で {run} を実行してください"
-            )
-        }
-        Refusal::TooFewRuns { base, other, need } => format!(
-            "測定の件数が足りません: {base} 件と {other} 件（プランの比較には、各側 {need} 台の別々のインスタンスが必要です）。別のインスタンスで {run} を実行してください"
-        ),
-        Refusal::GroupDisagrees { on_base, runs, why } => {
-            let side = if *on_base {
-                "基準側"
-            } else {
-                "比較対象側"
-            };
-            let why = refusal_of_group(why);
-            format!(
-                "{side}の測定条件がそろっていません（{} と {}: {why}）。一方を除くか、{run} で測定し直してください",
-                runs.0, runs.1
-            )
-        }
-        Refusal::Soak => format!(
-            "ソークの各回はひと続きの系列で、独立した標本ではありません。結果は `kurabe show RUN` で確認し、判定には双方で {run} を実行してください"
-        ),
-        Refusal::NoRatio => format!(
-            "値がゼロ、負、または欠けているため、比を計算できません。`kurabe show RUN --format csv-rounds` で確認するか、{run} で測定し直してください"
-        ),
-    }
-}
-
-/// Why two runs of one side disagree.
-fn refusal_of_group(why: &Refusal) -> String {
-    match why {
-        Refusal::WorkloadVersion { base, other } => {
-            format!("ワークロードのバージョンが {base} と {other}")
-        }
-        Refusal::Parameters(differences) => {
-            let list = differences
-                .iter()
-                .map(|(name, base, other)| format!("{name} が {base} と {other}"));
-            list.collect::<Vec<_>>().join("、")
-        }
-        _ => "測定内容が異なります".to_owned(),
     }
 }
 

@@ -11,7 +11,7 @@ mod soak;
 mod storage;
 
 pub use scaling::ScalingWords;
-pub use soak::{Marked, Said, SoakWords};
+pub use soak::{Marked, Said, SoakWords, Spent};
 pub use storage::{SaidFall, SaidFirstWrite, SaidMode, SaidModes, SaidSteady, StorageWords};
 
 use model::comparison::{Refusal, RoundsNeeded, Scope, Verdict};
@@ -167,6 +167,8 @@ pub struct RunWords {
     pub unstable: (&'static str, &'static str),
     /// Behind a warning that several metrics have: the figures are those of the worst of so many.
     pub worst_of: fn(usize) -> String,
+    /// Fact: what the figures are about.
+    pub scope: &'static str,
     /// Heading: what to type next.
     pub next: &'static str,
     /// Explanation of `kurabe show --format ...`.
@@ -456,5 +458,7 @@ pub(crate) fn sets_of(differences: &[(String, String, String)]) -> Vec<(String, 
         .collect()
 }
 
+#[cfg(test)]
+mod method_page;
 #[cfg(test)]
 mod tests;

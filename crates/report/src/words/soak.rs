@@ -13,8 +13,8 @@ pub struct SoakWords {
     pub operations: fn(&str) -> String,
     /// Under the line of blocks: what its lowest and its highest block stand for.
     pub blocks: fn(&str, &str) -> String,
-    /// How the soak was spent: time, windows, length of a window, time between samples.
-    pub spent: fn(&str, usize, &str, Option<&str>) -> String,
+    /// How the soak was spent.
+    pub spent: fn(&Spent) -> String,
     /// Heading of the levels.
     pub levels: &'static str,
     /// Row: the rate while credit lasts.
@@ -153,6 +153,23 @@ pub enum Said {
     },
 }
 
+/// How a soak was spent, with its figures as text.
+#[derive(Clone, Debug)]
+pub struct Spent {
+    /// From its beginning to its last window.
+    pub time: String,
+    /// The time it was asked for, where it did not come to its end.
+    pub asked: Option<String>,
+    /// The time between samples; `None` for load without a pause.
+    pub every: Option<String>,
+    /// For how long nothing was measured that should have been.
+    pub missed: Option<String>,
+    /// How many windows.
+    pub windows: usize,
+    /// The length of one.
+    pub window: String,
+}
+
 /// What happened to a series, with its figures as text.
 #[derive(Clone, Debug)]
 pub enum Marked {
@@ -160,6 +177,8 @@ pub enum Marked {
     ClockJump(String),
     /// The machine was suspended.
     Suspended(String),
+    /// It was suspended during a rest.
+    SuspendedAtRest(String),
     /// A stretch failed.
     Failed(String),
     /// Nothing was measured.
@@ -171,12 +190,25 @@ pub(super) const EN: SoakWords = SoakWords {
     between: "; ",
     operations: |n| format!("{n} operations"),
     blocks: |low, high| format!("lowest block {low}, highest {high}"),
-    spent: |time, windows, window, every| {
-        let every = every.map_or_else(
+    spent: |spent| {
+        let Spent {
+            time,
+            windows,
+            window,
+            ..
+        } = spent;
+        let some = |text: &Option<String>, say: fn(&str) -> String| {
+            text.as_deref().map(say).unwrap_or_default()
+        };
+        let asked = some(&spent.asked, |time| format!(" of {time}"));
+        let every = spent.every.as_ref().map_or_else(
             || "without a pause".to_owned(),
             |every| format!("a sample every {every}"),
         );
-        format!("{time}, {every}: {windows} windows of {window}")
+        let missed = some(&spent.missed, |time| {
+            format!(", nothing measured for {time} of it")
+        });
+        format!("{time}{asked}, {every}{missed}: {windows} windows of {window}")
     },
     levels: "levels",
     burst: "burst rate",
@@ -194,6 +226,9 @@ pub(super) const EN: SoakWords = SoakWords {
     mark: |mark| match mark {
         Marked::ClockJump(by) => format!("the clock was set by {by}"),
         Marked::Suspended(time) => format!("the machine was suspended for {time}"),
+        Marked::SuspendedAtRest(time) => {
+            format!("the machine was suspended for {time} while it rested before this")
+        }
         Marked::Failed(why) => format!("a stretch failed: {why}"),
         Marked::Gap(time) => format!("nothing was measured for {time} before this"),
     },
@@ -210,12 +245,23 @@ pub(super) const JA: SoakWords = SoakWords {
     between: "。また、",
     operations: |n| format!("{n} 回の操作"),
     blocks: |low, high| format!("最も低い目盛りは {low}、最も高い目盛りは {high}"),
-    spent: |time, windows, window, every| {
-        let every = every.map_or_else(
+    spent: |spent| {
+        let Spent {
+            time,
+            windows,
+            window,
+            ..
+        } = spent;
+        let some = |text: &Option<String>, say: fn(&str) -> String| {
+            text.as_deref().map(say).unwrap_or_default()
+        };
+        let asked = some(&spent.asked, |time| format!("（予定 {time}）"));
+        let every = spent.every.as_ref().map_or_else(
             || "休止なし".to_owned(),
             |every| format!("{every} ごとに測定"),
         );
-        format!("{time}、{every}: {window} の区間 {windows} 個")
+        let missed = some(&spent.missed, |time| format!("、うち {time} は測定なし"));
+        format!("{time}{asked}、{every}{missed}: {window} の区間 {windows} 個")
     },
     levels: "水準",
     burst: "バースト時の速度",
@@ -233,6 +279,9 @@ pub(super) const JA: SoakWords = SoakWords {
     mark: |mark| match mark {
         Marked::ClockJump(by) => format!("時計が {by} 変更されました"),
         Marked::Suspended(time) => format!("マシンが {time} 停止していました"),
+        Marked::SuspendedAtRest(time) => {
+            format!("この前の休止中に、マシンが {time} 停止していました")
+        }
         Marked::Failed(why) => format!("測定に失敗しました: {why}"),
         Marked::Gap(time) => format!("この前の {time} は測定されていません"),
     },

@@ -72,6 +72,8 @@ fn a_scope_gives_its_time_in_one_unit() {
         assert_eq!(en_found, format!("this instance, {en}"));
         assert_eq!(ja_found, format!("このインスタンス、{ja}"));
     };
+    check(0, "less than a second", "1 秒未満");
+    check(1, "this second", "今回の 1 秒間");
     check(45, "these 45 seconds", "今回の 45 秒間");
     check(700, "these 12 minutes", "今回の 12 分間");
     check(3 * 3600 + 60, "these 3 hours", "今回の 3 時間");

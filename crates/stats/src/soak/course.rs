@@ -102,11 +102,7 @@ pub(super) fn settled(all: &[Past], throttle: &Throttle, pauses: bool) -> Vec<Pl
     if throttle.is_bucket() && pauses && !samples.is_empty() {
         return samples;
     }
-    let chain = past::chains(all)
-        .into_iter()
-        .rev()
-        .find(|chain| past::burst_of(chain).is_some())
-        .unwrap_or_default();
+    let chain = past::lending(all).map_or(&[][..], |(chain, _)| chain);
     let group = past::joined(chain).1 / burst.window_seconds.max(f64::MIN_POSITIVE);
     let burst_windows = burst.burst_seconds / burst.window_seconds.max(f64::MIN_POSITIVE);
     let skip = round_to_usize((burst_windows + group * count(BEHIND_BURST)).ceil());

@@ -29,8 +29,10 @@ pub struct Mark {
 pub enum What {
     /// Somebody set the wall clock, by so much.
     ClockJump(Nanos),
-    /// The machine was suspended for so long.
+    /// The machine was suspended for so long while it was measured.
     Suspended(Nanos),
+    /// The machine was suspended for so long while it rested, before the stretch at this time.
+    SuspendedAtRest(Nanos),
     /// A stretch failed, with its reason.
     Failed(Failure),
     /// Nothing was measured for so long: the soak was killed and resumed, or a sample came too late.
@@ -53,6 +55,8 @@ pub(super) fn of(run: &Run, past: &[Past], every: Option<Nanos>) -> Vec<Mark> {
         };
         let before = i.checked_sub(1).map(|j| (&past[j], rounds[j]));
         if let Some((earlier, earlier_round)) = before {
+            let slept = Some(stretch.suspended_before).filter(|&time| time > Nanos::ZERO);
+            marks.extend(slept.map(|time| mark(What::SuspendedAtRest(time))));
             marks.extend(gap(earlier, stretch, every).map(|time| mark(What::Gap(time))));
             marks.extend(
                 jump_between((earlier_round, earlier), (round, stretch))
@@ -73,7 +77,10 @@ pub(super) fn of(run: &Run, past: &[Past], every: Option<Nanos>) -> Vec<Mark> {
 
 /// How long nothing was measured between two stretches, where that was not meant.
 fn gap(earlier: &Past, later: &Past, every: Option<Nanos>) -> Option<Nanos> {
-    let time = later.started.since(earlier.ended);
+    // A suspended machine has a mark of its own.
+    let time = later
+        .started
+        .since(earlier.ended.plus(later.suspended_before));
     let allowed = match (later.kind, every) {
         // A rest is meant, whatever its length.
         (StretchKind::Refill { .. }, _) => return None,

@@ -39,6 +39,8 @@ pub struct Past {
     pub ops: f64,
     /// Windows that are not used because the clock was set or the machine suspended.
     pub left_out: usize,
+    /// For how long the machine was suspended while it rested before, where that is known.
+    pub suspended_before: Nanos,
 }
 
 impl Past {
@@ -83,6 +85,7 @@ impl Past {
             step,
             ops,
             left_out,
+            suspended_before: stretch.suspended_before.unwrap_or_default(),
         })
     }
 
@@ -118,6 +121,14 @@ pub fn chains(past: &[Past]) -> Vec<&[Past]> {
     }
     list.reverse();
     list
+}
+
+/// The chain whose burst spent most, and that burst: after a broken opening a bucket may have come back in part only.
+pub(super) fn lending(all: &[Past]) -> Option<(&[Past], Burst)> {
+    chains(all)
+        .into_iter()
+        .filter_map(|chain| Some((chain, burst_of(chain)?)))
+        .max_by(|a, b| a.1.credit.total_cmp(&b.1.credit))
 }
 
 /// How long a chain lasted.

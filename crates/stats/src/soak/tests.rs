@@ -49,6 +49,7 @@ impl Maker {
             kind,
             began: UnixNanos(START + elapsed.0),
             elapsed,
+            suspended_before: None,
         });
         if let Outcome::Done(done) = &mut round.outcome {
             done.copies[0].wall = Nanos(round_to_u64(seconds * 1e9));
@@ -352,6 +353,102 @@ fn a_killed_and_resumed_soak_has_its_gap_marked_and_its_chains_apart() {
     assert_eq!(chains(&past).len(), 2);
     // The longer of the two says how large a bucket must be.
     assert!(matches!(found.throttle, Throttle::NotSeen(seen) if seen.seconds > 4500.0));
+}
+
+#[test]
+fn a_suspend_during_a_rest_is_marked_as_such_and_spoils_the_refill_test() {
+    let asleep = Nanos::from_secs(90);
+    // Samples every ten minutes: the suspend lies within the rest, which is no gap.
+    let mut maker = bucket(true, Some(600));
+    let stretch = |maker: &mut Maker, at: usize, time| {
+        let stretch = maker.run.rounds[at].stretch.as_mut().unwrap();
+        stretch.suspended_before = time;
+    };
+    let last = maker.run.rounds.len() - 1;
+    stretch(&mut maker, last, Some(asleep));
+    let found = maker.summary();
+    let whats: Vec<&What> = found.marks.iter().map(|mark| &mark.what).collect();
+    assert_eq!(whats, [&What::SuspendedAtRest(asleep)]);
+    assert_eq!(found.left_out, 0, "no window was measured meanwhile");
+    assert!(found.throttle.is_bucket());
+
+    let refill = maker.run.rounds.iter().position(|round| {
+        matches!(round.stretch, Some(stretch) if matches!(stretch.kind, StretchKind::Refill { .. }))
+    });
+    stretch(&mut maker, refill.unwrap(), Some(asleep));
+    assert!(matches!(
+        maker.summary().throttle,
+        Throttle::Seen { cause: None, .. }
+    ));
+
+    // Between two stretches of load it is no gap, for nothing else happened.
+    let mut maker = soak(0.2, 14, |_| 1.0);
+    maker.now += 90.0;
+    maker.stretch(StretchKind::Opening, vec![1000.0; 60]);
+    let last = maker.run.rounds.len() - 1;
+    assert_eq!(maker.summary().marks[0].what, What::Gap(asleep));
+    stretch(&mut maker, last, Some(asleep));
+    let found = maker.summary();
+    let whats: Vec<&What> = found.marks.iter().map(|mark| &mark.what).collect();
+    assert_eq!(whats, [&What::SuspendedAtRest(asleep)]);
+}
+
+#[test]
+fn a_bucket_that_a_killed_soak_had_emptied_is_not_denied() {
+    // Fast for 50 s and slow for 10: too little plateau to call it a burst. Resumed at once, the rest is slow.
+    let mut maker = Maker::new(1.0, None);
+    let mut rng = Rng::new(15);
+    let mut window = |level: f64| level * (1.0 + 0.001 * rng.normal());
+    let first: Vec<f64> = (0..60)
+        .map(|i| window(if i < 50 { 3000.0 } else { 600.0 }))
+        .collect();
+    maker.stretch(StretchKind::Opening, first);
+    maker.now += 5.0;
+    let mut slow = |_: f64| window(600.0);
+    maker.load(StretchKind::Opening, 1200.0, &mut slow);
+    let found = maker.summary();
+    assert_eq!(found.throttle, Throttle::OtherChange);
+    assert!(
+        !found
+            .findings
+            .iter()
+            .any(|f| matches!(f, Finding::NotSeen(_))),
+        "{:?}",
+        found.findings
+    );
+}
+
+#[test]
+fn a_bucket_that_came_back_in_part_is_measured_where_it_was_full() {
+    let mut rng = Rng::new(16);
+    let mut limiter = Limiter {
+        credit: 600.0 * 2400.0,
+    };
+    let mut maker = Maker::new(1.0, None);
+    maker.load(StretchKind::Opening, 960.0, &mut |_| {
+        limiter.window(&mut rng)
+    });
+    // Killed; five minutes later a part of the credit is back, and is spent before the test.
+    maker.now += 300.0;
+    limiter.credit = 300.0 * Limiter::SUSTAINED;
+    let until = maker.now + 180.0;
+    maker.load(StretchKind::Opening, until, &mut |_| {
+        limiter.window(&mut rng)
+    });
+    maker.now += 120.0;
+    limiter.credit += 120.0 * Limiter::SUSTAINED;
+    let second = (0..60).map(|_| limiter.window(&mut rng)).collect();
+    let rest = Nanos::from_secs(120);
+    maker.stretch(StretchKind::Refill { rest }, second);
+    let found = maker.summary();
+    assert!(found.throttle.is_bucket(), "{:?}", found.throttle);
+    let Throttle::Seen { burst, .. } = found.throttle else {
+        panic!("{:?}", found.throttle)
+    };
+    assert!(
+        (burst.credit / (600.0 * 2400.0) - 1.0).abs() < 0.05,
+        "{burst:?}"
+    );
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::past::{self, Past, chains};
 use crate::burst::{self, Burst, Cause, NotSeen};
+use crate::quantile;
 use model::num::{count, round_to_u64};
 use model::soak::StretchKind;
 use model::units::{Nanos, UnixNanos};
@@ -46,12 +47,10 @@ pub(super) fn of(all: &[Past]) -> Throttle {
     let refill = all
         .iter()
         .position(|past| matches!(past.kind, StretchKind::Refill { .. }));
-    let chains = chains(&all[..refill.unwrap_or(all.len())]);
-    let found = chains
-        .iter()
-        .rev()
-        .find_map(|chain| Some((burst_end(chain)?, past::burst_of(chain)?)));
-    if let Some((at, burst)) = found {
+    let opening = &all[..refill.unwrap_or(all.len())];
+    if let Some((chain, burst)) = past::lending(opening)
+        && let Some(at) = burst_end(chain, &burst)
+    {
         let (cause, rest_seconds) = refill.map_or((None, None), |i| judge(&burst, &all[i]));
         return Throttle::Seen {
             burst,
@@ -60,8 +59,29 @@ pub(super) fn of(all: &[Past]) -> Throttle {
             at,
         };
     }
-    let longest = chains.into_iter().max_by_key(|chain| past::extent(chain));
-    longest.map_or(Throttle::TooShort, unthrottled)
+    let chains = chains(opening);
+    let longest = chains
+        .iter()
+        .copied()
+        .max_by_key(|chain| past::extent(chain));
+    match longest {
+        None => Throttle::TooShort,
+        Some(longest) if chains.iter().any(|chain| fell(chain, longest)) => Throttle::OtherChange,
+        Some(longest) => unthrottled(longest),
+    }
+}
+
+/// Whether `chain` was faster than the `other` by as much as a burst is: then a bucket may have been emptied before the
+/// opening was broken, and what came after it says nothing about one.
+fn fell(chain: &[Past], other: &[Past]) -> bool {
+    let level = |chain: &[Past]| {
+        let windows: Vec<f64> = chain.iter().flat_map(|past| past.windows.clone()).collect();
+        quantile::median(&windows)
+    };
+    match (level(chain), level(other)) {
+        (Some(level), Some(other)) => level >= burst::RATIO_MIN * other,
+        _ => false,
+    }
 }
 
 /// What the second series says, and how long the rest before it was.
@@ -70,7 +90,8 @@ fn judge(burst: &Burst, second: &Past) -> (Option<Cause>, Option<f64>) {
         return (None, None);
     };
     let rest = rest.as_secs_f64();
-    let usable = !second.windows.is_empty();
+    // What a suspended machine's host did about the credit is not known.
+    let usable = !second.windows.is_empty() && second.suspended_before == Nanos::ZERO;
     (
         usable.then(|| burst.confirm(&second.windows, rest)),
         Some(rest),
@@ -78,9 +99,8 @@ fn judge(burst: &Burst, second: &Past) -> (Option<Cause>, Option<f64>) {
 }
 
 /// When the burst in `chain` ended, as the wall clock tells it.
-fn burst_end(chain: &[Past]) -> Option<UnixNanos> {
+fn burst_end(chain: &[Past], burst: &Burst) -> Option<UnixNanos> {
     let first = chain.first()?;
-    let burst = past::burst_of(chain)?;
     let seconds = Nanos(round_to_u64(burst.burst_seconds * 1e9));
     Some(UnixNanos(first.at.0.saturating_add(seconds.0)))
 }

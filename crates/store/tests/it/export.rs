@@ -187,6 +187,7 @@ fn a_soak_travels_with_its_stretches() {
             kind,
             began: round.started,
             elapsed: Nanos(u64::from(round.seq)),
+            suspended_before: None,
         });
     }
     let dir = tempfile::tempdir().unwrap();
