@@ -10,7 +10,7 @@ use report::{Lang, Style};
 use std::cell::OnceCell;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
-use store::Store;
+use store::{Store, StoreError};
 use sys::tree::Tree;
 
 /// The surroundings of one command.
@@ -88,7 +88,7 @@ impl Context {
 
     /// The run that the user means: a path to an exported file, or a run in the store.
     pub(crate) fn load(&self, text: &str) -> anyhow::Result<Run> {
-        self.reader().load(text)
+        self.reader().read(text, Store::load)
     }
 
     /// Reads several runs.
@@ -107,15 +107,24 @@ pub(crate) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The run that the user means: a path to an exported file, or a run in the store.
-    pub(crate) fn load(&self, text: &str) -> anyhow::Result<Run> {
+    /// The run that the user means, as far as a comparison looks at it.
+    pub(crate) fn load_to_compare(&self, text: &str) -> anyhow::Result<Run> {
+        self.read(text, Store::load_to_compare)
+    }
+
+    /// A path to an exported file, or a run in the store, read in this way.
+    fn read(
+        &self,
+        text: &str,
+        load: fn(&Store, &str) -> Result<Run, StoreError>,
+    ) -> anyhow::Result<Run> {
         let path = Path::new(text);
         let named_as_file = text.contains('/') || path.extension().is_some_and(|end| end == "json");
         if named_as_file && path.exists() {
             return read_export(path);
         }
         let store = self.store()?;
-        Ok(store.load(&store.resolve(text)?)?)
+        Ok(load(store, &store.resolve(text)?)?)
     }
 
     fn store(&self) -> anyhow::Result<&Store> {

@@ -13,6 +13,7 @@ mod codec;
 mod error;
 pub mod export;
 mod gate;
+mod lean;
 mod resolve;
 mod sqlite;
 

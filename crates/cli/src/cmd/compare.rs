@@ -53,15 +53,15 @@ pub(crate) fn run(context: &Context, args: &CompareArgs) -> anyhow::Result<Exit>
 fn side(reader: &Reader<'_>, text: &str) -> anyhow::Result<Vec<Run>> {
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     if parts.len() == 1 {
-        return Ok(vec![reader.load(text)?]);
+        return Ok(vec![reader.load_to_compare(text)?]);
     }
-    if let Ok(run) = reader.load(text) {
+    if let Ok(run) = reader.load_to_compare(text) {
         return Ok(vec![run]);
     }
     let runs: Vec<Run> = parts
         .into_iter()
         .filter(|part| !part.is_empty())
-        .map(|part| reader.load(part))
+        .map(|part| reader.load_to_compare(part))
         .collect::<anyhow::Result<_>>()?;
     no_run_twice(text, &runs)?;
     Ok(runs)

@@ -3,6 +3,7 @@
 use super::Store;
 use crate::codec;
 use crate::error::StoreError;
+use crate::lean::LeanRound;
 use crate::{RunLine, resolve};
 use model::digest::Digest;
 use model::host::HostFacts;
@@ -172,6 +173,15 @@ impl Store {
         self.load_row(run, &self.known_row(run)?)
     }
 
+    /// Reads a run for a comparison: its rounds are without what each copy did, histograms, notes, and all noise but
+    /// stolen time and the clock's, which takes a third of the time.
+    pub fn load_to_compare(&self, run: &str) -> Result<Run, StoreError> {
+        let _snapshot = self
+            .transaction(TransactionBehavior::Deferred)
+            .map_err(|error| self.failed("read a run", &error))?;
+        self.load_rounds::<LeanRound>(run, &self.known_row(run)?)
+    }
+
     /// Keeps a run that was measured elsewhere; true where it was new, false where exactly this run was kept
     /// already. A different run under the same id is refused.
     pub fn import(&self, run: &Run) -> Result<bool, StoreError> {
@@ -254,6 +264,15 @@ impl Store {
     }
 
     fn load_row(&self, id: &str, row: &RunRow) -> Result<Run, StoreError> {
+        self.load_rounds::<Round>(id, row)
+    }
+
+    /// The run of a row, each of its rounds read as a `T`.
+    fn load_rounds<T: DeserializeOwned + Into<Round>>(
+        &self,
+        id: &str,
+        row: &RunRow,
+    ) -> Result<Run, StoreError> {
         let what = format!("run `{id}`");
         let failed = |error| self.failed("read a run", &error);
         let mut statement = self
@@ -269,10 +288,10 @@ impl Store {
                 text: row.get(2).map_err(failed)?,
             });
             if kept.len() == ROUNDS_AT_ONCE {
-                self.decode_rounds(&what, &mut kept, &mut rounds)?;
+                self.decode_rounds::<T>(&what, &mut kept, &mut rounds)?;
             }
         }
-        self.decode_rounds(&what, &mut kept, &mut rounds)?;
+        self.decode_rounds::<T>(&what, &mut kept, &mut rounds)?;
         Ok(Run {
             meta: self.decode(&what, &row.meta)?,
             plan: self.decode(&what, &row.plan)?,
@@ -282,7 +301,7 @@ impl Store {
     }
 
     /// Moves rounds of `run` from `kept` to `rounds`, each checked against its digest.
-    fn decode_rounds(
+    fn decode_rounds<T: DeserializeOwned + Into<Round>>(
         &self,
         run: &str,
         kept: &mut Vec<KeptRound>,
@@ -298,7 +317,7 @@ impl Store {
         for (round, digest) in kept.drain(..).zip(digests) {
             let what = format!("round {} of {run}", round.seq);
             self.verify(&what, round.digest, column(digest))?;
-            rounds.push(self.decode(&what, &round.text)?);
+            rounds.push(self.decode::<T>(&what, &round.text)?.into());
         }
         Ok(())
     }

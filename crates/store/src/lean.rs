@@ -1,0 +1,81 @@
+//! Rounds as comparisons look at them: without what each copy did, histograms and notes.
+//!
+//! Most of the time of reading a run goes into turning text into numbers, and two thirds of those numbers no
+//! comparison looks at. They are passed over here; the digest covers them all the same. What is left out is empty in
+//! the round, as it is in a round that had none.
+
+use model::noise::Noise;
+use model::plan::CaseId;
+use model::record::{Failure, Measured, Outcome, Round};
+use model::soak::Stretch;
+use model::units::{Nanos, UnixNanos};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// [`Round`] without what is passed over; further keys of the text are not looked at.
+#[derive(Deserialize)]
+pub(crate) struct LeanRound {
+    case: CaseId,
+    pass: u32,
+    seq: u32,
+    started: UnixNanos,
+    took: Nanos,
+    layout_seed: u64,
+    outcome: LeanOutcome,
+    #[serde(default)]
+    stretch: Option<Stretch>,
+    noise: LeanNoise,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum LeanOutcome {
+    Done(LeanMeasured),
+    Failed(Failure),
+}
+
+#[derive(Deserialize)]
+struct LeanMeasured {
+    values: BTreeMap<String, f64>,
+    missing: BTreeMap<String, String>,
+    windows: Vec<f64>,
+}
+
+/// What a comparison asks of the noise: whether the host took time, and whether the clock can be trusted.
+#[derive(Deserialize)]
+struct LeanNoise {
+    steal_share: Option<f64>,
+    clock_jump: Option<Nanos>,
+    suspended: Option<Nanos>,
+}
+
+impl From<LeanRound> for Round {
+    fn from(lean: LeanRound) -> Self {
+        Self {
+            case: lean.case,
+            pass: lean.pass,
+            seq: lean.seq,
+            started: lean.started,
+            took: lean.took,
+            layout_seed: lean.layout_seed,
+            outcome: match lean.outcome {
+                LeanOutcome::Done(done) => Outcome::Done(Measured {
+                    values: done.values,
+                    missing: done.missing,
+                    windows: done.windows,
+                    copies: Vec::new(),
+                    latencies: BTreeMap::new(),
+                    notes: Vec::new(),
+                }),
+                LeanOutcome::Failed(failure) => Outcome::Failed(failure),
+            },
+            stretch: lean.stretch,
+            noise: Noise {
+                steal_share: lean.noise.steal_share,
+                clock_jump: lean.noise.clock_jump,
+                suspended: lean.noise.suspended,
+                ..Noise::default()
+            },
+        }
+    }
+}
