@@ -58,6 +58,47 @@ pub enum RoundsNeeded {
     NotAtThisNoise,
 }
 
+/// Why no number of rounds that anybody runs would tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hopeless {
+    /// The ratio lies on its margin, so that the interval stays on both sides of it.
+    OnTheMargin,
+    /// The host takes time away in most of the rounds.
+    Steal,
+    /// Rounds differ among themselves by more than their windows explain.
+    BetweenRounds,
+    /// The windows of a round scatter, and rounds hardly beyond that.
+    WithinRounds,
+    /// The instances of a plan differ among themselves.
+    BetweenInstances,
+    /// Where the scatter comes from cannot be seen: the metric has no windows.
+    Unseen,
+}
+
+impl Hopeless {
+    /// Every reason.
+    pub const ALL: [Self; 6] = [
+        Self::OnTheMargin,
+        Self::Steal,
+        Self::BetweenRounds,
+        Self::WithinRounds,
+        Self::BetweenInstances,
+        Self::Unseen,
+    ];
+
+    /// The word in documents.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::OnTheMargin => "on_the_margin",
+            Self::Steal => "steal",
+            Self::BetweenRounds => "between_rounds",
+            Self::WithinRounds => "within_rounds",
+            Self::BetweenInstances => "between_instances",
+            Self::Unseen => "unseen",
+        }
+    }
+}
+
 /// Two runs' values of one metric, and the conclusion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricComparison {
@@ -79,6 +120,8 @@ pub struct MetricComparison {
     pub adjusted: Verdict,
     /// What it would take, where the verdict is not final.
     pub needed: Option<RoundsNeeded>,
+    /// Why no number of rounds would do, where that is so.
+    pub hopeless: Option<Hopeless>,
     /// Why there is no ratio or no interval.
     pub refused: Option<Refusal>,
     /// Rounds on the base side and on the other side; runs, where groups are compared.

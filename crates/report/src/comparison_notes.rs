@@ -1,11 +1,11 @@
-//! What a comparison says beside its table: slow moments that tell another story than the typical rate, margins that
-//! were raised, and runs of one side that are no separate instances.
+//! What a comparison says beside its table: slow moments that tell another story than the typical rate, why no number
+//! of rounds would tell, margins that were raised, and runs of one side that are no separate instances.
 
 use crate::comparison::{Party, metric_name, names};
 use crate::number::{self, percent};
 use crate::words::{FloorNote, Words};
 use dialects::printable::printable;
-use model::comparison::{Comparison, FloorComparison, MarginSource, Repeat, Verdict};
+use model::comparison::{Comparison, FloorComparison, Hopeless, MarginSource, Repeat, Verdict};
 use model::estimate::Interval;
 
 /// The notes, in the order of the metrics; what concerns the runs comes first.
@@ -27,6 +27,16 @@ pub(crate) fn notes(
         if let Some(floor) = metric.floor.filter(|floor| differs(floor, metric.adjusted)) {
             let note = slow_moments(&name, &other_name, metric.adjusted, &floor);
             notes.extend(note.map(|note| (says.slow_moments)(&note)));
+        }
+    }
+    for why in Hopeless::ALL {
+        let of = comparison
+            .metrics
+            .iter()
+            .filter(|m| m.hopeless == Some(why));
+        let of: Vec<String> = of.map(|m| metric_name(base, other, &m.id)).collect();
+        if !of.is_empty() {
+            notes.push((says.hopeless)(&of.join(", "), why));
         }
     }
     for metric in &comparison.metrics {

@@ -1,8 +1,8 @@
 //! Runs, machines and comparisons made by hand, for the tests of this crate.
 
 use model::comparison::{
-    CategoryComparison, Comparison, Difference, FloorComparison, MarginSource, MetricComparison,
-    Place, Refusal, RoundsNeeded, Scope, Verdict,
+    CategoryComparison, Comparison, Difference, FloorComparison, Hopeless, MarginSource,
+    MetricComparison, Place, Refusal, RoundsNeeded, Scope, Verdict,
 };
 use model::digest::Digest;
 use model::estimate::Interval;
@@ -320,6 +320,7 @@ fn compared(
         verdict,
         adjusted: verdict,
         needed: None,
+        hopeless: None,
         refused: None,
         n: (6, 6),
         values: (Some(values.0), Some(values.1)),
@@ -361,6 +362,7 @@ pub(crate) fn comparison() -> (Run, Run, Comparison) {
     };
     let noisy = MetricComparison {
         needed: Some(RoundsNeeded::NotAtThisNoise),
+        hopeless: Some(Hopeless::BetweenRounds),
         ..compared(
             "fs.copy-1024@1",
             BYTES,

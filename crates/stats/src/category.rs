@@ -30,7 +30,7 @@ pub(crate) fn compare(sides: &Sides<'_>, candidates: &[Candidate<'_>]) -> Vec<Ca
         .into_iter()
         .filter_map(|name| compare_one(sides, name, &chosen(name, candidates)))
         .collect();
-    correct(&mut found);
+    correct(&mut found, sides.error_rate);
     found.into_iter().map(|(category, _)| category).collect()
 }
 
@@ -92,7 +92,7 @@ fn compare_one(
     );
     let found = contrast.found();
     let verdict = found.map_or(Verdict::Unclear, |found| {
-        verdict::of_interval(found.ln_ends(ERROR_RATE), margin)
+        verdict::of_interval(found.ln_ends(sides.error_rate), margin)
     });
     let category = CategoryComparison {
         category: name.to_owned(),
@@ -130,7 +130,7 @@ fn turned(points: &[Point], better: Better) -> BTreeMap<u32, f64> {
 }
 
 /// Holm's correction over the categories that have an interval.
-fn correct(found: &mut [(CategoryComparison, Option<RatioInterval>)]) {
+fn correct(found: &mut [(CategoryComparison, Option<RatioInterval>)], error_rate: f64) {
     let members: Vec<(usize, RatioInterval)> = found
         .iter()
         .enumerate()
@@ -140,6 +140,7 @@ fn correct(found: &mut [(CategoryComparison, Option<RatioInterval>)]) {
     let levels = family::holm(&p_values, ERROR_RATE);
     for ((index, interval), level) in members.into_iter().zip(levels) {
         let category = &mut found[index].0;
+        let level = level.map(|level| level.min(error_rate));
         category.verdict = adjusted(category.verdict, &interval, level, category.margin);
     }
 }

@@ -10,7 +10,7 @@ use crate::contrast::{Contrast, ERROR_RATE, Method, contrast};
 use crate::side::{Side, described};
 use crate::summarize::is_rate;
 use crate::yuen::RatioInterval;
-use crate::{category, difference, family, needed, scope, verdict};
+use crate::{category, difference, family, hopeless, looks, needed, scope, verdict};
 use model::comparison::{
     Comparison, FloorComparison, MetricComparison, Refusal, RoundsNeeded, Verdict,
 };
@@ -49,6 +49,8 @@ pub(crate) struct Sides<'a> {
     pub(crate) other: Side<'a>,
     /// Where the values come from.
     pub(crate) method: Method,
+    /// The share of false claims that one verdict may take.
+    pub(crate) error_rate: f64,
 }
 
 /// Compares `other` with `base`.
@@ -74,7 +76,10 @@ pub(crate) fn compare_with(
 ) -> Comparison {
     let sides = Sides::new(base, other);
     let mut candidates = pair_up(&sides, options, calibration);
-    adjust(&mut candidates, sides.method);
+    adjust(&mut candidates, &sides);
+    for candidate in &mut candidates {
+        candidate.result.hopeless = hopeless::of(&sides, candidate);
+    }
     Comparison {
         categories: category::compare(&sides, &candidates),
         metrics: candidates
@@ -101,10 +106,17 @@ impl<'a> Sides<'a> {
             (false, true) => Method::Pairs,
             (false, false) => Method::Rounds,
         };
+        // A duel that ended by its looks had five chances to claim something.
+        let error_rate = if method == Method::Pairs && base.looked() {
+            looks::ALPHA
+        } else {
+            ERROR_RATE
+        };
         Self {
             base,
             other,
             method,
+            error_rate,
         }
     }
 }
@@ -176,6 +188,7 @@ impl<'a> Candidate<'a> {
                 verdict: Verdict::Unclear,
                 adjusted: Verdict::Unclear,
                 needed: None,
+                hopeless: None,
                 refused: None,
                 n: (0, 0),
                 values: (None, None),
@@ -215,7 +228,7 @@ impl<'a> Candidate<'a> {
                 self.result.refused = Some(Refusal::Soak);
                 return;
             }
-            Contrast::Found(found) => self.conclude(found, sides.method),
+            Contrast::Found(found) => self.conclude(found, sides),
             Contrast::TooFew(ln_ratio) => {
                 self.result.ratio = ln_ratio.map(|ln_ratio| self.turned(ln_ratio).exp());
                 self.too_few(sides.method);
@@ -260,19 +273,18 @@ impl<'a> Candidate<'a> {
     }
 
     /// The verdict from an interval.
-    fn conclude(&mut self, found: RatioInterval, method: Method) {
+    fn conclude(&mut self, found: RatioInterval, sides: &Sides<'_>) {
         let found = match self.metric.better {
             Better::Higher => found,
             Better::Lower => found.reversed(),
         };
         let result = &mut self.result;
         result.ratio = Some(found.ratio());
-        let ends = found.ln_ends(ERROR_RATE);
-        result.interval = Some(found.interval_of(ends));
-        result.verdict = verdict::of_interval(ends, result.margin);
+        result.interval = Some(found.interval_of(found.ln_ends(ERROR_RATE)));
+        result.verdict = verdict::of_interval(found.ln_ends(sides.error_rate), result.margin);
         result.adjusted = result.verdict;
         if !verdict::is_final(result.verdict) {
-            result.needed = Some(needed_of(&found, result.margin, method));
+            result.needed = Some(needed_of(&found, result.margin, sides.method));
         }
         self.found = Some(found);
     }
@@ -286,9 +298,8 @@ impl<'a> Candidate<'a> {
         }
         let contrast = contrast(sides.method, &on_base, &on_other);
         self.floor = contrast.found();
-        let ends = self.floor.map(|found| found.ln_ends(ERROR_RATE));
-        let verdict = ends.map_or(Verdict::Unclear, |ends| {
-            verdict::of_interval(ends, self.result.margin)
+        let verdict = self.floor.map_or(Verdict::Unclear, |found| {
+            verdict::of_interval(found.ln_ends(sides.error_rate), self.result.margin)
         });
         let metric = &self.result.id;
         self.result.floor = Some(FloorComparison {
@@ -299,8 +310,7 @@ impl<'a> Candidate<'a> {
             },
             interval: self
                 .floor
-                .zip(ends)
-                .map(|(found, ends)| found.interval_of(ends)),
+                .map(|found| found.interval_of(found.ln_ends(ERROR_RATE))),
             verdict,
             adjusted: verdict,
             values: (described(&on_base).1, described(&on_other).1),
@@ -321,7 +331,7 @@ fn needed_of(found: &RatioInterval, margin: f64, method: Method) -> RoundsNeeded
 }
 
 /// Corrects the verdicts for the number of metrics, separately for throughput, latency and slow moments.
-fn adjust(candidates: &mut [Candidate<'_>], method: Method) {
+fn adjust(candidates: &mut [Candidate<'_>], sides: &Sides<'_>) {
     for latency in [false, true] {
         let members: Vec<(usize, RatioInterval)> = candidates
             .iter()
@@ -331,10 +341,11 @@ fn adjust(candidates: &mut [Candidate<'_>], method: Method) {
             .collect();
         for (index, found, level) in levels(members) {
             let result = &mut candidates[index].result;
+            let level = level.map(|level| level.min(sides.error_rate));
             result.adjusted = adjusted(result.verdict, &found, level, result.margin);
             // What the correction takes away, more rounds may give back.
             if result.needed.is_none() && !verdict::is_final(result.adjusted) {
-                result.needed = Some(needed_of(&found, result.margin, method));
+                result.needed = Some(needed_of(&found, result.margin, sides.method));
             }
         }
     }
@@ -344,6 +355,7 @@ fn adjust(candidates: &mut [Candidate<'_>], method: Method) {
         .filter_map(|(index, candidate)| Some((index, candidate.floor?)))
         .collect();
     for (index, found, level) in levels(floors) {
+        let level = level.map(|level| level.min(sides.error_rate));
         let result = &mut candidates[index].result;
         if let Some(floor) = &mut result.floor {
             floor.adjusted = adjusted(floor.verdict, &found, level, result.margin);

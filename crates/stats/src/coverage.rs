@@ -116,6 +116,35 @@ fn the_ratio_of_pairs_is_covered_under_drift() {
     }
 }
 
+/// What a duel shows: pairs as `compare` reads them.
+#[test]
+fn the_ratio_of_a_duel_is_covered_whatever_happens_to_both_sides() {
+    let mut rng = Rng::new(127);
+    let noises: [(&str, Noise, Noise); 4] = [
+        ("normal", NORMAL, NORMAL),
+        ("spread 8", QUIET, WILD),
+        ("outliers", OUTLIERS, OUTLIERS),
+        ("heavy tails", HEAVY, HEAVY),
+    ];
+    for n in [6_u32, 9, 13, 28] {
+        for (name, base, other) in noises {
+            let covered = percent(|| {
+                let (mut a, mut b) = (Vec::new(), Vec::new());
+                for pass in 0..n {
+                    // The weather of a pass, and a drift of 2 % a pass.
+                    let both = 0.1 * rng.normal() + 0.02 * f64::from(pass);
+                    a.push((pass, (both + base(&mut rng)).exp()));
+                    b.push((pass, (both + other(&mut rng)).exp()));
+                }
+                let found = contrast(Method::Pairs, &a, &b).found().unwrap().interval();
+                found.lo <= 1.0 && 1.0 <= found.hi
+            });
+            println!("duel, {name}, {n}: {covered:.1} %");
+            assert!(ACCEPTED.contains(&covered), "{name}, {n}: {covered} %");
+        }
+    }
+}
+
 #[test]
 fn single_runs_would_be_wrong_as_often_as_published() {
     // Two equal servers, one run each: how often do they differ by more than 3 %?

@@ -44,6 +44,7 @@ mod coverage;
 mod difference;
 #[cfg(test)]
 mod fixture;
+mod hopeless;
 mod side;
 mod summarize;
 

@@ -4,7 +4,7 @@
 //! rounds of one instance know nothing of the others. Each run then counts once, with its median. Rounds are sorted by
 //! case once, so that the work of a comparison grows with the number of rounds and not with its square.
 
-use crate::{quantile, rounds};
+use crate::{quantile, rounds, warnings};
 use model::comparison::Refusal;
 use model::num::count;
 use model::plan::{CaseId, Duel, MetricId, PlannedCase, PlannedMetric};
@@ -166,6 +166,20 @@ impl<'a> Side<'a> {
         (all > 0).then(|| count(slow) / count(all))
     }
 
+    /// The windows of each finished round of a case.
+    pub(crate) fn windows(&self, case: &CaseId) -> Vec<Vec<f64>> {
+        let rounds = self.runs.iter().flat_map(|indexed| indexed.done(case));
+        rounds
+            .map(|(_, measured)| measured.windows.clone())
+            .collect()
+    }
+
+    /// In which share of the finished rounds of a case the host took time away; `None` where no round knows.
+    pub(crate) fn steal_share(&self, case: &CaseId) -> Option<f64> {
+        let rounds = self.runs.iter().flat_map(|indexed| indexed.done(case));
+        warnings::share_of(rounds.map(|(round, _)| warnings::stolen(&round.noise)))
+    }
+
     /// Whether the rounds of a run are stretches of one series.
     pub(crate) fn has_soak(&self) -> bool {
         self.runs
@@ -179,6 +193,12 @@ impl<'a> Side<'a> {
             [only] if !self.grouped => only.run.plan.duel.as_ref(),
             _ => None,
         }
+    }
+
+    /// Whether looks at the data decided how many rounds a duel has.
+    pub(crate) fn looked(&self) -> bool {
+        let mut plans = self.runs.iter().map(|indexed| &indexed.run.plan);
+        plans.all(|plan| plan.duel.is_some() && plan.passes.is_none())
     }
 
     fn points(&self, of_run: impl Fn(&Indexed<'a>) -> Vec<Point>) -> Vec<Point> {

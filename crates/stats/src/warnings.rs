@@ -128,7 +128,7 @@ fn failed(all: &[&Round]) -> Option<Warning> {
 }
 
 /// The share of the known answers that is `true`; `None` where no answer is known.
-fn share_of(answers: impl Iterator<Item = Option<bool>>) -> Option<f64> {
+pub(crate) fn share_of(answers: impl Iterator<Item = Option<bool>>) -> Option<f64> {
     let known: Vec<bool> = answers.flatten().collect();
     let concerned = known.iter().filter(|&&concerned| concerned).count();
     (!known.is_empty()).then(|| count(concerned) / count(known.len()))
@@ -139,7 +139,8 @@ fn some(share: Option<f64>) -> Option<f64> {
     share.filter(|share| *share > 0.0)
 }
 
-fn stolen(noise: &Noise) -> Option<bool> {
+/// Whether the host took more of the demanded time than counts as quiet, where that is known.
+pub(crate) fn stolen(noise: &Noise) -> Option<bool> {
     Some(noise.steal_share? > STEAL_MAX)
 }
 

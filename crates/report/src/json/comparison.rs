@@ -6,8 +6,8 @@ use crate::comparison::{ComparisonView, Party, declared};
 use crate::view::better_word;
 use crate::words::Lang;
 use model::comparison::{
-    CategoryComparison, Comparison, FloorComparison, MarginSource, MetricComparison, Place,
-    Refusal, Repeat, RoundsNeeded, Scope,
+    CategoryComparison, Comparison, FloorComparison, Hopeless, MarginSource, MetricComparison,
+    Place, Refusal, Repeat, RoundsNeeded, Scope,
 };
 use model::plan::CaseId;
 use schemars::JsonSchema;
@@ -113,6 +113,11 @@ pub(super) struct MetricPart {
     instances_needed: Option<u32>,
     /// True where no affordable number of rounds would tell at this noise level.
     not_at_this_noise: bool,
+    /// Why, where it is so.
+    #[schemars(extend("enum" = [
+        "on_the_margin", "steal", "between_rounds", "within_rounds", "between_instances", "unseen", null
+    ]))]
+    not_at_this_noise_because: Option<&'static str>,
     /// Why there is no ratio or no interval; null where there is one.
     missing: Option<RefusalPart>,
     base_n: u32,
@@ -296,6 +301,7 @@ fn metric_part(
             Some(RoundsNeeded::Rounds(_) | RoundsNeeded::NotAtThisNoise) | None => None,
         },
         not_at_this_noise: metric.needed == Some(RoundsNeeded::NotAtThisNoise),
+        not_at_this_noise_because: metric.hopeless.map(Hopeless::word),
         missing: metric
             .refused
             .as_ref()

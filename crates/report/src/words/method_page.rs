@@ -3,7 +3,7 @@
 use crate::json::{refusal_word, state_word, warning_kind};
 use crate::testkit::{all_failures, all_refusals, all_states, all_warnings};
 use crate::{schema_comparison, schema_run};
-use model::comparison::Verdict;
+use model::comparison::{Hopeless, Verdict};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -49,6 +49,7 @@ fn words() -> Vec<(&'static str, Vec<String>)> {
         ("failure", all_failures().iter().map(stored).collect()),
         ("verdict", owned(verdicts.map(Verdict::word))),
         ("refusal", owned(all_refusals().iter().map(refusal_word))),
+        ("hopeless", owned(Hopeless::ALL.map(Hopeless::word))),
         ("end", of_run("/$defs/RunPart/properties/end/enum")),
         ("scope", of_run("/$defs/ScopePart/properties/place/enum")),
         (

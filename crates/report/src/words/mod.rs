@@ -14,7 +14,7 @@ pub use scaling::ScalingWords;
 pub use soak::{Marked, Said, SoakWords, Spent};
 pub use storage::{SaidFall, SaidFirstWrite, SaidMode, SaidModes, SaidSteady, StorageWords};
 
-use model::comparison::{Refusal, RoundsNeeded, Scope, Verdict};
+use model::comparison::{Hopeless, Refusal, RoundsNeeded, Scope, Verdict};
 use model::estimate::State;
 use model::plan::CaseId;
 use model::record::{End, Failure};
@@ -359,6 +359,8 @@ pub struct ComparisonWords {
     pub notes: &'static str,
     /// Slow moments tell another story than the typical rate.
     pub slow_moments: fn(&FloorNote) -> String,
+    /// Why no number of rounds would tell: the metrics, the reason.
+    pub hopeless: fn(&str, Hopeless) -> String,
     /// A margin was raised: metric, the margin of its class, the margin that applies.
     pub margin_raised: fn(&str, &str, &str) -> String,
     /// Runs of one side are no separate instances: whether of the base, whether that is sure, which.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testkit::{all_failures, all_refusals, all_states, all_warnings};
-use model::comparison::Place;
+use model::comparison::{Hopeless, Place};
 use model::units::Nanos;
 
 /// Every sentence that carries figures, in this language.
@@ -18,6 +18,7 @@ fn sentences(words: &Words) -> Vec<String> {
     );
     all.extend(scopes().iter().map(words.comparison.scope));
     all.extend(floor_notes().iter().map(words.comparison.slow_moments));
+    all.extend(Hopeless::ALL.map(|why| (words.comparison.hopeless)("os.pipe@1", why)));
     for (on_base, sure) in [(true, true), (true, false), (false, true), (false, false)] {
         all.push((words.comparison.repeat)(on_base, sure, "a, b"));
     }

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::fixture::{self, noisy};
+use model::comparison::Hopeless;
 use model::params::Params;
+use model::record::Outcome;
 use model::units::Unit;
 
 const DEFAULTS: CompareOptions = CompareOptions { margin: None };
@@ -409,4 +411,40 @@ fn what_the_correction_takes_away_comes_with_the_rounds_that_would_give_it_back(
         .iter()
         .any(|metric| verdict::is_final(metric.verdict) && !verdict::is_final(metric.adjusted));
     assert!(taken, "no verdict was corrected, so nothing was tested");
+}
+
+#[test]
+fn where_no_number_of_rounds_would_do_it_says_why() {
+    // On average equal, so that the ratio lies within the margin.
+    let run = |deviation: f64| {
+        let scatter = [-0.9, -0.5, -0.1, 0.1, 0.5, 0.9, -0.7, 0.7, 0.0];
+        let values = scatter.map(|x: f64| 100.0 * (deviation * x).exp());
+        fixture::run(&[("os.pipe@1", values.to_vec())])
+    };
+    let why = |base: &Run, other: &Run| compare(base, other, &DEFAULTS).metrics[0].hopeless;
+    let (quiet, noisy) = (run(0.01), run(1.0));
+    assert_eq!(why(&quiet, &quiet), None);
+    assert_eq!(why(&quiet, &noisy), Some(Hopeless::BetweenRounds));
+    // The noisier side tells, whichever it is.
+    assert_eq!(why(&noisy, &quiet), Some(Hopeless::BetweenRounds));
+    let mut stolen = noisy.clone();
+    for round in &mut stolen.rounds[..6] {
+        round.noise.steal_share = Some(0.3);
+    }
+    for round in &mut stolen.rounds[6..] {
+        round.noise.steal_share = Some(0.0);
+    }
+    assert_eq!(why(&quiet, &stolen), Some(Hopeless::Steal));
+    let mut windowless = noisy.clone();
+    for round in &mut windowless.rounds {
+        if let Outcome::Done(done) = &mut round.outcome {
+            done.windows.clear();
+        }
+    }
+    assert_eq!(why(&quiet, &windowless), Some(Hopeless::Unseen));
+    let at = |level: f64| {
+        let values = [1.0, 1.001, 0.999, 1.002, 0.998, 1.0, 1.001, 0.999].map(|x| level * x);
+        fixture::run(&[("os.pipe@1", values.to_vec())])
+    };
+    assert_eq!(why(&at(100.0), &at(105.0)), Some(Hopeless::OnTheMargin));
 }

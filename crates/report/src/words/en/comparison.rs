@@ -2,7 +2,7 @@
 
 use super::plural;
 use crate::words::{ComparisonWords, Counts, FloorNote, Span, command, sets_of};
-use model::comparison::{Place, Refusal, RoundsNeeded, Scope, Verdict};
+use model::comparison::{Hopeless, Place, Refusal, RoundsNeeded, Scope, Verdict};
 use model::plan::CaseId;
 
 pub(super) const WORDS: ComparisonWords = ComparisonWords {
@@ -39,6 +39,7 @@ pub(super) const WORDS: ComparisonWords = ComparisonWords {
     and_more: |first, more| format!("{first} and {more} more"),
     notes: "notes",
     slow_moments,
+    hopeless,
     margin_raised: |metric, class, margin| {
         format!("{metric}: margin {class}, raised to {margin}: twice the noise floor of this test")
     },
@@ -92,6 +93,28 @@ fn scope(scope: &Scope) -> String {
         Place::Plan { base, other } => format!("this plan ({base} and {other} instances)"),
         Place::Runs { base, other } => format!("these {base} and {other} runs, no plan"),
     }
+}
+
+fn hopeless(metrics: &str, why: Hopeless) -> String {
+    let why = match why {
+        Hopeless::OnTheMargin => {
+            "the ratio lies on the margin, where no number of rounds tells; another `--margin` would"
+        }
+        Hopeless::Steal => {
+            "not at this noise level: the host takes time away in most of the rounds; another hour may be quieter"
+        }
+        Hopeless::BetweenRounds => {
+            "not at this noise level: rounds differ among themselves; passes spread over more time would say more than more of them"
+        }
+        Hopeless::WithinRounds => {
+            "not at this noise level: the scatter is within the rounds; longer rounds would say more than more of them"
+        }
+        Hopeless::BetweenInstances => {
+            "not at this noise level: the instances differ among themselves"
+        }
+        Hopeless::Unseen => "not at this noise level; where the scatter comes from cannot be seen",
+    };
+    format!("{metrics}: {why}")
 }
 
 fn slow_moments(note: &FloorNote) -> String {

@@ -1,7 +1,7 @@
 //! Japanese, of comparisons.
 
 use crate::words::{ComparisonWords, Counts, FloorNote, Span, command, sets_of};
-use model::comparison::{Place, Refusal, RoundsNeeded, Scope, Verdict};
+use model::comparison::{Hopeless, Place, Refusal, RoundsNeeded, Scope, Verdict};
 use model::plan::CaseId;
 
 pub(super) const WORDS: ComparisonWords = ComparisonWords {
@@ -36,6 +36,7 @@ pub(super) const WORDS: ComparisonWords = ComparisonWords {
     and_more: |first, more| format!("{first} ほか {more} 件"),
     notes: "補足",
     slow_moments,
+    hopeless,
     margin_raised: |metric, class, margin| {
         format!(
             "{metric}: 許容差を {class} から {margin} に広げました（このテストのノイズフロアの 2 倍）"
@@ -97,6 +98,26 @@ fn scope(scope: &Scope) -> String {
             format!("この {base} 件と {other} 件の測定（プラン全体ではありません）")
         }
     }
+}
+
+fn hopeless(metrics: &str, why: Hopeless) -> String {
+    let why = match why {
+        Hopeless::OnTheMargin => {
+            "比がちょうど許容差の境目にあり、回数を増やしても判定できません。`--margin` を変えると判定できる可能性があります"
+        }
+        Hopeless::Steal => {
+            "ばらつき大のため困難: ほとんどのラウンドでホストに時間を奪われています。別の時間帯のほうが静かな可能性があります"
+        }
+        Hopeless::BetweenRounds => {
+            "ばらつき大のため困難: ラウンドごとの差が大きく、回数よりも、長い時間に分散して測定するほうが有効です"
+        }
+        Hopeless::WithinRounds => {
+            "ばらつき大のため困難: ラウンドの中のばらつきが大きく、回数よりもラウンドを長くするほうが有効です"
+        }
+        Hopeless::BetweenInstances => "ばらつき大のため困難: インスタンスごとの差が大きいためです",
+        Hopeless::Unseen => "ばらつき大のため困難: ばらつきの原因は記録からは分かりません",
+    };
+    format!("{metrics}: {why}")
 }
 
 fn slow_moments(note: &FloorNote) -> String {
