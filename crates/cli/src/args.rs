@@ -215,10 +215,14 @@ pub(crate) enum FailIf {
     Worse,
 }
 
+/// What options mean for a duel.
+const PAIRS: &str =
+    "Pairs of rounds of every case [default: until the verdict is final, 28 at most]";
+const LABELS: &str = "A name for the duel; its runs are called NAME-a and NAME-b";
+
 /// Options of `duel`.
 #[derive(Debug, ClapArgs)]
-#[command(mut_arg("passes", |arg| arg.help("Pairs of rounds of every case [default: until the verdict is final, 28 at most]")))]
-#[command(mut_arg("label", |arg| arg.help("A name for the duel; its runs are called NAME-a and NAME-b")))]
+#[command(mut_arg("passes", |arg| arg.help(PAIRS)), mut_arg("label", |arg| arg.help(LABELS)))]
 pub(crate) struct DuelArgs {
     /// Profiles, tests, families or globs such as 'fs.*'
     #[arg(value_name = "WHAT", required_unless_present = "resume")]
