@@ -195,8 +195,8 @@ fn notes(reports: &[CopyReport]) -> Vec<String> {
 }
 
 /// The copies' windows, summed: all start at the gate and keep to one grid, so the same index is the same time within a
-/// batch. One that took the time of several, because a batch did, stands for as many, so that what comes behind it stays
-/// in its place; a last one shorter than half of a full one is left out: it holds too few batches to be a rate.
+/// batch. One that took the time of several, because a batch did, stands for as many, so that what comes behind it
+/// stays in its place; a last one shorter than half of a full one is left out: it holds too few batches to be a rate.
 fn windows(reports: &[CopyReport], length: Nanos) -> Vec<f64> {
     let per_copy: Vec<Vec<f64>> = reports
         .iter()

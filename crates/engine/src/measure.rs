@@ -112,8 +112,8 @@ fn next_end(start: u64, now: u64, window_ns: u64) -> u64 {
     start.saturating_add((earliest / window_ns + 1).saturating_mul(window_ns))
 }
 
-/// Windows that a round of this shape can have: each is at least half of [`Shape::window`] long, and one more may be cut
-/// short.
+/// Windows that a round of this shape can have: each is at least half of [`Shape::window`] long, and one more may be
+/// cut short.
 fn windows_at_most(shape: &Shape) -> usize {
     let half = (shape.window.0 / 2).max(1);
     usize::try_from(shape.measure.0 / half).unwrap_or(usize::MAX - 2) + 2

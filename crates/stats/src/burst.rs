@@ -175,8 +175,8 @@ fn is_plateau(burst: &[f64], rest: &[f64]) -> Option<bool> {
     Some((windows <= allowed || made_up_for) && drift.abs() <= PLATEAU_DRIFT)
 }
 
-/// The series with the median of what is around in the place of its few stalls; as it is where there are many. (Hampel's
-/// filter: J. Am. Stat. Assoc. 69 (1974) 383-393.) Only to see the shape: what was done is counted as it was.
+/// The series with the median of what is around in the place of its few stalls; as it is where there are many.
+/// (Hampel's filter: J. Am. Stat. Assoc. 69 (1974) 383-393.) Only to see the shape: what was done is counted as it was.
 fn without_stalls(series: &[f64]) -> Option<Vec<f64>> {
     let around: Vec<f64> = (0..series.len())
         .filter_map(|i| {

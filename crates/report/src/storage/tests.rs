@@ -271,6 +271,7 @@ fn soak(stretches: &[(StretchKind, Vec<f64>)]) -> Run {
             kind: *kind,
             began: round.started,
             elapsed,
+            suspended_before: None,
         });
         elapsed = elapsed.plus(length);
     }

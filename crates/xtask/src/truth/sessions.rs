@@ -295,7 +295,7 @@ mod tests {
     fn rates_alone_are_findings() {
         let metric = |id: &str, unit: &str, better: &str| {
             json!({"id": id, "unit": unit, "better": better, "ratio": 0.95, "lo": 0.94, "hi": 0.96,
-                "verdict": "worse", "adjusted": "worse?", "base_n": 6})
+                "verdict": "worse", "adjusted": "worse?", "base_n": 6, "margin": 0.02})
         };
         let metrics = [
             metric("a@1:iops", "ops_per_s", "higher"),

@@ -2,8 +2,8 @@
 //!
 //! Version 1 has a hierarchy for each controller (`cpu.cfs_quota_us`, `blkio.throttle.read_iops_device`), version 2 one
 //! for all (`cpu.max`, `io.max`). Every change is a list of [`Write`]s, so that the harness can make it itself, or hand
-//! it to `kurabe duel` as the shell command that sets a side up. A period of 10 ms, not the kernel's 100, where the rate
-//! of short windows counts: a window of 100 ms then holds ten of them and shows the quota's rate instead of its rhythm.
+//! it to `kurabe duel` as the shell command that sets a side up. A period of 10 ms, not the kernel's 100, where the
+//! rate of short windows counts: a window of 100 ms then holds ten of them and shows the quota's rate instead of its rhythm.
 //! Sources: `scheduler/sched-bwc.rst`, `admin-guide/cgroup-v1/blkio-controller.rst`, `admin-guide/cgroup-v2.rst`.
 
 use anyhow::{Context, bail};
@@ -16,8 +16,8 @@ use sys::tree::Tree;
 const PERIOD_US: u64 = 10_000;
 
 /// The kernel's own default. Only with long periods is its count of throttled time exact to a point: of 50 % it told
-/// 38 % with periods of 10 ms, 48 with 20 and 49.5 with 100. And only with long ones is a quota near a whole CPU what it
-/// says: it is enforced at ticks of 4 ms, and 97, 95 and 90 % over 10 ms all came out as 90 % (Linux 6.18).
+/// 38 % with periods of 10 ms, 48 with 20 and 49.5 with 100. And in duels, which set the quota anew before each round,
+/// 97, 95 and 90 % of 10 ms all came out as 90 % (Linux 6.18).
 pub(crate) const PERIOD_DEFAULT_US: u64 = 100_000;
 
 /// For how long the kernel may need to see that the last process of a group is gone, in nanoseconds.
