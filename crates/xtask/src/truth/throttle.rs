@@ -3,7 +3,8 @@
 //! Version 1 has a hierarchy for each controller (`cpu.cfs_quota_us`, `blkio.throttle.read_iops_device`), version 2 one
 //! for all (`cpu.max`, `io.max`). Every change is a list of [`Write`]s, so that the harness can make it itself, or hand
 //! it to `kurabe duel` as the shell command that sets a side up. A period of 10 ms, not the kernel's 100, where the
-//! rate of short windows counts: a window of 100 ms then holds ten of them and shows the quota's rate instead of its rhythm.
+//! rate of short windows counts: a window of 100 ms then holds ten of them and shows the quota's rate instead of its
+//! rhythm.
 //! Sources: `scheduler/sched-bwc.rst`, `admin-guide/cgroup-v1/blkio-controller.rst`, `admin-guide/cgroup-v2.rst`.
 
 use anyhow::{Context, bail};
