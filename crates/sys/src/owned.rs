@@ -14,7 +14,7 @@ use std::os::fd::AsRawFd;
 const NAME: &std::ffi::CStr = c"user.kurabe";
 
 /// Longer marks than this are not ours.
-const MARK_MAX: usize = 256;
+const MARK_MAX: usize = 512;
 
 /// Marks an opened file as ours, with a short text that says by whom it was made.
 pub fn mark(file: &File, text: &str) -> io::Result<()> {

@@ -63,6 +63,7 @@ fn say_remarks(plan: &Plan, remarks: &[dialects::fio::Remark], quiet: bool) {
 }
 
 fn measure(context: &Context, own: &Own, plan: &Plan) -> anyhow::Result<Exit> {
+    check_output(plan)?;
     let dir = work_place(plan)?;
     let phases = phases::of(plan)?;
     let host = host_facts(&dir.path);
@@ -110,6 +111,25 @@ fn work_place(plan: &Plan) -> anyhow::Result<Directory> {
         .next()
         .context("find a place for the work directory")?;
     first.or_else(|error| found.find_map(Result::ok).ok_or(error))
+}
+
+/// A report goes into no device and over no file that a job works on.
+fn check_output(plan: &Plan) -> anyhow::Result<()> {
+    let Some(path) = &plan.output.file else {
+        return Ok(());
+    };
+    let place = |path: &str| std::fs::canonicalize(path).ok();
+    let of_job =
+        |file: &String| file == path || (place(file).is_some() && place(file) == place(path));
+    let taken = plan.jobs().any(|job| job.target.files.iter().any(of_job));
+    if !taken && !files::is_device(path) {
+        return Ok(());
+    }
+    Err(failure(
+        Exit::Usage,
+        format!("write the report to `{path}`: it is a device, or what a job works on"),
+        Some("name another file with `--output`"),
+    ))
 }
 
 /// Prints the report in every form that was asked for.

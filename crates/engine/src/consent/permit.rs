@@ -170,10 +170,7 @@ impl Permit {
         let found = file::find(path, false).map_err(Refusal::system("open", path))?;
         let what = plain_file(&found, path, self.writes)?;
         let opened = file::reopen(&found, access).map_err(Refusal::system("open", path))?;
-        if owned::mark_on(&opened)
-            .map_err(Refusal::system("read the mark of", path))?
-            .is_some()
-        {
+        if own_mark(&opened, path)?.is_some() {
             return Ok(opened);
         }
         let same = matches!(self.seen, Seen::File { device, inode }
@@ -200,8 +197,7 @@ impl Permit {
         plain_file(&found, path, self.writes)?;
         let opened =
             file::reopen(&found, Access::default()).map_err(Refusal::system("open", path))?;
-        let mark = owned::mark_on(&opened).map_err(Refusal::system("read the mark of", path))?;
-        Ok(match mark {
+        Ok(match own_mark(&opened, path)? {
             None => Owner::Others,
             Some(mark) if mark == UNFINISHED => Owner::Unfinished,
             Some(mark) => Owner::Us(mark),
@@ -216,7 +212,8 @@ impl Permit {
         }
         self.remove_ours()?;
         let made = file::create(path).map_err(Refusal::system("create", path))?;
-        owned::mark(&made, UNFINISHED).map_err(|error| {
+        let bound = bound(&made, None, UNFINISHED);
+        bound.and_then(|mark| owned::mark(&made, &mark)).map_err(|error| {
             // It was made a moment ago, by us, and is empty.
             let _ = std::fs::remove_file(path);
             if owned::has_no_marks(&error) {
@@ -234,7 +231,10 @@ impl Permit {
 
     /// Says in the mark that the file is whole, and what is in it.
     pub fn finish(&self, made: &File, text: &str) -> Result<(), Refusal> {
-        owned::mark(made, text).map_err(Refusal::system("mark", &self.path))
+        let size = made.metadata().map(|found| found.len());
+        size.and_then(|size| bound(made, Some(size), text))
+            .and_then(|mark| owned::mark(made, &mark))
+            .map_err(Refusal::system("mark", &self.path))
     }
 
     /// Removes the file where we made it. Another one stays, and is an error.
@@ -247,4 +247,25 @@ impl Permit {
             }
         }
     }
+}
+
+/// A mark that counts on this file alone, and with this size where it is whole: copies take attributes along, and what
+/// is copied into a file leaves them on it.
+fn bound(file: &File, size: Option<u64>, text: &str) -> io::Result<String> {
+    let found = file.metadata()?;
+    let size = size.map_or_else(|| "-".to_owned(), |size| size.to_string());
+    Ok(format!("{}:{}:{size} {text}", found.dev(), found.ino()))
+}
+
+/// The text of our mark on an opened file; `None` where there is none, or where it was made for another file.
+fn own_mark(file: &File, path: &Path) -> Result<Option<String>, Refusal> {
+    let mark = owned::mark_on(file).map_err(Refusal::system("read the mark of", path))?;
+    let Some((binding, text)) = mark.as_deref().and_then(|mark| mark.split_once(' ')) else {
+        return Ok(None);
+    };
+    let found = file.metadata().map_err(Refusal::system("look at", path))?;
+    let ours = [found.len().to_string(), "-".to_owned()]
+        .iter()
+        .any(|size| binding == format!("{}:{}:{size}", found.dev(), found.ino()));
+    Ok(ours.then(|| text.to_owned()))
 }

@@ -44,7 +44,7 @@ pub(super) struct Job<E> {
 }
 
 /// How long a job that has no warm-up tries ways to wait.
-pub(super) const TRIAL: Nanos = Nanos::from_millis(100);
+pub(super) const TRIAL: Nanos = Nanos::from_millis(300);
 
 /// What is done next.
 pub(super) struct Work {

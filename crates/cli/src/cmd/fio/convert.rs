@@ -130,6 +130,7 @@ fn end(job: &Job, region: Region) -> spec::End {
         Some(Extent::Percent(percent)) => portion(region.size, percent),
         _ => match (amount.file_size_bytes, amount.size) {
             (Some(_), Some(Extent::Bytes(size))) if size > 0 => size,
+            (Some(_), Some(Extent::Percent(percent))) => portion(region.size, percent),
             _ => region.size,
         },
     };

@@ -15,7 +15,7 @@ use direction::{Kind, direction};
 use model::num::{approx, round_to_u64};
 use model::record::{CopyRecord, Failure, Measured, Outcome, Round, Run};
 use model::units::UnixNanos;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The report of one pass.
 pub(super) fn report(plan: &Plan, phases: &[Phase<'_>], run: &Run, pass: u32) -> Report {
@@ -41,17 +41,25 @@ pub(super) fn report(plan: &Plan, phases: &[Phase<'_>], run: &Run, pass: u32) ->
     }
 }
 
-/// The pass whose rate, summed over the phases, is the median of the passes; the earlier one of two.
+/// The pass whose rate, summed over the phases, is the median of the passes, the slower one of two in the middle; passes
+/// with a phase that failed only where there are no others.
 pub(super) fn middle_pass(phases: &[Phase<'_>], run: &Run) -> u32 {
     let mut rates: BTreeMap<u32, f64> = BTreeMap::new();
+    let mut failed = BTreeSet::new();
     for phase in phases {
         for round in run.rounds_of(&phase.case) {
             let rate = match &round.outcome {
                 Outcome::Done(done) => done.values.get("iops").copied().unwrap_or(0.0),
-                Outcome::Failed(_) => 0.0,
+                Outcome::Failed(_) => {
+                    failed.insert(round.pass);
+                    0.0
+                }
             };
             *rates.entry(round.pass).or_default() += rate;
         }
+    }
+    if failed.len() < rates.len() {
+        rates.retain(|pass, _| !failed.contains(pass));
     }
     let mut sorted: Vec<(u32, f64)> = rates.into_iter().collect();
     sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -188,11 +196,15 @@ fn members(job: &Job) -> u32 {
     if job.shares_process() { job.clones } else { 1 }
 }
 
-/// Whether any job reads, writes, trims.
+/// Whether any job reads, writes, trims: by its pattern, or because it read back what it had written.
 fn job_mix(piece: &Piece<'_>) -> [bool; 3] {
     let any = |does: fn(&Job) -> bool| piece.jobs.iter().any(|job| does(job));
     [
-        any(|job| job.work.mix.reads()),
+        any(|job| job.work.mix.reads())
+            || piece
+                .copies
+                .iter()
+                .any(|copy| reported(copy, "reads") > 0.0),
         any(|job| job.work.mix.writes()),
         any(|job| job.work.mix.trims()),
     ]
@@ -200,8 +212,9 @@ fn job_mix(piece: &Piece<'_>) -> [bool; 3] {
 
 /// The time of all jobs, summed as fio does.
 fn runtime_ns(piece: &Piece<'_>) -> f64 {
-    let each = piece.copies.iter().map(|copy| reported(copy, "runtime_ns"));
-    each.sum()
+    let each = piece.jobs.iter().zip(&piece.copies);
+    each.map(|(job, copy)| reported(copy, "runtime_ns") * f64::from(members(job)))
+        .sum()
 }
 
 /// What a copy reports under this name; nothing where it does not.
@@ -230,7 +243,11 @@ fn sync(piece: &Piece<'_>) -> Option<Latency> {
 
 fn cpu(piece: &Piece<'_>) -> Cpu {
     let sum = |of: fn(&CopyRecord) -> u64| approx(piece.copies.iter().map(|copy| of(copy)).sum());
-    let wall = sum(|copy| copy.wall.0).max(1.0);
+    let walls = piece.jobs.iter().zip(&piece.copies);
+    let wall: f64 = walls
+        .map(|(job, copy)| approx(copy.wall.0) * f64::from(members(job)))
+        .sum();
+    let wall = wall.max(1.0);
     let details = || piece.copies.iter().filter_map(|copy| copy.apart.as_deref());
     Cpu {
         user_percent: 100.0 * sum(|copy| copy.user.0) / wall,

@@ -5,7 +5,7 @@
 //! two cannot differ. Nothing is ever read and forgotten.
 
 use super::super::error::Error;
-use super::super::job::{ExitWhat, Extent, Job};
+use super::super::job::{ExitWhat, Extent, Job, VerifyMethod};
 use super::super::plan::{Plan, Remark};
 use super::{OptionDef, Status};
 
@@ -150,6 +150,14 @@ pub static LIMITS: &[Limit] = &[
         "random_generator",
         |job| job.has("random_generator"),
         "the order of offsets is this program's own, and needs no map",
+    ),
+    in_part(
+        "verify_pattern",
+        |job| {
+            let pattern = job.verify.pattern.is_some();
+            pattern && job.verify.method != Some(VerifyMethod::Pattern)
+        },
+        "it goes with `verify=pattern` alone",
     ),
     // How much is done.
     in_part(

@@ -116,9 +116,10 @@ impl Course {
             let seed = seed.wrapping_add(at as u64);
             Sizes::new(&blocks[at], job.steps.is_unaligned, seed)
         });
-        let apart = !job.pattern.random && job.pattern.mix == Mix::Both;
-        let per_file = if apart { 3 } else { 1 };
         let align = job.steps.align_bytes;
+        let one_walk = job.pattern.random && align.read == align.write;
+        let apart = !one_walk && job.pattern.mix == Mix::Both;
+        let per_file = if apart { 3 } else { 1 };
         let of_file = |file: u32| {
             let ground = move |kind: Kind| Ground {
                 first,

@@ -231,7 +231,7 @@ pub(in crate::storage) fn absorb(
         }
     }
     for (name, value) in other {
-        let longest = name.ends_with("_ns");
+        let longest = name.ends_with("_ns") || name == "first_errno";
         let sum = all.entry(name).or_insert(0.0);
         *sum = if longest {
             sum.max(value)

@@ -176,6 +176,10 @@ impl JobSpec {
         if self.steps.is_unaligned {
             return Err("verify: blocks of any size have no headers in known places".to_owned());
         }
+        let trims = matches!(self.pattern.mix, Mix::Trim | Mix::TrimWrite);
+        if how.only_checks && trims {
+            return Err("verify: a job that only checks would trim what it checks".to_owned());
+        }
         if matches!(self.pattern.mix, Mix::Trim) || self.engine == EngineChoice::Null {
             return Err("verify: nothing is transferred that could be checked".to_owned());
         }
