@@ -41,8 +41,8 @@ pub(super) fn report(plan: &Plan, phases: &[Phase<'_>], run: &Run, pass: u32) ->
     }
 }
 
-/// The pass whose rate, summed over the phases, is the median of the passes, the slower one of two in the middle; passes
-/// with a phase that failed only where there are no others.
+/// The pass whose rate, summed over the phases, is the median of the passes, the slower one of two in the middle;
+/// passes with a phase that failed only where there are no others.
 pub(super) fn middle_pass(phases: &[Phase<'_>], run: &Run) -> u32 {
     let mut rates: BTreeMap<u32, f64> = BTreeMap::new();
     let mut failed = BTreeSet::new();
