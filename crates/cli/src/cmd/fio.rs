@@ -27,6 +27,8 @@ use dialects::fio::{Eta, Format, Plan, Request};
 use model::record::{End, Outcome, Run, RunMeta};
 use own::Own;
 use phases::Phase;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
 use surroundings::Machine;
 
 pub(crate) fn run(context: &Context, args: &FioArgs) -> anyhow::Result<Exit> {
@@ -113,7 +115,8 @@ fn work_place(plan: &Plan) -> anyhow::Result<Directory> {
     first.or_else(|error| found.find_map(Result::ok).ok_or(error))
 }
 
-/// A report goes into no device and over no file that a job works on.
+/// Whether the report can go where it shall, found out before anything is measured. It goes into no device, no pipe that
+/// nobody reads, and over no file that a job works on.
 fn check_output(plan: &Plan) -> anyhow::Result<()> {
     let Some(path) = &plan.output.file else {
         return Ok(());
@@ -121,13 +124,24 @@ fn check_output(plan: &Plan) -> anyhow::Result<()> {
     let place = |path: &str| std::fs::canonicalize(path).ok();
     let of_job =
         |file: &String| file == path || (place(file).is_some() && place(file) == place(path));
-    let taken = plan.jobs().any(|job| job.target.files.iter().any(of_job));
-    if !taken && !files::is_device(path) {
-        return Ok(());
-    }
+    let why = if plan.jobs().any(|job| job.target.files.iter().any(of_job)) {
+        "a job works on it"
+    } else if let Ok(found) = std::fs::metadata(path) {
+        let kind = found.file_type();
+        if kind.is_file() || kind.is_char_device() {
+            return Ok(());
+        }
+        "it is no file"
+    } else {
+        let parent = Path::new(path).parent().unwrap_or(Path::new(""));
+        if !path.is_empty() && (parent == Path::new("") || parent.is_dir()) {
+            return Ok(());
+        }
+        "there is no such directory"
+    };
     Err(failure(
         Exit::Usage,
-        format!("write the report to `{path}`: it is a device, or what a job works on"),
+        format!("write the report to `{path}`: {why}"),
         Some("name another file with `--output`"),
     ))
 }
@@ -145,6 +159,11 @@ fn show(plan: &Plan, report: &Report) -> anyhow::Result<()> {
         });
     }
     match &plan.output.file {
+        // What an earlier report says is worth more than nothing.
+        Some(path) if report.jobs.is_empty() => {
+            output::say(&format!("nothing was measured: `{path}` stays as it is"));
+            Ok(())
+        }
         Some(path) => std::fs::write(path, all).map_err(|error| {
             failure(
                 Exit::Incomplete,

@@ -449,3 +449,40 @@ fn what_was_written_is_read_back_and_judged() {
     let report: Value = serde_json::from_str(&done.out).unwrap();
     assert_eq!(report["jobs"][0]["error"], 84);
 }
+
+#[test]
+fn a_report_goes_into_a_file_alone_and_over_none_of_a_jobs() {
+    let bed = Bed::new();
+    let dir = work_dir();
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    std::fs::write(dir.path().join("data"), vec![7; 8192]).unwrap();
+    std::fs::create_dir(dir.path().join("folder")).unwrap();
+    for (output, why) in [
+        (path("data"), "a job works on it"),
+        (path("folder"), "it is no file"),
+        (path("none/report"), "there is no such directory"),
+        (String::new(), "there is no such directory"),
+    ] {
+        let file = format!("--filename={}", path("data"));
+        let output = format!("--output={output}");
+        fio(&bed, &["--name=t", "--rw=read", &file, &output])
+            .code(2)
+            .err_has(&[why]);
+    }
+    assert_eq!(std::fs::read(dir.path().join("data")).unwrap(), [7; 8192]);
+}
+
+#[test]
+fn what_somebody_put_into_our_file_is_theirs() {
+    let bed = Bed::new();
+    let dir = work_dir();
+    let directory = format!("--directory={}", dir.path().display());
+    let write = [&SMALL[..], &["--rw=write", &directory]].concat();
+    fio(&bed, &write).code(0);
+    fio(&bed, &write).code(0);
+    let path = dir.path().join("t.0.0");
+    // The mark stays on the file when its content is replaced, and goes along with a copy.
+    std::fs::write(&path, "letters of years").unwrap();
+    fio(&bed, &write).code(2);
+    assert_eq!(std::fs::read(&path).unwrap(), b"letters of years");
+}

@@ -89,7 +89,7 @@ mod root {
                 .any(|why| why.contains("Read-only file system"))
         );
         sh(&format!(
-            "umount {0}; fsck.ext4 -fy {1} >&2 || test $? -lt 4; mount {1} {0}",
+            "for i in $(seq 50); do umount {0} && break; sleep 0.1; done; fsck.ext4 -fy {1} >&2 || test $? -lt 4; mount {1} {0}",
             disk.dir(),
             disk.disk.device
         ));
