@@ -115,8 +115,8 @@ fn work_place(plan: &Plan) -> anyhow::Result<Directory> {
     first.or_else(|error| found.find_map(Result::ok).ok_or(error))
 }
 
-/// Whether the report can go where it shall, found out before anything is measured. It goes into no device, no pipe that
-/// nobody reads, and over no file that a job works on.
+/// Whether the report can go where it shall, found out before anything is measured. It goes into no device, no pipe
+/// that nobody reads, and over no file that a job works on.
 fn check_output(plan: &Plan) -> anyhow::Result<()> {
     let Some(path) = &plan.output.file else {
         return Ok(());
