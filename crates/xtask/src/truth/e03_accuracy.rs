@@ -27,9 +27,6 @@ const IOPS: [u64; 3] = [500, 2_000, 10_000];
 /// One point.
 const POINT: f64 = 0.01;
 
-/// How long a round of the throttled share lasts, in seconds.
-const LONG_SECONDS: f64 = 10.0;
-
 /// The bytes of a block of the disk test.
 const BLOCK: f64 = 4096.0;
 
@@ -90,7 +87,7 @@ fn at_quota(lab: &Lab, book: &Book, group: &Group, quota: f64) -> anyhow::Result
 }
 
 /// The share of throttled time in the noise vector of long rounds. The kernel counts a throttle when it ends: a round
-/// may miss the one in which it ended, which is most of a point at 20 %, and is allowed for.
+/// may miss the one in which it ended, which is most of a point at 20 %.
 fn throttled(lab: &Lab, book: &Book, group: &Group, quota: f64) -> anyhow::Result<Check> {
     let label = format!("long-{quota}");
     let test = &lab.options.cpu_test;
@@ -117,8 +114,7 @@ fn throttled(lab: &Lab, book: &Book, group: &Group, quota: f64) -> anyhow::Resul
         "quota {}: throttled share of the noise vector, long rounds",
         percent(quota)
     );
-    let one_throttle = (1.0 - quota) * approx(PERIOD_DEFAULT_US) / 1e6 / LONG_SECONDS;
-    Ok(near(what, share, 1.0 - quota, POINT + one_throttle))
+    Ok(near(what, share, 1.0 - quota, POINT))
 }
 
 fn near(what: String, figure: Option<f64>, truth: f64, tolerance: f64) -> Check {
