@@ -1,12 +1,13 @@
 //! From what the copies did to the round's values.
 
+use crate::measure::Window;
 use crate::recorder;
 use crate::wire::CopyReport;
 use model::latency;
 use model::num::{approx, count, round_to_u64, round_to_usize};
 use model::plan::PlannedCase;
 use model::record::{CopyDetail, CopyRecord, Failure, Measured, Outcome};
-use model::spec::How;
+use model::spec::{How, MetricClass};
 use model::units::Nanos;
 use std::collections::BTreeMap;
 
@@ -39,11 +40,15 @@ pub(crate) fn outcome(case: &PlannedCase, hows: &[How], reports: Vec<CopyReport>
             }
         }
     }
-    let windows = windows(&reports, case.shape.window);
     Outcome::Done(Measured {
         values,
         missing,
-        windows,
+        windows: windows(&reports, case.shape.window),
+        cpu_windows: if is_cpu_work(case) {
+            cpu_windows(&reports, case.shape.window)
+        } else {
+            Vec::new()
+        },
         notes: notes(&reports),
         // The values are computed from all that was recorded; what is kept is for later questions.
         latencies: latencies
@@ -194,28 +199,54 @@ fn notes(reports: &[CopyReport]) -> Vec<String> {
     notes
 }
 
-/// The copies' windows, summed: all start at the gate and keep to one grid, so the same index is the same time within a
-/// batch. One that took the time of several, because a batch did, stands for as many, so that what comes behind it
-/// stays in its place; a last one shorter than half of a full one is left out: it holds too few batches to be a rate.
+/// The rates of the copies' windows, summed.
 fn windows(reports: &[CopyReport], length: Nanos) -> Vec<f64> {
-    let per_copy: Vec<Vec<f64>> = reports
-        .iter()
-        .map(|report| {
-            if !report.played_windows.is_empty() {
-                return report.played_windows.clone();
-            }
-            report
-                .windows
-                .iter()
-                .flat_map(|&(wall_ns, ops)| {
-                    let rate =
-                        approx(ops) * report.work_per_op / Nanos(wall_ns.max(1)).as_secs_f64();
-                    let stands_for = round_to_usize(approx(wall_ns) / approx(length.0.max(1)));
-                    std::iter::repeat_n(rate, stands_for)
-                })
-                .collect()
+    let rates = |report: &CopyReport| {
+        if report.played_windows.is_empty() {
+            on_grid(&report.windows, length, |window| {
+                approx(window.ops) * report.work_per_op
+            })
+        } else {
+            report.played_windows.clone()
+        }
+    };
+    summed(&reports.iter().map(rates).collect::<Vec<_>>())
+}
+
+/// The CPU time that the copies got a second, window by window, summed; empty where a series was played.
+fn cpu_windows(reports: &[CopyReport], length: Nanos) -> Vec<f64> {
+    if reports.iter().any(|r| !r.played_windows.is_empty()) {
+        return Vec::new();
+    }
+    let got = |report: &CopyReport| {
+        on_grid(&report.windows, length, |window| {
+            Nanos(window.cpu_ns).as_secs_f64()
         })
-        .collect();
+    };
+    summed(&reports.iter().map(got).collect::<Vec<_>>())
+}
+
+/// Whether CPU time is what the test turns into work.
+fn is_cpu_work(case: &PlannedCase) -> bool {
+    let first = case.metrics.first();
+    first.is_some_and(|metric| metric.class == MetricClass::Compute)
+}
+
+/// `amount` a second of each window. One that took the time of several, because a batch did, stands for as many, so
+/// that what comes behind it stays in its place; a last one shorter than half of a full one is left out: it holds too
+/// few batches to be a rate.
+fn on_grid(windows: &[Window], length: Nanos, amount: impl Fn(&Window) -> f64) -> Vec<f64> {
+    let of = |window: &Window| {
+        let rate = amount(window) / Nanos(window.wall_ns.max(1)).as_secs_f64();
+        let stands_for = round_to_usize(approx(window.wall_ns) / approx(length.0.max(1)));
+        std::iter::repeat_n(rate, stands_for)
+    };
+    windows.iter().flat_map(of).collect()
+}
+
+/// The copies' series, summed: all start at the gate and keep to one grid, so the same index is the same time within a
+/// batch.
+fn summed(per_copy: &[Vec<f64>]) -> Vec<f64> {
     let shortest = per_copy.iter().map(Vec::len).min().unwrap_or(0);
     (0..shortest)
         .map(|i| per_copy.iter().map(|windows| windows[i]).sum())
@@ -250,12 +281,23 @@ mod tests {
     use super::*;
     use model::digest::Digest;
 
+    fn window(wall_ns: u64, ops: u64, cpu_ns: u64) -> Window {
+        Window {
+            wall_ns,
+            ops,
+            cpu_ns,
+        }
+    }
+
     fn report(ops: u64, wall_ns: u64) -> CopyReport {
         CopyReport {
             ops,
             work_per_op: 2.0,
             wall_ns,
-            windows: vec![(100_000_000, ops), (10_000_000, 7)],
+            windows: vec![
+                window(100_000_000, ops, 75_000_000),
+                window(10_000_000, 7, 1),
+            ],
             user_ns: 1,
             system_ns: 2,
             voluntary: 0,
@@ -321,7 +363,11 @@ mod tests {
             "the short last window is left out"
         );
         let stalled = CopyReport {
-            windows: vec![(100_000_000, 400), (250_000_000, 250), (125_000_000, 500)],
+            windows: vec![
+                window(100_000_000, 400, 20_000_000),
+                window(250_000_000, 250, 250_000_000),
+                window(125_000_000, 500, 25_000_000),
+            ],
             ..report(0, 1)
         };
         let rates = windows(&[stalled], Nanos::from_millis(100));
@@ -330,6 +376,21 @@ mod tests {
             [8000.0, 2000.0, 2000.0, 2000.0, 8000.0],
             "a window that took the time of three stands for three"
         );
+    }
+
+    #[test]
+    fn cpu_time_is_kept_window_by_window_where_it_is_what_becomes_work() {
+        let reports = [report(100, 1_000_000_000), report(100, 500_000_000)];
+        let window = Nanos::from_millis(100);
+        let [both] = cpu_windows(&reports, window)[..] else {
+            panic!("the short last window is left out");
+        };
+        assert!((both - 1.5).abs() < 1e-9, "two copies, 75 ms each: {both}");
+        let played = CopyReport {
+            played_windows: vec![1.0],
+            ..report(100, 1)
+        };
+        assert!(cpu_windows(&[played], window).is_empty());
     }
 
     #[test]

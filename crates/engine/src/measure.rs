@@ -8,15 +8,18 @@ use crate::recorder::Recorder;
 use crate::workload::{Body, WorkError};
 use model::num::{approx, round_to_u64};
 use model::plan::Shape;
+use serde::{Deserialize, Serialize};
 use sys::process::Usage;
 
 /// A part of the measured time, from the end of one batch to the end of another.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Window {
     /// How long it really was, in nanoseconds: about [`Shape::window`], and longer where a batch was.
     pub(crate) wall_ns: u64,
     /// Operations finished in it.
     pub(crate) ops: u64,
+    /// CPU time that this process got in it, in nanoseconds.
+    pub(crate) cpu_ns: u64,
 }
 
 /// What the loop counted.
@@ -68,6 +71,7 @@ pub(crate) fn measure(
     let start = sys::clock::monotonic();
     let end = start + shape.measure.0;
     let (mut last, mut window_start) = (start, start);
+    let mut window_usage = usage_before;
     let mut window_end = start + shape.window.0;
     let (mut ops, mut window_ops) = (0, 0);
     loop {
@@ -77,12 +81,16 @@ pub(crate) fn measure(
         window_ops += done;
         let over = now >= end || done < batch;
         if now >= window_end || over {
+            let usage = sys::process::usage_self();
             if windows.len() < windows.capacity() {
+                let used = usage.since(window_usage);
                 windows.push(Window {
                     wall_ns: now - window_start,
                     ops: window_ops,
+                    cpu_ns: used.user + used.system,
                 });
             }
+            window_usage = usage;
             (window_start, window_ops) = (now, 0);
             window_end = next_end(start, now, shape.window.0);
         }
@@ -189,6 +197,8 @@ mod tests {
         );
         assert!(counted.wall_ns >= 350_000_000);
         let (_, full) = counted.windows.split_last().unwrap();
+        let cpu_ns: u64 = counted.windows.iter().map(|w| w.cpu_ns).sum();
+        assert!(cpu_ns <= counted.usage.user + counted.usage.system);
         let half = Shape::DEFAULT.window.0 / 2;
         assert!(full.iter().all(|w| w.wall_ns >= half), "{counted:?}");
         // An operation cannot be faster than its sleep.

@@ -255,6 +255,7 @@ mod tests {
             Some(value) => Outcome::Done(Measured {
                 values: BTreeMap::from([("q".to_owned(), value)]),
                 missing: BTreeMap::new(),
+                cpu_windows: Vec::new(),
                 windows: vec![],
                 latencies: BTreeMap::new(),
                 notes: vec![],

@@ -215,12 +215,13 @@ fn settled_burst(past: &[Past]) -> Option<Burst> {
 /// Whether the credit was spent when `chain` ended: the last of its windows are as slow as the plateau.
 fn is_drained(chain: &[Past], burst: &Burst) -> bool {
     let middle = f64::midpoint(burst.burst_rate, burst.sustained_rate);
-    let windows = chain
-        .iter()
-        .rev()
-        .flat_map(|past| past.windows.iter().rev());
-    let last: Vec<&f64> = windows.take(DRAINED_WINDOWS).collect();
-    let slow = last.iter().filter(|&&&rate| rate < middle).count();
+    let windows = chain.iter().rev().flat_map(|past| {
+        let mut windows = past.as_lent(burst).into_owned();
+        windows.reverse();
+        windows
+    });
+    let last: Vec<f64> = windows.take(DRAINED_WINDOWS).collect();
+    let slow = last.iter().filter(|&&rate| rate < middle).count();
     last.len() == DRAINED_WINDOWS && slow * 10 >= DRAINED_WINDOWS * 9
 }
 

@@ -5,6 +5,7 @@
 //! exits. Both are the same binary, so the format has no version.
 
 use crate::consent::Permits;
+use crate::measure::Window;
 use crate::workload::StandIn;
 use model::digest::Digest;
 use model::params::Params;
@@ -67,8 +68,7 @@ pub(crate) struct CopyReport {
     pub(crate) ops: u64,
     pub(crate) work_per_op: f64,
     pub(crate) wall_ns: u64,
-    /// Pairs of wall time and operations.
-    pub(crate) windows: Vec<(u64, u64)>,
+    pub(crate) windows: Vec<Window>,
     pub(crate) user_ns: u64,
     pub(crate) system_ns: u64,
     pub(crate) voluntary: u64,

@@ -122,11 +122,7 @@ fn report(body: &dyn Body, counted: &Counted, recorder: &Recorder, finish: Finis
         ops: counted.ops,
         work_per_op: body.work_per_op(),
         wall_ns: counted.wall_ns,
-        windows: counted
-            .windows
-            .iter()
-            .map(|window| (window.wall_ns, window.ops))
-            .collect(),
+        windows: counted.windows.clone(),
         user_ns: used.user,
         system_ns: used.system,
         voluntary: used.voluntary,

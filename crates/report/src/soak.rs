@@ -172,7 +172,7 @@ fn said_of_burst(
 ) -> Said {
     let rate = |x: f64| rate(soak, scale, x);
     let (burst_rate, sustained) = (rate(burst.burst_rate), rate(burst.sustained_rate));
-    let credit = work(soak, burst.credit, words);
+    let credit = credit(soak, burst, words);
     let time_of_burst = time(burst.burst_seconds);
     match cause {
         Some(Cause::TokenBucket) => Said::Bucket {
@@ -196,6 +196,15 @@ fn said_of_burst(
             credit,
             at,
         },
+    }
+}
+
+/// The credit of a burst: as work, and in CPU seconds where these were lent.
+fn credit(soak: &SoakSummary, burst: &Burst, words: &Words) -> String {
+    let work = work(soak, burst.credit, words);
+    match burst.credit_cpu_seconds() {
+        Some(seconds) => (words.soak.of_cpu_time)(&work, &time(seconds)),
+        None => work,
     }
 }
 
@@ -300,7 +309,7 @@ pub(crate) fn levels(soak: &SoakSummary, view: &RunView<'_>, words: &Words) -> V
         if *cause == Some(Cause::TokenBucket) {
             rows.push([
                 says.bucket.to_owned(),
-                work(soak, burst.credit, words),
+                credit(soak, burst, words),
                 (says.at_full_speed)(&time(burst.burst_seconds)),
             ]);
         }

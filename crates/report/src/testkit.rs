@@ -152,6 +152,7 @@ pub(crate) fn add_round(
                     .map(|(quantity, value)| ((*quantity).to_owned(), *value))
                     .collect(),
                 missing: BTreeMap::new(),
+                cpu_windows: Vec::new(),
                 windows: vec![rate; 5],
                 latencies: BTreeMap::new(),
                 notes: Vec::new(),

@@ -61,6 +61,9 @@ pub struct Burst {
     pub credit_error: f64,
     /// The length of a window in seconds.
     pub window_seconds: f64,
+    /// What a CPU second was worth, in the unit of the rates times seconds, where CPU time is what was lent; `None` where
+    /// it was work.
+    pub per_cpu_second: Option<f64>,
 }
 
 /// What is known where no throttle was seen.
@@ -111,6 +114,7 @@ pub fn find(series: &[f64], window_seconds: f64) -> Option<Burst> {
         credit: spent * window_seconds,
         credit_error: (burst_rate - sustained_rate) * window_seconds,
         window_seconds,
+        per_cpu_second: None,
     })
 }
 
@@ -124,6 +128,24 @@ pub fn not_seen(series: &[f64], window_seconds: f64) -> Option<NotSeen> {
 }
 
 impl Burst {
+    /// A burst found in CPU seconds a second, in the work that a CPU second is `worth`.
+    #[must_use]
+    pub(crate) fn priced(self, worth: f64) -> Self {
+        Self {
+            burst_rate: self.burst_rate * worth,
+            sustained_rate: self.sustained_rate * worth,
+            credit: self.credit * worth,
+            credit_error: self.credit_error * worth,
+            per_cpu_second: Some(worth),
+            ..self
+        }
+    }
+
+    /// The credit in CPU seconds, where CPU time is what was lent.
+    pub fn credit_cpu_seconds(&self) -> Option<f64> {
+        Some(self.credit / self.per_cpu_second?)
+    }
+
     /// How long to rest before the second series: half of what would refill the bucket, at most two minutes.
     pub fn rest_seconds(&self) -> f64 {
         (self.credit / (2.0 * self.sustained_rate)).min(REST_MAX)

@@ -67,6 +67,7 @@ pub(crate) fn done(case: &CaseId, pass: u32, values: &[(&str, f64)]) -> Round {
                 .map(|&(quantity, value)| (quantity.to_owned(), value))
                 .collect(),
             missing: BTreeMap::new(),
+            cpu_windows: Vec::new(),
             windows: [0.8, 1.0, 1.0, 1.1, 1.0]
                 .map(|share| share * value)
                 .to_vec(),

@@ -62,6 +62,7 @@ impl From<LeanRound> for Round {
                 LeanOutcome::Done(done) => Outcome::Done(Measured {
                     values: done.values,
                     missing: done.missing,
+                    cpu_windows: Vec::new(),
                     windows: done.windows,
                     copies: Vec::new(),
                     latencies: BTreeMap::new(),

@@ -197,6 +197,7 @@ fn add(
         outcome: Outcome::Done(Measured {
             values: BTreeMap::from([(quantity.to_owned(), rate)]),
             missing: BTreeMap::new(),
+            cpu_windows: Vec::new(),
             windows: Vec::new(),
             latencies: BTreeMap::new(),
             notes: Vec::new(),

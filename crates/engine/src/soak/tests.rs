@@ -85,6 +85,7 @@ impl Machine {
                     step: 1.0,
                     ops: windows.iter().sum(),
                     windows,
+                    granted: Vec::new(),
                     left_out: 0,
                     suspended_before: Nanos::ZERO,
                 });

@@ -69,6 +69,8 @@ struct ThrottlePart {
     credit: Option<f64>,
     /// How far the credit may be off.
     credit_error: Option<f64>,
+    /// The credit in CPU seconds, where CPU time is what was lent.
+    credit_cpu_seconds: Option<f64>,
     /// When the burst ended.
     ended: Option<String>,
     /// The rest before the refill test.
@@ -239,6 +241,7 @@ fn throttle_part(throttle: &Throttle) -> ThrottlePart {
             burst_ns: Some(nanos(burst.burst_seconds)),
             credit: finite(burst.credit),
             credit_error: finite(burst.credit_error),
+            credit_cpu_seconds: burst.credit_cpu_seconds().and_then(finite),
             ended: Some(rfc3339(*at)),
             rest_ns: rest_seconds.map(nanos),
             ..ThrottlePart::default()

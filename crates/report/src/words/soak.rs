@@ -11,6 +11,8 @@ pub struct SoakWords {
     pub between: &'static str,
     /// `4.3 M operations`.
     pub operations: fn(&str) -> String,
+    /// `4.3 M operations (13 s of CPU time)`.
+    pub of_cpu_time: fn(&str, &str) -> String,
     /// Under the line of blocks: what its lowest and its highest block stand for.
     pub blocks: fn(&str, &str) -> String,
     /// How the soak was spent.
@@ -189,6 +191,7 @@ pub(super) const EN: SoakWords = SoakWords {
     says: says_en,
     between: "; ",
     operations: |n| format!("{n} operations"),
+    of_cpu_time: |work, time| format!("{work} ({time} of CPU time)"),
     blocks: |low, high| format!("lowest block {low}, highest {high}"),
     spent: |spent| {
         let Spent {
@@ -244,6 +247,7 @@ pub(super) const JA: SoakWords = SoakWords {
     says: says_ja,
     between: "。また、",
     operations: |n| format!("{n} 回の操作"),
+    of_cpu_time: |work, time| format!("{work}（CPU 時間で {time}）"),
     blocks: |low, high| format!("最も低い目盛りは {low}、最も高い目盛りは {high}"),
     spent: |spent| {
         let Spent {

@@ -7,6 +7,7 @@ use model::num::{approx, count, round_to_usize};
 use model::record::{Outcome, Round};
 use model::soak::StretchKind;
 use model::units::{Nanos, UnixNanos};
+use std::borrow::Cow;
 
 /// The longest time between two stretches that are still one load: starting and ending processes.
 pub const CHAIN_GAP: Nanos = Nanos::from_secs(2);
@@ -33,6 +34,8 @@ pub struct Past {
     pub ended: Nanos,
     /// The rates of its windows; empty where it failed or cannot be used.
     pub windows: Vec<f64>,
+    /// CPU seconds a second in each of these windows; empty where CPU time is not what the test turns into work.
+    pub granted: Vec<f64>,
     /// The time from one window to the next, in seconds.
     pub step: f64,
     /// Operations done.
@@ -47,13 +50,14 @@ impl Past {
     /// The round as a stretch; `None` where it is none.
     pub fn of(round: &Round) -> Option<Self> {
         let stretch = round.stretch?;
-        let (mut windows, wall, ops) = match &round.outcome {
+        let (mut windows, mut granted, wall, ops) = match &round.outcome {
             Outcome::Done(done) => (
                 done.windows.clone(),
+                done.cpu_windows.clone(),
                 done.copies.iter().map(|copy| copy.wall).max(),
                 done.copies.iter().map(|copy| approx(copy.ops)).sum(),
             ),
-            Outcome::Failed(_) => (Vec::new(), None, 0.0),
+            Outcome::Failed(_) => (Vec::new(), Vec::new(), None, 0.0),
         };
         let wall = wall.unwrap_or_default();
         // The set-up lies between two readings of the wall clock; where that was set, it counts as nothing.
@@ -75,6 +79,9 @@ impl Past {
             left_out = windows.len();
             windows.clear();
         }
+        if granted.len() != windows.len() {
+            granted.clear();
+        }
         Some(Self {
             kind: stretch.kind,
             started: stretch.elapsed.since(setup),
@@ -82,11 +89,22 @@ impl Past {
             at: stretch.began,
             ended: stretch.elapsed.plus(rest),
             windows,
+            granted,
             step,
             ops,
             left_out,
             suspended_before: stretch.suspended_before.unwrap_or_default(),
         })
+    }
+
+    /// The windows as `burst` counts: rates, or what the CPU time would have been worth at the burst's usual clock rate.
+    pub fn as_lent(&self, burst: &Burst) -> Cow<'_, [f64]> {
+        match burst.per_cpu_second {
+            Some(worth) if self.granted.len() == self.windows.len() => {
+                self.granted.iter().map(|share| share * worth).collect()
+            }
+            _ => Cow::Borrowed(&self.windows),
+        }
     }
 
     /// True for a usable piece of the opening.
@@ -141,10 +159,11 @@ pub fn extent(chain: &[Past]) -> Nanos {
 
 /// The windows of a chain as one series of at most 720 values, and the seconds between them.
 pub(super) fn joined(chain: &[Past]) -> (Vec<f64>, f64) {
-    let windows: Vec<f64> = chain
-        .iter()
-        .flat_map(|past| past.windows.iter().copied())
-        .collect();
+    thinned(chain, |past| &past.windows)
+}
+
+fn thinned(chain: &[Past], of: fn(&Past) -> &Vec<f64>) -> (Vec<f64>, f64) {
+    let windows: Vec<f64> = chain.iter().flat_map(of).copied().collect();
     let group = windows
         .len()
         .div_ceil(BURST_SERIES_MAX)
@@ -154,9 +173,13 @@ pub(super) fn joined(chain: &[Past]) -> (Vec<f64>, f64) {
 
 /// What looks like a burst in a chain. Its window is that of the stretches, whatever was thinned to find it. While
 /// processes end and start between two stretches nothing is spent, and what comes back meanwhile was not lent before.
+///
+/// A CPU lends time, not work: it is looked for in the time that was got first, because the work done in it changes with
+/// the clock rate, and with what the neighbours of a core do. Hosts that take time away without telling the guest show
+/// their bucket in the work alone.
 pub fn burst_of(chain: &[Past]) -> Option<Burst> {
     let (series, seconds) = joined(chain);
-    let found = burst::find(&series, seconds)?;
+    let found = burst_of_time(chain).or_else(|| burst::find(&series, seconds))?;
     let came_back = found.sustained_rate * idle_seconds(chain, found.burst_seconds);
     let credit = (found.credit - came_back).max(0.0);
     Some(Burst {
@@ -165,6 +188,18 @@ pub fn burst_of(chain: &[Past]) -> Option<Burst> {
         window_seconds: usual_step(chain),
         ..found
     })
+}
+
+/// A burst in the CPU time that was got, priced by what a second of it was worth in this chain.
+fn burst_of_time(chain: &[Past]) -> Option<Burst> {
+    let (granted, seconds) = thinned(chain, |past| &past.granted);
+    let (rates, _) = joined(chain);
+    let time: f64 = granted.iter().sum();
+    if granted.len() != rates.len() || time <= 0.0 {
+        return None;
+    }
+    let worth = rates.iter().sum::<f64>() / time;
+    Some(burst::find(&granted, seconds)?.priced(worth))
 }
 
 /// The time between the stretches that began within the first `loaded_seconds` of load.

@@ -289,6 +289,40 @@ fn a_bucket_is_named_with_three_numbers_and_a_step_is_not_called_one() {
 }
 
 #[test]
+fn a_clock_rate_that_wanders_does_not_hide_a_bucket_of_cpu_time() {
+    let clock = |at: usize| [1.0, 0.88, 1.1, 0.95][at / 7 % 4];
+    let told = |with_time: bool| {
+        let mut maker = bucket(true, None);
+        let mut at = 0;
+        for round in &mut maker.run.rounds {
+            let Outcome::Done(done) = &mut round.outcome else {
+                continue;
+            };
+            if with_time {
+                done.cpu_windows = done.windows.iter().map(|rate| rate / 4000.0).collect();
+            }
+            for rate in &mut done.windows {
+                *rate *= clock(at);
+                at += 1;
+            }
+        }
+        maker.summary().throttle
+    };
+    assert_eq!(told(false), Throttle::OtherChange);
+    let Throttle::Seen { burst, cause, .. } = told(true) else {
+        panic!("no bucket")
+    };
+    assert_eq!(cause, Some(Cause::TokenBucket));
+    // 4,000 a CPU second, at the clock rate of the mean window.
+    let seconds = burst.credit_cpu_seconds().unwrap();
+    assert!((seconds / (600.0 * 0.6) - 1.0).abs() < 0.05, "{burst:?}");
+    let worth = burst.per_cpu_second.unwrap();
+    assert!((worth / (4000.0 * 0.9825) - 1.0).abs() < 0.02, "{worth}");
+    assert!((burst.burst_rate / (0.75 * worth) - 1.0).abs() < 0.02);
+    assert!((burst.sustained_rate / (0.15 * worth) - 1.0).abs() < 0.02);
+}
+
+#[test]
 fn samples_after_rests_do_not_hide_a_bucket() {
     let found = bucket(true, Some(600)).summary();
     assert!(found.throttle.is_bucket(), "{:?}", found.throttle);

@@ -93,7 +93,7 @@ fn judge(burst: &Burst, second: &Past) -> (Option<Cause>, Option<f64>) {
     // What a suspended machine's host did about the credit is not known.
     let usable = !second.windows.is_empty() && second.suspended_before == Nanos::ZERO;
     (
-        usable.then(|| burst.confirm(&second.windows, rest)),
+        usable.then(|| burst.confirm(&second.as_lent(burst), rest)),
         Some(rest),
     )
 }

@@ -89,6 +89,7 @@ pub(crate) fn round(seq: u32, value: f64) -> Round {
         outcome: Outcome::Done(Measured {
             values: BTreeMap::from([("ops_per_s".to_owned(), value)]),
             missing: BTreeMap::from([("clat_ns_p99".to_owned(), "not recorded".to_owned())]),
+            cpu_windows: Vec::new(),
             windows: vec![value, value / 3.0, value * 1.1],
             latencies: BTreeMap::from([("clat".to_owned(), vec![(100, 5)])]),
             notes: vec!["a note".to_owned()],

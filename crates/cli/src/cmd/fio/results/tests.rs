@@ -173,6 +173,7 @@ fn disks_are_counted_once() {
     let measured = |copies: Vec<CopyRecord>| Measured {
         values: BTreeMap::new(),
         missing: BTreeMap::new(),
+        cpu_windows: Vec::new(),
         windows: Vec::new(),
         copies,
         latencies: BTreeMap::new(),
