@@ -103,7 +103,8 @@ fn value(
             }
         }
         How::QuantileOf(name, q) => {
-            latency_quantile(latencies.get(name).map_or(&[], Vec::as_slice), q)
+            let latency = latencies.get(name).map_or(&[][..], Vec::as_slice);
+            latency_quantile(latency, q, BEYOND_MIN)
         }
         How::MeanOf(name) => latencies
             .get(name)
@@ -129,7 +130,8 @@ fn value(
                 .sum();
             Ok(sum / copies)
         }
-        How::LatencyQuantile(q) => latency_quantile(latency, q),
+        How::LatencyQuantile(q) => latency_quantile(latency, q, BEYOND_MIN),
+        How::LatencyQuantileOfFew(q) => latency_quantile(latency, q, 1.0),
         How::LatencyMean => {
             recorder::mean(latency).ok_or_else(|| "no latency was recorded".to_owned())
         }
@@ -140,13 +142,14 @@ fn value(
 /// the method page, "Percentiles".
 const BEYOND_MIN: f64 = 10.0;
 
-/// The quantile, where the round has enough operations beyond it.
-fn latency_quantile(latency: &[(u64, u64)], q: f64) -> Result<f64, String> {
+/// The quantile, where the round has operations enough that so many of them are expected to lie beyond it. The shortest
+/// and the longest are no percentiles beyond which anything could lie: they are there as soon as there is one operation.
+fn latency_quantile(latency: &[(u64, u64)], q: f64, beyond: f64) -> Result<f64, String> {
     let n: u64 = latency.iter().map(|&(_, n)| n).sum();
-    let found = recorder::quantile(latency, q).ok_or("no latency was recorded")?;
+    let found = recorder::quantile(latency, q).ok_or("no operation ended in the round")?;
     // 1 - 0.9 is a little less than a tenth.
-    let needed = round_to_u64((BEYOND_MIN / (1.0 - q)).round());
-    if n < needed {
+    let needed = round_to_u64((beyond / (1.0 - q)).round());
+    if q > 0.0 && q < 1.0 && n < needed {
         return Err(format!(
             "{n} operations in the round are too few for its percentile {}: it takes {needed}",
             percentile(q)
@@ -338,6 +341,14 @@ mod tests {
             "x",
             Err("4 operations in the round are too few for its percentile 50: it takes 20"),
         );
+        check(
+            How::LatencyQuantileOfFew(0.95),
+            "x",
+            Err("4 operations in the round are too few for its percentile 95: it takes 20"),
+        );
+        check(How::LatencyQuantileOfFew(0.75), "x", Ok(20.0));
+        check(How::LatencyQuantile(0.0), "x", Ok(10.0));
+        check(How::LatencyQuantile(1.0), "x", Ok(20.0));
         check(How::LatencyMean, "x", Ok(15.0));
         check(How::OpsPerSecond, "x", Ok(300.0));
         check(How::ReportedPerSecond("own"), "x", Ok(9.0));
@@ -413,6 +424,10 @@ mod tests {
         check(1000, 0.99, true);
         check(9_999, 0.999, false);
         check(10_000, 0.999, true);
+        check(0, 0.0, false);
+        check(1, 0.0, true);
+        check(0, 1.0, false);
+        check(1, 1.0, true);
         let few = value(
             How::LatencyQuantile(0.999),
             "x",

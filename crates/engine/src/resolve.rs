@@ -409,6 +409,7 @@ pub fn planned_case(
     params: &Params,
 ) -> PlannedCase {
     let spec = workload.spec();
+    let shape = workload.shape_of(params, id.copies);
     PlannedCase {
         id,
         title: title.to_owned(),
@@ -425,7 +426,7 @@ pub fn planned_case(
                 class: metric.class,
             })
             .collect(),
-        shape: workload.shape(params),
+        shape,
         simulated: spec.simulated,
         on_disk: spec.on_disk,
         allocates: workload.allocates(params),

@@ -29,6 +29,11 @@ pub trait Workload: Sync {
         Shape::DEFAULT
     }
 
+    /// The same with so many copies at the same time, where a round takes longer with more of them.
+    fn shape_of(&self, params: &Params, _copies: u32) -> Shape {
+        self.shape(params)
+    }
+
     /// Whether this machine can do it at all; the error says why not. Called once, when the plan is made.
     fn supported(&self, _params: &Params, _host: &HostFacts) -> Result<(), String> {
         Ok(())

@@ -142,6 +142,9 @@ pub enum How {
     CpuRate,
     /// This quantile (0 to 1) of the latencies of all copies together.
     LatencyQuantile(f64),
+    /// The same for operations so long that a round holds only some: the smallest latency that this share of them did
+    /// not exceed. Missing only where so few ended that it would be the longest of them.
+    LatencyQuantileOfFew(f64),
     /// The mean of the latencies of all copies together.
     LatencyMean,
     /// Wall time over operations, as the mean over the copies.

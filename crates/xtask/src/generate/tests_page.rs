@@ -104,7 +104,9 @@ fn metric(def: &MetricDef) -> [String; 5] {
     let how = match def.how {
         How::Rate => "work over wall time, summed over the copies".to_owned(),
         How::CpuRate => "work over CPU time, all copies together".to_owned(),
-        How::LatencyQuantile(q) => format!("quantile {q} of the latencies of all copies together"),
+        How::LatencyQuantile(q) | How::LatencyQuantileOfFew(q) => {
+            format!("quantile {q} of the latencies of all copies together")
+        }
         How::LatencyMean => "mean of the latencies of all copies together".to_owned(),
         How::WallPerOp => "wall time over operations, mean over the copies".to_owned(),
         How::ReportedSum => "reported by the workload, summed over the copies".to_owned(),
