@@ -9,6 +9,6 @@ fn main() {
         .and_then(|text| text.parse().ok())
         .expect("the argument is a number of iterations");
     let mut state = State::new();
-    run(&mut state, iterations);
+    run(&mut state, iterations, 0);
     assert_eq!(state.iterations, iterations);
 }

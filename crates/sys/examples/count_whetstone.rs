@@ -8,6 +8,6 @@ fn main() {
         .nth(1)
         .and_then(|text| text.parse().ok())
         .expect("the argument is a number of passes");
-    let first = pass(1);
-    assert!((1..passes).all(|_| pass(1) == first));
+    let first = pass(1, 0);
+    assert!((1..passes).all(|_| pass(1, 0) == first));
 }

@@ -5,6 +5,8 @@ use engine::workload::{Place, WorkError};
 use model::params::Params;
 use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind};
 use model::units::Unit;
+use std::sync::Arc;
+use sys::loops::around::Around;
 use sys::loops::failure::Failure;
 use sys::loops::team::{Member, Team};
 
@@ -47,6 +49,18 @@ pub(crate) const fn events_per_s(class: MetricClass, doc: &'static str) -> Metri
     }
 }
 
+/// Events per second of CPU time: what a second on a CPU is worth.
+pub(crate) const fn events_per_cpu_s(class: MetricClass) -> MetricDef {
+    MetricDef {
+        quantity: "ops_per_cpu_s",
+        unit: Unit::OpsPerSecond,
+        better: Better::Higher,
+        class,
+        how: How::CpuRate,
+        doc: "The same events over the CPU time, user and system, that all copies together spent meanwhile.",
+    }
+}
+
 /// A latency of single events.
 pub(crate) const fn latency(
     quantity: &'static str,
@@ -85,6 +99,13 @@ pub(crate) const LAT_P95: MetricDef = latency(
     How::LatencyQuantile(0.95),
     "95 % of the events of all copies took no longer.",
 );
+/// The same where an event takes a good part of a second.
+pub(crate) const LAT_P95_OF_FEW: MetricDef = latency(
+    "lat_ns_p95",
+    MetricClass::LatencyTail,
+    How::LatencyQuantileOfFew(0.95),
+    "95 % of the events of all copies took no longer; a round has 20 to 50 of them, so it is the second or third longest.",
+);
 /// The longest event.
 pub(crate) const LAT_MAX: MetricDef = latency(
     "lat_ns_max",
@@ -109,6 +130,18 @@ pub(crate) trait Events: Send + 'static {
     }
 }
 
+/// How single events are timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timing {
+    /// Not at all.
+    Off,
+    /// With our own clock and histogram.
+    Own,
+    /// With the calls of the original, which then are part of the figure: for events so short that its figure is one of
+    /// its clock. Such events have no parts.
+    Theirs,
+}
+
 /// What a thread hands over.
 type Outcome<E> = (E, Recorder, Option<Failure>);
 
@@ -118,6 +151,8 @@ pub(crate) struct Threads<E: Events> {
     me: Member,
     own: E,
     recorder: Recorder,
+    /// What the original spends around an event, where that is part of the figure.
+    around: Option<Arc<Around>>,
     /// Done by all when the last batch ended.
     seen: u64,
     /// The lap that an event of several parts began in.
@@ -132,34 +167,37 @@ impl<E: Events> Threads<E> {
     pub(crate) fn start(
         place: &Place,
         mut make: impl FnMut(u32) -> E,
-        records: bool,
+        timing: Timing,
     ) -> Result<Self, WorkError> {
         let clock = place.clock;
-        let recorder = move || {
-            if records {
-                Recorder::on(clock)
-            } else {
-                Recorder::off()
-            }
+        let recorder = || match timing {
+            Timing::Off => Recorder::off(),
+            Timing::Own | Timing::Theirs => Recorder::on(clock),
         };
+        let around = (timing == Timing::Theirs).then(|| Arc::new(Around::new()));
         let own = make(0);
         let works = (1..place.copies.max(1)).map(|index| {
             let events = make(index);
             let recorder = recorder();
-            move |member: &Member| run(member, events, recorder, clock)
+            let around = around.clone();
+            move |member: &Member| run(member, events, recorder, around.as_deref(), clock)
         });
-        let team = Team::start(works.collect())
-            .map_err(|error| WorkError::failed("start", "a thread", error))?;
-        Ok(Self {
-            me: team.me(),
-            team,
-            own,
-            recorder: recorder(),
-            seen: 0,
-            began: None,
-            clock,
-            others: Vec::new(),
-        })
+        // A library that knows of one thread alone leaves the atomic instructions of its mutexes away; the threads of
+        // the original are never alone.
+        sys::loops::team::second_thread()
+            .and_then(|()| Team::start(works.collect()))
+            .map_err(|error| WorkError::failed("start", "a thread", error))
+            .map(|team| Self {
+                me: team.me(),
+                team,
+                own,
+                recorder: recorder(),
+                around,
+                seen: 0,
+                began: None,
+                clock,
+                others: Vec::new(),
+            })
     }
 
     /// Runs events in the calling thread until all threads together have done `ops` more, and returns how many they
@@ -175,6 +213,7 @@ impl<E: Events> Threads<E> {
                 one(
                     &mut self.own,
                     &mut self.recorder,
+                    self.around.as_deref(),
                     &mut self.began,
                     self.clock,
                 )
@@ -240,9 +279,15 @@ impl<E: Events> Threads<E> {
 fn one<E: Events>(
     events: &mut E,
     recorder: &mut Recorder,
+    around: Option<&Around>,
     began: &mut Option<u64>,
     clock: sys::clock::Clock,
 ) -> Result<(), Failure> {
+    if let Some(around) = around {
+        let (result, nanos) = around.time(|| events.event());
+        recorder.add(nanos);
+        return result;
+    }
     if events.parts() == 1 {
         return recorder.time(|| events.event());
     }
@@ -260,13 +305,14 @@ fn run<E: Events>(
     member: &Member,
     mut events: E,
     mut recorder: Recorder,
+    around: Option<&Around>,
     clock: sys::clock::Clock,
 ) -> Outcome<E> {
     member.wait();
     let mut part = member.part();
     let mut began = None;
     while !member.stopped() {
-        if let Err(failure) = one(&mut events, &mut recorder, &mut began, clock) {
+        if let Err(failure) = one(&mut events, &mut recorder, around, &mut began, clock) {
             return (events, recorder, Some(failure));
         }
         member.add(1);

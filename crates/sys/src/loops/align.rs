@@ -3,11 +3,13 @@
 //! Where a loop begins within its cache line can change its speed by several percent, and one build is one sample of
 //! that however often it runs. So every loop here is compiled three times, each beginning at its own offset from a
 //! boundary of 64 bytes, and the workload rotates them over rounds: the spread between places is then in the interval
-//! instead of in the difference between two builds. Because the boundary is asked for inside the function, what the
+//! instead of in the difference between two builds. Because the boundary is asked for beside the code itself, what the
 //! linker puts before it moves nothing. Source: Curtsinger and Berger, "Stabilizer", ASPLOS 2013.
 //!
-//! Stable Rust cannot align functions, so an alignment directive and a row of no-operations stand in front of the loop.
-//! On architectures without such assembly here the clones are alike.
+//! Stable Rust cannot align functions. So there are two ways: for a single loop, an alignment directive and a row of
+//! no-operations stand in front of it ([`place_loop`]); for code of several functions that call each other in the
+//! measured part, where no-operations would be executed each time, all of them are put into a section of the program,
+//! which begins at the offset ([`three_clones`]). On architectures without such assembly here the clones are alike.
 
 /// How many clones every measured loop has.
 pub const CLONES: u32 = 3;
@@ -15,7 +17,27 @@ pub const CLONES: u32 = 3;
 /// Aligns what follows to 64 bytes and then moves it by `PAD` bytes (`PAD` / 4 instructions where they have four).
 macro_rules! place_loop {
     ($pad:ident) => {
-        #[cfg(target_arch = "x86_64")]
+        // Tests look where it came to lie.
+        #[cfg(all(test, target_arch = "x86_64"))]
+        {
+            let address: usize;
+            // SAFETY: directives, no-operations, and the address of what follows them.
+            unsafe {
+                std::arch::asm!(
+                    "lea {address}, [rip + 2f]",
+                    ".p2align 6",
+                    ".rept {pad}",
+                    "nop",
+                    ".endr",
+                    "2:",
+                    pad = const $pad,
+                    address = out(reg) address,
+                    options(nomem, nostack, preserves_flags)
+                );
+            }
+            assert_eq!(address % 64, $pad, "a clone lies at another place than it should");
+        }
+        #[cfg(all(not(test), target_arch = "x86_64"))]
         // SAFETY: directives and no-operations change neither registers nor memory.
         unsafe {
             std::arch::asm!(
@@ -54,4 +76,85 @@ macro_rules! clone {
     };
 }
 
-pub(super) use {clone, place_loop};
+/// Declares the modules `at_0`, `at_16` and `at_32`, all with the code of the file, in sections of these offsets: where
+/// functions begin, compilers align to 16 bytes. The file begins with [`begin_section`] and puts each function that is
+/// not inlined into `section!()`.
+macro_rules! three_clones {
+    ($path:literal, $section:literal) => {
+        macro_rules! section {
+            () => {
+                concat!($section, ".0")
+            };
+        }
+        macro_rules! pad {
+            () => {
+                0
+            };
+        }
+        #[path = $path]
+        mod at_0;
+        macro_rules! section {
+            () => {
+                concat!($section, ".16")
+            };
+        }
+        macro_rules! pad {
+            () => {
+                16
+            };
+        }
+        #[path = $path]
+        mod at_16;
+        macro_rules! section {
+            () => {
+                concat!($section, ".32")
+            };
+        }
+        macro_rules! pad {
+            () => {
+                32
+            };
+        }
+        #[path = $path]
+        mod at_32;
+    };
+}
+
+/// Calls the function of the clone that belongs to a number: `clone_of!(number, function(arguments))`.
+macro_rules! clone_of {
+    ($number:expr, $function:ident($($argument:expr),* $(,)?)) => {
+        match $number % $crate::loops::CLONES {
+            0 => at_0::$function($($argument),*),
+            1 => at_16::$function($($argument),*),
+            _ => at_32::$function($($argument),*),
+        }
+    };
+}
+
+/// Begins the section of a clone: what the compiler puts into it starts `pad` bytes behind a boundary of 64, because
+/// assembly of a module comes before its functions.
+macro_rules! begin_section {
+    ($section:expr, $pad:expr) => {
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+        std::arch::global_asm!(
+            concat!(".pushsection ", $section, ",\"ax\",@progbits"),
+            ".p2align 6",
+            concat!(".skip ", $pad),
+            ".popsection"
+        );
+    };
+}
+
+pub(super) use {begin_section, clone, clone_of, place_loop, three_clones};
+
+/// Clones whose functions begin at `addresses`, in the same order in each, must lie 0, 16 and 32 bytes further within
+/// their lines than those of the first.
+#[cfg(test)]
+pub(super) fn check_clones(addresses: &[Vec<usize>; 3]) {
+    let [first, rest @ ..] = addresses;
+    for (clone, offset) in rest.iter().zip([16, 32]) {
+        let moved = first.iter().zip(clone);
+        let moved: Vec<usize> = moved.map(|(a, b)| b.wrapping_sub(*a) % 64).collect();
+        assert_eq!(moved, vec![offset; first.len()], "{addresses:x?}");
+    }
+}

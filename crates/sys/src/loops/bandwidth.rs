@@ -86,7 +86,12 @@ impl Width {
 
     /// The widest that this CPU has.
     pub fn best() -> Self {
-        let widest = Self::ALL.into_iter().rev().find(|width| width.available());
+        Self::widest(Self::available)
+    }
+
+    /// The widest of those that there are; the portable way is always there.
+    fn widest(available: impl Fn(Self) -> bool) -> Self {
+        let widest = Self::ALL.into_iter().rev().find(|&width| available(width));
         widest.unwrap_or(Self::Portable)
     }
 
@@ -266,6 +271,21 @@ mod tests {
         assert!(!kernel(Op::Copy, Stores::Streaming).available());
         assert!(kernel(Op::Read, Stores::Streaming).available());
         assert!(Width::best().available());
+    }
+
+    #[test]
+    fn the_widest_vectors_that_a_cpu_has_are_taken_and_the_portable_way_where_it_has_none() {
+        let check = |has: &[Width], expected| {
+            assert_eq!(
+                Width::widest(|width| has.contains(&width)),
+                expected,
+                "{has:?}"
+            );
+        };
+        check(&Width::ALL, Width::Avx512);
+        check(&[Width::Portable, Width::Sse2, Width::Avx2], Width::Avx2);
+        check(&[Width::Portable, Width::Sse2], Width::Sse2);
+        check(&[], Width::Portable);
     }
 
     #[test]

@@ -6,8 +6,10 @@
 //! inner loops run over arrays of a fixed length. AVX-512 is not used: many machines that have it clock down for it.
 #![expect(
     unsafe_code,
-    reason = "calling a function that is compiled for instructions this CPU was asked for"
+    reason = "calling a function that is compiled for instructions this CPU was asked for, and alignment"
 )]
+
+use super::align::{clone, place_loop};
 
 /// Rows and columns: divisible by every tile, and the three matrices (3 x 72 KiB) stay in a second-level cache.
 pub const N: usize = 96;
@@ -48,27 +50,31 @@ impl Path {
     }
 }
 
-/// `product = a * b`. Falls back to [`Path::Portable`] where the CPU cannot do what is asked.
-pub fn multiply(path: Path, a: &Matrix, b: &Matrix, product: &mut Matrix) {
+/// `product = a * b`. Falls back to [`Path::Portable`] where the CPU cannot do what is asked. `number` chooses the clone.
+pub fn multiply(path: Path, a: &Matrix, b: &Matrix, product: &mut Matrix, number: u32) {
     #[cfg(target_arch = "x86_64")]
     if path == Path::Avx2Fma && Path::best() == path {
         // SAFETY: the line above has asked whether this CPU has AVX2 and FMA.
-        unsafe { avx2_fma(a, b, product) };
+        unsafe { clone!(number, avx2_fma(a, b, product)) };
         return;
     }
     let _ = path;
-    portable(a, b, product);
+    clone!(number, portable(a, b, product));
 }
 
 /// 6 x 8 sums fill 12 of the 16 vector registers; a row of `b` and an element of `a` take three more.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn avx2_fma(a: &Matrix, b: &Matrix, product: &mut Matrix) {
+#[inline(never)]
+fn avx2_fma<const PAD: usize>(a: &Matrix, b: &Matrix, product: &mut Matrix) {
+    place_loop!(PAD);
     tiles::<6, 8>(a, b, product, f64::mul_add);
 }
 
 /// 4 x 4 sums fill 8 of the 16 registers of SSE2 and leave room for as many products.
-fn portable(a: &Matrix, b: &Matrix, product: &mut Matrix) {
+#[inline(never)]
+fn portable<const PAD: usize>(a: &Matrix, b: &Matrix, product: &mut Matrix) {
+    place_loop!(PAD);
     tiles::<4, 4>(a, b, product, |x, y, sum| x * y + sum);
 }
 
@@ -127,9 +133,11 @@ mod tests {
         let b = filled(|i, j| small(i, j, 11));
         let right = filled(|i, j| (0..N).map(|k| small(i, k, 7) * small(k, j, 11)).sum());
         for path in [Path::Portable, Path::Avx2Fma, Path::best()] {
-            let mut product = filled(|_, _| 99);
-            multiply(path, &a, &b, &mut product);
-            assert!(product == right, "{path:?}");
+            for number in 0..super::super::CLONES {
+                let mut product = filled(|_, _| 99);
+                multiply(path, &a, &b, &mut product, number);
+                assert!(product == right, "{path:?} {number}");
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! Measured inner loops: free functions with primitive arguments, no allocation, no lock.
 
 mod align;
+pub mod around;
 pub mod bandwidth;
 pub mod blocks;
 pub mod chase;
@@ -19,6 +20,7 @@ mod opaque;
 pub mod pipe;
 pub mod prime;
 pub mod round_trip;
+pub mod sort;
 pub mod syscall;
 pub mod team;
 mod transfer;

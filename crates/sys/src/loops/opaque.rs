@@ -75,14 +75,15 @@ pub(super) fn opaque_f64(value: f64) -> f64 {
 }
 
 /// Uses a word where the compiler cannot see for what, so that the turn of a loop that made it is kept.
+#[cfg(not(target_arch = "x86_64"))]
 #[inline]
 pub(super) fn kept(value: u64) {
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    #[cfg(target_arch = "aarch64")]
     // SAFETY: the assembly is a comment; it is taken to read the register and all of memory, and changes nothing.
     unsafe {
         std::arch::asm!("/* {0} */", in(reg) value, options(nostack, preserves_flags));
     }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[cfg(not(target_arch = "aarch64"))]
     std::hint::black_box(value);
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Dhrystone;
 
 static SPEC: Spec = Spec {
     name: "cpu.dhrystone",
-    version: 1,
+    version: 2,
     title: "integer code: procedure calls, branches, small copies",
     doc: "One operation is one iteration of Dhrystone 2 (Weicker 1988): nine procedure calls, a copy of a record of 56 \
           bytes and of a string of 31, a few array elements, and one comparison of two strings that differ in their \
@@ -55,9 +55,10 @@ impl Workload for Dhrystone {
         shape(params, 10, Length::Long, Shape::DEFAULT)
     }
 
-    fn prepare(&self, _: &Params, _: &Place) -> Result<Box<dyn Body>, WorkError> {
+    fn prepare(&self, _: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
         Ok(Box::new(Iterations {
             state: State::new(),
+            clone: place.round,
             asked: 0,
         }))
     }
@@ -65,13 +66,14 @@ impl Workload for Dhrystone {
 
 struct Iterations {
     state: State,
+    clone: u32,
     asked: u64,
 }
 
 impl Body for Iterations {
     /// Iterations are never timed one by one: reading the clock takes longer than an iteration.
     fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
-        run(&mut self.state, ops);
+        run(&mut self.state, ops, self.clone);
         self.asked = self.asked.wrapping_add(ops);
         Ok(ops)
     }

@@ -216,7 +216,7 @@ fn the_loop_leaves_what_the_papers_program_leaves() {
     let mut state = State::new();
     for iterations in [0, 1, 1, 2, 3, 100, 1000] {
         (0..iterations).for_each(|_| reference.iterate());
-        run(&mut state, iterations);
+        run(&mut state, iterations, 1);
         assert_eq!(
             state,
             reference.state(),
@@ -235,7 +235,7 @@ fn the_loop_leaves_what_the_papers_program_leaves() {
 fn twice_the_iterations_count_twice() {
     let count = |iterations| {
         let mut state = State::new();
-        run(&mut state, iterations);
+        run(&mut state, iterations, 1);
         (state.iterations, state.array_2[8][7] - 10)
     };
     assert_eq!(count(12_345), (12_345, 12_345));
@@ -246,7 +246,7 @@ fn twice_the_iterations_count_twice() {
 fn the_counter_in_the_array_wraps_like_an_int_in_c() {
     let start = u64::from(u32::MAX) - 20;
     let mut state = expected(start);
-    run(&mut state, 50);
+    run(&mut state, 50, 2);
     assert_eq!(state, expected(start + 50));
 }
 
@@ -278,6 +278,7 @@ fn any_wrong_result_is_found() {
     ];
     for (number, spoil) in spoilt.into_iter().enumerate() {
         let mut body = Iterations {
+            clone: 0,
             state: State::new(),
             asked: 0,
         };

@@ -1,7 +1,7 @@
 //! `cpu.prime`: the CPU test of sysbench: a core's 64-bit divider.
 
 use crate::sysbench::{
-    LAT_MAX, LAT_MEAN, LAT_MIN, LAT_P95, VERSION, Version, events_per_s, latency,
+    LAT_MAX, LAT_MEAN, LAT_MIN, LAT_P95, VERSION, Version, events_per_cpu_s, events_per_s, latency,
 };
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
@@ -52,6 +52,7 @@ static SPEC: Spec = Spec {
             MetricClass::Compute,
             "Events over the wall time from the start of the first to the end of the last.",
         ),
+        events_per_cpu_s(MetricClass::Compute),
         LAT_MEAN,
         LAT_MIN,
         LAT_P95,

@@ -63,7 +63,7 @@ fn reference(scale: u64) -> Results {
 #[test]
 fn every_section_gives_what_the_reference_gives() {
     for scale in [0, 1, 2, 3, SCALE, 20, 100] {
-        let (got, want) = (values(&pass(scale)), values(&reference(scale)));
+        let (got, want) = (values(&pass(scale, 0)), values(&reference(scale)));
         for ((section, got), (_, want)) in got.into_iter().zip(want) {
             assert!(
                 (got - want).abs() < 1e-11,
@@ -79,14 +79,14 @@ fn the_expected_results_are_the_references() {
     {
         assert!((got - want).abs() < 1e-11, "{section}: {got} and {want}");
     }
-    check(&pass(SCALE)).unwrap();
+    check(&pass(SCALE, 0)).unwrap();
 }
 
 #[test]
 fn less_work_in_any_section_is_found() {
-    let less = values(&pass(SCALE - 1));
+    let less = values(&pass(SCALE - 1, 0));
     for section in ["N1", "N2", "N3", "N5", "N6", "N8"] {
-        let mut mixed = pass(SCALE);
+        let mut mixed = pass(SCALE, 0);
         for &(name, value) in less.iter().filter(|(name, _)| *name == section) {
             match name {
                 "N1" => mixed.elements[0] = value,
@@ -102,15 +102,16 @@ fn less_work_in_any_section_is_found() {
     }
     // N7 gives the same after every even number of turns; only a count of instructions shows its work.
     assert_eq!(
-        pass(SCALE).references.map(f64::to_bits),
-        pass(2).references.map(f64::to_bits)
+        pass(SCALE, 0).references.map(f64::to_bits),
+        pass(2, 0).references.map(f64::to_bits)
     );
 }
 
 #[test]
 fn wrong_results_are_found() {
     let body = || Passes {
-        first: pass(SCALE),
+        first: pass(SCALE, 0),
+        clone: 0,
         different: 0,
         done: 0,
         user: None,
@@ -136,7 +137,7 @@ fn wrong_results_are_found() {
         let mut other = body();
         spoil(&mut other.first);
         other.batch(1, &mut Recorder::off()).unwrap();
-        other.first = pass(SCALE);
+        other.first = pass(SCALE, 0);
         other.batch(3, &mut Recorder::off()).unwrap();
         let error = other.finish().unwrap_err();
         assert_eq!(
@@ -154,7 +155,7 @@ fn batches_of_any_size_are_done_and_accepted() {
         assert_eq!(body.batch(ops, &mut Recorder::off()).unwrap(), ops);
     }
     let finish = body.finish().unwrap();
-    assert_eq!(finish.digest, digest(&pass(SCALE)));
+    assert_eq!(finish.digest, digest(&pass(SCALE, 0)));
     assert_eq!(finish.reported.len(), 0, "wall time counts");
     assert!((body.work_per_op() - 500_000.0).abs() < 1e-9);
 }

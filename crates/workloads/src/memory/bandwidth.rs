@@ -214,6 +214,10 @@ impl Workload for Bandwidth {
         super::supported(params, host, params.size("size").0)
     }
 
+    fn implementation(&self, params: &Params) -> Option<String> {
+        Some(kernel(params).width.name().to_owned())
+    }
+
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
         self.supported(params, &HostFacts::default())
             .map_err(WorkError::Unsupported)?;

@@ -123,6 +123,10 @@ impl Workload for Loaded {
         super::supported(params, host, params.size("size").0.saturating_mul(2))
     }
 
+    fn implementation(&self, _: &Params) -> Option<String> {
+        Some(format!("{} streams", Width::best().name()))
+    }
+
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
         let cpus = super::cpus(place)?;
         let streams = place.copies.saturating_sub(1);

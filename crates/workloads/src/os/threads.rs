@@ -1,7 +1,8 @@
 //! `os.threads`: sysbench's test of the scheduler: threads that take a mutex, yield the CPU, and give it back.
 
 use crate::sysbench::{
-    Events, LAT_MAX, LAT_MEAN, LAT_MIN, LAT_P95, Threads, VERSION, events_per_s,
+    Events, LAT_MAX, LAT_MEAN, LAT_MIN, LAT_P95, Threads, Timing, VERSION, events_per_cpu_s,
+    events_per_s,
 };
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
@@ -24,7 +25,7 @@ pub(crate) struct ThreadsTest;
 
 static SPEC: Spec = Spec {
     name: "os.threads",
-    version: 1,
+    version: 2,
     title: "sysbench's threads test: mutexes and yields among threads",
     doc: "One operation is one event of sysbench's threads test: a thread takes one of `locks` mutexes, yields the CPU \
           (sched_yield) and gives the mutex back, `yields` times. Which mutex is decided by a count that all threads \
@@ -60,6 +61,7 @@ static SPEC: Spec = Spec {
             MetricClass::System,
             "Events of all threads, over the wall time of the measured part.",
         ),
+        events_per_cpu_s(MetricClass::System),
         LAT_MEAN,
         LAT_MIN,
         LAT_P95,
@@ -104,7 +106,7 @@ impl Workload for ThreadsTest {
             done: 0,
         };
         Ok(Box::new(Yielding {
-            threads: Threads::start(place, make, true)?,
+            threads: Threads::start(place, make, Timing::Own)?,
             locks: Arc::clone(&locks),
             turns,
         }))

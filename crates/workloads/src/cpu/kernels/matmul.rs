@@ -20,7 +20,7 @@ pub(crate) struct Matmul;
 
 static SPEC: Spec = Spec {
     name: "cpu.matmul",
-    version: 1,
+    version: 2,
     title: "matrix multiplication in double precision",
     doc: "One operation multiplies two matrices of 96 x 96 numbers in double precision: 1,769,472 multiplications \
           and additions. Sums stay in registers and matrices in the second-level cache, so the figure is what the \
@@ -85,6 +85,7 @@ impl Workload for Matmul {
             b,
             right,
             path: path(params),
+            clone: place.round,
             next: 0,
             different: 0,
         }))
@@ -117,6 +118,7 @@ struct Products {
     product: Box<Matrix>,
     right: Box<Matrix>,
     path: Path,
+    clone: u32,
     /// The row that is checked next.
     next: usize,
     different: u64,
@@ -130,7 +132,7 @@ fn same(a: &[f64], b: &[f64]) -> bool {
 impl Body for Products {
     fn batch(&mut self, ops: u64, recorder: &mut Recorder) -> Result<u64, WorkError> {
         for _ in 0..ops {
-            recorder.time(|| multiply(self.path, &self.a, &self.b, &mut self.product));
+            recorder.time(|| multiply(self.path, &self.a, &self.b, &mut self.product, self.clone));
             let row = self.next;
             self.different += u64::from(!same(&self.product[row], &self.right[row]));
             // Spoilt, so that a product that is not made again shows when this row's turn comes.
@@ -145,7 +147,7 @@ impl Body for Products {
     }
 
     fn finish(&mut self) -> Result<Finish, WorkError> {
-        multiply(self.path, &self.a, &self.b, &mut self.product);
+        multiply(self.path, &self.a, &self.b, &mut self.product, self.clone);
         if !same(self.product.as_flattened(), self.right.as_flattened()) {
             return Err(WorkError::Wrong(
                 "the product is not that of the definition".to_owned(),

@@ -36,8 +36,12 @@ const HISTORY: &[(&str, u32, &[&str])] = &[
         ],
     ),
     ("cpu.matmul", 1, &[]),
+    // The same work, at three places in memory in turn.
+    ("cpu.matmul", 2, &[]),
     ("cpu.sha256", 1, &["digest 0.11.3", "sha2 0.11.1"]),
     ("cpu.sort", 1, &[]),
+    // The same work, at three places in memory in turn.
+    ("cpu.sort", 2, &[]),
     (
         "cpu.zstd",
         1,
