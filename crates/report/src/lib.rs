@@ -15,6 +15,7 @@ pub mod host;
 pub mod json;
 pub mod markdown;
 mod marks;
+mod memory;
 pub mod number;
 mod scaling;
 mod soak;

@@ -28,6 +28,7 @@ pub fn markdown(view: &RunView<'_>, lang: Lang) -> String {
         None => metrics(&mut out, view, words),
     }
     storage(&mut out, view, words);
+    memory(&mut out, view, words);
     scales(&mut out, view, words);
     indexes(&mut out, view, words);
     list(
@@ -102,6 +103,14 @@ fn soak(out: &mut String, soak: &SoakSummary, view: &RunView<'_>, words: &Words)
         for (at, text) in marks {
             let _ = writeln!(out, "- {}: {}", escape(&at), escape(&text));
         }
+    }
+}
+
+/// Memory: the curves and matrices as they are on a terminal.
+fn memory(out: &mut String, view: &RunView<'_>, words: &Words) {
+    let block = crate::memory::block(view, Style::PLAIN, words);
+    if !block.is_empty() {
+        let _ = writeln!(out, "\n### {}\n\n```text\n{block}```", words.memory.heading);
     }
 }
 

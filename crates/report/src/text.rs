@@ -5,6 +5,7 @@
 //! instead; nothing is cut off.
 
 use crate::host;
+use crate::memory;
 use crate::number;
 use crate::scaling;
 use crate::storage;
@@ -33,6 +34,10 @@ pub fn text(view: &RunView<'_>, style: Style, lang: Lang) -> String {
     page.block(
         Some(words.storage.heading),
         &storage::block_of(view, style, words),
+    );
+    page.block(
+        Some(words.memory.heading),
+        &memory::block(view, style, words),
     );
     page.block(
         Some(words.scaling.heading),

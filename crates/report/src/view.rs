@@ -21,6 +21,8 @@ pub struct RunView<'a> {
     pub soak: Option<stats::soak::SoakSummary>,
     /// What storage tests say beside their metrics; `None` where the run has none, and for soaks.
     pub storage: Option<stats::storage::StorageSummary>,
+    /// What memory tests found point by point; `None` where the run has none.
+    pub memory: Option<stats::memory::MemorySummary>,
     /// How tests scale; empty where the run does not ask.
     pub scaling: Vec<Scaling>,
     /// The clock rate while measuring, where probes saw it.
@@ -55,6 +57,7 @@ pub fn view(run: &Run) -> RunView<'_> {
         metrics,
         soak: stats::soak::summarize(run),
         storage: stats::storage::summarize(run),
+        memory: stats::memory::summarize(run),
         marks,
     }
 }

@@ -29,6 +29,7 @@ pub fn differences(base: &Run, other: &Run) -> Vec<Difference> {
     list.named(&base.plan, &other.plan);
     list.programs(&base.host, &other.host);
     list.shapes(&base.plan, &other.plan);
+    list.code(&base.plan, &other.plan);
     list.0
 }
 
@@ -299,6 +300,24 @@ impl List {
         for (name, here) in &base.programs {
             if let Some(there) = other.programs.get(name) {
                 self.words(&format!("program: {name}"), here, there);
+            }
+        }
+    }
+
+    /// Which code does the work, where that differs for a test of both plans: each test once.
+    fn code(&mut self, base: &Plan, other: &Plan) {
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        for case in &base.cases {
+            let there = other.cases.iter().find(|there| there.id == case.id);
+            let both = there.and_then(|there| {
+                case.implementation
+                    .as_ref()
+                    .zip(there.implementation.as_ref())
+            });
+            if let Some((here, there)) = both
+                && seen.insert(&case.id.test)
+            {
+                self.texts(&format!("code that runs: {}", case.id.test), here, there);
             }
         }
     }

@@ -7,6 +7,7 @@
 
 mod comparison;
 mod host;
+mod memory;
 mod named;
 mod run;
 mod scaling;

@@ -2,6 +2,7 @@
 
 use super::comparison::{ScopePart, scope_part};
 use super::host::HostPart;
+use super::memory::{MemoryPart, memory_part};
 use super::named::{NamedPart, named_part};
 use super::scaling::{ClockRatePart, ScalingPart, clock_rate_part, scaling_part};
 use super::soak::{SoakPart, soak_part};
@@ -37,6 +38,8 @@ pub(super) struct RunDocument {
     soak: Option<SoakPart>,
     /// What storage tests say beside their metrics; null where the run has none, and for soaks.
     storage: Option<StoragePart>,
+    /// What memory tests found point by point; null where the run has none.
+    memory: Option<MemoryPart>,
     /// How tests scale with copies; empty where the run does not ask.
     scaling: Vec<ScalingPart>,
     /// The clock rate while measuring; null where no probe saw it.
@@ -282,6 +285,7 @@ pub(super) fn document(view: &RunView<'_>) -> RunDocument {
         indexes: view.indexes.iter().map(index_part).collect(),
         soak: view.soak.as_ref().map(soak_part),
         storage: view.storage.as_ref().map(storage_part),
+        memory: view.memory.as_ref().map(memory_part),
         scaling: view.scaling.iter().map(scaling_part).collect(),
         clock_rate: view.clock_rate.as_ref().and_then(clock_rate_part),
         failed_rounds: failed_rounds(view.run),

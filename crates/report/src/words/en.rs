@@ -120,6 +120,7 @@ pub(super) static WORDS: Words = Words {
     },
     comparison: comparison::WORDS,
     soak: super::soak::EN,
+    memory: super::memory::EN,
     scaling: super::scaling::EN,
     storage: super::storage::EN,
     warning,

@@ -118,6 +118,7 @@ pub(super) static WORDS: Words = Words {
     },
     comparison: comparison::WORDS,
     soak: super::soak::JA,
+    memory: super::memory::JA,
     scaling: super::scaling::JA,
     storage: super::storage::JA,
     warning,

@@ -6,10 +6,12 @@
 
 mod en;
 mod ja;
+mod memory;
 mod scaling;
 mod soak;
 mod storage;
 
+pub use memory::MemoryWords;
 pub use scaling::ScalingWords;
 pub use soak::{Marked, Said, SoakWords, Spent};
 pub use storage::{SaidFall, SaidFirstWrite, SaidMode, SaidModes, SaidSteady, StorageWords};
@@ -77,6 +79,8 @@ pub struct Words {
     pub comparison: ComparisonWords,
     /// About soaks.
     pub soak: SoakWords,
+    /// About memory, point by point.
+    pub memory: MemoryWords,
     /// About how tests scale.
     pub scaling: ScalingWords,
     /// About storage.

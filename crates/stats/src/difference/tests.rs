@@ -192,3 +192,33 @@ fn what_is_measured_is_a_difference_of_set_up() {
         ["measured device: digest of the serial number"]
     );
 }
+
+#[test]
+fn other_code_for_the_same_test_is_a_difference_of_set_up_and_said_once_per_test() {
+    let run = |code: &[Option<&str>]| {
+        let mut run = fixture::run(&[
+            ("cpu.sha256@1", Vec::new()),
+            ("cpu.sha256@2", Vec::new()),
+            ("os.pipe@1", Vec::new()),
+        ]);
+        for (case, code) in run.plan.cases.iter_mut().zip(code) {
+            case.implementation = code.map(ToOwned::to_owned);
+        }
+        run
+    };
+    let differ = |a: &[Option<&str>], b: &[Option<&str>]| -> Vec<_> {
+        let found = differences(&run(a), &run(b));
+        found
+            .into_iter()
+            .map(|d| (d.what, d.base, d.other))
+            .collect()
+    };
+    let (new, old) = (Some("SHA-NI"), Some("portable"));
+    let expected = (
+        "code that runs: cpu.sha256".to_owned(),
+        "SHA-NI".to_owned(),
+        "portable".to_owned(),
+    );
+    assert_eq!(differ(&[new, new, None], &[old, old, None]), [expected]);
+    assert_eq!(differ(&[new, new, None], &[new, new, old]), []);
+}
