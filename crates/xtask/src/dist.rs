@@ -12,7 +12,8 @@ use crate::process::{cargo, command, host_target, output, succeed, succeeds, tar
 use anyhow::{Context, bail, ensure};
 use std::path::Path;
 
-const FLAGS: &str = "-C target-feature=+crt-static -C relocation-model=static";
+/// How the compiler is asked for it.
+pub(crate) const FLAGS: &str = "-C target-feature=+crt-static -C relocation-model=static";
 
 /// The largest file that still downloads in seconds on a slow server: a promise of the project.
 const SIZE_MAX_BYTES: u64 = 12_000_000;

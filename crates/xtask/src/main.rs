@@ -46,7 +46,7 @@ pub(crate) const COMMANDS: &[(&str, &str)] = &[
     ),
     (
         "crosscheck",
-        "our figures beside those of sysbench, mbw, stress-ng and a chase in C; `crosscheck PAIRS NAME...`",
+        "our figures beside those of sysbench, mbw, stress-ng and a chase in C; `crosscheck rebuild` links in other orders",
     ),
     (
         "overhead",

@@ -78,7 +78,7 @@ pub(crate) fn target_dir(root: &Path) -> PathBuf {
 }
 
 /// The command as a person would type it.
-fn shown(command: &Command) -> String {
+pub(crate) fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let mut words = vec![program.file_name().unwrap_or(program.as_os_str())];
     words.extend(command.get_args());

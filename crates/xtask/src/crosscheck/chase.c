@@ -1,8 +1,9 @@
 /* A chain of dependent loads in random order, as a reference for memory.latency that shares no code with it.
  *
- * Arguments: bytes, loads, seed. Prints nanoseconds per load. The order is Sattolo's: one cycle through all lines.
+ * Arguments: bytes, loads, CPU, seed. Prints nanoseconds per load. The order is Sattolo's: one cycle through all lines.
  */
 #define _GNU_SOURCE
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,11 +31,16 @@ static double now(void)
 
 int main(int argc, char **argv)
 {
-    if (argc != 4)
+    if (argc != 5)
         return 2;
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    CPU_SET(atoi(argv[3]), &cpus);
+    if (sched_setaffinity(0, sizeof cpus, &cpus))
+        return 1;
     size_t bytes = strtoull(argv[1], NULL, 10), lines = bytes / LINE;
     uint64_t loads = strtoull(argv[2], NULL, 10);
-    state = strtoull(argv[3], NULL, 10) | 1;
+    state = (strtoull(argv[4], NULL, 10) * 0x9e3779b97f4a7c15u) | 1;
     char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     uint32_t *order = malloc(lines * sizeof *order);
     if (memory == MAP_FAILED || !order || lines < 2)

@@ -2,118 +2,345 @@
 //!
 //! sysbench, mbw and stress-ng, where they are installed, and a pointer chase in C that is compiled for the purpose.
 //! The two sides of a pair run one right after the other, in an order that changes from pair to pair, so that what the
-//! machine does meanwhile meets both; the median of the pairs' ratios is what counts, with its spread beside it. It
-//! judges nothing: a ratio off 1 has a reason, which docs/method/memory.md gives, or is a bug.
+//! machine does meanwhile meets both; the median of the pairs' ratios is what counts, with its spread beside it. Our
+//! side is the median of three rounds, one with each clone of the loops. It judges nothing: a ratio off 1 has a
+//! reason, which docs/method/memory.md gives, or is a bug. With `--out` everything is kept: versions, command lines,
+//! and every pair.
 //!
-//! Run it on a quiet machine: `cargo xtask crosscheck [PAIRS] [NAME...]`, after `cargo xtask dist`.
+//! [`rebuild`] asks another question: whether our own figures stay where they are when the program is linked in another
+//! order.
+//!
+//! Run it on a quiet machine, after `cargo xtask dist`.
 
+mod checks;
 mod originals;
+mod rebuild;
 
 use crate::process::{command, output, target_dir};
 use anyhow::{Context, bail, ensure};
-use originals::{CHECKS, Check, Original};
+use checks::{CHECKS, Check, Figure};
+use clap::Parser;
+use originals::Ready;
 use serde_json::Value;
-use std::path::Path;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
-/// Pairs where none are asked for: an odd number, so that a median is a pair's own ratio.
-const PAIRS: u32 = 7;
+/// Rounds of ours in a pair: one with each clone.
+const ROUNDS: u32 = sys::loops::CLONES;
 
-/// Measures pairs and prints the page.
+/// Our figures beside those of sysbench, mbw, stress-ng and a chase in C.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "cargo xtask crosscheck", no_binary_name = true)]
+struct Options {
+    /// Checks whose name contains one of these [default: all]
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Pairs; an odd number makes the median one pair's own ratio
+    #[arg(long, default_value_t = 7)]
+    pairs: u32,
+    /// Compare this binary [default: the static one, or else the release build]
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
+    /// Write the page and every pair into this directory
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Say which checks there are, and measure nothing
+    #[arg(long)]
+    list: bool,
+}
+
+/// Measures pairs and prints the page; or the rebuilds.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
-    let (pairs, names) = match arguments.split_first() {
-        Some((first, rest)) if first.parse::<u32>().is_ok() => (first.parse()?, rest),
-        _ => (PAIRS, arguments),
+    if let [rebuild::WORD, rest @ ..] = arguments {
+        return rebuild::run(root, rest);
+    }
+    let Some(options) = parsed::<Options>(arguments)? else {
+        return Ok(());
     };
-    ensure!(pairs > 0, "measure 0 pairs: at least one is needed");
-    // The static binary is what is shipped; a release build serves where there is none.
-    let built = ["dist/kurabe", "release/kurabe"].map(|name| target_dir(root).join(name));
-    let binary = built
-        .iter()
-        .find(|path| path.is_file())
-        .unwrap_or(&built[0]);
-    ensure!(
-        binary.is_file(),
-        "measure `{}`: it is not there\nhint: `cargo xtask dist` builds it",
-        binary.display()
-    );
     let wanted: Vec<&Check> = CHECKS
         .iter()
-        .filter(|check| names.is_empty() || names.iter().any(|name| check.name.contains(name)))
+        .filter(|check| {
+            let named = |name: &String| check.name.contains(name.as_str());
+            options.names.is_empty() || options.names.iter().any(named)
+        })
         .collect();
-    if wanted.is_empty() {
-        let all: Vec<&str> = CHECKS.iter().map(|check| check.name).collect();
-        bail!("no check is called so\nhint: there are {}", all.join(", "));
+    let all = || CHECKS.iter().map(|check| check.name).collect::<Vec<_>>();
+    if options.list {
+        say!("{}", all().join("\n"));
+        return Ok(());
     }
+    ensure!(options.pairs > 0, "measure 0 pairs: at least one is needed");
+    if wanted.is_empty() {
+        bail!(
+            "no check is called so\nhint: there are {}",
+            all().join(", ")
+        );
+    }
+    let binary = binary(root, options.binary.as_deref())?;
     let dir = target_dir(root).join("crosscheck");
     std::fs::create_dir_all(&dir).with_context(|| format!("create `{}`", dir.display()))?;
-    say!("| what | ours | theirs | ratio, median | least | most |\n|---|---|---|---|---|---|");
+    let mut page = Page::default();
+    page.say(&format!(
+        "{}; {} pairs, each with {ROUNDS} rounds of ours, in turn first and second",
+        output(command(&dir, &binary).arg("--version"))?.trim(),
+        options.pairs
+    ));
+    page.say(
+        "\n| what | ours | theirs | ratio, median | least | most |\n|---|---|---|---|---|---|",
+    );
     for check in wanted {
-        match measure(check, pairs, binary, &dir) {
-            Ok(line) => say!("{line}"),
-            Err(error) => say!("| {} | - | - | skipped: {error:#} | | |", check.name),
+        match measure(check, options.pairs, &binary, &dir) {
+            Ok(measured) => page.add(check, &measured),
+            Err(error) => page.say(&format!(
+                "| {} | - | - | skipped: {error:#} | | |",
+                check.name
+            )),
         }
+    }
+    page.say(&page.commands());
+    if let Some(out) = &options.out {
+        page.write(&root.join(out))?;
     }
     std::fs::remove_dir_all(&dir).with_context(|| format!("remove `{}`", dir.display()))
 }
 
-fn measure(check: &Check, pairs: u32, binary: &Path, dir: &Path) -> anyhow::Result<String> {
-    let original = check.original.ready(dir)?;
-    let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
-    for pair in 0..pairs {
-        let (own, other) = if pair % 2 == 0 {
-            let own = own_value(check, binary, dir)?;
-            (own, theirs_value(&original, dir, pair)?)
-        } else {
-            let other = theirs_value(&original, dir, pair)?;
-            (own_value(check, binary, dir)?, other)
-        };
-        ratios.push(own / other);
-        ours.push(own);
-        theirs.push(other);
+/// The options, or `None` where help was asked for and given.
+fn parsed<T: Parser>(arguments: &[&str]) -> anyhow::Result<Option<T>> {
+    match T::try_parse_from(arguments) {
+        Ok(options) => Ok(Some(options)),
+        Err(error) if !error.use_stderr() => {
+            say!("{error}");
+            Ok(None)
+        }
+        Err(error) => bail!("{error}"),
     }
-    let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = ratios.iter().copied().fold(0.0, f64::max);
-    let median = |values: &[f64]| stats::quantile::median(values).context("no pairs");
-    Ok(format!(
-        "| {} | {:.4e} | {:.4e} | {:.3} | {least:.3} | {most:.3} |",
-        check.name,
-        median(&ours)?,
-        median(&theirs)?,
-        median(&ratios)?
-    ))
 }
 
-fn theirs_value(original: &Original, dir: &Path, pair: u32) -> anyhow::Result<f64> {
-    let value = original.value(dir, pair)?;
+/// The binary asked for; or the static one, which is what is shipped; or a release build.
+fn binary(root: &Path, asked: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let built = ["dist/kurabe", "release/kurabe"].map(|name| target_dir(root).join(name));
+    let found = match asked {
+        Some(path) => root.join(path),
+        None => built
+            .iter()
+            .find(|path| path.is_file())
+            .unwrap_or(&built[0])
+            .clone(),
+    };
     ensure!(
-        value.is_finite() && value > 0.0,
-        "the original says {value}"
+        found.is_file(),
+        "measure `{}`: it is not there\nhint: `cargo xtask dist` builds it",
+        found.display()
     );
-    Ok(value)
+    Ok(found)
 }
 
-/// One round of ours.
-fn own_value(check: &Check, binary: &Path, dir: &Path) -> anyhow::Result<f64> {
-    let copies = check.copies.to_string();
-    let store = dir.join("store.db");
-    let mut run = command(dir, binary);
-    run.args([
-        "run", check.test, "--passes", "1", "--json", "--quiet", "--copies", &copies,
-    ])
-    .arg("--store")
-    .arg(&store);
-    for (param, value) in check.set {
-        run.arg("--set")
-            .arg(format!("{}.{param}={value}", check.test));
+/// The pairs of one check.
+#[derive(Clone, Debug, Default)]
+struct Measured {
+    /// Ours and theirs.
+    pairs: Vec<(f64, f64)>,
+    /// The other program and its version.
+    version: String,
+    /// Command lines of both sides.
+    ours: Vec<String>,
+    theirs: Vec<String>,
+}
+
+impl Measured {
+    fn ratios(&self) -> Vec<f64> {
+        self.pairs
+            .iter()
+            .map(|(ours, theirs)| ours / theirs)
+            .collect()
     }
+
+    /// Medians of ours, theirs and the ratios, and the least and the most of these.
+    fn summary(&self) -> [f64; 5] {
+        let median = |values: &[f64]| stats::quantile::median(values).unwrap_or(f64::NAN);
+        let (ours, theirs): (Vec<f64>, Vec<f64>) = self.pairs.iter().copied().unzip();
+        let ratios = self.ratios();
+        [
+            median(&ours),
+            median(&theirs),
+            median(&ratios),
+            ratios.iter().copied().fold(f64::INFINITY, f64::min),
+            ratios.iter().copied().fold(0.0, f64::max),
+        ]
+    }
+}
+
+fn measure(check: &Check, pairs: u32, binary: &Path, dir: &Path) -> anyhow::Result<Measured> {
+    let mut original = Ready::new(check.original, dir)?;
+    let mut measured = Measured {
+        version: original.version().to_owned(),
+        ..Measured::default()
+    };
+    for pair in 0..pairs {
+        let mut ours = || own_value(check, binary, dir, &mut measured.ours);
+        let values = if pair % 2 == 0 {
+            (ours()?, original.value(pair)?)
+        } else {
+            let other = original.value(pair)?;
+            (ours()?, other)
+        };
+        ensure!(
+            values.1.is_finite() && values.1 > 0.0,
+            "the original says {}",
+            values.1
+        );
+        measured.pairs.push(values);
+    }
+    measured.theirs = original.commands();
+    Ok(measured)
+}
+
+/// Our side: the best of the check's tests, each the median of its rounds.
+fn own_value(
+    check: &Check,
+    binary: &Path,
+    dir: &Path,
+    commands: &mut Vec<String>,
+) -> anyhow::Result<f64> {
+    let copies = check.copies.number().to_string();
+    let store = dir.join("store.db");
+    let rounds = ROUNDS.to_string();
+    let mut run = command(dir, binary);
+    run.arg("run").args(check.tests).args([
+        "--passes", &rounds, "--json", "--quiet", "--copies", &copies,
+    ]);
+    for (param, value) in check.set {
+        for test in check.tests {
+            run.arg("--set").arg(format!("{test}.{param}={value}"));
+        }
+    }
+    originals::note(commands, &run);
+    run.arg("--store").arg(&store);
     let text = output(&mut run)?;
     // One run per store: what was read needs no keeping.
     let _ = std::fs::remove_file(&store);
     let document: Value = serde_json::from_str(&text).context("read our own document")?;
-    let id = format!("{}@{copies}:{}", check.test, check.quantity);
+    let values = check.tests.iter().map(|test| {
+        let id = format!("{test}@{copies}:{}", check.quantity);
+        median_of(&document, &id)
+    });
+    let values = values.collect::<anyhow::Result<Vec<f64>>>()?;
+    let better = match check.figure() {
+        Figure::Rate => f64::max,
+        Figure::Time => f64::min,
+    };
+    values
+        .into_iter()
+        .reduce(better)
+        .context("a check has no test")
+}
+
+/// The median of a metric's rounds in a document of ours.
+fn median_of(document: &Value, id: &str) -> anyhow::Result<f64> {
     let metrics = document["metrics"].as_array().context("no metrics")?;
-    let metric = metrics.iter().find(|metric| metric["id"] == id.as_str());
-    metric
-        .and_then(|metric| metric["rounds"][0].as_f64())
-        .with_context(|| format!("the round of `{id}` has no value"))
+    let metric = metrics.iter().find(|metric| metric["id"] == id);
+    let rounds = metric.and_then(|metric| metric["rounds"].as_array());
+    let rounds: Vec<f64> = rounds
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_f64)
+        .collect();
+    stats::quantile::median(&rounds).with_context(|| format!("no round of `{id}` has a value"))
+}
+
+/// What is printed and kept.
+#[derive(Debug, Default)]
+struct Page {
+    text: String,
+    csv: String,
+    commands: String,
+}
+
+impl Page {
+    fn say(&mut self, line: &str) {
+        say!("{line}");
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    fn add(&mut self, check: &Check, measured: &Measured) {
+        let [ours, theirs, ratio, least, most] = measured.summary();
+        self.say(&format!(
+            "| {} | {ours:.4e} | {theirs:.4e} | {ratio:.3} | {least:.3} | {most:.3} |",
+            check.name
+        ));
+        for ((pair, (ours, theirs)), ratio) in (1..).zip(&measured.pairs).zip(measured.ratios()) {
+            let first = if pair % 2 == 1 { "ours" } else { "theirs" };
+            let _ = writeln!(
+                self.csv,
+                "\"{}\",{pair},{first},{ours},{theirs},{ratio}",
+                check.name
+            );
+        }
+        let lines = |out: &mut String, commands: &[String]| {
+            for line in commands {
+                let _ = writeln!(out, "  - `{line}`");
+            }
+        };
+        let _ = writeln!(self.commands, "- {} ({})", check.name, measured.version);
+        lines(&mut self.commands, &measured.ours);
+        lines(&mut self.commands, &measured.theirs);
+    }
+
+    fn commands(&self) -> String {
+        format!("\nWhat ran, ours first:\n\n{}", self.commands)
+    }
+
+    fn write(&self, out: &Path) -> anyhow::Result<()> {
+        std::fs::create_dir_all(out).with_context(|| format!("create `{}`", out.display()))?;
+        let csv = format!("check,pair,first,ours,theirs,ratio\n{}", self.csv);
+        for (name, text) in [("crosscheck.md", &self.text), ("crosscheck.csv", &csv)] {
+            let path = out.join(name);
+            std::fs::write(&path, text).with_context(|| format!("write `{}`", path.display()))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_become_a_line_a_table_of_their_own_and_the_commands() {
+        let measured = Measured {
+            pairs: vec![(10.0, 10.0), (12.0, 10.0), (9.0, 10.0)],
+            version: "sysbench 9".to_owned(),
+            ours: vec!["kurabe run x".to_owned()],
+            theirs: vec!["sysbench cpu run".to_owned()],
+        };
+        let mut page = Page::default();
+        page.add(&CHECKS[0], &measured);
+        assert!(
+            page.text
+                .ends_with("| 1.0000e1 | 1.0000e1 | 1.000 | 0.900 | 1.200 |\n"),
+            "{}",
+            page.text
+        );
+        let second = page.csv.lines().nth(1).unwrap();
+        assert!(second.ends_with(",2,theirs,12,10,1.2"), "{second}");
+        assert!(
+            page.commands()
+                .contains("(sysbench 9)\n  - `kurabe run x`\n  - `sysbench cpu run`")
+        );
+        let root = tempfile::tempdir().unwrap();
+        page.write(root.path()).unwrap();
+        let csv = std::fs::read_to_string(root.path().join("crosscheck.csv")).unwrap();
+        assert_eq!(csv.lines().count(), 4);
+    }
+
+    #[test]
+    fn a_metric_is_the_median_of_its_rounds() {
+        let document = serde_json::json!({"metrics": [
+            {"id": "a@1:x", "rounds": [3.0, 1.0, 2.0]}, {"id": "b@1:x", "rounds": []}
+        ]});
+        assert!((median_of(&document, "a@1:x").unwrap() - 2.0).abs() < 1e-12);
+        assert!(median_of(&document, "b@1:x").is_err());
+        assert!(median_of(&document, "c@1:x").is_err());
+    }
 }

@@ -1,286 +1,35 @@
-//! What is compared with what, and how the originals are started and read.
+//! How the originals are started and read.
 
+use super::checks::{Copies, Original, Reported};
 use crate::process::{command, output, succeed, succeeds};
 use anyhow::{Context, ensure};
 use std::path::{Path, PathBuf};
-
-/// One comparison.
-#[derive(Debug)]
-pub(super) struct Check {
-    pub(super) name: &'static str,
-    pub(super) test: &'static str,
-    pub(super) copies: u32,
-    pub(super) set: &'static [(&'static str, &'static str)],
-    pub(super) quantity: &'static str,
-    pub(super) original: Original,
-}
-
-/// The program on the other side.
-#[derive(Clone, Debug)]
-pub(super) enum Original {
-    /// sysbench: arguments, and what of its report is the figure.
-    Sysbench(&'static [&'static str], Figure),
-    /// sysbench's memory test less what it spends on events in which it does nothing.
-    SysbenchNet(&'static [&'static str], &'static [&'static str]),
-    /// mbw with one method and 128 MiB: bytes per second.
-    Mbw(&'static str),
-    /// stress-ng's stream with so many instances: bytes per second, read and written.
-    StressNgStream(&'static str),
-    /// The chase in C over so many bytes with so many loads: nanoseconds per load.
-    Chase(&'static str, &'static str),
-}
-
-/// What of sysbench's report is the figure.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Figure {
-    /// `events per second:`.
-    EventsPerSecond,
-    /// `total number of events:` over `total time:`.
-    EventsOverTime,
-    /// `Total operations: N (x per second)`.
-    Operations,
-}
-
-const fn sysbench(
-    name: &'static str,
-    test: &'static str,
-    copies: u32,
-    set: &'static [(&'static str, &'static str)],
-    original: Original,
-) -> Check {
-    Check {
-        name,
-        test,
-        copies,
-        set,
-        quantity: "ops_per_s",
-        original,
-    }
-}
-
-const fn mbw(name: &'static str, test: &'static str, method: &'static str) -> Check {
-    Check {
-        name,
-        test,
-        copies: 1,
-        set: &[],
-        quantity: "bytes_per_s",
-        original: Original::Mbw(method),
-    }
-}
-
-const fn chase(
-    name: &'static str,
-    test: &'static str,
-    bytes: &'static str,
-    loads: &'static str,
-) -> Check {
-    Check {
-        name,
-        test,
-        copies: 1,
-        set: &[],
-        quantity: "ns_per_load",
-        original: Original::Chase(bytes, loads),
-    }
-}
-
-use Figure::{EventsOverTime, EventsPerSecond, Operations};
-use Original::{StressNgStream, Sysbench, SysbenchNet};
-
-const WRITE_1K: &[&str] = &[
-    "memory",
-    "--threads=1",
-    "--time=1",
-    "--memory-total-size=900T",
-];
-const READ_1K: &[&str] = &[
-    "memory",
-    "--threads=1",
-    "--time=1",
-    "--memory-total-size=900T",
-    "--memory-oper=read",
-];
-const NONE_1K: &[&str] = &[
-    "memory",
-    "--threads=1",
-    "--time=1",
-    "--memory-total-size=900T",
-    "--memory-oper=none",
-];
-const WRITE_1M: &[&str] = &[
-    "memory",
-    "--threads=1",
-    "--time=1",
-    "--memory-total-size=900T",
-    "--memory-block-size=1M",
-];
-const READ_1M: &[&str] = &[
-    "memory",
-    "--threads=1",
-    "--time=1",
-    "--memory-total-size=900T",
-    "--memory-block-size=1M",
-    "--memory-oper=read",
-];
-const UNTIMED: &[(&str, &str)] = &[("timing", "no")];
-
-/// Every comparison.
-pub(super) const CHECKS: &[Check] = &[
-    sysbench(
-        "sysbench cpu, 1 thread",
-        "cpu.prime",
-        1,
-        &[],
-        Sysbench(&["cpu", "--threads=1", "--time=1"], EventsPerSecond),
-    ),
-    sysbench(
-        "sysbench cpu, 2 threads",
-        "cpu.prime",
-        2,
-        &[],
-        Sysbench(&["cpu", "--threads=2", "--time=1"], EventsPerSecond),
-    ),
-    sysbench(
-        "sysbench threads, 1",
-        "os.threads",
-        1,
-        &[],
-        Sysbench(&["threads", "--threads=1", "--time=1"], EventsOverTime),
-    ),
-    sysbench(
-        "sysbench threads, 2",
-        "os.threads",
-        2,
-        &[],
-        Sysbench(&["threads", "--threads=2", "--time=1"], EventsOverTime),
-    ),
-    sysbench(
-        "sysbench threads, 4",
-        "os.threads",
-        4,
-        &[],
-        Sysbench(&["threads", "--threads=4", "--time=1"], EventsOverTime),
-    ),
-    sysbench(
-        "sysbench mutex, 1",
-        "os.mutex",
-        1,
-        &[],
-        Sysbench(&["mutex", "--threads=1"], EventsOverTime),
-    ),
-    sysbench(
-        "sysbench mutex, 2",
-        "os.mutex",
-        2,
-        &[],
-        Sysbench(&["mutex", "--threads=2"], EventsOverTime),
-    ),
-    sysbench(
-        "sysbench memory write 1K",
-        "memory.block-write",
-        1,
-        &[],
-        Sysbench(WRITE_1K, Operations),
-    ),
-    sysbench(
-        "sysbench memory read 1K",
-        "memory.block-read",
-        1,
-        &[],
-        Sysbench(READ_1K, Operations),
-    ),
-    sysbench(
-        "sysbench memory write 1K, net",
-        "memory.block-write",
-        1,
-        UNTIMED,
-        SysbenchNet(WRITE_1K, NONE_1K),
-    ),
-    sysbench(
-        "sysbench memory read 1K, net",
-        "memory.block-read",
-        1,
-        UNTIMED,
-        SysbenchNet(READ_1K, NONE_1K),
-    ),
-    sysbench(
-        "sysbench memory write 1M",
-        "memory.block-write-1m",
-        1,
-        &[],
-        Sysbench(WRITE_1M, Operations),
-    ),
-    sysbench(
-        "sysbench memory read 1M",
-        "memory.block-read-1m",
-        1,
-        &[],
-        Sysbench(READ_1M, Operations),
-    ),
-    mbw("mbw MEMCPY", "memory.mbw-memcpy", "-t0"),
-    mbw("mbw DUMB", "memory.mbw-dumb", "-t1"),
-    mbw("mbw MEMCPY by its -t1", "memory.mbw-memcpy", "-t1"),
-    mbw("mbw DUMB by its -t0", "memory.mbw-dumb", "-t0"),
-    mbw("mbw MCBLOCK", "memory.mbw-mcblock", "-t2"),
-    Check {
-        name: "stress-ng stream, 1",
-        test: "memory.triad",
-        copies: 1,
-        set: &[],
-        quantity: "bytes_per_s",
-        original: StressNgStream("1"),
-    },
-    Check {
-        name: "stress-ng stream, 2",
-        test: "memory.triad",
-        copies: 2,
-        set: &[],
-        quantity: "bytes_per_s",
-        original: StressNgStream("2"),
-    },
-    chase(
-        "chase in C, 16 KiB",
-        "memory.latency-16k",
-        "16384",
-        "100000000",
-    ),
-    chase(
-        "chase in C, 1 MiB",
-        "memory.latency-1m",
-        "1048576",
-        "20000000",
-    ),
-    chase(
-        "chase in C, 32 MiB",
-        "memory.latency-32m",
-        "33554432",
-        "4000000",
-    ),
-    chase(
-        "chase in C, 512 MiB",
-        "memory.latency-512m",
-        "536870912",
-        "4000000",
-    ),
-];
+use std::process::Command;
 
 const CHASE_SOURCE: &str = include_str!("chase.c");
 
-impl Original {
+/// A program that can be started.
+pub(super) struct Ready {
+    original: Original,
+    dir: PathBuf,
+    version: String,
+    commands: Vec<String>,
+}
+
+impl Ready {
     /// Makes sure that it can be started; the error says what is missing.
-    pub(super) fn ready(&self, dir: &Path) -> anyhow::Result<Self> {
-        let (program, package) = match self {
-            Self::Sysbench(..) | Self::SysbenchNet(..) => ("sysbench", "sysbench"),
-            Self::Mbw(_) => ("mbw", "mbw"),
-            Self::StressNgStream(_) => ("stress-ng", "stress-ng"),
-            Self::Chase(..) => ("cc", "gcc"),
+    pub(super) fn new(original: Original, dir: &Path) -> anyhow::Result<Self> {
+        let (program, package) = match original {
+            Original::Sysbench(..) => ("sysbench", "sysbench"),
+            Original::Mbw(..) | Original::MbwAll(..) => ("mbw", "mbw"),
+            Original::StressNgStream(_) => ("stress-ng", "stress-ng"),
+            Original::Chase(..) => ("cc", "gcc"),
         };
         ensure!(
             succeeds(command(dir, "sh").args(["-c", &format!("command -v {program}")])),
             "`{program}` is not installed (`apt-get install {package}`)"
         );
-        if matches!(self, Self::Chase(..)) && !chase_program(dir).is_file() {
+        if matches!(original, Original::Chase(..)) && !chase_program(dir).is_file() {
             let source = dir.join("chase.c");
             std::fs::write(&source, CHASE_SOURCE)
                 .with_context(|| format!("write `{}`", source.display()))?;
@@ -291,36 +40,90 @@ impl Original {
                 .arg(source);
             succeed(&mut compile)?;
         }
-        Ok(self.clone())
+        Ok(Self {
+            original,
+            dir: dir.to_owned(),
+            version: version(dir, program, package),
+            commands: Vec::new(),
+        })
+    }
+
+    /// The program and its version.
+    pub(super) fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// Every command line that was used.
+    pub(super) fn commands(self) -> Vec<String> {
+        self.commands
     }
 
     /// Runs it once and reads its figure.
-    pub(super) fn value(&self, dir: &Path, pair: u32) -> anyhow::Result<f64> {
-        match self {
-            Self::Sysbench(arguments, figure) => sysbench_figure(&report(dir, arguments)?, *figure),
-            Self::SysbenchNet(arguments, nothing) => {
-                let rate = |arguments| sysbench_figure(&report(dir, arguments)?, Operations);
-                let (work, nothing): (f64, f64) = (rate(arguments)?, rate(nothing)?);
-                Ok(1.0 / (1.0 / work - 1.0 / nothing))
+    pub(super) fn value(&mut self, pair: u32) -> anyhow::Result<f64> {
+        match self.original {
+            Original::Sysbench(threads, arguments, figure) => {
+                let mut sysbench = command(&self.dir, "sysbench");
+                let threads = threads.number();
+                sysbench
+                    .args(arguments)
+                    .arg(format!("--threads={threads}"))
+                    .arg("run");
+                sysbench_figure(&self.said(&mut sysbench)?, figure, threads)
             }
-            Self::Mbw(method) => {
-                let text = output(command(dir, "mbw").args(["-q", "-n", "10", method, "128"]))?;
-                mbw_figure(&text)
+            Original::Mbw(method, moved) => {
+                let mut mbw = command(&self.dir, "mbw");
+                mbw.args(["-q", "-n", "10", method, "128"]);
+                Ok(moved * mbw_figure(&self.said(&mut mbw)?)?)
             }
-            Self::StressNgStream(instances) => {
-                let mut stress = command(dir, "sh");
+            Original::MbwAll(method, moved) => {
+                let one = format!("mbw -q -n 20 {method} 128 &");
+                let copies = usize::try_from(Copies::All.number()).unwrap_or(1);
+                let line = format!("{} wait", one.repeat(copies));
+                let mut shell = command(&self.dir, "sh");
+                shell.args(["-c", &line]);
+                Ok(moved * mbw_figure(&self.said(&mut shell)?)?)
+            }
+            Original::StressNgStream(instances) => {
+                let mut stress = command(&self.dir, "sh");
                 // Shorter, and it says that this is too short for a rate.
-                let line = format!("stress-ng --stream {instances} -t 15 2>&1");
+                let line = format!("stress-ng --stream {} -t 15 2>&1", instances.number());
                 stress.args(["-c", &line]);
-                stress_ng_figure(&output(&mut stress)?)
+                stress_ng_figure(&self.said(&mut stress)?)
             }
-            Self::Chase(bytes, loads) => {
-                let seed = (pair + 1).to_string();
-                let text =
-                    output(command(dir, chase_program(dir)).args([bytes, loads, seed.as_str()]))?;
-                text.trim().parse().context("read the chase's figure")
-            }
+            Original::Chase(bytes, loads) => self.chase(bytes, loads, pair),
         }
+    }
+
+    /// As ours: three rounds, each on the CPU on which ours is in its round, in memory mapped anew.
+    fn chase(&mut self, bytes: &str, loads: &str, pair: u32) -> anyhow::Result<f64> {
+        let cpus = sys::affinity::allowed_cpus().context("read the CPUs allowed")?;
+        let mut rounds = Vec::new();
+        for round in 1..=super::ROUNDS {
+            let cpu = cpus[usize::try_from(round).unwrap_or(0) % cpus.len()].to_string();
+            let seed = (pair * super::ROUNDS + round).to_string();
+            let mut chase = command(&self.dir, chase_program(&self.dir));
+            chase.args([bytes, loads, &cpu, &seed]);
+            let text = self.said(&mut chase)?;
+            rounds.push(text.trim().parse().context("read the chase's figure")?);
+        }
+        stats::quantile::median(&rounds).context("the chase did not run")
+    }
+
+    fn said(&mut self, command: &mut Command) -> anyhow::Result<String> {
+        note(&mut self.commands, command);
+        output(command)
+    }
+}
+
+/// Keeps a command line, each once but for numbers at its end, which are seeds.
+pub(super) fn note(commands: &mut Vec<String>, command: &Command) {
+    let line = crate::process::shown(command);
+    let key = |line: &str| {
+        line.trim_end_matches(|c: char| c.is_ascii_digit() || c == ' ')
+            .to_owned()
+    };
+    if !commands.iter().any(|kept| key(kept) == key(&line)) {
+        commands.push(line);
     }
 }
 
@@ -328,8 +131,19 @@ fn chase_program(dir: &Path) -> PathBuf {
     dir.join("chase")
 }
 
-fn report(dir: &Path, arguments: &[&str]) -> anyhow::Result<String> {
-    output(command(dir, "sysbench").args(arguments).arg("run"))
+/// What the program says of its version, or the package manager.
+fn version(dir: &Path, program: &str, package: &str) -> String {
+    let first = |text: String| text.lines().next().map(|line| line.trim().to_owned());
+    // mbw takes `--version` for a size.
+    let own = (program != "mbw").then(|| output(command(dir, program).arg("--version")).ok());
+    let package = || {
+        let mut query = command(dir, "dpkg-query");
+        output(query.args(["-W", "-f", "${Package} ${Version}", package])).ok()
+    };
+    own.flatten()
+        .or_else(package)
+        .and_then(first)
+        .unwrap_or_else(|| format!("{program}, version not known"))
 }
 
 /// The number behind `label` on its line.
@@ -345,39 +159,48 @@ fn behind(text: &str, label: &str) -> anyhow::Result<f64> {
         .with_context(|| format!("`{number}` behind `{label}` is no number"))
 }
 
-fn sysbench_figure(report: &str, figure: Figure) -> anyhow::Result<f64> {
+/// The number in brackets on the line that `is` it: `( 9876.54 per second)`, padded or not.
+fn in_brackets(report: &str, is: impl Fn(&str) -> bool) -> anyhow::Result<f64> {
+    let line = report
+        .lines()
+        .find(|line| is(line))
+        .context("the report has no such line")?;
+    let inside = line.split('(').nth(1);
+    let rate = inside.and_then(|rest| rest.split_whitespace().next());
+    rate.context("the line has no rate")?
+        .parse()
+        .context("read the rate")
+}
+
+fn sysbench_figure(report: &str, figure: Reported, threads: u32) -> anyhow::Result<f64> {
     match figure {
-        EventsPerSecond => behind(report, "events per second:"),
-        EventsOverTime => {
+        Reported::EventsPerSecond => behind(report, "events per second:"),
+        Reported::EventsOverTime => {
             Ok(behind(report, "total number of events:")? / behind(report, "total time:")?)
         }
-        Operations => {
-            let line = report
-                .lines()
-                .find(|line| line.starts_with("Total operations:"))
-                .context("the report has no total of operations")?;
-            // The rate is padded: `( 9876.54 per second)`.
-            let inside = line.split('(').nth(1);
-            let rate = inside.and_then(|rest| rest.split_whitespace().next());
-            rate.context("the total has no rate")?
-                .parse()
-                .context("read the rate")
+        Reported::Operations => in_brackets(report, |line| line.starts_with("Total operations:")),
+        Reported::Transferred => {
+            Ok(in_brackets(report, |line| line.contains(" MiB transferred ("))? * 1_048_576.0)
         }
+        Reported::ThreadsOverMean => Ok(f64::from(threads) * 1000.0 / behind(report, "avg:")?),
     }
 }
 
-/// `AVG Method: MEMCPY Elapsed: .. MiB: .. Copy: 5850.894 MiB/s`, as bytes per second.
+/// `AVG Method: MEMCPY Elapsed: .. MiB: .. Copy: 5850.894 MiB/s`, as bytes per second; summed where several ran.
 fn mbw_figure(text: &str) -> anyhow::Result<f64> {
-    let line = text
+    let lines: Vec<&str> = text
         .lines()
-        .find(|line| line.starts_with("AVG"))
-        .context("mbw printed no average")?;
-    let rate = line
-        .split("Copy:")
-        .nth(1)
-        .context("the average has no rate")?;
-    let number = rate.trim().trim_end_matches("MiB/s").trim();
-    Ok(number.parse::<f64>().context("read the rate")? * 1_048_576.0)
+        .filter(|line| line.starts_with("AVG"))
+        .collect();
+    ensure!(!lines.is_empty(), "mbw printed no average");
+    lines.iter().try_fold(0.0, |sum, line| {
+        let rate = line
+            .split("Copy:")
+            .nth(1)
+            .context("the average has no rate")?;
+        let number = rate.trim().trim_end_matches("MiB/s").trim();
+        Ok(sum + number.parse::<f64>().context("read the rate")? * 1_048_576.0)
+    })
 }
 
 /// `memory rate: 11250.04 MB read/sec, 7500.03 MB write/sec, ...`, summed, as bytes per second; one line per instance.
@@ -411,39 +234,41 @@ mod tests {
     #[test]
     fn reports_of_the_originals_are_read() {
         let report = "    events per second:  2048.56\n    total time:                          0.5000s\n    \
-                      total number of events:              7\nTotal operations: 9070667 (4531985.50 per second)\n";
-        close(sysbench_figure(report, EventsPerSecond), 2048.56);
-        close(sysbench_figure(report, EventsOverTime), 14.0);
-        close(sysbench_figure(report, Operations), 4_531_985.5);
+                      total number of events:              7\nTotal operations: 9070667 (4531985.50 per second)\n\
+                      \n51200.00 MiB transferred (5000.50 MiB/sec)\n         avg:      250.00\n";
+        close(
+            sysbench_figure(report, Reported::EventsPerSecond, 1),
+            2048.56,
+        );
+        close(sysbench_figure(report, Reported::EventsOverTime, 1), 14.0);
+        close(
+            sysbench_figure(report, Reported::Operations, 1),
+            4_531_985.5,
+        );
+        close(
+            sysbench_figure(report, Reported::Transferred, 1),
+            5000.5 * 1_048_576.0,
+        );
+        close(sysbench_figure(report, Reported::ThreadsOverMean, 3), 12.0);
         let padded = "Total operations: 9876 ( 9874.50 per second)";
-        close(sysbench_figure(padded, Operations), 9874.5);
+        close(sysbench_figure(padded, Reported::Operations, 1), 9874.5);
         let line = "AVG\tMethod: MEMCPY\tElapsed: 0.02188\tMiB: 128.00000\tCopy: 5850.894 MiB/s\n";
         close(mbw_figure(line), 5850.894 * 1_048_576.0);
+        close(mbw_figure(&line.repeat(2)), 2.0 * 5850.894 * 1_048_576.0);
         let line = "stress-ng: info:  [1] stream: memory rate: 2.50 MB read/sec, 1.50 MB write/sec, 0.3 double\n";
         close(stress_ng_figure(&line.repeat(2)), 8e6);
-        assert!(sysbench_figure("", Operations).is_err() && mbw_figure("x").is_err());
+        assert!(sysbench_figure("", Reported::Operations, 1).is_err() && mbw_figure("x").is_err());
         assert!(stress_ng_figure("stream: nothing").is_err());
     }
 
     #[test]
-    fn every_check_is_of_a_test_that_exists_and_a_metric_that_it_has() {
-        for check in CHECKS {
-            let owner = workloads::ALL.iter().find(|workload| {
-                workload
-                    .spec()
-                    .tests
-                    .iter()
-                    .any(|test| test.name == check.test)
-            });
-            let spec = owner.unwrap_or_else(|| panic!("{}", check.test)).spec();
-            assert!(
-                spec.metrics
-                    .iter()
-                    .any(|metric| metric.quantity == check.quantity)
-            );
-            for (param, _) in check.set {
-                assert!(spec.params.iter().any(|def| def.name == *param), "{param}");
-            }
+    fn command_lines_are_kept_once_whatever_their_seed() {
+        let dir = Path::new("/");
+        let mut kept = Vec::new();
+        for last in ["1", "2"] {
+            note(&mut kept, command(dir, "chase").args(["x", last]));
+            note(&mut kept, command(dir, "chase").args(["y", last]));
         }
+        assert_eq!(kept, ["chase x 1", "chase y 1"]);
     }
 }

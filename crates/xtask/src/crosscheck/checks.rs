@@ -1,0 +1,410 @@
+//! What is compared with what.
+
+/// One comparison.
+#[derive(Debug)]
+pub(super) struct Check {
+    pub(super) name: &'static str,
+    /// Ours; of several the best counts.
+    pub(super) tests: &'static [&'static str],
+    pub(super) copies: Copies,
+    pub(super) set: &'static [(&'static str, &'static str)],
+    pub(super) quantity: &'static str,
+    pub(super) original: Original,
+}
+
+/// How many copies and threads.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Copies {
+    Exactly(u32),
+    /// As many as this machine has CPUs.
+    All,
+}
+
+impl Copies {
+    pub(super) fn number(self) -> u32 {
+        match self {
+            Self::Exactly(number) => number,
+            Self::All => {
+                let cpus = sys::affinity::allowed_cpus().map_or(1, |cpus| cpus.len());
+                u32::try_from(cpus).unwrap_or(1)
+            }
+        }
+    }
+}
+
+/// Which direction is good.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Figure {
+    Rate,
+    Time,
+}
+
+/// The program on the other side.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Original {
+    /// sysbench: how many threads, further arguments, and what of its report is the figure.
+    Sysbench(Copies, &'static [&'static str], Reported),
+    /// mbw with one method and 128 MiB: bytes per second, times how often each byte is moved in the figure of ours.
+    Mbw(&'static str, f64),
+    /// As many mbw at the same time as there are CPUs, summed.
+    MbwAll(&'static str, f64),
+    /// stress-ng's stream with so many instances: bytes per second, read and written.
+    StressNgStream(Copies),
+    /// The chase in C over so many bytes with so many loads: nanoseconds per load.
+    Chase(&'static str, &'static str),
+}
+
+/// What of sysbench's report is the figure.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Reported {
+    /// `events per second:`.
+    EventsPerSecond,
+    /// `total number of events:` over `total time:`.
+    EventsOverTime,
+    /// `Total operations: N (x per second)`.
+    Operations,
+    /// `x MiB transferred (y MiB/sec)`, as bytes per second.
+    Transferred,
+    /// The mean latency of an event, over the number of threads, as events per second: what the report of a program
+    /// says that spends time on other things before its threads are at work.
+    ThreadsOverMean,
+}
+
+impl Check {
+    pub(super) fn figure(&self) -> Figure {
+        match self.original {
+            Original::Chase(..) => Figure::Time,
+            _ => Figure::Rate,
+        }
+    }
+}
+
+use Copies::{All, Exactly};
+use Original::{Chase, Mbw, MbwAll, StressNgStream, Sysbench};
+use Reported::{EventsOverTime, EventsPerSecond, Operations, ThreadsOverMean, Transferred};
+
+const fn sysbench(
+    name: &'static str,
+    tests: &'static [&'static str],
+    threads: u32,
+    arguments: &'static [&'static str],
+    figure: Reported,
+) -> Check {
+    Check {
+        name,
+        tests,
+        copies: Exactly(threads),
+        set: &[],
+        quantity: "ops_per_s",
+        original: Sysbench(Exactly(threads), arguments, figure),
+    }
+}
+
+const fn bandwidth(
+    name: &'static str,
+    tests: &'static [&'static str],
+    copies: Copies,
+    original: Original,
+) -> Check {
+    Check {
+        name,
+        tests,
+        copies,
+        set: &[],
+        quantity: "bytes_per_s",
+        original,
+    }
+}
+
+const fn chase(
+    name: &'static str,
+    tests: &'static [&'static str],
+    bytes: &'static str,
+    loads: &'static str,
+) -> Check {
+    Check {
+        name,
+        tests,
+        copies: Exactly(1),
+        set: &[],
+        quantity: "ns_per_load",
+        original: Chase(bytes, loads),
+    }
+}
+
+const CPU: &[&str] = &["cpu", "--time=2"];
+const THREADS: &[&str] = &["threads", "--time=2"];
+const MUTEX: &[&str] = &["mutex"];
+const WRITE_1K: &[&str] = &["memory", "--time=2", "--memory-total-size=900T"];
+const READ_1K: &[&str] = &[
+    "memory",
+    "--time=2",
+    "--memory-total-size=900T",
+    "--memory-oper=read",
+];
+const WRITE_1M: &[&str] = &[
+    "memory",
+    "--time=2",
+    "--memory-total-size=900T",
+    "--memory-block-size=1M",
+];
+const READ_1M: &[&str] = &[
+    "memory",
+    "--time=2",
+    "--memory-total-size=900T",
+    "--memory-block-size=1M",
+    "--memory-oper=read",
+];
+/// A block beyond every cache, one for each thread.
+const WRITE_1G: &[&str] = &[
+    "memory",
+    "--time=5",
+    "--memory-total-size=900T",
+    "--memory-block-size=1G",
+    "--memory-scope=local",
+];
+const READ_1G: &[&str] = &[
+    "memory",
+    "--time=5",
+    "--memory-total-size=900T",
+    "--memory-block-size=1G",
+    "--memory-scope=local",
+    "--memory-oper=read",
+];
+
+/// Every kernel of ours; the best is what the machine gives.
+const KERNELS: &[&str] = &[
+    "memory.read",
+    "memory.write",
+    "memory.copy",
+    "memory.add",
+    "memory.triad",
+    "memory.write-nt",
+    "memory.copy-nt",
+    "memory.add-nt",
+    "memory.triad-nt",
+];
+
+/// Every comparison.
+pub(super) const CHECKS: &[Check] = &[
+    sysbench(
+        "sysbench cpu, 1 thread",
+        &["cpu.prime"],
+        1,
+        CPU,
+        EventsPerSecond,
+    ),
+    sysbench(
+        "sysbench cpu, 2 threads",
+        &["cpu.prime"],
+        2,
+        CPU,
+        EventsPerSecond,
+    ),
+    sysbench(
+        "sysbench threads, 1",
+        &["os.threads"],
+        1,
+        THREADS,
+        EventsOverTime,
+    ),
+    sysbench(
+        "sysbench threads, 2",
+        &["os.threads"],
+        2,
+        THREADS,
+        EventsOverTime,
+    ),
+    sysbench(
+        "sysbench threads, 4",
+        &["os.threads"],
+        4,
+        THREADS,
+        EventsOverTime,
+    ),
+    sysbench("sysbench mutex, 1", &["os.mutex"], 1, MUTEX, EventsOverTime),
+    sysbench("sysbench mutex, 2", &["os.mutex"], 2, MUTEX, EventsOverTime),
+    sysbench(
+        "sysbench mutex, 1, by its mean",
+        &["os.mutex"],
+        1,
+        MUTEX,
+        ThreadsOverMean,
+    ),
+    sysbench(
+        "sysbench memory write 1K",
+        &["memory.block-write"],
+        1,
+        WRITE_1K,
+        Operations,
+    ),
+    sysbench(
+        "sysbench memory read 1K",
+        &["memory.block-read"],
+        1,
+        READ_1K,
+        Operations,
+    ),
+    sysbench(
+        "sysbench memory write 1M",
+        &["memory.block-write-1m"],
+        1,
+        WRITE_1M,
+        Operations,
+    ),
+    sysbench(
+        "sysbench memory read 1M",
+        &["memory.block-read-1m"],
+        1,
+        READ_1M,
+        Operations,
+    ),
+    bandwidth(
+        "mbw MEMCPY",
+        &["memory.mbw-memcpy"],
+        Exactly(1),
+        Mbw("-t0", 1.0),
+    ),
+    bandwidth(
+        "mbw DUMB",
+        &["memory.mbw-dumb"],
+        Exactly(1),
+        Mbw("-t1", 1.0),
+    ),
+    bandwidth(
+        "mbw MEMCPY by its -t1",
+        &["memory.mbw-memcpy"],
+        Exactly(1),
+        Mbw("-t1", 1.0),
+    ),
+    bandwidth(
+        "mbw DUMB by its -t0",
+        &["memory.mbw-dumb"],
+        Exactly(1),
+        Mbw("-t0", 1.0),
+    ),
+    bandwidth(
+        "mbw MCBLOCK",
+        &["memory.mbw-mcblock"],
+        Exactly(1),
+        Mbw("-t2", 1.0),
+    ),
+    // What a copy moves is read and written, so that mbw's figure counts half of what ours do.
+    bandwidth(
+        "best of ours, mbw -t0, 1",
+        KERNELS,
+        Exactly(1),
+        Mbw("-t0", 2.0),
+    ),
+    bandwidth(
+        "best of ours, mbw -t1, 1",
+        KERNELS,
+        Exactly(1),
+        Mbw("-t1", 2.0),
+    ),
+    bandwidth(
+        "best of ours, mbw -t0, all",
+        KERNELS,
+        All,
+        MbwAll("-t0", 2.0),
+    ),
+    bandwidth(
+        "best of ours, mbw -t1, all",
+        KERNELS,
+        All,
+        MbwAll("-t1", 2.0),
+    ),
+    bandwidth(
+        "best of ours, sysbench read 1G, 1",
+        KERNELS,
+        Exactly(1),
+        Sysbench(Exactly(1), READ_1G, Transferred),
+    ),
+    bandwidth(
+        "best of ours, sysbench write 1G, 1",
+        KERNELS,
+        Exactly(1),
+        Sysbench(Exactly(1), WRITE_1G, Transferred),
+    ),
+    bandwidth(
+        "best of ours, sysbench read 1G, all",
+        KERNELS,
+        All,
+        Sysbench(All, READ_1G, Transferred),
+    ),
+    bandwidth(
+        "best of ours, sysbench write 1G, all",
+        KERNELS,
+        All,
+        Sysbench(All, WRITE_1G, Transferred),
+    ),
+    bandwidth(
+        "best of ours, stress-ng stream, 1",
+        KERNELS,
+        Exactly(1),
+        StressNgStream(Exactly(1)),
+    ),
+    bandwidth(
+        "best of ours, stress-ng stream, all",
+        KERNELS,
+        All,
+        StressNgStream(All),
+    ),
+    chase(
+        "chase in C, 16 KiB",
+        &["memory.latency-16k"],
+        "16384",
+        "50000000",
+    ),
+    chase(
+        "chase in C, 1 MiB",
+        &["memory.latency-1m"],
+        "1048576",
+        "20000000",
+    ),
+    chase(
+        "chase in C, 32 MiB",
+        &["memory.latency-32m"],
+        "33554432",
+        "8000000",
+    ),
+    chase(
+        "chase in C, 512 MiB",
+        &["memory.latency-512m"],
+        "536870912",
+        "4000000",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_check_is_of_tests_that_exist_and_a_metric_that_they_have() {
+        for check in CHECKS {
+            for test in check.tests {
+                let owner = workloads::ALL
+                    .iter()
+                    .find(|workload| workload.spec().tests.iter().any(|def| def.name == *test));
+                let spec = owner.unwrap_or_else(|| panic!("{test}")).spec();
+                let mut metrics = spec.metrics.iter();
+                assert!(
+                    metrics.any(|metric| metric.quantity == check.quantity),
+                    "{test}"
+                );
+                for (param, _) in check.set {
+                    assert!(spec.params.iter().any(|def| def.name == *param), "{param}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_told_apart() {
+        let mut names: Vec<&str> = CHECKS.iter().map(|check| check.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), CHECKS.len());
+    }
+}
