@@ -12,6 +12,7 @@ mod documents;
 mod duels;
 mod faults;
 mod fio;
+mod memory;
 mod root;
 mod runs;
 mod soaks;

@@ -43,10 +43,10 @@ impl Drop for Mount {
 }
 
 /// A memory cgroup with a limit, v1 or v2, whichever this machine has.
-struct MemoryLimit(PathBuf);
+pub(crate) struct MemoryLimit(PathBuf);
 
 impl MemoryLimit {
-    fn new(bytes: u64) -> Self {
+    pub(crate) fn new(bytes: u64) -> Self {
         let name = format!("kurabe-test-{}-{bytes}", std::process::id());
         let v1 = Path::new("/sys/fs/cgroup/memory");
         let v2 = Path::new("/sys/fs/cgroup");
@@ -62,7 +62,7 @@ impl MemoryLimit {
     }
 
     /// Runs the bed's binary inside the limit, on one CPU, with `prefix` before it.
-    fn run(&self, bed: &Bed, prefix: &str, args: &[&str]) -> Done {
+    pub(crate) fn run(&self, bed: &Bed, prefix: &str, args: &[&str]) -> Done {
         let procs = self.0.join("cgroup.procs");
         let binary = env!("CARGO_BIN_EXE_kurabe");
         let script = format!(

@@ -1,0 +1,170 @@
+//! Memory tests on the real binary where the machine has little: one CPU, no huge pages, a limit on memory.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests start the binary as a user does"
+)]
+
+use crate::bed::{Bed, Done};
+use std::process::Command;
+
+/// Starts the binary behind another program.
+fn behind(bed: &Bed, before: &[&str], args: &[&str]) -> Done {
+    let plain = bed.command(&[]);
+    let mut command = Command::new(before[0]);
+    command
+        .args(&before[1..])
+        .arg(env!("CARGO_BIN_EXE_kurabe"))
+        .args(args)
+        .current_dir(bed.path());
+    for (name, value) in plain
+        .get_envs()
+        .filter_map(|(name, value)| Some((name, value?)))
+    {
+        command.env(name, value);
+    }
+    command.output().unwrap().into()
+}
+
+#[test]
+fn on_one_cpu_what_needs_two_is_left_out_with_its_reason_and_the_rest_is_measured() {
+    let bed = Bed::new();
+    let args = [
+        "run",
+        "memory.round-trip",
+        "memory.latency-16k",
+        "memory.loaded-100@2",
+        "--set",
+        "memory.loaded-100.size=2M",
+        "--set",
+        "memory.loaded-100.pages=small",
+        "--passes",
+        "1",
+    ];
+    let done = behind(&bed, &["taskset", "-c", "0"], &args);
+    assert!(matches!(done.code, Some(0 | 4)), "{done:#?}");
+    done.out_has(&[
+        "memory.latency-16k@1",
+        "only one CPU is allowed",
+        "a chain and 1 streams need a CPU each, and 1 are allowed",
+    ]);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn where_there_are_no_huge_pages_nothing_is_measured_with_them_and_the_rest_is() {
+    // prctl(PR_SET_THP_DISABLE), which programs inherit.
+    const WITHOUT: &str = "syscall(157, 41, 1, 0, 0, 0) == 0 or die $!; exec @ARGV or die $!";
+    let bed = Bed::new();
+    let args = [
+        "run",
+        "memory.latency-8m-huge",
+        "memory.latency-16k",
+        "--passes",
+        "1",
+    ];
+    let done = behind(&bed, &["perl", "-e", WITHOUT], &args);
+    assert!(matches!(done.code, Some(0 | 4)), "{done:#?}");
+    done.out_has(&[
+        "memory.latency-16k@1",
+        "huge pages: 0 % of the memory obtained them",
+    ]);
+}
+
+#[test]
+fn a_size_that_does_not_fit_is_left_out_with_what_it_needs() {
+    let bed = Bed::new();
+    let args = [
+        "run",
+        "memory.latency-512m",
+        "memory.latency-16k",
+        "--set",
+        "memory.latency-512m.size=256G",
+        "--passes",
+        "1",
+    ];
+    let done = bed.run(&args);
+    assert!(matches!(done.code, Some(0 | 4)), "{done:#?}");
+    done.out_has(&[
+        "memory.latency-16k@1",
+        "too little memory: 278528 MiB are needed",
+    ]);
+}
+
+mod root {
+    use super::*;
+    use crate::root::MemoryLimit;
+
+    /// Pages that were swapped out on this machine since it was started.
+    fn swapped_out() -> String {
+        let counts = std::fs::read_to_string("/proc/vmstat").unwrap();
+        let line = counts.lines().find(|line| line.starts_with("pswpout "));
+        line.unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    #[ignore = "root: makes a memory cgroup"]
+    fn the_limit_of_a_cgroup_is_kept_and_nothing_is_swapped() {
+        let bed = Bed::new();
+        let limit = MemoryLimit::new(300 << 20);
+        let before = swapped_out();
+        let args = [
+            "run",
+            "memory.latency-512m",
+            "memory.latency-128m",
+            "memory.triad",
+            "--passes",
+            "1",
+        ];
+        let done = limit.run(&bed, "", &args);
+        assert!(matches!(done.code, Some(0 | 4)), "{done:#?}");
+        done.out_has(&[
+            "memory.latency-128m@1",
+            "too little memory: 544 MiB are needed",
+        ]);
+        assert_eq!(swapped_out(), before);
+        assert_eq!(bed.left_behind(), [""; 0]);
+    }
+
+    /// The last CPU, taken offline until the end.
+    struct Offline(String);
+
+    impl Offline {
+        fn new() -> (Self, usize) {
+            let cpus = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
+            let last = cpus.trim().rsplit([',', '-']).next().unwrap();
+            let file = format!("/sys/devices/system/cpu/cpu{last}/online");
+            let before = std::thread::available_parallelism().unwrap().get();
+            assert!(before > 1, "one CPU cannot spare any");
+            std::fs::write(&file, "0").unwrap_or_else(|error| panic!("{file}: {error}"));
+            (Self(file), before - 1)
+        }
+    }
+
+    impl Drop for Offline {
+        fn drop(&mut self) {
+            std::fs::write(&self.0, "1").unwrap();
+        }
+    }
+
+    #[test]
+    #[ignore = "root: takes a CPU offline for a few seconds"]
+    fn an_offline_cpu_does_not_count_and_nothing_is_kept_on_it() {
+        let bed = Bed::new();
+        let (_offline, left) = Offline::new();
+        let args = [
+            "run",
+            "memory.latency-16k",
+            "cpu.prime",
+            "--copies",
+            "all",
+            "--passes",
+            "2",
+        ];
+        let done = bed.run(&args).code(0);
+        done.out_has(&[
+            &format!("memory.latency-16k@{left}"),
+            &format!("cpu.prime@{left}"),
+        ]);
+    }
+}
