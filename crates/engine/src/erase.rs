@@ -105,7 +105,7 @@ pub enum Refusal {
     },
     /// It holds something, and has no identity that could be typed.
     #[error(
-        "erase `{device}`: it holds {kinds}, and has neither serial number nor UUID to confirm with\nhint: `wipefs --all {device}` makes it blank, if everything on it may be lost"
+        "erase `{device}`: it holds {kinds}, and has neither serial number nor UUID to confirm with\nhint: `blkdiscard --force --zeroout {device}` makes it blank, if everything on it may be lost"
     )]
     NoIdentity {
         /// As the user named it.
@@ -167,7 +167,11 @@ pub fn permit(
         return Err(Refusal::Empty(device));
     }
     let mut marks = signature::probe(&mut file, size_bytes).map_err(look)?;
-    marks.extend(in_partitions(tree, &name).map_err(look)?);
+    for mark in in_partitions(tree, &name).map_err(look)? {
+        if !marks.contains(&mark) {
+            marks.push(mark);
+        }
+    }
     let serials = device::serials(tree, &name);
     confirmed(path, &marks, &serials, typed)?;
     Ok(Permit {
@@ -223,12 +227,15 @@ fn confirmed(
 ) -> Result<(), Refusal> {
     let device = path.display().to_string();
     let kinds = |class: Option<Class>| {
-        let mut kinds: Vec<&str> = marks
+        let of_class = marks
             .iter()
-            .filter(|mark| class.is_none_or(|class| mark.class == class))
-            .map(|mark| mark.kind)
-            .collect();
-        kinds.dedup();
+            .filter(|mark| class.is_none_or(|class| mark.class == class));
+        let mut kinds: Vec<&str> = Vec::new();
+        for mark in of_class {
+            if !kinds.contains(&mark.kind) {
+                kinds.push(mark.kind);
+            }
+        }
         kinds.join(", ")
     };
     if marks.iter().any(|mark| mark.class == Class::Member) {

@@ -8,7 +8,7 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
 /// The largest file that is read. /proc/cpuinfo is about 1.6 KB per CPU, so that 1024 CPUs need 1.6 MiB;
@@ -137,6 +137,12 @@ impl Tree {
     /// Whether something is there.
     pub fn exists(&self, path: &str) -> bool {
         self.place(path).exists()
+    }
+
+    /// Device and inode of what a path leads to; `None` where it leads nowhere.
+    pub fn number_of_file(&self, path: &str) -> Option<(u64, u64)> {
+        let found = std::fs::metadata(self.place(path)).ok()?;
+        Some((found.dev(), found.ino()))
     }
 
     /// The path with every symbolic link in it followed inside the root, or an error where it leads nowhere.

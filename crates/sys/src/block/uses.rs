@@ -62,7 +62,7 @@ pub fn uses(tree: &Tree, name: &str) -> Result<Vec<Use>, TreeError> {
         }
         mounted(tree, device, &mut add)?;
         swapped(tree, device, &mut add)?;
-        looped(tree, device, &mut add)?;
+        looped(tree, device, name, &mut add)?;
         written(tree, device, &mut |process, how| {
             found.push(Use {
                 device: device.clone(),
@@ -74,7 +74,8 @@ pub fn uses(tree: &Tree, name: &str) -> Result<Vec<Use>, TreeError> {
     Ok(found)
 }
 
-/// The device, its partitions, its disk, all that hold one of them and all that it is made of.
+/// The device, its partitions, its disk, all that hold one of them and all that it is made of; and where other devices
+/// are the same storage under another name, those with theirs.
 fn family(tree: &Tree, name: &str) -> Result<Vec<String>, TreeError> {
     let mut found = vec![name.to_owned()];
     // A device that is not there has no family, and nothing may be said of it.
@@ -86,6 +87,11 @@ fn family(tree: &Tree, name: &str) -> Result<Vec<String>, TreeError> {
     while let Some(device) = found.get(next).cloned() {
         next += 1;
         let mut relatives = list(tree, &format!("{CLASS}/{device}/holders"))?;
+        for same in the_same_storage(tree, &device)? {
+            relatives.extend(partitions(tree, &same));
+            relatives.extend(disk_of(tree, &same));
+            relatives.push(same);
+        }
         if device == name {
             relatives.extend(list(tree, &format!("{CLASS}/{device}/slaves"))?);
         }
@@ -94,6 +100,34 @@ fn family(tree: &Tree, name: &str) -> Result<Vec<String>, TreeError> {
                 .into_iter()
                 .filter(|relative| seen.insert(relative.clone())),
         );
+    }
+    Ok(found)
+}
+
+/// Other devices that are the same storage: what a loop device lies on, other loop devices on the same file, and other
+/// paths to the disk of this world-wide name. The kernel claims each of them on its own.
+fn the_same_storage(tree: &Tree, device: &str) -> Result<Vec<String>, TreeError> {
+    let backing = |name: &str| {
+        let file = tree.read_trimmed(&format!("{CLASS}/{name}/loop/backing_file"));
+        file.ok().map(|file| tree.resolve(&file).unwrap_or(file))
+    };
+    let wide_name = |name: &str| {
+        let files = ["wwid", "device/wwid"];
+        let mut names = files
+            .iter()
+            .filter_map(|file| tree.read_trimmed(&format!("{CLASS}/{name}/{file}")).ok());
+        names.find(|name| !name.is_empty())
+    };
+    let (own_file, own_name) = (backing(device), wide_name(device));
+    let mut found: Vec<String> = Vec::new();
+    for other in tree.list(CLASS)? {
+        let is_same = other != device
+            && (own_file.is_some() && backing(&other) == own_file
+                || own_name.is_some() && wide_name(&other) == own_name);
+        let is_beneath = own_file.as_deref() == Some(&format!("/dev/{other}"));
+        if is_same || is_beneath {
+            found.push(other);
+        }
     }
     Ok(found)
 }
@@ -167,12 +201,18 @@ fn swapped(tree: &Tree, device: &str, add: &mut impl FnMut(String)) -> Result<()
     Ok(())
 }
 
-fn looped(tree: &Tree, device: &str, add: &mut impl FnMut(String)) -> Result<(), TreeError> {
+/// Loop devices on it, but for `asked`, the one that the question is about.
+fn looped(
+    tree: &Tree,
+    device: &str,
+    asked: &str,
+    add: &mut impl FnMut(String),
+) -> Result<(), TreeError> {
     let node = format!("/dev/{device}");
     for name in tree
         .list(CLASS)?
         .iter()
-        .filter(|name| name.starts_with("loop"))
+        .filter(|name| name.starts_with("loop") && *name != asked)
     {
         let file = tree.read_trimmed(&format!("{CLASS}/{name}/loop/backing_file"));
         if file.is_ok_and(|file| tree.resolve(&file).unwrap_or(file) == node) {
@@ -185,24 +225,29 @@ fn looped(tree: &Tree, device: &str, add: &mut impl FnMut(String)) -> Result<(),
 /// Processes that may write to it, such as a virtual machine or a database: they do not claim what they use. Processes
 /// that end meanwhile, or are not ours to look at, are passed over: the claim at opening is the second guard.
 fn written(tree: &Tree, device: &str, add: &mut impl FnMut(u32, String)) {
+    let node = format!("/dev/{device}");
+    let which = |fd: &str| (tree.link(fd).ok().as_deref() == Some(&node)).then_some(());
+    open_for_writing(tree, which, &mut |(), process, how| add(process, how));
+}
+
+/// The processes that have something open for writing; `which` says what it is by its path below `/proc/PID/fd`.
+fn open_for_writing<T>(
+    tree: &Tree,
+    which: impl Fn(&str) -> Option<T>,
+    add: &mut impl FnMut(T, u32, String),
+) {
     /// The access mode in the flags of `/proc/PID/fdinfo`, and its value for reading only.
     const ACCESS_MODE: u32 = 0o3;
     const READ_ONLY: u32 = 0;
-    let node = format!("/dev/{device}");
     let processes = tree.list("/proc").unwrap_or_default();
     for process in processes.iter().filter_map(|name| name.parse::<u32>().ok()) {
         for fd in tree
             .list(&format!("/proc/{process}/fd"))
             .unwrap_or_default()
         {
-            if tree
-                .link(&format!("/proc/{process}/fd/{fd}"))
-                .ok()
-                .as_deref()
-                != Some(&node)
-            {
+            let Some(what) = which(&format!("/proc/{process}/fd/{fd}")) else {
                 continue;
-            }
+            };
             let info = tree
                 .read(&format!("/proc/{process}/fdinfo/{fd}"))
                 .unwrap_or_default();
@@ -214,11 +259,43 @@ fn written(tree: &Tree, device: &str, add: &mut impl FnMut(u32, String)) {
                 let name = tree
                     .read_trimmed(&format!("/proc/{process}/comm"))
                     .unwrap_or_else(|_| "?".to_owned());
-                let how = format!("open for writing in process {process} (`{name}`)");
-                add(process, how);
+                add(
+                    what,
+                    process,
+                    format!("open for writing in process {process} (`{name}`)"),
+                );
             }
         }
     }
+}
+
+/// Who uses regular files behind the back of their readers: loop devices that lie on them, and processes beside `ours`
+/// that have them open for writing, such as a virtual machine whose disk one is. The files are known by device and
+/// inode, and told by their place in `files`. (A swap area needs no look: the kernel lets nobody write to one.)
+pub fn of_files(tree: &Tree, files: &[(u64, u64)], ours: u32) -> Vec<(usize, String)> {
+    let which = |path: &str| {
+        let number = tree.number_of_file(path)?;
+        files.iter().position(|file| *file == number)
+    };
+    let mut found = Vec::new();
+    for name in tree.list(CLASS).unwrap_or_default() {
+        if let Ok(file) = tree.read_trimmed(&format!("{CLASS}/{name}/loop/backing_file"))
+            && let Some(file) = which(&file)
+        {
+            found.push((file, format!("the backing of `{name}`")));
+        }
+    }
+    // Sockets, pipes and the like have no place in the tree, and need no look.
+    let which_open = |fd: &str| {
+        let has_place = tree.link(fd).is_ok_and(|to| to.starts_with('/'));
+        has_place.then(|| which(fd)).flatten()
+    };
+    open_for_writing(tree, which_open, &mut |file, process, how| {
+        if process != ours {
+            found.push((file, how));
+        }
+    });
+    found
 }
 
 #[cfg(test)]
@@ -288,6 +365,42 @@ mod tests {
     }
 
     #[test]
+    fn the_same_storage_under_another_name_counts() {
+        let dir = machine();
+        let root = dir.path();
+        let disk = |name: &str, file: &str, text: &str| {
+            write(root, &format!("sys/class/block/{name}/dev"), "7:9");
+            write(root, &format!("sys/class/block/{name}/{file}"), text);
+            std::fs::create_dir_all(root.join(format!("sys/class/block/{name}/holders"))).unwrap();
+        };
+        // A loop device on a partition that is mounted, or on the disk that the partition lies on.
+        let backing = "loop/backing_file";
+        disk("loop1", backing, "/dev/sda1\n");
+        check(root, "loop1", &["`sda1` is mounted at `/`"]);
+        disk("loop1", backing, "/dev/sda\n");
+        check(root, "loop1", &["`sda1` is mounted at `/`"]);
+        disk("loop1", backing, "/dev/sdc\n");
+        check(root, "loop1", &[]);
+        check(root, "sdc", &["`sdc` is the backing of `loop1`"]);
+        // Two loop devices on one image, of which the other is mounted.
+        disk("loop1", backing, "/images/x\n");
+        disk("loop2", backing, "/images/x\n");
+        check(root, "loop1", &[]);
+        let mounts = "22 1 7:8 / /mnt rw - ext4 /dev/loop2 rw\n";
+        write(root, "proc/self/mountinfo", mounts);
+        write(root, "sys/class/block/loop2/dev", "7:8");
+        check(root, "loop1", &["`loop2` is mounted at `/mnt`"]);
+        // Two paths to one disk.
+        disk("sdx", "device/wwid", "naa.5\n");
+        disk("sdy", "device/wwid", "naa.5\n");
+        disk("sdz", "device/wwid", "naa.6\n");
+        let mounts = "22 1 7:10 / /mnt rw - ext4 /dev/sdy rw\n";
+        write(root, "proc/self/mountinfo", mounts);
+        check(root, "sdx", &["`sdy` is mounted at `/mnt`"]);
+        check(root, "sdz", &[]);
+    }
+
+    #[test]
     fn every_kind_of_use_is_seen() {
         let dir = machine();
         let root = dir.path();
@@ -342,6 +455,37 @@ mod tests {
         );
         write(root, "proc/77/fdinfo/5", "pos:\t0\nflags:\t0100000\n");
         check(root, "sdc", &[]);
+    }
+
+    #[test]
+    fn who_uses_a_file_is_found_by_its_number() {
+        let dir = machine();
+        let root = dir.path();
+        let tree = Tree::at(root);
+        write(root, "vm/disk", "x");
+        let (device, inode) = tree.number_of_file("/vm/disk").unwrap();
+        let how = || {
+            let found = of_files(&tree, &[(0, 0), (device, inode)], 42);
+            assert!(found.iter().all(|(file, _)| *file == 1));
+            let how: Vec<String> = found.into_iter().map(|(_, how)| how).collect();
+            how
+        };
+        write(root, "proc/77/comm", "qemu\n");
+        write(root, "proc/77/fdinfo/5", "flags:\t0100002\n");
+        std::fs::create_dir_all(root.join("proc/77/fd")).unwrap();
+        assert_eq!(how(), [""; 0]);
+        // In the test's own tree the link leads to the file from the real root.
+        let file = root.join("vm/disk");
+        std::os::unix::fs::symlink(&file, root.join("proc/77/fd/5")).unwrap();
+        assert_eq!(how(), ["open for writing in process 77 (`qemu`)"]);
+        std::fs::rename(root.join("proc/77"), root.join("proc/42")).unwrap();
+        assert_eq!(how(), [""; 0], "our own hold");
+        write(
+            root,
+            "sys/class/block/loop3/loop/backing_file",
+            "/vm/disk\n",
+        );
+        assert_eq!(how(), ["the backing of `loop3`"]);
     }
 
     #[test]
