@@ -334,6 +334,10 @@ impl Drop for Uring {
                 return;
             }
         }
+        // The kernel takes a ring apart some time after its process has ended, and has the files open until then.
+        if self.options.register_files {
+            let _ = self.ring.submitter().unregister_files();
+        }
     }
 }
 
