@@ -3,11 +3,18 @@
 //! Only a directory that carries our marker file is ever removed. Its maker holds a lock on the marker (flock(2)),
 //! which the kernel drops however the maker ends: that tells a directory in use from one left behind, also across
 //! containers, where a process id says nothing.
+//!
+//! Whoever may rename things in the parent directory can put another directory, or a link to one, in the place of ours
+//! at any time. What is marked and emptied is therefore a directory that is held open, and never a name: a directory
+//! that is not the one we made is not marked, and nothing in it is removed. Workers know the directory by name; on
+//! a directory that strangers can rename in they make their files where the strangers want.
 
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use sys::io::file::{find_directory, handle_path};
 use sys::tree::Tree;
 
 /// The marker's file name.
@@ -42,6 +49,8 @@ pub struct WorkDirError {
 pub struct WorkDir {
     path: PathBuf,
     run_dir: PathBuf,
+    /// The directory itself, whatever has become of its name.
+    dir: File,
     /// Held, not read: its lock says that we are alive.
     _marker: File,
 }
@@ -63,19 +72,23 @@ impl WorkDir {
                 error,
             }
         };
-        fs::create_dir(&path).map_err(fail("create the work directory"))?;
-        let run_dir = path.join(RUN_DIR);
-        let made = mark(&path.join(MARKER), run)
-            .and_then(|marker| fs::create_dir(&run_dir).map(|()| marker));
+        // Writable for nobody else, whatever the umask is.
+        let made = DirBuilder::new().mode(0o755).create(&path);
+        made.map_err(fail("create the work directory"))?;
+        let dir = find_directory(&path).map_err(fail("open the work directory"))?;
+        let here = handle_path(&dir);
+        let made = just_made(&dir)
+            .and_then(|()| mark(&here.join(MARKER), run))
+            .and_then(|marker| fs::create_dir(here.join(RUN_DIR)).map(|()| marker));
         match made {
             Ok(marker) => Ok(Self {
-                run_dir,
+                run_dir: path.join(RUN_DIR),
                 path,
+                dir,
                 _marker: marker,
             }),
             Err(error) => {
-                // Nothing but our own marker can be in it yet.
-                let _ = fs::remove_file(path.join(MARKER));
+                // Where the marker is there it is ours, and nothing but it can be in it yet.
                 let _ = fs::remove_dir(&path);
                 Err(fail("mark the work directory")(error))
             }
@@ -94,18 +107,35 @@ impl WorkDir {
 
     /// Removes it now, and says what went wrong if it stays.
     pub fn remove(self) -> Result<(), WorkDirError> {
-        remove_marked(&self.path)
+        remove_marked(&self.dir, &self.path)
     }
 }
 
-/// Writes the marker, locked before it says anything: a marker without words belongs to nobody yet.
+/// Refuses a directory that cannot be the one that was made a moment ago, because there is something in it.
+fn just_made(dir: &File) -> io::Result<()> {
+    match fs::read_dir(handle_path(dir))?.next() {
+        None => Ok(()),
+        Some(_) => Err(io::Error::other(
+            "somebody put another directory in its place",
+        )),
+    }
+}
+
+/// Writes the marker, locked before it says anything: a marker without words belongs to nobody yet. It leaves nothing
+/// where it fails.
 fn mark(path: &Path, run: &str) -> io::Result<File> {
     let mut file = File::create_new(path)?;
-    file.lock()?;
     let marker = Marker {
         run: run.to_owned(),
     };
-    file.write_all(&serde_json::to_vec(&marker)?)?;
+    let mut write = || {
+        file.lock()?;
+        file.write_all(&serde_json::to_vec(&marker)?)
+    };
+    if let Err(error) = write() {
+        let _ = fs::remove_file(path);
+        return Err(error);
+    }
     Ok(file)
 }
 
@@ -113,18 +143,20 @@ impl Drop for WorkDir {
     fn drop(&mut self) {
         // After `remove` there is nothing left to do; elsewhere an error here has nobody to tell, and `kurabe
         // clean` finds what stays.
-        let _ = remove_marked(&self.path);
+        let _ = remove_marked(&self.dir, &self.path);
     }
 }
 
-fn remove_marked(path: &Path) -> Result<(), WorkDirError> {
-    if !is_plain_file(&path.join(MARKER)) {
+/// Empties a directory with our marker, and removes what `path` leads to if that is empty.
+fn remove_marked(dir: &File, path: &Path) -> Result<(), WorkDirError> {
+    let here = handle_path(dir);
+    if !is_plain_file(&here.join(MARKER)) {
         return Ok(());
     }
     let remove = || {
-        refuse_mounts(path)?;
-        empty_but_for_marker(path)?;
-        fs::remove_file(path.join(MARKER))?;
+        refuse_mounts(&here)?;
+        empty_but_for_marker(&here)?;
+        fs::remove_file(here.join(MARKER))?;
         fs::remove_dir(path)
     };
     remove().map_err(|error| WorkDirError {
@@ -138,7 +170,7 @@ fn remove_marked(path: &Path) -> Result<(), WorkDirError> {
 fn refuse_mounts(path: &Path) -> io::Result<()> {
     // Without /proc nothing is known of mounts, and nothing is removed.
     let mounts = sys::mounts::read(&Tree::real()).map_err(io::Error::other)?;
-    let real = path.canonicalize()?;
+    let real = fs::read_link(path)?;
     match mounts
         .iter()
         .find(|mount| Path::new(&mount.point).starts_with(&real))
@@ -227,7 +259,12 @@ fn is_plain_file(path: &Path) -> bool {
 
 /// Removes a stale work directory.
 pub fn remove_stale(stale: &Stale) -> Result<(), WorkDirError> {
-    remove_marked(&stale.path)
+    let dir = find_directory(&stale.path).map_err(|error| WorkDirError {
+        operation: "open the work directory",
+        path: stale.path.clone(),
+        error,
+    })?;
+    remove_marked(&dir, &stale.path)
 }
 
 #[cfg(test)]
@@ -283,6 +320,53 @@ mod tests {
             .collect();
         assert_eq!(left, [MARKER]);
         assert!(parent.path().exists(), "links are not followed");
+    }
+
+    #[test]
+    fn what_is_put_in_the_place_of_a_work_directory_is_not_emptied() {
+        let parent = tempfile::tempdir().unwrap();
+        let precious = parent.path().join("precious");
+        fs::create_dir(&precious).unwrap();
+        // Even where somebody puts a marker into it.
+        for name in ["file", MARKER] {
+            fs::write(precious.join(name), r#"{"run":"r1"}"#).unwrap();
+        }
+        let moved = parent.path().join("moved");
+        for link in [true, false] {
+            let dir = WorkDir::create(parent.path(), "r1").unwrap();
+            let path = dir.path().to_owned();
+            fs::write(path.join("data"), "x").unwrap();
+            fs::rename(&path, &moved).unwrap();
+            if link {
+                std::os::unix::fs::symlink(&precious, &path).unwrap();
+            } else {
+                fs::rename(&precious, &path).unwrap();
+            }
+            dir.remove().unwrap_err();
+            assert_eq!(fs::read_dir(&path).unwrap().count(), 2, "{link}");
+            // Ours was emptied where it is.
+            assert_eq!(fs::read_dir(&moved).unwrap().count(), 0, "{link}");
+            fs::remove_dir(&moved).unwrap();
+            if link {
+                let stale = Stale {
+                    path: path.clone(),
+                    run: "r1".to_owned(),
+                };
+                remove_stale(&stale).unwrap_err();
+                assert_eq!(fs::read_dir(&precious).unwrap().count(), 2);
+                fs::remove_file(&path).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn a_directory_that_is_not_new_is_not_marked() {
+        let parent = tempfile::tempdir().unwrap();
+        let look = |dir: &Path| just_made(&find_directory(dir).unwrap());
+        look(parent.path()).unwrap();
+        fs::write(parent.path().join("file"), "x").unwrap();
+        look(parent.path()).unwrap_err();
+        find_directory(Path::new("/proc/self/cwd")).unwrap_err();
     }
 
     #[test]

@@ -53,6 +53,14 @@ pub fn find(path: &Path, follow: bool) -> io::Result<File> {
         .open(path)
 }
 
+/// A handle to the directory that `path` names, by which it is reached whatever is put in its place; a link is refused.
+pub fn find_directory(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW)
+        .open(path)
+}
+
 /// Opens what [`find`] found.
 pub fn reopen(found: &File, access: Access) -> io::Result<File> {
     options(access)
