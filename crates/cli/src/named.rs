@@ -1,13 +1,17 @@
 //! Devices and files that the user names: into the plan, and through the gate, before anything is kept or measured.
 
 use crate::args::NewRun;
+use crate::context::Context;
 use crate::exit::{Exit, failure};
-use engine::consent::{self, Consent, Granted, Refusal};
+use crate::output;
+use engine::consent::{self, Consent, Granted, Left, Refusal};
 use engine::workload::StandIn;
 use model::named::{Named, NamedKind};
 use model::plan::Plan;
 use model::record::Run;
-use std::path::Path;
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+use store::Store;
 use sys::tree::Tree;
 
 /// What stands in for the test file, as the user named it.
@@ -46,10 +50,46 @@ pub(crate) fn look_again(plan: &Plan) -> anyhow::Result<Plan> {
     Ok(now)
 }
 
-/// Decides about everything that the runs touch, and claims the devices that they write to.
-pub(crate) fn grant(runs: &[Run], consent: &Consent) -> anyhow::Result<Granted> {
+/// Decides about everything that the runs touch, claims the devices that they write to, and holds the files.
+pub(crate) fn grant(context: &Context, runs: &[Run], consent: &Consent) -> anyhow::Result<Granted> {
     let plans: Vec<&Plan> = runs.iter().map(|run| &run.plan).collect();
-    consent::grant(&Tree::real(), &plans, consent, workloads::find).map_err(|why| refused(&why))
+    // Every file of a job is held open. Where the limit cannot be raised it may do as it is.
+    let _ = sys::process::raise_open_files();
+    // Opened for the first file of ours that somebody asks about, and not made: what is wrong with it is said when the
+    // run is begun in it.
+    let store = OnceCell::new();
+    let known = |id: &str| {
+        let store = store.get_or_init(|| context.store_to_read().ok());
+        store.as_ref()?.file_changed(id).ok().flatten()
+    };
+    consent::grant(&Tree::real(), &plans, consent, &known, workloads::find)
+        .map_err(|why| refused(&why))
+}
+
+/// Marks the files of ours as the runs leave them, and removes those that `unlinks` says or that are not whole. Gives
+/// those that stay.
+pub(crate) fn settle(
+    granted: Granted,
+    store: &Store,
+    unlinks: &dyn Fn(&Path) -> bool,
+) -> anyhow::Result<Vec<PathBuf>> {
+    let mut stay = Vec::new();
+    for file in granted.settle(unlinks) {
+        match file.left {
+            Left::Kept { id, changed } => {
+                store.note_file(&file.path, &id, &changed.to_string())?;
+                stay.push(file.path);
+            }
+            Left::Removed => store.forget_file(&file.path)?,
+            Left::Lost(why) => {
+                output::say(&format!(
+                    "warning: `{}` stays and is no file of kurabe's any more: {why}",
+                    file.path.display()
+                ));
+            }
+        }
+    }
+    Ok(stay)
 }
 
 /// What the plan works on beside the run's own directory, a line for each.

@@ -76,12 +76,14 @@ pub(crate) fn sides(
         same_set_up(run)?;
     }
     session::catch_stop_signals()?;
-    let granted = named::grant(&runs, &context.consent)?;
+    let granted = named::grant(context, &runs, &context.consent)?;
     let store = context.store()?;
     for run in &runs {
         store.reopen(&run.meta.id)?;
     }
-    session::measure(context, &store, &runs, &granted, quiet)
+    let measured = session::measure(context, &store, &runs, &granted, quiet)?;
+    named::settle(granted, &store, &|_| false)?;
+    Ok(measured)
 }
 
 /// What is to be gone on with: one run, or the two sides of a duel in their order.

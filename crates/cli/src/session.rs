@@ -33,12 +33,14 @@ pub(crate) fn begin_sides(
     quiet: bool,
 ) -> anyhow::Result<Vec<Run>> {
     catch_stop_signals()?;
-    let granted = named::grant(runs, &context.consent)?;
+    let granted = named::grant(context, runs, &context.consent)?;
     let store = context.store()?;
     for run in runs {
         store.begin(&run.meta, &run.plan, &run.host)?;
     }
-    measure(context, &store, runs, &granted, quiet)
+    let measured = measure(context, &store, runs, &granted, quiet)?;
+    named::settle(granted, &store, &|_| false)?;
+    Ok(measured)
 }
 
 /// Executes the plan of `runs` (one, or the two sides of a duel), which the store holds open, after the rounds that

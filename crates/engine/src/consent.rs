@@ -7,15 +7,22 @@
 //! to, checks that, and opens the handle, so that nothing can be put in its place between the look and the opening.
 //!
 //! A device must pass [`crate::erase`]. A file that somebody else made is written to only where `--overwrite-file`
-//! names it; a file that we made carries our mark ([`sys::owned`]) and may be written again. Where a file system
-//! cannot carry marks no named file is made, because nobody could tell it from others later.
+//! names it; a file that we made carries our mark (`mark`) and may be written again, as long as nobody else changed it.
+//! Where a file system cannot carry marks no named file is made, because nobody could tell it from others later. Every
+//! file that is written to is held by the supervisor (`hold`), which also makes those that are not there: workers
+//! neither make nor remove any.
 
+mod hold;
+mod mark;
 mod permit;
 
-pub use permit::{Owner, Permit, Permits};
+pub use hold::{Left, Settled};
+pub use permit::{Permit, Permits};
 
 use crate::erase::{self, Claim};
 use crate::workload::{StandIn, Workload};
+use hold::Held;
+use mark::Mark;
 use model::named::{Named, NamedKind};
 use model::plan::Plan;
 use permit::Seen;
@@ -56,10 +63,13 @@ pub enum Refusal {
     #[error(transparent)]
     Device(#[from] erase::Refusal),
     /// The file is there, is not ours, and would be written to.
-    #[error(
-        "overwrite `{}`: kurabe did not make it, and everything in it would be lost", .0.display()
-    )]
-    NotNamed(PathBuf),
+    #[error("overwrite `{}`: {why}, and everything in it would be lost", path.display())]
+    NotNamed {
+        /// The file.
+        path: PathBuf,
+        /// Whose it is, or what became of it.
+        why: &'static str,
+    },
     /// It is not what tests can work on, or not any more.
     #[error("use `{}`: {why}", path.display())]
     Unfit {
@@ -103,7 +113,7 @@ impl Refusal {
             Self::Device(erase::Refusal::NotConfirmed { word, .. }) => {
                 Some(["--yes-erase".to_owned(), word.clone()])
             }
-            Self::NotNamed(path) => {
+            Self::NotNamed { path, .. } => {
                 Some(["--overwrite-file".to_owned(), path.display().to_string()])
             }
             _ => None,
@@ -127,13 +137,39 @@ impl Refusal {
     }
 }
 
-/// What was granted, and the claims on devices that go with it: they last as long as this value.
+/// The time that a store kept for the id of a file of ours: its ctime in nanoseconds. `None` where it knows none.
+pub type Known<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// What was granted, with the claims on devices and the hold on files that go with it: they last as long as this
+/// value.
 #[derive(Debug, Default)]
 pub struct Granted {
     /// For the workers.
     pub permits: Permits,
     /// Held, not read.
     claims: Vec<Claim>,
+    held: Vec<Held>,
+}
+
+impl Granted {
+    /// Marks the files of ours as they are now that the run is over, or removes them: those that `unlinks` says, and
+    /// those that are not whole. Nothing is done to files of others.
+    pub fn settle(mut self, unlinks: &dyn Fn(&Path) -> bool) -> Vec<Settled> {
+        self.end(unlinks)
+    }
+
+    fn end(&mut self, unlinks: &dyn Fn(&Path) -> bool) -> Vec<Settled> {
+        let all = self.held.drain(..);
+        all.filter_map(|held| held.settle(unlinks)).collect()
+    }
+}
+
+impl Drop for Granted {
+    /// A run that ends early leaves its files as one that is over does. No store hears of it, so that they are known by
+    /// their marks alone.
+    fn drop(&mut self) {
+        self.end(&|_| false);
+    }
 }
 
 /// Everything that the cases of a plan touch.
@@ -209,38 +245,99 @@ pub fn stand_in(plan: &Plan) -> Option<StandIn> {
     })
 }
 
-/// Decides about everything that the plans touch, and claims the devices that will be written to.
+/// Decides about everything that the plans touch, claims the devices that will be written to, and takes or makes the
+/// files. `known` is what a store knows of files of ours.
 pub fn grant(
     tree: &Tree,
     plans: &[&Plan],
     consent: &Consent,
+    known: Known<'_>,
     find: fn(&str) -> Option<&'static dyn Workload>,
 ) -> Result<Granted, Refusal> {
     let all = plans.iter();
     let wanted = all.flat_map(|plan| touches(plan, stand_in(plan).as_ref(), find));
-    decide(tree, each_once(wanted), consent)
+    decide(tree, each_once(wanted), consent, known)
 }
 
-/// The same for what is not in a plan: each path once.
-pub fn decide(tree: &Tree, wanted: Vec<Touch>, consent: &Consent) -> Result<Granted, Refusal> {
+/// The same for what is not in a plan: each path once. Everything is decided before anything is made or marked.
+pub fn decide(
+    tree: &Tree,
+    wanted: Vec<Touch>,
+    consent: &Consent,
+    known: Known<'_>,
+) -> Result<Granted, Refusal> {
     refuse_needless(&wanted, consent)?;
     let mut granted = Granted::default();
+    let mut looked = Vec::new();
     for touch in wanted {
         let named = |word: &PathBuf| std::path::absolute(word).is_ok_and(|path| path == touch.path);
         let overwrite = consent.overwrite.iter().any(named);
-        let seen = if touch.kind == NamedKind::Device && touch.writes {
+        let found = if touch.kind == NamedKind::Device && touch.writes {
             let permit = erase::permit(tree, &touch.path, &consent.erase, None)?;
             granted.claims.push(permit.claim()?);
-            Seen::Erasable(permit)
+            Decided::Seen(Seen::Erasable(permit))
         } else {
-            look(&touch)?
+            decide_to_take(&touch, overwrite, known)?
         };
-        let permit = Permit::new(touch, overwrite, seen);
-        // Not for the handle: for the refusal, if there is one to come.
-        permit.check()?;
-        granted.permits.add(permit);
+        looked.push((touch, found));
+    }
+    let taken = looked.iter().filter_map(|(_, found)| match found {
+        Decided::Take(held, _) => Some(held),
+        Decided::Seen(_) | Decided::Make => None,
+    });
+    hold::refuse_users(tree, &taken.collect::<Vec<_>>())?;
+    // Given back before `granted` is: where descriptors run out, removing what was made needs one.
+    let _spare = File::open("/").map_err(Refusal::system("open", Path::new("/")))?;
+    let run = hold::fresh_name();
+    for (touch, found) in looked {
+        let seen = match found {
+            Decided::Seen(seen) => seen,
+            Decided::Make => granted.hold(hold::make(&touch, &run)?, Some(run.clone())),
+            Decided::Take(held, None) => granted.hold(held, None),
+            Decided::Take(mut held, Some(mark)) => {
+                held.open(mark, &run)?;
+                granted.hold(held, Some(run.clone()))
+            }
+        };
+        granted.permits.add(Permit::new(touch, seen));
     }
     Ok(granted)
+}
+
+/// What is to be done with something named.
+enum Decided {
+    /// Nothing: it is only read, or a device.
+    Seen(Seen),
+    /// It is held, and marked where it is ours.
+    Take(Held, Option<Mark>),
+    /// It is made.
+    Make,
+}
+
+fn decide_to_take(touch: &Touch, overwrite: bool, known: Known<'_>) -> Result<Decided, Refusal> {
+    let (found, what) = match look(touch)? {
+        Looked::Device(seen) => return Ok(Decided::Seen(seen)),
+        Looked::Absent => return Ok(Decided::Make),
+        Looked::File(found, what) => (found, what),
+    };
+    if (touch.writes || touch.creates)
+        && let Some((held, mark)) = hold::take(touch, &found, overwrite, known)?
+    {
+        return Ok(Decided::Take(held, mark));
+    }
+    Ok(Decided::Seen(Seen::File {
+        device: what.dev(),
+        inode: what.ino(),
+        run: None,
+    }))
+}
+
+impl Granted {
+    fn hold(&mut self, held: Held, run: Option<String>) -> Seen {
+        let (device, inode) = held.number();
+        self.held.push(held);
+        Seen::File { device, inode, run }
+    }
 }
 
 /// Consent for what the run does not touch is a slip of the hand, and nobody knows what was meant.
@@ -269,21 +366,31 @@ fn refuse_needless(wanted: &[Touch], consent: &Consent) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// What a name leads to.
+enum Looked {
+    /// A device, to be read.
+    Device(Seen),
+    /// A regular file.
+    File(File, Metadata),
+    /// Nothing, and a file may be made.
+    Absent,
+}
+
 /// What a name leads to, where a test can work on it at all.
-fn look(touch: &Touch) -> Result<Seen, Refusal> {
+fn look(touch: &Touch) -> Result<Looked, Refusal> {
     let path = &touch.path;
     if touch.kind == NamedKind::Device {
         let (number, size_bytes) = readable_device(path)?;
-        return Ok(Seen::Device {
+        return Ok(Looked::Device(Seen::Device {
             major: number.major,
             minor: number.minor,
             size_bytes,
-        });
+        }));
     }
     let found = match file::find(path, false) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && touch.creates => {
             room_for_a_file(path)?;
-            return Ok(Seen::Absent);
+            return Ok(Looked::Absent);
         }
         other => other.map_err(Refusal::system("open", path))?,
     };
@@ -291,10 +398,7 @@ fn look(touch: &Touch) -> Result<Seen, Refusal> {
     if what.len() == 0 && !touch.creates {
         return Err(Refusal::unfit(path, "it has 0 bytes"));
     }
-    Ok(Seen::File {
-        device: what.dev(),
-        inode: what.ino(),
-    })
+    Ok(Looked::File(found, what))
 }
 
 fn readable_device(path: &Path) -> Result<(Number, u64), Refusal> {

@@ -50,7 +50,11 @@ pub fn mark_on(file: &File) -> io::Result<Option<String>> {
     match usize::try_from(length) {
         Ok(length) => Ok(Some(String::from_utf8_lossy(&text[..length]).into_owned())),
         Err(_) => match io::Error::last_os_error() {
-            error if error.raw_os_error() == Some(libc::ENODATA) || has_no_marks(&error) => {
+            // A longer one is not ours either (ERANGE).
+            error
+                if matches!(error.raw_os_error(), Some(libc::ENODATA | libc::ERANGE))
+                    || has_no_marks(&error) =>
+            {
                 Ok(None)
             }
             error => Err(error),
@@ -80,6 +84,9 @@ mod tests {
         assert_eq!(mark_of(&path).as_deref(), Some("run 1"));
         std::fs::write(&path, "content does not take the mark away").unwrap();
         assert_eq!(mark_of(&path).as_deref(), Some("run 1"));
+        // What is longer than any mark of ours is none, and no reason to fail.
+        mark(&file, &"x".repeat(MARK_MAX + 1)).unwrap();
+        assert_eq!(mark_of(&path), None);
         // A copy of the content is no copy of the mark.
         std::fs::write(dir.path().join("copy"), "content").unwrap();
         assert_eq!(mark_of(&dir.path().join("copy")), None);

@@ -6,6 +6,7 @@ use crate::exit::{Exit, failure};
 use crate::output;
 use std::fs::OpenOptions;
 use std::io::{Error, ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
 
 pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> {
     let run = context.load(&args.run)?;
@@ -31,11 +32,13 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
             );
             refused(error, hint)
         })?;
-    file.write_all(text.as_bytes()).map_err(|error| {
+    if let Err(error) = file.write_all(text.as_bytes()) {
         // We made it a moment ago, and half of a run is of no use.
-        let _ = std::fs::remove_file(path);
-        refused(error, None)
-    })?;
+        if let Ok(made) = file.metadata() {
+            let _ = sys::io::remove::remove_exactly(path, made.dev(), made.ino());
+        }
+        return Err(refused(error, None));
+    }
     output::say(&format!("wrote run {} to {}", run.meta.id, path.display()));
     Ok(Exit::Ok)
 }

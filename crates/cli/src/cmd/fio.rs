@@ -82,14 +82,14 @@ fn measure(context: &Context, own: &Own, plan: &Plan) -> anyhow::Result<Exit> {
         rounds: Vec::new(),
     };
     session::catch_stop_signals()?;
-    let granted = named::grant(std::slice::from_ref(&run), &own.consent())?;
+    let granted = named::grant(context, std::slice::from_ref(&run), &own.consent())?;
     let store = context.store()?;
     store.begin(&run.meta, &run.plan, &run.host)?;
     let quiet = own.quiet || plan.output.eta == Eta::Never;
     let runs = std::slice::from_ref(&run);
     let mut measured = session::measure(context, &store, runs, &granted, quiet)?;
     let run = measured.pop().context("read the run back")?;
-    let left = files::clean_up(plan, &granted.permits);
+    let left = files::clean_up(plan, granted, &store);
     let pass = results::middle_pass(&phases, &run);
     let report = results::report(plan, &phases, &run, pass);
     show(plan, &report)?;

@@ -1,15 +1,14 @@
 //! Leave to open one file or device, as it travels to the workers, and the opening itself.
 
+use super::mark::{self, Mark};
 use super::{Refusal, Touch, plain_file};
 use crate::erase;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use sys::block::device;
 use sys::io::file::{self, Access};
-use sys::owned;
 use sys::tree::Tree;
 
 /// What a name led to when it was decided about.
@@ -23,10 +22,13 @@ pub(super) enum Seen {
     },
     /// A device that may be erased.
     Erasable(erase::Permit),
-    /// A file.
-    File { device: u64, inode: u64 },
-    /// Nothing, and a file may be made.
-    Absent,
+    /// A file. Where it may be written to the supervisor holds it, so that its number is given to no other file.
+    File {
+        device: u64,
+        inode: u64,
+        /// The run's name in the mark of a file of ours.
+        run: Option<String>,
+    },
 }
 
 /// Leave to open one file or device.
@@ -35,8 +37,6 @@ pub struct Permit {
     path: PathBuf,
     writes: bool,
     creates: bool,
-    /// The user named it behind `--overwrite-file`.
-    overwrite: bool,
     seen: Seen,
     /// The process that holds the claim on a device.
     supervisor: u32,
@@ -59,39 +59,14 @@ impl Permits {
     }
 }
 
-/// Whose a file is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Owner {
-    /// There is none.
-    Nobody,
-    /// Somebody else made it.
-    Others,
-    /// We made it, and were stopped before it was whole.
-    Unfinished,
-    /// We made it, and its mark says this.
-    Us(String),
-}
-
-/// What the mark of a file says that is being written.
-const UNFINISHED: &str = "unfinished";
-
 impl Permit {
-    pub(super) fn new(touch: Touch, overwrite: bool, seen: Seen) -> Self {
+    pub(super) fn new(touch: Touch, seen: Seen) -> Self {
         Self {
             path: touch.path,
             writes: touch.writes,
             creates: touch.creates,
-            overwrite,
             seen,
             supervisor: std::process::id(),
-        }
-    }
-
-    /// Whether a file could be opened as it is to be.
-    pub(super) fn check(&self) -> Result<(), Refusal> {
-        match self.seen {
-            Seen::File { .. } => self.open_file(Access::default()).map(drop),
-            _ => Ok(()),
         }
     }
 
@@ -110,9 +85,9 @@ impl Permit {
         self.writes
     }
 
-    /// Whether a file may be made.
-    pub const fn creates(&self) -> bool {
-        self.creates
+    /// Whether it is a file of ours, and the job one that makes it: it may be written anew.
+    pub const fn makes(&self) -> bool {
+        self.creates && matches!(self.seen, Seen::File { run: Some(_), .. })
     }
 
     /// The size of a device in bytes; `None` for a file, whose size is its own affair.
@@ -120,7 +95,7 @@ impl Permit {
         match &self.seen {
             Seen::Device { size_bytes, .. } => Some(*size_bytes),
             Seen::Erasable(permit) => Some(permit.size_bytes()),
-            Seen::File { .. } | Seen::Absent => None,
+            Seen::File { .. } => None,
         }
     }
 
@@ -129,7 +104,10 @@ impl Permit {
         match &self.seen {
             Seen::Device { .. } => self.open_to_read(access),
             Seen::Erasable(permit) => Ok(permit.open(&Tree::real(), access, self.supervisor)?),
-            Seen::File { .. } | Seen::Absent => self.open_file(access),
+            Seen::File { .. } if access.write && !self.writes => {
+                Err(Refusal::NoPermit(self.path.clone()))
+            }
+            Seen::File { .. } => self.open_file(access),
         }
     }
 
@@ -162,110 +140,64 @@ impl Permit {
         Ok(opened)
     }
 
+    /// Opens the file that was looked at, and none that was put in its place.
     fn open_file(&self, access: Access) -> Result<File, Refusal> {
         let path = &self.path;
-        if access.write && !self.writes {
-            return Err(Refusal::NoPermit(path.clone()));
-        }
         let found = file::find(path, false).map_err(Refusal::system("open", path))?;
         let what = plain_file(&found, path, self.writes)?;
-        let opened = file::reopen(&found, access).map_err(Refusal::system("open", path))?;
-        if own_mark(&opened, path)?.is_some() {
-            return Ok(opened);
-        }
-        let same = matches!(self.seen, Seen::File { device, inode }
+        let same = matches!(self.seen, Seen::File { device, inode, .. }
             if (device, inode) == (what.dev(), what.ino()));
         if !same {
-            return Err(Refusal::unfit(
-                path,
-                "it is not the file any more that was looked at",
-            ));
+            return Err(self.changed());
         }
-        if self.writes && !self.overwrite {
-            return Err(Refusal::NotNamed(path.clone()));
-        }
-        Ok(opened)
+        file::reopen(&found, access).map_err(Refusal::system("open", path))
     }
 
-    /// Whose file is there.
-    pub fn owner(&self) -> Result<Owner, Refusal> {
-        let path = &self.path;
-        let found = match file::find(path, false) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Owner::Nobody),
-            other => other.map_err(Refusal::system("open", path))?,
-        };
-        plain_file(&found, path, self.writes)?;
-        let opened =
-            file::reopen(&found, Access::default()).map_err(Refusal::system("open", path))?;
-        Ok(match own_mark(&opened, path)? {
-            None => Owner::Others,
-            Some(mark) if mark == UNFINISHED => Owner::Unfinished,
-            Some(mark) => Owner::Us(mark),
-        })
+    fn changed(&self) -> Refusal {
+        Refusal::unfit(&self.path, "it is not the file any more that was looked at")
     }
 
-    /// Makes the file, marked as ours and unfinished, in the place of one of ours if there is one.
-    pub fn create(&self) -> Result<File, Refusal> {
-        let path = &self.path;
-        if !self.creates {
-            return Err(Refusal::NoPermit(path.clone()));
+    /// What the mark of a file of ours says of its content; `None` for one that is not whole, and for others.
+    pub fn note(&self) -> Result<Option<String>, Refusal> {
+        if !matches!(self.seen, Seen::File { run: Some(_), .. }) {
+            return Ok(None);
         }
-        self.remove_ours()?;
-        let made = file::create(path).map_err(Refusal::system("create", path))?;
-        let bound = bound(&made, None, UNFINISHED);
-        bound.and_then(|mark| owned::mark(&made, &mark)).map_err(|error| {
-            // It was made a moment ago, by us, and is empty.
-            let _ = std::fs::remove_file(path);
-            if owned::has_no_marks(&error) {
-                return Refusal::unfit(
-                    path,
-                    "this file system carries no extended attributes, so that a file of kurabe's could not be told \
-                     from others later\nhint: name no file, and kurabe makes and removes one of its own; or make it \
-                     yourself and name it with `--overwrite-file`",
-                );
-            }
-            Refusal::system("mark", path)(error)
+        let note = self.mark(&self.open_file(Access::default())?)?.note;
+        Ok(Some(note).filter(|note| !note.is_empty()))
+    }
+
+    /// Empties a file of ours, and opens it to be written anew. From here on it is not whole.
+    pub fn empty(&self) -> Result<File, Refusal> {
+        if !self.makes() {
+            return Err(Refusal::NoPermit(self.path.clone()));
+        }
+        let file = self.open_file(Access {
+            write: true,
+            ..Access::default()
         })?;
-        Ok(made)
+        self.keep_note(&file, "")?;
+        file.set_len(0)
+            .map_err(Refusal::system("empty", &self.path))?;
+        Ok(file)
     }
 
-    /// Says in the mark that the file is whole, and what is in it.
-    pub fn finish(&self, made: &File, text: &str) -> Result<(), Refusal> {
-        let size = made.metadata().map(|found| found.len());
-        size.and_then(|size| bound(made, Some(size), text))
-            .and_then(|mark| owned::mark(made, &mark))
-            .map_err(Refusal::system("mark", &self.path))
+    /// Says in the mark of a file of ours that it is whole, and what is in it.
+    pub fn keep_note(&self, file: &File, note: &str) -> Result<(), Refusal> {
+        let mark = Mark {
+            note: note.to_owned(),
+            ..self.mark(file)?
+        };
+        let set = mark.set(file).map(drop);
+        set.map_err(Refusal::system("mark", &self.path))
     }
 
-    /// Removes the file where we made it. Another one stays, and is an error.
-    pub fn remove_ours(&self) -> Result<(), Refusal> {
-        match self.owner()? {
-            Owner::Nobody => Ok(()),
-            Owner::Others => Err(Refusal::NotNamed(self.path.clone())),
-            Owner::Unfinished | Owner::Us(_) => {
-                std::fs::remove_file(&self.path).map_err(Refusal::system("remove", &self.path))
-            }
-        }
+    /// The mark of our own run.
+    fn mark(&self, file: &File) -> Result<Mark, Refusal> {
+        let Seen::File { run: Some(run), .. } = &self.seen else {
+            return Err(Refusal::NoPermit(self.path.clone()));
+        };
+        let found = mark::of_run(file, run);
+        let found = found.map_err(Refusal::system("read the mark of", &self.path))?;
+        found.ok_or_else(|| self.changed())
     }
-}
-
-/// A mark that counts on this file alone, and with this size where it is whole: copies take attributes along, and what
-/// is copied into a file leaves them on it.
-fn bound(file: &File, size: Option<u64>, text: &str) -> io::Result<String> {
-    let found = file.metadata()?;
-    let size = size.map_or_else(|| "-".to_owned(), |size| size.to_string());
-    Ok(format!("{}:{}:{size} {text}", found.dev(), found.ino()))
-}
-
-/// The text of our mark on an opened file; `None` where there is none, or where it was made for another file.
-fn own_mark(file: &File, path: &Path) -> Result<Option<String>, Refusal> {
-    let mark = owned::mark_on(file).map_err(Refusal::system("read the mark of", path))?;
-    let Some((binding, text)) = mark.as_deref().and_then(|mark| mark.split_once(' ')) else {
-        return Ok(None);
-    };
-    let found = file.metadata().map_err(Refusal::system("look at", path))?;
-    let ours = [found.len().to_string(), "-".to_owned()]
-        .iter()
-        .any(|size| binding == format!("{}:{}:{size}", found.dev(), found.ino()));
-    Ok(ours.then(|| text.to_owned()))
 }

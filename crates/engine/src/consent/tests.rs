@@ -34,8 +34,29 @@ fn consent(overwrite: &[&Path]) -> Consent {
 /// What is decided about one touch.
 fn asked(touch: Touch, overwrite: &[&Path]) -> Result<Permit, Refusal> {
     let path = touch.path.clone();
-    let granted = decide(&Tree::real(), vec![touch], &consent(overwrite))?;
+    let granted = grants(touch, overwrite)?;
     granted.permits.of(&path).cloned()
+}
+
+fn grants(touch: Touch, overwrite: &[&Path]) -> Result<Granted, Refusal> {
+    decide(&Tree::real(), vec![touch], &consent(overwrite), &|_| None)
+}
+
+/// What is granted where a job makes the file, writes to it, and nobody consented to anything.
+fn job_on(path: &Path) -> Result<(Granted, Permit), Refusal> {
+    let granted = grants(touch(path, true, true), &[])?;
+    let permit = granted.permits.of(path)?.clone();
+    Ok((granted, permit))
+}
+
+/// A file of ours with this content, after its run.
+fn made(path: &Path, content: &[u8]) {
+    let (granted, permit) = job_on(path).unwrap();
+    let mut file = permit.empty().unwrap();
+    std::io::Write::write_all(&mut file, content).unwrap();
+    permit.keep_note(&file, "whole").unwrap();
+    let settled = granted.settle(&|_| false);
+    assert!(matches!(settled[0].left, Left::Kept { .. }), "{settled:?}");
 }
 
 #[test]
@@ -56,10 +77,14 @@ fn a_file_of_others_is_read_and_written_only_where_it_is_named() {
     write.open(WRITE).unwrap();
     // Even where a job may make files, this one is there and is not ours.
     let refused = asked(touch(&path, true, true), &[]).unwrap_err();
-    assert!(matches!(refused, Refusal::NotNamed(_)), "{refused}");
-    let made = write.create();
-    assert!(matches!(made, Err(Refusal::NoPermit(_))), "{made:?}");
-    assert!(matches!(write.remove_ours(), Err(Refusal::NotNamed(_))));
+    assert!(matches!(refused, Refusal::NotNamed { .. }), "{refused}");
+    // Leave to write is no leave to empty it.
+    let emptied = write.empty();
+    assert!(matches!(emptied, Err(Refusal::NoPermit(_))), "{emptied:?}");
+    let marked = write.keep_note(&write.open(WRITE).unwrap(), "x");
+    assert!(matches!(marked, Err(Refusal::NoPermit(_))), "{marked:?}");
+    let granted = grants(touch(&path, true, true), &[&path]).unwrap();
+    assert_eq!(granted.settle(&|_| true), []);
     assert_eq!(std::fs::read(&path).unwrap(), b"precious");
 }
 
@@ -75,7 +100,13 @@ fn another_name_than_the_one_that_was_typed_is_refused() {
         erase: vec!["/dev/no-such".to_owned()],
         ..Consent::default()
     };
-    let slip = decide(&Tree::real(), vec![touch(&path, false, false)], &erase).unwrap_err();
+    let slip = decide(
+        &Tree::real(),
+        vec![touch(&path, false, false)],
+        &erase,
+        &|_| None,
+    )
+    .unwrap_err();
     let said = slip.to_string();
     assert_eq!(
         said,
@@ -141,20 +172,151 @@ fn nothing_is_made_where_no_file_belongs() {
 fn a_file_that_we_make_is_ours_until_it_is_removed() {
     let dir = place();
     let path = dir.path().join("data");
-    let permit = asked(touch(&path, true, true), &[]).unwrap();
-    assert_eq!(permit.owner().unwrap(), Owner::Nobody);
-    let made = permit.create().unwrap();
-    assert_eq!(permit.owner().unwrap(), Owner::Unfinished);
-    permit.finish(&made, "whole").unwrap();
-    assert_eq!(permit.owner().unwrap(), Owner::Us("whole".to_owned()));
-    // Another run needs no consent for it.
-    let later = asked(touch(&path, true, true), &[]).unwrap();
-    later.open(WRITE).unwrap();
-    later.create().unwrap();
-    assert_eq!(later.owner().unwrap(), Owner::Unfinished);
-    later.remove_ours().unwrap();
+    let (granted, permit) = job_on(&path).unwrap();
+    assert_eq!(permit.note().unwrap(), None);
+    assert_eq!(
+        granted.settle(&|_| false)[0].left,
+        Left::Removed,
+        "it was never whole"
+    );
     assert!(!path.exists());
-    later.remove_ours().unwrap();
+    made(&path, b"content");
+    // Another run needs no consent for it.
+    let (granted, permit) = job_on(&path).unwrap();
+    assert_eq!(permit.note().unwrap().as_deref(), Some("whole"));
+    permit.open(WRITE).unwrap();
+    permit.empty().unwrap();
+    assert_eq!(permit.note().unwrap(), None);
+    drop(granted);
+    assert!(!path.exists(), "it was emptied and not written again");
+    made(&path, b"content");
+    let (granted, _) = job_on(&path).unwrap();
+    assert_eq!(granted.settle(&|_| true)[0].left, Left::Removed);
+    assert!(!path.exists());
+}
+
+#[test]
+fn what_is_refused_leaves_nothing_and_changes_nothing() {
+    let dir = place();
+    let at = |name: &str| dir.path().join(name);
+    made(&at("ours"), b"content");
+    std::fs::write(at("theirs"), "precious").unwrap();
+    let all = ["new", "ours", "theirs"].map(|name| touch(&at(name), true, true));
+    let refused = decide(&Tree::real(), all.to_vec(), &consent(&[]), &|_| None).unwrap_err();
+    assert!(matches!(refused, Refusal::NotNamed { .. }), "{refused}");
+    assert!(!at("new").exists());
+    assert_eq!(std::fs::read(at("ours")).unwrap(), b"content");
+    // Nor where making the second file fails: a directory of that name is not there when it is looked at.
+    let below = at("no such directory").join("x");
+    let all = [at("new"), below].map(|path| touch(&path, true, true));
+    decide(&Tree::real(), all.to_vec(), &consent(&[]), &|_| None).unwrap_err();
+    assert!(!at("new").exists());
+    job_on(&at("ours")).unwrap();
+}
+
+#[test]
+fn a_store_knows_a_file_by_its_id_and_the_time_of_its_last_change() {
+    let dir = place();
+    let path = dir.path().join("data");
+    made(&path, b"content");
+    let (granted, _) = job_on(&path).unwrap();
+    let settled = granted.settle(&|_| false);
+    let Left::Kept { id, changed } = &settled[0].left else {
+        panic!("{settled:?}")
+    };
+    let asked = |time: String| {
+        let known = |asked: &str| (asked == id).then(|| time.clone());
+        decide(
+            &Tree::real(),
+            vec![touch(&path, true, true)],
+            &consent(&[]),
+            &known,
+        )
+        .map(drop)
+    };
+    let refused = asked((changed + 1).to_string()).unwrap_err().to_string();
+    assert!(refused.contains("somebody has changed it"), "{refused}");
+    asked(changed.to_string()).unwrap();
+    // The id was given up with that run, so that the old time says nothing any more.
+    asked("1".to_owned()).unwrap();
+}
+
+#[test]
+fn a_file_in_the_hands_of_a_run_is_not_taken_by_another() {
+    let dir = place();
+    let path = dir.path().join("data");
+    made(&path, b"content");
+    let (held, permit) = job_on(&path).unwrap();
+    for overwrite in [&[][..], &[path.as_path()]] {
+        let refused = grants(touch(&path, true, true), overwrite).unwrap_err();
+        let said = refused.to_string();
+        assert!(said.contains("another program has locked it"), "{said}");
+    }
+    // Reading it harms nobody, and does not make it the reader's.
+    let reads = asked(touch(&path, false, true), &[]).unwrap();
+    assert_eq!((reads.makes(), reads.note().unwrap()), (false, None));
+    // A file of others that was given up is held as well.
+    let theirs = dir.path().join("theirs");
+    std::fs::write(&theirs, "may be lost").unwrap();
+    let _first = grants(touch(&theirs, true, false), &[&theirs]).unwrap();
+    let second = grants(touch(&theirs, true, false), &[&theirs]).unwrap_err();
+    assert!(second.to_string().contains("locked"), "{second}");
+    permit.open(WRITE).unwrap();
+    drop(held);
+    job_on(&path).unwrap();
+}
+
+#[test]
+fn a_file_that_somebody_changed_while_its_run_was_killed_is_theirs() {
+    let dir = place();
+    let path = dir.path().join("data");
+    let killed = |writes: bool| {
+        let _ = std::fs::remove_file(&path);
+        made(&path, b"content");
+        let (granted, permit) = job_on(&path).unwrap();
+        if writes {
+            std::os::unix::fs::FileExt::write_all_at(&permit.open(WRITE).unwrap(), b"x", 0)
+                .unwrap();
+        }
+        granted.held.iter().for_each(hold::forget);
+        std::mem::forget(granted);
+    };
+    killed(false);
+    drop(job_on(&path).unwrap());
+    // Whether that was the run or somebody else nobody can tell.
+    killed(true);
+    let refused = job_on(&path).unwrap_err();
+    assert!(refused.to_string().contains("was killed"), "{refused}");
+    assert_eq!(std::fs::read(&path).unwrap(), b"xontent");
+    // Leave for it is leave for it.
+    asked(touch(&path, true, true), &[&path]).unwrap();
+    job_on(&path).unwrap_err();
+}
+
+#[test]
+fn a_file_that_goes_under_our_hands_is_not_looked_for_elsewhere() {
+    let dir = place();
+    let at = |name: &str| dir.path().join(name);
+    let path = at("data");
+    let left = |change: &dyn Fn()| {
+        let _ = std::fs::remove_file(&path);
+        made(&path, b"content");
+        let (granted, _) = job_on(&path).unwrap();
+        change();
+        let unlinked = granted.settle(&|_| true);
+        unlinked[0].left.clone()
+    };
+    assert_eq!(
+        left(&|| std::fs::remove_file(&path).unwrap()),
+        Left::Removed
+    );
+    std::fs::write(at("precious"), "precious").unwrap();
+    let another = left(&|| std::fs::rename(at("precious"), &path).unwrap());
+    assert!(matches!(&another, Left::Lost(why) if why.contains("another file")));
+    assert_eq!(std::fs::read(&path).unwrap(), b"precious");
+    let moved = left(&|| std::fs::rename(&path, at("moved")).unwrap());
+    assert_eq!(moved, Left::Removed);
+    assert_eq!(std::fs::read(at("moved")).unwrap(), b"content");
 }
 
 #[test]
@@ -192,11 +354,14 @@ fn what_is_put_in_the_place_of_a_file_after_the_look_is_not_opened() {
     }
     assert_eq!(std::fs::read(at("precious")).unwrap(), b"precious");
 
-    // And where nothing was, only what we make ourselves is opened.
-    let permit = asked(touch(&at("new"), true, true), &[]).unwrap();
+    // And where nothing was, only what we made ourselves is opened.
+    let (granted, permit) = job_on(&at("new")).unwrap();
+    std::fs::remove_file(at("new")).unwrap();
     std::fs::write(at("new"), "of somebody else").unwrap();
-    assert!(permit.open(WRITE).is_err());
-    assert!(matches!(permit.create(), Err(Refusal::NotNamed(_))));
+    permit.open(WRITE).unwrap_err();
+    permit.empty().unwrap_err();
+    drop(granted);
+    assert_eq!(std::fs::read(at("new")).unwrap(), b"of somebody else");
 }
 
 #[test]
@@ -204,9 +369,8 @@ fn where_files_carry_no_marks_none_is_made() {
     // ramfs and old tmpfs have none; procfs refuses earlier. Where shared memory has marks, this is nothing new.
     let path = Path::new("/dev/shm/kurabe-test-marks");
     let _ = std::fs::remove_file(path);
-    let permit = asked(touch(path, true, true), &[]).unwrap();
-    match permit.create() {
-        Ok(_) => permit.remove_ours().unwrap(),
+    match job_on(path) {
+        Ok(granted) => drop(granted),
         Err(refused) => assert!(
             refused.to_string().contains("extended attributes"),
             "{refused}"
@@ -258,7 +422,7 @@ mod root {
         let at = dir.path().display().to_string();
         sh(&format!("mount -t ramfs kurabe-test {at}"));
         let path = dir.path().join("data");
-        let made = asked(touch(&path, true, true), &[]).and_then(|permit| permit.create());
+        let made = job_on(&path).map(drop);
         let left = path.exists();
         sh(&format!("umount {at}"));
         let said = made.unwrap_err().to_string();

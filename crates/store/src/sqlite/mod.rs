@@ -9,6 +9,7 @@
 //! systems), SQLite stays with the journal, which is slower and just as safe.
 
 mod dirs;
+mod files;
 mod runs;
 
 use crate::error::StoreError;

@@ -11,7 +11,7 @@ mod choose;
 pub mod counters;
 pub mod file;
 mod null;
-
+pub mod remove;
 mod sync;
 mod uring;
 

@@ -16,7 +16,7 @@ mod layout;
 
 use super::data::Redundancy;
 use super::job::{JobSpec, SyncOn, Target};
-use engine::consent::{Owner, Permit, Refusal};
+use engine::consent::{Permit, Refusal};
 use engine::workload::{Place, WorkError};
 use model::digest::Digest;
 use std::fs::{self, File};
@@ -147,16 +147,15 @@ fn named(job: &JobSpec, place: &Place, permit: &Permit) -> Result<TestFile, Work
     let path = permit.path();
     let _lock = lock(place, &key(path))?;
     let ready = |size, seed| Ok(part(job, path.to_owned(), 0, size, seed, Whose::Named));
-    let owner = permit.owner().map_err(refused)?;
-    if let Owner::Us(mark) = &owner
-        && let Ok(note) = serde_json::from_str::<Note>(mark)
+    if let Some(note) = permit.note().map_err(refused)?
+        && let Ok(note) = serde_json::from_str::<Note>(&note)
         && job.size.is_none_or(|size| size <= note.size)
         && job.redundancy == note.redundancy
     {
         return ready(job.size.unwrap_or(note.size), note.seed);
     }
-    if permit.creates() && owner != Owner::Others {
-        let note = layout::create_named(job, permit, place.seed)?;
+    if permit.makes() {
+        let note = layout::write_named(job, permit, place.seed)?;
         return ready(note.size, note.seed);
     }
     let opened = permit.open(Access::default()).map_err(refused)?;

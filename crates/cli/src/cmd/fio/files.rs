@@ -4,12 +4,13 @@
 //! made, and files that go away at the end. Only files with our mark are removed.
 
 use crate::exit::{Exit, failure};
+use crate::named;
 use dialects::fio::job::{EngineKind, Job};
 use dialects::fio::{Plan, names_device};
-use engine::consent::{Owner, Permits};
-use std::collections::BTreeSet;
+use engine::consent::Granted;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use store::Store;
 
 /// The first and the last MiB of a device are never used: what says whose it is lies there.
 const DEVICE_ENDS: u64 = 2 << 20;
@@ -90,23 +91,20 @@ pub(super) fn check(plan: &Plan) -> anyhow::Result<()> {
 }
 
 /// Removes the files of jobs with `unlink`, and says which of ours stay; `None` where there is nothing to say.
-pub(super) fn clean_up(plan: &Plan, permits: &Permits) -> anyhow::Result<Option<String>> {
-    let mut left: BTreeSet<&str> = BTreeSet::new();
-    for (job, path) in used(plan) {
-        let absolute = std::path::absolute(path)?;
-        let permit = permits.of(&absolute)?;
-        if permit.is_device() || !matches!(permit.owner()?, Owner::Us(_) | Owner::Unfinished) {
-            continue;
-        }
-        if job.target.unlinks {
-            permit.remove_ours()?;
-            left.remove(path);
-        } else {
-            left.insert(path);
-        }
-    }
-    let first = left.iter().next().copied();
-    Ok(first.map(|first| {
+pub(super) fn clean_up(
+    plan: &Plan,
+    granted: Granted,
+    store: &Store,
+) -> anyhow::Result<Option<String>> {
+    let unlinked = used(plan).filter(|(job, _)| job.target.unlinks);
+    let unlinked: Vec<PathBuf> = unlinked
+        .filter_map(|(_, path)| std::path::absolute(path).ok())
+        .collect();
+    let left = named::settle(granted, store, &|path| {
+        unlinked.iter().any(|own| own == path)
+    })?;
+    Ok(left.iter().min().map(|first| {
+        let first = first.display();
         let files = match left.len() {
             1 => format!("`{first}`"),
             several => format!("`{first}` and {} more files", several - 1),

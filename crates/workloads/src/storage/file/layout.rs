@@ -110,22 +110,23 @@ pub(in super::super) fn write_or_remove(path: &Path, note: &mut Note) -> Result<
     }
 }
 
-/// Makes and fills a file that a job names, or leaves none.
-pub(super) fn create_named(job: &JobSpec, permit: &Permit, seed: u64) -> Result<Note, WorkError> {
+/// Writes a file of ours that a job names, or leaves it empty: the supervisor removes it then.
+pub(super) fn write_named(job: &JobSpec, permit: &Permit, seed: u64) -> Result<Note, WorkError> {
     let path = permit.path();
-    permit.remove_ours().map_err(refused)?;
+    let file = permit.empty().map_err(refused)?;
     let size = allowed(job, path.parent().unwrap_or(path))?;
     let note = Note::new(job, size, seed);
-    let file = permit.create().map_err(refused)?;
     let written = lay_out(&file, 0, &note, true)
         .map_err(|error| WorkError::failed("write", path.display(), error))
         .and_then(|()| {
             serde_json::to_string(&note)
                 .map_err(|error| WorkError::failed("mark", path.display(), error))
         })
-        .and_then(|text| permit.finish(&file, &text).map_err(refused));
+        .and_then(|text| permit.keep_note(&file, &text).map_err(refused));
     if let Err(error) = written {
-        permit.remove_ours().map_err(refused)?;
+        // A full disk is no place for half of a large file.
+        file.set_len(0)
+            .map_err(|error| WorkError::failed("empty", path.display(), error))?;
         return Err(error);
     }
     Ok(note)

@@ -1,0 +1,261 @@
+//! Files that a run writes to, held by its supervisor from before the first write to after the last.
+//!
+//! Held means open, so that the kernel gives the file's number to no other one, and locked (flock(2)), so that a second
+//! run keeps out and a run that was killed can be told from one that goes on. A file of ours carries the run's name
+//! meanwhile ([`super::mark`]); at the end it is marked as it is then, or removed.
+
+use super::mark::{self, Mark, Standing, State};
+use super::{Known, Refusal, Touch};
+use model::rng::Rng;
+use std::fs::{File, TryLockError};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use sys::block::uses;
+use sys::io::file::{self, Access};
+use sys::io::remove::{self, Removal};
+use sys::owned;
+use sys::tree::Tree;
+
+/// A file of a run, in the supervisor.
+#[derive(Debug)]
+pub(super) struct Held {
+    path: PathBuf,
+    file: File,
+    device: u64,
+    inode: u64,
+    /// The run's name in the mark; `None` for a file of somebody else.
+    run: Option<String>,
+}
+
+/// What became of a file of ours when its run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// It stays, to be used again.
+    Kept {
+        /// Its id, and the ctime that it has now: what a store must keep to know it again for sure.
+        id: String,
+        /// In nanoseconds.
+        changed: i128,
+    },
+    /// It was removed.
+    Removed,
+    /// It stays, and is not ours any more: why.
+    Lost(String),
+}
+
+/// A file of ours when its run has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settled {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What became of it.
+    pub left: Left,
+}
+
+/// A name that no other run and no other file has: 128 bits from the clocks and the process's number.
+pub(super) fn fresh_name() -> String {
+    let process = u64::from(std::process::id());
+    let mut wall = Rng::stream(sys::clock::wall(), process);
+    let mut monotonic = Rng::stream(sys::clock::monotonic(), process);
+    format!("{:016x}{:016x}", wall.next(), monotonic.next())
+}
+
+const WRITE: Access = Access {
+    write: true,
+    direct: false,
+    sync: file::SyncMode::None,
+};
+
+/// Takes an existing file that may be written to: one of ours, or one that the user gave up with `--overwrite-file`.
+/// `None` for a file that is only read, and is somebody else's or in the hands of another run.
+pub(super) fn take(
+    touch: &Touch,
+    found: &File,
+    overwrite: bool,
+    known: Known<'_>,
+) -> Result<Option<(Held, Option<Mark>)>, Refusal> {
+    let path = &touch.path;
+    let read = |file: &File| {
+        mark::standing(file, known).map_err(Refusal::system("read the mark of", path))
+    };
+    let look = file::reopen(found, Access::default()).map_err(Refusal::system("open", path))?;
+    let standing = read(&look)?;
+    let gives_up = touch.writes && overwrite;
+    match &standing {
+        Standing::Ours(_) => {}
+        _ if gives_up => {}
+        // The lock tells a run that goes on from one that was killed.
+        Standing::Killed if touch.writes => {}
+        other => return others(touch, other),
+    }
+    let file = file::reopen(found, WRITE).map_err(Refusal::system("open", path))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) if !touch.writes => return Ok(None),
+        Err(TryLockError::WouldBlock) => return Err(Refusal::unfit(path, LOCKED)),
+        // Not every file system has locks, and a file that the user gave up needs none.
+        Err(TryLockError::Error(_)) if gives_up => {}
+        Err(TryLockError::Error(error)) => return Err(Refusal::system("lock", path)(error)),
+    }
+    // What counts is what it is now that nobody else takes it.
+    let mark = match read(&file)? {
+        Standing::Ours(mark) => Some(mark),
+        _ if gives_up => None,
+        other => return others(touch, &other),
+    };
+    let what = file.metadata().map_err(Refusal::system("look at", path))?;
+    let held = Held {
+        path: path.clone(),
+        file,
+        device: what.dev(),
+        inode: what.ino(),
+        run: None,
+    };
+    Ok(Some((held, mark)))
+}
+
+const LOCKED: &str =
+    "another program has locked it, such as another run of kurabe that writes to it";
+
+/// A file that is not ours: it can be read, and no more.
+fn others<T>(touch: &Touch, standing: &Standing) -> Result<Option<T>, Refusal> {
+    if !touch.writes {
+        return Ok(None);
+    }
+    Err(Refusal::NotNamed {
+        path: touch.path.clone(),
+        why: match standing {
+            Standing::Killed => {
+                "a run of kurabe that was killed was writing to it, and nobody can tell what was written since"
+            }
+            Standing::Changed => "kurabe made it, and somebody has changed it since",
+            Standing::Others | Standing::Ours(_) => "kurabe did not make it",
+        },
+    })
+}
+
+/// Refuses files that others use without a lock: a loop device on one, or a program that may write to it.
+pub(super) fn refuse_users(tree: &Tree, taken: &[&Held]) -> Result<(), Refusal> {
+    if taken.is_empty() {
+        return Ok(());
+    }
+    let numbers: Vec<(u64, u64)> = taken.iter().map(|held| held.number()).collect();
+    let users = uses::of_files(tree, &numbers, std::process::id());
+    let Some((used, _)) = users.first() else {
+        return Ok(());
+    };
+    let words = users.iter().filter(|(file, _)| file == used);
+    let words: Vec<&str> = words.map(|(_, how)| how.as_str()).collect();
+    let why = format!(
+        "it is {}\nhint: no option overrides this; release it first, if you are sure",
+        words.join("; ")
+    );
+    Err(Refusal::unfit(&taken[*used].path, why))
+}
+
+/// Makes the file of a touch, empty, marked and locked.
+pub(super) fn make(touch: &Touch, run: &str) -> Result<Held, Refusal> {
+    let path = &touch.path;
+    let made = file::create(path).map_err(Refusal::system("create", path))?;
+    let what = made.metadata().map_err(Refusal::system("look at", path))?;
+    let mut held = Held {
+        path: path.clone(),
+        file: made,
+        device: what.dev(),
+        inode: what.ino(),
+        run: None,
+    };
+    let mark = Mark {
+        id: String::new(),
+        state: State::Shut,
+        note: String::new(),
+    };
+    let locked = held.file.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => Refusal::unfit(path, LOCKED),
+        TryLockError::Error(error) => Refusal::system("lock", path)(error),
+    });
+    let opened = locked.and_then(|()| held.open(mark, run));
+    opened.map_err(|refusal| {
+        // It was made a moment ago, by us, and is empty.
+        let _ = held.remove();
+        match &refusal {
+            Refusal::System { error, .. } if owned::has_no_marks(error) => Refusal::unfit(
+                path,
+                "this file system carries no extended attributes, so that a file of kurabe's could not be told from \
+                 others later\nhint: name no file, and kurabe makes and removes one of its own; or make it yourself \
+                 and name it with `--overwrite-file`",
+            ),
+            _ => refusal,
+        }
+    })?;
+    Ok(held)
+}
+
+impl Held {
+    /// Device and number.
+    pub(super) const fn number(&self) -> (u64, u64) {
+        (self.device, self.inode)
+    }
+
+    /// Says in the mark that this run writes to it, under a new id: what a store knows is about what it was before.
+    pub(super) fn open(&mut self, mark: Mark, run: &str) -> Result<(), Refusal> {
+        let mark = Mark {
+            id: fresh_name(),
+            state: State::Open(run.to_owned()),
+            note: mark.note,
+        };
+        mark.set(&self.file)
+            .map_err(Refusal::system("mark", &self.path))?;
+        self.run = Some(run.to_owned());
+        Ok(())
+    }
+
+    fn remove(&self) -> io::Result<Removal> {
+        remove::remove_exactly(&self.path, self.device, self.inode)
+    }
+
+    /// Marks a file of ours as it is, or removes it; nothing to tell of files of others.
+    pub(super) fn settle(self, unlinks: &dyn Fn(&Path) -> bool) -> Option<Settled> {
+        let run = self.run.as_deref()?;
+        let left = self
+            .end(run, unlinks(&self.path))
+            .unwrap_or_else(|error| Left::Lost(error.to_string()));
+        Some(Settled {
+            path: self.path,
+            left,
+        })
+    }
+
+    fn end(&self, run: &str, unlink: bool) -> io::Result<Left> {
+        let lost = |why: &str| Ok(Left::Lost(why.to_owned()));
+        let Some(mark) = mark::of_run(&self.file, run)? else {
+            return lost("somebody else changed its mark");
+        };
+        // Half of a file is of no use to anybody.
+        if unlink || mark.note.is_empty() {
+            return match self.remove()? {
+                Removal::Removed | Removal::Absent => Ok(Left::Removed),
+                Removal::Another => lost("another file has its name now"),
+            };
+        }
+        if self.file.metadata()?.nlink() == 0 {
+            return Ok(Left::Removed);
+        }
+        let shut = Mark {
+            state: State::Shut,
+            ..mark
+        };
+        let changed = shut.set_for_good(&self.file)?;
+        Ok(Left::Kept {
+            id: shut.id,
+            changed,
+        })
+    }
+}
+
+/// Gives a file up as the kernel does for a process that is killed.
+#[cfg(test)]
+pub(super) fn forget(held: &Held) {
+    held.file.unlock().unwrap();
+}
