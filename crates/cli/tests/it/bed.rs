@@ -54,6 +54,21 @@ impl Done {
         self
     }
 
+    /// Asserts that standard output says every one of `sentences`, wherever its lines end.
+    #[track_caller]
+    pub(crate) fn out_says(self, sentences: &[&str]) -> Self {
+        let words: Vec<&str> = self.out.split_whitespace().collect();
+        let said = words.join(" ");
+        for sentence in sentences {
+            assert!(
+                said.contains(sentence),
+                "`{sentence}` is not in:\n{}",
+                self.out
+            );
+        }
+        self
+    }
+
     /// Asserts that standard output contains every one of `needles`.
     #[track_caller]
     pub(crate) fn out_has(self, needles: &[&str]) -> Self {

@@ -9,6 +9,9 @@
 
 mod devices;
 mod failing;
+mod limits;
+mod marks;
+mod signatures;
 mod space;
 
 use crate::bed::{Bed, Done};
@@ -24,6 +27,11 @@ fn sh(script: &str) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{script}: {errors}");
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// Whether a program is there; without it a test says that it is skipped.
+fn is_installed(program: &str) -> bool {
+    works(&format!("command -v {program}"))
 }
 
 /// Whether a shell script succeeds.

@@ -1,0 +1,328 @@
+//! What a kernel, an administrator or a shell allows: other engines, fewer files, less space, with the reason said.
+
+mod root {
+    use super::super::*;
+
+    /// Without root's capabilities.
+    const NOBODY: [&str; 6] = [
+        "setpriv",
+        "--reuid",
+        "65534",
+        "--regid",
+        "65534",
+        "--clear-groups",
+    ];
+
+    /// A program for perl that forbids system calls by a seccomp filter (EPERM) and becomes another program. Sources:
+    /// seccomp(2), linux/filter.h; x86-64 numbers.
+    const FORBID: &str = r#"
+        my @calls = split /,/, shift;
+        my $filter = pack("SCCL", 0x20, 0, 0, 0);
+        $filter .= pack("SCCL", 0x15, 0, 1, $_) . pack("SCCL", 0x06, 0, 0, 0x00050001) for @calls;
+        $filter .= pack("SCCL", 0x06, 0, 0, 0x7fff0000);
+        my $program = pack("S x6 P", 2 * @calls + 2, $filter);
+        syscall(157, 38, 1, 0, 0, 0) == 0 or die "prctl: $!";
+        syscall(317, 1, 0, $program) == 0 or die "seccomp: $!";
+        exec @ARGV or die "exec: $!";
+    "#;
+
+    /// Runs the bed's binary behind another command.
+    fn behind(bed: &Bed, wrapper: &[&str], args: &[&str]) -> Done {
+        let plain = bed.command(args);
+        let mut command = Command::new(wrapper[0]);
+        command
+            .args(&wrapper[1..])
+            .arg(plain.get_program())
+            .args(plain.get_args())
+            .current_dir(bed.path())
+            .env_clear()
+            .stdin(std::process::Stdio::null());
+        for (name, value) in plain
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?)))
+        {
+            command.env(name, value);
+        }
+        command.output().unwrap().into()
+    }
+
+    #[test]
+    #[ignore = "root: like its neighbours it takes the machine for itself"]
+    fn where_io_uring_is_forbidden_the_next_engine_is_used_and_the_reason_said() {
+        // The numbers of the system calls are those of x86-64.
+        assert_eq!(std::env::consts::ARCH, "x86_64");
+        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let sets = [
+            "--dir",
+            dir.path().to_str().unwrap(),
+            "--set",
+            "storage.*.size=8M",
+        ];
+        let run = |bed: &Bed, calls: &str, more: &[&str]| {
+            let all = [&sets[..], more].concat();
+            behind(
+                bed,
+                &["perl", "-e", FORBID, calls],
+                &args("storage.randread-4k-qd32", &all),
+            )
+        };
+        let bed = Bed::new();
+        let done = run(&bed, "425", &[]).code(0);
+        done.out_has(&[
+            "libaio was used, because io_uring does not work here",
+            "seccomp filter",
+        ]);
+        let done = run(&bed, "425,206", &[]).code(0);
+        done.out_has(&["psync was used", "nor does libaio"]);
+        let named = ["--set", "storage.*.ioengine=io_uring"];
+        fails_for(
+            &bed,
+            run(&bed, "425", &named),
+            "io_uring does not work here",
+        );
+        assert_eq!(names(dir.path(), ""), [""; 0]);
+    }
+
+    #[test]
+    #[ignore = "root: becomes another user with little lockable memory"]
+    fn little_lockable_memory_is_said_and_measured_without_registered_buffers() {
+        let bed = Bed::new();
+        sh(&format!("chmod 777 {}", bed.path().display()));
+        let wrapper = [&NOBODY[..], &["prlimit", "--memlock=65536"]].concat();
+        let more = [
+            "--set",
+            "storage.*.size=8M",
+            "--set",
+            "storage.*.direct=no",
+            "--set",
+            "storage.*.bs=64k",
+            "--set",
+            "storage.*.ioengine=io_uring",
+        ];
+        let done = behind(&bed, &wrapper, &args("storage.randread-4k-qd32", &more)).code(0);
+        done.out_says(&[
+            "buffers are not registered",
+            "the limit of locked memory (ulimit -l) may be too small",
+        ]);
+        assert_eq!(bed.left_behind(), [""; 0]);
+    }
+
+    /// A sysctl with another value; the old one comes back at the end.
+    struct Sysctl(&'static str, String);
+
+    impl Sysctl {
+        fn set(path: &'static str, value: &str) -> Self {
+            let old = std::fs::read_to_string(path).unwrap();
+            std::fs::write(path, value).unwrap();
+            Self(path, old)
+        }
+    }
+
+    impl Drop for Sysctl {
+        fn drop(&mut self) {
+            std::fs::write(self.0, &self.1).unwrap();
+        }
+    }
+
+    #[test]
+    #[ignore = "root: forbids io_uring to other users for a moment"]
+    fn where_a_sysctl_forbids_io_uring_it_is_named() {
+        let path = "/proc/sys/kernel/io_uring_disabled";
+        if !Path::new(path).exists() {
+            eprintln!("skipped: this kernel has no {path}");
+            return;
+        }
+        let bed = Bed::new();
+        sh(&format!("chmod 777 {}", bed.path().display()));
+        // 1 forbids it to users without CAP_SYS_ADMIN alone, so that nobody else on this machine notices.
+        let _forbidden = Sysctl::set(path, "1");
+        let sets = ["--set", "storage.*.size=8M", "--set", "storage.*.direct=no"];
+        let run = |more: &[&str]| {
+            let all = [&sets[..], more].concat();
+            behind(&bed, &NOBODY, &args("storage.randread-4k-qd32", &all))
+        };
+        run(&[]).code(0).out_says(&[
+            "libaio was used, because io_uring does not work here",
+            "sysctl kernel.io_uring_disabled is 1",
+        ]);
+        let named = ["--set", "storage.*.ioengine=io_uring"];
+        fails_for(&bed, run(&named), "sysctl kernel.io_uring_disabled is 1");
+    }
+
+    #[test]
+    #[ignore = "root: makes a file system with quotas on a loop device"]
+    fn a_quota_that_is_used_up_fails_the_round_and_leaves_nothing() {
+        if !is_installed("mkfs.btrfs") {
+            eprintln!("skipped: `mkfs.btrfs` is not installed");
+            return;
+        }
+        let (bed, disk) = (Bed::new(), Loop::new("6G"));
+        let point = disk.dir.path().join("mount");
+        let at = point.display();
+        sh(&format!(
+            "mkfs.btrfs -q {0}; mkdir {at}; mount {0} {at}; btrfs quota enable {at}; \
+             btrfs subvolume create {at}/limited >&2; btrfs qgroup limit 100M {at}/limited",
+            disk.device
+        ));
+        let limited = format!("{at}/limited");
+        let done = bed.run(&args(
+            "storage.write-1m",
+            &["--dir", &limited, "--set", "storage.*.size=256M"],
+        ));
+        let left = names(Path::new(&limited), "");
+        // And of a file that a job names nothing stays either.
+        let named = format!("--filename={limited}/data");
+        let fio = bed.run(&["fio", "--name=t", "--rw=write", "--size=256m", &named]);
+        let left_by_fio = names(Path::new(&limited), "");
+        sh(&format!("umount {at}"));
+        done.code(4);
+        fio.code(4).err_has(&["Disk quota exceeded"]);
+        let said = csv_of_first(&bed);
+        assert!(said.contains("Disk quota exceeded"), "{said}");
+        assert_eq!((left, left_by_fio), (Vec::new(), Vec::new()));
+    }
+
+    /// The rounds of the run before the last one.
+    fn csv_of_first(bed: &Bed) -> String {
+        let shown = ["show", "latest~1", "--format", "csv-rounds"];
+        bed.run(&shown).code(0).out
+    }
+}
+
+use super::*;
+use crate::bed;
+
+/// Runs the binary with this limit of open files, soft and hard.
+fn with_open_files(bed: &Bed, limit: u32, args: &[&str]) -> Done {
+    let plain = bed.command(args);
+    let mut command = Command::new("prlimit");
+    command
+        .arg(format!("--nofile={limit}:{limit}"))
+        .arg(plain.get_program())
+        .args(plain.get_args())
+        .current_dir(bed.path())
+        .env_clear();
+    for (name, value) in plain.get_envs() {
+        command.env(name, value.unwrap_or_default());
+    }
+    command.output().unwrap().into()
+}
+
+#[test]
+fn too_few_open_files_are_an_error_and_nothing_stays() {
+    let bed = Bed::new();
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let directory = format!("--directory={}", dir.path().display());
+    let job = ["fio", "--name=t", "--rw=read", "--size=1m", &directory];
+    let many = [&job[..], &["--nrfiles=64"]].concat();
+    let done = with_open_files(&bed, 40, &many);
+    assert!(matches!(done.code, Some(2 | 4)), "{done:#?}");
+    done.err_has(&["Too many open files"]);
+    assert_eq!(names(dir.path(), ""), [""; 0]);
+    // As many processes as files.
+    let jobs = [&job[..], &["--numjobs=40", "--unlink=1"]].concat();
+    let done = with_open_files(&bed, 60, &jobs);
+    assert!(matches!(done.code, Some(2 | 4)), "{done:#?}");
+    done.err_has(&["Too many open files"]);
+    assert_eq!(names(dir.path(), ""), [""; 0]);
+    assert_eq!(bed::processes_in(dir.path()), [""; 0]);
+    // And where there are enough it works.
+    with_open_files(&bed, 200, &[&many[..], &["--unlink=1"]].concat()).code(0);
+    assert_eq!(names(dir.path(), ""), [""; 0]);
+}
+
+#[test]
+fn a_directory_that_takes_no_files_is_said_before_measuring() {
+    let bed = Bed::new();
+    for (file, words) in [
+        ("/proc/t", "no file can be made there"),
+        ("/sys/t", "no file can be made there"),
+        ("/dev/t", "no file is made below /dev"),
+        ("/dev/full", "it is no regular file"),
+        ("/dev/tty", "it is no regular file"),
+    ] {
+        let file = format!("--filename={file}");
+        bed.run(&["fio", "--name=t", "--rw=write", "--size=1m", &file])
+            .code(2)
+            .err_has(&[words]);
+    }
+    assert!(!bed.store().exists());
+}
+
+#[test]
+fn names_that_are_no_plain_words_are_used_as_they_are() {
+    use std::os::unix::ffi::OsStrExt;
+    let bed = Bed::new();
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    for name in [
+        "two\nlines",
+        "a b",
+        "計る",
+        "'quoted' \"twice\" `thrice`",
+        "-",
+    ] {
+        let file = format!("--filename={}", dir.path().join(name).display());
+        let job = ["fio", "--name=t", "--rw=write", "--size=64k", &file];
+        bed.run(&[&job[..], &["--unlink=1"]].concat()).code(0);
+        assert_eq!(names(dir.path(), ""), [""; 0]);
+        std::fs::write(dir.path().join(name), "precious").unwrap();
+        bed.run(&job).code(2).err_has(&["kurabe did not make it"]);
+        std::fs::remove_file(dir.path().join(name)).unwrap();
+    }
+    // What is no text cannot be kept with the run.
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9");
+    let path = dir.path().join(name);
+    std::fs::write(&path, vec![7; 1 << 20]).unwrap();
+    let mut command = bed.command(&["run", "storage.read-1m", "--passes", "1", "--file"]);
+    let done: Done = command.arg(&path).output().unwrap().into();
+    done.code(2).err_has(&["not UTF-8"]);
+    let mut command = bed.command(&["fio", "--name=t", "--rw=write", "--size=64k"]);
+    let option = [b"--filename=", path.as_os_str().as_bytes()].concat();
+    let option = std::ffi::OsStr::from_bytes(&option);
+    let done: Done = command.arg(option).output().unwrap().into();
+    done.code(2).err_has(&["UTF-8"]);
+    assert_eq!(std::fs::read(&path).unwrap(), vec![7; 1 << 20]);
+}
+
+#[test]
+fn a_store_that_cannot_be_used_leaves_no_files_of_jobs() {
+    let bed = Bed::new();
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let file = format!("--filename={}", dir.path().join("data").display());
+    let job = ["fio", "--name=t", "--rw=write", "--size=64k", &file];
+    bed.run(&job).code(0);
+    let before = std::fs::read(dir.path().join("data")).unwrap();
+    // Somebody's letters under the store's name: neither they nor the file are touched.
+    std::fs::write(bed.store(), "letters of years").unwrap();
+    let done = bed.run(&job);
+    assert!(matches!(done.code, Some(1..)), "{done:#?}");
+    assert_eq!(std::fs::read(bed.store()).unwrap(), b"letters of years");
+    assert!(std::fs::read(dir.path().join("data")).unwrap() == before);
+    let other = format!("--filename={}", dir.path().join("new").display());
+    let done = bed.run(&["fio", "--name=t", "--rw=write", "--size=64k", &other]);
+    assert!(matches!(done.code, Some(1..)), "{done:#?}");
+    assert_eq!(names(dir.path(), ""), ["data"]);
+    // The file is ours as before once there is a store again.
+    std::fs::remove_file(bed.store()).unwrap();
+    bed.run(&[&job[..], &["--unlink=1"]].concat()).code(0);
+    assert_eq!(names(dir.path(), ""), [""; 0]);
+}
+
+#[test]
+fn a_run_that_is_stopped_while_it_writes_its_files_leaves_none_of_them_half() {
+    let bed = Bed::new();
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let file = format!("--filename={}", dir.path().join("data").display());
+    let job = ["fio", "--name=t", "--rw=read", "--size=2g", &file];
+    for signal in ["-INT", "-TERM", "-HUP", "-QUIT"] {
+        let child = bed.start(&job);
+        bed::eventually(60, || {
+            let found = std::fs::metadata(dir.path().join("data"));
+            found.is_ok_and(|found| found.len() > 0)
+        });
+        bed::signal(&child, signal);
+        let done: Done = child.wait_with_output().unwrap().into();
+        assert_eq!(done.code, Some(130), "{signal}: {done:#?}");
+        assert_eq!(names(dir.path(), ""), [""; 0], "{signal}");
+    }
+}
