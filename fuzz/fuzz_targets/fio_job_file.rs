@@ -2,33 +2,11 @@
 
 #![no_main]
 
+mod machine;
+
 use dialects::fio;
 use libfuzzer_sys::fuzz_target;
-
-struct Machine(String);
-
-impl fio::Surroundings for Machine {
-    fn read(&self, path: &str) -> Result<String, String> {
-        match path {
-            "none" => Err("no such file".to_owned()),
-            "inc" => Ok("bs=8k\nrw=write\ninclude inc2\n".to_owned()),
-            "inc2" => Ok("iodepth=4 # nothing else\n".to_owned()),
-            _ => Ok(self.0.clone()),
-        }
-    }
-    fn variable(&self, name: &str) -> Option<String> {
-        (name == "HOME").then(|| "/home/me".to_owned())
-    }
-    fn page_bytes(&self) -> u64 {
-        4096
-    }
-    fn cpus(&self) -> u64 {
-        2
-    }
-    fn memory_mib(&self) -> u64 {
-        4096
-    }
-}
+use machine::Machine;
 
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data).into_owned();
