@@ -1,7 +1,8 @@
 //! The `io_uring` engine: one ring per process, files and buffers registered, completions run by ourselves.
 //!
 //! One system call hands a whole batch to the kernel and takes in what has completed meanwhile; a second one is only
-//! made where nothing has completed and there is nothing left to submit. Set-up flags that the kernel does not know are
+//! made where nothing has completed and there is nothing left to submit. Where several completions are waited for, the
+//! first call looks for none: those that it found would come alone. Set-up flags that the kernel does not know are
 //! left out one by one, the newest first. Sources: `io_uring_setup(2)`, `io_uring_enter(2)`, `io_uring_register(2)`.
 
 #![expect(
@@ -60,6 +61,8 @@ pub struct Uring {
     timed_wait: bool,
     /// Whether completions are only run by an enter that asks for events.
     deferred: bool,
+    /// Whether several completions are waited for at a time.
+    in_company: bool,
     /// The ring's number among those registered with this thread, which spares every call looking up its descriptor.
     registered: Option<libc::c_int>,
 }
@@ -82,6 +85,7 @@ impl Uring {
         let mut uring = Self {
             timed_wait: ring.params().is_feature_ext_arg(),
             deferred,
+            in_company: false,
             ring,
             common,
             options,
@@ -267,7 +271,7 @@ impl Engine for Uring {
 
     #[inline]
     fn submit(&mut self) -> io::Result<()> {
-        let flags = if self.deferred || self.options.poll_device {
+        let flags = if (self.deferred && !self.in_company) || self.options.poll_device {
             EnterFlags::GETEVENTS
         } else {
             EnterFlags::empty()
@@ -294,10 +298,20 @@ impl Engine for Uring {
 
     #[inline]
     fn reap(&mut self, wait: Wait, into: &mut [Completion]) -> io::Result<usize> {
+        if into.is_empty() {
+            return Ok(0);
+        }
+        let least = match wait {
+            Wait::Several(wanted) => self.common.at_most_in_flight(wanted).min(limit(into.len())),
+            Wait::No | Wait::One | Wait::Until(_) => 1,
+        };
+        self.in_company = least > 1;
         loop {
-            let taken = self.take(into);
-            if taken > 0 || into.is_empty() {
-                return Ok(taken);
+            if least == 1 || self.ring.completion().len() >= index(least) {
+                let taken = self.take(into);
+                if taken > 0 {
+                    return Ok(taken);
+                }
             }
             match wait {
                 Wait::No => {
@@ -307,12 +321,8 @@ impl Engine for Uring {
                     self.enter(0, 0, EnterFlags::GETEVENTS)?;
                     return Ok(self.take(into));
                 }
-                Wait::One => {
-                    self.enter(0, 1, EnterFlags::GETEVENTS)?;
-                }
-                Wait::Several(wanted) => {
-                    let wait = self.common.at_most_in_flight(wanted);
-                    self.enter(0, wait, EnterFlags::GETEVENTS)?;
+                Wait::One | Wait::Several(_) => {
+                    self.enter(0, least, EnterFlags::GETEVENTS)?;
                 }
                 Wait::Until(deadline) => {
                     self.wait_until(deadline)?;
@@ -339,6 +349,12 @@ impl Drop for Uring {
             let _ = self.ring.submitter().unregister_files();
         }
     }
+}
+
+/// A length as a number of completions.
+#[inline]
+fn limit(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
 }
 
 /// Registers a ring with this thread.

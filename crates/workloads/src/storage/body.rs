@@ -1,9 +1,9 @@
 //! The measured loop: keep the queue full, take what is over, record its latency.
 //!
 //! Free slots are filled together and handed to the kernel in one go, then everything that is over is taken in one go:
-//! a fast device makes large batches by itself, and how many are waited for is [`Patience`]'s to say. The clock is read
-//! three times per batch: before its operations are prepared, after they are submitted, and after completions are
-//! taken. Submission latency (slat) is from the first to the second, completion latency (clat) from the second to the
+//! a fast device makes large batches by itself; in which groups they go and how many are waited for is [`Patience`]'s to
+//! say. The clock is read three times per batch, and once more for each further group of it: before its operations are
+//! prepared, after they are submitted, and after completions are taken. Submission latency (slat) is from the first to the second, completion latency (clat) from the second to the
 //! third, and the whole (lat) from the first to the third; with a rate the whole begins at the intended start.
 //! Operations of one batch that complete together are recorded together.
 
@@ -170,7 +170,35 @@ impl<E: Engine> Job<E> {
             None => 0,
             Some(frame) => frame.keeps(self.queue.free.len()),
         };
-        while self.queue.free.len() > keep {
+        let mut group = self.patience.first_group();
+        loop {
+            self.begin(start, keep, group);
+            let begun = self.queue.fresh.len();
+            if begun > 0 {
+                // What comes next is prepared from then on.
+                start = self.hand_over()?;
+            }
+            if begun < group {
+                break;
+            }
+            group = group.saturating_mul(2);
+        }
+        Ok(match &mut self.pace {
+            Some(pace) if self.queue.free.len() > keep => {
+                Wait::Until(pace.next(self.clock.tick_unordered()))
+            }
+            _ => Wait::Several(self.patience.wanted()),
+        })
+    }
+
+    /// Prepares at most so many operations, and leaves so many slots free.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "it is the loop over operations, which was part of its caller"
+    )]
+    fn begin(&mut self, mut start: u64, keep: usize, most: usize) {
+        while self.queue.free.len() > keep && self.queue.fresh.len() < most {
             if let Some(pace) = &mut self.pace {
                 let now = self.clock.tick_unordered();
                 if pace.next(now) > now {
@@ -185,29 +213,27 @@ impl<E: Engine> Job<E> {
             };
             self.prepare(slot, start);
         }
-        if !self.queue.fresh.is_empty() {
-            if E::SYNCHRONOUS {
-                // The call that submits is the operation: it begins now.
-                let begins = self.clock.tick();
-                self.stamp(begins);
-                self.submit()?;
-            } else {
-                self.submit()?;
-                let submitted = self.clock.tick_unordered();
-                self.stamp(submitted);
-            }
-            if let Some(frame) = &mut self.frame {
-                let begun = self.queue.fresh.len();
-                frame.begun(begun, self.queue.in_flight() - begun);
-            }
-            self.queue.fresh.clear();
+    }
+
+    /// Submits what has been prepared, and says when that was done.
+    #[inline]
+    fn hand_over(&mut self) -> Result<u64, WorkError> {
+        let submitted = if E::SYNCHRONOUS {
+            // The call that submits is the operation: it begins now.
+            let begins = self.clock.tick();
+            self.submit()?;
+            begins
+        } else {
+            self.submit()?;
+            self.clock.tick_unordered()
+        };
+        self.stamp(submitted);
+        if let Some(frame) = &mut self.frame {
+            let begun = self.queue.fresh.len();
+            frame.begun(begun, self.queue.in_flight() - begun);
         }
-        Ok(match &mut self.pace {
-            Some(pace) if self.queue.free.len() > keep => {
-                Wait::Until(pace.next(self.clock.tick_unordered()))
-            }
-            _ => Wait::Several(self.patience.wanted()),
-        })
+        self.queue.fresh.clear();
+        Ok(submitted)
     }
 
     #[inline(always)]

@@ -241,6 +241,11 @@ impl<'a> Parts<'a> {
         }
     }
 
+    /// Whether there is nothing to wait for: operations are over when they have been submitted.
+    fn answers_at_once<E: Engine>(&self) -> bool {
+        E::SYNCHRONOUS || self.job.engine == EngineChoice::Null
+    }
+
     /// The best engine for many operations at a time.
     fn first_that_works(mut self) -> Result<Box<dyn Body>, WorkError> {
         let setup = || self.setup().map_err(std::io::Error::other);
@@ -305,7 +310,7 @@ impl<'a> Parts<'a> {
             ),
             pace: job.is_paced().then(|| Pace::new(job, place.seed)),
             // With a rate or pauses the queue is not full, and the rate says nothing about latencies.
-            patience: if E::SYNCHRONOUS || job.is_paced() {
+            patience: if self.answers_at_once::<E>() || job.is_paced() {
                 Patience::fixed(1)
             } else {
                 Patience::trying(job.depth)

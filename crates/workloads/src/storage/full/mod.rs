@@ -210,9 +210,11 @@ impl<E: Engine> Full<E> {
         };
         let mut room = self.limits.room(under_way, depth);
         let mut wait = Wait::One;
+        let mut group = self.patience.first_group();
         while room > 0 {
             let mut now = self.clock.tick_unordered();
-            let together = room.min(self.limits.submit);
+            let together = room.min(self.limits.submit).min(group);
+            group = group.saturating_mul(2);
             while self.queue.fresh.len() < together {
                 match self.next(&mut now) {
                     Next::Begun => {}

@@ -97,7 +97,7 @@ pub(in crate::storage) fn full<E: Engine>(parts: Parts<'_>, engine: E) -> Full<E
             .as_ref()
             .map(|how| Checks::new(how, room, job.continue_on.verify)),
         pace: paced.then(|| Pace::new(job, place.seed)),
-        patience: if E::SYNCHRONOUS || paced || !by_itself {
+        patience: if parts.answers_at_once::<E>() || paced || !by_itself {
             Patience::fixed(batching.complete_min)
         } else {
             Patience::trying(job.depth)
