@@ -23,6 +23,9 @@ pub(crate) const CHUNK: usize = 4096;
 /// Distance of the numbers that make written blocks differ: the smallest block of any device.
 const STAMP_EVERY: usize = 512;
 
+/// What a CPU's cache takes in at a time.
+const CACHE_LINE: usize = 64;
+
 /// The sequence that all equal chunks come from.
 const SAME: u64 = u64::MAX;
 
@@ -72,10 +75,13 @@ impl Redundancy {
         }
         // An odd factor keeps numbers apart and spreads them over all bits.
         let mut stamp = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        // At the same place of every 512 bytes all numbers would share a few sets of the CPU's caches.
+        let line = CACHE_LINE * (usize::from(number.to_le_bytes()[0]) % (STAMP_EVERY / CACHE_LINE));
         for chunk in data.chunks_mut(CHUNK) {
             let random = random.min(chunk.len());
             for part in chunk[..random].chunks_mut(STAMP_EVERY) {
-                if let Some(place) = part.first_chunk_mut() {
+                let at = if line + 8 <= part.len() { line } else { 0 };
+                if let Some(place) = part[at..].first_chunk_mut() {
                     *place = stamp.to_le_bytes();
                 }
                 stamp = stamp.rotate_left(17) ^ number;
