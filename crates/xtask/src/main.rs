@@ -50,7 +50,7 @@ pub(crate) const COMMANDS: &[(&str, &str)] = &[
     ),
     (
         "overhead",
-        "measure what the static binary itself costs, against the project's limits",
+        "measure what the static binary itself costs, and beside fio, against the project's limits; `overhead --help`",
     ),
     (
         "truth",
@@ -78,7 +78,7 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
         ["gen", "--check"] => generate::check(&root()?),
         ["dist"] => dist::run(&root()?),
         ["crosscheck", arguments @ ..] => crosscheck::run(&root()?, arguments),
-        ["overhead"] => overhead::run(&root()?),
+        ["overhead", arguments @ ..] => overhead::run(&root()?, arguments),
         ["truth", rest @ ..] => truth::run(&root()?, rest),
         [truth::helper::WORD, rest @ ..] => truth::helper::run(rest),
         [] | ["help" | "--help" | "-h"] => {

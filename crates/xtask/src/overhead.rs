@@ -1,16 +1,67 @@
-//! What the program itself costs: per operation, per round, to start, in memory, on disk.
+//! What the program itself costs: per operation, per round, to start, in memory, on disk; and beside fio.
 //!
-//! Measures the static release binary (`cargo xtask dist` first) on the machine at hand and prints a page of markdown
-//! for results/. It judges by the project's own limits and fails where one is broken, so run it on a quiet machine:
-//! a busy one breaks them without any fault of the program.
+//! Measures the static release binary (`cargo xtask dist` first) on the machine at hand, prints tables of markdown and
+//! keeps the comparisons with fio for results/. It judges by the project's own limits and fails where one is broken, so
+//! run it on a quiet machine: a busy one breaks them without any fault of the program.
 
-use crate::process::{command, output, target_dir};
+mod beside;
+mod page;
+mod side;
+
+use crate::process::{command, output, succeed, succeeds, target_dir};
+use crate::truth::machine::Machine;
 use anyhow::{Context, bail, ensure};
+use beside::{COMPARISONS, Comparison, On};
+use clap::Parser;
 use model::num::approx;
 use serde_json::Value;
-use std::path::Path;
+use side::Side;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use sys::tree::Tree;
+
+/// What the program itself costs, and beside fio where it is installed.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "cargo xtask overhead", no_binary_name = true)]
+struct Options {
+    /// Comparisons with fio, by parts of their names [default: all]
+    #[arg(value_name = "COMPARISON")]
+    names: Vec<String>,
+    /// What is measured
+    #[arg(long, value_enum, default_value = "both")]
+    part: Part,
+    /// Pairs of each comparison
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    pairs: u32,
+    /// Seconds of each side of a pair
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: u32,
+    /// Size of the file, as fio takes it
+    #[arg(long, default_value = "2g")]
+    size: String,
+    /// The file lies in a directory of this one [default: target/overhead]
+    #[arg(long, value_name = "DIR")]
+    scratch: Option<PathBuf>,
+    /// Keep the comparisons in this directory [default: they are printed only]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Measure this binary [default: target/dist/kurabe]
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// Everything
+    Both,
+    /// What the program itself costs
+    Own,
+    /// The comparisons with fio
+    Fio,
+}
 
 /// A measured figure and its limit.
 struct Line {
@@ -20,26 +71,178 @@ struct Line {
     limit: Option<f64>,
 }
 
-/// Measures everything and prints the page.
-pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
-    let binary = target_dir(root).join("dist/kurabe");
+/// Measures what `arguments` ask for.
+pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
+    let options = match Options::try_parse_from(arguments) {
+        Ok(options) => options,
+        Err(error) if error.use_stderr() => bail!("{}", error.render()),
+        Err(help) => {
+            let names: Vec<&str> = COMPARISONS.iter().map(|one| one.name).collect();
+            say!("{}\nComparisons: {}", help.render(), names.join(", "));
+            return Ok(());
+        }
+    };
+    let comparisons = wanted(&options.names)?;
+    let binary = options
+        .binary
+        .clone()
+        .unwrap_or_else(|| target_dir(root).join("dist/kurabe"));
     ensure!(
         binary.is_file(),
         "measure `{}`: it is not there\nhint: `cargo xtask dist` builds it",
         binary.display()
     );
-    let dir = target_dir(root).join("overhead");
+    let scratch = options
+        .scratch
+        .clone()
+        .unwrap_or_else(|| target_dir(root).join("overhead"));
+    let dir = scratch.join("kurabe-overhead");
     std::fs::create_dir_all(&dir).with_context(|| format!("create `{}`", dir.display()))?;
-    let size = std::fs::metadata(&binary)
+    let mut broken = Vec::new();
+    let mut attempt = || -> anyhow::Result<()> {
+        if options.part != Part::Fio {
+            let over = own_costs(root, &binary, &dir)?;
+            broken.extend(over.into_iter().map(str::to_owned));
+        }
+        if options.part != Part::Own {
+            broken.extend(beside_fio(&options, &comparisons, &binary, &dir)?);
+        }
+        Ok(())
+    };
+    let done = attempt();
+    std::fs::remove_dir_all(&dir).with_context(|| format!("remove `{}`", dir.display()))?;
+    done?;
+    if broken.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "over the limit: {}\nhint: on a busy machine this says nothing; try again when it is quiet",
+        broken.join("; ")
+    )
+}
+
+fn wanted(names: &[String]) -> anyhow::Result<Vec<&'static Comparison>> {
+    let all = || COMPARISONS.iter();
+    if let Some(unknown) = names
+        .iter()
+        .find(|name| !all().any(|one| one.name.contains(name.as_str())))
+    {
+        let known: Vec<&str> = all().map(|one| one.name).collect();
+        bail!(
+            "no comparison is called `{unknown}`\nhint: there are {}",
+            known.join(", ")
+        );
+    }
+    let is_wanted = |one: &&Comparison| {
+        names.is_empty() || names.iter().any(|name| one.name.contains(name.as_str()))
+    };
+    Ok(all().filter(is_wanted).collect())
+}
+
+/// Measures the comparisons, and says which figures are not what they must be.
+fn beside_fio(
+    options: &Options,
+    comparisons: &[&Comparison],
+    binary: &Path,
+    dir: &Path,
+) -> anyhow::Result<Vec<String>> {
+    if !succeeds(command(dir, "fio").arg("--version")) {
+        say!("not compared with fio: it is not installed (`apt-get install fio`)");
+        return Ok(Vec::new());
+    }
+    let machine = Machine::ask(dir, binary, None)?;
+    let mut facts = machine.facts();
+    let version = output(command(dir, "fio").arg("--version"))?;
+    facts.push(format!("fio: {}", version.trim()));
+    facts.push(format!("date: {}", machine.date()));
+    for fact in &facts {
+        say!("- {fact}");
+    }
+    let file = dir.join("file");
+    if comparisons.iter().any(|one| one.on != On::Nothing) {
+        lay_out(dir, &file, &options.size)?;
+    }
+    let mut broken = Vec::new();
+    for one in comparisons {
+        if one.on == On::Cache {
+            warm(&file)?;
+        }
+        let [ours, theirs] = sides(one, binary, dir, &file, &options.size);
+        let lines = [("kurabe", &ours), ("fio", &theirs)]
+            .map(|(name, side)| side.line(name, &file, options.seconds));
+        say!("\n{}\n{}\n{}\n", one.what, lines[0], lines[1]);
+        let pairs = beside::measure([&ours, &theirs], dir, options.pairs, options.seconds)?;
+        let verdicts = one.verdicts(&pairs)?;
+        let record = page::record(one.what, &facts, &lines, &pairs, &verdicts);
+        say!("{}", page::table(std::slice::from_ref(&record)));
+        if let Some(out) = &options.out {
+            std::fs::create_dir_all(out).with_context(|| format!("create `{}`", out.display()))?;
+            page::write(out, one.name, &record)?;
+        }
+        let missed = verdicts.iter().filter(|found| found.held == Some(false));
+        broken.extend(missed.map(|found| {
+            let (figure, median) = (&found.figure, found.median);
+            format!("{}, {figure}: {median:.3}, not {}", one.what, found.bound)
+        }));
+    }
+    Ok(broken)
+}
+
+/// Both programs on one comparison: ours, and fio.
+fn sides(one: &Comparison, binary: &Path, dir: &Path, file: &Path, size: &str) -> [Side; 2] {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let mut before: Vec<String> = words(&["fio", "--quiet"]);
+    if one.writes() {
+        before.push(format!("--overwrite-file={}", file.display()));
+    }
+    let store = dir.join("store.db").display().to_string();
+    [
+        Side {
+            program: binary.to_owned(),
+            environment: vec![("KURABE_STORE".to_owned(), store)],
+            before,
+            words: one.words(true, file, size),
+        },
+        Side {
+            program: "fio".into(),
+            environment: Vec::new(),
+            before: Vec::new(),
+            words: one.words(false, file, size),
+        },
+    ]
+}
+
+/// Writes the file, every block of it.
+fn lay_out(dir: &Path, file: &Path, size: &str) -> anyhow::Result<()> {
+    succeed(
+        command(dir, "fio")
+            .args(["--name=layout", "--rw=write", "--bs=1m", "--direct=1"])
+            .args(["--end_fsync=1", "--output=/dev/null"])
+            .arg(format!("--size={size}"))
+            .arg(format!("--filename={}", file.display())),
+    )
+}
+
+/// Brings the part that is read from the page cache into it.
+fn warm(file: &Path) -> anyhow::Result<()> {
+    let open = File::open(file).with_context(|| format!("open `{}`", file.display()))?;
+    std::io::copy(&mut open.take(beside::CACHED_BYTES), &mut std::io::sink())
+        .with_context(|| format!("read `{}`", file.display()))?;
+    Ok(())
+}
+
+/// Measures what the program itself costs, prints it, and says what is over its limit.
+fn own_costs(root: &Path, binary: &Path, dir: &Path) -> anyhow::Result<Vec<&'static str>> {
+    let size = std::fs::metadata(binary)
         .context("look at the binary")?
         .len();
     let null = document(
-        &binary,
-        &dir,
+        binary,
+        dir,
         &["run", "selftest.null", "selftest.null-latency", "--json"],
     )?;
-    let sleep = document(&binary, &dir, &["run", "selftest.sleep", "--json"])?;
-    let plain = plain_run(&binary, &dir)?;
+    let sleep = document(binary, dir, &["run", "selftest.sleep", "--json"])?;
+    let plain = plain_run(binary, dir)?;
     let lines = [
         Line {
             what: "harness, no latencies",
@@ -80,13 +283,13 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         },
         Line {
             what: "start (`kurabe --version`)",
-            value: crate::dist::start_ms(root, &binary)?,
+            value: crate::dist::start_ms(root, binary)?,
             unit: "ms",
             limit: Some(10.0),
         },
         Line {
             what: "largest resident memory of `run quick`",
-            value: peak_mb(&binary, &dir)?,
+            value: peak_mb(binary, dir)?,
             unit: "MB",
             limit: Some(64.0),
         },
@@ -97,20 +300,12 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
             limit: Some(12.0),
         },
     ];
-    std::fs::remove_dir_all(&dir).with_context(|| format!("remove `{}`", dir.display()))?;
     print(&lines);
-    let broken: Vec<&str> = lines
+    let broken = lines
         .iter()
         .filter(|line| line.limit.is_some_and(|limit| line.value > limit))
-        .map(|line| line.what)
-        .collect();
-    if broken.is_empty() {
-        return Ok(());
-    }
-    bail!(
-        "over the limit: {}\nhint: on a busy machine this says nothing; try again when it is quiet",
-        broken.join("; ")
-    )
+        .map(|line| line.what);
+    Ok(broken.collect())
 }
 
 fn print(lines: &[Line]) {

@@ -67,6 +67,18 @@ impl Machine {
         })
     }
 
+    /// What is said of machine and program, line by line, where nothing is throttled.
+    pub(crate) fn facts(&self) -> Vec<String> {
+        let about_groups = |line: &&String| line.starts_with("control groups");
+        let lines = self.lines.iter().filter(|line| !about_groups(line));
+        lines.cloned().collect()
+    }
+
+    /// The day.
+    pub(crate) fn date(&self) -> &str {
+        &self.date
+    }
+
     /// The name of the directory of results.
     pub(crate) fn directory(&self) -> String {
         format!("{}-truth-{}", self.date, self.class)

@@ -22,7 +22,7 @@ mod e06_periodic;
 mod e10_drift;
 pub(crate) mod helper;
 mod lab;
-mod machine;
+pub(crate) mod machine;
 mod options;
 mod place;
 mod score;
