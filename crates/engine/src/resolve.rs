@@ -12,8 +12,9 @@ use crate::workload::Workload;
 use model::host::HostFacts;
 use model::params::{ParamError, Params};
 use model::plan::{CaseId, Dropped, Duel, Plan, PlannedCase, PlannedMetric};
-use model::spec::TestDef;
+use model::spec::{Spec, TestDef};
 use model::units::Nanos;
+use std::collections::BTreeSet;
 
 /// What the user asked for.
 #[derive(Clone, Debug, Default)]
@@ -277,35 +278,42 @@ fn parameters(
     choice: &Choice<'_>,
 ) -> Result<Params, PlanError> {
     let spec = choice.entry.workload.spec();
-    let fail = |who: &str, param: &str, error: ParamError| {
-        let nearest = match &error {
-            ParamError::Unknown { known, .. } => nearest(param, known.iter().map(String::as_str)),
-            ParamError::BadValue { .. } => Vec::new(),
-        };
-        PlanError::BadParam {
-            who: who.to_owned(),
-            param: param.to_owned(),
-            error: Box::new(error),
-            nearest,
-        }
-    };
     let mut params = Params::resolve(spec, choice.entry.test.params.iter().copied())
-        .map_err(|error| fail(choice.entry.test.name, "default", error))?;
+        .map_err(|error| bad_param(choice.entry.test.name, "default", error))?;
     for (param, value) in choice.profile.iter().flat_map(|profile| &profile.set) {
         if spec.params.iter().any(|def| def.name == param) {
             params
                 .set(spec, param, value)
-                .map_err(|error| fail(choice.entry.test.name, param, error))?;
+                .map_err(|error| bad_param(choice.entry.test.name, param, error))?;
         }
     }
     for set in &request.sets {
-        if concerns(&set.who, catalog, choice) {
+        // A family's tests need not all have it: that one of them does is seen to where all are known.
+        if concerns(&set.who, catalog, choice) && has_param(choice, &set.param) {
             params
                 .set(spec, &set.param, &set.value)
-                .map_err(|error| fail(&set.who, &set.param, error))?;
+                .map_err(|error| bad_param(&set.who, &set.param, error))?;
         }
     }
     Ok(params)
+}
+
+fn has_param(choice: &Choice<'_>, name: &str) -> bool {
+    let mut params = choice.entry.workload.spec().params.iter();
+    params.any(|def| def.name == name)
+}
+
+fn bad_param(who: &str, param: &str, error: ParamError) -> PlanError {
+    let nearest = match &error {
+        ParamError::Unknown { known, .. } => nearest(param, known.iter().map(String::as_str)),
+        ParamError::BadValue { .. } => Vec::new(),
+    };
+    PlanError::BadParam {
+        who: who.to_owned(),
+        param: param.to_owned(),
+        error: Box::new(error),
+        nearest,
+    }
 }
 
 fn check_sets(
@@ -317,14 +325,7 @@ fn check_sets(
         for param in choice.profile.iter().flat_map(|profile| profile.set.keys()) {
             let has = |other: &Choice<'_>| {
                 let own = other.profile.map(|profile| &profile.name);
-                own == choice.profile.map(|profile| &profile.name)
-                    && other
-                        .entry
-                        .workload
-                        .spec()
-                        .params
-                        .iter()
-                        .any(|def| def.name == param)
+                own == choice.profile.map(|profile| &profile.name) && has_param(other, param)
             };
             if !chosen.iter().any(has) {
                 return Err(PlanError::SetReachesNothing {
@@ -339,15 +340,30 @@ fn check_sets(
         }
     }
     for set in &request.sets {
-        if !chosen
+        let meant = chosen
             .iter()
-            .any(|choice| concerns(&set.who, catalog, choice))
-        {
+            .filter(|choice| concerns(&set.who, catalog, choice));
+        let specs: Vec<&Spec> = meant.map(|choice| choice.entry.workload.spec()).collect();
+        let Some(first) = specs.first() else {
             return Err(PlanError::SetReachesNothing {
                 who: set.who.clone(),
                 param: set.param.clone(),
                 nearest: nearest(&set.who, chosen.iter().map(|choice| choice.entry.test.name)),
             });
+        };
+        let mut params = specs.iter().flat_map(|spec| spec.params);
+        if !params.any(|def| def.name == set.param) {
+            let known: BTreeSet<&str> = specs
+                .iter()
+                .flat_map(|spec| spec.params)
+                .map(|def| def.name)
+                .collect();
+            let error = ParamError::Unknown {
+                workload: first.name.to_owned(),
+                param: set.param.clone(),
+                known: known.into_iter().map(str::to_owned).collect(),
+            };
+            return Err(bad_param(&set.who, &set.param, error));
         }
     }
     Ok(())

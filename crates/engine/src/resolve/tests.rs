@@ -4,7 +4,7 @@ use super::*;
 use crate::workload::{Body, Place, WorkError};
 use model::host::Fact;
 use model::plan::Shape;
-use model::spec::{ParamDef, ParamKind, Spec};
+use model::spec::{ParamDef, ParamKind};
 
 struct Fake(&'static Spec);
 
@@ -26,18 +26,20 @@ impl Workload for Fake {
     }
 }
 
+const SIZE: ParamDef = ParamDef {
+    name: "size",
+    kind: ParamKind::Count { min: 1, max: 99 },
+    default: "1",
+    doc: "",
+};
+
 const fn spec(name: &'static str, tests: &'static [TestDef]) -> Spec {
     Spec {
         name,
         version: 1,
         title: "made up",
         doc: "",
-        params: &[ParamDef {
-            name: "size",
-            kind: ParamKind::Count { min: 1, max: 99 },
-            default: "1",
-            doc: "",
-        }],
+        params: &[SIZE],
         metrics: &[],
         tests,
         simulated: false,
@@ -60,14 +62,23 @@ static ALPHA: Spec = spec(
         },
     ],
 );
-static BETA: Spec = spec(
-    "b.beta",
-    &[TestDef {
-        name: "b.beta",
-        title: "t",
-        params: &[],
-    }],
-);
+static BETA: Spec = Spec {
+    params: &[
+        SIZE,
+        ParamDef {
+            name: "depth",
+            ..SIZE
+        },
+    ],
+    ..spec(
+        "b.beta",
+        &[TestDef {
+            name: "b.beta",
+            title: "t",
+            params: &[],
+        }],
+    )
+};
 static WORKLOADS: &[&dyn Workload] = &[&Fake(&ALPHA), &Fake(&BETA)];
 
 fn host(cpus: u32) -> HostFacts {
@@ -211,6 +222,35 @@ fn parameters_come_from_test_profile_and_user_in_this_order() {
         size(&["all"], &["all.size=3", "b.size=4"]),
         [3, 3, 3, 3, 4, 4]
     );
+}
+
+#[test]
+fn a_parameter_goes_to_those_of_a_group_that_have_it_and_to_one_at_least() {
+    let set = |what: &[&str], text: &str| {
+        plan(&Request {
+            sets: sets(&[text]),
+            ..request(what)
+        })
+    };
+    let depths = |plan: &Plan| -> Vec<u64> {
+        let of = |case: &PlannedCase| case.params.count("depth");
+        let beta = plan.cases.iter().filter(|case| case.workload == "b.beta");
+        beta.map(of).collect()
+    };
+    for who in ["*", "all", "?.*"] {
+        let plan = set(&["all"], &format!("{who}.depth=5")).unwrap();
+        assert_eq!((plan.cases.len(), depths(&plan)), (6, vec![5, 5]), "{who}");
+    }
+    for (what, text) in [
+        ("a", "a.depth=5"),
+        ("all", "a.depth=5"),
+        ("a.alpha", "a.alpha.depth=5"),
+    ] {
+        let error = set(&[what], text).unwrap_err();
+        assert!(matches!(error, PlanError::BadParam { .. }), "{error}");
+    }
+    let wrong = set(&["all"], "all.depth=100").unwrap_err();
+    assert!(matches!(wrong, PlanError::BadParam { .. }), "{wrong}");
 }
 
 #[test]
