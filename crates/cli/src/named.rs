@@ -92,11 +92,28 @@ pub(crate) fn settle(
     Ok(stay)
 }
 
+/// Prints a plan and measures nothing. What would refuse the run as it was typed is said too: who looks before he leaps
+/// wants to know.
+pub(crate) fn dry_run(
+    context: &Context,
+    runs: &[Run],
+    consent: &Consent,
+    plan: &str,
+) -> anyhow::Result<Exit> {
+    output::print(plan)?;
+    if let Err(refusal) = grant(context, runs, consent) {
+        output::say(&format!(
+            "note: as it stands, this would be refused: {refusal}"
+        ));
+    }
+    Ok(Exit::Ok)
+}
+
 /// What the plan works on beside the run's own directory, a line for each.
 pub(crate) fn describe(plan: &Plan) -> String {
     let line = |named: &Named| {
         let how = if named.writes {
-            "written to"
+            "written to: what is in it is lost"
         } else {
             "only read"
         };

@@ -7,6 +7,7 @@ use crate::args::{DuelArgs, NewRun, Trait};
 use crate::cmd::{run, show};
 use crate::context::Context;
 use crate::exit::{Exit, failure};
+use crate::named;
 use crate::new_run;
 use crate::output;
 use crate::resume::{self, Kind};
@@ -25,8 +26,7 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
     } else {
         let sides = sides(args)?;
         if args.new.dry_run {
-            output::print(&run::describe(&sides))?;
-            return Ok(Exit::Ok);
+            return named::dry_run(&sides, &context.consent, &run::describe(&sides));
         }
         session::begin_sides(context, &sides, quiet)?
     };

@@ -7,7 +7,6 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::named;
 use crate::new_run;
-use crate::output;
 use crate::resume::{self, Kind};
 use crate::session;
 use engine::resolve::Request;
@@ -23,8 +22,8 @@ pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
     } else {
         let run = new_run::prepare(&args.new, |host| plan(args, host))?;
         if args.new.dry_run {
-            output::print(&describe(&[run]))?;
-            return Ok(Exit::Ok);
+            let runs = [run];
+            return named::dry_run(&runs, &context.consent, &describe(&runs));
         }
         session::begin(context, run, quiet)?
     };

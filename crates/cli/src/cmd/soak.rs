@@ -24,8 +24,8 @@ pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
         let run = new_run::prepare(&args.new, |host| plan(args, host))?;
         warn_of_shortness(&run.plan);
         if args.new.dry_run {
-            output::print(&describe(&run.plan))?;
-            return Ok(Exit::Ok);
+            let text = describe(&run.plan);
+            return named::dry_run(&[run], &context.consent, &text);
         }
         session::begin(context, run, quiet)?
     };

@@ -38,6 +38,27 @@ fn exported(bed: &Bed, run: &str) -> Value {
 }
 
 #[test]
+fn a_dry_run_on_a_file_says_what_would_be_lost_and_what_would_refuse_it() {
+    let bed = Bed::new();
+    std::fs::write(bed.path().join("theirs"), vec![7; 4 << 20]).unwrap();
+    let args = |more: &[&'static str]| {
+        let line = ["run", "storage.write-1m", "--dry-run", "--file", "theirs"];
+        [&line[..], more].concat()
+    };
+    let done = bed.run(&args(&[])).code(0);
+    done.out_has(&[
+        "storage.write-1m@1",
+        "theirs`, written to: what is in it is lost",
+    ])
+    .err_has(&["would be refused", "kurabe did not make it", "hint: "]);
+    let allowed = bed.run(&args(&["--overwrite-file", "theirs"])).code(0);
+    assert_eq!(allowed.err, "");
+    let read = bed.run(&["run", "storage.read-1m", "--dry-run", "--file", "theirs"]);
+    assert_eq!(read.code(0).out_has(&["theirs`, only read"]).err, "");
+    assert_eq!(bed.left_behind(), ["theirs"]);
+}
+
+#[test]
 fn every_round_keeps_its_figures_and_latencies_and_nothing_is_left() {
     let bed = Bed::new();
     let what = [
