@@ -12,41 +12,50 @@ pub(crate) struct Directory {
     /// Absolute.
     pub(crate) path: PathBuf,
     state: WorkDirState,
+    option: &'static str,
 }
+
+/// The option that names it in most commands, as a user types it.
+pub(crate) const OPTION: &str = "--dir DIR";
 
 /// Room that a copy's files may need on the disk: two files of 8 MB, scripts' output, a helper, and some reserve.
 const ROOM_PER_COPY: u64 = 32 << 20;
 
 /// Looks at the directory before anything is measured: absolute, there, and writable.
 pub(crate) fn directory(dir: Option<&Path>) -> anyhow::Result<Directory> {
+    named_by(dir, OPTION)
+}
+
+/// The same, where another option names the directory.
+pub(crate) fn named_by(dir: Option<&Path>, option: &'static str) -> anyhow::Result<Directory> {
     let dir = dir.unwrap_or(Path::new("."));
-    let path = std::fs::canonicalize(dir).map_err(|error| unusable(dir, &error))?;
+    let path = std::fs::canonicalize(dir).map_err(|error| unusable(dir, &error, option))?;
     if path.to_str().is_none() {
-        return Err(unusable(dir, &"its name is not UTF-8"));
+        return Err(unusable(dir, &"its name is not UTF-8", option));
     }
     let state = check_work_dir(&path);
     match state.not_writable {
-        Some(why) => Err(unusable(dir, &why)),
-        None => Ok(Directory { path, state }),
+        Some(why) => Err(unusable(dir, &why, option)),
+        None => Ok(Directory {
+            path,
+            state,
+            option,
+        }),
     }
 }
 
-fn unusable(dir: &Path, why: &dyn std::fmt::Display) -> anyhow::Error {
+fn unusable(dir: &Path, why: &dyn std::fmt::Display, option: &str) -> anyhow::Error {
+    let hint = format!("name a directory that can be written and has room with `{option}`");
     failure(
         Exit::Usage,
         format!("use directory `{}` for measuring: {why}", dir.display()),
-        Some("name a directory that can be written and has room with `--dir DIR`"),
+        Some(&hint),
     )
 }
 
 impl Directory {
     /// Says before measuring what would make the figures of this plan fail or mislead.
     pub(crate) fn check(&self, plan: &Plan) -> anyhow::Result<()> {
-        self.check_for(plan, "--dir DIR")
-    }
-
-    /// The same, where another option names the directory.
-    pub(crate) fn check_for(&self, plan: &Plan, option: &str) -> anyhow::Result<()> {
         let copies = plan
             .cases
             .iter()
@@ -62,10 +71,10 @@ impl Directory {
                 free >> 20,
                 need.0 >> 20
             );
-            return Err(unusable(&self.path, &why));
+            return Err(unusable(&self.path, &why, self.option));
         }
         if let Some(kind) = &self.state.in_memory {
-            let dir = self.path.display();
+            let (dir, option) = (self.path.display(), self.option);
             output::say(&format!(
                 "warning: `{dir}` is in memory ({kind}): file-system figures will say nothing about a disk\n\
                  hint: name a directory on a disk with `{option}`"

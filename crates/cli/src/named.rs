@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::exit::{Exit, failure};
 use crate::output;
 use engine::consent::{self, Consent, Granted, Left, Refusal};
-use engine::workload::StandIn;
+use engine::workload::{StandIn, Workload};
 use model::named::{Named, NamedKind};
 use model::plan::Plan;
 use model::record::Run;
@@ -52,6 +52,24 @@ pub(crate) fn look_again(plan: &Plan) -> anyhow::Result<Plan> {
 
 /// Decides about everything that the runs touch, claims the devices that they write to, and holds the files.
 pub(crate) fn grant(context: &Context, runs: &[Run], consent: &Consent) -> anyhow::Result<Granted> {
+    judged(context, runs, consent, consent::grant)
+}
+
+/// How [`consent::grant`] and [`consent::examine`] are called.
+type Judge<T> = fn(
+    &Tree,
+    &[&Plan],
+    &Consent,
+    consent::Known<'_>,
+    fn(&str) -> Option<&'static dyn Workload>,
+) -> Result<T, Refusal>;
+
+fn judged<T>(
+    context: &Context,
+    runs: &[Run],
+    consent: &Consent,
+    judge: Judge<T>,
+) -> anyhow::Result<T> {
     let plans: Vec<&Plan> = runs.iter().map(|run| &run.plan).collect();
     // Every file of a job is held open. Where the limit cannot be raised it may do as it is.
     let _ = sys::process::raise_open_files();
@@ -62,8 +80,7 @@ pub(crate) fn grant(context: &Context, runs: &[Run], consent: &Consent) -> anyho
         let store = store.get_or_init(|| context.store_to_read().ok());
         store.as_ref()?.file_changed(id).ok().flatten()
     };
-    consent::grant(&Tree::real(), &plans, consent, &known, workloads::find)
-        .map_err(|why| refused(&why))
+    judge(&Tree::real(), &plans, consent, &known, workloads::find).map_err(|why| refused(&why))
 }
 
 /// Marks the files of ours as the runs leave them, and removes those that `unlinks` says or that are not whole. Gives
@@ -101,7 +118,7 @@ pub(crate) fn dry_run(
     plan: &str,
 ) -> anyhow::Result<Exit> {
     output::print(plan)?;
-    if let Err(refusal) = grant(context, runs, consent) {
+    if let Err(refusal) = judged(context, runs, consent, consent::examine) {
         output::say(&format!(
             "note: as it stands, this would be refused: {refusal}"
         ));

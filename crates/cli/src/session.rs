@@ -9,6 +9,7 @@ use crate::resume::Kind;
 use anyhow::Context as _;
 use engine::consent::Granted;
 use engine::run::{Ended, Observer, Progress, Resting, RunError, Setting, Side};
+use model::plan::PlannedCase;
 use model::record::{End, Round, Run};
 use model::units::UnixNanos;
 use std::path::{Path, PathBuf};
@@ -85,7 +86,7 @@ pub(crate) fn measure(
     };
     let ended = engine::run::execute(&sides, setting, &mut keeper);
     keeper.bar.clear();
-    let ended = ended.map_err(explain)?;
+    let ended = ended.map_err(|error| explain(error, runs))?;
     for (run, work_dir) in runs.iter().zip(&work_dirs) {
         store.finish(
             &run.meta.id,
@@ -97,10 +98,12 @@ pub(crate) fn measure(
             store.forget_work_dir(work_dir)?;
         }
     }
-    say_how_it_ended(store, runs, &ended);
-    runs.iter()
+    let measured: anyhow::Result<Vec<Run>> = runs
+        .iter()
         .map(|run| Ok(store.load(&run.meta.id)?))
-        .collect()
+        .collect();
+    say_how_it_ended(store, measured.as_deref().unwrap_or(runs), &ended);
+    measured
 }
 
 fn say_how_it_ended(store: &Store, runs: &[Run], ended: &Ended) {
@@ -122,7 +125,9 @@ fn say_how_it_ended(store: &Store, runs: &[Run], ended: &Ended) {
                 "interrupted: what was measured until then is kept as run {id}"
             ));
         }
-        if let [run, ..] = runs {
+        if let [run, ..] = runs
+            && !has_all_rounds(run)
+        {
             let (kind, id) = (Kind::of(&run.plan), &run.meta.id);
             output::say(&format!(
                 "hint: `kurabe {} --resume {id}` goes on with it",
@@ -130,6 +135,17 @@ fn say_how_it_ended(store: &Store, runs: &[Run], ended: &Ended) {
             ));
         }
     }
+}
+
+/// Whether nothing is left to do, although somebody interrupted: the last round was kept as far as it had come.
+fn has_all_rounds(run: &Run) -> bool {
+    let has = |case: &PlannedCase, passes: u32| {
+        let last = run.rounds_of(&case.id).map(|round| round.pass).max();
+        last.is_some_and(|last| last >= passes)
+    };
+    let plan = &run.plan;
+    plan.passes
+        .is_some_and(|passes| plan.cases.iter().all(|case| has(case, passes)))
 }
 
 /// Keeps rounds and shows progress.
@@ -156,15 +172,20 @@ impl Observer for Keeper<'_> {
     }
 }
 
-fn explain(error: RunError) -> anyhow::Error {
+fn explain(error: RunError, runs: &[Run]) -> anyhow::Error {
     match &error {
-        RunError::WorkDir(_) => failure(
-            Exit::Unsupported,
-            &error,
-            Some(
-                "name a directory that can be written with `--dir DIR`; `kurabe clean` removes what killed runs left",
-            ),
-        ),
+        RunError::WorkDir(_) => {
+            let is_of_fio = runs.iter().any(|run| run.plan.of_fio().is_some());
+            let option = if is_of_fio {
+                crate::cmd::fio::DIRECTORY
+            } else {
+                crate::directory::OPTION
+            };
+            let hint = format!(
+                "name a directory that can be written with `{option}`; `kurabe clean` removes what killed runs left"
+            );
+            failure(Exit::Unsupported, &error, Some(&hint))
+        }
         RunError::System { .. } | RunError::Keep { .. } => error.into(),
     }
 }

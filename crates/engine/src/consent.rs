@@ -259,6 +259,19 @@ pub fn grant(
     decide(tree, each_once(wanted), consent, known)
 }
 
+/// Whether [`grant`] would refuse, without making or marking anything.
+pub fn examine(
+    tree: &Tree,
+    plans: &[&Plan],
+    consent: &Consent,
+    known: Known<'_>,
+    find: fn(&str) -> Option<&'static dyn Workload>,
+) -> Result<(), Refusal> {
+    let all = plans.iter();
+    let wanted = all.flat_map(|plan| touches(plan, stand_in(plan).as_ref(), find));
+    look_at_all(tree, each_once(wanted), consent, known).map(drop)
+}
+
 /// The same for what is not in a plan: each path once. Everything is decided before anything is made or marked.
 pub fn decide(
     tree: &Tree,
@@ -266,6 +279,32 @@ pub fn decide(
     consent: &Consent,
     known: Known<'_>,
 ) -> Result<Granted, Refusal> {
+    let (mut granted, looked) = look_at_all(tree, wanted, consent, known)?;
+    // Given back before `granted` is: where descriptors run out, removing what was made needs one.
+    let _spare = File::open("/").map_err(Refusal::system("open", Path::new("/")))?;
+    let run = hold::fresh_name();
+    for (touch, found) in looked {
+        let seen = match found {
+            Decided::Seen(seen) => seen,
+            Decided::Make => granted.hold(hold::make(&touch, &run)?, Some(run.clone())),
+            Decided::Take(held, None) => granted.hold(held, None),
+            Decided::Take(mut held, Some(mark)) => {
+                held.open(mark, &run)?;
+                granted.hold(held, Some(run.clone()))
+            }
+        };
+        granted.permits.add(Permit::new(touch, seen));
+    }
+    Ok(granted)
+}
+
+/// Decides about each, claims the devices that are written to and opens the files; nothing is made or marked yet.
+fn look_at_all(
+    tree: &Tree,
+    wanted: Vec<Touch>,
+    consent: &Consent,
+    known: Known<'_>,
+) -> Result<(Granted, Vec<(Touch, Decided)>), Refusal> {
     refuse_needless(&wanted, consent)?;
     let mut granted = Granted::default();
     let mut looked = Vec::new();
@@ -286,22 +325,7 @@ pub fn decide(
         Decided::Seen(_) | Decided::Make => None,
     });
     hold::refuse_users(tree, &taken.collect::<Vec<_>>())?;
-    // Given back before `granted` is: where descriptors run out, removing what was made needs one.
-    let _spare = File::open("/").map_err(Refusal::system("open", Path::new("/")))?;
-    let run = hold::fresh_name();
-    for (touch, found) in looked {
-        let seen = match found {
-            Decided::Seen(seen) => seen,
-            Decided::Make => granted.hold(hold::make(&touch, &run)?, Some(run.clone())),
-            Decided::Take(held, None) => granted.hold(held, None),
-            Decided::Take(mut held, Some(mark)) => {
-                held.open(mark, &run)?;
-                granted.hold(held, Some(run.clone()))
-            }
-        };
-        granted.permits.add(Permit::new(touch, seen));
-    }
-    Ok(granted)
+    Ok((granted, looked))
 }
 
 /// What is to be done with something named.

@@ -100,7 +100,7 @@ pub(crate) fn execute(
                     ..bench.watch.noise(&before, &after, workers)
                 };
             }
-            crate::combine::outcome(case, hows, reports)
+            told(crate::combine::outcome(case, hows, reports), crew.is_ending)
         }
         Err(Stop::Interrupted) => {
             let _ = fs::remove_dir_all(&dir);
@@ -131,6 +131,15 @@ pub(crate) fn execute(
         stretch,
         noise,
     })
+}
+
+/// The outcome, with a word where the user ended it.
+fn told(mut outcome: Outcome, is_cut_short: bool) -> Outcome {
+    if let (Outcome::Done(done), true) = (&mut outcome, is_cut_short) {
+        let note = "interrupted: this is what was done until then";
+        done.notes.push(note.to_owned());
+    }
+    outcome
 }
 
 /// Why a round stopped early.
@@ -197,6 +206,7 @@ fn measure(
         crew.hire(&order, &own_dir, rng.below(4096))?;
     }
     crew.wait_for(Stage::Ready, case.shape.setup_max)?;
+    crew.ends_early = case.shape.ends_early;
     let before = (!case.simulated).then(|| bench.watch.snapshot());
     let gate = GATE_PER_COPY
         .0
@@ -294,6 +304,10 @@ struct Crew {
     memory_kills: Option<u64>,
     /// When the measured part begins, once that is known.
     opens: Option<Moment>,
+    /// A user who interrupts gets what was done until then.
+    ends_early: bool,
+    /// That has happened, and the workers have been asked to end.
+    is_ending: bool,
 }
 
 /// The last words of a worker that are kept, in bytes.
@@ -328,10 +342,14 @@ impl Crew {
 
     /// Waits until every worker has come to `stage`.
     fn wait_for(&mut self, stage: Stage, within: Nanos) -> Result<(), Stop> {
-        let deadline = monotonic().saturating_add(within.0);
+        let mut deadline = monotonic().saturating_add(within.0);
         loop {
-            if sys::signal::interrupted().is_some() {
-                return Err(Stop::Interrupted);
+            if sys::signal::interrupted().is_some() && !self.is_ending {
+                if !self.ends_early {
+                    return Err(Stop::Interrupted);
+                }
+                self.ask_to_end();
+                deadline = deadline.min(monotonic().saturating_add(FINISH_DEADLINE.0));
             }
             self.listen()?;
             if self.members.iter().all(|member| member.stage >= stage) {
@@ -359,6 +377,16 @@ impl Crew {
             let wait_ms = (left / 1_000_000).clamp(1, 1_000);
             sys::process::wait_readable(&fds, wait_ms)
                 .map_err(|error| Stop::error("wait for", "workers", error))?;
+        }
+    }
+
+    /// Those who are done have nothing left to end.
+    fn ask_to_end(&mut self) {
+        self.is_ending = true;
+        for member in &self.members {
+            if member.stage < Stage::Done {
+                member.worker.ask_to_end();
+            }
         }
     }
 

@@ -71,6 +71,10 @@ fn work(
     output: &mut impl Write,
     find: impl Fn(&str) -> Option<&'static dyn Workload>,
 ) -> Result<CopyReport, Stop> {
+    if order.shape.ends_early {
+        sys::signal::catch_stop_signals()
+            .map_err(|error| WorkError::Failed(format!("catch signals: {error}")))?;
+    }
     let workload = find(&order.workload).ok_or_else(|| {
         WorkError::Failed(format!(
             "find workload `{}`: this binary has none",

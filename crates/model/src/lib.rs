@@ -18,6 +18,7 @@ pub mod named;
 pub mod noise;
 pub mod num;
 pub mod params;
+pub mod pattern;
 pub mod plan;
 pub mod record;
 pub mod rng;

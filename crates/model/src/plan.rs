@@ -127,6 +127,19 @@ pub struct Plan {
     pub ordered: bool,
 }
 
+impl Plan {
+    /// The first word of [`Plan::what`] where `kurabe fio` made the plan.
+    pub const FIO: &str = "fio";
+
+    /// fio's arguments, where `kurabe fio` made the plan; none in runs that were kept before they were.
+    pub fn of_fio(&self) -> Option<&[String]> {
+        match self.what.split_first() {
+            Some((first, arguments)) if first == Self::FIO => Some(arguments),
+            _ => None,
+        }
+    }
+}
+
 /// One side of a duel: two set-ups of the same machine, measured in pairs of rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Duel {
@@ -192,6 +205,10 @@ pub struct PlannedMetric {
 
 /// How one round of a case goes in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a property of its own that a workload has or has not"
+)]
 pub struct Shape {
     /// What set-up is expected to take beside starting processes: only for saying how long a run takes.
     pub setup: Nanos,
@@ -216,6 +233,10 @@ pub struct Shape {
     /// True where the copies do different things, so that what each of them did is kept apart.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub apart: bool,
+    /// True where a round that somebody interrupts ends in good order and is kept: a job that is cut short is a job,
+    /// and what it did until then a result. Others are thrown away: shorter rounds would not be like the rest.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ends_early: bool,
 }
 
 /// The length of a window in runs kept before windows had one of their own.
@@ -239,6 +260,7 @@ impl Shape {
         window: Nanos::from_millis(100),
         threads: false,
         apart: false,
+        ends_early: false,
     };
 }
 

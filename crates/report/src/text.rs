@@ -362,7 +362,12 @@ pub(crate) fn next(view: &RunView<'_>, words: &Words) -> Vec<(String, String)> {
             words.run.next_unixbench.to_owned(),
         ));
     }
-    if !view.complete() {
+    if view.run.plan.of_fio().is_some() {
+        list.push((
+            format!("kurabe fio --show={id}"),
+            words.run.next_fio.to_owned(),
+        ));
+    } else if !view.complete() {
         let what = printable(&view.run.plan.what.join(" "));
         list.push((
             format!("kurabe run {what}"),

@@ -70,6 +70,20 @@ pub fn sleep_until(deadline: u64) {
     }
 }
 
+/// Sleeps until the monotonic clock shows `deadline`, or until somebody asks this process to stop: for pauses that may
+/// be long. Signals wake one thread of a process, and the others look by themselves.
+pub fn sleep_until_or_stop(deadline: u64) {
+    /// How long a stop may go unnoticed, in nanoseconds: a user takes that for at once.
+    const LOOK_NS: u64 = 100_000_000;
+    while crate::signal::interrupted().is_none() {
+        let look = monotonic().saturating_add(LOOK_NS);
+        sleep_until(deadline.min(look));
+        if deadline <= look {
+            return;
+        }
+    }
+}
+
 /// Lets this thread's sleeps end within a microsecond of their time, where the kernel would otherwise let them run up
 /// to 50 us longer to end several at once. `PR_SET_TIMERSLACK` of prctl(2).
 pub fn sleep_exactly() {

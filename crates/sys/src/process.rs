@@ -100,6 +100,14 @@ impl Worker {
         }))
     }
 
+    /// Asks it to end in good order; one that does not listen dies of it.
+    pub fn ask_to_end(&self) {
+        if let Ok(pid) = i32::try_from(self.pid()) {
+            // SAFETY: kill takes plain integers; our own child is not reaped yet, so the id is its own.
+            unsafe { libc::kill(pid, libc::SIGTERM) };
+        }
+    }
+
     /// Kills it and everything in its process group, and waits for it. What it started in other groups, and orphans
     /// that it left to us, are for [`reap_orphans`].
     pub fn kill(&mut self) -> io::Result<Ended> {

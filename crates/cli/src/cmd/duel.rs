@@ -26,7 +26,7 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
     } else {
         let sides = sides(args)?;
         if args.new.dry_run {
-            return named::dry_run(&sides, &context.consent, &run::describe(&sides));
+            return named::dry_run(context, &sides, &context.consent, &run::describe(&sides));
         }
         session::begin_sides(context, &sides, quiet)?
     };

@@ -14,7 +14,7 @@ mod surroundings;
 
 use crate::args::FioArgs;
 use crate::context::{Context, host_facts};
-use crate::directory::{Directory, directory};
+use crate::directory::{self, Directory};
 use crate::exit::{Exit, failure};
 use crate::named;
 use crate::new_run;
@@ -24,7 +24,7 @@ use anyhow::Context as _;
 use dialects::fio::output::{json, terse, text};
 use dialects::fio::result::Report;
 use dialects::fio::{Eta, Format, Plan, Request};
-use model::record::{End, Outcome, Run, RunMeta};
+use model::record::{End, Failure, Outcome, Run, RunMeta};
 use own::Own;
 use phases::Phase;
 use std::os::unix::fs::FileTypeExt;
@@ -33,6 +33,9 @@ use surroundings::Machine;
 
 pub(crate) fn run(context: &Context, args: &FioArgs) -> anyhow::Result<Exit> {
     let own = Own::read(&args.arguments)?;
+    if let Some(name) = &own.show {
+        return show_kept(context, &own, name);
+    }
     let plan = dialects::fio::parse(&own.rest, &Machine).map_err(|error| refused(&error))?;
     if let Some(text) = help::answer(&plan.request)? {
         output::print(&text)?;
@@ -69,9 +72,9 @@ fn measure(context: &Context, own: &Own, plan: &Plan) -> anyhow::Result<Exit> {
     let dir = work_place(plan)?;
     let phases = phases::of(plan)?;
     let host = host_facts(&dir.path);
-    let mut planned = phases::plan(&phases, own, &host)?;
+    let mut planned = phases::plan(plan, &phases, own, &host)?;
     named::write_into(&mut planned, None)?;
-    dir.check_for(&planned, "--directory=DIR")?;
+    dir.check(&planned)?;
     let run = Run {
         meta: RunMeta {
             tags: own.tags.iter().cloned().collect(),
@@ -100,6 +103,41 @@ fn measure(context: &Context, own: &Own, plan: &Plan) -> anyhow::Result<Exit> {
     Ok(exit(&phases, &run))
 }
 
+/// Reports a kept run again. What it was asked for is kept with it; how it is shown is asked for now.
+fn show_kept(context: &Context, own: &Own, name: &str) -> anyhow::Result<Exit> {
+    let refused_to_show = |why: &str| {
+        let hint = format!("`kurabe show {name}` shows every run");
+        let text = format!("report run `{name}` in fio's words: {why}");
+        failure(Exit::Usage, text, Some(&hint))
+    };
+    let run = context.load(name)?;
+    let kept = match run.plan.of_fio() {
+        None => return Err(refused_to_show("`kurabe fio` did not make it")),
+        Some([]) => {
+            return Err(refused_to_show(
+                "an earlier version kept it without what it was asked for",
+            ));
+        }
+        Some(kept) => kept,
+    };
+    let arguments: Vec<String> = kept.iter().chain(&own.rest).cloned().collect();
+    let plan = dialects::fio::parse(&arguments, &Machine).map_err(|error| refused(&error))?;
+    let phases = phases::told(&plan);
+    let cases = || run.plan.cases.iter().map(|case| &case.id);
+    if !phases.iter().map(|phase| &phase.case).eq(cases()) {
+        return Err(refused_to_show(
+            "beside `--show` only the form of the report can be asked for",
+        ));
+    }
+    let pass = results::middle_pass(&phases, &run);
+    show(&plan, &results::report(&plan, &phases, &run, pass))?;
+    say_how_it_went(&phases, &run, pass, true);
+    Ok(exit(&phases, &run))
+}
+
+/// The option that names the directory of files, as a user types it.
+pub(crate) const DIRECTORY: &str = "--directory=DIR";
+
 /// Where the work directory is made: beside the first file, so that its file system is the one that is told about; else
 /// here, or where temporary files go.
 fn work_place(plan: &Plan) -> anyhow::Result<Directory> {
@@ -108,7 +146,7 @@ fn work_place(plan: &Plan) -> anyhow::Result<Directory> {
     let mut found = places
         .into_iter()
         .flatten()
-        .map(|place| directory(Some(&place)));
+        .map(|place| directory::named_by(Some(&place), DIRECTORY));
     let first = found
         .next()
         .context("find a place for the work directory")?;
@@ -175,12 +213,24 @@ fn show(plan: &Plan, report: &Report) -> anyhow::Result<()> {
     }
 }
 
+/// A failure with the jobs that it concerns: what went wrong within a job says which one.
+fn in_words(failure: &Failure, phase: &Phase<'_>) -> String {
+    match failure {
+        Failure::Unsupported(_) | Failure::Error(_) | Failure::WrongResult(_) => {
+            failure.to_string()
+        }
+        Failure::Exited { .. }
+        | Failure::Signal { .. }
+        | Failure::OutOfMemory
+        | Failure::Hung { .. } => format!("{}: {failure}", phase.in_words()),
+    }
+}
+
 fn say_how_it_went(phases: &[Phase<'_>], run: &Run, pass: u32, quiet: bool) {
     for phase in phases {
         for round in run.rounds_of(&phase.case) {
             if let Outcome::Failed(failure) = &round.outcome {
-                let what = &phase.case.test;
-                output::say(&format!("error: `{what}`: {failure}"));
+                output::say(&format!("error: {}", in_words(failure, phase)));
             }
         }
     }
@@ -215,10 +265,7 @@ fn exit(phases: &[Phase<'_>], run: &Run) -> Exit {
         return Exit::Interrupted;
     }
     let unsupported = |round: &model::record::Round| {
-        matches!(
-            round.outcome,
-            Outcome::Failed(model::record::Failure::Unsupported(_))
-        )
+        matches!(round.outcome, Outcome::Failed(Failure::Unsupported(_)))
     };
     let done = |phase: &Phase<'_>| {
         let mut rounds = run.rounds_of(&phase.case);

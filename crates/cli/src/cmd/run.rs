@@ -23,7 +23,7 @@ pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
         let run = new_run::prepare(&args.new, |host| plan(args, host))?;
         if args.new.dry_run {
             let runs = [run];
-            return named::dry_run(&runs, &context.consent, &describe(&runs));
+            return named::dry_run(context, &runs, &context.consent, &describe(&runs));
         }
         session::begin(context, run, quiet)?
     };

@@ -25,7 +25,7 @@ pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
         warn_of_shortness(&run.plan);
         if args.new.dry_run {
             let text = describe(&run.plan);
-            return named::dry_run(&[run], &context.consent, &text);
+            return named::dry_run(context, &[run], &context.consent, &text);
         }
         session::begin(context, run, quiet)?
     };

@@ -1,5 +1,9 @@
 //! `kurabe fio`: fio's job files and command lines, run as a user runs them.
 
+mod beside;
+mod ending;
+mod files;
+
 use crate::bed::{Bed, Done};
 use serde_json::Value;
 use std::collections::BTreeSet;

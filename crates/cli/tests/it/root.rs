@@ -291,4 +291,41 @@ fn jobs_of_fio_read_devices_and_write_them_only_with_leave() {
         .out_has(&["write: IOPS="]);
     let other = ["--rw=write", "--size=1m", "--yes-erase=/dev/null"];
     job(&other).code(2).err_has(&["--yes-erase"]);
+    // A device that is filled is written to its end, whatever size is given.
+    let fill = [
+        "--rw=write",
+        "--bs=1m",
+        "--fill_device=1",
+        "--size=1m",
+        &leave,
+    ];
+    job(&fill).code(0).out_has(&["issued: total=30"]);
+}
+
+#[test]
+#[ignore = "root: makes a loop device"]
+fn jobs_of_fio_tell_errors_that_they_let_pass() {
+    let bed = Bed::new();
+    let (mount, disk) = Loop::new(&bed);
+    // Of what is used, 1 to 31 MiB, the second half is gone.
+    sh(&format!("truncate -s 16M {}/image", mount.path()));
+    let device = format!("--filename={}", disk.0);
+    let job = ["fio", "--name=a", &device, "--bs=64k", "--direct=1"];
+    let json = ["--output-format=json", "--continue_on_error=all"];
+    let done = bed.run(&[&job[..], &json].concat()).code(0);
+    let report: serde_json::Value = serde_json::from_str(&done.out).unwrap();
+    let told = &report["jobs"][0];
+    let numbers = ["error", "total_err", "first_error"].map(|name| told[name].as_u64());
+    assert_eq!(numbers, [Some(5), Some(240), Some(5)]);
+    assert_eq!(told["read"]["io_bytes"], 15 << 20);
+    bed.run(&[&job[..], &["--continue_on_error=read"]].concat())
+        .code(0)
+        .out_has(&["err=5", "errors: total=240, first=5"])
+        .err_has(&[
+            "240 operations failed and were let pass",
+            "Input/output error",
+        ]);
+    bed.run(&job)
+        .code(4)
+        .err_has(&["error: job `a`: ", "os error 5"]);
 }

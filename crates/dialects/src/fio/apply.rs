@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::error::{Error, Place};
-use super::job::{PerDirection, Setting};
+use super::job::{Directions, Setting};
 use super::options::{self, Kind, OptionDef, Status};
 use super::value;
 use std::sync::Arc;
@@ -190,7 +190,7 @@ fn list(
     text: &str,
     min: u64,
     max: u64,
-) -> Result<PerDirection<Option<u64>>, Problem> {
+) -> Result<Directions<Option<u64>>, Problem> {
     let expected = || {
         bad(format!(
             "one to three times, with commas between, {}",
@@ -210,13 +210,13 @@ fn list(
         numbers.push(Some(within(n, min, max)?));
     }
     match numbers[..] {
-        [all] => Ok(PerDirection::all(all)),
-        [read, write] => Ok(PerDirection {
+        [all] => Ok(Directions::all(all)),
+        [read, write] => Ok(Directions {
             read,
             write,
             trim: write,
         }),
-        [read, write, trim] => Ok(PerDirection { read, write, trim }),
+        [read, write, trim] => Ok(Directions { read, write, trim }),
         _ => Err(expected()),
     }
 }

@@ -1,6 +1,6 @@
 //! A job while its options are read: what has been said, in which units, and what is to be said about it.
 
-use super::job::{Blocks, Job, PerDirection};
+use super::job::{Blocks, Directions, Job};
 use super::value::KbBase;
 
 /// A job to which options are still added.
@@ -9,11 +9,11 @@ pub struct Draft {
     /// The job so far.
     pub(super) job: Job,
     /// `bs`: the sizes, where they were given.
-    pub(super) bs: PerDirection<Option<u64>>,
+    pub(super) bs: Directions<Option<u64>>,
     /// `bsrange`.
-    pub(super) ranges: PerDirection<Option<(u64, u64)>>,
+    pub(super) ranges: Directions<Option<(u64, u64)>>,
     /// `bssplit`.
-    pub(super) splits: PerDirection<Option<Blocks>>,
+    pub(super) splits: Directions<Option<Blocks>>,
     /// The words of `ss`, and its times, which may come in any order.
     pub(super) steady: Steady,
     /// `zonesize` and its companions.

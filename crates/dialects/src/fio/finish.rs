@@ -49,7 +49,7 @@ fn zones(draft: &mut Draft) -> Result<(), String> {
 }
 
 fn conflicts(job: &Job) -> Result<(), String> {
-    let has = |rate: super::job::PerDirection<Option<u64>>| {
+    let has = |rate: super::job::Directions<Option<u64>>| {
         [rate.read, rate.write, rate.trim]
             .into_iter()
             .flatten()
@@ -82,10 +82,25 @@ fn conflicts(job: &Job) -> Result<(), String> {
     {
         return Err("`verify=pattern` needs `verify_pattern`".to_owned());
     }
+    let target = &job.target;
+    let is_part = target.filename.is_none() && target.format.contains("$jobname");
+    if is_part && job.engine.kind != EngineKind::Null && leads_out(job) {
+        return Err(
+            "its name is part of its file's, and leads out of the directory; fio follows it, here only `filename` says \
+             where a file lies"
+                .to_owned(),
+        );
+    }
     if job.target.creates_only && !job.target.may_create {
         return Err("`create_only` and `allow_file_create=0` contradict each other".to_owned());
     }
     Ok(())
+}
+
+/// Whether the name of a section, as part of a path, would lead elsewhere than below where files are made.
+fn leads_out(job: &Job) -> bool {
+    let is_absolute = job.name.starts_with('/') && job.target.directory.is_none();
+    is_absolute || job.name.split('/').any(|part| part == "..")
 }
 
 /// Options of single engines; fio does not know them under another one.

@@ -33,5 +33,5 @@ pub use jobfile::Surroundings;
 pub use plan::{Eta, Format, Group, MAX_JOBS, Output, Plan, Remark, Request};
 pub use program::{Has, PROGRAM, ProgramOption};
 pub use safety::{Change, Touched, names_device, writes};
-pub use showcmd::show_command;
+pub use showcmd::{arguments, show_command};
 pub use value::{Bare, KbBase};

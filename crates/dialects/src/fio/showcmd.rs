@@ -2,29 +2,80 @@
 //!
 //! Defaults are written out for each job, so the line stands for itself and means the same here and in fio.
 
-use super::job::Job;
+use super::job::{Job, Setting};
 use super::plan::Plan;
 
 /// The jobs of a plan as one command line, quoted for a shell, without a line end.
 pub fn show_command(plan: &Plan) -> String {
     let mut words = vec!["fio".to_owned()];
-    for job in plan.jobs().filter(|job| job.clone == 0) {
-        push(&mut words, job);
-    }
+    words.extend(each(plan).map(|(name, value)| quoted(name, value)));
     words.join(" ")
 }
 
-fn push(words: &mut Vec<String>, job: &Job) {
-    words.push(word("name", Some(&job.name)));
-    for setting in job.settings.iter().filter(|setting| setting.name != "name") {
-        words.push(word(setting.name, setting.value.as_deref()));
-    }
-    if job.life.is_stonewalled && !job.has("stonewall") {
-        words.push(word("stonewall", None));
+/// The jobs of a plan as the arguments that ask for the same: what [`parse`](super::parse) takes. Defaults that all
+/// jobs share stay defaults, because reports tell them apart.
+pub fn arguments(plan: &Plan) -> Vec<String> {
+    let plain = |(name, value): (&str, Option<&str>)| match value {
+        None => format!("--{name}"),
+        Some(value) => format!("--{name}={value}"),
+    };
+    let shared = shared(plan);
+    let defaults = shared.iter().map(|setting| of_setting(setting));
+    let jobs = plan.jobs().filter(|job| job.clone == 0);
+    let own = jobs.flat_map(|job| of_job(job, &shared));
+    defaults.chain(own).map(plain).collect()
+}
+
+/// The defaults of the first job, where every other job has them too or says something else by itself.
+fn shared(plan: &Plan) -> Vec<&Setting> {
+    let first: Vec<&Setting> = plan.jobs().next().map_or_else(Vec::new, defaults_of);
+    let fits = |job: &Job| {
+        let is_shared = |setting: &&Setting| first.iter().any(|shared| is_same(shared, setting));
+        let own = defaults_of(job);
+        own.iter().all(is_shared) && first.iter().all(|shared| job.has(shared.name))
+    };
+    if plan.jobs().all(fits) {
+        first
+    } else {
+        Vec::new()
     }
 }
 
-fn word(name: &str, value: Option<&str>) -> String {
+fn defaults_of(job: &Job) -> Vec<&Setting> {
+    let all = job.settings.iter();
+    all.filter(|setting| setting.is_global && setting.name != "name")
+        .collect()
+}
+
+fn is_same(a: &Setting, b: &Setting) -> bool {
+    (a.name, &a.value) == (b.name, &b.value)
+}
+
+/// The options of all jobs, one after the other.
+fn each(plan: &Plan) -> impl Iterator<Item = (&str, Option<&str>)> {
+    let jobs = plan.jobs().filter(|job| job.clone == 0);
+    jobs.flat_map(|job| of_job(job, &[]))
+}
+
+fn of_setting(setting: &Setting) -> (&str, Option<&str>) {
+    (setting.name, setting.value.as_deref())
+}
+
+/// The options of a job but for defaults that stand elsewhere.
+fn of_job<'a>(job: &'a Job, elsewhere: &[&Setting]) -> Vec<(&'a str, Option<&'a str>)> {
+    let is_elsewhere = |setting: &Setting| {
+        setting.is_global && elsewhere.iter().any(|other| is_same(other, setting))
+    };
+    let own = job.settings.iter();
+    let own = own.filter(|setting| setting.name != "name" && !is_elsewhere(setting));
+    let waits = job.life.is_stonewalled && !job.has("stonewall");
+    std::iter::once(("name", Some(job.name.as_str())))
+        .chain(own.map(of_setting))
+        .chain(waits.then_some(("stonewall", None)))
+        .collect()
+}
+
+fn quoted(name: &str, value: Option<&str>) -> String {
     let Some(value) = value else {
         return format!("--{name}");
     };
@@ -52,13 +103,8 @@ mod tests {
             "fio --name=a --kb_base=1000 --size=1mib --thread --rw=randread \
              --name=d --kb_base=1000 --size=1mib --rw=write --stonewall --description='it'\\''s two words' --numjobs=2"
         );
-        // What a shell makes of it.
-        let plain = line.replace("'it'\\''s two words'", "it's_two_words");
-        let arguments: Vec<String> = plain
-            .split(' ')
-            .skip(1)
-            .map(|word| word.replace("s_two_words", "s two words"))
-            .collect();
+        let arguments = arguments(&plan);
+        assert_eq!(arguments[10], "--description=it's two words");
         let again = parse(&arguments, &Nowhere).unwrap();
         let bare = |plan: &Plan| -> Vec<Job> {
             let jobs = plan.jobs().cloned();
@@ -71,5 +117,47 @@ mod tests {
         };
         assert_eq!(bare(&again), bare(&plan));
         assert_eq!(again.groups.len(), plan.groups.len());
+    }
+
+    #[test]
+    fn defaults_that_all_jobs_share_stay_defaults() {
+        let check = |text: &str, expect: &[&str]| {
+            assert_eq!(arguments(&file(text).unwrap()), expect, "{text}");
+        };
+        check(
+            "[global]\nbs=8k\nthread\n[a]\nsize=1m\n[b]\nsize=2m\nbs=4k\n",
+            &[
+                "--bs=8k",
+                "--thread",
+                "--name=a",
+                "--size=1m",
+                "--name=b",
+                "--size=2m",
+                "--bs=4k",
+            ],
+        );
+        // The second job does not have those of the first, or the first one has lost one of its own.
+        check(
+            "[global]\nbs=8k\n[a]\nsize=1m\n[global]\nbs=4k\n[b]\nsize=2m\n",
+            &[
+                "--name=a",
+                "--bs=8k",
+                "--size=1m",
+                "--name=b",
+                "--bs=4k",
+                "--size=2m",
+            ],
+        );
+        check(
+            "[global]\nbs=8k\n[a]\nsize=1m\nbs=4k\n[b]\nsize=2m\n",
+            &[
+                "--name=a",
+                "--size=1m",
+                "--bs=4k",
+                "--name=b",
+                "--bs=8k",
+                "--size=2m",
+            ],
+        );
     }
 }

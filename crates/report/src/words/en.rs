@@ -45,6 +45,7 @@ pub(super) static WORDS: Words = Words {
         next_compare: "against another run of `kurabe list`",
         next_unixbench: "in UnixBench's own report layout",
         next_again: "measure again: this run is not complete",
+        next_fio: "as fio reports it; or json, terse with `--output-format`",
     },
     host: HostWords {
         host: "host",

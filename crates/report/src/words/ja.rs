@@ -46,6 +46,7 @@ pub(super) static WORDS: Words = Words {
         next_compare: "`kurabe list` にある別の結果と比べます",
         next_unixbench: "UnixBench と同じ書式で出力します",
         next_again: "この結果は途中までのため、測定し直します",
+        next_fio: "fio と同じ書式で出力します（`--output-format` で json、terse も選べます）",
     },
     host: HostWords {
         host: "マシン",

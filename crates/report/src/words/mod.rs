@@ -183,6 +183,8 @@ pub struct RunWords {
     pub next_unixbench: &'static str,
     /// Explanation of running on to fill an incomplete run.
     pub next_again: &'static str,
+    /// Explanation of `kurabe fio --show`.
+    pub next_fio: &'static str,
 }
 
 /// About machines: headings and the names of facts.

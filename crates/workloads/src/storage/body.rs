@@ -433,9 +433,12 @@ impl<E: Engine> Body for Job<E> {
                         .frame
                         .as_ref()
                         .map_or(u64::MAX, |frame| frame.times.next_end());
-                    sys::clock::sleep_until(next.min(end));
+                    sys::clock::sleep_until_or_stop(next.min(end));
                     if let Some(frame) = &mut self.frame {
                         frame.times.now = self.clock.tick();
+                    }
+                    if sys::signal::interrupted().is_some() {
+                        break;
                     }
                 }
                 // Only a frame keeps free slots from being filled.
@@ -476,7 +479,8 @@ impl<E: Engine> Body for Job<E> {
             .end(reads * block, &mut reported, &mut self.notes);
         self.drain()?;
         let latencies = self.records.take();
-        self.notes.extend(came_late(&latencies));
+        self.notes
+            .extend(came_late(&latencies, self.watch.language));
         Ok(Finish {
             digest: Digest::EMPTY,
             reported,

@@ -14,6 +14,7 @@
 
 mod layout;
 
+use super::advice::Advice;
 use super::data::Redundancy;
 use super::job::{JobSpec, SyncOn, Target};
 use engine::consent::{Permit, Refusal};
@@ -62,7 +63,7 @@ const END: u64 = 1 << 20;
 pub(super) fn ensure(job: &JobSpec, place: &Place) -> Result<TestFile, WorkError> {
     match &job.target {
         Target::TestFile => own(job, place),
-        Target::File { path, .. } => named(job, place, permit(place, path)?),
+        Target::File { path, create } => named(job, place, permit(place, path)?, *create),
         Target::Device { path, fill } => device(job, place, permit(place, path)?, *fill),
     }
 }
@@ -143,7 +144,12 @@ fn complete(path: &Path, note: &Path, job: &JobSpec) -> Option<Note> {
 }
 
 /// A file that somebody named.
-fn named(job: &JobSpec, place: &Place, permit: &Permit) -> Result<TestFile, WorkError> {
+fn named(
+    job: &JobSpec,
+    place: &Place,
+    permit: &Permit,
+    create: bool,
+) -> Result<TestFile, WorkError> {
     let path = permit.path();
     let _lock = lock(place, &key(path))?;
     let ready = |size, seed| Ok(part(job, path.to_owned(), 0, size, seed, Whose::Named));
@@ -152,9 +158,13 @@ fn named(job: &JobSpec, place: &Place, permit: &Permit) -> Result<TestFile, Work
         && job.size.is_none_or(|size| size <= note.size)
         && job.redundancy == note.redundancy
     {
-        return ready(job.size.unwrap_or(note.size), note.seed);
+        let size = job.size.unwrap_or(note.size);
+        // An earlier job may have given ranges back: whoever may make the file makes it whole again.
+        if !create || is_whole(permit, size)? {
+            return ready(size, note.seed);
+        }
     }
-    if permit.makes() {
+    if create && permit.makes() {
         let note = layout::write_named(job, permit, place.seed)?;
         return ready(note.size, note.seed);
     }
@@ -165,13 +175,27 @@ fn named(job: &JobSpec, place: &Place, permit: &Permit) -> Result<TestFile, Work
         .len();
     let size = job.size.unwrap_or(length);
     if size > length || length < job.block_bytes {
+        let why = if permit.makes() {
+            "this job may not make it anew"
+        } else {
+            "a file that kurabe did not make is not made longer"
+        };
         return Err(WorkError::Unsupported(format!(
-            "`{}` has {length} bytes, and {} are asked for: a file that kurabe did not make is not made longer",
+            "`{}` has {length} bytes, and {} are asked for: {why}",
             path.display(),
             size.max(job.block_bytes)
         )));
     }
     ready(size, place.seed)
+}
+
+/// Whether every part of a file up to `size` is on the device, as far as the file system tells.
+fn is_whole(permit: &Permit, size: u64) -> Result<bool, WorkError> {
+    let file = permit.open(Access::default()).map_err(refused)?;
+    Ok(match sys::io::file::extents(&file, size) {
+        Ok(found) => found.unwritten + found.holes == 0,
+        Err(_) => true,
+    })
 }
 
 /// What files of the run's own are called that belong to a path.
@@ -268,8 +292,9 @@ pub(super) fn open(job: &JobSpec, found: &TestFile, place: &Place) -> Result<Fil
     let no_direct = |error: &io::Error| job.direct && sys::io::file::refuses_direct(error);
     let without = || {
         WorkError::Unsupported(format!(
-            "the file system of `{}` has no O_DIRECT; hint: --set 'storage.*.direct=no' measures through the page cache",
-            path.display()
+            "the file system of `{}` has no O_DIRECT; {}",
+            path.display(),
+            job.language.hint(Advice::PageCache)
         ))
     };
     match found.whose {

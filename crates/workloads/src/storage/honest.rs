@@ -6,6 +6,7 @@
 //! really written, because reading what was not touches no device.
 
 use super::file::TestFile;
+use super::job::JobSpec;
 use engine::workload::WorkError;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -142,6 +143,19 @@ pub(super) fn mostly_zeros(found: &TestFile) -> Result<Option<String>, WorkError
             found.path.display()
         )
     }))
+}
+
+/// What a look at a file found. A job that lets errors of reads pass is not ended by one before it begins.
+pub(super) fn looked(
+    job: &JobSpec,
+    found: Result<Option<String>, WorkError>,
+) -> Result<Option<String>, WorkError> {
+    match found {
+        Err(error) if job.continue_on.read => Ok(Some(format!(
+            "whether reads reach the device could not be found out: {error}"
+        ))),
+        found => found,
+    }
 }
 
 #[cfg(test)]

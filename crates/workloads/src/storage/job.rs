@@ -7,11 +7,15 @@ mod target;
 
 pub use target::Target;
 
+pub use model::pattern::{Blocks, Directions, Distribution};
 pub use parts::{
-    Batching, Blocks, Contents, ContinueOn, Directions, Distribution, End, FileOrder, Files,
-    LatencyTarget, Pacing, Rate, SteadyQuantity, SteadyState, Steps, VerifyJob, Zones,
+    Batching, Contents, ContinueOn, End, FileOrder, Files, LatencyTarget, Pacing, Rate,
+    SteadyQuantity, SteadyState, Steps, VerifyJob, Zones,
 };
 
+pub(super) use parts::of_kind;
+
+use super::advice::Language;
 use super::data::Redundancy;
 use model::params::Params;
 use model::units::Nanos;
@@ -116,6 +120,9 @@ pub struct JobSpec {
     pub pre_read: bool,
     /// Reports depths, times of each direction, and rates over windows of this length.
     pub samples: Option<Nanos>,
+    /// Whose words are used with whoever described it; known from where the job comes from, and not kept with it.
+    #[serde(skip)]
+    pub language: Language,
 }
 
 impl Default for JobSpec {
@@ -169,6 +176,7 @@ impl Default for JobSpec {
             invalidate: false,
             pre_read: false,
             samples: None,
+            language: Language::default(),
         }
     }
 }
@@ -408,7 +416,7 @@ impl JobSpec {
         let used = self
             .kinds()
             .iter()
-            .flat_map(|kind| of_sizes(self.blocks.of(*kind)));
+            .flat_map(|kind| of_sizes(of_kind(&self.blocks, *kind)));
         let moved = [self.offset_bytes, self.steps.skip_bytes.unsigned_abs()];
         let mut all: Vec<u64> = used
             .chain(aligns)

@@ -5,7 +5,8 @@
 //! last of its own operations, and kept apart from what the others did. Nothing here is a test of its own: the
 //! parameter comes from `kurabe fio`.
 
-use super::job::{EngineChoice, JobSpec};
+use super::advice::Language;
+use super::job::{EngineChoice, JobSpec, Target};
 use super::spec::{mean, p50, p99, rate};
 use super::task::{Doing, Task};
 use super::{make_ready, open};
@@ -112,8 +113,12 @@ const LAYOUT_BYTES_PER_S: u64 = 4 << 20;
 
 /// The jobs of the parameter.
 pub fn tasks(params: &Params) -> Result<Vec<Task>, String> {
-    serde_json::from_str(params.text(PARAM))
-        .map_err(|error| format!("read the list of jobs: {error}"))
+    let mut tasks: Vec<Task> = serde_json::from_str(params.text(PARAM))
+        .map_err(|error| format!("read the list of jobs: {error}"))?;
+    for task in &mut tasks {
+        task.job.language = Language::Fio;
+    }
+    Ok(tasks)
 }
 
 impl Workload for Jobs {
@@ -144,6 +149,7 @@ impl Workload for Jobs {
             shortenable: false,
             window: WINDOW,
             apart: true,
+            ends_early: true,
             ..Shape::DEFAULT
         }
     }
@@ -205,13 +211,7 @@ impl Workload for Jobs {
                 place.copy
             )));
         };
-        let named = |error| match error {
-            WorkError::Unsupported(why) => {
-                WorkError::Unsupported(format!("job `{}`: {why}", task.name))
-            }
-            WorkError::Failed(why) => WorkError::Failed(format!("job `{}`: {why}", task.name)),
-            WorkError::Wrong(why) => WorkError::Wrong(format!("job `{}`: {why}", task.name)),
-        };
+        let named = |error| task.named(error);
         task.keep_to_cpus().map_err(named)?;
         // A job has its file for itself: nothing of it is left to other copies.
         let own = Place {
@@ -220,7 +220,8 @@ impl Workload for Jobs {
             ..place.clone()
         };
         let is_short = |bytes: &u64| task.end_in_file().is_some_and(|end| end < *bytes);
-        if let Some(bytes) = task.file_bytes.filter(is_short) {
+        let makes = !matches!(task.job.target, Target::File { create: false, .. });
+        if let Some(bytes) = task.file_bytes.filter(is_short).filter(|_| makes) {
             let whole = JobSpec {
                 size: Some(bytes.saturating_mul(u64::from(task.job.files.count.max(1)))),
                 offset_bytes: 0,

@@ -3,6 +3,7 @@
 //! A job ([`job::JobSpec`]) says what is to be done, whoever asked for it; [`open`] makes it ready, and the engine's
 //! measuring loop drives it. What the engines are is in `sys::io`.
 
+mod advice;
 mod body;
 mod data;
 mod file;
@@ -15,12 +16,14 @@ mod offsets;
 mod pace;
 mod patience;
 mod records;
+pub mod space;
 mod spec;
 pub mod task;
 mod threads;
 pub mod verify;
 mod watch;
 
+pub use advice::Language;
 pub use data::Redundancy;
 
 use body::{Choice, Job, Queue, Slot, Work, index};
@@ -165,7 +168,7 @@ impl<'a> Parts<'a> {
                 place,
                 files: Vec::new(),
                 size: job.offset_bytes + whole / u64::from(job.files.count.max(1)),
-                watch: Watch::new(None, false),
+                watch: Watch::new(None, false, job.language),
                 notes: Vec::new(),
             });
         }
@@ -180,15 +183,16 @@ impl<'a> Parts<'a> {
             file::check_alignment(&sized, first, &opened)?;
         }
         prepare_cache(job, &files)?;
-        let watch = Watch::new(is_alone.then_some(&opened), job.direct);
+        let watch = Watch::new(is_alone.then_some(&opened), job.direct, job.language);
         let mut notes = Vec::new();
         if place.copy == 0 && !job.trims() {
             notes.extend(honest::never_written(&opened, first.size));
             if first.is_unknown {
-                notes.extend(honest::mostly_zeros(first)?);
+                notes.extend(honest::looked(job, honest::mostly_zeros(first))?);
             }
             if job.direct {
-                notes.extend(honest::direct_reads(opened, &first.path, first.size)?);
+                let found = honest::direct_reads(opened, &first.path, first.size);
+                notes.extend(honest::looked(job, found)?);
             }
         }
         Ok(Self {

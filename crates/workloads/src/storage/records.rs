@@ -1,5 +1,6 @@
 //! What the loop records: latencies of each kind of operation, of syncs, and the program's own lateness.
 
+use super::advice::Language;
 use engine::recorder::Latencies;
 use std::collections::BTreeMap;
 use sys::clock::Clock;
@@ -144,7 +145,10 @@ pub(super) const fn place(kind: Kind) -> usize {
 const LATE_MAX: f64 = 0.05;
 
 /// With a rate: whether this program was too late itself to tell the storage's latency.
-pub(super) fn came_late(latencies: &BTreeMap<String, Latencies>) -> Option<String> {
+pub(super) fn came_late(
+    latencies: &BTreeMap<String, Latencies>,
+    language: Language,
+) -> Option<String> {
     let mean = |kind: &str| {
         let of = latencies
             .iter()
@@ -157,7 +161,8 @@ pub(super) fn came_late(latencies: &BTreeMap<String, Latencies>) -> Option<Strin
         let percent = 100.0 * late / lat;
         let percent = if percent < 10.0 { "5 to 10" } else { "more than 10" };
         format!(
-            "this program started operations late: its own lateness is {percent} % of the latencies (metric late_ns_mean)"
+            "this program started operations late: its own lateness is {percent} % of the latencies{}",
+            language.metric("late_ns_mean")
         )
     })
 }
@@ -183,6 +188,7 @@ mod tests {
                 &named
                     .map(|(name, latencies)| (name.to_owned(), latencies))
                     .into(),
+                Language::Tests,
             );
             assert_eq!(said.is_some(), words.is_some(), "{late} of {lat}");
             assert!(said.unwrap_or_default().contains(words.unwrap_or_default()));
@@ -190,6 +196,6 @@ mod tests {
         check(10, 1000, None);
         check(70, 1000, Some("5 to 10 %"));
         check(500, 1000, Some("more than 10 %"));
-        assert_eq!(came_late(&BTreeMap::new()), None);
+        assert_eq!(came_late(&BTreeMap::new(), Language::Fio), None);
     }
 }

@@ -52,6 +52,16 @@ impl Task {
         Some((self.job.size? / files).saturating_add(self.job.offset_bytes))
     }
 
+    /// An error with the name of the job: of several at the same time one fails first.
+    pub(super) fn named(&self, error: WorkError) -> WorkError {
+        let with_name = |why: String| format!("job `{}`: {why}", self.name);
+        match error {
+            WorkError::Unsupported(why) => WorkError::Unsupported(with_name(why)),
+            WorkError::Failed(why) => WorkError::Failed(with_name(why)),
+            WorkError::Wrong(why) => WorkError::Wrong(with_name(why)),
+        }
+    }
+
     /// The time before it is counted.
     fn before(&self) -> Nanos {
         self.job.start_delay.plus(self.job.ramp)
@@ -132,11 +142,13 @@ impl Body for Doing {
         if self.entered == 0 {
             self.enter();
         }
-        if self.task.only_prepares || self.is_ended_from_outside() {
+        let is_stopped = sys::signal::interrupted().is_some();
+        if self.task.only_prepares || is_stopped || self.is_ended_from_outside() {
             self.end();
             return Ok(0);
         }
-        let done = self.inner.batch(ops, recorder)?;
+        let done = self.inner.batch(ops, recorder);
+        let done = done.map_err(|error| self.task.named(error))?;
         self.left = monotonic();
         if done < ops {
             self.end();
@@ -160,7 +172,8 @@ impl Body for Doing {
 
     fn finish(&mut self) -> Result<Finish, WorkError> {
         let disk = self.disk.as_ref().map(Disk::end).unwrap_or_default();
-        let mut finish = self.inner.finish()?;
+        let finish = self.inner.finish();
+        let mut finish = finish.map_err(|error| self.task.named(error))?;
         finish.latencies = with_kind(
             std::mem::take(&mut finish.latencies),
             self.task.job.pattern.mix,

@@ -75,7 +75,7 @@ pub(super) fn open(job: &JobSpec, place: &Place) -> Result<Box<dyn Body>, WorkEr
         own_is_over: false,
         failed,
         seen: 0,
-        watch: Watch::new(watched.as_ref(), job.direct),
+        watch: Watch::new(watched.as_ref(), job.direct, job.language),
         block_bytes: job.block_bytes,
     };
     threads.check()?;

@@ -3,6 +3,7 @@
 //! The kernel counts what each process makes storage deliver. Where that is less than what the process asked for, the
 //! rest came out of a cache. The busy time of a device is the machine's, not the process's.
 
+use super::advice::Language;
 use model::num::approx;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -31,10 +32,12 @@ pub(super) struct Watch {
     used: u64,
     process: Option<ProcessIo>,
     device_then: Option<DeviceIo>,
+    /// In whose words notes are.
+    pub(super) language: Language,
 }
 
 impl Watch {
-    pub(super) fn new(file: Option<&File>, direct: bool) -> Self {
+    pub(super) fn new(file: Option<&File>, direct: bool, language: Language) -> Self {
         let mut watch = Self {
             direct,
             device: file.and_then(counters::device_of),
@@ -42,6 +45,7 @@ impl Watch {
             used: 0,
             process: None,
             device_then: None,
+            language,
         };
         watch.begin();
         watch
@@ -71,11 +75,11 @@ impl Watch {
         let wall = sys::clock::monotonic() - self.began;
         let used = cpu_time().saturating_sub(self.used);
         if self.device.is_some() && approx(used) > approx(wall) * CPU_MAX {
-            notes.push(
+            notes.push(format!(
                 "a CPU was busy with submitting and completing almost all the time: this is what one process can ask for, \
-                 and the storage may do more for several (TEST@2)"
-                    .to_owned(),
-            );
+                 and the storage may do more for several {}",
+                self.language.several()
+            ));
         }
         if let (Some(then), Some(now)) = (self.device_then, self.device_now(&tree))
             && wall > 0
@@ -93,11 +97,10 @@ impl Watch {
         let cached = (1.0 - approx(fetched) / approx(asked)).max(0.0);
         reported.insert("cached_share".to_owned(), cached);
         if self.direct && cached > CACHED_MAX {
-            notes.push(
-                "part of the reads came from a cache in spite of O_DIRECT: the figures say little about the device \
-                 (metric cached_share)"
-                    .to_owned(),
-            );
+            notes.push(format!(
+                "part of the reads came from a cache in spite of O_DIRECT: the figures say little about the device{}",
+                self.language.metric("cached_share")
+            ));
         }
     }
 }

@@ -16,6 +16,30 @@ default, `4k` is 4096 bytes and `4KiB` is **4000**. Times take `us`, `ms`, `s`, 
 **microseconds**, `30sec` among them. Both are kept, and said in a warning.
 
 This page is generated from the program by `cargo xtask gen`.
+
+## Where a job does something else here
+
+What was found by running fio 3.33 beside this program on the same jobs, and is meant:
+
+* Files are written whole before the jobs begin, those of write jobs too, so that no place is measured that was never
+  written. Ranges that a job gave back are written again before the next job. fio trims devices alone; here trims of a
+  file give its blocks back to the file system.
+* A file that somebody else made is neither written to nor made longer; a section whose name leads out of its directory
+  (`[../x]`) is refused, and directories are not made. The files of all jobs together take half of what is free at most.
+* `verify_only`, and `verify` of a job that only reads, want files that are there. fio makes them, and finds them wrong.
+* Clones of a random mix with several sizes do all of their region: an operation is cut where it would meet a block that
+  has come already. fio ends earlier.
+* A `runtime` of a few microseconds does one operation; fio does one or none.
+* Operations that failed and were let pass (`continue_on_error`) are not among `total_ios`. As in fio the exit code is 0
+  then, and `error`, `total_err` and `first_error` tell them.
+* A job that fails has no figures, and neither have those at the same time with it: there is nothing to compare with.
+* Rates are exact also where `runtime`, in whole milliseconds and at least 1, is too coarse to divide by.
+* The sync of `end_fsync` is counted with the others, and so are those of `fdatasync`.
+* Exit codes are those of kurabe: 2 for what is wrong in a job, 3 for what this machine cannot do, 4 where a job failed,
+  130 after an interruption; fio has 1 for all, and 128.
+
+Ctrl-C ends the jobs, reports them as far as they came, and keeps the run. `kurabe fio --show=RUN` reports a kept run
+again, in the form that `--output-format` asks for.
 ";
 
 /// The page.
@@ -60,6 +84,9 @@ fn theme(page: &mut String, table: &Table) {
             "" => String::new(),
             text => format!("`{text}`"),
         };
+        let default = def.fio_default.map_or(default.clone(), |fios| {
+            format!("{default}; `{fios}` in fio")
+        });
         let (status, takes, meaning) = describe(def);
         row(
             page,

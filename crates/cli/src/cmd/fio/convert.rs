@@ -6,13 +6,13 @@
 use super::files;
 use crate::exit::{Exit, failure};
 use dialects::fio::job::{
-    self, Blocks, Distribution, EngineKind, Extent, Job, Mix, Order, PerDirection, VerifyMethod,
+    self, Blocks, Directions, EngineKind, Extent, Job, Mix, Order, VerifyMethod,
 };
 use model::rng::Rng;
 use model::units::Nanos;
 use workloads::storage::Redundancy;
 use workloads::storage::job as spec;
-use workloads::storage::job::{Directions, JobSpec, Target};
+use workloads::storage::job::{JobSpec, Target};
 use workloads::storage::task::Task;
 
 /// What is known of a job's file: its length, where it is there.
@@ -53,7 +53,8 @@ fn targets(job: &Job) -> Result<Vec<Target>, String> {
         Ok(if files::is_device(name) {
             Target::Device { path, fill: false }
         } else {
-            let create = job.target.may_create;
+            // What is read back to be judged must be there: no checksum fits what was written just now instead.
+            let create = job.target.may_create && !files::only_checks(job);
             Target::File { path, create }
         })
     })
@@ -105,6 +106,7 @@ fn region(job: &Job, length: Length<'_>) -> Result<Region, String> {
             })
     };
     let size = match (file_bytes, amount.size) {
+        _ if amount.fills_device => rest()?,
         (Some(file), _) => file.saturating_sub(offset).saturating_mul(files),
         (None, Some(Extent::Bytes(0)) | None) => rest()?,
         (None, Some(Extent::Bytes(size))) => size,
@@ -128,10 +130,11 @@ fn end(job: &Job, region: Region) -> spec::End {
     let bytes = match amount.io_size {
         Some(Extent::Bytes(bytes)) if bytes > 0 => bytes,
         Some(Extent::Percent(percent)) => portion(region.size, percent),
+        // Beside the size of the files, `size` is how much of them is done.
         _ => match (amount.file_size_bytes, amount.size) {
-            (Some(_), Some(Extent::Bytes(size))) if size > 0 => size,
+            (Some(_), Some(Extent::Bytes(size))) if size > 0 => size.min(whole_blocks(job, region)),
             (Some(_), Some(Extent::Percent(percent))) => portion(region.size, percent),
-            _ => region.size,
+            _ => whole_blocks(job, region),
         },
     };
     spec::End {
@@ -141,6 +144,15 @@ fn end(job: &Job, region: Region) -> spec::End {
         loops: amount.loops.max(1),
         time_based: job.life.is_time_based,
     }
+}
+
+/// What of a region is done where nothing else is said: whole blocks of each file. A rest that holds none stays, as in
+/// fio.
+fn whole_blocks(job: &Job, region: Region) -> u64 {
+    let sizes = used(job, &job.work.blocks).into_iter();
+    let smallest = sizes.map(Blocks::min_bytes).min().unwrap_or(1).max(1);
+    let files = job.target.files.len().max(1) as u64;
+    region.size / files / smallest * smallest * files
 }
 
 fn spec(job: &Job, region: Region) -> JobSpec {
@@ -182,7 +194,7 @@ fn spec(job: &Job, region: Region) -> JobSpec {
         register_files: engine.registers_files,
         register_buffers: engine.fixed_buffers,
         blocks: blocks(job),
-        distribution: distribution(&work.distribution),
+        distribution: work.distribution.clone(),
         steps: steps(job),
         zones: work.zones.map(|zones| spec::Zones {
             work_bytes: zones.size_bytes,
@@ -247,20 +259,12 @@ const fn engine_kind(kind: EngineKind) -> spec::EngineChoice {
 }
 
 /// The directions that the job has.
-fn used<'a, T>(job: &Job, values: &'a PerDirection<T>) -> Vec<&'a T> {
+fn used<'a, T>(job: &Job, values: &'a Directions<T>) -> Vec<&'a T> {
     let mix = job.work.mix;
     let read = mix.reads().then_some(&values.read);
     let write = mix.writes().then_some(&values.write);
     let trim = mix.trims().then_some(&values.trim);
     [read, write, trim].into_iter().flatten().collect()
-}
-
-fn directions<T, U>(values: &PerDirection<T>, change: impl Fn(&T) -> U) -> Directions<U> {
-    Directions {
-        read: change(&values.read),
-        write: change(&values.write),
-        trim: change(&values.trim),
-    }
 }
 
 /// The largest operation of the job.
@@ -274,46 +278,13 @@ fn largest(job: &Job) -> u64 {
 }
 
 /// Sizes, where they are not all the same.
-fn blocks(job: &Job) -> Directions<Option<spec::Blocks>> {
+fn blocks(job: &Job) -> Directions<Option<Blocks>> {
     let sizes = used(job, &job.work.blocks);
     let plain = Blocks::Fixed(largest(job));
     if sizes.into_iter().all(|blocks| *blocks == plain) {
         return Directions::all(None);
     }
-    directions(&job.work.blocks, |blocks| {
-        Some(match blocks {
-            Blocks::Fixed(bytes) => spec::Blocks::Fixed(*bytes),
-            Blocks::Range {
-                min_bytes,
-                max_bytes,
-            } => spec::Blocks::Range {
-                min_bytes: *min_bytes,
-                max_bytes: *max_bytes,
-            },
-            Blocks::Split(parts) => spec::Blocks::Split(parts.clone()),
-        })
-    })
-}
-
-fn distribution(of: &Distribution) -> spec::Distribution {
-    match of {
-        Distribution::Uniform => spec::Distribution::Uniform,
-        Distribution::Zipf { theta, center } => spec::Distribution::Zipf {
-            theta: *theta,
-            center: *center,
-        },
-        Distribution::Pareto { power, center } => spec::Distribution::Pareto {
-            power: *power,
-            center: *center,
-        },
-        Distribution::Normal { deviation_percent } => spec::Distribution::Normal {
-            deviation_percent: *deviation_percent,
-        },
-        Distribution::Zoned(parts) => spec::Distribution::Zoned(directions(parts, Vec::clone)),
-        Distribution::ZonedAbsolute(parts) => {
-            spec::Distribution::ZonedAbsolute(directions(parts, Vec::clone))
-        }
-    }
+    job.work.blocks.map(|blocks| Some(blocks.clone()))
 }
 
 fn steps(job: &Job) -> spec::Steps {
@@ -326,8 +297,8 @@ fn steps(job: &Job) -> spec::Steps {
         skip_bytes,
         ops_per_offset,
         repeats_offset: work.repeats_offset,
-        random_percent: directions(&work.random_percent, |percent| *percent),
-        align_bytes: directions(&work.align_bytes, |bytes| *bytes),
+        random_percent: work.random_percent,
+        align_bytes: work.align_bytes,
         is_unaligned: work.is_unaligned,
     }
 }
@@ -362,7 +333,7 @@ fn pacing(job: &Job) -> spec::Pacing {
     let pace = &job.pace;
     let positive = |n: Option<u64>| n.filter(|n| *n > 0);
     let one_kind = only_rate(job).is_some();
-    let rate = |pick: fn(&PerDirection<Option<u64>>) -> Option<u64>, has: bool| spec::Rate {
+    let rate = |pick: fn(&Directions<Option<u64>>) -> Option<u64>, has: bool| spec::Rate {
         iops: positive(pick(&pace.iops)).filter(|_| has && !one_kind),
         bytes_per_s: positive(pick(&pace.bytes_per_s)).filter(|_| has),
         min_iops: positive(pick(&pace.min_iops)).filter(|_| has),
@@ -392,10 +363,12 @@ fn batching(job: &Job) -> spec::Batching {
     if engine.kind.is_synchronous() {
         return plain;
     }
+    let waits_for = engine.batch_complete_min;
+    let just_that = job.has("iodepth_batch_complete_min") && waits_for > 0;
     spec::Batching {
-        submit: Some(engine.batch_submit).filter(|n| *n > 0 && job.has("iodepth_batch")),
-        complete_min: engine.batch_complete_min,
-        complete_max: engine.batch_complete_max,
+        submit: Some(engine.batch_submit).filter(|n| *n > 0),
+        complete_min: waits_for,
+        complete_max: engine.batch_complete_max.or(just_that.then_some(waits_for)),
         low: engine.depth_low.filter(|low| *low != engine.depth),
         serializes_overlap: engine.serializes_overlap,
     }

@@ -8,6 +8,7 @@ use crate::named;
 use dialects::fio::job::{EngineKind, Job};
 use dialects::fio::{Plan, names_device};
 use engine::consent::Granted;
+use std::collections::BTreeSet;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use store::Store;
@@ -33,13 +34,13 @@ pub(super) fn length(path: &str) -> Option<u64> {
 
 /// The jobs that use files, with each of their files.
 fn used(plan: &Plan) -> impl Iterator<Item = (&Job, &str)> {
-    let real = |job: &&Job| job.engine.kind != EngineKind::Null;
-    plan.jobs().filter(real).flat_map(|job| {
-        job.target
-            .files
-            .iter()
-            .map(move |path| (job, path.as_str()))
-    })
+    plan.jobs().flat_map(used_by)
+}
+
+fn used_by(job: &Job) -> impl Iterator<Item = (&Job, &str)> {
+    let is_real = job.engine.kind != EngineKind::Null;
+    let files = job.target.files.iter().filter(move |_| is_real);
+    files.map(move |path| (job, path.as_str()))
 }
 
 /// The directory of the first file that is none of a device, where it is there.
@@ -54,38 +55,56 @@ pub(super) fn directory_of_first(plan: &Plan) -> Option<PathBuf> {
     parent.is_dir().then(|| parent.to_owned())
 }
 
-/// Refuses files that could not be made as the job says.
+/// Whether a job writes nothing and judges what an earlier one wrote.
+pub(super) fn only_checks(job: &Job) -> bool {
+    let reads_only = !job.work.mix.writes() && !job.work.mix.trims();
+    job.verify.method.is_some() && (job.verify.only_checks || reads_only)
+}
+
+/// Refuses files that could not be made as the job says, or that nobody will have written before they are checked.
 pub(super) fn check(plan: &Plan) -> anyhow::Result<()> {
-    for (job, path) in used(plan) {
-        let refused = |why: &str, hint: Option<&str>| {
-            let text = format!("{}: job `{}`: {why}", job.place, job.name);
-            Err(failure(Exit::Usage, text, hint))
-        };
-        if Path::new(path).exists() {
-            continue;
+    // What jobs before the last stonewall make, and what those behind it do.
+    let (mut made, mut fresh) = (BTreeSet::new(), BTreeSet::new());
+    for group in &plan.groups {
+        if group.waits {
+            made.append(&mut fresh);
         }
-        if names_device(path) {
-            return refused(
-                &format!("`{path}` is not there, and no file is made below /dev"),
-                None,
-            );
+        for (job, path) in group.jobs.iter().flat_map(used_by) {
+            let absolute = std::path::absolute(path).unwrap_or_else(|_| path.into());
+            if !Path::new(path).exists() && !made.contains(&absolute) {
+                check_new(job, path)?;
+                fresh.insert(absolute);
+            }
         }
-        if !job.target.may_create {
-            return refused(
-                &format!("`{path}` is not there, and `allow_file_create=0` forbids making it"),
-                None,
-            );
-        }
-        let parent = Path::new(path).parent().unwrap_or(Path::new(""));
-        if !parent.as_os_str().is_empty() && !parent.is_dir() {
-            return refused(
-                &format!(
-                    "`{path}` cannot be made: `{}` is no directory",
-                    parent.display()
-                ),
-                Some("make the directory first"),
-            );
-        }
+    }
+    Ok(())
+}
+
+/// Refuses a job that could not make this file, which is not there.
+fn check_new(job: &Job, path: &str) -> anyhow::Result<()> {
+    let refused = |why: &str, hint: Option<&str>| {
+        let text = format!("{}: job `{}`: `{path}` {why}", job.place, job.name);
+        Err(failure(Exit::Usage, text, hint))
+    };
+    if names_device(path) {
+        return refused("is not there, and no file is made below /dev", None);
+    }
+    if only_checks(job) {
+        return refused(
+            "is not there, and nothing can be checked that was not written",
+            Some("let a job with `rw=write` and the same `verify` write it first"),
+        );
+    }
+    if !job.target.may_create {
+        return refused(
+            "is not there, and `allow_file_create=0` forbids making it",
+            None,
+        );
+    }
+    let parent = Path::new(path).parent().unwrap_or(Path::new(""));
+    if !parent.as_os_str().is_empty() && !parent.is_dir() {
+        let why = format!("cannot be made: `{}` is no directory", parent.display());
+        return refused(&why, Some("make the directory first"));
     }
     Ok(())
 }

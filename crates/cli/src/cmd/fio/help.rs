@@ -86,6 +86,7 @@ fn explain(def: &OptionDef) -> String {
         }
     };
     line("default", def.default);
+    line("in fio", def.fio_default.unwrap_or_default());
     line("meaning", def.doc);
     if let options::Status::Noted { why, .. } | options::Status::Refused { why, .. } = &def.status {
         line("why", why);

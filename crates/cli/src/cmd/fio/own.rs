@@ -21,6 +21,8 @@ pub(crate) struct Own {
     pub(crate) yes_erase: Vec<String>,
     /// Files that may be overwritten although they are not ours, as typed.
     pub(crate) overwrite: Vec<String>,
+    /// The kept run that is reported again; nothing is measured.
+    pub(crate) show: Option<String>,
     /// No words but errors and warnings.
     pub(crate) quiet: bool,
     /// What is fio's.
@@ -39,6 +41,10 @@ pub(super) const OPTIONS: &[(&str, &str)] = &[
     (
         "--overwrite-file=FILE",
         "allow jobs that write to this file although kurabe did not make it",
+    ),
+    (
+        "--show=RUN",
+        "report a kept run again, in the form that `--output-format` asks for",
     ),
     ("--quiet", "only warnings and errors"),
 ];
@@ -60,6 +66,7 @@ impl Own {
             tags: Vec::new(),
             yes_erase: Vec::new(),
             overwrite: Vec::new(),
+            show: None,
             quiet: false,
             rest: Vec::new(),
         };
@@ -84,6 +91,7 @@ impl Own {
                 "--tag",
                 "--yes-erase",
                 "--overwrite-file",
+                "--show",
             ]
             .contains(&name)
             {
@@ -109,6 +117,7 @@ impl Own {
             "--label" => self.label = Some(args::run_label(&value).map_err(wrong)?),
             "--tag" => self.tags.push(args::tag(&value).map_err(wrong)?),
             "--yes-erase" => self.yes_erase.push(value),
+            "--show" => self.show = Some(value),
             _ => self.overwrite.push(value),
         }
         Ok(())
@@ -134,9 +143,10 @@ mod tests {
 
     #[test]
     fn our_options_are_taken_out_wherever_they_stand() {
-        let own =
-            read("--passes 3 -rw=read --label=x job.fio --tag=a=b --quiet --yes-erase=/dev/x")
-                .unwrap();
+        let own = read(
+            "--passes 3 -rw=read --label=x job.fio --tag=a=b --quiet --yes-erase=/dev/x --show=y",
+        )
+        .unwrap();
         assert_eq!(own.rest, ["-rw=read", "job.fio"]);
         assert_eq!(
             (own.passes, own.label.as_deref(), own.quiet),
@@ -144,6 +154,7 @@ mod tests {
         );
         assert_eq!(own.tags, [("a".to_owned(), "b".to_owned())]);
         assert_eq!(own.yes_erase, ["/dev/x"]);
+        assert_eq!(own.show.as_deref(), Some("y"));
     }
 
     #[test]
@@ -161,6 +172,7 @@ mod tests {
             "--label=latest",
             "--tag=x",
             "--yes-erase=",
+            "--show",
         ] {
             let error = read(line).unwrap_err().to_string();
             assert!(error.starts_with("option `--"), "{error}");

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use workloads::storage::job::Target;
 use workloads::storage::jobs;
+use workloads::storage::space;
 use workloads::storage::task::Task;
 
 /// Jobs that run at the same time.
@@ -27,8 +28,36 @@ pub(super) struct Phase<'a> {
     tasks: Vec<Task>,
 }
 
-/// The phases in order.
-pub(super) fn of(plan: &Plan) -> anyhow::Result<Vec<Phase<'_>>> {
+impl Phase<'_> {
+    /// What errors call it: its jobs, and not the case that stands for them.
+    pub(super) fn in_words(&self) -> String {
+        let names = sections(&self.jobs);
+        let (shown, more) = names.split_at(names.len().min(NAMED_MAX));
+        let mut list: Vec<String> = shown.iter().map(|name| format!("`{name}`")).collect();
+        if !more.is_empty() {
+            list.push(format!("and {} more", more.len()));
+        }
+        let plural = if names.len() == 1 { "" } else { "s" };
+        format!("job{plural} {}", list.join(", "))
+    }
+}
+
+/// Jobs that an error names at most.
+const NAMED_MAX: usize = 4;
+
+/// Their sections, each once.
+fn sections<'a>(jobs: &[(u32, &'a Job)]) -> Vec<&'a str> {
+    let mut sections: Vec<&str> = Vec::new();
+    for (_, job) in jobs {
+        if !sections.contains(&job.name.as_str()) {
+            sections.push(&job.name);
+        }
+    }
+    sections
+}
+
+/// The phases in order, without what the engine is to do: enough to tell what it did.
+pub(super) fn told(plan: &Plan) -> Vec<Phase<'_>> {
     let mut found: Vec<Vec<(u32, &Job)>> = Vec::new();
     for group in &plan.groups {
         if group.waits || found.is_empty() {
@@ -41,17 +70,8 @@ pub(super) fn of(plan: &Plan) -> anyhow::Result<Vec<Phase<'_>>> {
             phase.extend(one_each.map(|job| (group.id, job)));
         }
     }
-    files::check(plan)?;
     let mut phases: Vec<Phase<'_>> = Vec::new();
     for jobs in found {
-        let mut tasks = jobs
-            .iter()
-            .map(|(_, job)| convert::task(job, &files::length))
-            .collect::<anyhow::Result<Vec<Task>>>()?;
-        for ((_, job), task) in jobs.iter().zip(&mut tasks) {
-            task.job.threads = if job.shares_process() { job.clones } else { 1 };
-        }
-        take_along(&jobs, &mut tasks);
         let taken = |name: &str| phases.iter().any(|phase| phase.case.test == name);
         phases.push(Phase {
             case: CaseId {
@@ -59,8 +79,27 @@ pub(super) fn of(plan: &Plan) -> anyhow::Result<Vec<Phase<'_>>> {
                 copies: u32::try_from(jobs.len()).unwrap_or(u32::MAX),
             },
             jobs,
-            tasks,
+            tasks: Vec::new(),
         });
+    }
+    phases
+}
+
+/// The phases in order, ready for the engine.
+pub(super) fn of(plan: &Plan) -> anyhow::Result<Vec<Phase<'_>>> {
+    files::check(plan)?;
+    let mut phases = told(plan);
+    for phase in &mut phases {
+        let jobs = &phase.jobs;
+        let mut tasks = jobs
+            .iter()
+            .map(|(_, job)| convert::task(job, &files::length))
+            .collect::<anyhow::Result<Vec<Task>>>()?;
+        for ((_, job), task) in jobs.iter().zip(&mut tasks) {
+            task.job.threads = if job.shares_process() { job.clones } else { 1 };
+        }
+        take_along(jobs, &mut tasks);
+        phase.tasks = tasks;
     }
     share_files(&mut phases);
     Ok(phases)
@@ -120,12 +159,6 @@ const NAME_MAX: usize = 60;
 
 /// A name for the case: that of its section, or of all of them.
 fn name(jobs: &[(u32, &Job)], taken: impl Fn(&str) -> bool) -> String {
-    let mut sections: Vec<&str> = Vec::new();
-    for (_, job) in jobs {
-        if !sections.contains(&job.name.as_str()) {
-            sections.push(&job.name);
-        }
-    }
     let plain = |c: char| {
         if c.is_alphanumeric() || "-_.+".contains(c) {
             c
@@ -133,7 +166,7 @@ fn name(jobs: &[(u32, &Job)], taken: impl Fn(&str) -> bool) -> String {
             '_'
         }
     };
-    let joined: String = sections
+    let joined: String = sections(jobs)
         .join("+")
         .chars()
         .map(plain)
@@ -147,11 +180,14 @@ fn name(jobs: &[(u32, &Job)], taken: impl Fn(&str) -> bool) -> String {
 
 /// The plan of the run.
 pub(super) fn plan(
+    asked: &Plan,
     phases: &[Phase<'_>],
     own: &Own,
     host: &HostFacts,
 ) -> anyhow::Result<plan::Plan> {
     let workload = workloads::find(jobs::NAME).ok_or_else(|| anyhow::anyhow!("find workload"))?;
+    let tasks = phases.iter().flat_map(|phase| &phase.tasks);
+    space::check(tasks).map_err(|why| failure(Exit::Unsupported, why, None))?;
     let mut cases = Vec::new();
     for phase in phases {
         let list = serde_json::to_string(&phase.tasks)?;
@@ -167,7 +203,10 @@ pub(super) fn plan(
         ));
     }
     Ok(plan::Plan {
-        what: vec!["fio".to_owned()],
+        // With what was asked for in full, so that the run can be told in fio's words again.
+        what: std::iter::once(plan::Plan::FIO.to_owned())
+            .chain(dialects::fio::arguments(asked))
+            .collect(),
         cases,
         seed: fresh_seed(),
         budget: None,

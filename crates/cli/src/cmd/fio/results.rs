@@ -110,10 +110,8 @@ fn results(plan: &Plan, phase: &Phase<'_>, round: &Round, began: UnixNanos) -> V
 
 /// The jobs of a phase that failed: nothing but the error.
 fn failed(phase: &Phase<'_>, failure: &Failure) -> Vec<JobResult> {
-    /// EILSEQ: what fio ends with where what was read is not what was written.
-    const WRONG: i32 = 84;
     let error = match failure {
-        Failure::WrongResult(_) => WRONG,
+        Failure::WrongResult(_) => looks::WRONG,
         other => errno(&other.to_string()),
     };
     phase
@@ -142,14 +140,11 @@ fn errno(words: &str) -> i32 {
         .unwrap_or(1)
 }
 
-/// The options of the section itself, as fio lists them.
+/// The options of the section itself, as fio lists them: those that were given a value.
 fn options(job: &Job) -> Vec<(String, String)> {
     let own = job.settings.iter().filter(|setting| !setting.is_global);
-    own.map(|setting| {
-        let value = setting.value.as_deref().unwrap_or("1");
-        (setting.name.to_owned(), value.to_owned())
-    })
-    .collect()
+    own.filter_map(|setting| Some((setting.name.to_owned(), setting.value.as_ref()?.to_string())))
+        .collect()
 }
 
 fn result(piece: &Piece<'_>, before_s: f64) -> JobResult {
@@ -164,6 +159,7 @@ fn result(piece: &Piece<'_>, before_s: f64) -> JobResult {
         .map(|copy| copy.wall.0)
         .max()
         .unwrap_or(0);
+    let let_pass = looks::let_pass(piece);
     JobResult {
         name: job.name.clone(),
         description: job.description.clone(),
@@ -172,7 +168,7 @@ fn result(piece: &Piece<'_>, before_s: f64) -> JobResult {
             .reporting
             .by_group
             .then(|| piece.jobs.iter().map(|job| members(job)).sum()),
-        error: 0,
+        error: let_pass.map_or(0, |(_, first)| first),
         elapsed_s: Some(round_to_u64((before_s + approx(wall_ns) / 1e9).ceil())),
         options: options(job),
         read: of(&[Kind::Read], mix[0] && apart),
@@ -185,9 +181,9 @@ fn result(piece: &Piece<'_>, before_s: f64) -> JobResult {
         cpu: Some(cpu(piece)),
         depths: looks::depths(piece),
         shares: None,
-        target: looks::target(piece),
+        target: Some(looks::target(piece)),
         steady_state: looks::steady_state(piece),
-        let_pass: looks::let_pass(piece),
+        let_pass,
     }
 }
 
@@ -222,13 +218,16 @@ fn reported(copy: &CopyRecord, name: &str) -> f64 {
     copy.reported.get(name).copied().unwrap_or(0.0)
 }
 
-/// The latencies of this name of all copies together.
-fn merged(piece: &Piece<'_>, names: &[String]) -> Option<Latency> {
+/// The latencies of all copies together: of each copy, and of each kind, those of the first name that it has.
+fn merged(piece: &Piece<'_>, kinds: &[Vec<String>]) -> Option<Latency> {
     let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
     let details = piece.copies.iter().filter_map(|copy| copy.apart.as_deref());
     for detail in details {
-        let pairs = names.iter().filter_map(|name| detail.latencies.get(name));
-        for (ns, count) in pairs.flatten() {
+        let of_kind = |names: &Vec<String>| {
+            let mut found = names.iter().filter_map(|name| detail.latencies.get(name));
+            found.next()
+        };
+        for (ns, count) in kinds.iter().filter_map(of_kind).flatten() {
             *counts.entry(*ns).or_default() += count;
         }
     }
@@ -237,7 +236,7 @@ fn merged(piece: &Piece<'_>, names: &[String]) -> Option<Latency> {
 }
 
 fn sync(piece: &Piece<'_>) -> Option<Latency> {
-    let latency = merged(piece, &["sync".to_owned()])?;
+    let latency = merged(piece, &[vec!["sync".to_owned()]])?;
     Some(latency.with_percentiles(&piece.first().reporting.percentiles))
 }
 

@@ -90,7 +90,7 @@ impl Default for Engine {
         Self {
             kind: EngineKind::default(),
             depth: 1,
-            batch_submit: 1,
+            batch_submit: 0,
             batch_complete_min: 1,
             batch_complete_max: None,
             depth_low: None,

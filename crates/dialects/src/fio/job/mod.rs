@@ -14,44 +14,15 @@ mod reporting;
 mod target;
 mod work;
 
+pub use model::pattern::{Blocks, Directions, Distribution};
+
 pub use data::{Data, Durability, SyncMode, Verify, VerifyMethod};
 pub use engine::{Engine, EngineKind};
 pub use life::{Continue, ExitWhat, Life, SteadyQuantity, SteadyState};
 pub use pace::{Arrivals, Pace};
 pub use reporting::{PERCENTILES, Reporting, Unified};
 pub use target::{Advice, Fallocate, FileOrder, Target};
-pub use work::{Amount, Blocks, Distribution, Generator, Mix, Order, Work, Zones};
-
-/// One value for reads, one for writes, one for trims.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PerDirection<T> {
-    /// For reads.
-    pub read: T,
-    /// For writes.
-    pub write: T,
-    /// For trims.
-    pub trim: T,
-}
-
-impl<T: Clone> PerDirection<T> {
-    /// The same value three times.
-    pub fn all(value: T) -> Self {
-        Self {
-            read: value.clone(),
-            write: value.clone(),
-            trim: value,
-        }
-    }
-}
-
-impl<T: Copy> PerDirection<Option<T>> {
-    /// Takes over what `other` has, and keeps the rest.
-    pub fn merge(&mut self, other: Self) {
-        self.read = other.read.or(self.read);
-        self.write = other.write.or(self.write);
-        self.trim = other.trim.or(self.trim);
-    }
-}
+pub use work::{Amount, Generator, Mix, Order, Work, Zones};
 
 /// An amount of data: bytes, or a share of the file or device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! How fast a job works, and which latency it keeps.
 
-use super::PerDirection;
+use super::Directions;
 
 /// How operations arrive under a rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,13 +16,13 @@ pub enum Arrivals {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pace {
     /// Bytes per second.
-    pub bytes_per_s: PerDirection<Option<u64>>,
+    pub bytes_per_s: Directions<Option<u64>>,
     /// Operations per second.
-    pub iops: PerDirection<Option<u64>>,
+    pub iops: Directions<Option<u64>>,
     /// The job fails below these bytes per second.
-    pub min_bytes_per_s: PerDirection<Option<u64>>,
+    pub min_bytes_per_s: Directions<Option<u64>>,
     /// The job fails below these operations per second.
-    pub min_iops: PerDirection<Option<u64>>,
+    pub min_iops: Directions<Option<u64>>,
     /// How operations arrive.
     pub arrivals: Arrivals,
     /// The window over which minimum rates are judged.
@@ -54,10 +54,10 @@ pub struct Pace {
 impl Default for Pace {
     fn default() -> Self {
         Self {
-            bytes_per_s: PerDirection::default(),
-            iops: PerDirection::default(),
-            min_bytes_per_s: PerDirection::default(),
-            min_iops: PerDirection::default(),
+            bytes_per_s: Directions::default(),
+            iops: Directions::default(),
+            min_bytes_per_s: Directions::default(),
+            min_iops: Directions::default(),
             arrivals: Arrivals::default(),
             cycle_ns: 1_000_000_000,
             ignores_think: false,

@@ -1,6 +1,6 @@
 //! What a job does to which offsets, and how much of it.
 
-use super::{Extent, PerDirection};
+use super::{Blocks, Directions, Distribution, Extent};
 use crate::fio::value::KbBase;
 
 /// Reads, writes, trims, or a mix.
@@ -57,73 +57,6 @@ impl Default for Order {
     }
 }
 
-/// How large operations are.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Blocks {
-    /// All the same.
-    Fixed(u64),
-    /// Uniform among the multiples of the smaller one.
-    Range {
-        /// The smallest, in bytes.
-        min_bytes: u64,
-        /// The largest, in bytes.
-        max_bytes: u64,
-    },
-    /// Sizes with their share in per cent; shares sum up to 100.
-    Split(Vec<(u64, f64)>),
-}
-
-impl Blocks {
-    /// The smallest size in bytes.
-    pub fn min_bytes(&self) -> u64 {
-        match self {
-            Self::Fixed(bytes) => *bytes,
-            Self::Range { min_bytes, .. } => *min_bytes,
-            Self::Split(parts) => parts.iter().map(|(bytes, _)| *bytes).min().unwrap_or(0),
-        }
-    }
-
-    /// The largest size in bytes.
-    pub fn max_bytes(&self) -> u64 {
-        match self {
-            Self::Fixed(bytes) => *bytes,
-            Self::Range { max_bytes, .. } => *max_bytes,
-            Self::Split(parts) => parts.iter().map(|(bytes, _)| *bytes).max().unwrap_or(0),
-        }
-    }
-}
-
-/// How random offsets are distributed.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum Distribution {
-    /// All alike.
-    #[default]
-    Uniform,
-    /// Zipf's law.
-    Zipf {
-        /// The exponent; above 0 and not 1.
-        theta: f64,
-        /// Where the hottest block lies, from 0 to 1 of the file; by hash where not said.
-        center: Option<f64>,
-    },
-    /// Pareto's law.
-    Pareto {
-        /// The exponent, between 0 and 1.
-        power: f64,
-        /// Like Zipf's.
-        center: Option<f64>,
-    },
-    /// Normal around the middle.
-    Normal {
-        /// The standard deviation in per cent of the file.
-        deviation_percent: f64,
-    },
-    /// Shares of the operations on shares of the file: (per cent of operations, per cent of file).
-    Zoned(PerDirection<Vec<(u8, u8)>>),
-    /// Shares of the operations on parts of the file: (per cent of operations, bytes).
-    ZonedAbsolute(PerDirection<Vec<(u8, u64)>>),
-}
-
 /// Which generator orders random offsets. Only its name is kept: offsets come from this program's own permutation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Generator {
@@ -150,15 +83,15 @@ pub struct Work {
     /// With `rw_sequencer=identical`, the offset stays until the next step.
     pub repeats_offset: bool,
     /// Operation sizes.
-    pub blocks: PerDirection<Blocks>,
+    pub blocks: Directions<Blocks>,
     /// What offsets are multiples of; the block size where not said.
-    pub align_bytes: PerDirection<Option<u64>>,
+    pub align_bytes: Directions<Option<u64>>,
     /// Sizes need not be multiples of the smallest.
     pub is_unaligned: bool,
     /// Share of reads among reads and writes, in per cent.
     pub read_percent: u8,
     /// Share of operations that are random in a random job, in per cent.
-    pub random_percent: PerDirection<u8>,
+    pub random_percent: Directions<u8>,
     /// Blocks may come again before all were visited (`norandommap`).
     pub may_repeat_blocks: bool,
     /// Every run has the same order.
@@ -190,11 +123,11 @@ impl Default for Work {
             mix: Mix::Read,
             order: Order::default(),
             repeats_offset: false,
-            blocks: PerDirection::all(Blocks::Fixed(4096)),
-            align_bytes: PerDirection::default(),
+            blocks: Directions::all(Blocks::Fixed(4096)),
+            align_bytes: Directions::default(),
             is_unaligned: false,
             read_percent: 50,
-            random_percent: PerDirection::all(100),
+            random_percent: Directions::all(100),
             may_repeat_blocks: false,
             is_repeatable: true,
             seed: 0x89,

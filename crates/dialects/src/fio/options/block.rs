@@ -3,7 +3,7 @@
 //! As in fio, a split wins over a range and a range over a size, whatever their order in the file.
 
 use super::super::draft::Draft;
-use super::super::job::{Blocks, PerDirection};
+use super::super::job::{Blocks, Directions};
 use super::super::value::{self, KbBase};
 use super::parts;
 use model::num::{approx, count};
@@ -20,7 +20,7 @@ pub(super) fn sizes(draft: &mut Draft, text: &str) -> Result<(), String> {
         && let Some((read, write)) = only.split_once(['-', ':'])
     {
         let [read, write] = [block(draft, read)?, block(draft, write)?];
-        draft.bs = PerDirection {
+        draft.bs = Directions {
             read: Some(read),
             write: Some(write),
             trim: Some(write),
@@ -46,13 +46,13 @@ pub(super) fn sizes(draft: &mut Draft, text: &str) -> Result<(), String> {
     // An empty place keeps what an earlier `bs` said.
     let kept = draft.bs;
     draft.bs = match sizes[..] {
-        [read] => PerDirection::all(read),
-        [read, write] => PerDirection {
+        [read] => Directions::all(read),
+        [read, write] => Directions {
             read: read.or(kept.read),
             write: write.or(kept.write),
             trim: write.or(kept.trim),
         },
-        [read, write, trim] => PerDirection {
+        [read, write, trim] => Directions {
             read: read.or(kept.read),
             write: write.or(kept.write),
             trim: trim.or(kept.trim),
@@ -105,7 +105,7 @@ pub(in super::super) fn finish_blocks(draft: &mut Draft) {
             (None, Some((bytes, _))) => Blocks::Fixed(bytes),
             (None, None) => Blocks::Fixed(size.unwrap_or(4096)),
         };
-    draft.job.work.blocks = PerDirection {
+    draft.job.work.blocks = Directions {
         read: resolve(draft.bs.read, draft.ranges.read, &draft.splits.read),
         write: resolve(draft.bs.write, draft.ranges.write, &draft.splits.write),
         trim: resolve(draft.bs.trim, draft.ranges.trim, &draft.splits.trim),
@@ -113,15 +113,15 @@ pub(in super::super) fn finish_blocks(draft: &mut Draft) {
 }
 
 /// The last value given holds for the directions behind it.
-fn spread<T: Clone>(values: &[T]) -> Option<PerDirection<T>> {
+fn spread<T: Clone>(values: &[T]) -> Option<Directions<T>> {
     match values {
-        [all] => Some(PerDirection::all(all.clone())),
-        [read, write] => Some(PerDirection {
+        [all] => Some(Directions::all(all.clone())),
+        [read, write] => Some(Directions {
             read: read.clone(),
             write: write.clone(),
             trim: write.clone(),
         }),
-        [read, write, trim] => Some(PerDirection {
+        [read, write, trim] => Some(Directions {
             read: read.clone(),
             write: write.clone(),
             trim: trim.clone(),

@@ -32,15 +32,17 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     ),
     OptionDef::new(
         "iodepth_batch",
-        "1",
+        "0",
         Kind::Int {
             min: 0,
             max: MAX_DEPTH,
             set: |d, n| d.job.engine.batch_submit = small(n),
         },
-        "Operations that are submitted together; 0 as many as there is room.",
+        "Operations that are submitted together; 0 as many as there is room, which costs less than one at a time and \
+             delays none.",
     )
-    .or(&["iodepth_batch_submit"]),
+    .or(&["iodepth_batch_submit"])
+    .where_fio_has("1"),
     OptionDef::new(
         "iodepth_batch_complete_min",
         "1",
@@ -49,7 +51,8 @@ pub(super) static OPTIONS: &[OptionDef] = &[
             max: MAX_DEPTH,
             set: |d, n| d.job.engine.batch_complete_min = small(n),
         },
-        "Completions that are waited for; 0 looks without waiting.",
+        "Completions that are waited for; 0 looks without waiting. Where nothing is said of batches, as many as save \
+             CPU without lowering the rate.",
     )
     .or(&["iodepth_batch_complete"]),
     OptionDef::new(
@@ -60,8 +63,8 @@ pub(super) static OPTIONS: &[OptionDef] = &[
             max: MAX_DEPTH,
             set: |d, n| d.job.engine.batch_complete_max = Some(small(n)),
         },
-        "Completions that are taken at most; as many as waited for where not \
-             said.",
+        "Completions that are taken at most. Where not said, as many as waited for, or all there are where nothing \
+             is said of those either.",
     ),
     OptionDef::new(
         "iodepth_low",

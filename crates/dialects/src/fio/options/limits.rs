@@ -7,6 +7,7 @@
 use super::super::error::Error;
 use super::super::job::{ExitWhat, Extent, Job, VerifyMethod};
 use super::super::plan::{Plan, Remark};
+use super::super::safety::names_device;
 use super::{OptionDef, Status};
 
 /// What of an option is not carried out.
@@ -170,10 +171,13 @@ pub static LIMITS: &[Limit] = &[
         "all files of a job are of one size",
     )
     .instead("size"),
-    refused(
+    in_part(
         "fill_device",
-        |job| job.amount.fills_device,
-        "half of the free space and more stays free",
+        |job| {
+            let mut files = job.target.files.iter();
+            job.amount.fills_device && !files.all(|path| names_device(path))
+        },
+        "a device is filled; of a file system half of what is free and more stays free",
     )
     .instead("size"),
     noted(
@@ -223,12 +227,22 @@ pub static LIMITS: &[Limit] = &[
     )
     .instead("unlink"),
     // Engine and queue.
-    refused(
+    in_part(
         "io_submit_mode",
-        |job| job.engine.offloads,
-        "a job has one thread; with a rate, latencies count from the intended start in any case",
+        |job| {
+            let engine = &job.engine;
+            engine.offloads && engine.kind.is_synchronous() && engine.depth > 1
+        },
+        "a synchronous engine has one operation at a time, whoever submits it: for a queue use io_uring or libaio",
     )
-    .instead("rate_iops"),
+    .instead("ioengine"),
+    limit(
+        "io_submit_mode",
+        Reach::NotedInPart,
+        |job| job.engine.offloads,
+        "one thread submits; what `offload` is for, that latencies count from the intended start, holds in any case \
+         where there is a rate",
+    ),
     refused(
         "sqthread_poll_cpu",
         |job| job.engine.polls_submissions_cpu.is_some(),
@@ -361,6 +375,18 @@ file_append=1
 size=1m
 ",
             Err("line 2: option `file_append`"),
+        );
+        check(
+            "[a]\nsize=1m\nfill_device=1\n",
+            Err("a device is filled; of a file system half"),
+        );
+        check(
+            "[a]\nsize=1m\niodepth=8\nio_submit_mode=offload\n",
+            Err("one operation at a time, whoever submits it"),
+        );
+        check(
+            "[a]\nsize=1m\nioengine=libaio\niodepth=8\nio_submit_mode=offload\n",
+            Ok("line 5: `io_submit_mode` changes nothing"),
         );
         check(
             "[a]\nsize=1m\nfallocate=none\n",

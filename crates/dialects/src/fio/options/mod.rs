@@ -21,7 +21,7 @@ mod work;
 #[cfg(test)]
 mod tests;
 
-use super::job::{Extent, PerDirection};
+use super::job::{Directions, Extent};
 use super::value::Bare;
 
 pub use limits::{LIMITS, Limit, Reach, Standing, check_limits};
@@ -93,6 +93,8 @@ pub struct OptionDef {
     pub aliases: &'static [&'static str],
     /// The default in fio's spelling; empty where there is none.
     pub default: &'static str,
+    /// fio's own default, where this program's is another one.
+    pub fio_default: Option<&'static str>,
     /// What it means, in our own words.
     pub doc: &'static str,
     /// Whether it counts.
@@ -172,7 +174,7 @@ pub enum Kind {
         /// The largest.
         max: u64,
         /// Puts them into the job.
-        set: fn(&mut Draft, PerDirection<Option<u64>>),
+        set: fn(&mut Draft, Directions<Option<u64>>),
     },
     /// Numbers with colons between.
     Floats {
@@ -199,6 +201,7 @@ impl OptionDef {
             name,
             aliases: &[],
             default,
+            fio_default: None,
             doc,
             status: Status::Supported(kind),
         }
@@ -210,11 +213,18 @@ impl OptionDef {
         self
     }
 
+    /// The same, with another default than fio has.
+    const fn where_fio_has(mut self, default: &'static str) -> Self {
+        self.fio_default = Some(default);
+        self
+    }
+
     const fn noted(name: &'static str, takes: Takes, doc: &'static str, why: &'static str) -> Self {
         Self {
             name,
             aliases: &[],
             default: "",
+            fio_default: None,
             doc,
             status: Status::Noted { takes, why },
         }
@@ -230,6 +240,7 @@ impl OptionDef {
             name,
             aliases: &[],
             default: "",
+            fio_default: None,
             doc,
             status: Status::Refused {
                 takes,

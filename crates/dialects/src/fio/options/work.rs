@@ -1,7 +1,7 @@
 //! Options that say what is done, and to which offsets.
 
 use super::super::draft::Draft;
-use super::super::job::{Distribution, Generator, Mix, Order, PerDirection};
+use super::super::job::{Directions, Distribution, Generator, Mix, Order};
 use super::super::value;
 use super::{Kind, OptionDef, block, parts};
 
@@ -111,7 +111,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
             max: 100,
             set: |d, v| {
                 let now = d.job.work.random_percent;
-                d.job.work.random_percent = PerDirection {
+                d.job.work.random_percent = Directions {
                     read: v.read.map_or(now.read, percent),
                     write: v.write.map_or(now.write, percent),
                     trim: v.trim.map_or(now.trim, percent),
@@ -310,7 +310,7 @@ fn skew(text: &str, default: f64) -> Result<(f64, Option<f64>), String> {
 fn per_direction<T: Clone>(
     text: &str,
     mut read: impl FnMut(&str) -> Result<Vec<T>, String>,
-) -> Result<PerDirection<Vec<T>>, String> {
+) -> Result<Directions<Vec<T>>, String> {
     let lists: Vec<Vec<T>> = text.split(',').map(&mut read).collect::<Result<_, _>>()?;
     let [read, rest @ ..] = &lists[..] else {
         return Err("at least one zone".to_owned());
@@ -320,7 +320,7 @@ fn per_direction<T: Clone>(
     if rest.len() > 2 {
         return Err("at most three lists".to_owned());
     }
-    Ok(PerDirection {
+    Ok(Directions {
         read: read.clone(),
         write: write.clone(),
         trim: trim.clone(),

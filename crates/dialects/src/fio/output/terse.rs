@@ -64,6 +64,9 @@ impl Fields {
             if matches!(version, 4 | 5) {
                 self.direction(job.trim.as_ref().unwrap_or(&none), version);
             }
+            if let Some(mixed) = &job.mixed {
+                self.direction(mixed, version);
+            }
         }
         self.rest(job);
         for disk in &report.disks {
@@ -87,10 +90,12 @@ impl Fields {
         self.moments(direction.slat.as_ref().unwrap_or(&none));
         let clat = direction.clat.as_ref().unwrap_or(&none);
         self.moments(clat);
-        let shown = if clat.percentiles.is_empty() {
-            direction.lat.as_ref().unwrap_or(&none)
-        } else {
+        // As fio 3.33 does it: where there are those of the whole, they stand here.
+        let lat = direction.lat.as_ref().unwrap_or(&none);
+        let shown = if lat.percentiles.is_empty() {
             clat
+        } else {
+            lat
         };
         for index in 0..PERCENTILES {
             match (shown.percentiles.get(index), self.percents.get(index)) {

@@ -80,6 +80,32 @@ fn histograms_are_printed_only_where_asked_for() {
 }
 
 #[test]
+fn all_directions_together_stand_behind_each_of_them() {
+    // Numbers of fields as of fio 3.33 with `unified_rw_reporting=both`, and where the sum of the bytes stands.
+    for (version, fields, place) in [(3, 162, 87), (4, 203, 128), (5, 227, 146)] {
+        let bytes = |n: u64| {
+            Some(Direction {
+                io_bytes: n << 10,
+                ..Direction::default()
+            })
+        };
+        let job = JobResult {
+            read: bytes(116),
+            write: bytes(140),
+            mixed: bytes(256),
+            ..JobResult::default()
+        };
+        let report = Report {
+            jobs: vec![job],
+            ..Report::default()
+        };
+        let line = terse(&report, version);
+        let found: Vec<&str> = line.trim_end().split(';').collect();
+        assert_eq!((found.len(), found[place]), (fields, "256"), "{version}");
+    }
+}
+
+#[test]
 fn terse_lines_are_what_fio_prints() {
     for (version, (name, printed)) in [
         (3, data!("terse3.txt")),

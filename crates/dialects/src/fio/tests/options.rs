@@ -151,7 +151,7 @@ fn plain_values_are_read_without_a_warning() {
     });
     check("random_distribution=zoned:50/5:30/15:20/", |job| {
         job.work.distribution
-            == Distribution::Zoned(PerDirection::all(vec![(50, 5), (30, 15), (20, 80)]))
+            == Distribution::Zoned(Directions::all(vec![(50, 5), (30, 15), (20, 80)]))
     });
     check("ss=iops_slope:0.3%\nss_dur=30m\nss_ramp=10", |job| {
         let state = job.life.steady_state.unwrap();

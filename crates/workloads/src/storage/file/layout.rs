@@ -1,7 +1,9 @@
 //! Writing what is measured: how large a file may be, and that no place of it is left unwritten.
 
+use super::super::advice::Advice;
 use super::super::data::{CHUNK, Redundancy};
 use super::super::job::JobSpec;
+use super::super::space::{GIB, kept, room, rule};
 use super::refused;
 use engine::consent::Permit;
 use engine::workload::WorkError;
@@ -45,12 +47,6 @@ impl Note {
     }
 }
 
-const GIB: u64 = 1 << 30;
-
-/// Free space that stays, whatever the file system's size.
-const KEEP_BYTES: u64 = GIB;
-/// The share of the file system that stays free: one in so many.
-const KEEP_SHARE: u64 = 20;
 /// A file below this lies in caches of the device, and measures them.
 const SIZE_LEAST: u64 = 64 << 20;
 /// Sizes chosen without being told: twice the memory, so that no cache of this machine holds it, within these bounds,
@@ -156,21 +152,9 @@ fn allowed(job: &JobSpec, dir: &Path) -> Result<u64, WorkError> {
     let space = sys::probe::file_system(dir)
         .map_err(|error| WorkError::failed("read the free space of", dir.display(), error))?;
     size(job.size, space, memory(), job.block_bytes).map_err(|why| {
-        WorkError::Unsupported(format!(
-            "{why}; hint: free some space, name a directory with more of it with `--dir DIR`, or ask for a smaller file \
-             with `--set 'storage.*.size=SIZE'`"
-        ))
+        let hint = job.language.hint(Advice::Room);
+        WorkError::Unsupported(format!("{why}; {hint}"))
     })
-}
-
-/// How much must stay free.
-fn kept(total: u64) -> u64 {
-    KEEP_BYTES.max(total / KEEP_SHARE)
-}
-
-/// How much of a file system may be used.
-fn room(free: u64, total: u64) -> u64 {
-    (free / 2).min(free.saturating_sub(kept(total)))
 }
 
 /// The memory of the machine; where it is not told, what a small one has.
@@ -190,15 +174,9 @@ fn size_for(memory: u64) -> u64 {
 }
 
 fn size(asked: Option<u64>, space: FileSystem, memory: u64, block: u64) -> Result<u64, String> {
-    let (free, total) = (space.free_bytes, space.total_bytes);
-    let room = room(free, total);
+    let room = room(space.free_bytes, space.total_bytes);
     let mib = |bytes: u64| bytes >> 20;
-    let rule = format!(
-        "of {} MiB {} are free, of which at most half is used, and at least {} MiB (1 GiB and 5 %) stay free",
-        mib(total),
-        mib(free),
-        mib(kept(total))
-    );
+    let rule = rule(space);
     let there_is = format!("there is room for a test file of {} MiB", mib(room));
     let Some(asked) = asked else {
         let size = size_for(memory).min(room) / block * block;
@@ -262,23 +240,6 @@ fn leave_enough(file: &File) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn half_of_what_is_free_is_used_and_enough_stays() {
-        const G: u64 = GIB;
-        for (free, total, expected) in [
-            (100 * G, 100 * G, 50 * G),
-            // 5 % of a large file system.
-            (60 * G, 1000 * G, 10 * G),
-            (40 * G, 1000 * G, 0),
-            // 1 GiB of a small one.
-            (G + 5, 4 * G, 5),
-            (G, 4 * G, 0),
-            (0, 0, 0),
-        ] {
-            assert_eq!(room(free, total), expected, "{free} of {total}");
-        }
-    }
 
     #[test]
     fn sizes_are_as_asked_or_follow_memory_and_room() {

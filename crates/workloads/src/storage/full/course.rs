@@ -4,7 +4,7 @@ use super::budget::Budget;
 use super::sizes::Sizes;
 use super::walk::{Ground, Walk};
 use crate::storage::body::{Choice, index};
-use crate::storage::job::{Blocks, FileOrder, JobSpec, Mix};
+use crate::storage::job::{Blocks, FileOrder, JobSpec, Mix, of_kind};
 use crate::storage::records::place;
 use model::rng::Rng;
 use sys::io::Kind;
@@ -125,7 +125,7 @@ impl Course {
                 first,
                 bytes,
                 sizes: size_range(job),
-                align: *align.of(kind),
+                align: *of_kind(&align, kind),
                 seed: seed ^ u64::from(file).rotate_left(32),
             };
             (0..per_file).map(move |at| {

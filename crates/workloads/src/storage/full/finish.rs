@@ -49,7 +49,8 @@ impl<E: Engine> Full<E> {
             ));
         }
         let latencies = self.records.take();
-        self.notes.extend(came_late(&latencies));
+        self.notes
+            .extend(came_late(&latencies, self.watch.language));
         Ok(Finish {
             digest: Digest::EMPTY,
             reported,
@@ -127,7 +128,10 @@ impl<E: Engine> Full<E> {
             self.phase = Phase::Check;
         }
         self.ending = false;
-        self.times.set_end(CHECK_MAX);
+        // Who interrupts does not wait for checks.
+        let is_stopped = sys::signal::interrupted().is_some();
+        self.times
+            .set_end(if is_stopped { Nanos::ZERO } else { CHECK_MAX });
         loop {
             let wait = self.fill()?;
             if self.queue.in_flight() == 0 {

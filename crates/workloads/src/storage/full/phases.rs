@@ -173,7 +173,10 @@ impl<E: Engine> Full<E> {
     /// A pause begins: its first part keeps the CPU busy.
     pub(super) fn pause_begins(&mut self, now: u64) {
         let spin_until = now.saturating_add(self.pauses.spin_ns);
-        while self.pauses.spin_ns > 0 && sys::clock::monotonic() < spin_until {
+        while self.pauses.spin_ns > 0
+            && sys::clock::monotonic() < spin_until
+            && sys::signal::interrupted().is_none()
+        {
             std::hint::spin_loop();
         }
         let shift = self.pauses.shift_ns;
@@ -193,8 +196,9 @@ impl<E: Engine> Full<E> {
     /// Nothing is under way and nothing may begin before `next`.
     pub(super) fn wait_until(&mut self, next: u64) {
         // With a rate or a pause the clock is the kernel's, so that its ticks are instants to sleep until.
-        sys::clock::sleep_until(next.min(self.times.next_end()));
+        sys::clock::sleep_until_or_stop(next.min(self.times.next_end()));
         self.times.now = self.clock.tick();
+        self.ending |= sys::signal::interrupted().is_some();
     }
 
     /// A result that is not the whole length: right for what transfers nothing, let pass where the job says so, and

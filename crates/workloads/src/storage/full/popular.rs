@@ -216,40 +216,6 @@ impl Zipf {
     }
 }
 
-impl Distribution {
-    /// What is wrong with it, where something is.
-    pub(in crate::storage) fn check(&self) -> Result<(), String> {
-        let centered =
-            |center: &Option<f64>| center.is_none_or(|center| (0.0..=1.0).contains(&center));
-        let shares = |ops: &mut dyn Iterator<Item = u32>| {
-            let sum: u32 = ops.sum();
-            sum == 0 || sum == 100
-        };
-        let right = match self {
-            Self::Uniform => true,
-            Self::Zipf { theta, center } => *theta > 0.0 && theta.is_finite() && centered(center),
-            Self::Pareto { power, center } => *power > 0.0 && *power < 1.0 && centered(center),
-            Self::Normal { deviation_percent } => {
-                *deviation_percent > 0.0 && deviation_percent.is_finite()
-            }
-            Self::Zoned(zones) => zones.iter().all(|zones| {
-                shares(&mut zones.iter().map(|(ops, _)| u32::from(*ops)))
-                    && shares(&mut zones.iter().map(|(_, part)| u32::from(*part)))
-            }),
-            Self::ZonedAbsolute(zones) => zones
-                .iter()
-                .all(|zones| shares(&mut zones.iter().map(|(ops, _)| u32::from(*ops)))),
-        };
-        if right {
-            Ok(())
-        } else {
-            Err(format!(
-                "{self:?} is no distribution: a parameter is out of its range"
-            ))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -50,27 +50,6 @@ impl Spread {
         self.squares += distance * (value - self.mean);
     }
 
-    /// Both together.
-    fn with(self, other: Self) -> Self {
-        if self.count < 0.5 {
-            return other;
-        }
-        if other.count < 0.5 {
-            return self;
-        }
-        let count = self.count + other.count;
-        let distance = other.mean - self.mean;
-        Self {
-            count,
-            min: self.min.min(other.min),
-            max: self.max.max(other.max),
-            mean: self.mean + distance * other.count / count,
-            squares: self.squares
-                + other.squares
-                + distance.powi(2) * self.count * other.count / count,
-        }
-    }
-
     fn report(self, name: &str, reported: &mut BTreeMap<String, f64>) {
         if self.count < 0.5 {
             return;
@@ -89,20 +68,6 @@ impl Spread {
         ] {
             reported.insert(format!("{name}_{what}"), value);
         }
-    }
-
-    /// What [`Spread::report`] wrote.
-    fn taken(name: &str, reported: &mut BTreeMap<String, f64>) -> Option<Self> {
-        let mut take = |what: &str| reported.remove(&format!("{name}_{what}"));
-        let (count, min, max) = (take("samples")?, take("min")?, take("max")?);
-        let (mean, deviation) = (take("mean")?, take("stddev")?);
-        Some(Self {
-            count,
-            min,
-            max,
-            mean,
-            squares: deviation.powi(2) * (count - 1.0),
-        })
     }
 }
 
@@ -216,25 +181,18 @@ impl Samples {
 /// The seven classes by name.
 const CLASSES: [u32; 7] = [0, 1, 2, 3, 4, 5, 6];
 
-/// Adds what another thread of the same job reports: times are the longest, rates over windows are taken together,
-/// everything else is summed.
-pub(in crate::storage) fn absorb(
-    all: &mut BTreeMap<String, f64>,
-    mut other: BTreeMap<String, f64>,
-) {
-    for name in NAMES {
-        for what in ["bw", "iops"] {
-            let name = format!("{name}_{what}_window");
-            let pair = (Spread::taken(&name, all), Spread::taken(&name, &mut other));
-            let both = pair.0.unwrap_or_default().with(pair.1.unwrap_or_default());
-            both.report(&name, all);
-        }
-    }
+/// Adds what another thread of the same job reports: times are the longest, deviations over windows are those of
+/// threads that do not know of each other, everything else is summed. What is told of rates over time is thus of all
+/// threads together, as it is of processes that are reported as one.
+pub(in crate::storage) fn absorb(all: &mut BTreeMap<String, f64>, other: BTreeMap<String, f64>) {
     for (name, value) in other {
         let longest = name.ends_with("_ns") || name == "first_errno";
+        let deviation = name.ends_with("_window_stddev");
         let sum = all.entry(name).or_insert(0.0);
         *sum = if longest {
             sum.max(value)
+        } else if deviation {
+            sum.hypot(value)
         } else {
             *sum + value
         };
@@ -302,8 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_together_are_as_one_series() {
-        let values = [3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0];
+    fn rates_of_threads_at_the_same_time_add_up() {
         let of = |values: &[f64]| {
             let mut spread = Spread::default();
             for value in values {
@@ -316,12 +273,30 @@ mod tests {
             spread.report("read_bw_window", &mut reported);
             reported
         };
-        let (mut all, whole) = (of(&values[..3]), of(&values));
-        absorb(&mut all, of(&values[3..]));
-        for name in ["samples", "min", "max", "mean", "stddev"] {
+        // Two threads, each with three windows: means of 20 and 100, deviations of 10 and 20.
+        let mut all = of(&[10.0, 20.0, 30.0]);
+        absorb(&mut all, of(&[80.0, 100.0, 120.0]));
+        for (name, expected) in [
+            ("samples", 6.0),
+            ("min", 90.0),
+            ("max", 150.0),
+            ("mean", 120.0),
+            ("stddev", 500.0_f64.sqrt()),
+        ] {
             let name = format!("read_bw_window_{name}");
-            assert!((all[&name] - whole[&name]).abs() < 1e-9, "{name}");
+            assert!(
+                (all[&name] - expected).abs() < 1e-9,
+                "{name}: {}",
+                all[&name]
+            );
         }
-        assert!((all["reads"] - 4.0).abs() < 1e-9 && (all["read_runtime_ns"] - 9.0).abs() < 1e-9);
+        assert!((all["reads"] - 4.0).abs() < 1e-9 && (all["read_runtime_ns"] - 120.0).abs() < 1e-9);
+        // A thread that ended before its first window was over has none.
+        let before = all.clone();
+        absorb(&mut all, of(&[]));
+        assert_eq!(
+            all["read_bw_window_mean"].to_bits(),
+            before["read_bw_window_mean"].to_bits()
+        );
     }
 }

@@ -59,7 +59,7 @@ impl Times {
     pub(in crate::storage) fn start(&mut self) {
         self.started = true;
         if self.delay_ns > 0 {
-            sys::clock::sleep_until(sys::clock::monotonic() + self.delay_ns);
+            sys::clock::sleep_until_or_stop(sys::clock::monotonic() + self.delay_ns);
         }
         self.now = self.clock.tick();
         self.ramp_until = (self.ramp > 0).then(|| self.now + self.ramp);

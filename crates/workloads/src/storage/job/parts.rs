@@ -2,105 +2,18 @@
 //! end of its own, a rate for each direction, checks of what was written. All of it has defaults that ask for nothing.
 
 use crate::storage::verify::Verify;
+use model::pattern::Directions;
 use model::units::Nanos;
 use serde::{Deserialize, Serialize};
 use sys::io::Kind;
 
-/// One value each for reads, writes and trims.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Directions<T> {
-    /// For reads.
-    pub read: T,
-    /// For writes.
-    pub write: T,
-    /// For trims.
-    pub trim: T,
-}
-
-impl<T> Directions<T> {
-    /// The value of this kind of operation; syncs, which have no value of their own, go with writes.
-    pub const fn of(&self, kind: Kind) -> &T {
-        match kind {
-            Kind::Read => &self.read,
-            Kind::Write | Kind::Sync | Kind::DataSync => &self.write,
-            Kind::Trim => &self.trim,
-        }
+/// The value for this kind of operation; syncs, which have none of their own, go with writes.
+pub(in crate::storage) const fn of_kind<T>(directions: &Directions<T>, kind: Kind) -> &T {
+    match kind {
+        Kind::Read => &directions.read,
+        Kind::Write | Kind::Sync | Kind::DataSync => &directions.write,
+        Kind::Trim => &directions.trim,
     }
-
-    /// All three.
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
-        [&self.read, &self.write, &self.trim].into_iter()
-    }
-
-    /// What `change` makes of each.
-    pub fn map<U>(&self, change: impl Fn(&T) -> U) -> Directions<U> {
-        Directions {
-            read: change(&self.read),
-            write: change(&self.write),
-            trim: change(&self.trim),
-        }
-    }
-}
-
-impl<T: Clone> Directions<T> {
-    /// The same three times.
-    pub fn all(value: T) -> Self {
-        Self {
-            read: value.clone(),
-            write: value.clone(),
-            trim: value,
-        }
-    }
-}
-
-/// How large operations of one direction are.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Blocks {
-    /// All alike: bytes.
-    Fixed(u64),
-    /// Any multiple of the smallest, all alike often.
-    Range {
-        /// The smallest, in bytes.
-        min_bytes: u64,
-        /// The largest, in bytes.
-        max_bytes: u64,
-    },
-    /// Sizes in bytes with their share of the operations in per cent; the shares sum up to 100.
-    Split(Vec<(u64, f64)>),
-}
-
-/// Which offsets random operations prefer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Distribution {
-    /// None.
-    #[default]
-    Uniform,
-    /// The k-th most popular block comes in proportion to 1 / k^theta.
-    Zipf {
-        /// The exponent; above 0.
-        theta: f64,
-        /// Where the most popular block lies, from 0 to 1 of the file, the next ones behind it; `None` scatters them.
-        center: Option<f64>,
-    },
-    /// A share `power` of the blocks gets a share 1 - `power` of the operations, and so on within either part.
-    Pareto {
-        /// Between 0 and 1, both excluded.
-        power: f64,
-        /// As of Zipf.
-        center: Option<f64>,
-    },
-    /// Normal around the middle of the file.
-    Normal {
-        /// The standard deviation, in per cent of the file.
-        deviation_percent: f64,
-    },
-    /// Per cent of the operations on per cent of the file, from its beginning on.
-    Zoned(Directions<Vec<(u8, u8)>>),
-    /// Per cent of the operations on so many bytes, from the beginning of the file on.
-    ZonedAbsolute(Directions<Vec<(u8, u64)>>),
 }
 
 /// In which steps offsets go on.

@@ -255,6 +255,7 @@ fn regions_are_as_long_as_said_or_as_what_is_there() {
     );
     check("--filesize=4m --size=16m", Ok((0, 4 * M)));
     check("--filename=f:f --offset=16m", Ok((16 * M, 96 * M)));
+    check("--size=8m --fill_device=1", Ok((0, 64 * M)));
     check("--offset=64m", Err("nothing of `f` lies behind"));
     check("--filename=g", Err("`g` is not there, and no size"));
     check("--filename=g --size=50%", Err("`size` is a share of `g`"));
@@ -286,7 +287,21 @@ fn a_job_ends_when_its_amount_is_done() {
     check("--rw=read", once);
     check("--io_size=4m", bytes(4 << 20));
     check("--io_size=50%", bytes(512 << 10));
-    check("--filesize=512k --size=2m", bytes(2 << 20));
+    // As fio 3.33 does it: once through the files at most, and whole blocks of each.
+    check("--filesize=512k --size=2m", bytes(512 << 10));
+    check("--filesize=512k --size=256k", bytes(256 << 10));
+    check("--filesize=512k --size=2m --io_size=4m", bytes(4 << 20));
+    check("--size=10k", bytes(8 << 10));
+    check("--size=20k --nrfiles=2", bytes(16 << 10));
+    check(
+        "--size=10k --loops=3",
+        spec::End {
+            loops: 3,
+            ..bytes(8 << 10)
+        },
+    );
+    check("--size=10k --bsrange=2k-8k", bytes(10 << 10));
+    check("--size=64k --io_size=10k", bytes(10 << 10));
     let ops = Some(10);
     check("--number_ios=10", spec::End { ops, ..once });
     check("--loops=3", spec::End { loops: 3, ..once });

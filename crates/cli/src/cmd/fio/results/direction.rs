@@ -62,7 +62,7 @@ pub(super) fn direction(piece: &Piece<'_>, kinds: &[Kind]) -> Direction {
         io_bytes: round_to_u64(bytes),
         bw_bytes_per_s: bytes / seconds,
         iops: ios / seconds,
-        runtime_ms: round_to_u64((wall_ns / 1e6).floor()),
+        runtime_ms: if ios > 0.0 { whole_ms(wall_ns) } else { 0 },
         total_ios: Some(round_to_u64(ios)),
         short_ios: Some(whole("short")),
         dropped_ios: Some(0),
@@ -72,6 +72,11 @@ pub(super) fn direction(piece: &Piece<'_>, kinds: &[Kind]) -> Direction {
         bw_samples: samples("bw"),
         iops_samples: samples("iops"),
     }
+}
+
+/// A time in whole milliseconds, as fio tells it: what was done took one at least.
+fn whole_ms(ns: f64) -> u64 {
+    round_to_u64((ns / 1e6).ceil()).max(1)
 }
 
 /// Operations of a kind.
@@ -107,26 +112,23 @@ fn runtime_ns(piece: &Piece<'_>, kinds: &[Kind]) -> f64 {
 fn latencies(piece: &Piece<'_>, kinds: &[Kind]) -> [Option<Latency>; 3] {
     let job = piece.first();
     let reporting = &job.reporting;
-    let of = |what: &str| {
-        let names: Vec<String> = kinds
-            .iter()
-            .map(|kind| format!("{}_{what}", kind.prefix()))
-            .collect();
-        merged(piece, &names)
+    let of = |names: &[&str]| {
+        let of_kind = |kind: &Kind| -> Vec<String> {
+            let named = |name: &&str| format!("{}_{name}", kind.prefix());
+            names.iter().map(named).collect()
+        };
+        let kinds: Vec<Vec<String>> = kinds.iter().map(of_kind).collect();
+        merged(piece, &kinds)
     };
     let listed = |latency: Option<Latency>, wanted: bool| {
         let list: &[f64] = if wanted { &reporting.percentiles } else { &[] };
         latency.map(|latency| latency.with_percentiles(list))
     };
-    // As in fio, percentiles of the whole take the place of those of completion, unless both are asked for.
-    let clat_wanted =
-        reporting.clat_percentiles && (!reporting.lat_percentiles || job.has("clat_percentiles"));
-    let clat = of("clat");
-    // Where one call does it all, its time is the whole.
-    let lat = of("lat").or_else(|| clat.clone());
+    // Where one call does it all, its time is the whole: for each job by itself, because not all need do it that way.
+    let (slat, clat, lat) = (of(&["slat"]), of(&["clat"]), of(&["lat", "clat"]));
     [
-        listed(of("slat"), reporting.slat_percentiles).filter(|_| !reporting.no_slat),
-        listed(clat, clat_wanted).filter(|_| !reporting.no_clat),
+        listed(slat, reporting.slat_percentiles).filter(|_| !reporting.no_slat),
+        listed(clat, reporting.clat_percentiles).filter(|_| !reporting.no_clat),
         listed(lat, reporting.lat_percentiles).filter(|_| !reporting.no_lat),
     ]
 }

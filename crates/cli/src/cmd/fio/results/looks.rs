@@ -25,21 +25,29 @@ pub(super) fn depths(piece: &Piece<'_>) -> Option<Depths> {
     })
 }
 
-/// The latency to keep, and the depth that keeps it: the smallest of several jobs'. Depth 0 is none found.
-pub(super) fn target(piece: &Piece<'_>) -> Option<LatencyTarget> {
+/// The latency to keep, and the depth that keeps it: the smallest of several jobs'. Depth 0 is none found; where none
+/// is looked for, it is the one that was asked for.
+pub(super) fn target(piece: &Piece<'_>) -> LatencyTarget {
     let pace = &piece.first().pace;
-    let target_ns = pace.latency_target_ns?;
+    let Some(target_ns) = pace.latency_target_ns else {
+        return LatencyTarget {
+            depth: piece.first().engine.depth,
+            target_ns: 0,
+            percentile: pace.latency_percentile,
+            window_ns: 0,
+        };
+    };
     let found = piece
         .copies
         .iter()
         .filter_map(|copy| copy.reported.get("latency_target_depth"));
     let depth = found.copied().reduce(f64::min).unwrap_or(0.0);
-    Some(LatencyTarget {
+    LatencyTarget {
         depth: u32::try_from(round_to_u64(depth)).unwrap_or(u32::MAX),
         target_ns,
         percentile: pace.latency_percentile,
         window_ns: pace.latency_window_ns,
-    })
+    }
 }
 
 /// The steady state of the first job: that of several together nobody looked for.
@@ -86,6 +94,9 @@ fn series(copy: &CopyRecord, name: &str) -> Vec<u64> {
     values.map(|(_, value)| round_to_u64(*value)).collect()
 }
 
+/// EILSEQ: what fio has for data that is not what was written.
+pub(super) const WRONG: i32 = 84;
+
 /// Errors that were let pass: how many, and the number of the first. `None` where none may be.
 pub(super) fn let_pass(piece: &Piece<'_>) -> Option<(u64, i32)> {
     if piece.first().life.continues_on == job::Continue::default() {
@@ -104,6 +115,14 @@ pub(super) fn let_pass(piece: &Piece<'_>) -> Option<(u64, i32)> {
         .iter()
         .map(|copy| reported(copy, "first_errno"))
         .find(|number| *number > 0.0);
-    let first = i32::try_from(round_to_u64(first.unwrap_or(0.0))).unwrap_or(i32::MAX);
+    let is_wrong = piece
+        .copies
+        .iter()
+        .any(|copy| reported(copy, "verify_errors") > 0.0);
+    let first = match first {
+        Some(number) => i32::try_from(round_to_u64(number)).unwrap_or(i32::MAX),
+        None if is_wrong => WRONG,
+        None => 0,
+    };
     Some((round_to_u64(total), first))
 }

@@ -97,7 +97,13 @@ fn a_job_is_told_by_what_its_copy_did() {
         result.depths.unwrap().level.map(round_to_u64),
         [75, 0, 25, 0, 0, 0, 0]
     );
-    assert!(result.target.is_none() && result.steady_state.is_none() && result.let_pass.is_none());
+    assert!(result.steady_state.is_none() && result.let_pass.is_none());
+    // No latency was to be kept: the depth is the one that was asked for.
+    assert!(
+        result
+            .target
+            .is_some_and(|target| (target.depth, target.target_ns) == (1, 0))
+    );
     assert_eq!(result.write.unwrap().io_bytes, 409_600);
     assert!(result.trim.is_none() && result.mixed.is_none());
     let cpu = result.cpu.unwrap();
@@ -126,6 +132,28 @@ fn jobs_of_a_group_are_one() {
         (18, Some(4))
     );
     assert_eq!(result.runtime_ms, Some(2000));
+}
+
+#[test]
+fn each_job_of_a_group_has_the_latency_that_its_engine_tells() {
+    let plan =
+        plan("--name=a --size=1m --ioengine=libaio --group_reporting --name=b --ioengine=psync");
+    let mut queued = copy(100, 0);
+    let detail = queued.apart.as_mut().unwrap();
+    let added = [
+        ("read_lat".to_owned(), vec![(5_000, 100)]),
+        ("read_slat".to_owned(), vec![(70, 100)]),
+    ];
+    detail.latencies.extend(added);
+    let read = result(&piece(&plan, &[queued, copy(300, 0)]), 0.0)
+        .read
+        .unwrap();
+    let [slat, clat, lat] = [read.slat, read.clat, read.lat].map(Option::unwrap);
+    assert_eq!(
+        [slat.count, clat.count, lat.count],
+        [Some(100), Some(400), Some(400)]
+    );
+    assert_eq!((lat.min_ns, lat.max_ns), (100, 5_000));
 }
 
 #[test]
@@ -162,9 +190,23 @@ fn what_is_not_wanted_is_not_told() {
     };
     let reduced = read("--gtod_reduce=1");
     assert!(reduced.clat.is_none() && reduced.bw_samples.is_none());
-    let moved = read("--lat_percentiles=1 --percentile_list=50");
-    assert!(moved.clat.unwrap().percentiles.is_empty());
-    assert_eq!(moved.lat.unwrap().percentiles, [(50.0, 100)]);
+    // As fio 3.33 does it: those of one do not take the place of those of the other.
+    for (option, clat, lat) in [
+        ("--lat_percentiles=1", true, true),
+        ("--clat_percentiles=0", false, false),
+        ("--clat_percentiles=0 --lat_percentiles=1", false, true),
+    ] {
+        let told = read(&format!("{option} --percentile_list=50"));
+        let shown = [told.clat, told.lat].map(|latency| latency.unwrap().percentiles);
+        let expect = |wanted: bool| {
+            if wanted {
+                vec![(50.0, 100)]
+            } else {
+                Vec::new()
+            }
+        };
+        assert_eq!(shown, [expect(clat), expect(lat)], "{option}");
+    }
     assert!(read("--disable_lat=1").lat.is_none());
 }
 
@@ -228,7 +270,65 @@ fn what_was_searched_for_and_let_pass_is_told() {
     );
     assert!(steady.is_attained);
     assert_eq!(steady.iops, [100, 101]);
-    assert_eq!(result.let_pass, Some((3, 5)));
+    assert_eq!((result.let_pass, result.error), (Some((3, 5)), 5));
+}
+
+#[test]
+fn what_was_let_pass_has_an_error_number_in_every_form() {
+    let plan = plan("--name=a --size=1m --continue_on_error=all");
+    for (reported, expect) in [
+        (&[("read_errors", 32.0), ("first_errno", 5.0)][..], (32, 5)),
+        (&[("verify_errors", 2.0)], (2, 84)),
+        (&[], (0, 0)),
+    ] {
+        let mut one = copy(100, 0);
+        for (name, value) in reported {
+            one.reported.insert((*name).to_owned(), *value);
+        }
+        let copies = [one];
+        let told = result(&piece(&plan, &copies), 0.0);
+        assert_eq!((told.let_pass, told.error), (Some(expect), expect.1));
+        let report = Report {
+            jobs: vec![told],
+            ..Report::default()
+        };
+        let json: serde_json::Value =
+            serde_json::from_str(&dialects::fio::output::json(&report, false)).unwrap();
+        let job = &json["jobs"][0];
+        assert_eq!(
+            [&job["error"], &job["total_err"], &job["first_error"]].map(|n| n.as_u64().unwrap()),
+            [
+                u64::from(expect.1.unsigned_abs()),
+                expect.0,
+                u64::from(expect.1.unsigned_abs())
+            ]
+        );
+        let terse = dialects::fio::output::terse(&report, 3);
+        let fields: Vec<&str> = terse.trim_end().split(';').collect();
+        let number = expect.1.to_string();
+        assert_eq!(
+            (fields[4], fields[fields.len() - 1]),
+            (&number[..], &number[..])
+        );
+        let text = dialects::fio::output::text(&report, false);
+        assert!(text.contains(&format!("err={number}")), "{text}");
+        let line = format!("errors: total={}, first={number}", expect.0);
+        assert_eq!(text.contains(&line), expect.0 > 0, "{text}");
+    }
+}
+
+#[test]
+fn what_took_less_than_a_millisecond_took_one() {
+    let plan = plan("--name=a --size=1m --rw=read");
+    let ms = |runtime_ns: f64, reads| {
+        let mut one = copy(reads, 0);
+        one.reported.insert("runtime_ns".to_owned(), runtime_ns);
+        let read = result(&piece(&plan, &[one]), 0.0).read.unwrap();
+        (read.runtime_ms, read.iops > 0.0)
+    };
+    assert_eq!(ms(200_000.0, 100), (1, true));
+    assert_eq!(ms(1_000_001.0, 100), (2, true));
+    assert_eq!(ms(3_000_000.0, 100), (3, true));
 }
 
 #[test]

@@ -1,0 +1,204 @@
+//! The same jobs with fio itself: what is done and what is told must be the same. Only how long it took may differ.
+
+use super::*;
+
+mod slow {
+    use super::*;
+    use std::path::Path;
+
+    /// Job files beside the ones on the line, by name.
+    type Files = &'static [(&'static str, &'static str)];
+
+    /// Lines whose figures do not depend on chance or time.
+    const LINES: &[(&str, Files)] = &[
+        ("-name=t -rw=read -bs 4k -size=256k", &[]),
+        ("--name=t --rw=read --bs=4k --size=10k", &[]),
+        ("--name=t --rw=write --bs=4k --size=10k --loops=3", &[]),
+        ("--name=t --rw=randread --bs=4k --size=10k", &[]),
+        ("--name=t --rw=read --bs=4k --size=64k --io_size=10k", &[]),
+        ("--name=t --rw=read --bs=4k --size=20k --nrfiles=2", &[]),
+        ("--name=t --rw=read --bs=4k --size=64k --io_size=160k", &[]),
+        ("--name=t --rw=read --bs=4k --filesize=32k --size=96k", &[]),
+        (
+            "--name=t --rw=randread --bs=4k --filesize=32k --size=96k --nrfiles=2",
+            &[],
+        ),
+        (
+            "--name=t --rw=read --bs=4k --size=64k --offset=64k --filesize=256k",
+            &[],
+        ),
+        (
+            "--name=t --rw=write --bs=4k --size=64k --offset_increment=64k --numjobs=2 --filename=f",
+            &[],
+        ),
+        (
+            "--name=t --rw=read --bs=4k --size=256k --zonesize=8k --zonerange=16k --zoneskip=16k --zonemode=strided",
+            &[],
+        ),
+        ("--name=t --rw=read:4k --bs=4k --size=128k", &[]),
+        ("--name=t --rw=read:-8k --bs=4k --size=128k", &[]),
+        ("--name=t --rw=randread:8 --bs=4k --size=256k", &[]),
+        (
+            "--name=t --rw=write --bs=4k --size=128k --verify=crc32c --verify_backlog=8",
+            &[],
+        ),
+        (
+            "--name=t --rw=randwrite --bs=4k --size=128k --verify=md5",
+            &[],
+        ),
+        (
+            "--name=t --rw=write --bs=4k --size=128k --verify=pattern --verify_pattern=0xdeadbeef",
+            &[],
+        ),
+        ("--name=t --rw=write --bs=4k --size=128k --fsync=4", &[]),
+        (
+            "--name=t --rw=randread --bs=4k --size=1m --number_ios=10 --loops=2",
+            &[],
+        ),
+        (
+            "--name=t --rw=randread --bs=4k --size=1m --ioengine=null --iodepth=8",
+            &[],
+        ),
+        (
+            "--name=t --rw=randread --bs=4k --size=256k --ioengine=libaio --iodepth=4",
+            &[],
+        ),
+        ("--name=t --rw=read --bs=4KiB --size=40k", &[]),
+        ("--name=t --rw=read --bs=4k --size=40k --kb_base=1000", &[]),
+        (
+            "--name=t --rw=read --bs=4k --size=64k --numjobs=3 --group_reporting",
+            &[],
+        ),
+        (
+            "--name=t --rw=read --bs=4k --size=64k --numjobs=3 --group_reporting --thread --filename=f",
+            &[],
+        ),
+        (
+            "--name=t --rw=read --size=64k --lat_percentiles=1 --percentile_list=50:99.9",
+            &[],
+        ),
+        ("--name=t --rw=read --size=64k --clat_percentiles=0", &[]),
+        (
+            "--name=t --rw=read --size=64k --gtod_reduce=1 --description=words",
+            &[],
+        ),
+        ("--name=t --rw=read --size=64k --continue_on_error=all", &[]),
+        (
+            "a.fio",
+            &[(
+                "a.fio",
+                "[global]\nbs=4k\nsize=128k\n[a]\nrw=write\n[b]\nstonewall\nrw=randread\nnumjobs=2\ngroup_reporting\n",
+            )],
+        ),
+        (
+            "a.fio",
+            &[(
+                "a.fio",
+                "[global]\nbs=4k\nsize=64k\n[a]\nrw=read\n[global]\nbs=8k\n[b]\nrw=read\n",
+            )],
+        ),
+        (
+            "a.fio b.fio",
+            &[
+                ("a.fio", "[a]\nsize=64k\n"),
+                ("b.fio", "[b]\nsize=64k\nbs=8k\n"),
+            ],
+        ),
+        (
+            "a.fio",
+            &[
+                (
+                    "a.fio",
+                    "[global]\ninclude own.inc\n[a]\nsize=${SIZE_OF_TEST}\n",
+                ),
+                ("own.inc", "bs=8k\n"),
+            ],
+        ),
+        (
+            "--section=b a.fio",
+            &[("a.fio", "[a]\nsize=16k\n[b]\nsize=32k\n")],
+        ),
+    ];
+
+    fn output(program: &[&str], form: &str, line: &str, files: Files) -> String {
+        let dir = work_dir();
+        for (name, text) in files {
+            std::fs::write(dir.path().join(name), text).unwrap();
+        }
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "both programs run as a user runs them"
+        )]
+        let mut command = std::process::Command::new(program[0]);
+        let done = command
+            .args(&program[1..])
+            .arg(form)
+            .args(line.split(' '))
+            .current_dir(dir.path())
+            .env("SIZE_OF_TEST", "96k")
+            .env("KURABE_STORE", dir.path().join("kurabe.db"))
+            .stdin(std::process::Stdio::null())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(0), "{program:?} {line}: {said}");
+        String::from_utf8(done.stdout).unwrap()
+    }
+
+    /// What of a report must not depend on how fast the machine is.
+    fn told(text: &str) -> (Vec<String>, BTreeSet<String>) {
+        let document: Value = serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap();
+        let mut found = BTreeSet::new();
+        keys(&document, "", &mut found);
+        found.retain(|key| !key.starts_with("/disk_util"));
+        let jobs = document["jobs"].as_array().unwrap().iter();
+        let of_job = |job: &Value| {
+            let amounts = ["read", "write", "trim"].map(|direction| {
+                let direction = &job[direction];
+                [
+                    &direction["total_ios"],
+                    &direction["io_bytes"],
+                    &direction["short_ios"],
+                ]
+                .map(Value::to_string)
+            });
+            let names = [
+                "jobname",
+                "groupid",
+                "error",
+                "job options",
+                "latency_depth",
+                "desc",
+            ];
+            let names = names.map(|name| job[name].to_string());
+            format!(
+                "{names:?} {amounts:?} {} {}",
+                job["sync"]["total_ios"], job["total_err"]
+            )
+        };
+        (jobs.map(of_job).collect(), found)
+    }
+
+    #[test]
+    #[ignore = "slow: runs every job with fio 3.33 too, which must be installed"]
+    fn what_is_done_and_told_is_what_fio_does_and_tells() {
+        let fio = Path::new("/usr/bin/fio");
+        let version = sys::process::first_line(fio, &["--version"], 5000);
+        if version.as_deref().ok() != Some("fio-3.33") {
+            eprintln!("skipped: fio 3.33 is not installed: {version:?}");
+            return;
+        }
+        let ours = [env!("CARGO_BIN_EXE_kurabe"), "fio"];
+        for (line, files) in LINES {
+            let json =
+                |program: &[&str]| told(&output(program, "--output-format=json", line, files));
+            assert_eq!(json(&ours), json(&["/usr/bin/fio"]), "{line} {files:?}");
+            let fields = |program: &[&str]| -> Vec<usize> {
+                let text = output(program, "--output-format=terse", line, files);
+                let lines = text.lines().filter(|line| line.starts_with("3;"));
+                lines.map(|line| line.split(';').count()).collect()
+            };
+            assert_eq!(fields(&ours), fields(&["/usr/bin/fio"]), "{line}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The files that jobs name: which are made, made whole again, and refused.
+
+use super::*;
+use std::path::Path;
+
+/// What of a file has no data on the device; `None` where the file system does not tell.
+fn missing(path: &Path) -> Option<u64> {
+    let file = std::fs::File::open(path).unwrap();
+    let size = file.metadata().unwrap().len();
+    let found = sys::io::file::extents(&file, size).ok()?;
+    Some(found.holes + found.unwritten)
+}
+
+#[test]
+fn what_was_given_back_is_written_again_before_it_is_read() {
+    let bed = Bed::new();
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let directory = format!("--directory={}", dir.path().display());
+    let job = |rw: &str| fio(&bed, &["--name=a", &directory, "--size=1m", "--bs=64k", rw]);
+    job("--rw=read").code(0);
+    let path = dir.path().join("a.0.0");
+    if missing(&path) != Some(0) {
+        eprintln!("skipped: this file system does not tell what was written");
+        return;
+    }
+    job("--rw=trim").code(0);
+    assert_eq!(missing(&path), Some(1 << 20), "trims give it back");
+    // A job that may not make its file says so instead.
+    let may_not = [
+        "--name=a",
+        &directory,
+        "--size=1m",
+        "--rw=read",
+        "--allow_file_create=0",
+    ];
+    fio(&bed, &may_not)
+        .code(0)
+        .err_has(&["1048576 of 1048576 bytes of the test file have no data on the device"]);
+    let done = job("--rw=read").code(0);
+    assert!(!done.err.contains("no data on the device"), "{}", done.err);
+    assert_eq!(missing(&path), Some(0));
+    // Trims of what is not there would do nothing.
+    job("--rw=trim").code(0);
+    job("--rw=trim").code(0).out_has(&["issued: total=16"]);
+}
+
+#[test]
+fn nothing_is_checked_that_was_not_written() {
+    let bed = Bed::new();
+    let dir = work_dir();
+    let directory = format!("--directory={}", dir.path().display());
+    let write = [
+        "--name=v",
+        &directory,
+        "--size=64k",
+        "--rw=write",
+        "--verify=crc32c",
+    ];
+    let check = [&write[..], &["--verify_only=1"]].concat();
+    let read = [
+        "--name=v",
+        &directory,
+        "--size=64k",
+        "--rw=read",
+        "--verify=crc32c",
+    ];
+    for line in [&check[..], &read] {
+        fio(&bed, line)
+            .code(2)
+            .err_has(&["v.0.0` is not there, and nothing can be checked", "hint: "]);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+    // An earlier job of the same line may write it, one at the same time not.
+    let both = |wait: &'static str| {
+        let file = ["--filename=f", &directory, "--size=64k", "--verify=crc32c"];
+        let jobs = [
+            "--name=w",
+            "--rw=write",
+            "--name=c",
+            "--rw=write",
+            "--verify_only=1",
+        ];
+        fio(&bed, &[&file[..], &jobs, &[wait]].concat())
+    };
+    both("--new_group").code(2);
+    both("--stonewall").code(0);
+    // A shorter file is not made longer for a check.
+    let longer = [&check[..], &["--size=128k"]].concat();
+    fio(&bed, &write).code(0);
+    fio(&bed, &longer)
+        .code(3)
+        .err_has(&["has 65536 bytes, and 131072 are asked for: this job may not make it anew"]);
+    fio(&bed, &check).code(0);
+}
+
+#[test]
+fn the_files_of_all_jobs_together_leave_half_of_what_is_free() {
+    let bed = Bed::new();
+    let free = sys::probe::file_system(bed.path()).unwrap().free_bytes;
+    // Each alone would fit twice over.
+    let size = format!("--size={}", free / 5);
+    let directory = format!("--directory={}", bed.path().display());
+    let line = ["--name=a", &directory, &size, "--numjobs=3"];
+    let done = fio(&bed, &line).code(3);
+    let done = done.err_has(&[
+        "files together",
+        "at most half is used",
+        "--directory=DIR",
+        "--size=SIZE",
+    ]);
+    assert!(
+        !done.err.contains("--set") && !done.err.contains("--dir "),
+        "{}",
+        done.err
+    );
+    assert_eq!(bed.left_behind(), [""; 0]);
+}

@@ -1,0 +1,204 @@
+//! What operations on storage look like: how large they are, and where they go.
+//!
+//! The engine that does them and the languages in which they are described share these words, so that nothing has to be
+//! carried over from one to the other, and nothing can be lost on the way.
+
+use crate::num::approx;
+use serde::{Deserialize, Serialize};
+
+/// One value each for reads, writes and trims.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Directions<T> {
+    /// For reads.
+    pub read: T,
+    /// For writes.
+    pub write: T,
+    /// For trims.
+    pub trim: T,
+}
+
+impl<T> Directions<T> {
+    /// All three.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        [&self.read, &self.write, &self.trim].into_iter()
+    }
+
+    /// What `change` makes of each.
+    pub fn map<U>(&self, change: impl Fn(&T) -> U) -> Directions<U> {
+        Directions {
+            read: change(&self.read),
+            write: change(&self.write),
+            trim: change(&self.trim),
+        }
+    }
+}
+
+impl<T: Clone> Directions<T> {
+    /// The same three times.
+    pub fn all(value: T) -> Self {
+        Self {
+            read: value.clone(),
+            write: value.clone(),
+            trim: value,
+        }
+    }
+}
+
+impl<T: Copy> Directions<Option<T>> {
+    /// Takes over what `other` has, and keeps the rest.
+    pub fn merge(&mut self, other: Self) {
+        self.read = other.read.or(self.read);
+        self.write = other.write.or(self.write);
+        self.trim = other.trim.or(self.trim);
+    }
+}
+
+/// How large operations of one direction are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Blocks {
+    /// All alike: bytes.
+    Fixed(u64),
+    /// Any multiple of the smallest, all alike often.
+    Range {
+        /// The smallest, in bytes.
+        min_bytes: u64,
+        /// The largest, in bytes.
+        max_bytes: u64,
+    },
+    /// Sizes in bytes with their share of the operations in per cent; the shares sum up to 100.
+    Split(Vec<(u64, f64)>),
+}
+
+impl Blocks {
+    /// The smallest size in bytes.
+    pub fn min_bytes(&self) -> u64 {
+        match self {
+            Self::Fixed(bytes) => *bytes,
+            Self::Range { min_bytes, .. } => *min_bytes,
+            Self::Split(parts) => parts.iter().map(|(bytes, _)| *bytes).min().unwrap_or(0),
+        }
+    }
+
+    /// The largest size in bytes.
+    pub fn max_bytes(&self) -> u64 {
+        match self {
+            Self::Fixed(bytes) => *bytes,
+            Self::Range { max_bytes, .. } => *max_bytes,
+            Self::Split(parts) => parts.iter().map(|(bytes, _)| *bytes).max().unwrap_or(0),
+        }
+    }
+
+    /// The mean size in bytes.
+    pub fn mean_bytes(&self) -> f64 {
+        match self {
+            Self::Fixed(bytes) => approx(*bytes),
+            Self::Range {
+                min_bytes,
+                max_bytes,
+            } => {
+                let grain = (*min_bytes).max(1);
+                let last = min_bytes + (max_bytes.saturating_sub(*min_bytes)) / grain * grain;
+                f64::midpoint(approx(*min_bytes), approx(last))
+            }
+            Self::Split(parts) => {
+                let all: f64 = parts.iter().map(|(_, share)| share).sum();
+                let sum: f64 = parts
+                    .iter()
+                    .map(|(bytes, share)| approx(*bytes) * share)
+                    .sum();
+                sum / all
+            }
+        }
+    }
+
+    /// What is wrong with it, where something is.
+    pub fn check(&self) -> Result<(), String> {
+        let (min, max) = (self.min_bytes(), self.max_bytes());
+        if min == 0 {
+            return Err("a block of 0 bytes transfers nothing".to_owned());
+        }
+        if max < min {
+            return Err(format!(
+                "a range of blocks from {min} to {max} bytes is empty"
+            ));
+        }
+        if let Self::Split(parts) = self {
+            let all: f64 = parts.iter().map(|(_, share)| share).sum();
+            let odd = parts.iter().any(|(_, share)| *share < 0.0);
+            if odd || (all - 100.0).abs() > 1e-6 {
+                return Err(format!(
+                    "the shares of the block sizes sum up to {all} and not to 100 %"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Which offsets random operations prefer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Distribution {
+    /// None.
+    #[default]
+    Uniform,
+    /// The k-th most popular block comes in proportion to 1 / k^theta.
+    Zipf {
+        /// The exponent; above 0.
+        theta: f64,
+        /// Where the most popular block lies, from 0 to 1 of the file, the next ones behind it; `None` scatters them.
+        center: Option<f64>,
+    },
+    /// A share `power` of the blocks gets a share 1 - `power` of the operations, and so on within either part.
+    Pareto {
+        /// Between 0 and 1, both excluded.
+        power: f64,
+        /// As of Zipf.
+        center: Option<f64>,
+    },
+    /// Normal around the middle of the file.
+    Normal {
+        /// The standard deviation, in per cent of the file.
+        deviation_percent: f64,
+    },
+    /// Per cent of the operations on per cent of the file, from its beginning on.
+    Zoned(Directions<Vec<(u8, u8)>>),
+    /// Per cent of the operations on so many bytes, from the beginning of the file on.
+    ZonedAbsolute(Directions<Vec<(u8, u64)>>),
+}
+
+impl Distribution {
+    /// What is wrong with it, where something is.
+    pub fn check(&self) -> Result<(), String> {
+        let centered =
+            |center: &Option<f64>| center.is_none_or(|center| (0.0..=1.0).contains(&center));
+        let shares = |ops: &mut dyn Iterator<Item = u32>| {
+            let sum: u32 = ops.sum();
+            sum == 0 || sum == 100
+        };
+        let right = match self {
+            Self::Uniform => true,
+            Self::Zipf { theta, center } => *theta > 0.0 && theta.is_finite() && centered(center),
+            Self::Pareto { power, center } => *power > 0.0 && *power < 1.0 && centered(center),
+            Self::Normal { deviation_percent } => {
+                *deviation_percent > 0.0 && deviation_percent.is_finite()
+            }
+            Self::Zoned(zones) => zones.iter().all(|zones| {
+                shares(&mut zones.iter().map(|(ops, _)| u32::from(*ops)))
+                    && shares(&mut zones.iter().map(|(_, part)| u32::from(*part)))
+            }),
+            Self::ZonedAbsolute(zones) => zones
+                .iter()
+                .all(|zones| shares(&mut zones.iter().map(|(ops, _)| u32::from(*ops)))),
+        };
+        if right {
+            Ok(())
+        } else {
+            Err(format!(
+                "{self:?} is no distribution: a parameter is out of its range"
+            ))
+        }
+    }
+}

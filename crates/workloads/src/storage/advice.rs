@@ -1,0 +1,83 @@
+//! What a user can do about a refusal, in the language in which the job was described.
+//!
+//! Whoever refuses says what would help, and not what the option is called: the same job comes from the parameters of a
+//! test and from fio's job files, whose users have different words for one thing.
+
+/// The language in which a job was described.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Language {
+    /// The parameters of our tests: `--dir`, `--set`.
+    #[default]
+    Tests,
+    /// fio's options.
+    Fio,
+}
+
+/// What would help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Advice {
+    /// More room for test files, or smaller ones.
+    Room,
+    /// The page cache, where a file system has no way around it.
+    PageCache,
+}
+
+impl Language {
+    /// The advice as it stands behind a refusal.
+    pub(super) const fn hint(self, advice: Advice) -> &'static str {
+        match (self, advice) {
+            (Self::Tests, Advice::Room) => {
+                "hint: free some space, name a directory with more of it with `--dir DIR`, or ask for a smaller file \
+                 with `--set 'storage.*.size=SIZE'`"
+            }
+            (Self::Fio, Advice::Room) => {
+                "hint: free some space, name a directory with more of it with `--directory=DIR`, or ask for less with \
+                 `--size=SIZE` or fewer jobs"
+            }
+            (Self::Tests, Advice::PageCache) => {
+                "hint: `--set 'storage.*.direct=no'` measures through the page cache"
+            }
+            (Self::Fio, Advice::PageCache) => "hint: `--direct=0` measures through the page cache",
+        }
+    }
+}
+
+impl Language {
+    /// What asks for several processes at the same time, in brackets.
+    pub(super) const fn several(self) -> &'static str {
+        match self {
+            Self::Tests => "(`TEST@2`)",
+            Self::Fio => "(`numjobs=2`)",
+        }
+    }
+
+    /// Where the figure behind a note stands, with a space before it; fio's reports have none of ours.
+    pub(super) fn metric(self, name: &str) -> String {
+        match self {
+            Self::Tests => format!(" (metric {name})"),
+            Self::Fio => String::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_told_of_what_his_command_has_not() {
+        assert!(!Language::Fio.several().contains('@') && Language::Fio.metric("late").is_empty());
+        for advice in [Advice::Room, Advice::PageCache] {
+            let [tests, fio] =
+                [Language::Tests, Language::Fio].map(|language| language.hint(advice));
+            assert!(
+                tests.contains("--set") && !tests.contains("--direct"),
+                "{tests}"
+            );
+            assert!(
+                fio.contains("--direct") && !fio.contains("--set") && !fio.contains("--dir "),
+                "{fio}"
+            );
+        }
+    }
+}

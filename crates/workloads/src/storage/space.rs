@@ -1,0 +1,217 @@
+//! How much of a file system test files may take: at most half of what is free, and 1 GiB and 5 % stay free in any
+//! case. A disk that runs full harms everybody on it.
+//!
+//! What the run makes for itself is looked at file by file when it is written. Jobs that name many files ask for all of
+//! them together before the first is written: half of what is free, again and again, is all of it.
+
+use super::advice::{Advice, Language};
+use super::job::{EngineChoice, Target};
+use super::task::Task;
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use sys::probe::FileSystem;
+
+pub(super) const GIB: u64 = 1 << 30;
+
+/// Free space that stays, whatever the file system's size.
+const KEEP_BYTES: u64 = GIB;
+/// The share of the file system that stays free: one in so many.
+const KEEP_SHARE: u64 = 20;
+
+/// How much must stay free.
+pub(super) fn kept(total: u64) -> u64 {
+    KEEP_BYTES.max(total / KEEP_SHARE)
+}
+
+/// How much of a file system may be used.
+pub(super) fn room(free: u64, total: u64) -> u64 {
+    (free / 2).min(free.saturating_sub(kept(total)))
+}
+
+/// The rule, with the figures of this file system.
+pub(super) fn rule(space: FileSystem) -> String {
+    format!(
+        "of {} MiB {} are free, of which at most half is used, and at least {} MiB (1 GiB and 5 %) stay free",
+        space.total_bytes >> 20,
+        space.free_bytes >> 20,
+        kept(space.total_bytes) >> 20
+    )
+}
+
+/// What is to be written on one file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Needs<'a> {
+    dir: &'a Path,
+    files: u64,
+    bytes: u64,
+    /// What files hold that are written anew.
+    freed: u64,
+}
+
+/// Refuses jobs whose files would together take more than may be taken. Files that are there and long enough take
+/// nothing more.
+pub fn check<'a>(tasks: impl Iterator<Item = &'a Task>) -> Result<(), String> {
+    for needs in needs(tasks) {
+        let dir = needs.dir.display();
+        let space = sys::probe::file_system(needs.dir)
+            .map_err(|error| format!("read the free space of `{dir}`: {error}"))?;
+        let space = FileSystem {
+            free_bytes: space.free_bytes.saturating_add(needs.freed),
+            ..space
+        };
+        fits(needs, space)?;
+    }
+    Ok(())
+}
+
+fn fits(needs: Needs<'_>, space: FileSystem) -> Result<(), String> {
+    let room = room(space.free_bytes, space.total_bytes);
+    if needs.bytes <= room {
+        return Ok(());
+    }
+    let files = if needs.files == 1 {
+        "a file"
+    } else {
+        "files together"
+    };
+    Err(format!(
+        "`{}`: the jobs ask for {files} of {} MiB, and there is room for {} MiB: {}\n{}",
+        needs.dir.display(),
+        needs.bytes.div_ceil(1 << 20),
+        room >> 20,
+        rule(space),
+        Language::Fio.hint(Advice::Room)
+    ))
+}
+
+/// What is to be written, file system by file system.
+fn needs<'a>(tasks: impl Iterator<Item = &'a Task>) -> Vec<Needs<'a>> {
+    let mut files: BTreeMap<&Path, u64> = BTreeMap::new();
+    for task in tasks.filter(|task| task.job.engine != EngineChoice::Null) {
+        let bytes = task.file_bytes.or(task.end_in_file()).unwrap_or(0);
+        for target in std::iter::once(&task.job.target).chain(&task.job.more_targets) {
+            if let Target::File { path, create: true } = target {
+                let longest = files.entry(path).or_default();
+                *longest = bytes.max(*longest);
+            }
+        }
+    }
+    let mut systems: BTreeMap<u64, Needs<'_>> = BTreeMap::new();
+    for (path, bytes) in files {
+        let there = path.symlink_metadata().ok();
+        let is_whole = there.as_ref().is_some_and(|there| there.len() >= bytes);
+        let dir = path.parent().unwrap_or(path);
+        // A directory that is not there is refused where the file is made.
+        let Some(system) = dir.metadata().ok().filter(|_| !is_whole) else {
+            continue;
+        };
+        let needs = systems.entry(system.dev()).or_insert(Needs {
+            dir,
+            files: 0,
+            bytes: 0,
+            freed: 0,
+        });
+        needs.files += 1;
+        needs.bytes = needs.bytes.saturating_add(bytes);
+        // Blocks of stat(2) are of 512 bytes, whatever those of the file system.
+        needs.freed += there.map_or(0, |there| there.blocks() * 512);
+    }
+    systems.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::job::JobSpec;
+    use crate::storage::task::tests::task;
+
+    const M: u64 = 1 << 20;
+
+    #[test]
+    fn half_of_what_is_free_is_used_and_enough_stays() {
+        const G: u64 = GIB;
+        for (free, total, expected) in [
+            (100 * G, 100 * G, 50 * G),
+            // 5 % of a large file system.
+            (60 * G, 1000 * G, 10 * G),
+            (40 * G, 1000 * G, 0),
+            // 1 GiB of a small one.
+            (G + 5, 4 * G, 5),
+            (G, 4 * G, 0),
+            (0, 0, 0),
+        ] {
+            assert_eq!(room(free, total), expected, "{free} of {total}");
+        }
+    }
+
+    fn on(path: &Path, bytes: u64) -> Task {
+        let plain = task();
+        Task {
+            job: JobSpec {
+                engine: EngineChoice::Psync,
+                target: Target::File {
+                    path: path.to_owned(),
+                    create: true,
+                },
+                size: Some(bytes),
+                ..plain.job
+            },
+            ..plain
+        }
+    }
+
+    #[test]
+    fn all_files_of_a_run_are_asked_for_together() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        std::fs::write(path("whole"), vec![1; 8192]).unwrap();
+        std::fs::write(path("short"), vec![1; 4096]).unwrap();
+        let mut null = on(&path("never"), 64 * M);
+        null.job.engine = EngineChoice::Null;
+        let tasks = [
+            on(&path("new"), 3 * M),
+            // The same file again takes nothing more, or what it is longer.
+            on(&path("new"), 5 * M),
+            on(&path("other"), 7 * M),
+            on(&path("whole"), 8192),
+            on(&path("short"), 8192),
+            null,
+        ];
+        let found = needs(tasks.iter());
+        let [all] = found[..] else {
+            panic!("{found:?}")
+        };
+        assert_eq!((all.files, all.bytes), (3, 12 * M + 8192));
+        // A file system may keep a small file beside its blocks.
+        assert!(all.freed <= 64 << 10, "{}", all.freed);
+        assert_eq!(check(std::iter::empty()), Ok(()));
+    }
+
+    #[test]
+    fn files_that_would_fit_one_by_one_are_refused_together() {
+        let space = FileSystem {
+            free_bytes: 10 * GIB,
+            total_bytes: 10 * GIB,
+            block_bytes: 4096,
+            magic: 0,
+            read_only: false,
+            no_exec: false,
+        };
+        let needs = |files, bytes| Needs {
+            dir: Path::new("/d"),
+            files,
+            bytes,
+            freed: 0,
+        };
+        assert_eq!(fits(needs(1, 5 * GIB), space), Ok(()));
+        let why = fits(needs(2, 5 * GIB + 1), space).unwrap_err();
+        for words in [
+            "files together of 5121 MiB",
+            "room for 5120 MiB",
+            "--directory=DIR",
+        ] {
+            assert!(why.contains(words), "{why}");
+        }
+    }
+}
