@@ -1,24 +1,23 @@
 //! One round: fresh workers, a gate, a deadline, a clean-up.
 
+mod crew;
+
+use self::crew::{Crew, Stage, Stop};
 use crate::consent::Permits;
 use crate::noise::{Snapshot, Watch, Workers, sentinel};
 use crate::soak::{Moment, Stretching};
-use crate::wire::{CopyReport, FailKind, Go, Order, Reply};
-use crate::worker::WORKER_WORD;
+use crate::wire::{CopyReport, Go, Order};
 use crate::workload::StandIn;
 use model::plan::{PlannedCase, Settle};
-use model::record::{Failure, Outcome, Round};
+use model::record::{Outcome, Round};
 use model::rng::Rng;
 use model::soak::Stretch;
 use model::spec::How;
 use model::units::Nanos;
-use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, Read, Write};
-use std::os::fd::AsRawFd;
 use std::path::Path;
 use sys::clock::monotonic;
-use sys::process::{Ended, Usage, Worker};
+use sys::process::Usage;
 
 /// What stays the same for all rounds of a run.
 #[derive(Debug)]
@@ -142,22 +141,6 @@ fn told(mut outcome: Outcome, is_cut_short: bool) -> Outcome {
     outcome
 }
 
-/// Why a round stopped early.
-enum Stop {
-    Interrupted,
-    Failed(Failure),
-}
-
-impl Stop {
-    fn error(
-        operation: &str,
-        object: impl std::fmt::Display,
-        error: impl std::fmt::Display,
-    ) -> Self {
-        Self::Failed(Failure::Error(format!("{operation} `{object}`: {error}")))
-    }
-}
-
 /// The reports, and the counters before and after where the case uses the machine.
 type Measured = (Vec<CopyReport>, Option<(Snapshot, Snapshot)>);
 
@@ -220,12 +203,7 @@ fn measure(
     crew.wait_for(Stage::Measured, deadline)?;
     let after = (!case.simulated).then(|| bench.watch.snapshot());
     crew.wait_for(Stage::Done, FINISH_DEADLINE)?;
-    let reports = crew
-        .members
-        .iter_mut()
-        .filter_map(|member| member.report.take())
-        .collect();
-    Ok((reports, before.zip(after)))
+    Ok((crew.reports(), before.zip(after)))
 }
 
 /// Time that all copies together asked of the CPUs, in nanoseconds: a worker with threads asks for each of them.
@@ -274,264 +252,5 @@ fn settle(settle: Settle) -> Result<(), Interrupted> {
         Settle::None => Ok(()),
         Settle::Sync => pause(0),
         Settle::SyncSleep => pause(1).and_then(|()| pause(2)),
-    }
-}
-
-/// How far a worker has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Stage {
-    Hired,
-    Ready,
-    Measured,
-    Done,
-}
-
-/// One worker and what it said so far.
-#[derive(Debug)]
-struct Member {
-    worker: Worker,
-    stage: Stage,
-    heard: Vec<u8>,
-    complaints: Vec<u8>,
-    report: Option<CopyReport>,
-}
-
-/// The workers of one round.
-#[derive(Debug, Default)]
-struct Crew {
-    members: Vec<Member>,
-    groups: Vec<u32>,
-    memory_kills: Option<u64>,
-    /// When the measured part begins, once that is known.
-    opens: Option<Moment>,
-    /// A user who interrupts gets what was done until then.
-    ends_early: bool,
-    /// That has happened, and the workers have been asked to end.
-    is_ending: bool,
-}
-
-/// The last words of a worker that are kept, in bytes.
-const LAST_WORDS_MAX: usize = 2_000;
-
-impl Crew {
-    fn hire(&mut self, order: &Order, dir: &Path, stack_offset: u64) -> Result<(), Stop> {
-        // Environment strings lie above the stack: their length moves it.
-        let pad = "x".repeat(usize::try_from(stack_offset).unwrap_or(0));
-        let args = [OsStr::new(WORKER_WORD)];
-        let mut worker = Worker::start(&args, dir, ("KURABE_PAD", &pad))
-            .map_err(|error| Stop::error("start worker for", &order.workload, error))?;
-        self.groups.push(worker.pid());
-        let sent = unless_dead(send(&mut worker, order));
-        self.members.push(Member {
-            worker,
-            stage: Stage::Hired,
-            heard: Vec::new(),
-            complaints: Vec::new(),
-            report: None,
-        });
-        sent.map_err(|error| Stop::error("send order to worker for", &order.workload, error))
-    }
-
-    fn open_gate(&mut self, go: &Go) -> Result<(), Stop> {
-        for member in &mut self.members {
-            unless_dead(send(&mut member.worker, go))
-                .map_err(|error| Stop::error("open the gate for worker", member.name(), error))?;
-        }
-        Ok(())
-    }
-
-    /// Waits until every worker has come to `stage`.
-    fn wait_for(&mut self, stage: Stage, within: Nanos) -> Result<(), Stop> {
-        let mut deadline = monotonic().saturating_add(within.0);
-        loop {
-            if sys::signal::interrupted().is_some() && !self.is_ending {
-                if !self.ends_early {
-                    return Err(Stop::Interrupted);
-                }
-                self.ask_to_end();
-                deadline = deadline.min(monotonic().saturating_add(FINISH_DEADLINE.0));
-            }
-            self.listen()?;
-            if self.members.iter().all(|member| member.stage >= stage) {
-                return Ok(());
-            }
-            let left = deadline.saturating_sub(monotonic());
-            if left == 0 {
-                let stage = match stage {
-                    Stage::Hired | Stage::Ready => "set-up",
-                    Stage::Measured => "measuring",
-                    Stage::Done => "finishing",
-                };
-                return Err(Stop::Failed(Failure::Hung {
-                    stage: stage.to_owned(),
-                    after: within,
-                }));
-            }
-            let fds: Vec<_> = self
-                .members
-                .iter()
-                .filter(|member| member.stage < stage)
-                .map(|member| member.worker.output.as_raw_fd())
-                .collect();
-            // A second at most, so that a signal between check and wait is not missed for long.
-            let wait_ms = (left / 1_000_000).clamp(1, 1_000);
-            sys::process::wait_readable(&fds, wait_ms)
-                .map_err(|error| Stop::error("wait for", "workers", error))?;
-        }
-    }
-
-    /// Those who are done have nothing left to end.
-    fn ask_to_end(&mut self) {
-        self.is_ending = true;
-        for member in &self.members {
-            if member.stage < Stage::Done {
-                member.worker.ask_to_end();
-            }
-        }
-    }
-
-    /// Takes in what the workers have said, and notices who is gone.
-    fn listen(&mut self) -> Result<(), Stop> {
-        for member in &mut self.members {
-            if member.stage == Stage::Done {
-                continue;
-            }
-            // Asked before reading: what a worker said before it ended is in the pipe by then.
-            let ended = member
-                .worker
-                .ended()
-                .map_err(|error| Stop::error("wait for worker", member.name(), error))?;
-            drain(&mut member.worker.output, &mut member.heard);
-            drain(&mut member.worker.errors, &mut member.complaints);
-            keep_last_words(&mut member.complaints);
-            member.understand()?;
-            if let (Some(ended), false) = (ended, member.stage == Stage::Done) {
-                return Err(Stop::Failed(death(
-                    ended,
-                    &member.complaints,
-                    self.memory_kills,
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    /// Ends everybody: those who are done have ended by themselves, the others are killed with all they started.
-    fn dismiss(&mut self) {
-        for member in &mut self.members {
-            let grace = monotonic() + 1_000_000_000;
-            while member.stage == Stage::Done
-                && matches!(member.worker.ended(), Ok(None))
-                && monotonic() < grace
-            {
-                let fds = [member.worker.output.as_raw_fd()];
-                let _ = sys::process::wait_readable(&fds, 10);
-            }
-            // Kills the group even where the worker itself has ended: it may have left children.
-            let _ = member.worker.kill();
-        }
-        self.members.clear();
-        // Not earlier: it would steal the status of those who are not waited for yet.
-        sys::process::reap_orphans();
-    }
-}
-
-impl Member {
-    /// What errors call it.
-    fn name(&self) -> String {
-        format!("pid {}", self.worker.pid())
-    }
-
-    fn understand(&mut self) -> Result<(), Stop> {
-        while let Some(end) = self.heard.iter().position(|&byte| byte == b'\n') {
-            let line: Vec<u8> = self.heard.drain(..=end).collect();
-            match serde_json::from_slice(&line) {
-                Ok(Reply::Ready) => self.stage = Stage::Ready,
-                Ok(Reply::Measured) => self.stage = Stage::Measured,
-                Ok(Reply::Done(report)) => {
-                    self.report = Some(*report);
-                    self.stage = Stage::Done;
-                }
-                Ok(Reply::Failed(kind, words)) => {
-                    return Err(Stop::Failed(match kind {
-                        FailKind::Unsupported => Failure::Unsupported(words),
-                        FailKind::Failed => Failure::Error(words),
-                        FailKind::Wrong => Failure::WrongResult(words),
-                    }));
-                }
-                Err(error) => return Err(Stop::error("understand worker", self.name(), error)),
-            }
-        }
-        Ok(())
-    }
-}
-
-fn send(worker: &mut Worker, what: &impl serde::Serialize) -> io::Result<()> {
-    let mut line = serde_json::to_vec(what)?;
-    line.push(b'\n');
-    worker.input.write_all(&line)
-}
-
-/// A worker that died says why on standard error, and `listen` notices: that its pipe is broken says less.
-fn unless_dead(sent: io::Result<()>) -> io::Result<()> {
-    match sent {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other,
-    }
-}
-
-/// Forgets all but the last [`LAST_WORDS_MAX`] bytes.
-fn keep_last_words(words: &mut Vec<u8>) {
-    words.drain(..words.len().saturating_sub(LAST_WORDS_MAX));
-}
-
-/// Reads what is there without waiting.
-fn drain(from: &mut fs::File, into: &mut Vec<u8>) {
-    let mut chunk = [0; 4096];
-    while let Ok(read) = from.read(&mut chunk) {
-        if read == 0 {
-            return;
-        }
-        into.extend_from_slice(&chunk[..read]);
-    }
-}
-
-fn death(ended: Ended, complaints: &[u8], kills_before: Option<u64>) -> Failure {
-    /// The signal of the kernel's out-of-memory killer.
-    const SIGKILL: i32 = 9;
-    let said = String::from_utf8_lossy(complaints);
-    let said = said.trim().replace('\n', "; ");
-    match ended {
-        Ended::Signal(SIGKILL)
-            if kills_before.is_some() && kills_before < Watch::real().memory_kills() =>
-        {
-            Failure::OutOfMemory
-        }
-        Ended::Signal(signal) => Failure::Signal { signal, said },
-        Ended::Code(code) => Failure::Exited { code, said },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_words_are_the_last_ones() {
-        let mut words = vec![b'a'; LAST_WORDS_MAX];
-        words.extend_from_slice(b"\nout of\nluck\n");
-        keep_last_words(&mut words);
-        assert_eq!(words.len(), LAST_WORDS_MAX);
-        let Failure::Exited { code: 7, said } = death(Ended::Code(7), &words, None) else {
-            panic!()
-        };
-        assert!(said.ends_with("a; out of; luck"), "{said}");
-    }
-
-    #[test]
-    fn a_broken_pipe_leaves_the_explanation_to_the_dead() {
-        let sent = |kind: io::ErrorKind| unless_dead(Err(kind.into())).is_ok();
-        assert!(sent(io::ErrorKind::BrokenPipe));
-        assert!(!sent(io::ErrorKind::PermissionDenied));
     }
 }
