@@ -251,7 +251,7 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__duel)
-            opts="-q -h --a --b --a-cmd --b-cmd --budget --copies --set --seed --dry-run --dir --device --file --tag --resume --yes-erase --overwrite-file --json --quiet --passes --label --store --lang --color --help"
+            opts="-q -h --a --b --a-cmd --b-cmd --budget --copies --set --seed --dry-run --dir --device --file --tag --yes-erase --overwrite-file --json --quiet --passes --label --resume --store --lang --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -305,10 +305,6 @@ _kurabe() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --resume)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --yes-erase)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -322,6 +318,10 @@ _kurabe() {
                     return 0
                     ;;
                 --label)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --resume)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -653,7 +653,7 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__run)
-            opts="-q -h --budget --passes --copies --target --set --seed --dry-run --dir --device --file --label --tag --resume --yes-erase --overwrite-file --json --quiet --store --lang --color --help"
+            opts="-q -h --budget --passes --copies --target --set --seed --dry-run --dir --device --file --label --tag --yes-erase --overwrite-file --json --quiet --resume --store --lang --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -703,15 +703,15 @@ _kurabe() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --resume)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --yes-erase)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --overwrite-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --resume)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -765,7 +765,7 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__soak)
-            opts="-q -h --for --every --copies --window --set --seed --dry-run --dir --device --file --label --tag --resume --yes-erase --overwrite-file --json --quiet --store --lang --color --help"
+            opts="-q -h --for --every --copies --window --set --seed --dry-run --dir --device --file --label --tag --yes-erase --overwrite-file --json --quiet --resume --store --lang --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -815,15 +815,15 @@ _kurabe() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --resume)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --yes-erase)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --overwrite-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --resume)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

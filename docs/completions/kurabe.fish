@@ -56,9 +56,9 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l device -d 'Measure
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l file -d 'Measure this existing file in place of a test file; tests that write need --overwrite-file too' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l label -d 'A name for the run' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l tag -d 'A tag for the run; may be given several times' -r
-complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l resume -d 'Go on with a run that was interrupted or killed, on the same machine' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l yes-erase -d 'Everything on this device may be lost; where it holds something, add its serial number or UUID' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l overwrite-file -d 'Everything in this file may be lost' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l resume -d 'Go on with a run that was interrupted or killed, on the same machine' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l store -d 'Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l lang -d 'Speak this language [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
@@ -114,11 +114,11 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l dir -d 'Make the 
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l device -d 'Measure this device in place of a test file; tests that write need --yes-erase too' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l file -d 'Measure this existing file in place of a test file; tests that write need --overwrite-file too' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l tag -d 'A tag for the run; may be given several times' -r
-complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l resume -d 'Go on with a duel that was interrupted or killed; either of its runs names it' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l yes-erase -d 'Everything on this device may be lost; where it holds something, add its serial number or UUID' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l overwrite-file -d 'Everything in this file may be lost' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l passes -d 'Pairs of rounds of every case [default: until the verdict is final, 28 at most]' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l label -d 'A name for the duel; its runs are called NAME-a and NAME-b' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l resume -d 'Go on with a duel that was interrupted or killed; either of its runs names it' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l store -d 'Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l lang -d 'Speak this language [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
@@ -140,9 +140,9 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l device -d 'Measur
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l file -d 'Measure this existing file in place of a test file; tests that write need --overwrite-file too' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l label -d 'A name for the run' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l tag -d 'A tag for the run; may be given several times' -r
-complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l resume -d 'Go on with a soak that was interrupted or killed, on the same machine' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l yes-erase -d 'Everything on this device may be lost; where it holds something, add its serial number or UUID' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l overwrite-file -d 'Everything in this file may be lost' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l resume -d 'Go on with a soak that was interrupted or killed, on the same machine' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l store -d 'Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l lang -d 'Speak this language [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"

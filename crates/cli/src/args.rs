@@ -3,8 +3,7 @@
 mod consent;
 mod measuring;
 
-pub(crate) use consent::ConsentArgs;
-pub(crate) use measuring::{Amount, NewRun, Shown};
+pub(crate) use measuring::{Amount, NewRun, Session, Shown};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -96,9 +95,9 @@ impl Command {
     /// What the user agreed to lose.
     pub(crate) fn consent(&self) -> engine::consent::Consent {
         match self {
-            Self::Run(args) => args.consent.consent(),
-            Self::Duel(args) => args.consent.consent(),
-            Self::Soak(args) => args.consent.consent(),
+            Self::Run(RunArgs { session, .. })
+            | Self::Duel(DuelArgs { session, .. })
+            | Self::Soak(SoakArgs { session, .. }) => session.consent.consent(),
             _ => engine::consent::Consent::default(),
         }
     }
@@ -106,6 +105,7 @@ impl Command {
 
 /// Options of `run`.
 #[derive(Debug, ClapArgs)]
+#[command(mut_arg("resume", |arg| arg.conflicts_with_all(["what", "target", "Amount"])))]
 pub(crate) struct RunArgs {
     /// Profiles, tests, families or globs such as 'os.*' [default: quick]
     #[arg(value_name = "WHAT")]
@@ -117,13 +117,8 @@ pub(crate) struct RunArgs {
     pub(crate) target: Option<f64>,
     #[command(flatten)]
     pub(crate) new: NewRun,
-    /// Go on with a run that was interrupted or killed, on the same machine
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "target", "Amount", "NewRun"])]
-    pub(crate) resume: Option<String>,
     #[command(flatten)]
-    pub(crate) consent: ConsentArgs,
-    #[command(flatten)]
-    pub(crate) shown: Shown,
+    pub(crate) session: Session,
 }
 
 /// Options of `list`.
@@ -219,10 +214,16 @@ pub(crate) enum FailIf {
 const PAIRS: &str =
     "Pairs of rounds of every case [default: until the verdict is final, 28 at most]";
 const LABELS: &str = "A name for the duel; its runs are called NAME-a and NAME-b";
+const SIDES: [&str; 6] = ["what", "a", "b", "a_cmd", "b_cmd", "Amount"];
+const SERIES: [&str; 5] = ["what", "span", "every", "copies", "window"];
+const SOAK: &str = "Go on with a soak that was interrupted or killed, on the same machine";
+const EITHER: &str =
+    "Go on with a duel that was interrupted or killed; either of its runs names it";
 
 /// Options of `duel`.
 #[derive(Debug, ClapArgs)]
 #[command(mut_arg("passes", |arg| arg.help(PAIRS)), mut_arg("label", |arg| arg.help(LABELS)))]
+#[command(mut_arg("resume", |arg| arg.help(EITHER).conflicts_with_all(SIDES)))]
 pub(crate) struct DuelArgs {
     /// Profiles, tests, families or globs such as 'fs.*'
     #[arg(value_name = "WHAT", required_unless_present = "resume")]
@@ -243,13 +244,8 @@ pub(crate) struct DuelArgs {
     pub(crate) amount: Amount,
     #[command(flatten)]
     pub(crate) new: NewRun,
-    /// Go on with a duel that was interrupted or killed; either of its runs names it
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "a", "b", "a_cmd", "b_cmd", "Amount", "NewRun"])]
-    pub(crate) resume: Option<String>,
     #[command(flatten)]
-    pub(crate) consent: ConsentArgs,
-    #[command(flatten)]
-    pub(crate) shown: Shown,
+    pub(crate) session: Session,
 }
 
 /// What makes one side of a duel different from the other.
@@ -285,6 +281,7 @@ impl std::str::FromStr for Trait {
 
 /// Options of `soak`.
 #[derive(Debug, ClapArgs)]
+#[command(mut_arg("resume", |arg| arg.help(SOAK).conflicts_with_all(SERIES)))]
 pub(crate) struct SoakArgs {
     /// The test
     #[arg(value_name = "TEST", required_unless_present = "resume")]
@@ -303,13 +300,8 @@ pub(crate) struct SoakArgs {
     pub(crate) window: Option<Nanos>,
     #[command(flatten)]
     pub(crate) new: NewRun,
-    /// Go on with a soak that was interrupted or killed, on the same machine
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["what", "span", "every", "copies", "window", "NewRun"])]
-    pub(crate) resume: Option<String>,
     #[command(flatten)]
-    pub(crate) consent: ConsentArgs,
-    #[command(flatten)]
-    pub(crate) shown: Shown,
+    pub(crate) session: Session,
 }
 
 /// Options of `fio`: its own language, which is read elsewhere.

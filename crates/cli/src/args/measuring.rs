@@ -3,6 +3,7 @@
 //! A command adds only what its plan needs; what the options mean is then the same everywhere, and so is what a
 //! resumed run refuses, because it has them already.
 
+use super::consent::ConsentArgs;
 use super::{duration, run_label, tag};
 use clap::Args as ClapArgs;
 use engine::profile::{Copies, PASSES_MAX};
@@ -51,6 +52,19 @@ pub(crate) struct NewRun {
     /// A tag for the run; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = tag)]
     pub(crate) tag: Vec<(String, String)>,
+}
+
+/// What a command that measures is told beside what it measures: whether to go on with a kept run, what may be lost, and
+/// how it is shown.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Session {
+    /// Go on with a run that was interrupted or killed, on the same machine
+    #[arg(long, value_name = "RUN", conflicts_with = "NewRun")]
+    pub(crate) resume: Option<String>,
+    #[command(flatten)]
+    pub(crate) consent: ConsentArgs,
+    #[command(flatten)]
+    pub(crate) shown: Shown,
 }
 
 /// How the result and the way to it are shown.

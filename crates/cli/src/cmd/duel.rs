@@ -20,8 +20,8 @@ use report::comparison::{self, CompareOptions};
 use std::path::PathBuf;
 
 pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
-    let quiet = args.shown.quiet;
-    let measured = if let Some(name) = &args.resume {
+    let quiet = args.session.shown.quiet;
+    let measured = if let Some(name) = &args.session.resume {
         resume::sides(context, name, Kind::Duel, quiet)?
     } else {
         let sides = sides(args)?;
@@ -34,7 +34,7 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
         anyhow::bail!("read both sides of the duel back");
     };
     let view = comparison::view(a, &[b], &CompareOptions::default());
-    output::print(&if args.shown.json {
+    output::print(&if args.session.shown.json {
         report::json::comparison(&view)
     } else {
         report::comparison_text::text(&view, context.style, context.lang)

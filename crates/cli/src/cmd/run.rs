@@ -16,8 +16,8 @@ use model::record::Run;
 use std::fmt::Write;
 
 pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
-    let quiet = args.shown.quiet;
-    let run = if let Some(name) = &args.resume {
+    let quiet = args.session.shown.quiet;
+    let run = if let Some(name) = &args.session.resume {
         resume::one(context, name, Kind::Run, quiet)?
     } else {
         let run = new_run::prepare(&args.new, |host| plan(args, host))?;
@@ -27,7 +27,7 @@ pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
         }
         session::begin(context, run, quiet)?
     };
-    show::measured(context, &run, args.shown)
+    show::measured(context, &run, args.session.shown)
 }
 
 fn plan(args: &RunArgs, host: &HostFacts) -> anyhow::Result<Plan> {

@@ -17,8 +17,8 @@ use model::plan::Plan;
 use model::units::Nanos;
 
 pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
-    let quiet = args.shown.quiet;
-    let run = if let Some(name) = &args.resume {
+    let quiet = args.session.shown.quiet;
+    let run = if let Some(name) = &args.session.resume {
         resume::one(context, name, Kind::Soak, quiet)?
     } else {
         let run = new_run::prepare(&args.new, |host| plan(args, host))?;
@@ -29,7 +29,7 @@ pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
         }
         session::begin(context, run, quiet)?
     };
-    show::measured(context, &run, args.shown)
+    show::measured(context, &run, args.session.shown)
 }
 
 fn plan(args: &SoakArgs, host: &HostFacts) -> anyhow::Result<Plan> {
