@@ -13,6 +13,7 @@ macro_rules! say {
 }
 
 mod ci;
+mod comparison;
 mod crosscheck;
 mod dist;
 mod elf;
@@ -53,6 +54,10 @@ pub(crate) const COMMANDS: &[(&str, &str)] = &[
         "measure what the static binary itself costs, and beside fio, against the project's limits; `overhead --help`",
     ),
     (
+        "comparison",
+        "how long `kurabe compare` takes for 100 metrics, wall and CPU; `comparison BINARY...` takes turns",
+    ),
+    (
         "truth",
         "ground-truth experiments on the real machine; `truth --help` lists them",
     ),
@@ -79,6 +84,7 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
         ["dist"] => dist::run(&root()?),
         ["crosscheck", arguments @ ..] => crosscheck::run(&root()?, arguments),
         ["overhead", arguments @ ..] => overhead::run(&root()?, arguments),
+        ["comparison", binaries @ ..] => comparison::run(&root()?, binaries),
         ["truth", rest @ ..] => truth::run(&root()?, rest),
         [truth::helper::WORD, rest @ ..] => truth::helper::run(rest),
         [] | ["help" | "--help" | "-h"] => {
