@@ -7,7 +7,7 @@
 
 use crate::budget;
 use model::num::approx;
-use model::plan::{Plan, PlannedCase};
+use model::plan::{MetricId, Plan, PlannedCase};
 use model::record::{Failure, Outcome, Round};
 use model::spec::How;
 use model::units::Nanos;
@@ -151,7 +151,13 @@ pub(crate) fn look_at_pairs(
             .iter()
             .filter_map(|(pass, value)| Some((*value, *there.get(pass)?)))
             .collect();
-        let verdict = looks::decide_pairs(&pairs, metric.class.margin());
+        // The margin that the comparison will have: a verdict is final where the user will see it so.
+        let id = MetricId {
+            case: case.id.clone(),
+            quantity: metric.quantity.clone(),
+        };
+        let (margin, _) = stats::calibration::embedded().margin(&id, metric.class, None);
+        let verdict = looks::decide_pairs(&pairs, margin);
         let have = u32::try_from(pairs.len()).unwrap_or(u32::MAX);
         let Some(next) = looks::next(have).filter(|next| *next <= most) else {
             continue;

@@ -3,6 +3,7 @@
 use crate::estimate::Interval;
 use crate::plan::MetricId;
 use crate::units::Nanos;
+use crate::warning::Warning;
 
 /// The conclusion about one metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -243,6 +244,11 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     /// True where the rounds were measured in pairs (a duel) and compared as pairs.
     pub paired: bool,
+    /// What took time from the rounds of the base and of the other side, in enough of them to matter.
+    pub disturbed: (Vec<Warning>, Vec<Warning>),
+    /// True where looks at the data decided how many rounds there are: verdicts are then read at a stricter level than
+    /// that of the intervals.
+    pub looked: bool,
     /// What the conclusions are about.
     pub scope: Scope,
     /// Runs of one side that come, or may come, from one and the same instance; each entry is one instance.

@@ -69,6 +69,13 @@ pub enum ParamError {
 #[serde(transparent)]
 pub struct Params(BTreeMap<String, ParamValue>);
 
+impl FromIterator<(String, ParamValue)> for Params {
+    /// Values that are known already, such as those of a kept run.
+    fn from_iter<I: IntoIterator<Item = (String, ParamValue)>>(values: I) -> Self {
+        Self(values.into_iter().collect())
+    }
+}
+
 impl Params {
     /// The parameters of `spec` at their defaults, with `overrides` on top, later ones winning.
     pub fn resolve<'a>(

@@ -3,6 +3,7 @@
 //! The enum is closed so that every language can say every warning; the sentences are in `report`.
 
 use crate::limit::Limit;
+use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// Something that makes a number doubtful, or that the reader must know to read it rightly.
@@ -65,6 +66,15 @@ pub enum Warning {
         within_pass: bool,
         /// Median of the later half over median of the earlier half, minus 1.
         change: f64,
+    },
+    /// The start of each round differs from its rest: the warm-up that is discarded is too short.
+    WarmingUp {
+        /// What is discarded.
+        discarded: Nanos,
+        /// How much longer it should at least be.
+        longer: Nanos,
+        /// By which share the start changes the figure: -0.02 where it makes it 2 % smaller.
+        effect: f64,
     },
     /// The work directory is in memory: a file-system figure says nothing about a disk.
     WorkDirInMemory {

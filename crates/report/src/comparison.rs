@@ -8,6 +8,7 @@ use model::comparison::{CategoryComparison, Comparison, Difference, MetricCompar
 use model::estimate::{Estimate, Interval};
 use model::plan::{CaseId, MetricId, PlannedCase, PlannedMetric};
 use model::record::Run;
+use stats::verdict::Levels;
 
 pub use stats::CompareOptions;
 
@@ -269,6 +270,21 @@ pub(crate) fn category_row(category: &CategoryComparison, words: &Words) -> [Str
         (words.verdict)(category.verdict).to_owned(),
         (words.comparison.metrics)(category.metrics),
     ]
+}
+
+/// How the rounds were measured and are compared, where that is in pairs or in as many rounds as it took.
+pub(crate) fn pairing(comparison: &Comparison, words: &Words) -> Vec<String> {
+    let says = &words.comparison;
+    let mut lines = Vec::new();
+    if comparison.paired {
+        lines.push(says.paired.to_owned());
+    }
+    if comparison.looked {
+        let confidence = |level: f64| format!("{:.1} %", 100.0 * (1.0 - level));
+        let Levels { difference, same } = stats::looks::levels(comparison.paired);
+        lines.push((says.looked)(&confidence(difference), &confidence(same)));
+    }
+    lines
 }
 
 /// The comparison in plain words: at most [`SUMMARY_LINES_MAX`] lines.

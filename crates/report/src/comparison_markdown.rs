@@ -44,9 +44,7 @@ fn one(
         }
     }
 
-    if comparison.paired {
-        let _ = writeln!(out, "- {}", says.paired);
-    }
+    out.push_str(&bullets(&comparison::pairing(comparison, words)));
     let scope = (says.scope)(&comparison.scope);
     section(out, &format!("{}: {scope}", says.summary));
     out.push_str(&bullets(&comparison::summary(

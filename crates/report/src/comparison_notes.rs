@@ -3,10 +3,14 @@
 
 use crate::comparison::{Party, metric_name, names};
 use crate::number::{self, percent};
+use crate::text::warning_line;
 use crate::words::{FloorNote, Words};
 use dialects::printable::printable;
-use model::comparison::{Comparison, FloorComparison, Hopeless, MarginSource, Repeat, Verdict};
+use model::comparison::{
+    Comparison, FloorComparison, Hopeless, MarginSource, MetricComparison, Repeat, Verdict,
+};
 use model::estimate::Interval;
+use std::collections::BTreeSet;
 
 /// The notes, in the order of the metrics; what concerns the runs comes first.
 pub(crate) fn notes(
@@ -21,7 +25,12 @@ pub(crate) fn notes(
         .iter()
         .map(|repeat| (says.repeat)(repeat.on_base, repeat.sure, &labels(repeat, base, other)))
         .collect();
-    let other_name = names(base, other, words).1;
+    let (base_name, other_name) = names(base, other, words);
+    let (on_base, on_other) = &comparison.disturbed;
+    for (name, warnings) in [(&base_name, on_base), (&other_name, on_other)] {
+        let said = |warning| format!("{name}: {}", warning_line(warning, words));
+        notes.extend(warnings.iter().map(said));
+    }
     for metric in &comparison.metrics {
         let name = metric_name(base, other, &metric.id);
         if let Some(floor) = metric.floor.filter(|floor| differs(floor, metric.adjusted)) {
@@ -39,15 +48,40 @@ pub(crate) fn notes(
             notes.push((says.hopeless)(&of.join(", "), why));
         }
     }
+    notes.extend(raised_margins(base, other, comparison, words));
+    notes
+}
+
+/// One note for all concurrencies of a test, which share a noise floor.
+fn raised_margins(
+    base: &Party<'_>,
+    other: &Party<'_>,
+    comparison: &Comparison,
+    words: &Words,
+) -> Vec<String> {
+    let raised = |metric: &MetricComparison| match metric.margin_source {
+        MarginSource::NoiseFloor { class, .. } => Some((class, metric.margin)),
+        _ => None,
+    };
+    let of = |metric: &MetricComparison| (metric.id.case.test.clone(), metric.id.quantity.clone());
+    let mut said = BTreeSet::new();
+    let mut notes = Vec::new();
     for metric in &comparison.metrics {
-        if let MarginSource::NoiseFloor { class, .. } = metric.margin_source {
-            let name = metric_name(base, other, &metric.id);
-            notes.push((says.margin_raised)(
-                &name,
-                &percent(class),
-                &percent(metric.margin),
-            ));
-        }
+        let Some((class, margin)) = raised(metric).filter(|_| said.insert(of(metric))) else {
+            continue;
+        };
+        let alike = comparison
+            .metrics
+            .iter()
+            .filter(|other| of(other) == of(metric));
+        let names: Vec<String> = alike
+            .map(|metric| metric_name(base, other, &metric.id))
+            .collect();
+        notes.push((words.comparison.margin_raised)(
+            &names.join(", "),
+            &percent(class),
+            &percent(margin),
+        ));
     }
     notes
 }

@@ -58,17 +58,14 @@ fn one(
         .map(|(name, run)| (name.to_owned(), run_line(run, words)))
         .collect();
     page.out.push_str(&pairs(&sides, style));
-    if comparison.paired {
-        page.block(
-            None,
-            &pairs(&[("-".to_owned(), says.paired.to_owned())], style),
-        );
-    }
+    let bulleted = |lines: Vec<String>| -> Vec<(String, String)> {
+        let bullet = |line| ("-".to_owned(), line);
+        lines.into_iter().map(bullet).collect()
+    };
+    let pairing = bulleted(comparison::pairing(comparison, words));
+    page.block(None, &pairs(&pairing, style));
 
-    let summary: Vec<(String, String)> = comparison::summary(base, other, comparison, words)
-        .into_iter()
-        .map(|line| ("-".to_owned(), line))
-        .collect();
+    let summary = bulleted(comparison::summary(base, other, comparison, words));
     let scope = (says.scope)(&comparison.scope);
     let about = |heading: &str| format!("{heading}: {scope}");
     page.block(Some(&about(says.summary)), &pairs(&summary, style));
@@ -83,10 +80,7 @@ fn one(
 
     let rows = comparison::rows(base, other, comparison, words);
     page.block(None, &table(&rows, style, words));
-    let notes: Vec<(String, String)> = comparison_notes::notes(base, other, comparison, words)
-        .into_iter()
-        .map(|note| ("-".to_owned(), note))
-        .collect();
+    let notes = bulleted(comparison_notes::notes(base, other, comparison, words));
     page.block(Some(says.notes), &pairs(&notes, style));
     page.block(
         Some(says.refused),
@@ -202,6 +196,47 @@ mod tests {
                     );
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_duel_says_that_it_is_one_and_looks_say_that_they_decided() {
+        for lang in Lang::ALL {
+            let (base, other, mut comparison) = testkit::comparison();
+            let mut says = |paired, looked| {
+                (comparison.paired, comparison.looked) = (paired, looked);
+                comparison::pairing(&comparison, lang.words())
+            };
+            assert!(says(false, false).is_empty());
+            let targets = says(false, true);
+            let duel = says(true, false);
+            let looked = says(true, true);
+            assert_eq!((targets.len(), duel.len(), looked.len()), (1, 1, 2));
+            assert!(targets[0].contains("98.4 %") && targets[0].contains("99.4 %"));
+            assert!(looked[1].contains("98.4 %") && looked[1].contains("98.8 %"));
+            let view = ComparisonView {
+                base: Party::one(&base),
+                others: vec![(Party::one(&other), comparison)],
+            };
+            let page = text(&view, Style::PLAIN, lang);
+            assert!(page.contains("98.4 %") && page.contains("98.8 %"), "{page}");
+            let page = crate::comparison_markdown::markdown(&view, lang);
+            assert!(page.contains("98.4 %") && page.contains("98.8 %"), "{page}");
+        }
+    }
+
+    #[test]
+    fn what_disturbed_a_side_is_said_with_its_name() {
+        let (base, other, mut comparison) = testkit::comparison();
+        comparison.disturbed.1 = vec![model::warning::Warning::Throttled { rounds_share: 0.5 }];
+        let (base, other) = (Party::one(&base), Party::one(&other));
+        for lang in Lang::ALL {
+            let notes = comparison_notes::notes(&base, &other, &comparison, lang.words());
+            let said: Vec<&String> = notes.iter().filter(|note| note.contains("50 %")).collect();
+            assert!(
+                said.len() == 1 && said[0].starts_with("cloud ssd: "),
+                "{notes:?}"
+            );
         }
     }
 

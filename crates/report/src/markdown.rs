@@ -37,12 +37,11 @@ pub fn markdown(view: &RunView<'_>, lang: Lang) -> String {
         &without_value(view, words),
     );
     list(&mut out, words.run.dropped, &dropped(run));
-    if !run.meta.warnings.is_empty() {
+    let warnings = stats::warnings::of_run(run);
+    if !warnings.is_empty() {
         let _ = writeln!(out, "\n### {}\n", words.run.warnings);
-        let lines: Vec<String> = run
-            .meta
-            .warnings
-            .iter()
+        let lines: Vec<String> = warnings
+            .into_iter()
             .map(|warning| warning_line(warning, words))
             .collect();
         out.push_str(&bullets(&lines));

@@ -111,6 +111,7 @@ fn badness(warning: &Warning) -> f64 {
         | Warning::UnevenSpeed { rounds_share }
         | Warning::ClockTrouble { rounds_share } => *rounds_share,
         Warning::OrderEffect { change, .. } => change.abs(),
+        Warning::WarmingUp { effect, .. } => effect.abs(),
         Warning::OffCpu { share, .. } => *share,
         Warning::Limited(limit) => match limit {
             Limit::Cpu { share, .. } | Limit::Late { share } | Limit::Cached { share, .. } => {

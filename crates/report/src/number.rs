@@ -136,6 +136,14 @@ pub fn signed_percent(share: f64) -> String {
     format!("{sign}{}", percent(share))
 }
 
+/// A short time with its digits: `0 s`, `300 ms`, `1.20 s`.
+pub fn time(span: Nanos) -> String {
+    if span == Nanos::ZERO {
+        return "0 s".to_owned();
+    }
+    alone(Unit::Nanoseconds, model::num::approx(span.0))
+}
+
 /// A span of time in the words of a clock: `250 ms`, `45 s`, `3 min 2 s`, `25 h 0 min`.
 pub fn duration(span: Nanos) -> String {
     let seconds = span.0 / 1_000_000_000;

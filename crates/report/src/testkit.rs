@@ -442,6 +442,8 @@ pub(crate) fn comparison() -> (Run, Run, Comparison) {
             metrics: 3,
         }],
         paired: false,
+        looked: false,
+        disturbed: (Vec::new(), Vec::new()),
         scope: Scope {
             place: Place::TwoInstances,
             span: Nanos::from_secs(720),

@@ -293,7 +293,7 @@ pub(crate) fn warning_line(warning: &Warning, words: &Words) -> String {
 
 fn run_warnings(view: &RunView<'_>, style: Style, words: &Words) -> String {
     let mut grid = Grid::new(2);
-    for warning in &view.run.meta.warnings {
+    for warning in stats::warnings::of_run(view.run) {
         grid.row(vec!["!".to_owned(), warning_line(warning, words)]);
     }
     if grid.is_empty() {
@@ -314,7 +314,7 @@ pub(crate) fn notes(view: &RunView<'_>, words: &Words) -> Vec<(String, String)> 
         .map(|(i, note)| {
             let sentence = warning_line(&note.warning, words);
             let text = if note.metrics > 1 && has_figures(&note.warning) {
-                format!("{sentence} {}", (words.run.worst_of)(note.metrics))
+                sentence + &(words.run.worst_of)(note.metrics)
             } else {
                 sentence
             };
@@ -368,10 +368,14 @@ pub(crate) fn next(view: &RunView<'_>, words: &Words) -> Vec<(String, String)> {
             words.run.next_fio.to_owned(),
         ));
     } else if !view.complete() {
-        let what = printable(&view.run.plan.what.join(" "));
+        let command = if view.run.plan.duel.is_some() {
+            "duel"
+        } else {
+            "run"
+        };
         list.push((
-            format!("kurabe run {what}"),
-            words.run.next_again.to_owned(),
+            format!("kurabe {command} --resume {id}"),
+            words.run.next_resume.to_owned(),
         ));
     }
     list

@@ -15,7 +15,7 @@ pub struct RunView<'a> {
     pub run: &'a Run,
     /// One summary for each metric, in the order of the plan.
     pub metrics: Vec<MetricSummary>,
-    /// The UnixBench-style indexes, by concurrency; empty where no test of the index was planned.
+    /// The UnixBench-style indexes, by concurrency; empty where no test of the index was planned, and for soaks.
     pub indexes: Vec<IndexSummary>,
     /// What a soak says; `None` for every other run.
     pub soak: Option<stats::soak::SoakSummary>,
@@ -51,7 +51,12 @@ pub fn view(run: &Run) -> RunView<'_> {
     let marks = Marks::new(metrics.iter().map(|metric| metric.warnings.as_slice()));
     RunView {
         run,
-        indexes: dialects::unixbench::indexes(run),
+        // Stretches of a soak are one series: they are no passes from which an index has an interval.
+        indexes: if run.plan.soak.is_some() {
+            Vec::new()
+        } else {
+            dialects::unixbench::indexes(run)
+        },
         scaling: stats::scaling::scaling(run),
         clock_rate: stats::scaling::clock_rate(run),
         metrics,

@@ -8,8 +8,9 @@
 use crate::compare::{Candidate, Sides, adjusted};
 use crate::contrast::{ERROR_RATE, contrast};
 use crate::side::{Point, Side};
+use crate::verdict::{self, Levels};
 use crate::yuen::RatioInterval;
-use crate::{composite, family, rounds, verdict};
+use crate::{composite, family, rounds};
 use model::comparison::{CategoryComparison, Verdict};
 use model::spec::Better;
 use std::collections::BTreeMap;
@@ -30,7 +31,7 @@ pub(crate) fn compare(sides: &Sides<'_>, candidates: &[Candidate<'_>]) -> Vec<Ca
         .into_iter()
         .filter_map(|name| compare_one(sides, name, &chosen(name, candidates)))
         .collect();
-    correct(&mut found, sides.error_rate);
+    correct(&mut found, sides.levels);
     found.into_iter().map(|(category, _)| category).collect()
 }
 
@@ -92,7 +93,7 @@ fn compare_one(
     );
     let found = contrast.found();
     let verdict = found.map_or(Verdict::Unclear, |found| {
-        verdict::of_interval(found.ln_ends(sides.error_rate), margin)
+        verdict::of_ratio(&found, sides.levels, margin)
     });
     let category = CategoryComparison {
         category: name.to_owned(),
@@ -130,7 +131,7 @@ fn turned(points: &[Point], better: Better) -> BTreeMap<u32, f64> {
 }
 
 /// Holm's correction over the categories that have an interval.
-fn correct(found: &mut [(CategoryComparison, Option<RatioInterval>)], error_rate: f64) {
+fn correct(found: &mut [(CategoryComparison, Option<RatioInterval>)], at: Levels) {
     let members: Vec<(usize, RatioInterval)> = found
         .iter()
         .enumerate()
@@ -140,7 +141,7 @@ fn correct(found: &mut [(CategoryComparison, Option<RatioInterval>)], error_rate
     let levels = family::holm(&p_values, ERROR_RATE);
     for ((index, interval), level) in members.into_iter().zip(levels) {
         let category = &mut found[index].0;
-        let level = level.map(|level| level.min(error_rate));
-        category.verdict = adjusted(category.verdict, &interval, level, category.margin);
+        let levels = level.map(|level| at.difference_at_most(level));
+        category.verdict = adjusted(category.verdict, &interval, levels, category.margin);
     }
 }

@@ -1,9 +1,9 @@
-//! Where the noise is, and how long a round should therefore be.
+//! Where the noise is: between rounds, or within them.
 //!
-//! Time is spent on setting a round up and on windows. If rounds differ among themselves, longer rounds are wasted; if
-//! only windows differ, short rounds are. The best length follows from both variances and both costs (Cochran,
+//! If rounds differ among themselves, longer rounds are wasted; if only windows differ, short rounds are (Cochran,
 //! Sampling Techniques, chapter 10; Kalibera and Jones, ISMM 2013). Windows depend on one another, so that their
-//! variance counts several times.
+//! variance counts several times. How long a round is stays the workload's own decision: two runs whose rounds had
+//! lengths of their own choice would not have measured the same.
 
 use crate::{quantile, within};
 use model::num::count;
@@ -17,15 +17,6 @@ pub struct Components {
     pub dependence: f64,
     /// The variance between rounds beyond what their windows explain; `None` where nothing is left for it.
     pub between: Option<f64>,
-}
-
-/// What to do about the length of rounds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Advice {
-    /// A round of this many windows gives the narrowest interval for the time.
-    Windows(f64),
-    /// Rounds do not differ among themselves: fewer, longer rounds, as far as six remain.
-    LongerRounds,
 }
 
 /// Splits the noise of `rounds`, each a list of windows in time order; all are cut to the length of the shortest.
@@ -62,40 +53,10 @@ pub fn split(rounds: &[Vec<f64>]) -> Option<Components> {
     })
 }
 
-/// How long a round should be where setting it up takes `setup_seconds` and a window `window_seconds`.
-pub fn best_length(noise: &Components, setup_seconds: f64, window_seconds: f64) -> Advice {
-    match noise.between {
-        Some(between) => Advice::Windows(
-            (setup_seconds / window_seconds * noise.within * noise.dependence / between)
-                .sqrt()
-                .max(1.0),
-        ),
-        None => Advice::LongerRounds,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use model::rng::Rng;
-
-    #[test]
-    fn the_published_example_is_reproduced() {
-        let noise = Components {
-            within: 0.03 * 0.03,
-            dependence: 2.0,
-            between: Some(0.007 * 0.007),
-        };
-        let Advice::Windows(windows) = best_length(&noise, 2.0, 1.0) else {
-            panic!()
-        };
-        assert!((windows - 8.6).abs() < 0.05, "{windows}");
-        let none = Components {
-            between: None,
-            ..noise
-        };
-        assert_eq!(best_length(&none, 2.0, 1.0), Advice::LongerRounds);
-    }
 
     #[test]
     fn variances_are_recovered() {

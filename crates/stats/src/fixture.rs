@@ -68,7 +68,7 @@ pub(crate) fn done(case: &CaseId, pass: u32, values: &[(&str, f64)]) -> Round {
                 .collect(),
             missing: BTreeMap::new(),
             cpu_windows: Vec::new(),
-            windows: [0.8, 1.0, 1.0, 1.1, 1.0]
+            windows: [1.0, 1.1, 0.8, 1.0, 1.0]
                 .map(|share| share * value)
                 .to_vec(),
             latencies: BTreeMap::new(),
@@ -154,4 +154,48 @@ pub(crate) fn dependent(rng: &mut Rng, n: usize, phi: f64) -> Vec<f64> {
             x
         })
         .collect()
+}
+
+/// Kinds of noise that servers have.
+pub(crate) mod noises {
+    use model::rng::Rng;
+
+    /// One server's noise: the logarithm of a round around its level.
+    pub(crate) type Noise = fn(&mut Rng) -> f64;
+
+    pub(crate) const SD_05: Noise = |rng| 0.005 * rng.normal();
+    pub(crate) const SD_1: Noise = |rng| 0.01 * rng.normal();
+    pub(crate) const SD_2: Noise = |rng| 0.02 * rng.normal();
+    pub(crate) const SD_4: Noise = |rng| 0.04 * rng.normal();
+    /// Normal with 1 %, and in 15 % of the rounds slower by 10 % on average.
+    pub(crate) const OUTLIERS: Noise = |rng| {
+        let stall = if rng.unit() < 0.15 {
+            0.1 * rng.exponential()
+        } else {
+            0.0
+        };
+        0.01 * rng.normal() - stall
+    };
+    /// Two levels, 60 to 40, six standard deviations of 1 % apart.
+    pub(crate) const BIMODAL: Noise = |rng| {
+        let level = if rng.unit() < 0.4 { -0.06 } else { 0.0 };
+        0.01 * rng.normal() + level
+    };
+    /// Student's t with three degrees of freedom, scaled to 1 %.
+    pub(crate) const HEAVY: Noise = |rng| {
+        let squares: f64 = (0..3).map(|_| rng.normal().powi(2)).sum();
+        0.01 * rng.normal() / (squares / 3.0).sqrt()
+    };
+
+    /// The same noise on both sides seven times, and a quiet server beside a noisy one.
+    pub(crate) const PAIRS: [(&str, Noise, Noise); 8] = [
+        ("0.5 %", SD_05, SD_05),
+        ("1 %", SD_1, SD_1),
+        ("2 %", SD_2, SD_2),
+        ("4 %", SD_4, SD_4),
+        ("stalled rounds", OUTLIERS, OUTLIERS),
+        ("two levels", BIMODAL, BIMODAL),
+        ("heavy tails", HEAVY, HEAVY),
+        ("0.5 % and 4 %", SD_05, SD_4),
+    ];
 }

@@ -10,6 +10,7 @@ use crate::contrast::Method;
 use crate::summarize::is_rate;
 use model::comparison::{Hopeless, RoundsNeeded};
 use model::num::count;
+use std::collections::BTreeMap;
 
 /// A ratio nearer to its margin than this share of it stays there, whatever the noise.
 const ON_THE_MARGIN: f64 = 0.1;
@@ -42,12 +43,27 @@ pub(crate) fn of(sides: &Sides<'_>, candidate: &Candidate<'_>) -> Option<Hopeles
     {
         return Some(Hopeless::Steal);
     }
-    let windows = if candidate.leads && is_rate(candidate.metric.unit) {
-        side.windows(case)
-    } else {
-        Vec::new()
-    };
-    Some(source(&windows))
+    if !candidate.leads || !is_rate(candidate.metric.unit) {
+        return Some(Hopeless::Unseen);
+    }
+    Some(source(&match sides.method {
+        Method::Pairs => ratios(&sides.base.windows(case), &sides.other.windows(case)),
+        Method::Rounds | Method::Runs => {
+            let windows = side.windows(case).into_iter();
+            windows.map(|(_, windows)| windows.to_vec()).collect()
+        }
+    }))
+}
+
+/// The windows of each pair of rounds, one over the other: what both rounds share drops out of these too.
+fn ratios(base: &[(u32, &[f64])], other: &[(u32, &[f64])]) -> Vec<Vec<f64>> {
+    let there: BTreeMap<u32, &[f64]> = other.iter().copied().collect();
+    let pairs = base
+        .iter()
+        .filter_map(|(pass, a)| Some((a, there.get(pass)?)));
+    pairs
+        .map(|(a, b)| a.iter().zip(*b).map(|(a, b)| b / a).collect())
+        .collect()
 }
 
 /// Whether rounds or their windows scatter more.
@@ -86,5 +102,32 @@ mod tests {
         assert_eq!(source(&rounds(0.001, 0.4)), Hopeless::WithinRounds);
         assert_eq!(source(&[]), Hopeless::Unseen);
         assert_eq!(source(&vec![vec![1.0; 4]; 9]), Hopeless::Unseen);
+    }
+
+    #[test]
+    fn what_both_rounds_of_a_pair_share_is_no_scatter_of_a_duel() {
+        let mut rng = Rng::new(19);
+        let mut sides = [Vec::new(), Vec::new()];
+        for pass in 0..12_u32 {
+            let weather = 0.5 * rng.normal();
+            for side in &mut sides {
+                let windows: Vec<f64> = (0..10)
+                    .map(|_| (weather + 0.2 * rng.normal()).exp())
+                    .collect();
+                side.push((pass, windows));
+            }
+        }
+        let borrowed = |side: &[(u32, Vec<f64>)]| -> Vec<Vec<f64>> {
+            side.iter().map(|(_, windows)| windows.clone()).collect()
+        };
+        assert_eq!(source(&borrowed(&sides[0])), Hopeless::BetweenRounds);
+        let [a, b] = sides.each_ref().map(|side| -> Vec<(u32, &[f64])> {
+            let slices = side
+                .iter()
+                .map(|(pass, windows)| (*pass, windows.as_slice()));
+            slices.collect()
+        });
+        assert_eq!(source(&ratios(&a, &b)), Hopeless::WithinRounds);
+        assert_eq!(ratios(&a[..3], &b[2..]).len(), 1);
     }
 }

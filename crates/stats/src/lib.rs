@@ -46,8 +46,11 @@ mod difference;
 #[cfg(test)]
 mod fixture;
 mod hopeless;
+#[cfg(test)]
+mod rule;
 mod side;
 mod summarize;
+mod warming;
 
 pub use compare::{CompareOptions, compare, compare_groups};
 pub use difference::differences;

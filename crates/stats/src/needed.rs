@@ -1,9 +1,10 @@
 //! How many rounds it would take to tell.
 //!
-//! The scatter seen so far may have been lucky, so that its upper 80 % bound is planned with, and the level is that
-//! of a look (0.0158), because whoever adds rounds looks again. The answer is a plan, not a promise.
+//! The scatter seen so far may have been lucky, so that its upper 80 % bound is planned with, and the level is at most
+//! that of a look (0.0158), because whoever adds rounds looks again. The answer is a plan, not a promise.
 
 use crate::looks::ALPHA;
+use crate::verdict::Levels;
 use crate::yuen::{RatioInterval, Side, trimmed_each_end};
 use crate::{dist, rounds};
 use model::comparison::RoundsNeeded;
@@ -16,26 +17,32 @@ pub const ROUNDS_MAX: u32 = 200;
 const SCATTER_BOUND: f64 = 0.8;
 
 /// The number of rounds on each side after which the interval would lie wholly on one side of the margin, if the
-/// ratio stays where it is. At least one more than there are now.
-pub fn rounds_needed(found: &RatioInterval, margin: f64) -> RoundsNeeded {
+/// ratio stays where it is; `levels` are those of the verdict. At least one more than there are now.
+pub fn rounds_needed(found: &RatioInterval, margin: f64, levels: Levels) -> RoundsNeeded {
     let within = margin.ln_1p();
     let distance = (within - found.ln_ratio.abs()).abs();
+    let levels = levels.difference_at_most(ALPHA);
+    let alpha = if found.ln_ratio.abs() < within {
+        levels.same
+    } else {
+        levels.difference
+    };
     let variances = (
         planned_variance(&found.base),
         planned_variance(&found.other),
     );
     let have = found.base.n.max(found.other.n);
-    let first = have.max(fewest(variances, distance)) + 1;
+    let first = have.max(fewest(variances, distance, alpha)) + 1;
     (first..=usize::try_from(ROUNDS_MAX).unwrap_or(usize::MAX))
-        .find(|&rounds| planned_half_width(variances, rounds, ALPHA) <= distance)
+        .find(|&rounds| planned_half_width(variances, rounds, alpha) <= distance)
         .map_or(RoundsNeeded::NotAtThisNoise, |rounds| {
             RoundsNeeded::Rounds(rounds::whole(rounds))
         })
 }
 
 /// A number of rounds that is certainly too small: Student's quantiles are all larger than the normal one.
-fn fewest((base, other): (f64, f64), distance: f64) -> usize {
-    let z = dist::normal_quantile(1.0 - ALPHA / 2.0);
+fn fewest((base, other): (f64, f64), distance: f64, alpha: f64) -> usize {
+    let z = dist::normal_quantile(1.0 - alpha / 2.0);
     round_to_usize((z * z * (base + other) / (distance * distance)).floor() - 1.0)
         .min(usize::try_from(ROUNDS_MAX).unwrap_or(usize::MAX))
 }
@@ -88,18 +95,19 @@ mod tests {
 
     #[test]
     fn noise_and_closeness_to_the_margin_cost_rounds() {
-        let needed = |ratio: f64, deviation| {
+        let at = |levels: Levels, ratio: f64, deviation| {
             let found = yuen::between(
                 side(6, 0.0, deviation),
                 side(6, ratio.ln(), deviation),
                 0.05,
             );
-            match rounds_needed(&found, 0.05) {
+            match rounds_needed(&found, 0.05, levels) {
                 RoundsNeeded::Rounds(rounds) => rounds,
                 RoundsNeeded::Instances(_) => panic!("rounds were asked for"),
                 RoundsNeeded::NotAtThisNoise => u32::MAX,
             }
         };
+        let needed = |ratio, deviation| at(Levels::both(0.05), ratio, deviation);
         assert!(needed(1.0, 0.02) < needed(1.0, 0.04));
         assert!(needed(1.0, 0.04) < needed(1.03, 0.04));
         assert!(needed(1.2, 0.04) < needed(1.08, 0.04));
@@ -110,5 +118,11 @@ mod tests {
         );
         assert_eq!(needed(1.0, 0.5), u32::MAX, "too noisy");
         assert_eq!(needed(1.0, 0.0), 7, "at least one more");
+        let careful = Levels {
+            difference: ALPHA,
+            same: 0.001,
+        };
+        assert!(at(careful, 1.0, 0.04) > needed(1.0, 0.04));
+        assert_eq!(at(careful, 1.2, 0.04), needed(1.2, 0.04));
     }
 }

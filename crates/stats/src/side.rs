@@ -166,11 +166,11 @@ impl<'a> Side<'a> {
         (all > 0).then(|| count(slow) / count(all))
     }
 
-    /// The windows of each finished round of a case.
-    pub(crate) fn windows(&self, case: &CaseId) -> Vec<Vec<f64>> {
+    /// Pass and windows of each finished round of a case.
+    pub(crate) fn windows(&self, case: &CaseId) -> Vec<(u32, &'a [f64])> {
         let rounds = self.runs.iter().flat_map(|indexed| indexed.done(case));
         rounds
-            .map(|(_, measured)| measured.windows.clone())
+            .map(|(round, measured)| (round.pass, measured.windows.as_slice()))
             .collect()
     }
 
@@ -195,10 +195,11 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Whether looks at the data decided how many rounds a duel has.
+    /// Whether looks at the data decided how many rounds a run has: those of a duel without a number of passes, or of a
+    /// run with a target.
     pub(crate) fn looked(&self) -> bool {
         let mut plans = self.runs.iter().map(|indexed| &indexed.run.plan);
-        plans.all(|plan| plan.duel.is_some() && plan.passes.is_none())
+        plans.any(|plan| plan.target.is_some() || (plan.duel.is_some() && plan.passes.is_none()))
     }
 
     fn points(&self, of_run: impl Fn(&Indexed<'a>) -> Vec<Point>) -> Vec<Point> {

@@ -14,7 +14,7 @@ use model::warning::Warning;
 
 /// Operations per window below which whole operations, not the machine, decide how windows differ: at 100, one
 /// operation more or less is 1 %.
-const OPS_PER_WINDOW_MIN: f64 = 100.0;
+pub(crate) const OPS_PER_WINDOW_MIN: f64 = 100.0;
 
 /// One summary for each metric of each planned case, in the order of the plan.
 pub fn summarize(run: &Run) -> Vec<MetricSummary> {

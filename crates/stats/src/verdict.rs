@@ -4,7 +4,50 @@
 //! mark. `same` is a positive finding: the whole interval lies within the margin (two one-sided tests, Schuirmann,
 //! J. Pharmacokin. Biopharm. 15 (1987) 657-680), never the absence of evidence for a difference, which is `unclear`.
 
+use crate::yuen::RatioInterval;
 use model::comparison::Verdict;
+
+/// The shares of false claims that a verdict may take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Levels {
+    /// Of a difference: the chance of naming one where there is none.
+    pub difference: f64,
+    /// Of sameness: twice the chance of calling a true difference as large as the margin the same. Not above
+    /// `difference`, so that no interval is too wide for `same` and too narrow for a difference.
+    pub same: f64,
+}
+
+impl Levels {
+    /// One level for either claim.
+    pub const fn both(level: f64) -> Self {
+        Self {
+            difference: level,
+            same: level,
+        }
+    }
+
+    /// The same where a difference may be claimed at `level` only, if that is stricter.
+    #[must_use]
+    pub fn difference_at_most(self, level: f64) -> Self {
+        Self {
+            difference: self.difference.min(level),
+            same: self.same.min(level),
+        }
+    }
+}
+
+/// The verdict that `found` allows at `levels`. Where it lies within the margin at the level of a difference but not at
+/// that of sameness, what is left to say is its direction, if that is sure.
+pub fn of_ratio(found: &RatioInterval, levels: Levels, margin: f64) -> Verdict {
+    let (ln_lo, ln_hi) = found.ln_ends(levels.difference);
+    let verdict = of_interval((ln_lo, ln_hi), margin);
+    let stricter = || of_interval(found.ln_ends(levels.same), margin);
+    if verdict != Verdict::Same || stricter() == Verdict::Same {
+        verdict
+    } else {
+        direction((ln_lo, ln_hi))
+    }
+}
 
 /// The verdict for the interval from `ln_lo` to `ln_hi` of the logarithm of a ratio that is turned so that above 0
 /// is better. `margin` is a share: 0.03 counts ratios from 1/1.03 to 1.03 as the same.
@@ -16,7 +59,13 @@ pub fn of_interval((ln_lo, ln_hi): (f64, f64), margin: f64) -> Verdict {
         Verdict::Worse
     } else if ln_lo >= -within && ln_hi <= within {
         Verdict::Same
-    } else if ln_lo > 0.0 {
+    } else {
+        direction((ln_lo, ln_hi))
+    }
+}
+
+const fn direction((ln_lo, ln_hi): (f64, f64)) -> Verdict {
+    if ln_lo > 0.0 {
         Verdict::BetterMaybe
     } else if ln_hi < 0.0 {
         Verdict::WorseMaybe
@@ -33,6 +82,7 @@ pub const fn is_final(verdict: Verdict) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::yuen;
     use proptest::prelude::*;
 
     #[test]
@@ -51,6 +101,30 @@ mod tests {
         // Within 5 % means 1/1.05 below, not 0.95.
         check(0.951, 1.0, Verdict::Unclear);
         check(0.953, 1.0, Verdict::Same);
+    }
+
+    #[test]
+    fn sameness_may_ask_for_a_wider_interval_than_a_difference() {
+        let levels = Levels {
+            difference: 0.05,
+            same: 0.01,
+        };
+        let check = |ratio: f64, se: f64, expect| {
+            let rounds = [0.0; 9].map(|_| ratio.ln());
+            let mut found = yuen::paired(&rounds, 0.05).unwrap();
+            found.se = se;
+            assert_eq!(of_ratio(&found, levels, 0.05), expect, "{ratio} {se}");
+        };
+        // Student's quantiles for six degrees of freedom are 2.45 at 95 % and 3.71 at 99 %.
+        check(1.00, 0.010, Verdict::Same);
+        check(1.00, 0.018, Verdict::Unclear);
+        check(1.02, 0.007, Verdict::Same);
+        check(1.02, 0.008, Verdict::BetterMaybe);
+        check(1.10, 0.015, Verdict::Better);
+        check(1.0 / 1.02, 0.008, Verdict::WorseMaybe);
+        let of = |difference, same| Levels { difference, same };
+        assert_eq!(levels.difference_at_most(0.02), of(0.02, 0.01));
+        assert_eq!(levels.difference_at_most(0.001), Levels::both(0.001));
     }
 
     proptest! {

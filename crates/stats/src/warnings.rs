@@ -13,6 +13,7 @@ use model::plan::PlannedCase;
 use model::record::{Failure, Outcome, Round, Run};
 use model::units::Nanos;
 use model::warning::Warning;
+use std::collections::BTreeSet;
 
 /// Stolen time, as a share of demanded time, above which a round is called disturbed by the host.
 pub const STEAL_MAX: f64 = 0.02;
@@ -66,13 +67,51 @@ pub fn of_case(case: &PlannedCase, run: &Run, usual: &Usual) -> Vec<Warning> {
         clock_trouble(&noises),
         in_memory(case, &run.host),
         allocated(case, &all),
+        crate::warming::warning(case, &all),
     ]
     .into_iter()
     .flatten()
     .chain(crate::apart::warnings(case, run, &noises))
-    .chain(crate::storage::warnings(case, &run.host, &all))
-    .chain(crate::storage::noted(&all))
+    .chain(crate::storage::remarks(case, run))
     .collect()
+}
+
+/// The warnings about `run` as a whole. Earlier versions kept what workloads noted here too, behind it the cases in
+/// parentheses; it stands at those cases, and not twice.
+pub fn of_run(run: &Run) -> Vec<&Warning> {
+    let mut notes: BTreeSet<&str> = BTreeSet::new();
+    for round in &run.rounds {
+        if let Outcome::Done(measured) = &round.outcome {
+            notes.extend(measured.notes.iter().map(String::as_str));
+        }
+    }
+    let of_a_round = |text: &str| {
+        let note = text.rsplit_once(" (").map(|(note, _)| note);
+        notes.contains(text) || note.is_some_and(|note| notes.contains(note))
+    };
+    let kept = run.meta.warnings.iter();
+    kept.filter(|warning| !matches!(warning, Warning::Other(text) if of_a_round(text)))
+        .collect()
+}
+
+/// The share of rounds from which on it is said of a whole run that something took time from it.
+const DISTURBED_MIN: f64 = 0.2;
+
+/// What took time from the rounds of these runs, whatever the case, where it did so in at least a fifth of them: stolen
+/// time, a quota, other processes.
+pub(crate) fn disturbed(runs: &[&Run]) -> Vec<Warning> {
+    let all: Vec<&Round> = runs.iter().flat_map(|run| &run.rounds).collect();
+    let noises = noises_of(&all);
+    [steal(&noises), throttled(&noises), foreign(&noises)]
+        .into_iter()
+        .flatten()
+        .filter(|warning| match warning {
+            Warning::Steal { rounds_share, .. }
+            | Warning::Throttled { rounds_share }
+            | Warning::ForeignCpu { rounds_share, .. } => *rounds_share >= DISTURBED_MIN,
+            _ => false,
+        })
+        .collect()
 }
 
 /// In which share of the rounds of `case` each kind of noise was seen.
@@ -428,6 +467,65 @@ mod tests {
                 reason
             }]
         );
+    }
+
+    #[test]
+    fn what_a_round_noted_is_not_said_of_the_run_too() {
+        let mut run = fixture::run(&[("storage.x@1", vec![1.0; 2])]);
+        let other = |text: &str| Warning::Other(text.to_owned());
+        run.meta.warnings = vec![
+            other("io_uring does not work here: ENOSYS (storage.x@1, storage.y@1)"),
+            other("half came from a cache (metric cached_share) (storage.x@1)"),
+            other("nobody noted this (storage.x@1)"),
+            Warning::DebugBuild,
+        ];
+        let Outcome::Done(measured) = &mut run.rounds[1].outcome else {
+            panic!()
+        };
+        measured.notes = vec![
+            "io_uring does not work here: ENOSYS".to_owned(),
+            "half came from a cache (metric cached_share)".to_owned(),
+        ];
+        assert_eq!(
+            of_run(&run),
+            [
+                &other("nobody noted this (storage.x@1)"),
+                &Warning::DebugBuild
+            ]
+        );
+    }
+
+    #[test]
+    fn a_run_is_disturbed_where_a_fifth_of_its_rounds_are() {
+        let mut run = fixture::run(&[("a@1", vec![1.0; 5]), ("b@1", vec![1.0; 5])]);
+        assert!(disturbed(&[&run]).is_empty());
+        for round in &mut run.rounds[..2] {
+            round.noise.throttled_share = Some(0.5);
+        }
+        for round in &mut run.rounds {
+            round.noise.steal_share = Some(if round.seq < 2 { 0.5 } else { 0.0 });
+            round.noise.throttled_share = round.noise.throttled_share.or(Some(0.0));
+        }
+        run.rounds[0].noise.foreign_cpu_share = Some(0.5);
+        run.rounds[1].noise.foreign_cpu_share = Some(0.0);
+        let quiet = fixture::run(&[("a@1", vec![1.0; 5])]);
+        let rounds_share = 0.2;
+        let expect = [
+            Warning::Steal {
+                rounds_share,
+                worst_share: 0.5,
+            },
+            Warning::Throttled { rounds_share },
+            Warning::ForeignCpu {
+                rounds_share: 0.5,
+                process: None,
+            },
+        ];
+        assert_eq!(disturbed(&[&run]), expect);
+        // What is not known counts on neither side of the share.
+        assert_eq!(disturbed(&[&run, &quiet]), expect);
+        run.rounds[1].noise.throttled_share = Some(0.0);
+        assert!(!disturbed(&[&run]).contains(&expect[1]));
     }
 
     #[test]

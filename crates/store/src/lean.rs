@@ -41,10 +41,13 @@ struct LeanMeasured {
     windows: Vec<f64>,
 }
 
-/// What a comparison asks of the noise: whether the host took time, and whether the clock can be trusted.
+/// What a comparison asks of the noise: who took time, and whether the clock can be trusted.
 #[derive(Deserialize)]
 struct LeanNoise {
     steal_share: Option<f64>,
+    throttled_share: Option<f64>,
+    foreign_cpu_share: Option<f64>,
+    foreign_top: Option<String>,
     clock_jump: Option<Nanos>,
     suspended: Option<Nanos>,
 }
@@ -73,6 +76,9 @@ impl From<LeanRound> for Round {
             stretch: lean.stretch,
             noise: Noise {
                 steal_share: lean.noise.steal_share,
+                throttled_share: lean.noise.throttled_share,
+                foreign_cpu_share: lean.noise.foreign_cpu_share,
+                foreign_top: lean.noise.foreign_top,
                 clock_jump: lean.noise.clock_jump,
                 suspended: lean.noise.suspended,
                 ..Noise::default()

@@ -27,6 +27,7 @@ use dialects::fio::{Eta, Format, Plan, Request};
 use model::record::{End, Failure, Outcome, Run, RunMeta};
 use own::Own;
 use phases::Phase;
+use report::Lang;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use surroundings::Machine;
@@ -96,7 +97,7 @@ fn measure(context: &Context, own: &Own, plan: &Plan) -> anyhow::Result<Exit> {
     let pass = results::middle_pass(&phases, &run);
     let report = results::report(plan, &phases, &run, pass);
     show(plan, &report)?;
-    say_how_it_went(&phases, &run, pass, own.quiet);
+    say_how_it_went(&phases, &run, pass, (context.lang, own.quiet));
     if let Some(words) = left? {
         output::say(&words);
     }
@@ -131,7 +132,7 @@ fn show_kept(context: &Context, own: &Own, name: &str) -> anyhow::Result<Exit> {
     }
     let pass = results::middle_pass(&phases, &run);
     show(&plan, &results::report(&plan, &phases, &run, pass))?;
-    say_how_it_went(&phases, &run, pass, true);
+    say_how_it_went(&phases, &run, pass, (context.lang, true));
     Ok(exit(&phases, &run))
 }
 
@@ -226,7 +227,7 @@ fn in_words(failure: &Failure, phase: &Phase<'_>) -> String {
     }
 }
 
-fn say_how_it_went(phases: &[Phase<'_>], run: &Run, pass: u32, quiet: bool) {
+fn say_how_it_went(phases: &[Phase<'_>], run: &Run, pass: u32, (lang, quiet): (Lang, bool)) {
     for phase in phases {
         for round in run.rounds_of(&phase.case) {
             if let Outcome::Failed(failure) = &round.outcome {
@@ -234,15 +235,13 @@ fn say_how_it_went(phases: &[Phase<'_>], run: &Run, pass: u32, quiet: bool) {
             }
         }
     }
-    let mut notes: Vec<&String> = Vec::new();
-    let done = run.rounds.iter().filter_map(|round| match &round.outcome {
-        Outcome::Done(done) => Some(done),
-        Outcome::Failed(_) => None,
-    });
-    for note in done.flat_map(|done| &done.notes) {
-        if !notes.contains(&note) {
-            output::say(&format!("warning: {note}"));
-            notes.push(note);
+    let mut said: Vec<String> = Vec::new();
+    let remarks = |case| stats::storage::remarks(case, run);
+    for remark in run.plan.cases.iter().flat_map(remarks) {
+        let remark = (lang.words().warning)(&remark);
+        if !said.contains(&remark) {
+            output::say(&format!("warning: {remark}"));
+            said.push(remark);
         }
     }
     let id = &run.meta.id;

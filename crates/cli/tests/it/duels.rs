@@ -55,7 +55,13 @@ fn what_both_sides_share_drops_out_of_the_verdict() {
         "final at the first look: six pairs are enough"
     );
     let text = bed.run(&["compare", "d-a", "d-b"]).code(0);
-    text.out_has(&["duel", "better"]);
+    text.out_has(&["duel", "better", "read at 98.4 %"]);
+    assert_eq!(other["looked"], true);
+    let planned = duel(&bed, a, b, &["--passes", "6"]);
+    assert_eq!(
+        planned["others"][0]["looked"], false,
+        "nothing was looked at"
+    );
 }
 
 #[test]

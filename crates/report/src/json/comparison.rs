@@ -1,6 +1,7 @@
 //! The document `kurabe.comparison/1`.
 
 use super::run::{RunPart, run_part};
+use super::warning::{WarningPart, warning_part};
 use super::{COMPARISON_SCHEMA, finite};
 use crate::comparison::{ComparisonView, Party, declared};
 use crate::view::better_word;
@@ -41,6 +42,13 @@ pub(super) struct OtherPart {
     repeats: Vec<RepeatPart>,
     /// True where the rounds were measured and compared in pairs (a duel).
     paired: bool,
+    /// What took time from the base's rounds, in at least a fifth of them: stolen time, a quota, other processes.
+    base_disturbed: Vec<WarningPart>,
+    /// The same of the other side.
+    other_disturbed: Vec<WarningPart>,
+    /// True where looks at the data decided how many rounds there are (a duel without passes, a run with a target).
+    /// Verdicts are then read at a stricter level than that of the intervals.
+    looked: bool,
     /// One entry for each metric of either run.
     metrics: Vec<MetricPart>,
     /// One entry for each family that has a ratio.
@@ -230,6 +238,9 @@ fn other_part(base: &Party<'_>, other: &Party<'_>, comparison: &Comparison) -> O
         run: run_part(other.first()),
         group: group(other),
         paired: comparison.paired,
+        base_disturbed: comparison.disturbed.0.iter().map(warning_part).collect(),
+        other_disturbed: comparison.disturbed.1.iter().map(warning_part).collect(),
+        looked: comparison.looked,
         metrics: comparison
             .metrics
             .iter()

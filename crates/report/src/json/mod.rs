@@ -8,6 +8,7 @@
 mod comparison;
 mod host;
 mod memory;
+mod metric;
 mod named;
 mod run;
 mod scaling;
@@ -67,6 +68,7 @@ pub(crate) const fn warning_kind(warning: &Warning) -> &'static str {
         Warning::UnevenSpeed { .. } => "uneven_speed",
         Warning::ClockTrouble { .. } => "clock_trouble",
         Warning::OrderEffect { .. } => "order_effect",
+        Warning::WarmingUp { .. } => "warming_up",
         Warning::WorkDirInMemory { .. } => "work_dir_in_memory",
         Warning::DebugBuild => "debug_build",
         Warning::SlowClock { .. } => "slow_clock",

@@ -1,7 +1,7 @@
 //! What storage tests say beside their metrics, in documents.
 
 use super::finite;
-use super::run::{EstimatePart, estimate_part};
+use super::metric::{EstimatePart, estimate_part};
 use crate::storage::{about_all, sentences};
 use crate::words::Lang;
 use model::estimate::Estimate;

@@ -24,8 +24,13 @@ pub(super) struct WarningPart {
     of: Option<u64>,
     /// The half-width that was asked for, as a share of the value.
     target: Option<f64>,
-    /// The change from the earlier to the later places (`order_effect`).
+    /// The change from the earlier to the later places (`order_effect`), or by what should have been
+    /// discarded as well (`warming_up`).
     change: Option<f64>,
+    /// The warm-up that is discarded before each round (`warming_up`).
+    discarded_ns: Option<u64>,
+    /// How much longer it should at least be.
+    longer_ns: Option<u64>,
     /// Whom or what it is about: places in the `run` or in the `pass`, a process,
     /// a file system, a clock source, a reason, what is shared, what limits
     /// (`cpu`, `late`, `cached`, `device_idle`).
@@ -43,6 +48,8 @@ pub(super) fn warning_part(warning: &Warning) -> WarningPart {
         of: None,
         target: None,
         change: None,
+        discarded_ns: None,
+        longer_ns: None,
         subject: None,
     };
     match warning {
@@ -75,6 +82,15 @@ pub(super) fn warning_part(warning: &Warning) -> WarningPart {
         } => {
             part.change = finite(*change);
             part.subject = Some((if *within_pass { "pass" } else { "run" }).to_owned());
+        }
+        Warning::WarmingUp {
+            discarded,
+            longer,
+            effect,
+        } => {
+            part.change = finite(*effect);
+            part.discarded_ns = Some(discarded.0);
+            part.longer_ns = Some(longer.0);
         }
         Warning::Throttled { rounds_share }
         | Warning::Gaps { rounds_share }

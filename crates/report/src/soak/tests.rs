@@ -74,6 +74,14 @@ fn a_soak_is_a_sentence_a_picture_levels_and_marks() {
 }
 
 #[test]
+fn a_soak_has_no_index_whose_passes_would_be_stretches() {
+    let mut run = testkit::normal();
+    assert!(!view(&run).indexes.is_empty());
+    run.plan.soak = self::run().plan.soak;
+    assert!(view(&run).indexes.is_empty());
+}
+
+#[test]
 fn a_soak_in_markdown_has_the_same_sentence() {
     let run = run();
     let view = view(&run);

@@ -7,11 +7,11 @@ use crate::view::{RunView, view};
 use crate::words::Lang;
 use crate::{Style, json, markdown, text};
 use model::num::approx;
-use model::params::Params;
+use model::params::{ParamValue, Params};
 use model::record::{Outcome, Run};
 use model::soak::{Soak, Stretch, StretchKind};
-use model::spec::{Better, ParamDef, ParamKind, Spec};
-use model::units::{Nanos, Unit, UnixNanos};
+use model::spec::Better;
+use model::units::{Bytes, Nanos, Unit, UnixNanos};
 
 const IOPS: Quantity = Quantity("iops", Unit::OpsPerSecond, Better::Higher);
 const P99: Quantity = Quantity("clat_ns_p99", Unit::Nanoseconds, Better::Lower);
@@ -19,30 +19,16 @@ const CACHED: Quantity = Quantity("cached_share", Unit::Share, Better::Lower);
 const FIRST: Quantity = Quantity("first_bytes_per_s", Unit::BytesPerSecond, Better::Higher);
 const AGAIN: Quantity = Quantity("again_bytes_per_s", Unit::BytesPerSecond, Better::Higher);
 
-const fn param(name: &'static str, kind: ParamKind, default: &'static str) -> ParamDef {
-    ParamDef {
-        name,
-        kind,
-        default,
-        doc: "",
-    }
+/// What a storage test is told.
+fn params() -> Params {
+    let values = [
+        ("bs", ParamValue::Size(Bytes(4096))),
+        ("size", ParamValue::Size(Bytes(64 << 20))),
+        ("direct", ParamValue::Switch(true)),
+    ];
+    let owned = values.map(|(name, value)| (name.to_owned(), value));
+    owned.into_iter().collect()
 }
-
-static SPEC: Spec = Spec {
-    name: "storage.io",
-    version: 1,
-    title: "",
-    doc: "",
-    params: &[
-        param("bs", ParamKind::Size, "4k"),
-        param("size", ParamKind::Size, "64M"),
-        param("direct", ParamKind::Switch, "yes"),
-    ],
-    metrics: &[],
-    tests: &[],
-    simulated: false,
-    on_disk: true,
-};
 
 /// Latencies in two humps: so many per cent at one place, the others at another.
 fn humps(percent: u64, fast: u64, slow: u64) -> Vec<(u64, u64)> {
@@ -64,7 +50,7 @@ fn add(
     latencies: &[(&str, Vec<(u64, u64)>)],
 ) {
     let case = testkit::add_case(run, test, 1, "off", &[IOPS, P99, CACHED]);
-    run.plan.cases.last_mut().unwrap().params = Params::resolve(&SPEC, []).unwrap();
+    run.plan.cases.last_mut().unwrap().params = params();
     for (pass, &rate) in (1..).zip(rates) {
         let cached = if operations == "reads" { 0.68 } else { 0.0 };
         let values = [

@@ -99,6 +99,11 @@ pub(crate) fn all_warnings() -> Vec<Warning> {
             within_pass: true,
             change: 0.034,
         },
+        Warning::WarmingUp {
+            discarded: Nanos::from_millis(100),
+            longer: Nanos::from_millis(300),
+            effect: -0.021,
+        },
         Warning::WorkDirInMemory {
             file_system: "tmpfs".to_owned(),
         },

@@ -3,7 +3,7 @@
 mod comparison;
 
 use super::{HostWords, RunWords, Words};
-use crate::number::{percent, signed_percent};
+use crate::number::{percent, signed_percent, time};
 use model::comparison::Verdict;
 use model::estimate::State;
 use model::record::End;
@@ -38,13 +38,13 @@ pub(super) static WORDS: Words = Words {
             "unstable, two states",
             "no single number describes the rounds; the interval column shows their range",
         ),
-        worst_of: |n| format!("(figures of the worst of {n} metrics)"),
+        worst_of: |n| format!(" (figures of the worst of {n} metrics)"),
         scope: "scope",
         next: "next",
         next_show: "for a blog post; or csv, json",
         next_compare: "against another run of `kurabe list`",
         next_unixbench: "in UnixBench's own report layout",
-        next_again: "measure again: this run is not complete",
+        next_resume: "go on with it: this run is not complete",
         next_fio: "as fio reports it; or json, terse with `--output-format`",
     },
     host: HostWords {
@@ -192,6 +192,16 @@ fn warning(warning: &Warning) -> String {
         } => format!(
             "the value depends on its place in the pass ({} from early to late): what is measured just before has an effect",
             signed_percent(*change)
+        ),
+        Warning::WarmingUp {
+            discarded,
+            longer,
+            effect,
+        } => format!(
+            "rounds were still warming up: after the {} that are discarded, {} more are not like the rest and change the value by {}",
+            time(*discarded),
+            time(*longer),
+            signed_percent(*effect)
         ),
         Warning::WorkDirInMemory { file_system } => format!(
             "the work directory is in memory ({file_system}): this says nothing about a disk; choose another with `--dir`"

@@ -3,7 +3,7 @@
 mod comparison;
 
 use super::{HostWords, RunWords, Words};
-use crate::number::{percent, signed_percent};
+use crate::number::{percent, signed_percent, time};
 use model::comparison::Verdict;
 use model::estimate::State;
 use model::record::{End, Failure};
@@ -45,7 +45,7 @@ pub(super) static WORDS: Words = Words {
         next_show: "ブログ用に出力します（csv、json も選べます）",
         next_compare: "`kurabe list` にある別の結果と比べます",
         next_unixbench: "UnixBench と同じ書式で出力します",
-        next_again: "この結果は途中までのため、測定し直します",
+        next_resume: "この結果は途中までのため、続きを測定します",
         next_fio: "fio と同じ書式で出力します（`--output-format` で json、terse も選べます）",
     },
     host: HostWords {
@@ -191,6 +191,16 @@ fn warning(warning: &Warning) -> String {
         } => format!(
             "値が巡の中での順番によって変わります（前半から後半で {}）。直前の測定の影響を受けています",
             signed_percent(*change)
+        ),
+        Warning::WarmingUp {
+            discarded,
+            longer,
+            effect,
+        } => format!(
+            "ラウンドの測定中もウォームアップが続いていました。捨てている最初の {} の後、さらに {} は残りの部分と異なり、値が {} 変わっています",
+            time(*discarded),
+            time(*longer),
+            signed_percent(*effect)
         ),
         Warning::WorkDirInMemory { file_system } => format!(
             "作業ディレクトリがメモリ上（{file_system}）にあるため、ディスクの性能を表していません。`--dir` で別の場所を指定してください"

@@ -169,7 +169,7 @@ pub struct RunWords {
     pub warnings: &'static str,
     /// Why a metric that scatters too widely shows no value; the spread as a percentage.
     pub unstable: (&'static str, &'static str),
-    /// Behind a warning that several metrics have: the figures are those of the worst of so many.
+    /// Right behind a warning that several metrics have: the figures are those of the worst of so many.
     pub worst_of: fn(usize) -> String,
     /// Fact: what the figures are about.
     pub scope: &'static str,
@@ -181,8 +181,8 @@ pub struct RunWords {
     pub next_compare: &'static str,
     /// Explanation of `kurabe show --format unixbench`.
     pub next_unixbench: &'static str,
-    /// Explanation of running on to fill an incomplete run.
-    pub next_again: &'static str,
+    /// Explanation of `kurabe run --resume`.
+    pub next_resume: &'static str,
     /// Explanation of `kurabe fio --show`.
     pub next_fio: &'static str,
 }
@@ -357,6 +357,8 @@ pub struct ComparisonWords {
     pub setup_differs: fn(usize, &str) -> String,
     /// The rounds were measured and compared in pairs.
     pub paired: &'static str,
+    /// Looks at the data decided when to end: the level at which differences are read, and that of `same`.
+    pub looked: fn(&str, &str) -> String,
     /// What the conclusions are about, ready to follow a heading.
     pub scope: fn(&Scope) -> String,
     /// A group, called by its first run and the number of further ones.

@@ -193,26 +193,7 @@ pub(super) const EN: SoakWords = SoakWords {
     operations: |n| format!("{n} operations"),
     of_cpu_time: |work, time| format!("{work} ({time} of CPU time)"),
     blocks: |low, high| format!("lowest block {low}, highest {high}"),
-    spent: |spent| {
-        let Spent {
-            time,
-            windows,
-            window,
-            ..
-        } = spent;
-        let some = |text: &Option<String>, say: fn(&str) -> String| {
-            text.as_deref().map(say).unwrap_or_default()
-        };
-        let asked = some(&spent.asked, |time| format!(" of {time}"));
-        let every = spent.every.as_ref().map_or_else(
-            || "without a pause".to_owned(),
-            |every| format!("a sample every {every}"),
-        );
-        let missed = some(&spent.missed, |time| {
-            format!(", nothing measured for {time} of it")
-        });
-        format!("{time}{asked}, {every}{missed}: {windows} windows of {window}")
-    },
+    spent: spent_en,
     levels: "levels",
     burst: "burst rate",
     sustained: "sustained rate",
@@ -249,24 +230,7 @@ pub(super) const JA: SoakWords = SoakWords {
     operations: |n| format!("{n} 回の操作"),
     of_cpu_time: |work, time| format!("{work}（CPU 時間で {time}）"),
     blocks: |low, high| format!("最も低い目盛りは {low}、最も高い目盛りは {high}"),
-    spent: |spent| {
-        let Spent {
-            time,
-            windows,
-            window,
-            ..
-        } = spent;
-        let some = |text: &Option<String>, say: fn(&str) -> String| {
-            text.as_deref().map(say).unwrap_or_default()
-        };
-        let asked = some(&spent.asked, |time| format!("（予定 {time}）"));
-        let every = spent.every.as_ref().map_or_else(
-            || "休止なし".to_owned(),
-            |every| format!("{every} ごとに測定"),
-        );
-        let missed = some(&spent.missed, |time| format!("、うち {time} は測定なし"));
-        format!("{time}{asked}、{every}{missed}: {window} の区間 {windows} 個")
-    },
+    spent: spent_ja,
     levels: "水準",
     burst: "バースト時の速度",
     sustained: "持続速度",
@@ -296,6 +260,37 @@ pub(super) const JA: SoakWords = SoakWords {
     },
     next_resume: "残りの時間の測定を続けます",
 };
+
+/// What is said with a figure, or nothing where there is none.
+fn with(figure: Option<&String>, say: fn(&str) -> String) -> String {
+    figure.map(|figure| say(figure)).unwrap_or_default()
+}
+
+fn spent_en(spent: &Spent) -> String {
+    let asked = with(spent.asked.as_ref(), |time| format!(" of {time}"));
+    let every = match &spent.every {
+        None => "without a pause".to_owned(),
+        Some(every) => format!("a sample every {every}"),
+    };
+    let missed = with(spent.missed.as_ref(), |time| {
+        format!(", nothing measured for {time} of it")
+    });
+    let (time, windows, window) = (&spent.time, spent.windows, &spent.window);
+    format!("{time}{asked}, {every}{missed}: {windows} windows of {window}")
+}
+
+fn spent_ja(spent: &Spent) -> String {
+    let asked = with(spent.asked.as_ref(), |time| format!("（予定 {time}）"));
+    let every = match &spent.every {
+        None => "休止なし".to_owned(),
+        Some(every) => format!("{every} ごとに測定"),
+    };
+    let missed = with(spent.missed.as_ref(), |time| {
+        format!("、うち {time} は測定なし")
+    });
+    let (time, windows, window) = (&spent.time, spent.windows, &spent.window);
+    format!("{time}{asked}、{every}{missed}: {window} の区間 {windows} 個")
+}
 
 fn says_en(said: &Said) -> String {
     match said {

@@ -22,6 +22,7 @@ fn sentences(words: &Words) -> Vec<String> {
     for (on_base, sure) in [(true, true), (true, false), (false, true), (false, false)] {
         all.push((words.comparison.repeat)(on_base, sure, "a, b"));
     }
+    all.push((words.comparison.looked)("98.4 %", "98.8 %"));
     all.push((words.comparison.margin_raised)(
         "os.pipe@1",
         "5.0 %",

@@ -1,38 +1,12 @@
 //! Tests of the looks: their error rates by simulation, and the allocation of time. With `--nocapture` the rates are
-//! printed; those on the method page come from here.
+//! printed; those on the method page come from here. What the commands make of the looks is simulated in `crate::rule`.
 
 use super::*;
+use crate::fixture::noises::{BIMODAL, HEAVY, Noise, OUTLIERS, SD_1, SD_2, SD_4, SD_05};
 use model::rng::Rng;
 
 const MARGIN: f64 = 0.03;
 const REPETITIONS: u32 = 2000;
-
-/// One server's noise: the logarithm of a round around its level.
-type Noise = fn(&mut Rng) -> f64;
-
-const SD_05: Noise = |rng| 0.005 * rng.normal();
-const SD_1: Noise = |rng| 0.01 * rng.normal();
-const SD_2: Noise = |rng| 0.02 * rng.normal();
-const SD_4: Noise = |rng| 0.04 * rng.normal();
-/// Normal with 1 %, and in 15 % of the rounds slower by 10 % on average.
-const OUTLIERS: Noise = |rng| {
-    let stall = if rng.unit() < 0.15 {
-        0.1 * rng.exponential()
-    } else {
-        0.0
-    };
-    0.01 * rng.normal() - stall
-};
-/// Two levels, 60 to 40, six standard deviations of 1 % apart.
-const BIMODAL: Noise = |rng| {
-    let level = if rng.unit() < 0.4 { -0.06 } else { 0.0 };
-    0.01 * rng.normal() + level
-};
-/// Student's t with three degrees of freedom, scaled to 1 %.
-const HEAVY: Noise = |rng| {
-    let squares: f64 = (0..3).map(|_| rng.normal().powi(2)).sum();
-    0.01 * rng.normal() / (squares / 3.0).sqrt()
-};
 
 /// What the whole rule of five looks yields, in percent.
 #[derive(Debug)]
@@ -143,52 +117,6 @@ fn a_difference_as_large_as_the_margin_is_hardly_ever_called_same() {
     }
     let found = simulate(80, SD_05, SD_4, 1.0 + MARGIN);
     assert!(found.same <= SAME_MAX, "{found:?}");
-}
-
-/// A duel as it is shown: it looks after 6, 9, 13, 19 and 28 pairs and stops at a final verdict; what is said then is
-/// read at the level of a look. Read at the plain 95 %, a true difference of the margin was called `same` in 4.5 %.
-fn duel(rng: &mut Rng, noise: Noise, ratio: f64) -> Verdict {
-    let pair = |rng: &mut Rng| {
-        let both = 0.1 * rng.normal();
-        ((both + noise(rng)).exp(), ratio * (both + noise(rng)).exp())
-    };
-    let pairs: Vec<(f64, f64)> = (0..28).map(|_| pair(rng)).collect();
-    let ends = LOOKS.map(|look| model::num::round_to_usize(f64::from(look)));
-    let stopped = ends
-        .into_iter()
-        .find(|&end| decide_pairs(&pairs[..end], MARGIN).is_some_and(verdict::is_final));
-    let used = &pairs[..stopped.unwrap_or(pairs.len())];
-    let differences: Vec<f64> = used.iter().map(|(a, b)| (b / a).ln()).collect();
-    let found = yuen::paired(&differences, ALPHA).unwrap();
-    verdict::of_interval(found.ln_ends(ALPHA), MARGIN)
-}
-
-#[test]
-fn a_duel_of_equals_is_hardly_ever_called_and_one_at_the_margin_hardly_ever_the_same() {
-    let percent = 100.0 / f64::from(REPETITIONS);
-    for (index, noise) in (90..).zip([SD_05, SD_1, SD_2, SD_4, OUTLIERS, BIMODAL, HEAVY]) {
-        let mut rng = Rng::new(index);
-        let (mut called, mut leaning, mut same_at_margin) = (0.0, 0.0, 0.0);
-        for _ in 0..REPETITIONS {
-            match duel(&mut rng, noise, 1.0) {
-                Verdict::Better | Verdict::Worse => called += percent,
-                Verdict::BetterMaybe | Verdict::WorseMaybe => leaning += percent,
-                Verdict::Same | Verdict::Unclear => {}
-            }
-            if duel(&mut rng, noise, 1.0 + MARGIN) == Verdict::Same {
-                same_at_margin += percent;
-            }
-        }
-        println!(
-            "duel {index}: {called:.2} called, {leaning:.2} leaning, {same_at_margin:.2} same"
-        );
-        assert!(called <= 1.0, "noise {index}: {called} %");
-        assert!(leaning + called <= 6.0, "noise {index}: {leaning} %");
-        assert!(
-            same_at_margin <= SAME_MAX,
-            "noise {index}: {same_at_margin} %"
-        );
-    }
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //!
 //! MSER-5: the cut after which the mean of what is left is surest, on means of five windows (White, Simulation 69
 //! (1997) 323-334). It is meant for one long series. Rounds have a fixed warm-up instead, because a round that chose
-//! its own cut would choose the one that suits its noise.
+//! its own cut would choose the one that suits its noise; whether it was long enough is asked of all rounds together,
+//! in [`crate::warming`].
 
 use crate::quantile;
 use model::num::count;
@@ -34,18 +35,24 @@ pub fn find(series: &[f64]) -> Option<WarmUp> {
     if means.len() < BATCHES_MIN || series.iter().any(|x| !x.is_finite()) {
         return None;
     }
-    let uncertainty = |cut: usize| {
-        let rest = &means[cut..];
-        let mean = rest.iter().sum::<f64>() / count(rest.len());
-        rest.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count(rest.len()).powi(2)
-    };
-    let cut =
-        (0..=means.len() - LEFT_MIN).min_by(|&a, &b| uncertainty(a).total_cmp(&uncertainty(b)))?;
+    let cut = surest_cut(&means, LEFT_MIN)?;
     Some(if 2 * cut > means.len() {
         WarmUp::NeverSettled
     } else {
         WarmUp::Cut(cut * BATCH)
     })
+}
+
+/// How many of `means` to leave out at the start so that the mean of the others is surest; at least `left_min` (which
+/// is above 0) stay. `None` where there are fewer.
+pub(crate) fn surest_cut(means: &[f64], left_min: usize) -> Option<usize> {
+    let uncertainty = |cut: usize| {
+        let rest = &means[cut..];
+        let mean = rest.iter().sum::<f64>() / count(rest.len());
+        rest.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count(rest.len()).powi(2)
+    };
+    let most = means.len().checked_sub(left_min)?;
+    (0..=most).min_by(|&a, &b| uncertainty(a).total_cmp(&uncertainty(b)))
 }
 
 #[cfg(test)]

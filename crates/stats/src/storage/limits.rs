@@ -9,7 +9,7 @@ use model::limit::Limit;
 use model::num::approx;
 use model::params::ParamValue;
 use model::plan::PlannedCase;
-use model::record::{Measured, Outcome, Round};
+use model::record::{Measured, Outcome, Round, Run};
 use model::units::Nanos;
 use model::warning::Warning;
 
@@ -33,8 +33,16 @@ const SAID_HERE: [&str; 3] = [
     "this program started operations late",
 ];
 
+/// What else than the storage may have limited `case`, as far as its figures say, and what its workload noted.
+pub fn remarks(case: &PlannedCase, run: &Run) -> Vec<Warning> {
+    let all: Vec<&Round> = run.rounds_of(&case.id).collect();
+    let mut remarks = warnings(case, &run.host, &all);
+    remarks.extend(noted(&all));
+    remarks
+}
+
 /// What limited `case`, as far as its figures say.
-pub(crate) fn warnings(case: &PlannedCase, host: &HostFacts, all: &[&Round]) -> Vec<Warning> {
+fn warnings(case: &PlannedCase, host: &HostFacts, all: &[&Round]) -> Vec<Warning> {
     let done: Vec<&Measured> = all
         .iter()
         .filter_map(|round| match &round.outcome {
@@ -55,7 +63,7 @@ pub(crate) fn warnings(case: &PlannedCase, host: &HostFacts, all: &[&Round]) -> 
 }
 
 /// What the workload noted in any round, each sentence once, in the order in which they first came.
-pub(crate) fn noted(all: &[&Round]) -> Vec<Warning> {
+fn noted(all: &[&Round]) -> Vec<Warning> {
     let mut notes: Vec<&str> = Vec::new();
     for round in all {
         let Outcome::Done(measured) = &round.outcome else {

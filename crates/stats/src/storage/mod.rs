@@ -13,10 +13,9 @@ mod steady;
 
 pub use fall::{Fall, Load};
 pub use first::FirstWrite;
+pub use limits::remarks;
 pub use shape::{Cause, LatencyShape, Of, PICTURE_COLUMNS, Picture, Together};
 pub use steady::Steady;
-
-pub(crate) use limits::{noted, warnings};
 
 use crate::{quantile, rounds};
 use model::num::approx;

@@ -13,6 +13,7 @@ use model::units::UnixNanos;
 use model::warning::Warning;
 use rusqlite::{OptionalExtension, Row, TransactionBehavior};
 use serde::de::DeserializeOwned;
+use std::fmt::Display;
 
 /// A run without its rounds, as its row holds it.
 struct RunRow {
@@ -174,7 +175,7 @@ impl Store {
     }
 
     /// Reads a run for a comparison: its rounds are without what each copy did, histograms, notes, and all noise but
-    /// stolen time and the clock's, which takes a third of the time.
+    /// who took time and the clock's, which takes a third of the time.
     pub fn load_to_compare(&self, run: &str) -> Result<Run, StoreError> {
         let _snapshot = self
             .transaction(TransactionBehavior::Deferred)
@@ -315,7 +316,7 @@ impl Store {
                 .collect(),
         };
         for (round, digest) in kept.drain(..).zip(digests) {
-            let what = format!("round {} of {run}", round.seq);
+            let what = format_args!("round {} of {run}", round.seq);
             self.verify(&what, round.digest, column(digest))?;
             rounds.push(self.decode::<T>(&what, &round.text)?.into());
         }
@@ -359,14 +360,14 @@ impl Store {
             .optional()
     }
 
-    fn verify(&self, what: &str, kept: i64, found: i64) -> Result<(), StoreError> {
+    fn verify(&self, what: &dyn Display, kept: i64, found: i64) -> Result<(), StoreError> {
         if kept == found {
             return Ok(());
         }
         Err(self.damaged(format!("{what} is not what was kept: its digest differs")))
     }
 
-    fn decode<T: DeserializeOwned>(&self, what: &str, text: &str) -> Result<T, StoreError> {
+    fn decode<T: DeserializeOwned>(&self, what: &dyn Display, text: &str) -> Result<T, StoreError> {
         serde_json::from_str(text)
             .map_err(|error| self.damaged(format!("{what} cannot be read: {error}")))
     }

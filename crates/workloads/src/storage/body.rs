@@ -12,7 +12,7 @@ use super::frame::Frame;
 use super::offsets::Offsets;
 use super::pace::Pace;
 use super::patience::Patience;
-use super::records::{Group, Records, came_late, place};
+use super::records::{Group, Records, place};
 use super::watch::Watch;
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, WorkError};
@@ -475,17 +475,13 @@ impl<E: Engine> Body for Job<E> {
         if let Some(frame) = &self.frame {
             frame.report(&mut reported);
         }
-        self.watch
-            .end(reads * block, &mut reported, &mut self.notes);
+        self.watch.end(reads * block, &mut reported);
         self.drain()?;
-        let latencies = self.records.take();
-        self.notes
-            .extend(came_late(&latencies, self.watch.language));
         Ok(Finish {
             digest: Digest::EMPTY,
             reported,
             windows: Vec::new(),
-            latencies,
+            latencies: self.records.take(),
             notes: std::mem::take(&mut self.notes),
         })
     }

@@ -168,7 +168,7 @@ impl<'a> Parts<'a> {
                 place,
                 files: Vec::new(),
                 size: job.offset_bytes + whole / u64::from(job.files.count.max(1)),
-                watch: Watch::new(None, false, job.language),
+                watch: Watch::new(None),
                 notes: Vec::new(),
             });
         }
@@ -183,7 +183,7 @@ impl<'a> Parts<'a> {
             file::check_alignment(&sized, first, &opened)?;
         }
         prepare_cache(job, &files)?;
-        let watch = Watch::new(is_alone.then_some(&opened), job.direct, job.language);
+        let watch = Watch::new(is_alone.then_some(&opened));
         let mut notes = Vec::new();
         if place.copy == 0 && !job.trims() {
             notes.extend(honest::never_written(&opened, first.size));

@@ -75,7 +75,7 @@ pub(super) fn open(job: &JobSpec, place: &Place) -> Result<Box<dyn Body>, WorkEr
         own_is_over: false,
         failed,
         seen: 0,
-        watch: Watch::new(watched.as_ref(), job.direct, job.language),
+        watch: Watch::new(watched.as_ref()),
         block_bytes: job.block_bytes,
     };
     threads.check()?;
@@ -180,7 +180,7 @@ impl Body for Threads {
         let value = |name: &str| all.reported.get(name).map(|value| round_to_u64(*value));
         let of_blocks = || value("reads").map(|reads| reads * self.block_bytes);
         let asked = value("read_bytes").or_else(of_blocks).unwrap_or(0);
-        self.watch.end(asked, &mut all.reported, &mut all.notes);
+        self.watch.end(asked, &mut all.reported);
         Ok(all)
     }
 }

@@ -34,6 +34,11 @@ pub(super) const WORDS: ComparisonWords = ComparisonWords {
         let points = plural(n, "point", "points");
         format!("the set-ups differ in {points} ({list}), which may be the cause")
     },
+    looked: |difference, same| {
+        format!(
+            "the figures themselves decided how many rounds there are, so that verdicts are more careful than the intervals: read at {difference}, `same` at {same}"
+        )
+    },
     paired: "a duel: rounds measured and compared in pairs, one of each side, the order decided by a coin",
     scope,
     and_more: |first, more| format!("{first} and {more} more"),

@@ -31,6 +31,11 @@ pub(super) const WORDS: ComparisonWords = ComparisonWords {
     setup_differs: |n, list| {
         format!("環境に {n} 点の違いがあり（{list}）、それが原因の可能性があります")
     },
+    looked: |difference, same| {
+        format!(
+            "回数を測定値に応じて決めたため、判定には区間より厳しい水準を使っています（{difference}、「同等」は {same}）"
+        )
+    },
     paired: "デュエル: 両側のラウンドを 1 回ずつ組にし、順序を無作為に決めて続けて測定し、組ごとに比較しています",
     scope,
     and_more: |first, more| format!("{first} ほか {more} 件"),

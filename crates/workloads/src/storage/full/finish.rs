@@ -4,7 +4,6 @@
 use super::Full;
 use super::phases::Phase;
 use super::samples::NAMES;
-use crate::storage::records::came_late;
 use engine::workload::{Finish, WorkError};
 use model::digest::Digest;
 use model::num::approx;
@@ -18,8 +17,7 @@ const CHECK_MAX: Nanos = Nanos::from_secs(20);
 impl<E: Engine> Full<E> {
     pub(super) fn hand_over(&mut self) -> Result<Finish, WorkError> {
         let mut reported = self.measured();
-        self.watch
-            .end(self.bytes[0], &mut reported, &mut self.notes);
+        self.watch.end(self.bytes[0], &mut reported);
         self.recording = false;
         self.drain()?;
         self.check_the_rest()?;
@@ -48,14 +46,11 @@ impl<E: Engine> Full<E> {
                 "{failed} operations failed and were let pass; the first: {why}"
             ));
         }
-        let latencies = self.records.take();
-        self.notes
-            .extend(came_late(&latencies, self.watch.language));
         Ok(Finish {
             digest: Digest::EMPTY,
             reported,
             windows: Vec::new(),
-            latencies,
+            latencies: self.records.take(),
             notes: std::mem::take(&mut self.notes),
         })
     }
