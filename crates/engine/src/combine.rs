@@ -142,7 +142,7 @@ fn value(
 const BEYOND_MIN: f64 = 10.0;
 
 /// The quantile, where the round has operations enough that so many of them are expected to lie beyond it. The shortest
-/// and the longest are no percentiles beyond which anything could lie: they are there as soon as there is one operation.
+/// and the longest are no percentiles beyond which anything could lie: one operation is enough for them.
 fn latency_quantile(latency: &[(u64, u64)], q: f64, beyond: f64) -> Result<f64, String> {
     let n: u64 = latency.iter().map(|&(_, n)| n).sum();
     let found = recorder::quantile(latency, q).ok_or("no operation ended in the round")?;

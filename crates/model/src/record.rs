@@ -123,8 +123,8 @@ pub struct Measured {
     /// Rates of the windows of this round, all copies summed, in the unit of the first metric; in time order.
     /// Empty where the workload has no rate.
     pub windows: Vec<f64>,
-    /// CPU seconds that the copies got per second in each of these windows, all copies summed. Empty but for tests whose
-    /// work is CPU time: there it shows what was granted, whatever the clock rate of the CPU was meanwhile.
+    /// CPU seconds that the copies got per second in each of these windows, all copies summed. Empty but for tests
+    /// whose work is CPU time: there it shows what was granted, whatever the clock rate of the CPU was meanwhile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpu_windows: Vec<f64>,
     /// What each copy did, in the order in which they were started.

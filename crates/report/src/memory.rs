@@ -97,19 +97,23 @@ fn table(curve: &Curve, says: &MemoryWords) -> Grid {
 
 /// Three figures.
 fn nanos(ns: f64) -> String {
-    match ns {
-        ..9.995 => format!("{ns:.2}"),
-        ..99.95 => format!("{ns:.1}"),
-        _ => format!("{ns:.0}"),
+    if ns < 9.995 {
+        format!("{ns:.2}")
+    } else if ns < 99.95 {
+        format!("{ns:.1}")
+    } else {
+        format!("{ns:.0}")
     }
 }
 
 /// `16 KiB`.
 fn size(bytes: u64) -> String {
-    match bytes {
-        ..1_048_576 => format!("{} KiB", bytes >> 10),
-        ..1_073_741_824 => format!("{} MiB", bytes >> 20),
-        _ => format!("{} GiB", bytes >> 30),
+    if bytes < 1 << 20 {
+        format!("{} KiB", bytes >> 10)
+    } else if bytes < 1 << 30 {
+        format!("{} MiB", bytes >> 20)
+    } else {
+        format!("{} GiB", bytes >> 30)
     }
 }
 

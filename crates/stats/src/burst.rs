@@ -61,8 +61,8 @@ pub struct Burst {
     pub credit_error: f64,
     /// The length of a window in seconds.
     pub window_seconds: f64,
-    /// What a CPU second was worth, in the unit of the rates times seconds, where CPU time is what was lent; `None` where
-    /// it was work.
+    /// What a CPU second was worth, in the unit of the rates times seconds, where CPU time is what was lent; `None`
+    /// where it was work.
     pub per_cpu_second: Option<f64>,
 }
 

@@ -54,8 +54,8 @@ pub(crate) struct NewRun {
     pub(crate) tag: Vec<(String, String)>,
 }
 
-/// What a command that measures is told beside what it measures: whether to go on with a kept run, what may be lost, and
-/// how it is shown.
+/// What a command that measures is told beside what it measures: whether to go on with a kept run, what may be lost,
+/// and how it is shown.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Session {
     /// Go on with a run that was interrupted or killed, on the same machine

@@ -28,8 +28,8 @@ pub(super) const EN: MemoryWords = MemoryWords {
     working_set: "working set",
     per_load: "ns/load",
     rounds: "rounds",
-    legend: "ns/load: median of the rounds, least and most beside it. # on a scale of factors, from the quickest to the \
-             slowest",
+    legend: "ns/load: median of the rounds, least and most beside it. # on a scale of factors, from the quickest to \
+             the slowest",
     falls: |share| {
         format!(
             "from one size to the next the latency falls by up to {share}: noise, or a busy machine"

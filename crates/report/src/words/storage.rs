@@ -221,7 +221,7 @@ fn limit_en(limit: &Limit) -> String {
             share, copies: 1, ..
         } => format!(
             "submitting and completing took {} of a CPU: one process can hardly ask for more, and the storage may do more \
-             for several (TEST@2)",
+             for several (`TEST@2`, or `numjobs=2` of a fio job)",
             percent(*share)
         ),
         Limit::Cpu { share, copies, .. } => format!(
@@ -376,7 +376,7 @@ fn limit_ja(limit: &Limit) -> String {
         Limit::Cpu {
             share, copies: 1, ..
         } => format!(
-            "操作の発行と完了処理に CPU の {} が使われました。一つのプロセスではこれ以上要求できず、並列（TEST@2）では\
+            "操作の発行と完了処理に CPU の {} が使われました。一つのプロセスではこれ以上要求できず、並列（`TEST@2`、fio のジョブでは `numjobs=2`）では\
              ストレージの性能がさらに出る可能性があります",
             percent(*share)
         ),

@@ -97,7 +97,8 @@ impl Past {
         })
     }
 
-    /// The windows as `burst` counts: rates, or what the CPU time would have been worth at the burst's usual clock rate.
+    /// The windows as `burst` counts: rates, or what the CPU time would have been worth at the burst's usual clock
+    /// rate.
     pub fn as_lent(&self, burst: &Burst) -> Cow<'_, [f64]> {
         match burst.per_cpu_second {
             Some(worth) if self.granted.len() == self.windows.len() => {
@@ -174,9 +175,9 @@ fn thinned(chain: &[Past], of: fn(&Past) -> &Vec<f64>) -> (Vec<f64>, f64) {
 /// What looks like a burst in a chain. Its window is that of the stretches, whatever was thinned to find it. While
 /// processes end and start between two stretches nothing is spent, and what comes back meanwhile was not lent before.
 ///
-/// A CPU lends time, not work: it is looked for in the time that was got first, because the work done in it changes with
-/// the clock rate, and with what the neighbours of a core do. Hosts that take time away without telling the guest show
-/// their bucket in the work alone.
+/// A CPU lends time, not work: it is looked for in the time that was got first, because the work done in it changes
+/// with the clock rate, and with what the neighbours of a core do. Hosts that take time away without telling the guest
+/// show their bucket in the work alone.
 pub fn burst_of(chain: &[Past]) -> Option<Burst> {
     let (series, seconds) = joined(chain);
     let found = burst_of_time(chain).or_else(|| burst::find(&series, seconds))?;

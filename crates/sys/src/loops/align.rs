@@ -103,6 +103,10 @@ macro_rules! three_clones {
                 16
             };
         }
+        #[expect(
+            clippy::duplicate_mod,
+            reason = "clones are the same code at other places"
+        )]
         #[path = $path]
         mod at_16;
         macro_rules! section {
@@ -115,6 +119,10 @@ macro_rules! three_clones {
                 32
             };
         }
+        #[expect(
+            clippy::duplicate_mod,
+            reason = "clones are the same code at other places"
+        )]
         #[path = $path]
         mod at_32;
     };

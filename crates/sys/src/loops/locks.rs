@@ -152,8 +152,8 @@ pub fn turns(
     Ok(())
 }
 
-/// An empty loop, written out on x86-64: a step, a comparison and a jump for each turn, which is how compilers leave one
-/// that they may not take away. Left to ours, it would be unrolled or not as it pleases.
+/// An empty loop, written out on x86-64: a step, a comparison and a jump for each turn, which is how compilers leave
+/// one that they may not take away. Left to ours, it would be unrolled or not as it pleases.
 #[inline(never)]
 fn empty<const PAD: usize>(turns: u64) {
     place_loop!(PAD);

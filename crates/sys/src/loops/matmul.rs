@@ -50,7 +50,8 @@ impl Path {
     }
 }
 
-/// `product = a * b`. Falls back to [`Path::Portable`] where the CPU cannot do what is asked. `number` chooses the clone.
+/// `product = a * b`. Falls back to [`Path::Portable`] where the CPU cannot do what is asked. `number` chooses the
+/// clone.
 pub fn multiply(path: Path, a: &Matrix, b: &Matrix, product: &mut Matrix, number: u32) {
     #[cfg(target_arch = "x86_64")]
     if path == Path::Avx2Fma && Path::best() == path {

@@ -20,8 +20,8 @@ const STOP: u32 = u32::MAX;
 /// The stack of a member: the loops use a few hundred bytes, and thousands of members should fit.
 const STACK_BYTES: usize = 256 << 10;
 
-/// Starts a thread and waits for its end. Before the first one of a process glibc (since 2.34) locks its mutexes without
-/// atomic instructions, and does so never again afterwards.
+/// Starts a thread and waits for its end. Before the first one of a process glibc (since 2.34) locks its mutexes
+/// without atomic instructions, and does so never again afterwards.
 pub fn second_thread() -> io::Result<()> {
     let builder = Builder::new().stack_size(STACK_BYTES);
     let thread = builder.spawn(|| ())?;

@@ -42,31 +42,12 @@ impl Language {
     }
 }
 
-impl Language {
-    /// What asks for several processes at the same time, in brackets.
-    pub(super) const fn several(self) -> &'static str {
-        match self {
-            Self::Tests => "(`TEST@2`)",
-            Self::Fio => "(`numjobs=2`)",
-        }
-    }
-
-    /// Where the figure behind a note stands, with a space before it; fio's reports have none of ours.
-    pub(super) fn metric(self, name: &str) -> String {
-        match self {
-            Self::Tests => format!(" (metric {name})"),
-            Self::Fio => String::new(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn nobody_is_told_of_what_his_command_has_not() {
-        assert!(!Language::Fio.several().contains('@') && Language::Fio.metric("late").is_empty());
         for advice in [Advice::Room, Advice::PageCache] {
             let [tests, fio] =
                 [Language::Tests, Language::Fio].map(|language| language.hint(advice));

@@ -1,11 +1,12 @@
 //! The measured loop: keep the queue full, take what is over, record its latency.
 //!
 //! Free slots are filled together and handed to the kernel in one go, then everything that is over is taken in one go:
-//! a fast device makes large batches by itself; in which groups they go and how many are waited for is [`Patience`]'s to
-//! say. The clock is read three times per batch, and once more for each further group of it: before its operations are
-//! prepared, after they are submitted, and after completions are taken. Submission latency (slat) is from the first to the second, completion latency (clat) from the second to the
-//! third, and the whole (lat) from the first to the third; with a rate the whole begins at the intended start.
-//! Operations of one batch that complete together are recorded together.
+//! a fast device makes large batches by itself; in which groups they go and how many are waited for is [`Patience`]'s
+//! to say. The clock is read three times per batch, and once more for each further group of it: before its operations
+//! are prepared, after they are submitted, and after completions are taken. Submission latency (slat) is from the
+//! first to the second, completion latency (clat) from the second to the third, and the whole (lat) from the first to
+//! the third; with a rate the whole begins at the intended start. Operations of one batch that complete together are
+//! recorded together.
 
 use super::data::Redundancy;
 use super::frame::Frame;

@@ -1,14 +1,14 @@
 //! In which groups operations are handed over, and how many completions are waited for together.
 //!
-//! Handing over all that is free in one go costs the fewest calls, but the device hears of the first operation only when
-//! the last one is ready. Where completions come in bursts, as from a host that collects them, it stands still
+//! Handing over all that is free in one go costs the fewest calls, but the device hears of the first operation only
+//! when the last one is ready. Where completions come in bursts, as from a host that collects them, it stands still
 //! meanwhile. A small first group and ever larger ones behind it keep it busy, and cost few calls more. Waiting for
 //! company costs the first completion time and spares calls. Which of it counts depends on the machine.
 //!
-//! With a fixed number of operations under way their mean latency is that number over the rate (Little's law), so that a
-//! way that does not lower the rate does not lengthen the mean latency. During the warm-up all ways take turns; the
-//! measured part keeps to the one with the least CPU time per operation of those whose rate is as high as the best. Slow
-//! storage is served one by one: there is no CPU time to speak of.
+//! With a fixed number of operations under way their mean latency is that number over the rate (Little's law), so that
+//! a way that does not lower the rate does not lengthen the mean latency. During the warm-up all ways take turns; the
+//! measured part keeps to the one with the least CPU time per operation of those whose rate is as high as the best.
+//! Slow storage is served one by one: there is no CPU time to speak of.
 
 use super::body::index;
 use model::num::approx;

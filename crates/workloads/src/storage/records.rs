@@ -1,6 +1,5 @@
 //! What the loop records: latencies of each kind of operation, of syncs, and the program's own lateness.
 
-use super::advice::Language;
 use engine::recorder::Latencies;
 use std::collections::BTreeMap;
 use sys::clock::Clock;

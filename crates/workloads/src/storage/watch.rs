@@ -1,8 +1,8 @@
 //! Whether the reads of a test really came from storage, and how busy it was.
 //!
 //! The kernel counts what each process makes storage deliver. Where that is less than what the process asked for, the
-//! rest came out of a cache. The busy time of a device is the machine's, not the process's. What follows from the figures
-//! is not said here but read off the rounds that keep them.
+//! rest came out of a cache. The busy time of a device is the machine's, not the process's. What follows from the
+//! figures is not said here but read off the rounds that keep them.
 
 use model::num::approx;
 use std::collections::BTreeMap;

@@ -2,9 +2,9 @@
 //!
 //! The two programs take turns on the very same file, in an order that changes from pair to pair, so that what the
 //! machine does meanwhile meets both. Two files of one size may differ by any factor on one disk, whoever writes them:
-//! fio lays the file out, and this program is allowed to overwrite it. Both programs of a pair are kept to the same CPU,
-//! each CPU in turn for two pairs: interrupts of a disk come to one CPU and cost a process there less. A ratio is judged by the median of the pairs'
-//! own ratios; every pair is kept.
+//! fio lays the file out, and this program is allowed to overwrite it. Both programs of a pair are kept to the same
+//! CPU, each CPU in turn for two pairs: interrupts of a disk come to one CPU and cost a process there less. A ratio is
+//! judged by the median of the pairs' own ratios; every pair is kept.
 
 use super::side::{PERCENTILES, Side, Took};
 use anyhow::Context;

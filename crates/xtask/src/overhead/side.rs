@@ -170,7 +170,10 @@ mod tests {
 
     #[test]
     fn a_report_is_read_whichever_direction_it_has() {
-        let direction = |ios: u64| json!({"total_ios": ios, "iops": 50.0, "clat_ns": {"percentile": {"50.000000": 9, "99.000000": 0}}});
+        let direction = |ios: u64| {
+            let percentiles = json!({"50.000000": 9, "99.000000": 0});
+            json!({"total_ios": ios, "iops": 50.0, "clat_ns": {"percentile": percentiles}})
+        };
         let report = |reads, writes| json!({"jobs": [{"read": direction(reads), "write": direction(writes)}]});
         let expect = Took {
             iops: 50.0,

@@ -10,7 +10,7 @@ use super::bucket::{Bucket, Terms};
 use super::check::{Check, percent};
 use super::lab::{Call, Lab, Slot, cpus, spread};
 use super::score;
-use super::sessions::{Soak, soak_call, soak_of, work_per_cpu_second};
+use super::sessions::{Soak, soak_call, soak_of};
 use super::throttle::{PERIOD_DEFAULT_US, apply};
 use anyhow::Context;
 use model::num::{approx, round_to_u64};
@@ -89,7 +89,7 @@ impl Experiment for TokenBucket {
 /// A soak under a supervisor.
 struct Session {
     soak: Soak,
-    /// Burst rate, sustained rate and credit in the test's operations.
+    /// Burst rate, sustained rate and credit: reads, or CPU seconds.
     truth: [f64; 3],
 }
 
@@ -201,12 +201,9 @@ fn on_cpu(lab: &Lab, book: &Book, cpu: u32, session: usize) -> anyhow::Result<Se
     call.cpu = Some(cpu);
     let document = supervised(lab, book, &call, terms, &lever)?;
     book.document(&format!("CPU {session}"), &document);
-    // What a second of CPU time is worth changes with the clock rate of the host; it is taken from the same soak.
-    let run = lab.run(&store, "latest")?;
-    let worth = work_per_cpu_second(&run).context("the soak used no CPU time")?;
     Ok(Session {
         soak: soak_of(&document)?,
-        truth: [terms.burst, terms.sustained, terms.credit].map(|value| value * worth),
+        truth: [terms.burst, terms.sustained, terms.credit],
     })
 }
 
@@ -220,9 +217,9 @@ fn judged(what: &str, sessions: &[Session], book: &Book) -> Vec<Check> {
     for session in sessions {
         let found = session.soak.bucket.map_or_else(
             || vec!["-".to_owned(); 3],
-            |found| found.map(|value| format!("{value:.1}")).to_vec(),
+            |found| found.map(|value| format!("{value:.4}")).to_vec(),
         );
-        let truth = session.truth.map(|value| format!("{value:.1}"));
+        let truth = session.truth.map(|value| format!("{value:.4}"));
         let cells = [
             vec![what.to_owned(), session.soak.throttle.clone()],
             truth.to_vec(),

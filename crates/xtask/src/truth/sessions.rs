@@ -226,7 +226,8 @@ pub(crate) struct Soak {
     pub(crate) findings: Vec<String>,
     /// What is known about credit.
     pub(crate) throttle: String,
-    /// Burst rate, sustained rate and credit, in operations of the disk or the test.
+    /// Burst rate, sustained rate and credit: in CPU seconds where CPU time was lent, else in operations of the disk or
+    /// the test.
     pub(crate) bucket: Option<[f64; 3]>,
     /// The period in seconds, where one is named.
     pub(crate) period: Option<f64>,
@@ -255,6 +256,12 @@ pub(crate) fn soak_of(document: &Value) -> anyhow::Result<Soak> {
         Some([a?, b?, c?])
     };
     let throttle = &soak["throttle"];
+    let credit = |key: &str| throttle[key].as_f64();
+    let worth = match (credit("credit"), credit("credit_cpu_seconds")) {
+        (Some(work), Some(seconds)) => work / seconds / unit,
+        _ => 1.0,
+    };
+    let bucket = figures(throttle, ["burst_rate", "sustained_rate", "credit"]);
     Ok(Soak {
         sentence: text(&soak["sentence"]),
         findings: soak["findings"]
@@ -264,7 +271,7 @@ pub(crate) fn soak_of(document: &Value) -> anyhow::Result<Soak> {
             .map(text)
             .collect(),
         throttle: text(&throttle["state"]),
-        bucket: figures(throttle, ["burst_rate", "sustained_rate", "credit"]),
+        bucket: bucket.map(|figures| figures.map(|figure| figure / worth)),
         period: nanos(&soak["fine_period"]["period_ns"])
             .or_else(|| nanos(&soak["course"]["period_ns"])),
         levels: figures(&soak["levels"], ["typical", "floor", "mean"]),
@@ -318,6 +325,10 @@ mod tests {
         }});
         let soak = soak_of(&document).unwrap();
         assert_eq!(soak.bucket, Some([100.0, 10.0, 1000.0]));
+        let of_time = json!({"soak": {"unit": "ops_per_s", "throttle": {
+            "burst_rate": 60.0, "sustained_rate": 20.0, "credit": 800.0, "credit_cpu_seconds": 8.0,
+        }}});
+        assert_eq!(soak_of(&of_time).unwrap().bucket, Some([0.6, 0.2, 8.0]));
         assert_eq!(
             (soak.period, soak.throttle.as_str()),
             (Some(10.0), "token_bucket")
