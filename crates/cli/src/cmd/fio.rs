@@ -87,6 +87,9 @@ fn measure(context: &Context, own: &Own, plan: &Plan) -> anyhow::Result<Exit> {
     };
     session::catch_stop_signals()?;
     let granted = named::grant(context, std::slice::from_ref(&run), &own.consent())?;
+    // Behind the gate: of a place where no file can be made nobody asks how much room it has. What the gate made is
+    // empty, and goes with it.
+    phases::check_space(&phases)?;
     let store = context.store()?;
     store.begin(&run.meta, &run.plan, &run.host)?;
     let quiet = own.quiet || plan.output.eta == Eta::Never;

@@ -422,7 +422,7 @@ fn a_file_of_others_is_read_and_not_written() {
     // Not longer than it is, either.
     fio(&bed, &[&job[..], &["--size=1m"]].concat())
         .code(3)
-        .err_has(&["a file that kurabe did not make is not made longer"]);
+        .err_has(&["what this run may not make anew is not made longer"]);
     let overwrite = format!("--overwrite-file={}", path.display());
     fio(&bed, &[&write[..], &[&overwrite, "--unlink=1"]].concat()).code(0);
     let written = std::fs::read(&path).unwrap();

@@ -175,13 +175,8 @@ fn named(
         .len();
     let size = job.size.unwrap_or(length);
     if size > length || length < job.block_bytes {
-        let why = if create {
-            "a file that kurabe did not make is not made longer"
-        } else {
-            "this job may not make it anew"
-        };
         return Err(WorkError::Unsupported(format!(
-            "`{}` has {length} bytes, and {} are asked for: {why}",
+            "`{}` has {length} bytes, and {} are asked for: what this run may not make anew is not made longer",
             path.display(),
             size.max(job.block_bytes)
         )));

@@ -14,6 +14,7 @@ use super::sessions::{Soak, soak_call, soak_of};
 use super::throttle::{PERIOD_DEFAULT_US, apply};
 use anyhow::Context;
 use model::num::{approx, round_to_u64};
+use model::record::{Outcome, Round, Run};
 use model::rng::Rng;
 use serde_json::Value;
 use sys::clock::{monotonic, sleep_until};
@@ -201,10 +202,27 @@ fn on_cpu(lab: &Lab, book: &Book, cpu: u32, session: usize) -> anyhow::Result<Se
     call.cpu = Some(cpu);
     let document = supervised(lab, book, &call, terms, &lever)?;
     book.document(&format!("CPU {session}"), &document);
+    book.text(
+        &format!("granted-{session}.txt"),
+        &granted(&lab.run(&store, "latest")?),
+    );
     Ok(Session {
         soak: soak_of(&document)?,
         truth: [terms.burst, terms.sustained, terms.credit],
     })
+}
+
+/// The CPU time of each window, a line for each stretch: what a missed bucket is looked for in.
+fn granted(run: &Run) -> String {
+    let line = |round: &Round| match &round.outcome {
+        Outcome::Done(done) => {
+            let shares = done.cpu_windows.iter().map(|share| format!("{share:.4}"));
+            shares.collect::<Vec<_>>().join(" ")
+        }
+        Outcome::Failed(failure) => failure.to_string(),
+    };
+    let lines: Vec<String> = run.rounds.iter().map(line).collect();
+    lines.join("\n")
 }
 
 fn untreated(lab: &Lab, book: &Book, call: &Call<'_>, session: usize) -> anyhow::Result<Soak> {

@@ -178,6 +178,12 @@ fn name(jobs: &[(u32, &Job)], taken: impl Fn(&str) -> bool) -> String {
     names.find(|name| !taken(name)).unwrap_or(name)
 }
 
+/// Refuses jobs whose files would together take more room than they may.
+pub(super) fn check_space(phases: &[Phase<'_>]) -> anyhow::Result<()> {
+    let tasks = phases.iter().flat_map(|phase| &phase.tasks);
+    space::check(tasks).map_err(|why| failure(Exit::Unsupported, why, None))
+}
+
 /// The plan of the run.
 pub(super) fn plan(
     asked: &Plan,
@@ -186,8 +192,6 @@ pub(super) fn plan(
     host: &HostFacts,
 ) -> anyhow::Result<plan::Plan> {
     let workload = workloads::find(jobs::NAME).ok_or_else(|| anyhow::anyhow!("find workload"))?;
-    let tasks = phases.iter().flat_map(|phase| &phase.tasks);
-    space::check(tasks).map_err(|why| failure(Exit::Unsupported, why, None))?;
     let mut cases = Vec::new();
     for phase in phases {
         let list = serde_json::to_string(&phase.tasks)?;

@@ -89,7 +89,7 @@ fn nothing_is_checked_that_was_not_written() {
     fio(&bed, &write).code(0);
     fio(&bed, &longer)
         .code(3)
-        .err_has(&["has 65536 bytes, and 131072 are asked for: this job may not make it anew"]);
+        .err_has(&["has 65536 bytes, and 131072 are asked for: what this run may not make anew"]);
     fio(&bed, &check).code(0);
 }
 
