@@ -3,7 +3,7 @@
 use dialects::fio::Surroundings;
 
 /// A machine on which every file holds this text, so that a job file can include itself, but for three.
-pub struct Machine(pub String);
+pub(crate) struct Machine(pub(crate) String);
 
 impl Surroundings for Machine {
     fn read(&self, path: &str) -> Result<String, String> {

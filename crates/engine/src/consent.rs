@@ -254,9 +254,7 @@ pub fn grant(
     known: Known<'_>,
     find: fn(&str) -> Option<&'static dyn Workload>,
 ) -> Result<Granted, Refusal> {
-    let all = plans.iter();
-    let wanted = all.flat_map(|plan| touches(plan, stand_in(plan).as_ref(), find));
-    decide(tree, each_once(wanted), consent, known)
+    decide(tree, wanted(plans, find), consent, known)
 }
 
 /// Whether [`grant`] would refuse, without making or marking anything.
@@ -267,9 +265,13 @@ pub fn examine(
     known: Known<'_>,
     find: fn(&str) -> Option<&'static dyn Workload>,
 ) -> Result<(), Refusal> {
+    look_at_all(tree, wanted(plans, find), consent, known).map(drop)
+}
+
+/// Everything that the plans touch, each path once.
+fn wanted(plans: &[&Plan], find: fn(&str) -> Option<&'static dyn Workload>) -> Vec<Touch> {
     let all = plans.iter();
-    let wanted = all.flat_map(|plan| touches(plan, stand_in(plan).as_ref(), find));
-    look_at_all(tree, each_once(wanted), consent, known).map(drop)
+    each_once(all.flat_map(|plan| touches(plan, stand_in(plan).as_ref(), find)))
 }
 
 /// The same for what is not in a plan: each path once. Everything is decided before anything is made or marked.

@@ -11,9 +11,10 @@ use crate::elf;
 use crate::process::{cargo, command, host_target, output, succeed, succeeds, target_dir};
 use anyhow::{Context, bail, ensure};
 use std::path::Path;
+use std::process::Command;
 
 /// How the compiler is asked for it.
-pub(crate) const FLAGS: &str = "-C target-feature=+crt-static -C relocation-model=static";
+const FLAGS: &str = "-C target-feature=+crt-static -C relocation-model=static";
 
 /// The largest file that still downloads in seconds on a slow server: a promise of the project.
 const SIZE_MAX_BYTES: u64 = 12_000_000;
@@ -21,17 +22,15 @@ const SIZE_MAX_BYTES: u64 = 12_000_000;
 /// Starts from which the median is taken: odd, and enough to let caches warm.
 const STARTS: usize = 21;
 
-/// Builds, copies to `target/dist/kurabe`, checks and describes the binary.
-pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
-    let target = host_target(root)?;
-    let target_dir = target_dir(root);
+/// cargo's `word` (`build`, `rustc`) for the binary that is shipped.
+pub(crate) fn building(root: &Path, word: &str, target: &str) -> Command {
     let what = [
-        "build",
+        word,
         "--locked",
         "--profile",
         "dist",
         "--target",
-        &target,
+        target,
         "-p",
         "kurabe",
     ];
@@ -40,8 +39,15 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         .env("RUSTFLAGS", FLAGS)
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .arg("--target-dir")
-        .arg(&target_dir);
-    succeed(&mut build)?;
+        .arg(target_dir(root));
+    build
+}
+
+/// Builds, copies to `target/dist/kurabe`, checks and describes the binary.
+pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
+    let target = host_target(root)?;
+    let target_dir = target_dir(root);
+    succeed(&mut building(root, "build", &target))?;
 
     let built = target_dir.join(&target).join("dist/kurabe");
     let dist = target_dir.join("dist/kurabe");

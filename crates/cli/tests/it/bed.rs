@@ -112,6 +112,22 @@ impl Bed {
         command
     }
 
+    /// Runs the binary behind another program, which is the first of `before`.
+    pub(crate) fn behind(&self, before: &[&str], args: &[&str]) -> Done {
+        let plain = self.command(args);
+        let mut command = Command::new(before[0]);
+        command
+            .args(&before[1..])
+            .arg(plain.get_program())
+            .args(plain.get_args())
+            .current_dir(self.path())
+            .env_clear()
+            .stdin(Stdio::null());
+        let set = plain.get_envs();
+        command.envs(set.filter_map(|(name, value)| Some((name, value?))));
+        command.output().unwrap().into()
+    }
+
     pub(crate) fn run(&self, args: &[&str]) -> Done {
         self.command(args).output().unwrap().into()
     }

@@ -1,30 +1,6 @@
 //! Memory tests on the real binary where the machine has little: one CPU, no huge pages, a limit on memory.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "tests start the binary as a user does"
-)]
-
-use crate::bed::{Bed, Done};
-use std::process::Command;
-
-/// Starts the binary behind another program.
-fn behind(bed: &Bed, before: &[&str], args: &[&str]) -> Done {
-    let plain = bed.command(&[]);
-    let mut command = Command::new(before[0]);
-    command
-        .args(&before[1..])
-        .arg(env!("CARGO_BIN_EXE_kurabe"))
-        .args(args)
-        .current_dir(bed.path());
-    for (name, value) in plain
-        .get_envs()
-        .filter_map(|(name, value)| Some((name, value?)))
-    {
-        command.env(name, value);
-    }
-    command.output().unwrap().into()
-}
+use crate::bed::Bed;
 
 #[test]
 fn on_one_cpu_what_needs_two_is_left_out_with_its_reason_and_the_rest_is_measured() {
@@ -41,7 +17,7 @@ fn on_one_cpu_what_needs_two_is_left_out_with_its_reason_and_the_rest_is_measure
         "--passes",
         "1",
     ];
-    let done = behind(&bed, &["taskset", "-c", "0"], &args);
+    let done = bed.behind(&["taskset", "-c", "0"], &args);
     assert!(matches!(done.code, Some(0 | 4)), "{done:#?}");
     done.out_has(&[
         "memory.latency-16k@1",
@@ -63,7 +39,7 @@ fn where_there_are_no_huge_pages_nothing_is_measured_with_them_and_the_rest_is()
         "--passes",
         "1",
     ];
-    let done = behind(&bed, &["perl", "-e", WITHOUT], &args);
+    let done = bed.behind(&["perl", "-e", WITHOUT], &args);
     assert!(matches!(done.code, Some(0 | 4)), "{done:#?}");
     done.out_has(&[
         "memory.latency-16k@1",

@@ -8,8 +8,8 @@
 //! It refuses to judge with fewer than six turns, which give no interval, and where there is no linker that shuffles.
 
 use super::{ROUNDS, median_of, parsed};
-use crate::dist::FLAGS;
-use crate::process::{cargo, command, host_target, output, succeed, target_dir};
+use crate::dist::building;
+use crate::process::{command, host_target, output, succeed, target_dir};
 use anyhow::{Context, ensure};
 use clap::Parser;
 use model::estimate::Interval;
@@ -128,25 +128,8 @@ fn build(root: &Path, dir: &Path, builds: usize) -> anyhow::Result<()> {
         .with_context(|| format!("write `{}`", script.display()))?;
     succeed(command(root, "chmod").arg("+x").arg(&script))?;
     let linker = format!("linker={}", script.display());
-    let what = [
-        "rustc",
-        "--locked",
-        "--profile",
-        "dist",
-        "--target",
-        &target,
-        "-p",
-        "kurabe",
-        "--bin",
-        "kurabe",
-    ];
-    let mut build = cargo(root, &what);
-    build
-        .env("RUSTFLAGS", FLAGS)
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .arg("--target-dir")
-        .arg(target_dir(root))
-        .args(["--", "-C", &linker]);
+    let mut build = building(root, "rustc", &target);
+    build.args(["--bin", "kurabe", "--", "-C", &linker]);
     succeed(&mut build)
 }
 

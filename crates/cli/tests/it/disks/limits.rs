@@ -26,26 +26,6 @@ mod root {
         exec @ARGV or die "exec: $!";
     "#;
 
-    /// Runs the bed's binary behind another command.
-    fn behind(bed: &Bed, wrapper: &[&str], args: &[&str]) -> Done {
-        let plain = bed.command(args);
-        let mut command = Command::new(wrapper[0]);
-        command
-            .args(&wrapper[1..])
-            .arg(plain.get_program())
-            .args(plain.get_args())
-            .current_dir(bed.path())
-            .env_clear()
-            .stdin(std::process::Stdio::null());
-        for (name, value) in plain
-            .get_envs()
-            .filter_map(|(name, value)| Some((name, value?)))
-        {
-            command.env(name, value);
-        }
-        command.output().unwrap().into()
-    }
-
     #[test]
     #[ignore = "root: like its neighbours it takes the machine for itself"]
     fn where_io_uring_is_forbidden_the_next_engine_is_used_and_the_reason_said() {
@@ -60,8 +40,7 @@ mod root {
         ];
         let run = |bed: &Bed, calls: &str, more: &[&str]| {
             let all = [&sets[..], more].concat();
-            behind(
-                bed,
+            bed.behind(
                 &["perl", "-e", FORBID, calls],
                 &args("storage.randread-4k-qd32", &all),
             )
@@ -99,7 +78,9 @@ mod root {
             "--set",
             "storage.*.ioengine=io_uring",
         ];
-        let done = behind(&bed, &wrapper, &args("storage.randread-4k-qd32", &more)).code(0);
+        let done = bed
+            .behind(&wrapper, &args("storage.randread-4k-qd32", &more))
+            .code(0);
         done.out_says(&[
             "buffers are not registered",
             "the limit of locked memory (ulimit -l) may be too small",
@@ -139,7 +120,7 @@ mod root {
         let sets = ["--set", "storage.*.size=8M", "--set", "storage.*.direct=no"];
         let run = |more: &[&str]| {
             let all = [&sets[..], more].concat();
-            behind(&bed, &NOBODY, &args("storage.randread-4k-qd32", &all))
+            bed.behind(&NOBODY, &args("storage.randread-4k-qd32", &all))
         };
         run(&[]).code(0).out_says(&[
             "libaio was used, because io_uring does not work here",

@@ -3,6 +3,10 @@
 //! A seeded mutator on the starting texts of `fuzz/corpus`, so that a failure comes again; it runs on a stable compiler
 //! where the coverage-guided targets in `fuzz/` cannot. `KURABE_FUZZ_INPUTS` makes it longer.
 
+#[path = "../../../../../fuzz/fuzz_targets/machine.rs"]
+mod machine;
+
+use self::machine::Machine;
 use super::*;
 use crate::fio::{import, options, output};
 use model::rng::Rng;
@@ -112,32 +116,6 @@ fn mutate(rng: &mut Rng, seeds: &[String], names: &[&str]) -> String {
     text.into_iter().collect()
 }
 
-/// The file is whatever is asked for, so it can include itself.
-struct Machine<'a>(&'a str);
-
-impl Surroundings for Machine<'_> {
-    fn read(&self, path: &str) -> Result<String, String> {
-        match path {
-            "none" => Err("no such file".to_owned()),
-            "inc" => Ok("bs=8k\nrw=write\ninclude inc2\n".to_owned()),
-            "inc2" => Ok("iodepth=4 # nothing else\n".to_owned()),
-            _ => Ok(self.0.to_owned()),
-        }
-    }
-    fn variable(&self, name: &str) -> Option<String> {
-        (name == "HOME").then(|| "/home/me".to_owned())
-    }
-    fn page_bytes(&self) -> u64 {
-        4096
-    }
-    fn cpus(&self) -> u64 {
-        2
-    }
-    fn memory_mib(&self) -> u64 {
-        4096
-    }
-}
-
 /// How many inputs, and how many of them were accepted; a mutator that only breaks texts tests little.
 fn feed(seed: u64, default: u64, seeds: &[String], mut accepts: impl FnMut(&str) -> bool) {
     let inputs = std::env::var("KURABE_FUZZ_INPUTS")
@@ -172,7 +150,7 @@ fn holds(plan: Result<Plan, Error>) -> bool {
 
 fn job_files(default: u64) {
     feed(1, default, &corpus("fuzz/corpus/fio_job_file"), |text| {
-        holds(parse_file("job.fio", &Machine(text)))
+        holds(parse_file("job.fio", &Machine(text.to_owned())))
     });
 }
 
@@ -184,7 +162,7 @@ fn command_lines(default: u64) {
         &corpus("fuzz/corpus/fio_command_line"),
         |text| {
             let arguments: Vec<String> = text.lines().map(str::to_owned).collect();
-            holds(parse(&arguments, &Machine(file)))
+            holds(parse(&arguments, &Machine(file.to_owned())))
         },
     );
 }
