@@ -125,11 +125,14 @@ pub fn thin(series: &[f64], windows_max: usize) -> (Vec<f64>, usize) {
     (means, group)
 }
 
-/// The windows to cut off at the start: nothing where the series has only one level, and nothing where its first
-/// stretch is too long to be a start, so that a change of level is reported and not cut away.
+/// The windows to cut off at the start: nothing where the series has only one level, nothing where its first stretch
+/// is too long to be a start, and nothing where that is as much faster as a burst is, which is no warming up: so that a
+/// change of level is reported and not cut away.
 fn warm_up(series: &[f64], segments: &[Segment]) -> usize {
-    let [first, _, ..] = segments else { return 0 };
-    if first.end * START_OF > series.len() {
+    let [first, second, ..] = segments else {
+        return 0;
+    };
+    if first.end * START_OF > series.len() || first.level >= burst::RATIO_MIN * second.level {
         return 0;
     }
     match warmup::find(series) {
@@ -266,6 +269,21 @@ mod tests {
         );
         assert_eq!(of(&[1.0; 5], 1.0), Character::Unknown);
         assert_eq!(of(&[0.0; 100], 1.0), Character::Unknown);
+    }
+
+    #[test]
+    fn a_fast_start_is_no_warm_up() {
+        // What was lent at the start is gone, and one number for what is left would be silent about it.
+        check(
+            |i| if i < 16 { 2.5 } else { 1.0 },
+            97,
+            |found| matches!(found, Character::Step { segments: [a, b] } if a.level > 2.0 * b.level && a.end == b.start),
+        );
+        check(
+            |i| if i < 16 { 1.06 } else { 1.0 },
+            90,
+            |found| matches!(found, Character::Steady { .. }),
+        );
     }
 
     #[test]
