@@ -18,6 +18,7 @@ mod crosscheck;
 mod dist;
 mod elf;
 mod generate;
+mod guest;
 mod overhead;
 mod process;
 mod tidy;
@@ -61,6 +62,10 @@ pub(crate) const COMMANDS: &[(&str, &str)] = &[
         "truth",
         "ground-truth experiments on the real machine; `truth --help` lists them",
     ),
+    (
+        "guest",
+        "the same, and devices in use, on a kernel of Debian's in an emulator; `guest --help`",
+    ),
 ];
 
 fn main() -> ExitCode {
@@ -86,6 +91,7 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
         ["overhead", arguments @ ..] => overhead::run(&root()?, arguments),
         ["comparison", binaries @ ..] => comparison::run(&root()?, binaries),
         ["truth", rest @ ..] => truth::run(&root()?, rest),
+        ["guest", rest @ ..] => guest::run(&root()?, rest),
         [truth::helper::WORD, rest @ ..] => truth::helper::run(rest),
         [] | ["help" | "--help" | "-h"] => {
             for (name, what) in COMMANDS {
