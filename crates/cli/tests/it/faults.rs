@@ -1,10 +1,5 @@
 //! Workers that go wrong, interrupted and killed runs, readers that go away.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a shell sets the limits that a user may have set"
-)]
-
 use crate::bed::{Bed, Done, eventually, processes_in, signal};
 use std::process::{Child, Stdio};
 
@@ -247,19 +242,8 @@ fn a_work_directory_that_is_removed_does_not_come_back_unmarked() {
 #[test]
 fn a_file_size_limit_is_an_error_and_not_a_death() {
     let bed = Bed::new();
-    let binary = env!("CARGO_BIN_EXE_kurabe");
-    let script = format!("ulimit -f 60; exec {binary} run selftest.replay --passes 200");
-    let mut command = bed.command(&[]);
-    let environment: Vec<_> = command
-        .get_envs()
-        .map(|(n, v)| (n.to_owned(), v.map(ToOwned::to_owned)))
-        .collect();
-    command = std::process::Command::new("sh");
-    command.args(["-c", &script]).current_dir(bed.path());
-    for (name, value) in environment {
-        command.env(name, value.unwrap_or_default());
-    }
-    let done: Done = command.output().unwrap().into();
+    let limit = ["sh", "-c", "ulimit -f 60; exec \"$@\"", "sh"];
+    let done = bed.behind(&limit, &["run", "selftest.replay", "--passes", "200"]);
     done.code(4).err_has(&["kurabe.db"]);
     assert_eq!(bed.left_behind(), [""; 0]);
 }

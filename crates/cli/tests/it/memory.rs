@@ -17,8 +17,8 @@ fn on_one_cpu_what_needs_two_is_left_out_with_its_reason_and_the_rest_is_measure
         "--passes",
         "1",
     ];
-    let done = bed.behind(&["taskset", "-c", "0"], &args);
-    assert!(matches!(done.code, Some(0 | 4)), "{done:#?}");
+    // What cannot be measured with two copies is a round that failed; what no copy can is left out of the plan.
+    let done = bed.behind(&["taskset", "-c", "0"], &args).code(4);
     done.out_has(&[
         "memory.latency-16k@1",
         "only one CPU is allowed",
@@ -39,8 +39,7 @@ fn where_there_are_no_huge_pages_nothing_is_measured_with_them_and_the_rest_is()
         "--passes",
         "1",
     ];
-    let done = bed.behind(&["perl", "-e", WITHOUT], &args);
-    assert!(matches!(done.code, Some(0 | 4)), "{done:#?}");
+    let done = bed.behind(&["perl", "-e", WITHOUT], &args).code(4);
     done.out_has(&[
         "memory.latency-16k@1",
         "huge pages: 0 % of the memory obtained them",
@@ -59,8 +58,7 @@ fn a_size_that_does_not_fit_is_left_out_with_what_it_needs() {
         "--passes",
         "1",
     ];
-    let done = bed.run(&args);
-    assert!(matches!(done.code, Some(0 | 4)), "{done:#?}");
+    let done = bed.run(&args).code(0);
     done.out_has(&[
         "memory.latency-16k@1",
         "too little memory: 278528 MiB are needed",
@@ -75,7 +73,8 @@ mod root {
     fn swapped_out() -> String {
         let counts = std::fs::read_to_string("/proc/vmstat").unwrap();
         let line = counts.lines().find(|line| line.starts_with("pswpout "));
-        line.unwrap_or_default().to_owned()
+        line.expect("the kernel counts what it swaps out")
+            .to_owned()
     }
 
     #[test]
@@ -84,6 +83,15 @@ mod root {
         let bed = Bed::new();
         let limit = MemoryLimit::new(300 << 20);
         let before = swapped_out();
+        // Its first line is the heading.
+        if std::fs::read_to_string("/proc/swaps")
+            .unwrap()
+            .lines()
+            .count()
+            < 2
+        {
+            eprintln!("skipped in part: there is no swap here, so that nothing can be swapped out");
+        }
         let args = [
             "run",
             "memory.latency-512m",

@@ -408,9 +408,16 @@ fn a_log_hears_of_a_soak_while_it_goes_on_and_quiet_means_quiet() {
             round["stretch"]["elapsed"] = (elapsed + 90_000_000_000).into();
         }
     });
+    let kept = || {
+        let text = bed.run(&["export", "t"]).code(0).out;
+        let document: Value = serde_json::from_str(&text).unwrap();
+        document["run"]["rounds"].as_array().unwrap().len()
+    };
     let resumed = |more: &[&str]| {
+        let before = kept();
         let child = bed.start(&[&["soak", "--resume", "t"], more].concat());
-        std::thread::sleep(std::time::Duration::from_secs(4));
+        // What is due at once has been said when a stretch is kept.
+        eventually(60, || kept() > before);
         signal(&child, "-INT");
         let done: Done = child.wait_with_output().unwrap().into();
         done.code(130).err

@@ -4,7 +4,6 @@ use crate::bed::{self, Bed};
 use serde_json::Value;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
-use std::time::Duration;
 use tempfile::TempDir;
 
 /// A directory in memory: a nearly full disk has no room for a test file.
@@ -132,19 +131,10 @@ fn one_file_serves_the_whole_run() {
             .max()
             .unwrap_or(0_u32)
     };
-    let wait = |round: u32| {
-        for _ in 0..3_000 {
-            if rounds() >= round {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        panic!("round {round} never came");
-    };
-    wait(2);
+    bed::eventually(60, || rounds() >= 2);
     let first = files();
     assert_eq!(first.len(), 1, "{first:?}");
-    wait(4);
+    bed::eventually(60, || rounds() >= 4);
     let later = files();
     assert_eq!(first[0].1.ino(), later[0].1.ino());
     assert_eq!(

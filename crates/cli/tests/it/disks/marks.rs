@@ -41,6 +41,12 @@ impl Made {
         self.bed.run(&[&job[..], more].concat())
     }
 
+    /// When the file was last written to.
+    fn written_at(&self, name: &str) -> (i64, i64) {
+        let found = self.path(name).metadata().unwrap();
+        (found.mtime(), found.mtime_nsec())
+    }
+
     /// What somebody did to the file stays as it is, whatever job comes.
     #[track_caller]
     fn is_safe(&self, name: &str, why: &str) {
@@ -165,12 +171,12 @@ fn what_others_use_is_not_written_to() {
     let made = Made::new();
     let path = made.name("ours");
     let mut writer = Command::new("sh")
-        .args(["-c", &format!("exec 3<>{path}; echo open; exec sleep 60")])
-        .stdout(std::process::Stdio::piped())
+        .args(["-c", &format!("exec 3<>{path}; exec sleep 60")])
         .spawn()
         .unwrap();
-    let mut open = [0; 4];
-    std::io::Read::read_exact(writer.stdout.as_mut().unwrap(), &mut open).unwrap();
+    // It opens the file before it becomes the program that is named below.
+    let comm = format!("/proc/{}/comm", writer.id());
+    bed::eventually(60, || std::fs::read_to_string(&comm).unwrap() == "sleep\n");
     let overwrite = format!("--overwrite-file={path}");
     for more in [&[][..], &[overwrite.as_str()]] {
         made.job("ours", more)
@@ -190,17 +196,19 @@ fn two_runs_do_not_write_to_one_file() {
         "--rw=randwrite",
         "--size=1m",
         "--time_based",
-        "--runtime=30",
+        "--runtime=300",
     ];
+    let before = made.written_at("ours");
     let first = made
         .bed
         .start(&[&["fio", "--name=first", &file][..], &long].concat());
-    bed::eventually(60, || {
-        let second = made.job("ours", &[]);
-        second.code == Some(2) && second.err.contains("another program has locked it")
-    });
+    // It holds the file before it writes to it; a second run that came earlier would keep the first one out.
+    bed::eventually(60, || made.written_at("ours") != before);
+    let second = made.job("ours", &[]);
     bed::signal(&first, "-INT");
-    assert_eq!(first.wait_with_output().unwrap().status.code(), Some(130));
+    let first: Done = first.wait_with_output().unwrap().into();
+    second.code(2).err_has(&["another program has locked it"]);
+    first.code(130);
     // An interrupted run leaves the file in order.
     made.job("ours", &["--unlink=1"]).code(0);
     assert_eq!(names(made.dir.path(), ""), [""; 0]);
@@ -213,12 +221,10 @@ fn kill_9_leaves_a_file_that_is_used_again_only_where_nothing_was_written() {
         let file = format!("--filename={}", made.name("ours"));
         let job = ["fio", "--name=t", "--size=1m", how, &file];
         let more = ["--time_based", "--runtime=30", "--thinktime=1000"];
-        let before = made.path("ours").metadata().unwrap();
+        let before = made.written_at("ours");
         let mut child = made.bed.start(&[&job[..], &more].concat());
         bed::eventually(60, || match how {
-            "--rw=randwrite" => {
-                made.path("ours").metadata().unwrap().mtime_nsec() != before.mtime_nsec()
-            }
+            "--rw=randwrite" => made.written_at("ours") != before,
             _ => !bed::processes_in(made.dir.path()).is_empty(),
         });
         child.kill().unwrap();

@@ -127,6 +127,13 @@ impl Disk {
     }
 }
 
+/// Unmounts a file system that was just measured on. The kernel lets go of what a process had open a moment after the
+/// process has ended, as `io_uring` does from a queue of its own (`io_uring/io_uring.c`), and is busy until then.
+#[track_caller]
+fn unmount(point: &Path) {
+    crate::bed::eventually(10, || works(&format!("umount {}", point.display())));
+}
+
 impl Drop for Disk {
     fn drop(&mut self) {
         let _ = works(&format!("umount -l {}", self.mount.display()));

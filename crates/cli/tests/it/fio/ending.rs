@@ -3,7 +3,8 @@
 use super::*;
 use crate::bed::{eventually, processes_in, signal};
 
-/// The CPU time in user mode of the busiest process below the bed, in clock ticks: of a worker that measures.
+/// The CPU time in user mode of the busiest process below the bed, in clock ticks: of a worker that measures. The
+/// supervisor, which is in the bed itself, may need as much before anybody measures.
 fn ticks_of_workers(bed: &Bed) -> u64 {
     let ticks = |entry: std::fs::DirEntry| {
         let cwd = std::fs::read_link(entry.path().join("cwd")).ok()?;
@@ -11,7 +12,7 @@ fn ticks_of_workers(bed: &Bed) -> u64 {
         // The name in brackets may hold anything; utime is the 12th field behind it.
         let (_, behind) = stat.rsplit_once(") ")?;
         let utime = behind.split(' ').nth(11)?.parse().ok()?;
-        cwd.starts_with(bed.path()).then_some(utime)
+        (cwd.starts_with(bed.path()) && cwd != bed.path()).then_some(utime)
     };
     let all = std::fs::read_dir("/proc").unwrap().flatten();
     all.filter_map(ticks).max().unwrap_or(0)
