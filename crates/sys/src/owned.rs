@@ -1,8 +1,10 @@
-//! Files that are known to be ours: a mark on the file itself, as an extended attribute.
+//! Marks on files: a short text on the file itself, as an extended attribute.
 //!
 //! A name proves nothing, since a user may have put a file of that name there; a list of names elsewhere outlives the
-//! files. The mark goes with the file and vanishes with it. File systems without extended attributes cannot carry it:
-//! there every existing file counts as somebody else's. Source: xattr(7).
+//! files. A mark goes with the file wherever it is moved, and vanishes with it. Alone it proves nothing either: `cp -a`
+//! and tools for backups copy it to other files, and it stays where somebody else writes into the file or puts another
+//! content in. Whoever trusts one must let its text say on which file it was set and what that was like then, and
+//! compare. File systems without extended attributes carry no marks. Source: xattr(7).
 
 #![expect(unsafe_code, reason = "extended attributes are not in std")]
 
@@ -13,11 +15,20 @@ use std::os::fd::AsRawFd;
 /// The attribute's name. The `user.` namespace is open to whoever may write to the file.
 const NAME: &std::ffi::CStr = c"user.kurabe";
 
-/// Longer marks than this are not ours.
+/// The longest text of a mark, in bytes. Longer ones are not set, and not ours where they are found.
 const MARK_MAX: usize = 512;
 
-/// Marks an opened file as ours, with a short text that says by whom it was made.
+/// Sets the mark of an opened file, in the place of the one that it may have. A text of more than 512 bytes is an
+/// error: nobody could read it back.
 pub fn mark(file: &File, text: &str) -> io::Result<()> {
+    if text.len() > MARK_MAX {
+        let why = format!("a mark of {} bytes is longer than {MARK_MAX}", text.len());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
+    set(file, text)
+}
+
+fn set(file: &File, text: &str) -> io::Result<()> {
     // SAFETY: the name ends in NUL, the text is valid for its length, and the kernel copies both.
     let status = unsafe {
         libc::fsetxattr(
@@ -73,7 +84,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn a_file_is_ours_only_with_our_mark() {
+    fn a_mark_is_read_back_as_it_was_set_and_has_its_length() {
         // Not in /tmp, which may be a file system without attributes of users.
         let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let path = dir.path().join("file");
@@ -84,8 +95,16 @@ mod tests {
         assert_eq!(mark_of(&path).as_deref(), Some("run 1"));
         std::fs::write(&path, "content does not take the mark away").unwrap();
         assert_eq!(mark_of(&path).as_deref(), Some("run 1"));
+        let longest = "x".repeat(MARK_MAX);
+        mark(&file, &longest).unwrap();
+        assert_eq!(mark_of(&path), Some(longest.clone()));
+        // What nobody could read back is not set.
+        let longer = format!("{longest}x");
+        let error = mark(&file, &longer).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{error}");
+        assert_eq!(mark_of(&path), Some(longest));
         // What is longer than any mark of ours is none, and no reason to fail.
-        mark(&file, &"x".repeat(MARK_MAX + 1)).unwrap();
+        set(&file, &longer).unwrap();
         assert_eq!(mark_of(&path), None);
         // A copy of the content is no copy of the mark.
         std::fs::write(dir.path().join("copy"), "content").unwrap();

@@ -1,9 +1,11 @@
 //! Who uses a block device: mounts, swap, arrays, mappings, loops, and processes that have it open for writing.
 //!
 //! Looked at is not only the device but its whole family: the disk that a partition lies on, the partitions of a disk,
-//! everything that holds one of these, and everything that it is made of. Sources: sysfs (`holders`, `slaves`, `dm`,
-//! `md`, `bcache`, `loop`), /proc/self/mountinfo, /proc/swaps, /sys/fs/btrfs and /proc/PID/fd. A file that should be
-//! there and cannot be read is an error, never "not used".
+//! everything that holds one of these, everything that it is made of, and other devices that are the same storage; of
+//! regular files, loop devices and processes. Sources: sysfs (`holders`, `slaves`, `dm`, `md`, `bcache`, `loop`,
+//! `wwid`), /proc/self/mountinfo, /proc/swaps, /sys/fs/btrfs and the processes' fd and fdinfo. Where mounts, swap or
+//! holders of a device cannot be read that is an error, never "not used". What not every device has, processes that end
+//! or are others', and regular files are passed over: the kernel's claim on a device is the second guard.
 
 use super::device::CLASS;
 use crate::mounts;
@@ -107,10 +109,6 @@ fn family(tree: &Tree, name: &str) -> Result<Vec<String>, TreeError> {
 /// Other devices that are the same storage: what a loop device lies on, other loop devices on the same file, and other
 /// paths to the disk of this world-wide name. The kernel claims each of them on its own.
 fn the_same_storage(tree: &Tree, device: &str) -> Result<Vec<String>, TreeError> {
-    let backing = |name: &str| {
-        let file = tree.read_trimmed(&format!("{CLASS}/{name}/loop/backing_file"));
-        file.ok().map(|file| tree.resolve(&file).unwrap_or(file))
-    };
     let wide_name = |name: &str| {
         let files = ["wwid", "device/wwid"];
         let mut names = files
@@ -118,11 +116,11 @@ fn the_same_storage(tree: &Tree, device: &str) -> Result<Vec<String>, TreeError>
             .filter_map(|file| tree.read_trimmed(&format!("{CLASS}/{name}/{file}")).ok());
         names.find(|name| !name.is_empty())
     };
-    let (own_file, own_name) = (backing(device), wide_name(device));
+    let (own_file, own_name) = (backing_file(tree, device), wide_name(device));
     let mut found: Vec<String> = Vec::new();
     for other in tree.list(CLASS)? {
         let is_same = other != device
-            && (own_file.is_some() && backing(&other) == own_file
+            && (own_file.is_some() && backing_file(tree, &other) == own_file
                 || own_name.is_some() && wide_name(&other) == own_name);
         let is_beneath = own_file.as_deref() == Some(&format!("/dev/{other}"));
         if is_same || is_beneath {
@@ -130,6 +128,12 @@ fn the_same_storage(tree: &Tree, device: &str) -> Result<Vec<String>, TreeError>
         }
     }
     Ok(found)
+}
+
+/// The file or device that a loop device lies on; `None` for any other device.
+fn backing_file(tree: &Tree, name: &str) -> Option<String> {
+    let file = tree.read_trimmed(&format!("{CLASS}/{name}/loop/backing_file"));
+    file.ok().map(|file| tree.resolve(&file).unwrap_or(file))
 }
 
 /// What is in a directory; nothing where it is not there, as for a partition's `slaves`.
@@ -214,8 +218,7 @@ fn looped(
         .iter()
         .filter(|name| name.starts_with("loop") && *name != asked)
     {
-        let file = tree.read_trimmed(&format!("{CLASS}/{name}/loop/backing_file"));
-        if file.is_ok_and(|file| tree.resolve(&file).unwrap_or(file) == node) {
+        if backing_file(tree, name).as_deref() == Some(&node) {
             add(format!("the backing of `{name}`"));
         }
     }
@@ -279,9 +282,7 @@ pub fn of_files(tree: &Tree, files: &[(u64, u64)], ours: u32) -> Vec<(usize, Str
     };
     let mut found = Vec::new();
     for name in tree.list(CLASS).unwrap_or_default() {
-        if let Ok(file) = tree.read_trimmed(&format!("{CLASS}/{name}/loop/backing_file"))
-            && let Some(file) = which(&file)
-        {
+        if let Some(file) = backing_file(tree, &name).and_then(|file| which(&file)) {
             found.push((file, format!("the backing of `{name}`")));
         }
     }

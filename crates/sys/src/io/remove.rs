@@ -1,12 +1,17 @@
 //! Removing one certain file, and never another that somebody puts under its name meanwhile.
 //!
 //! unlink(2) takes a name, and whatever the name leads to at that instant is gone: a look before it leaves a moment in
-//! which somebody can rename a file of his own to that name. Here the entry is first moved to a name that nobody else
-//! knows, without replacing anything; what was moved is looked at there, and removed if it is the file that was meant,
-//! or moved back if not. So nothing else is ever removed. What remains: for that moment a file of somebody else can
-//! be missing under its name, and where a third file takes the name before it is moved back it stays under the new
-//! name, which the error says. Where a file system cannot rename without replacing, or is too full to, the look and the
-//! removal are two steps in the directory itself, and the moment between them is the one of any rm(1).
+//! which somebody can rename a file of his own to that name. Here the entry is first moved to a name that nobody can
+//! tell beforehand (the nanosecond is in it), without replacing anything; what was moved is looked at there, and
+//! removed if it is the file that was meant, or moved back if not. What remains:
+//!
+//! - For that moment a file of somebody else can be missing under its name, and where a third file takes the name
+//!   before it is moved back it stays under the new name, which the error says.
+//! - The look at the new name and the removal are two system calls. Who watches the directory, learns the name and
+//!   renames a file of his own onto it in the microseconds between them loses that file: no call removes by a handle.
+//! - Where a file system cannot rename without replacing, or is too full to, the look and the removal are two steps
+//!   under the old name, and the moment between them is the one of any rm(1).
+//!
 //! Sources: rename(2), unlink(2).
 
 #![expect(
@@ -51,11 +56,7 @@ fn remove_after(path: &Path, wanted: (u64, u64), meanwhile: impl FnOnce()) -> io
         .file_name()
         .ok_or_else(|| io::Error::other("it has no name"))?;
     let name = CString::new(name.as_bytes())?;
-    let aside = CString::new(format!(
-        ".kurabe-removed-{}-{}",
-        wanted.1,
-        std::process::id()
-    ))?;
+    let aside = CString::new(aside_name(wanted.1))?;
     match entry(&dir, &name)? {
         None => return Ok(Removal::Absent),
         Some(found) if found != wanted => return Ok(Removal::Another),
@@ -84,6 +85,12 @@ fn remove_after(path: &Path, wanted: (u64, u64), meanwhile: impl FnOnce()) -> io
             aside.to_string_lossy()
         ))),
     }
+}
+
+/// A name for a file of this number that is to go, another one each time.
+fn aside_name(inode: u64) -> String {
+    let (process, now) = (std::process::id(), crate::clock::monotonic());
+    format!(".kurabe-removed-{inode}-{process}-{now}")
 }
 
 /// The device and number of what a name in `dir` leads to, links not followed; `None` where there is nothing.
@@ -174,6 +181,12 @@ mod tests {
         );
         assert_eq!(names(dir.path()), ["precious"]);
         remove_exactly(Path::new("/no such directory/x"), 1, 1).unwrap_err();
+    }
+
+    #[test]
+    fn nobody_can_take_the_name_aside_beforehand() {
+        let names: std::collections::BTreeSet<String> = (0..100).map(|_| aside_name(7)).collect();
+        assert_eq!(names.len(), 100);
     }
 
     #[test]

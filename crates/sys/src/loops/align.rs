@@ -81,26 +81,23 @@ macro_rules! clone {
 /// not inlined into `section!()`.
 macro_rules! three_clones {
     ($path:literal, $section:literal) => {
+        $crate::loops::align::clone_at!(at_0, $path, $section, 0);
+        $crate::loops::align::clone_at!(at_16, $path, $section, 16);
+        $crate::loops::align::clone_at!(at_32, $path, $section, 32);
+    };
+}
+
+/// One of them.
+macro_rules! clone_at {
+    ($name:ident, $path:literal, $section:literal, $pad:literal) => {
         macro_rules! section {
             () => {
-                concat!($section, ".0")
+                concat!($section, ".", $pad)
             };
         }
         macro_rules! pad {
             () => {
-                0
-            };
-        }
-        #[path = $path]
-        mod at_0;
-        macro_rules! section {
-            () => {
-                concat!($section, ".16")
-            };
-        }
-        macro_rules! pad {
-            () => {
-                16
+                $pad
             };
         }
         #[expect(
@@ -108,23 +105,7 @@ macro_rules! three_clones {
             reason = "clones are the same code at other places"
         )]
         #[path = $path]
-        mod at_16;
-        macro_rules! section {
-            () => {
-                concat!($section, ".32")
-            };
-        }
-        macro_rules! pad {
-            () => {
-                32
-            };
-        }
-        #[expect(
-            clippy::duplicate_mod,
-            reason = "clones are the same code at other places"
-        )]
-        #[path = $path]
-        mod at_32;
+        mod $name;
     };
 }
 
@@ -153,7 +134,7 @@ macro_rules! begin_section {
     };
 }
 
-pub(super) use {begin_section, clone, clone_of, place_loop, three_clones};
+pub(super) use {begin_section, clone, clone_at, clone_of, place_loop, three_clones};
 
 /// Clones whose functions begin at `addresses`, in the same order in each, must lie 0, 16 and 32 bytes further within
 /// their lines than those of the first.
