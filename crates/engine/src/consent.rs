@@ -158,6 +158,13 @@ impl Granted {
         self.end(unlinks)
     }
 
+    /// Keeps a file until the run is over; what is known of it to a worker.
+    fn hold(&mut self, held: Held, run: Option<String>) -> Seen {
+        let (device, inode) = held.number();
+        self.held.push(held);
+        Seen::File { device, inode, run }
+    }
+
     fn end(&mut self, unlinks: &dyn Fn(&Path) -> bool) -> Vec<Settled> {
         let all = self.held.drain(..);
         all.filter_map(|held| held.settle(unlinks)).collect()
@@ -356,14 +363,6 @@ fn decide_to_take(touch: &Touch, overwrite: bool, known: Known<'_>) -> Result<De
         inode: what.ino(),
         run: None,
     }))
-}
-
-impl Granted {
-    fn hold(&mut self, held: Held, run: Option<String>) -> Seen {
-        let (device, inode) = held.number();
-        self.held.push(held);
-        Seen::File { device, inode, run }
-    }
 }
 
 /// Consent for what the run does not touch is a slip of the hand, and nobody knows what was meant.

@@ -12,7 +12,7 @@ use crate::workload::Workload;
 use model::host::HostFacts;
 use model::params::{ParamError, Params};
 use model::plan::{CaseId, Dropped, Duel, Plan, PlannedCase, PlannedMetric};
-use model::spec::{Spec, TestDef};
+use model::spec::TestDef;
 use model::units::Nanos;
 use std::collections::BTreeSet;
 
@@ -281,7 +281,7 @@ fn parameters(
     let mut params = Params::resolve(spec, choice.entry.test.params.iter().copied())
         .map_err(|error| bad_param(choice.entry.test.name, "default", error))?;
     for (param, value) in choice.profile.iter().flat_map(|profile| &profile.set) {
-        if spec.params.iter().any(|def| def.name == param) {
+        if has_param(choice, param) {
             params
                 .set(spec, param, value)
                 .map_err(|error| bad_param(choice.entry.test.name, param, error))?;
@@ -343,23 +343,22 @@ fn check_sets(
         let meant = chosen
             .iter()
             .filter(|choice| concerns(&set.who, catalog, choice));
-        let specs: Vec<&Spec> = meant.map(|choice| choice.entry.workload.spec()).collect();
-        let Some(first) = specs.first() else {
+        let meant: Vec<&Choice<'_>> = meant.collect();
+        let Some(first) = meant.first() else {
             return Err(PlanError::SetReachesNothing {
                 who: set.who.clone(),
                 param: set.param.clone(),
                 nearest: nearest(&set.who, chosen.iter().map(|choice| choice.entry.test.name)),
             });
         };
-        let mut params = specs.iter().flat_map(|spec| spec.params);
-        if !params.any(|def| def.name == set.param) {
-            let known: BTreeSet<&str> = specs
+        if !meant.iter().any(|choice| has_param(choice, &set.param)) {
+            let known: BTreeSet<&str> = meant
                 .iter()
-                .flat_map(|spec| spec.params)
+                .flat_map(|choice| choice.entry.workload.spec().params)
                 .map(|def| def.name)
                 .collect();
             let error = ParamError::Unknown {
-                workload: first.name.to_owned(),
+                workload: first.entry.workload.spec().name.to_owned(),
                 param: set.param.clone(),
                 known: known.into_iter().map(str::to_owned).collect(),
             };

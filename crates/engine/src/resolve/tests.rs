@@ -4,7 +4,7 @@ use super::*;
 use crate::workload::{Body, Place, WorkError};
 use model::host::Fact;
 use model::plan::Shape;
-use model::spec::{ParamDef, ParamKind};
+use model::spec::{ParamDef, ParamKind, Spec};
 
 struct Fake(&'static Spec);
 

@@ -71,6 +71,26 @@ pub(super) struct Crew {
 /// How long workers that were asked to end may take.
 const END_DEADLINE: Nanos = Nanos::from_secs(60);
 
+/// Until when somebody is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Deadline {
+    /// Monotonic, in nanoseconds.
+    at: u64,
+    /// How long after it was set that is.
+    within: Nanos,
+}
+
+impl Deadline {
+    fn new(now: u64, within: Nanos) -> Self {
+        let at = now.saturating_add(within.0);
+        Self { at, within }
+    }
+
+    fn or_earlier(self, other: Self) -> Self {
+        if other.at < self.at { other } else { self }
+    }
+}
+
 /// The last words of a worker that are kept, in bytes.
 const LAST_WORDS_MAX: usize = 2_000;
 
@@ -108,20 +128,20 @@ impl Crew {
 
     /// Waits until every worker has come to `stage`.
     pub(super) fn wait_for(&mut self, stage: Stage, within: Nanos) -> Result<(), Stop> {
-        let mut deadline = monotonic().saturating_add(within.0);
+        let mut deadline = Deadline::new(monotonic(), within);
         loop {
             if sys::signal::interrupted().is_some() && !self.is_ending {
                 if !self.ends_early {
                     return Err(Stop::Interrupted);
                 }
                 self.ask_to_end();
-                deadline = deadline.min(monotonic().saturating_add(END_DEADLINE.0));
+                deadline = deadline.or_earlier(Deadline::new(monotonic(), END_DEADLINE));
             }
             self.listen()?;
             if self.members.iter().all(|member| member.stage >= stage) {
                 return Ok(());
             }
-            let left = deadline.saturating_sub(monotonic());
+            let left = deadline.at.saturating_sub(monotonic());
             if left == 0 {
                 let stage = match stage {
                     Stage::Hired | Stage::Ready => "set-up",
@@ -130,7 +150,7 @@ impl Crew {
                 };
                 return Err(Stop::Failed(Failure::Hung {
                     stage: stage.to_owned(),
-                    after: within,
+                    after: deadline.within,
                 }));
             }
             let fds: Vec<_> = self
@@ -298,6 +318,21 @@ mod tests {
             panic!()
         };
         assert!(said.ends_with("a; out of; luck"), "{said}");
+    }
+
+    #[test]
+    fn who_hangs_is_told_the_deadline_that_was_in_force() {
+        let check = |within: u64, interrupted_after: u64, expect: u64| {
+            let deadline = Deadline::new(0, Nanos::from_secs(within));
+            let now = Nanos::from_secs(interrupted_after).0;
+            let asked = Deadline::new(now, END_DEADLINE);
+            let found = deadline.or_earlier(asked);
+            assert_eq!(found.within, Nanos::from_secs(expect));
+            assert_eq!(found.at, deadline.at.min(asked.at));
+        };
+        check(600, 10, 60);
+        check(600, 595, 600);
+        check(30, 0, 30);
     }
 
     #[test]
