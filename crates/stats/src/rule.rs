@@ -121,7 +121,12 @@ fn rates(seed: u64, repetitions: u32, way: Way, noises: (Noise, Noise)) -> Rates
     rates
 }
 
-/// Holds every way under every noise against the bounds, with so many standard errors on top.
+/// The most, in percent, that duels that look may call a true difference of the margin the same: the slow test finds at
+/// most 2.7, and a point is nearly three standard errors of 2,000 repetitions.
+const DUEL_SAME_MAX: f64 = 3.7;
+
+/// Holds every way under every noise against the bounds, with so many standard errors on top; duels that look, which
+/// are far from the bounds for equal servers, without.
 fn check(seed: u64, repetitions: u32, errors: f64) {
     let slack = |percent: f64| {
         let share = percent / 100.0;
@@ -142,9 +147,13 @@ fn check(seed: u64, repetitions: u32, errors: f64) {
                 Way::Target if two_levels => (1.0, 14.0),
                 _ => (1.0, 6.0),
             };
-            if found.called > slack(called)
-                || found.called + found.leaning > slack(leaning)
-                || found.same > slack(3.0)
+            let (called, leaning, same) = match way {
+                Way::Duel => (called, leaning, slack(3.0).min(DUEL_SAME_MAX)),
+                _ => (slack(called), slack(leaning), slack(3.0)),
+            };
+            if found.called > called
+                || found.called + found.leaning > leaning
+                || found.same > same
                 || found.wrong_way > slack(0.1)
             {
                 broken.push(format!("{way:?}, {name}: {found:?}"));
