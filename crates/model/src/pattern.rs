@@ -126,8 +126,10 @@ impl Blocks {
         }
         if let Self::Split(parts) = self {
             let all: f64 = parts.iter().map(|(_, share)| share).sum();
-            let odd = parts.iter().any(|(_, share)| *share < 0.0);
-            if odd || (all - 100.0).abs() > 1e-6 {
+            if let Some((_, share)) = parts.iter().find(|(_, share)| *share < 0.0) {
+                return Err(format!("a block size has a share of {share} %"));
+            }
+            if (all - 100.0).abs() > 1e-6 {
                 return Err(format!(
                     "the shares of the block sizes sum up to {all} and not to 100 %"
                 ));
@@ -200,5 +202,101 @@ impl Distribution {
                 "{self:?} is no distribution: a parameter is out of its range"
             ))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_given_for_a_direction_is_taken_over_and_the_rest_kept() {
+        let mut own = Directions {
+            read: Some(1),
+            write: None,
+            trim: Some(3),
+        };
+        own.merge(Directions {
+            read: Some(10),
+            write: Some(20),
+            trim: None,
+        });
+        assert_eq!(
+            own.iter().copied().flatten().collect::<Vec<_>>(),
+            [10, 20, 3]
+        );
+        assert_eq!(own.map(|n| n.map_or(0, |n| n + 1)).trim, 4);
+        assert!(Directions::all(7).iter().all(|n| *n == 7));
+    }
+
+    #[test]
+    fn sizes_have_a_smallest_a_largest_and_a_mean() {
+        let check = |blocks: Blocks, least: u64, most: u64, mean: f64| {
+            assert_eq!(blocks.check(), Ok(()));
+            assert_eq!((blocks.min_bytes(), blocks.max_bytes()), (least, most));
+            assert!((blocks.mean_bytes() - mean).abs() < 1e-9, "{blocks:?}");
+        };
+        check(Blocks::Fixed(4096), 4096, 4096, 4096.0);
+        // 4096, 8192, 12,288 and 16,384.
+        let range = Blocks::Range {
+            min_bytes: 4096,
+            max_bytes: 20_000,
+        };
+        check(range, 4096, 20_000, 10_240.0);
+        let split = vec![(4096, 60.0), (65_536, 30.0), (8192, 9.0), (1 << 20, 1.0)];
+        let mean = 0.6 * 4096.0 + 0.3 * 65_536.0 + 0.09 * 8192.0 + 0.01 * 1_048_576.0;
+        check(Blocks::Split(split), 4096, 1 << 20, mean);
+    }
+
+    #[test]
+    fn impossible_sizes_are_refused() {
+        for (blocks, words) in [
+            (Blocks::Fixed(0), "0 bytes"),
+            (
+                Blocks::Range {
+                    min_bytes: 8192,
+                    max_bytes: 4096,
+                },
+                "is empty",
+            ),
+            (
+                Blocks::Split(vec![(4096, 50.0), (8192, 40.0)]),
+                "sum up to 90",
+            ),
+            (
+                Blocks::Split(vec![(4096, 150.0), (8192, -50.0)]),
+                "a share of -50 %",
+            ),
+            (Blocks::Split(Vec::new()), "0 bytes"),
+        ] {
+            let why = blocks.check().unwrap_err();
+            assert!(why.contains(words), "{why}");
+        }
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused() {
+        for what in [
+            Distribution::Zipf {
+                theta: 0.0,
+                center: None,
+            },
+            Distribution::Pareto {
+                power: 1.0,
+                center: None,
+            },
+            Distribution::Zipf {
+                theta: 1.0,
+                center: Some(1.5),
+            },
+            Distribution::Normal {
+                deviation_percent: 0.0,
+            },
+            Distribution::Zoned(Directions::all(vec![(60, 50), (30, 50)])),
+            Distribution::ZonedAbsolute(Directions::all(vec![(60, 4096), (30, 4096)])),
+        ] {
+            assert!(what.check().is_err(), "{what:?}");
+        }
+        assert_eq!(Distribution::default().check(), Ok(()));
     }
 }

@@ -105,7 +105,6 @@ mod tests {
             seen.values().all(|n| (n - 10_000.0).abs() < 435.0),
             "{seen:?}"
         );
-        assert!((range.mean_bytes() - 10_240.0).abs() < 1e-9);
         let unaligned = drawn(&range, true, 40_000);
         assert!(unaligned.len() > 10_000, "single bytes");
         assert!(*unaligned.keys().next().unwrap() >= 4096);
@@ -125,29 +124,6 @@ mod tests {
                 (found - expected).abs() < 5.0 * deviation,
                 "{bytes}: {found}"
             );
-        }
-        assert_eq!((split.min_bytes(), split.max_bytes()), (4096, 1 << 20));
-    }
-
-    #[test]
-    fn impossible_sizes_are_refused() {
-        for (blocks, words) in [
-            (Blocks::Fixed(0), "0 bytes"),
-            (
-                Blocks::Range {
-                    min_bytes: 8192,
-                    max_bytes: 4096,
-                },
-                "is empty",
-            ),
-            (
-                Blocks::Split(vec![(4096, 50.0), (8192, 40.0)]),
-                "sum up to 90",
-            ),
-            (Blocks::Split(Vec::new()), "0 bytes"),
-        ] {
-            let why = blocks.check().unwrap_err();
-            assert!(why.contains(words), "{why}");
         }
     }
 }
