@@ -160,7 +160,7 @@ pub enum How {
     /// CPU time of all copies, user and kernel mode, over the operations of all copies.
     CpuPerOp,
     /// This quantile (0 to 1) of the latencies that the bodies recorded under this name, all copies together. Missing
-    /// where fewer than five of them lie beyond it.
+    /// where fewer than ten of them lie beyond it.
     QuantileOf(&'static str, f64),
     /// The mean of the latencies that the bodies recorded under this name, all copies together.
     MeanOf(&'static str),

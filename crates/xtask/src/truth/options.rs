@@ -37,7 +37,7 @@ pub(crate) struct Options {
     /// Sessions on disks of their own at the same time
     #[arg(long, default_value_t = 4)]
     pub(crate) parallel: usize,
-    /// Leave the experiments that need a disk out of E2, E3 and E4, or do nothing but them
+    /// Leave the experiments that need a disk out of E2, E3, E4 and E6, or do nothing but them
     #[arg(long, value_enum, default_value = "both")]
     pub(crate) on: Part,
     /// The CPU-bound test
