@@ -108,20 +108,22 @@ fn a_disk_that_fills_up_while_measuring_fails_rounds_and_not_the_run() {
         "run",
         "fs.copy-4096",
         "--passes",
-        "8",
+        "60",
         "--dir",
         mount.path(),
         "--label",
         "f",
     ]);
+    let rounds = || bed.run(&["show", "f", "--format", "csv-rounds"]).out;
     // Once a round is kept there is something to show, and the rounds that fail do not take it away.
+    crate::bed::eventually(60, || rounds().lines().count() > 1);
+    // Filled while a round has its files there is room for those of the next one, so that it takes several times.
     crate::bed::eventually(60, || {
-        let rounds = bed.run(&["show", "f", "--format", "csv-rounds"]);
-        rounds.code == Some(0) && rounds.out.lines().count() > 1
+        sh(&format!(
+            "dd if=/dev/zero of={fill} bs=64k oflag=append conv=notrunc 2>/dev/null || true"
+        ));
+        rounds().contains("No space left on device")
     });
-    sh(&format!(
-        "dd if=/dev/zero of={fill} bs=64k 2>/dev/null || true"
-    ));
     let done: Done = child.wait_with_output().unwrap().into();
     done.code(0);
     let csv = bed.run(&["show", "f", "--format", "csv-rounds"]).code(0);
