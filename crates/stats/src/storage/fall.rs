@@ -1,9 +1,9 @@
 //! A rate that falls once and then stays exactly where it is: what the end of a burst looks like in a short run.
 //!
-//! A run has rounds of two seconds, spread over minutes and mixed with other tests that may draw on the same credit, so
-//! that it can suspect a bucket of credit and never claim one. Two places are looked at: between rounds, where a bucket
-//! of minutes runs dry, and within rounds, where one of less than two seconds does, in every round again. Only a soak
-//! rests and looks whether the burst comes back.
+//! A run has rounds of a second or two, spread over minutes and mixed with other tests that may draw on the same
+//! credit, so that it can suspect a bucket of credit and never claim one. Two places are looked at: between rounds,
+//! where a bucket of minutes runs dry, and within rounds, where one of about a second does, in every round again. Only
+//! a soak rests and looks whether the burst comes back.
 
 use super::operations;
 use crate::quantile;
