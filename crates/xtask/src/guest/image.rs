@@ -181,7 +181,7 @@ fn put(
     )?;
     let words = listed
         .split_whitespace()
-        .filter(|word| word.starts_with("/") && !word.ends_with(':'));
+        .filter(|word| word.starts_with('/') && !word.ends_with(':'));
     libraries.extend(words.map(str::to_owned));
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! E10: a machine that slows down meanwhile must not make its later half look different.
 //!
-//! The quota of a CPU sinks while the same thing is measured twice: once as two runs, one after the other, which is how
-//! classic tools are used, and once as a duel, whose rounds stand next to each other. The first is expected to call the
+//! The quota of a CPU sinks, or the reads that a disk may do, while the same thing is measured twice: once as two runs, one
+//! after the other, which is how classic tools are used, and once as a duel, whose rounds stand next to each other. The first is expected to call the
 //! two different in 50 % of cases or more: otherwise the drift is too small to show anything. That is why it is 3 % on
 //! a quiet machine, and more where rounds scatter so much that two runs could not tell.
 //! And a duel that decides for itself when to end must end at one of its five looks, never in between.
@@ -13,7 +13,7 @@ use super::lab::{Call, Lab, Running};
 use super::sessions::{Duel, Finding, duel, end_duel, findings, or_dash, start_duel};
 use super::throttle::{Group, PERIOD_DEFAULT_US, apply};
 use anyhow::Context;
-use model::num::approx;
+use model::num::{approx, round_to_u64};
 use stats::looks::LOOKS;
 use stats::quantile;
 use sys::clock::{monotonic, sleep};
@@ -31,7 +31,10 @@ const LOSS_OF_SCATTER: f64 = 4.0;
 /// The most that is lost: more is no drift any more.
 const LOSS_MAX: f64 = 0.2;
 
-/// How often the quota is rewritten, in nanoseconds.
+/// The reads a second that a disk may do without drift: far below what it can, so that its rounds scatter little.
+const IOPS: f64 = 2_000.0;
+
+/// How often the limit is rewritten, in nanoseconds.
 const TICK_NS: u64 = 100_000_000;
 
 /// Duels that end when they want, for each four that drift.
@@ -54,10 +57,61 @@ impl Experiment for Drift {
     }
 
     fn run(&self, lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
-        let group = lab.group()?.with_period(PERIOD_DEFAULT_US);
+        let mut checks = Vec::new();
+        if lab.options.cpu() {
+            let group = lab.group()?.with_period(PERIOD_DEFAULT_US);
+            let subject = Subject {
+                what: "CPU",
+                test: &lab.options.cpu_test,
+                sides: Vec::new(),
+                place: Vec::new(),
+                group: &group,
+                allow: &|share| apply(&group.cpu(share)),
+            };
+            checks.extend(subject.examine(lab, book)?);
+        }
+        if lab.options.disk() {
+            if let Some(why) = lab.lacks(&lab.options.disk_test) {
+                checks.push(Check::skipped("disk", why));
+                return Ok(checks);
+            }
+            let slot = lab.slot()?;
+            let (device, dir) = (&slot.disk.number, slot.disk.path());
+            let side = format!("dir={dir}");
+            let subject = Subject {
+                what: "disk",
+                test: &lab.options.disk_test,
+                sides: ["--a", &side, "--b", &side].map(str::to_owned).to_vec(),
+                place: ["--dir", &dir].map(str::to_owned).to_vec(),
+                group: &slot.group,
+                allow: &|share| {
+                    let iops = share.map(|share| round_to_u64(share * IOPS));
+                    slot.group.read_iops(device, iops).now()
+                },
+            };
+            checks.extend(subject.examine(lab, book)?);
+        }
+        Ok(checks)
+    }
+}
+
+/// What slows down.
+struct Subject<'a> {
+    what: &'static str,
+    test: &'a str,
+    /// How a duel is told where it takes place, and how a run is.
+    sides: Vec<String>,
+    place: Vec<String>,
+    group: &'a Group,
+    /// Sets what is allowed, as a share of what is without drift; `None` for no limit.
+    allow: &'a dyn Fn(Option<f64>) -> anyhow::Result<()>,
+}
+
+impl Subject<'_> {
+    fn examine(&self, lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
         // The same thing without drift shows how long it takes, and how much the machine scatters.
-        let still = still(lab, book, &group)?;
-        let (calm, seconds) = (&still.0, still.1);
+        (self.allow)(Some(1.0))?;
+        let (calm, seconds) = self.still(lab, book)?;
         let sinking = Sinking {
             loss: loss(calm.deviation()),
             seconds,
@@ -65,55 +119,118 @@ impl Experiment for Drift {
         let mut ours = Vec::new();
         let mut blocked = Vec::new();
         for session in 0..lab.options.sessions {
-            let found = drifting_duel(lab, book, &group, session, sinking)?;
-            sample(book, "duel", &found.finding);
+            let found = self.drifting_duel(lab, book, session, sinking)?;
+            self.sample(book, "duel", &found.finding);
             ours.push(found);
-            let found = drifting_runs(lab, book, &group, session, sinking)?;
-            sample(book, "two runs", &found);
+            let found = self.drifting_runs(lab, book, session, sinking)?;
+            self.sample(book, "two runs", &found);
             blocked.push(found);
         }
+        (self.allow)(Some(1.0))?;
         let free: Vec<Duel> = (0..lab.options.sessions.div_ceil(FREE_OF))
             .map(|session| {
-                let call = Call::new("e10.db", &[lab.options.cpu_test.as_str()]).within(&group);
-                duel(
-                    lab,
-                    book,
-                    &format!("free {session}"),
-                    &call,
-                    ["true", "true"],
-                )
+                let label = format!("{} free {session}", self.what);
+                duel(lab, book, &label, &self.duel_call(&[]), ["true", "true"])
             })
             .collect::<anyhow::Result<_>>()?;
-        Ok(judged(calm, sinking.loss, &ours, &blocked, &free))
+        (self.allow)(None)?;
+        Ok(judged(
+            self.what,
+            &calm,
+            sinking.loss,
+            &ours,
+            &blocked,
+            &free,
+        ))
     }
-}
 
-fn sample(book: &Book, way: &str, finding: &Finding) {
-    let cells = [
-        way.to_owned(),
-        format!("{:.5}", finding.ratio),
-        format!("{:.5}", finding.ends.0),
-        format!("{:.5}", finding.ends.1),
-        finding.adjusted.clone(),
-    ];
-    book.sample("way,ratio,lo,hi,verdict", &cells);
-}
+    fn sample(&self, book: &Book, way: &str, finding: &Finding) {
+        let cells = [
+            self.what.to_owned(),
+            way.to_owned(),
+            format!("{:.5}", finding.ratio),
+            format!("{:.5}", finding.ends.0),
+            format!("{:.5}", finding.ends.1),
+            finding.adjusted.clone(),
+        ];
+        book.sample("what,way,ratio,lo,hi,verdict", &cells);
+    }
 
-fn duel_call<'a>(lab: &Lab, group: &'a Group) -> Call<'a> {
-    Call::new("e10.db", &[&lab.options.cpu_test, "--passes", PASSES]).within(group)
-}
+    fn duel_call(&self, more: &[&str]) -> Call<'_> {
+        let sides: Vec<&str> = self.sides.iter().map(String::as_str).collect();
+        Call::new("e10.db", &[self.test])
+            .with(&sides)
+            .with(more)
+            .within(self.group)
+    }
 
-/// A duel without drift, and how many seconds it took.
-fn still(lab: &Lab, book: &Book, group: &Group) -> anyhow::Result<(Duel, f64)> {
-    let start = monotonic();
-    let calm = duel(
-        lab,
-        book,
-        "without drift",
-        &duel_call(lab, group),
-        ["true", "true"],
-    )?;
-    Ok((calm, approx(monotonic() - start) / 1e9))
+    /// A duel without drift, and how many seconds it took.
+    fn still(&self, lab: &Lab, book: &Book) -> anyhow::Result<(Duel, f64)> {
+        let start = monotonic();
+        let label = format!("{} without drift", self.what);
+        let call = self.duel_call(&["--passes", PASSES]);
+        let calm = duel(lab, book, &label, &call, ["true", "true"])?;
+        Ok((calm, approx(monotonic() - start) / 1e9))
+    }
+
+    /// Lets what is allowed sink until `running` has ended; what that printed.
+    fn sink(&self, mut running: Running, start: u64, sinking: Sinking) -> anyhow::Result<String> {
+        loop {
+            let elapsed = approx(monotonic() - start) / 1e9;
+            (self.allow)(Some(sinking.share(elapsed)))?;
+            if let Some(text) = running.ended()? {
+                return Ok(text);
+            }
+            sleep(TICK_NS);
+        }
+    }
+
+    fn drifting_duel(
+        &self,
+        lab: &Lab,
+        book: &Book,
+        session: usize,
+        sinking: Sinking,
+    ) -> anyhow::Result<Duel> {
+        let call = self.duel_call(&["--passes", PASSES]);
+        let running = start_duel(lab, book, &call, ["true", "true"])?;
+        let text = self.sink(running, monotonic(), sinking)?;
+        let label = format!("{} drift {session}", self.what);
+        end_duel(lab, book, &label, &call, &text)
+    }
+
+    /// Two runs, one after the other, while what is allowed sinks over both.
+    fn drifting_runs(
+        &self,
+        lab: &Lab,
+        book: &Book,
+        session: usize,
+        sinking: Sinking,
+    ) -> anyhow::Result<Finding> {
+        let labels = ["a", "b"].map(|side| format!("{}-{session}-{side}", self.what));
+        let place: Vec<&str> = self.place.iter().map(String::as_str).collect();
+        let start = monotonic();
+        for label in &labels {
+            let more = [
+                "--passes", PASSES, "--copies", "1", "--label", label, "--quiet",
+            ];
+            let call = Call::new("e10.db", &["run", self.test])
+                .with(&place)
+                .with(&more)
+                .within(self.group);
+            self.sink(lab.start(book, &call)?, start, sinking)?;
+        }
+        let call = Call::new(
+            "e10.db",
+            &["compare", &labels[0], &labels[1], "--format", "json"],
+        );
+        let document = lab.document(book, &call)?;
+        book.document(&format!("{} blocked {session}", self.what), &document);
+        findings(&document)?
+            .into_iter()
+            .next()
+            .context("nothing was compared")
+    }
 }
 
 /// How much is to be lost on a machine whose rounds scatter by so much.
@@ -121,7 +238,7 @@ fn loss(scatter: Option<f64>) -> f64 {
     (LOSS_OF_SCATTER * scatter.unwrap_or(0.0)).clamp(LOSS, LOSS_MAX)
 }
 
-/// A quota that goes down evenly.
+/// A limit that goes down evenly.
 #[derive(Clone, Copy)]
 struct Sinking {
     loss: f64,
@@ -129,76 +246,20 @@ struct Sinking {
 }
 
 impl Sinking {
-    /// The quota after `elapsed` seconds.
-    fn quota(self, elapsed: f64) -> f64 {
+    /// The share that is left after `elapsed` seconds.
+    fn share(self, elapsed: f64) -> f64 {
         1.0 - self.loss * (elapsed / self.seconds).clamp(0.0, 1.0)
     }
 }
 
-/// Lets the group's quota sink until `running` has ended; what that printed.
-fn sink(
-    group: &Group,
-    mut running: Running,
-    start: u64,
-    sinking: Sinking,
-) -> anyhow::Result<String> {
-    loop {
-        let elapsed = approx(monotonic() - start) / 1e9;
-        apply(&group.cpu(Some(sinking.quota(elapsed))))?;
-        if let Some(text) = running.ended()? {
-            return Ok(text);
-        }
-        sleep(TICK_NS);
-    }
-}
-
-fn drifting_duel(
-    lab: &Lab,
-    book: &Book,
-    group: &Group,
-    session: usize,
-    sinking: Sinking,
-) -> anyhow::Result<Duel> {
-    let call = duel_call(lab, group);
-    let running = start_duel(lab, book, &call, ["true", "true"])?;
-    let text = sink(group, running, monotonic(), sinking)?;
-    apply(&group.cpu(None))?;
-    end_duel(lab, book, &format!("drift {session}"), &call, &text)
-}
-
-/// Two runs, one after the other, while the quota sinks over both.
-fn drifting_runs(
-    lab: &Lab,
-    book: &Book,
-    group: &Group,
-    session: usize,
-    sinking: Sinking,
-) -> anyhow::Result<Finding> {
-    let labels = ["a", "b"].map(|side| format!("blocked-{session}-{side}"));
-    let start = monotonic();
-    for label in &labels {
-        let more = [
-            "--passes", PASSES, "--copies", "1", "--label", label, "--quiet",
-        ];
-        let call = Call::new("e10.db", &["run", &lab.options.cpu_test])
-            .with(&more)
-            .within(group);
-        sink(group, lab.start(book, &call)?, start, sinking)?;
-    }
-    apply(&group.cpu(None))?;
-    let call = Call::new(
-        "e10.db",
-        &["compare", &labels[0], &labels[1], "--format", "json"],
-    );
-    let document = lab.document(book, &call)?;
-    book.document(&format!("blocked {session}"), &document);
-    findings(&document)?
-        .into_iter()
-        .next()
-        .context("nothing was compared")
-}
-
-fn judged(calm: &Duel, loss: f64, ours: &[Duel], blocked: &[Finding], free: &[Duel]) -> Vec<Check> {
+fn judged(
+    what: &str,
+    calm: &Duel,
+    loss: f64,
+    ours: &[Duel],
+    blocked: &[Finding],
+    free: &[Duel],
+) -> Vec<Check> {
     let different = ours
         .iter()
         .filter(|duel| duel.finding.has_direction())
@@ -211,24 +272,27 @@ fn judged(calm: &Duel, loss: f64, ours: &[Duel], blocked: &[Finding], free: &[Du
     let ratio = |ratios: Vec<f64>| or_dash(quantile::median(&ratios));
     vec![
         Check::reported(
-            "scatter of a round without drift",
+            format!("{what}: scatter of a round without drift"),
             or_dash(calm.deviation()),
         ),
-        Check::reported("lost from the first round to the last", percent(loss)),
+        Check::reported(
+            format!("{what}: lost from the first round to the last"),
+            percent(loss),
+        ),
         Check::at_most(
-            "duels called different, in any direction",
+            format!("{what}: duels called different, in any direction"),
             different,
             ours.len(),
             0.05,
         ),
         Check::at_least(
-            "two runs one after the other called different",
+            format!("{what}: two runs one after the other called different"),
             fooled,
             blocked.len(),
             0.5,
         ),
         Check::reported(
-            "median ratio: duels; two runs",
+            format!("{what}: median ratio: duels; two runs"),
             format!(
                 "{}; {}",
                 ratio(ours.iter().map(|duel| duel.finding.ratio).collect()),
@@ -236,7 +300,7 @@ fn judged(calm: &Duel, loss: f64, ours: &[Duel], blocked: &[Finding], free: &[Du
             ),
         ),
         Check::at_least(
-            "duels without a number of passes that ended at a look",
+            format!("{what}: duels without a number of passes that ended at a look"),
             free.iter().filter(at_look).count(),
             free.len(),
             1.0,
@@ -249,13 +313,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_quota_sinks_evenly_and_stays() {
+    fn a_limit_sinks_evenly_and_stays() {
         let sinking = Sinking {
             loss: 0.03,
             seconds: 20.0,
         };
         let check = |elapsed: f64, expect: f64| {
-            assert!((sinking.quota(elapsed) - expect).abs() < 1e-9, "{elapsed}");
+            assert!((sinking.share(elapsed) - expect).abs() < 1e-9, "{elapsed}");
         };
         check(0.0, 1.0);
         check(10.0, 0.985);
