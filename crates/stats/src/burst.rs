@@ -20,8 +20,8 @@ const PARTS: usize = 10;
 /// -0.5)...
 const NEIGHBOURS_MAX: f64 = -0.15;
 /// ...and what they are ahead or behind by never runs far, so that the rescaled range of their running sum stays below
-/// what independent windows reach; the more clearly neighbours differ, the further it may. Of plateaus of white noise 3 %
-/// with 30 windows do so, 0.7 % with 60, 0.1 % with 120.
+/// what independent windows reach; the more clearly neighbours differ, the further it may. Of plateaus of white noise
+/// 3 % with 30 windows do so, 0.7 % with 60, 0.1 % with 120.
 const RANGE_WITH_NEIGHBOURS_MAX: f64 = 0.4;
 /// The least ratio of the first level to the second.
 pub(crate) const RATIO_MIN: f64 = 1.15;
@@ -36,6 +36,15 @@ const STALL_NEIGHBOURS: usize = 5;
 const STALL_DEVIATIONS: f64 = 4.0;
 /// ...and few are at most this share.
 const STALLS_MAX: f64 = 0.02;
+/// A stretch behind the burst that passes, with the same level before it and after, was taken by something else than
+/// the limiter if it is no longer than so many windows...
+const DIP_MAX: usize = 10;
+/// ...and all of them together are at most this share of what is behind the burst.
+const DIPS_MAX: f64 = 0.05;
+/// The later half of a plateau shows its exactness too where it has so many windows, and neighbours differ clearly:
+/// what disturbed the first half is over.
+const HALF_MIN: usize = 60;
+const NEIGHBOURS_OF_HALF_MAX: f64 = -0.25;
 /// The largest drift of a plateau, as a share of its level.
 const PLATEAU_DRIFT: f64 = 0.02;
 /// The most windows between the two levels.
@@ -88,11 +97,9 @@ pub enum Cause {
 
 /// Looks for a burst in `series`, rates of windows of `window_seconds` each, begun after a rest.
 pub fn find(series: &[f64], window_seconds: f64) -> Option<Burst> {
-    let calm = without_stalls(series)?;
+    let mut calm = without_stalls(series)?;
     let segments = change_points::find(&calm, PRACTICAL_STEP)?;
-    let [burst, plateau] = segments[..] else {
-        return None;
-    };
+    let (burst, plateau) = without_dips(&mut calm, &segments)?;
     let settled = series.get(plateau.start + TRANSITION_MAX..)?;
     let calm_settled = calm.get(plateau.start + TRANSITION_MAX..)?;
     let exact = plateau.len() >= PLATEAU_MIN
@@ -188,10 +195,42 @@ fn is_plateau(burst: &[f64], rest: &[f64]) -> Option<bool> {
     let scatter = |part: &[f64]| Some(quantile::robust_deviation(part)? / quantile::median(part)?);
     let allowed = PLATEAU_SCATTER.max(PLATEAU_SCATTER_OF_BURST * scatter(burst)?);
     let drift = trend::theil_sen(rest)? * count(rest.len()) / quantile::median(rest)?;
-    let neighbours = within::autocorrelation(rest)?;
-    let made_up_for = neighbours <= NEIGHBOURS_MAX
-        && within::rescaled_range(rest)? + neighbours <= RANGE_WITH_NEIGHBOURS_MAX;
-    Some((scatter(rest)? <= allowed || made_up_for) && drift.abs() <= PLATEAU_DRIFT)
+    let later = &rest[rest.len() / 2..];
+    let exact = scatter(rest)? <= allowed
+        || make_up_for_each_other(rest, NEIGHBOURS_MAX)?
+        || later.len() >= HALF_MIN && make_up_for_each_other(later, NEIGHBOURS_OF_HALF_MAX)?;
+    Some(exact && drift.abs() <= PLATEAU_DRIFT)
+}
+
+fn make_up_for_each_other(windows: &[f64], neighbours_max: f64) -> Option<bool> {
+    let neighbours = within::autocorrelation(windows)?;
+    let range = within::rescaled_range(windows)?;
+    Some(neighbours <= neighbours_max && range + neighbours <= RANGE_WITH_NEIGHBOURS_MAX)
+}
+
+/// The burst and the one plateau behind it; short stretches in which something else took time away are levelled in
+/// `calm` and belong to the plateau. `None` where there are more levels, or fewer.
+fn without_dips(calm: &mut [f64], segments: &[Segment]) -> Option<(Segment, Segment)> {
+    let [burst, behind @ ..] = segments else {
+        return None;
+    };
+    let plateau = Segment {
+        start: burst.end,
+        end: calm.len(),
+        level: behind.iter().max_by_key(|segment| segment.len())?.level,
+    };
+    let differs =
+        |segment: &&Segment| (segment.level - plateau.level).abs() > PRACTICAL_STEP * plateau.level;
+    let dips = || behind.iter().filter(differs);
+    let passing = |dip: &Segment| dip.len() <= DIP_MAX && dip.end < calm.len();
+    let all: usize = dips().map(Segment::len).sum();
+    if !dips().all(passing) || count(all) > DIPS_MAX * count(plateau.len()) {
+        return None;
+    }
+    for dip in dips() {
+        calm[dip.start..dip.end].fill(plateau.level);
+    }
+    Some((*burst, plateau))
 }
 
 /// The series with the median of what is around in the place of its few stalls; as it is where there are many.
@@ -238,201 +277,4 @@ fn transition(series: &[f64], burst: &Segment, plateau: &Segment) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use model::rng::Rng;
-
-    /// A limiter with a bucket: rates of one-second windows.
-    struct Limiter {
-        burst: f64,
-        sustained: f64,
-        credit: f64,
-    }
-
-    impl Limiter {
-        fn run(&mut self, windows: usize, rng: &mut Rng) -> Vec<f64> {
-            (0..windows)
-                .map(|_| {
-                    let wish = self.burst * (1.0 + 0.01 * rng.normal());
-                    let rate = wish.min(self.sustained + self.credit);
-                    self.credit = (self.credit - (rate - self.sustained)).max(0.0);
-                    rate * (1.0 + 0.001 * rng.normal())
-                })
-                .collect()
-        }
-    }
-
-    #[test]
-    fn rates_and_credit_are_recovered_and_confirmed() {
-        let mut rng = Rng::new(61);
-        for _ in 0..200 {
-            let sustained = 50.0 + 100.0 * rng.unit();
-            let burst = sustained * (1.5 + 4.0 * rng.unit());
-            let seconds = 15.0 + 40.0 * rng.unit();
-            let credit = seconds * (burst - sustained);
-            let mut limiter = Limiter {
-                burst,
-                sustained,
-                credit,
-            };
-            let found = find(&limiter.run(150, &mut rng), 1.0).unwrap();
-            assert!((found.burst_rate / burst - 1.0).abs() < 0.02, "{found:?}");
-            assert!(
-                (found.sustained_rate / sustained - 1.0).abs() < 0.02,
-                "{found:?}"
-            );
-            assert!(
-                (found.credit / credit - 1.0).abs() < 0.05,
-                "{found:?} for {credit}"
-            );
-            assert!((found.burst_seconds / seconds - 1.0).abs() < 0.06);
-
-            let rest = found.rest_seconds();
-            limiter.credit = (sustained * rest).min(credit);
-            let second = limiter.run(150, &mut rng);
-            assert_eq!(
-                found.confirm(&second, rest),
-                Cause::TokenBucket,
-                "{found:?}"
-            );
-            let never_refilled = limiter.run(150, &mut rng);
-            assert_eq!(found.confirm(&never_refilled, rest), Cause::Unknown);
-        }
-    }
-
-    #[test]
-    fn a_limiter_that_counts_in_slices_is_exact_all_the_same() {
-        let mut rng = Rng::new(63);
-        for _ in 0..100 {
-            // Work is granted in slices: a window holds its rate, give or take what its two ends cut off.
-            let cut: Vec<f64> = (0..151).map(|_| 8.0 * rng.unit()).collect();
-            let level = |i: usize| if i < 50 { 300.0 } else { 100.0 };
-            let series: Vec<f64> = (0..150).map(|i| level(i) + cut[i] - cut[i + 1]).collect();
-            let found = find(&series, 1.0).expect("a burst");
-            assert!(
-                (found.sustained_rate / 100.0 - 1.0).abs() < 0.01,
-                "{found:?}"
-            );
-            assert!((found.burst_rate / 300.0 - 1.0).abs() < 0.01, "{found:?}");
-            assert!((found.credit / 10_000.0 - 1.0).abs() < 0.03, "{found:?}");
-        }
-    }
-
-    #[test]
-    fn a_limiter_whose_slices_seldom_fall_into_the_next_window_is_exact_too() {
-        let mut rng = Rng::new(65);
-        // A slice of a sixth of a window's due falls into the window that it belongs to, or into the one behind.
-        let series = |rng: &mut Rng| -> Vec<f64> {
-            let mut late = || {
-                if rng.unit() < 0.2 {
-                    17.0
-                } else {
-                    7.0 * rng.unit()
-                }
-            };
-            let cut: Vec<f64> = (0..301).map(|_| late()).collect();
-            let windows = cut.windows(2).enumerate();
-            windows
-                .map(|(i, cut)| {
-                    if i < 40 {
-                        280.0 + 0.1 * cut[0]
-                    } else {
-                        100.0 + cut[0] - cut[1]
-                    }
-                })
-                .collect()
-        };
-        let found = (0..100)
-            .filter_map(|_| find(&series(&mut rng), 1.0))
-            .filter(|found| (found.sustained_rate / 100.0 - 1.0).abs() < 0.01)
-            .count();
-        assert!(found >= 95, "{found}");
-        // The same windows in another order make up for nothing.
-        let shuffled = (0..100)
-            .filter(|_| {
-                let mut series = series(&mut rng);
-                rng.shuffle(&mut series[40..]);
-                find(&series, 1.0).is_some()
-            })
-            .count();
-        assert!(shuffled <= 1, "{shuffled}");
-    }
-
-    #[test]
-    fn a_stall_does_not_hide_a_plateau_and_many_stalls_are_none() {
-        let mut rng = Rng::new(64);
-        let mut found = |stalls: &[usize]| {
-            (0..50)
-                .filter(|_| {
-                    let cut: Vec<f64> = (0..201).map(|_| 8.0 * rng.unit()).collect();
-                    let level = |i: usize| if i < 50 { 300.0 } else { 100.0 };
-                    let mut series: Vec<f64> =
-                        (0..200).map(|i| level(i) + cut[i] - cut[i + 1]).collect();
-                    for &stall in stalls {
-                        series[stall] *= 0.1;
-                    }
-                    find(&series, 1.0).is_some()
-                })
-                .count()
-        };
-        assert_eq!(found(&[]), 50);
-        let one = found(&[120]);
-        assert!(one >= 48, "{one}");
-        let two = found(&[90, 150]);
-        assert!(two >= 48, "{two}");
-        let many: Vec<usize> = (60..200).step_by(9).collect();
-        assert_eq!(found(&many), 0, "a machine that stalls every so often");
-    }
-
-    #[test]
-    fn a_plain_step_is_not_confirmed_when_the_fast_state_comes_back_for_long() {
-        let mut rng = Rng::new(67);
-        let mut limiter = Limiter {
-            burst: 160.0,
-            sustained: 40.0,
-            credit: 120.0 * 20.0,
-        };
-        let found = find(&limiter.run(150, &mut rng), 1.0).unwrap();
-        let fast = Limiter {
-            burst: 160.0,
-            sustained: 40.0,
-            credit: 1e9,
-        }
-        .run(150, &mut rng);
-        assert_eq!(found.confirm(&fast, found.rest_seconds()), Cause::Unknown);
-        assert_eq!(found.confirm(&[], 10.0), Cause::Unknown);
-    }
-
-    #[test]
-    fn what_is_no_bucket_is_not_claimed() {
-        let mut rng = Rng::new(71);
-        for _ in 0..100 {
-            let noise: Vec<f64> = (0..150)
-                .map(|_| 100.0 * (1.0 + 0.02 * rng.normal()))
-                .collect();
-            assert_eq!(find(&noise, 1.0), None);
-            let seen = not_seen(&noise, 1.0).unwrap();
-            assert!((seen.work / 15_000.0 - 1.0).abs() < 0.02 && seen.seconds > 149.0);
-
-            // A slow state of another kind: noisy after the step, or gradual.
-            let noisy: Vec<f64> = (0..150)
-                .map(|i| if i < 50 { 200.0 } else { 100.0 } * (1.0 + 0.03 * rng.normal()))
-                .collect();
-            assert_eq!(find(&noisy, 1.0), None);
-            assert_eq!(not_seen(&noisy, 1.0), None);
-            let gradual: Vec<f64> = (0..150)
-                .map(|i| 100.0 + 100.0 / (1.0 + ((f64::from(i) - 50.0) / 4.0).exp()))
-                .map(|rate| rate * (1.0 + 0.002 * rng.normal()))
-                .collect();
-            assert_eq!(find(&gradual, 1.0), None);
-        }
-        let short = [vec![200.0; 40], vec![100.0; 20]].concat();
-        assert_eq!(
-            find(&short, 1.0),
-            None,
-            "the plateau must be seen for a while"
-        );
-        let rising = [vec![100.0; 40], vec![200.0; 80]].concat();
-        assert_eq!(find(&rising, 1.0), None);
-    }
-}
+mod tests;

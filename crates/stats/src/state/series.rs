@@ -277,7 +277,7 @@ mod tests {
         check(
             |i| if i < 16 { 2.5 } else { 1.0 },
             97,
-            |found| matches!(found, Character::Step { segments: [a, b] } if a.level > 2.0 * b.level && a.end == b.start),
+            |found| matches!(found, Character::Step { segments: [a, b] } if a.level > 2.0 * b.level),
         );
         check(
             |i| if i < 16 { 1.06 } else { 1.0 },

@@ -66,7 +66,7 @@ const DIRECTORIES: [&str; 13] = [
     "mnt",
     "scratch",
     "mod",
-    "work/crates/xtask",
+    "project/crates/xtask",
 ];
 
 /// A kernel and what it starts with.

@@ -128,7 +128,7 @@ fn script(job: &Job) -> anyhow::Result<String> {
             let arguments: Vec<String> = arguments.iter().map(|word| quoted(word)).collect();
             format!(
                 "mkdir -p /scratch/truth\n\
-                 export CARGO_MANIFEST_DIR=/work/crates/xtask\n\
+                 export CARGO_MANIFEST_DIR=/project/crates/xtask\n\
                  exec xtask truth --binary /bin/kurabe --scratch /scratch/truth --out /scratch{RESULTS} {}\n",
                 arguments.join(" ")
             )

@@ -1,10 +1,10 @@
 //! E10: a machine that slows down meanwhile must not make its later half look different.
 //!
-//! The quota of a CPU sinks, or the reads that a disk may do, while the same thing is measured twice: once as two runs, one
-//! after the other, which is how classic tools are used, and once as a duel, whose rounds stand next to each other. The first is expected to call the
-//! two different in 50 % of cases or more: otherwise the drift is too small to show anything. That is why it is 3 % on
-//! a quiet machine, and more where rounds scatter so much that two runs could not tell.
-//! And a duel that decides for itself when to end must end at one of its five looks, never in between.
+//! The quota of a CPU sinks, or the reads that a disk may do, while the same thing is measured twice: once as two runs,
+//! one after the other, which is how classic tools are used, and once as a duel, whose rounds stand next to each other.
+//! The first is expected to call the two different in 50 % of cases or more: otherwise the drift is too small to show
+//! anything. That is why it is 3 % on a quiet machine, and more where rounds scatter so much that two runs could not
+//! tell. And a duel that decides for itself when to end must end at one of its five looks, never in between.
 
 use super::Experiment;
 use super::book::Book;
