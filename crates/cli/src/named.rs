@@ -152,7 +152,7 @@ fn refused(refusal: &Refusal) -> anyhow::Error {
 }
 
 /// A word as it is typed in a shell.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

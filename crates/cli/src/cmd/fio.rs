@@ -7,6 +7,7 @@
 mod convert;
 mod files;
 mod help;
+mod out;
 mod own;
 mod phases;
 mod results;
@@ -21,15 +22,11 @@ use crate::new_run;
 use crate::output;
 use crate::session;
 use anyhow::Context as _;
-use dialects::fio::output::{json, terse, text};
-use dialects::fio::result::Report;
-use dialects::fio::{Eta, Format, Plan, Request};
+use dialects::fio::{Eta, Plan, Request};
 use model::record::{End, Failure, Outcome, Run, RunMeta};
 use own::Own;
 use phases::Phase;
 use report::Lang;
-use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
 use surroundings::Machine;
 
 pub(crate) fn run(context: &Context, args: &FioArgs) -> anyhow::Result<Exit> {
@@ -69,7 +66,7 @@ fn say_remarks(plan: &Plan, remarks: &[dialects::fio::Remark], quiet: bool) {
 }
 
 fn measure(context: &Context, own: &Own, plan: &Plan) -> anyhow::Result<Exit> {
-    check_output(plan)?;
+    out::check(plan)?;
     let dir = work_place(plan)?;
     let phases = phases::of(plan)?;
     let host = host_facts(&dir.path);
@@ -99,7 +96,7 @@ fn measure(context: &Context, own: &Own, plan: &Plan) -> anyhow::Result<Exit> {
     let left = files::clean_up(plan, granted, &store);
     let pass = results::middle_pass(&phases, &run);
     let report = results::report(plan, &phases, &run, pass);
-    show(plan, &report)?;
+    out::show(plan, &report, &run.meta.id)?;
     say_how_it_went(&phases, &run, pass, (context.lang, own.quiet));
     if let Some(words) = left? {
         output::say(&words);
@@ -107,13 +104,22 @@ fn measure(context: &Context, own: &Own, plan: &Plan) -> anyhow::Result<Exit> {
     Ok(exit(&phases, &run))
 }
 
-/// Reports a kept run again. What it was asked for is kept with it; how it is shown is asked for now.
+/// Reports a kept run again. What it was asked for is kept with it; how it is shown is asked for now, and nothing else
+/// can be: what was measured stays as it is.
 fn show_kept(context: &Context, own: &Own, name: &str) -> anyhow::Result<Exit> {
     let refused_to_show = |why: &str| {
         let hint = format!("`kurabe show {name}` shows every run");
         let text = format!("report run `{name}` in fio's words: {why}");
         failure(Exit::Usage, text, Some(&hint))
     };
+    let asks_for_more = |what: &str| {
+        let text = format!("report run `{name}` again: {what} asks for more than its report");
+        let hint = "beside `--show` stand `--output-format`, `--output` and the like; without it jobs are measured";
+        failure(Exit::Usage, text, Some(hint))
+    };
+    if let Some(option) = own.measures() {
+        return Err(asks_for_more(&format!("`{option}`")));
+    }
     let run = context.load(name)?;
     let kept = match run.plan.of_fio() {
         None => return Err(refused_to_show("`kurabe fio` did not make it")),
@@ -125,16 +131,29 @@ fn show_kept(context: &Context, own: &Own, name: &str) -> anyhow::Result<Exit> {
         Some(kept) => kept,
     };
     let arguments: Vec<String> = kept.iter().chain(&own.rest).cloned().collect();
-    let plan = dialects::fio::parse(&arguments, &Machine).map_err(|error| refused(&error))?;
+    let read =
+        |line: &[String]| dialects::fio::parse(line, &Machine).map_err(|error| refused(&error));
+    let (asked, plan) = (read(kept)?, read(&arguments)?);
+    let with_its_output = Plan {
+        output: plan.output.clone(),
+        ..asked
+    };
+    if plan != with_its_output {
+        let words = own.rest.iter().map(|word| format!("`{word}`"));
+        let words: Vec<String> = words.collect();
+        return Err(asks_for_more(&format!("something of {}", words.join(" "))));
+    }
     let phases = phases::told(&plan);
     let cases = || run.plan.cases.iter().map(|case| &case.id);
     if !phases.iter().map(|phase| &phase.case).eq(cases()) {
         return Err(refused_to_show(
-            "beside `--show` only the form of the report can be asked for",
+            "the version that kept it divided its jobs otherwise",
         ));
     }
+    out::check(&plan)?;
     let pass = results::middle_pass(&phases, &run);
-    show(&plan, &results::report(&plan, &phases, &run, pass))?;
+    let report = results::report(&plan, &phases, &run, pass);
+    out::show(&plan, &report, &run.meta.id)?;
     say_how_it_went(&phases, &run, pass, (context.lang, true));
     Ok(exit(&phases, &run))
 }
@@ -155,66 +174,6 @@ fn work_place(plan: &Plan) -> anyhow::Result<Directory> {
         .next()
         .context("find a place for the work directory")?;
     first.or_else(|error| found.find_map(Result::ok).ok_or(error))
-}
-
-/// Whether the report can go where it shall, found out before anything is measured. It goes into no device, no pipe
-/// that nobody reads, and over no file that a job works on.
-fn check_output(plan: &Plan) -> anyhow::Result<()> {
-    let Some(path) = &plan.output.file else {
-        return Ok(());
-    };
-    let place = |path: &str| std::fs::canonicalize(path).ok();
-    let of_job =
-        |file: &String| file == path || (place(file).is_some() && place(file) == place(path));
-    let why = if plan.jobs().any(|job| job.target.files.iter().any(of_job)) {
-        "a job works on it"
-    } else if let Ok(found) = std::fs::metadata(path) {
-        let kind = found.file_type();
-        if kind.is_file() || kind.is_char_device() {
-            return Ok(());
-        }
-        "it is no file"
-    } else {
-        let parent = Path::new(path).parent().unwrap_or(Path::new(""));
-        if !path.is_empty() && (parent == Path::new("") || parent.is_dir()) {
-            return Ok(());
-        }
-        "there is no such directory"
-    };
-    Err(failure(
-        Exit::Usage,
-        format!("write the report to `{path}`: {why}"),
-        Some("name another file with `--output`"),
-    ))
-}
-
-/// Prints the report in every form that was asked for.
-fn show(plan: &Plan, report: &Report) -> anyhow::Result<()> {
-    let in_bits = plan.jobs().any(|job| job.reporting.in_bits);
-    let mut all = String::new();
-    for format in &plan.output.formats {
-        all.push_str(&match format {
-            Format::Normal => text(report, in_bits),
-            Format::Json => json(report, false),
-            Format::JsonPlus => json(report, true),
-            Format::Terse => terse(report, plan.output.terse_version),
-        });
-    }
-    match &plan.output.file {
-        // What an earlier report says is worth more than nothing.
-        Some(path) if report.jobs.is_empty() => {
-            output::say(&format!("nothing was measured: `{path}` stays as it is"));
-            Ok(())
-        }
-        Some(path) => std::fs::write(path, all).map_err(|error| {
-            failure(
-                Exit::Incomplete,
-                format!("write the report to `{path}`: {error}"),
-                Some("the run is kept: `kurabe show latest`"),
-            )
-        }),
-        None => output::print(&all),
-    }
 }
 
 /// A failure with the jobs that it concerns: what went wrong within a job says which one.

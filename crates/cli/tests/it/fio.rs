@@ -3,6 +3,7 @@
 mod beside;
 mod ending;
 mod files;
+mod reports;
 
 use crate::bed::{Bed, Done};
 use serde_json::Value;

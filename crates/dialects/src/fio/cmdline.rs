@@ -27,6 +27,7 @@ pub fn parse(arguments: &[String], surroundings: &dyn Surroundings) -> Result<Pl
         jobs,
         files,
         sections,
+        sections_at,
         has_terse,
         is_fatal,
     } = line;
@@ -48,6 +49,10 @@ pub fn parse(arguments: &[String], surroundings: &dyn Surroundings) -> Result<Pl
             &sections,
             surroundings,
         )?;
+    }
+    if let Some(place) = sections_at.filter(|_| files.is_empty()) {
+        let text = "`--section` changes nothing here: no job file is named whose sections it could choose from";
+        builder.note(&place, text.to_owned());
     }
     let plan = builder.plan;
     checked(plan, &jobs, &files, &sections, is_fatal)
@@ -137,6 +142,7 @@ struct Line {
     jobs: Vec<Section>,
     files: Vec<(String, Place)>,
     sections: Vec<String>,
+    sections_at: Option<Place>,
     has_terse: bool,
     is_fatal: bool,
 }
@@ -260,7 +266,10 @@ impl Line {
         let text = value.unwrap_or_default();
         let plan = &mut self.builder.plan;
         match option.name {
-            "section" => self.sections.push(text.to_owned()),
+            "section" => {
+                self.sections.push(text.to_owned());
+                self.sections_at.get_or_insert_with(|| place.clone());
+            }
             "output" => plan.output.file = Some(text.to_owned()),
             "output-format" => {
                 let formats = formats(text).ok_or_else(|| bad("normal, terse, json or json+"));

@@ -33,6 +33,8 @@ What was found by running fio 3.33 beside this program on the same jobs, and is 
 * Operations that failed and were let pass (`continue_on_error`) are not among `total_ios`. As in fio the exit code is 0
   then, and `error`, `total_err` and `first_error` tell them.
 * A job that fails has no figures, and neither have those at the same time with it: there is nothing to compare with.
+* `--output` replaces an empty file and an earlier report, of kurabe or fio, and refuses any other file; fio writes over
+  it. The report takes its place when it is whole.
 * Rates are exact also where `runtime`, in whole milliseconds and at least 1, is too coarse to divide by.
 * The sync of `end_fsync` is counted with the others, and so are those of `fdatasync`.
 * Exit codes are those of kurabe: 2 for what is wrong in a job, 3 for what this machine cannot do, 4 where a job failed,

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 /// What was asked of this program and not of fio.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Own {
-    /// How often everything is done.
-    pub(crate) passes: u32,
+    /// How often everything is done; once where not said.
+    pub(crate) passes: Option<u32>,
     /// A name for the run.
     pub(crate) label: Option<String>,
     /// Tags for the run.
@@ -58,10 +58,23 @@ impl Own {
         }
     }
 
+    /// The first of them that says something about measuring, and nothing about a run that is kept already.
+    pub(crate) fn measures(&self) -> Option<&'static str> {
+        [
+            ("--passes", self.passes.is_some()),
+            ("--label", self.label.is_some()),
+            ("--tag", !self.tags.is_empty()),
+            ("--yes-erase", !self.yes_erase.is_empty()),
+            ("--overwrite-file", !self.overwrite.is_empty()),
+        ]
+        .into_iter()
+        .find_map(|(name, is_given)| is_given.then_some(name))
+    }
+
     /// Takes our own options out of the line.
     pub(crate) fn read(arguments: &[String]) -> anyhow::Result<Self> {
         let mut own = Self {
-            passes: 1,
+            passes: None,
             label: None,
             tags: Vec::new(),
             yes_erase: Vec::new(),
@@ -85,16 +98,7 @@ impl Own {
                 own.quiet = true;
                 continue;
             }
-            if ![
-                "--passes",
-                "--label",
-                "--tag",
-                "--yes-erase",
-                "--overwrite-file",
-                "--show",
-            ]
-            .contains(&name)
-            {
+            if !takes_value(name) {
                 own.rest.push(argument.clone());
                 continue;
             }
@@ -112,16 +116,23 @@ impl Own {
             "--passes" => {
                 let passes = value.parse().ok().filter(|n| (1..=PASSES_MAX).contains(n));
                 let why = || wrong(format!("expected a whole number from 1 to {PASSES_MAX}"));
-                self.passes = passes.ok_or_else(why)?;
+                self.passes = Some(passes.ok_or_else(why)?);
             }
             "--label" => self.label = Some(args::run_label(&value).map_err(wrong)?),
             "--tag" => self.tags.push(args::tag(&value).map_err(wrong)?),
             "--yes-erase" => self.yes_erase.push(value),
+            "--overwrite-file" => self.overwrite.push(value),
             "--show" => self.show = Some(value),
-            _ => self.overwrite.push(value),
+            other => return Err(bad(format!("option `{other}` has no value"))),
         }
         Ok(())
     }
+}
+
+/// Whether an option is one of ours that has a value.
+fn takes_value(name: &str) -> bool {
+    let named = OPTIONS.iter().map(|(option, _)| option.split_once('='));
+    named.flatten().any(|(own, _)| own == name)
 }
 
 fn bad(text: String) -> anyhow::Error {
@@ -150,7 +161,7 @@ mod tests {
         assert_eq!(own.rest, ["-rw=read", "job.fio"]);
         assert_eq!(
             (own.passes, own.label.as_deref(), own.quiet),
-            (3, Some("x"), true)
+            (Some(3), Some("x"), true)
         );
         assert_eq!(own.tags, [("a".to_owned(), "b".to_owned())]);
         assert_eq!(own.yes_erase, ["/dev/x"]);
@@ -161,7 +172,29 @@ mod tests {
     fn what_is_fios_stays() {
         let own = read("--overwrite=1 --name=a -- --passes=2").unwrap();
         assert_eq!(own.rest, ["--overwrite=1", "--name=a", "--", "--passes=2"]);
-        assert_eq!(own.passes, 1);
+        assert_eq!((own.passes, own.measures()), (None, None));
+    }
+
+    #[test]
+    fn every_option_of_the_help_is_known() {
+        for (option, _) in OPTIONS {
+            let value = match option.split_once('=') {
+                Some(("--passes", _)) => "2",
+                Some(_) => "a=b",
+                None => "",
+            };
+            let name = option.split('=').next().unwrap();
+            let line = if value.is_empty() {
+                name.to_owned()
+            } else {
+                format!("{name}={value}")
+            };
+            let own = read(&line).unwrap();
+            assert_eq!(own.rest, [""; 0], "{option}");
+            let only_shows = ["--show", "--quiet"].contains(&name);
+            let expect = (!only_shows).then_some(name);
+            assert_eq!(own.measures(), expect, "{option}");
+        }
     }
 
     #[test]

@@ -96,7 +96,7 @@ pub(super) fn of(plan: &Plan) -> anyhow::Result<Vec<Phase<'_>>> {
             .map(|(_, job)| convert::task(job, &files::length))
             .collect::<anyhow::Result<Vec<Task>>>()?;
         for ((_, job), task) in jobs.iter().zip(&mut tasks) {
-            task.job.threads = if job.shares_process() { job.clones } else { 1 };
+            task.job.threads = job.members();
         }
         take_along(jobs, &mut tasks);
         phase.tasks = tasks;
@@ -214,7 +214,7 @@ pub(super) fn plan(
         cases,
         seed: fresh_seed(),
         budget: None,
-        passes: Some(own.passes),
+        passes: Some(own.passes.unwrap_or(1)),
         target: None,
         duel: None,
         soak: None,

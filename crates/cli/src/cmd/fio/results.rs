@@ -167,7 +167,7 @@ fn result(piece: &Piece<'_>, before_s: f64) -> JobResult {
         members: job
             .reporting
             .by_group
-            .then(|| piece.jobs.iter().map(|job| members(job)).sum()),
+            .then(|| piece.jobs.iter().map(|job| job.members()).sum()),
         error: let_pass.map_or(0, |(_, first)| first),
         elapsed_s: Some(round_to_u64((before_s + approx(wall_ns) / 1e9).ceil())),
         options: options(job),
@@ -187,11 +187,6 @@ fn result(piece: &Piece<'_>, before_s: f64) -> JobResult {
     }
 }
 
-/// How many of fio's jobs a copy stands for: clones that are threads of one process are one copy.
-fn members(job: &Job) -> u32 {
-    if job.shares_process() { job.clones } else { 1 }
-}
-
 /// Whether any job reads, writes, trims: by its pattern, or because it read back what it had written.
 fn job_mix(piece: &Piece<'_>) -> [bool; 3] {
     let any = |does: fn(&Job) -> bool| piece.jobs.iter().any(|job| does(job));
@@ -209,7 +204,7 @@ fn job_mix(piece: &Piece<'_>) -> [bool; 3] {
 /// The time of all jobs, summed as fio does.
 fn runtime_ns(piece: &Piece<'_>) -> f64 {
     let each = piece.jobs.iter().zip(&piece.copies);
-    each.map(|(job, copy)| reported(copy, "runtime_ns") * f64::from(members(job)))
+    each.map(|(job, copy)| reported(copy, "runtime_ns") * f64::from(job.members()))
         .sum()
 }
 
@@ -244,7 +239,7 @@ fn cpu(piece: &Piece<'_>) -> Cpu {
     let sum = |of: fn(&CopyRecord) -> u64| approx(piece.copies.iter().map(|copy| of(copy)).sum());
     let walls = piece.jobs.iter().zip(&piece.copies);
     let wall: f64 = walls
-        .map(|(job, copy)| approx(copy.wall.0) * f64::from(members(job)))
+        .map(|(job, copy)| approx(copy.wall.0) * f64::from(job.members()))
         .sum();
     let wall = wall.max(1.0);
     let details = || piece.copies.iter().filter_map(|copy| copy.apart.as_deref());

@@ -119,18 +119,33 @@ impl Job {
         self.settings.iter().any(|setting| setting.name == option)
     }
 
-    /// Whether its clones can be threads of one process with one result: they are told as one, and work on the same
-    /// part of the same named file with nothing of their own.
+    /// Whether its clones can be threads of one process with one result: they are told as one, work on the same part of
+    /// the same named file with nothing of their own, and none of them ends the others.
     pub fn shares_process(&self) -> bool {
         self.is_thread
             && self.clones > 1
             && self.reporting.by_group
             && self.target.is_named
             && self.amount.offset_increment == Extent::Bytes(0)
+            && self
+                .amount
+                .file_size_bytes
+                .is_none_or(|(low, high)| low == high)
             && !self.life.splits_cpus
             && self.life.start_delay_ns.0 == self.life.start_delay_ns.1
             && self.pace.latency_target_ns.is_none()
             && self.life.steady_state.is_none()
             && self.verify.method.is_none()
+            && !self.life.ends_all
+            && !self.life.ends_all_on_error
+    }
+
+    /// How many of fio's jobs one copy of it stands for: all clones where they are threads of one process.
+    pub fn members(&self) -> u32 {
+        if self.shares_process() {
+            self.clones
+        } else {
+            1
+        }
     }
 }
