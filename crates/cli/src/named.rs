@@ -83,15 +83,17 @@ fn judged<T>(
     judge(&Tree::real(), &plans, consent, &known, workloads::find).map_err(|why| refused(&why))
 }
 
-/// Marks the files of ours as the runs leave them, and removes those that `unlinks` says or that are not whole. Gives
-/// those that stay.
+/// Marks the files of ours as the runs leave them, and removes those that a job of theirs unlinks or that are not
+/// whole. Gives those that stay.
 pub(crate) fn settle(
     granted: Granted,
     store: &Store,
-    unlinks: &dyn Fn(&Path) -> bool,
+    runs: &[Run],
 ) -> anyhow::Result<Vec<PathBuf>> {
+    let plans = runs.iter().map(|run| &run.plan);
+    let unlinked: Vec<PathBuf> = plans.flat_map(workloads::storage::jobs::unlinked).collect();
     let mut stay = Vec::new();
-    for file in granted.settle(unlinks) {
+    for file in granted.settle(&|path| unlinked.iter().any(|own| own == path)) {
         match file.left {
             Left::Kept { id, changed } => {
                 store.note_file(&file.path, &id, &changed.to_string())?;

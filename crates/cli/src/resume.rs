@@ -75,15 +75,12 @@ pub(crate) fn sides(
     for run in &runs {
         same_set_up(run)?;
     }
-    session::catch_stop_signals()?;
-    let granted = named::grant(context, &runs, &context.consent)?;
-    let store = context.store()?;
-    for run in &runs {
-        store.reopen(&run.meta.id)?;
-    }
-    let measured = session::measure(context, &store, &runs, &granted, quiet)?;
-    named::settle(granted, &store, &|_| false)?;
-    Ok(measured)
+    let order = session::Order {
+        consent: &context.consent,
+        opens: &|store, run| Ok(store.reopen(&run.meta.id)?),
+        quiet,
+    };
+    session::carry_out(context, &runs, &order)?.whole()
 }
 
 /// What is to be gone on with: one run, or the two sides of a duel in their order.

@@ -7,7 +7,7 @@ use crate::output;
 use crate::progress::Bar;
 use crate::resume::Kind;
 use anyhow::Context as _;
-use engine::consent::Granted;
+use engine::consent::{Consent, Granted};
 use engine::run::{Ended, Observer, Progress, Resting, RunError, Setting, Side};
 use model::plan::PlannedCase;
 use model::record::{End, Round, Run};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use store::Store;
 
 /// From now on Ctrl-C ends the run in good order. Called before anything is made that would stay behind.
-pub(crate) fn catch_stop_signals() -> anyhow::Result<()> {
+fn catch_stop_signals() -> anyhow::Result<()> {
     sys::signal::catch_stop_signals().context("catch Ctrl-C")?;
     sys::signal::ignore_sigxfsz().context("ignore SIGXFSZ")
 }
@@ -33,20 +33,67 @@ pub(crate) fn begin_sides(
     runs: &[Run],
     quiet: bool,
 ) -> anyhow::Result<Vec<Run>> {
-    catch_stop_signals()?;
-    let granted = named::grant(context, runs, &context.consent)?;
-    let store = context.store()?;
-    for run in runs {
-        store.begin(&run.meta, &run.plan, &run.host)?;
-    }
-    let measured = measure(context, &store, runs, &granted, quiet)?;
-    named::settle(granted, &store, &|_| false)?;
-    Ok(measured)
+    let order = Order {
+        consent: &context.consent,
+        opens: &begun,
+        quiet,
+    };
+    carry_out(context, runs, &order)?.whole()
 }
 
-/// Executes the plan of `runs` (one, or the two sides of a duel), which the store holds open, after the rounds that
-/// they have already.
-pub(crate) fn measure(
+/// How runs are carried out.
+pub(crate) struct Order<'a> {
+    /// What the user agreed to lose.
+    pub(crate) consent: &'a Consent,
+    /// Makes the store hold a run open, behind the gate: a refused run leaves no trace.
+    pub(crate) opens: &'a dyn Fn(&Store, &Run) -> anyhow::Result<()>,
+    /// No progress.
+    pub(crate) quiet: bool,
+}
+
+/// What came of it.
+pub(crate) struct Carried {
+    /// The runs as they were kept.
+    pub(crate) runs: Vec<Run>,
+    /// Files of ours that stay for further runs, or why that could not be settled.
+    pub(crate) left: anyhow::Result<Vec<PathBuf>>,
+}
+
+impl Carried {
+    /// The runs, where nothing at all went wrong.
+    pub(crate) fn whole(self) -> anyhow::Result<Vec<Run>> {
+        self.left?;
+        Ok(self.runs)
+    }
+}
+
+/// Begins a run that is new to the store.
+pub(crate) fn begun(store: &Store, run: &Run) -> anyhow::Result<()> {
+    Ok(store.begin(&run.meta, &run.plan, &run.host)?)
+}
+
+/// The one way from consent to what stays behind, for runs that begin and for those that go on: one, or the two sides
+/// of a duel.
+pub(crate) fn carry_out(
+    context: &Context,
+    runs: &[Run],
+    order: &Order<'_>,
+) -> anyhow::Result<Carried> {
+    catch_stop_signals()?;
+    let granted = named::grant(context, runs, order.consent)?;
+    let store = context.store()?;
+    for run in runs {
+        (order.opens)(&store, run)?;
+    }
+    let measured = measure(context, &store, runs, &granted, order.quiet)?;
+    Ok(Carried {
+        runs: measured,
+        left: named::settle(granted, &store, runs),
+    })
+}
+
+/// Executes the plan of `runs`, which the store holds open, after the rounds that they have already.
+fn measure(
     context: &Context,
     store: &Store,
     runs: &[Run],

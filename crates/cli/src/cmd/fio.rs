@@ -82,23 +82,23 @@ fn measure(context: &Context, own: &Own, plan: &Plan) -> anyhow::Result<Exit> {
         host,
         rounds: Vec::new(),
     };
-    session::catch_stop_signals()?;
-    let granted = named::grant(context, std::slice::from_ref(&run), &own.consent())?;
-    // Behind the gate: of a place where no file can be made nobody asks how much room it has. What the gate made is
-    // empty, and goes with it.
-    phases::check_space(&phases)?;
-    let store = context.store()?;
-    store.begin(&run.meta, &run.plan, &run.host)?;
-    let quiet = own.quiet || plan.output.eta == Eta::Never;
-    let runs = std::slice::from_ref(&run);
-    let mut measured = session::measure(context, &store, runs, &granted, quiet)?;
-    let run = measured.pop().context("read the run back")?;
-    let left = files::clean_up(plan, granted, &store);
+    let order = session::Order {
+        consent: &own.consent(),
+        opens: &|store, run| {
+            // Behind the gate: of a place where no file can be made nobody asks how much room it has. What the gate
+            // made is empty, and goes with it.
+            phases::check_space(&phases)?;
+            session::begun(store, run)
+        },
+        quiet: own.quiet || plan.output.eta == Eta::Never,
+    };
+    let session::Carried { mut runs, left } = session::carry_out(context, &[run], &order)?;
+    let run = runs.pop().context("read the run back")?;
     let pass = results::middle_pass(&phases, &run);
     let report = results::report(plan, &phases, &run, pass);
     out::show(plan, &report, &run.meta.id)?;
     say_how_it_went(&phases, &run, pass, (context.lang, own.quiet));
-    if let Some(words) = left? {
+    if let Some(words) = files::left_behind(&left?) {
         output::say(&words);
     }
     Ok(exit(&phases, &run))

@@ -14,9 +14,10 @@ use engine::consent::Touch;
 use engine::workload::{Body, Place, StandIn, WorkError, Workload};
 use model::host::HostFacts;
 use model::params::Params;
-use model::plan::{Settle, Shape};
+use model::plan::{Plan, Settle, Shape};
 use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec};
 use model::units::{Nanos, Unit};
+use std::path::{Path, PathBuf};
 use sys::io::Kind;
 
 /// The workload.
@@ -119,6 +120,16 @@ pub fn tasks(params: &Params) -> Result<Vec<Task>, String> {
         task.job.language = Language::Fio;
     }
     Ok(tasks)
+}
+
+/// The files of a plan's jobs that go when it has been carried out, where they are ours.
+pub fn unlinked(plan: &Plan) -> Vec<PathBuf> {
+    let cases = plan.cases.iter().filter(|case| case.workload == NAME);
+    let tasks = cases.flat_map(|case| tasks(&case.params).unwrap_or_default());
+    let unlinked = tasks.filter(|task| task.unlinks);
+    unlinked
+        .flat_map(|task| task.files().map(Path::to_owned).collect::<Vec<_>>())
+        .collect()
 }
 
 impl Workload for Jobs {

@@ -35,6 +35,9 @@ pub struct Task {
     pub only_prepares: bool,
     /// Whether its file is looked at for holes and caches: once for each file is enough.
     pub looks_at_file: bool,
+    /// Its files go when the run is over, where they are ours.
+    #[serde(default)]
+    pub unlinks: bool,
 }
 
 impl Task {
@@ -44,6 +47,16 @@ impl Task {
             return Some(Nanos::ZERO);
         }
         Some(self.job.end.time?.plus(self.before()))
+    }
+
+    /// The files that it names, and no devices.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        let all = std::iter::once(&self.job.target).chain(&self.job.more_targets);
+        let is_real = self.job.engine != EngineChoice::Null;
+        all.filter_map(move |target| match target {
+            Target::File { path, .. } if is_real => Some(path.as_path()),
+            _ => None,
+        })
     }
 
     /// Where its part of each of its files ends, in bytes.
@@ -304,6 +317,7 @@ pub(super) mod tests {
             file_bytes: None,
             only_prepares: false,
             looks_at_file: true,
+            unlinks: false,
         }
     }
 

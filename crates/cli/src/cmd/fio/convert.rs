@@ -41,6 +41,7 @@ pub(super) fn task(job: &Job, length: Length<'_>) -> anyhow::Result<Task> {
         file_bytes: None,
         only_prepares: job.target.creates_only,
         looks_at_file: job.clone == 0,
+        unlinks: job.target.unlinks,
     })
 }
 

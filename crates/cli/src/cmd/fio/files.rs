@@ -4,14 +4,11 @@
 //! made, and files that go away at the end. Only files with our mark are removed.
 
 use crate::exit::{Exit, failure};
-use crate::named;
 use dialects::fio::job::{EngineKind, Job};
 use dialects::fio::{Plan, names_device};
-use engine::consent::Granted;
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
-use store::Store;
 
 /// The first and the last MiB of a device are never used: what says whose it is lies there.
 const DEVICE_ENDS: u64 = 2 << 20;
@@ -109,25 +106,14 @@ fn check_new(job: &Job, path: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Removes the files of jobs with `unlink`, and says which of ours stay; `None` where there is nothing to say.
-pub(super) fn clean_up(
-    plan: &Plan,
-    granted: Granted,
-    store: &Store,
-) -> anyhow::Result<Option<String>> {
-    let unlinked = used(plan).filter(|(job, _)| job.target.unlinks);
-    let unlinked: Vec<PathBuf> = unlinked
-        .filter_map(|(_, path)| std::path::absolute(path).ok())
-        .collect();
-    let left = named::settle(granted, store, &|path| {
-        unlinked.iter().any(|own| own == path)
-    })?;
-    Ok(left.iter().min().map(|first| {
+/// Says which files of ours stay; `None` where there is nothing to say.
+pub(super) fn left_behind(left: &[PathBuf]) -> Option<String> {
+    left.iter().min().map(|first| {
         let first = first.display();
         let files = match left.len() {
             1 => format!("`{first}`"),
             several => format!("`{first}` and {} more files", several - 1),
         };
         format!("left behind: {files}, to be used again; `unlink=1` removes them")
-    }))
+    })
 }

@@ -104,3 +104,35 @@ fn jobs_behind_a_stonewall_are_still_to_be_done_after_an_interruption() {
     let jobs = report["jobs"].as_array().unwrap();
     assert_eq!((jobs.len(), &jobs[0]["jobname"]), (1, &"busy".into()));
 }
+
+#[test]
+fn a_run_that_goes_on_unlinks_what_its_jobs_unlink() {
+    for (unlink, stay) in [("--unlink=1", &[][..]), ("--unlink=0", &["later.0.0"])] {
+        let bed = Bed::new();
+        let dir = bed.path().join("files");
+        std::fs::create_dir(&dir).unwrap();
+        let directory = format!("--directory={}", dir.display());
+        let later = [
+            "--name=later",
+            "--ioengine=psync",
+            "--stonewall",
+            "--rw=write",
+            &directory,
+            unlink,
+        ];
+        interrupted(&bed, "-INT", &later).code(130);
+        let names = || -> Vec<String> {
+            let all = std::fs::read_dir(&dir).unwrap();
+            all.map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect()
+        };
+        assert_eq!(names(), [""; 0], "nothing was written yet");
+        bed.run(&["run", "--resume", "latest"]).code(0);
+        let report = fio(&bed, &["--show=latest", "--output-format=json"])
+            .code(0)
+            .out;
+        let report: Value = serde_json::from_str(&report).unwrap();
+        assert_eq!(total(&report["jobs"][1], "write"), 256);
+        assert_eq!(names(), stay, "{unlink}");
+    }
+}
