@@ -11,14 +11,38 @@ use model::spec::{How, MetricClass};
 use model::units::Nanos;
 use std::collections::BTreeMap;
 
-/// The round's outcome. `hows` tells how each metric comes about, in the order of the case's metrics.
-pub(crate) fn outcome(case: &PlannedCase, hows: &[How], reports: Vec<CopyReport>) -> Outcome {
+/// The round's outcome, and what its copies did where one of them failed and they are told apart. `hows` tells how each
+/// metric comes about, in the order of the case's metrics.
+pub(crate) fn outcome(
+    case: &PlannedCase,
+    hows: &[How],
+    reports: Vec<CopyReport>,
+) -> (Outcome, Option<Box<Measured>>) {
+    let Some(failure) = failure(&reports) else {
+        return (Outcome::Done(measured(case, hows, reports)), None);
+    };
+    let partial = case
+        .shape
+        .apart
+        .then(|| Box::new(measured(case, hows, reports)));
+    (Outcome::Failed(failure), partial)
+}
+
+/// Why the round has no value: the failure of the first copy that did not do its work.
+fn failure(reports: &[CopyReport]) -> Option<Failure> {
+    let failed = |report: &CopyReport| {
+        let (kind, words) = report.failed.clone()?;
+        Some(kind.failure(words))
+    };
     let too_long: u64 = reports.iter().map(|report| report.latency_too_long).sum();
-    if too_long > 0 {
-        return Outcome::Failed(Failure::Error(format!(
-            "record latencies: {too_long} operations took longer than 60 s"
-        )));
-    }
+    let says_too_long = || {
+        let words = format!("record latencies: {too_long} operations took longer than 60 s");
+        (too_long > 0).then_some(Failure::Error(words))
+    };
+    reports.iter().find_map(failed).or_else(says_too_long)
+}
+
+fn measured(case: &PlannedCase, hows: &[How], reports: Vec<CopyReport>) -> Measured {
     let mut values = BTreeMap::new();
     let mut missing = BTreeMap::new();
     let latency: Vec<(u64, u64)> = reports
@@ -39,7 +63,7 @@ pub(crate) fn outcome(case: &PlannedCase, hows: &[How], reports: Vec<CopyReport>
             }
         }
     }
-    Outcome::Done(Measured {
+    Measured {
         values,
         missing,
         windows: windows(&reports, case.shape.window),
@@ -58,7 +82,7 @@ pub(crate) fn outcome(case: &PlannedCase, hows: &[How], reports: Vec<CopyReport>
             .into_iter()
             .map(|report| copy_record(report, case.shape.apart))
             .collect(),
-    })
+    }
 }
 
 fn value(
@@ -262,6 +286,10 @@ fn copy_record(report: CopyReport, apart: bool) -> CopyRecord {
         involuntary_switches: report.involuntary,
         major_faults: report.major_faults,
         minor_faults: report.minor_faults,
+        failed: report
+            .failed
+            .clone()
+            .map(|(kind, words)| kind.failure(words)),
     };
     CopyRecord {
         apart: apart.then(|| Box::new(detail())),
@@ -315,6 +343,7 @@ mod tests {
             notes: vec!["said once".to_owned()],
             reported: BTreeMap::from([("own".to_owned(), 3.0)]),
             played_windows: Vec::new(),
+            failed: None,
         }
     }
 

@@ -84,7 +84,7 @@ pub(crate) fn execute(
     let mut crew = Crew::default();
     let result = prepared.and_then(|()| measure(bench, case, which, &dir, &mut crew));
     crew.dismiss();
-    let outcome = match result {
+    let (outcome, partial) = match result {
         Ok((reports, snapshots)) => {
             if let Some((before, after)) = snapshots {
                 let workers = Workers {
@@ -99,13 +99,14 @@ pub(crate) fn execute(
                     ..bench.watch.noise(&before, &after, workers)
                 };
             }
-            told(crate::combine::outcome(case, hows, reports), crew.is_ending)
+            let (outcome, partial) = crate::combine::outcome(case, hows, reports);
+            (told(outcome, crew.is_ending), partial)
         }
         Err(Stop::Interrupted) => {
             let _ = fs::remove_dir_all(&dir);
             return Err(Interrupted);
         }
-        Err(Stop::Failed(failure)) => Outcome::Failed(failure),
+        Err(Stop::Failed(failure)) => (Outcome::Failed(failure), None),
     };
     // A directory that cannot be removed now goes with the work directory at the end.
     let _ = fs::remove_dir_all(&dir);
@@ -127,6 +128,7 @@ pub(crate) fn execute(
         took: Nanos(monotonic() - begin),
         layout_seed: which.layout_seed,
         outcome,
+        partial,
         stretch,
         noise,
     })

@@ -275,6 +275,7 @@ mod tests {
             started: UnixNanos(0),
             took: Nanos::from_secs(1),
             layout_seed: 0,
+            partial: None,
             stretch: None,
             outcome,
             noise: Noise::default(),

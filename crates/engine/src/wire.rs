@@ -6,10 +6,11 @@
 
 use crate::consent::Permits;
 use crate::measure::Window;
-use crate::workload::StandIn;
+use crate::workload::{StandIn, WorkError};
 use model::digest::Digest;
 use model::params::Params;
 use model::plan::Shape;
+use model::record::Failure;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -62,6 +63,27 @@ pub(crate) enum FailKind {
     Wrong,
 }
 
+impl FailKind {
+    /// An error as it goes over the wire.
+    pub(crate) fn of(error: &WorkError) -> (Self, String) {
+        let kind = match error {
+            WorkError::Unsupported(_) => Self::Unsupported,
+            WorkError::Failed(_) => Self::Failed,
+            WorkError::Wrong(_) => Self::Wrong,
+        };
+        (kind, error.to_string())
+    }
+
+    /// The failure of which a worker said these words.
+    pub(crate) fn failure(self, words: String) -> Failure {
+        match self {
+            Self::Unsupported => Failure::Unsupported(words),
+            Self::Failed => Failure::Error(words),
+            Self::Wrong => Failure::WrongResult(words),
+        }
+    }
+}
+
 /// What one copy did.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct CopyReport {
@@ -86,4 +108,6 @@ pub(crate) struct CopyReport {
     pub(crate) notes: Vec<String>,
     pub(crate) reported: BTreeMap<String, f64>,
     pub(crate) played_windows: Vec<f64>,
+    /// Why it did not do all of its work, where it did not.
+    pub(crate) failed: Option<(FailKind, String)>,
 }

@@ -35,12 +35,8 @@ pub fn run(
         Ok(report) => Reply::Done(Box::new(report)),
         Err(Stop::Pipe(error)) => return Err(error),
         Err(Stop::Work(error)) => {
-            let kind = match &error {
-                WorkError::Unsupported(_) => FailKind::Unsupported,
-                WorkError::Failed(_) => FailKind::Failed,
-                WorkError::Wrong(_) => FailKind::Wrong,
-            };
-            Reply::Failed(kind, error.to_string())
+            let (kind, words) = FailKind::of(&error);
+            Reply::Failed(kind, words)
         }
     };
     write_line(&mut output, &reply)?;
@@ -156,6 +152,7 @@ fn report(body: &dyn Body, counted: &Counted, recorder: &Recorder, finish: Finis
             .filter(|(_, value)| value.is_finite())
             .collect(),
         played_windows: finish.windows,
+        failed: finish.failed.as_ref().map(FailKind::of),
     }
 }
 

@@ -149,10 +149,12 @@ pub struct Finish {
     pub latencies: BTreeMap<String, Latencies>,
     /// What the reader must know to read the figures rightly: a sentence in English for each.
     pub notes: Vec<String>,
+    /// Why the copy did not do all of its work, where it did not; everything else is what it did until then.
+    pub failed: Option<WorkError>,
 }
 
 /// Why a copy could not do its work.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum WorkError {
     /// The machine cannot do it; another round will not help.
     #[error("{0}")]

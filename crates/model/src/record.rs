@@ -96,11 +96,25 @@ pub struct Round {
     pub layout_seed: u64,
     /// What came of it.
     pub outcome: Outcome,
+    /// Where it failed and its copies do different things: what each of them did, the failed ones up to their end. It
+    /// is told, and no sample of anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partial: Option<Box<Measured>>,
     /// Where it stands in a soak; `None` in every other run.
     #[serde(default)]
     pub stretch: Option<Stretch>,
     /// What else happened meanwhile.
     pub noise: Noise,
+}
+
+impl Round {
+    /// What its copies did, where that is known: of a round that failed too.
+    pub fn told(&self) -> Option<&Measured> {
+        match &self.outcome {
+            Outcome::Done(measured) => Some(measured),
+            Outcome::Failed(_) => self.partial.as_deref(),
+        }
+    }
 }
 
 /// What came of a round.
@@ -179,6 +193,9 @@ pub struct CopyDetail {
     pub major_faults: u64,
     /// Page faults that had not.
     pub minor_faults: u64,
+    /// Why it did not do all of its work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<Failure>,
 }
 
 /// Why a round has no value.

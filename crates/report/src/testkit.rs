@@ -168,6 +168,7 @@ pub(crate) fn add_round(
         started: UnixNanos(START + u64::from(seq) * 1_000_000_000),
         took: Nanos::from_millis(700),
         layout_seed: u64::from(seq),
+        partial: None,
         stretch: None,
         outcome,
         noise: Noise {

@@ -60,6 +60,7 @@ pub(crate) fn done(case: &CaseId, pass: u32, values: &[(&str, f64)]) -> Round {
         started: UnixNanos(u64::from(pass)),
         took: Nanos::from_secs(1),
         layout_seed: 0,
+        partial: None,
         stretch: None,
         outcome: Outcome::Done(Measured {
             values: values

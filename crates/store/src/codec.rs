@@ -7,7 +7,7 @@
 
 use crate::error::StoreError;
 use model::digest::Digest;
-use model::record::{Outcome, Round};
+use model::record::Round;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -55,9 +55,7 @@ pub(crate) fn digest_each(texts: [&str; 4]) -> [Digest; 4] {
 
 /// Which number of a round is NaN or infinite, where it is one of those that a workload computes.
 fn culprit(round: &Round) -> Option<String> {
-    let Outcome::Done(measured) = &round.outcome else {
-        return None;
-    };
+    let measured = round.told()?;
     let values = measured.values.iter().map(|(name, &x)| (name.clone(), x));
     let windows = measured
         .windows

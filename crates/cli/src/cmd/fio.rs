@@ -189,13 +189,31 @@ fn in_words(failure: &Failure, phase: &Phase<'_>) -> String {
     }
 }
 
-fn say_how_it_went(phases: &[Phase<'_>], run: &Run, pass: u32, (lang, quiet): (Lang, bool)) {
+/// What went wrong, each sentence once: in every job, or in all of a phase where that is all that is known.
+fn errors(phases: &[Phase<'_>], run: &Run) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
     for phase in phases {
         for round in run.rounds_of(&phase.case) {
-            if let Outcome::Failed(failure) = &round.outcome {
-                output::say(&format!("error: {}", in_words(failure, phase)));
+            let Outcome::Failed(failure) = &round.outcome else {
+                continue;
+            };
+            let copies = round.partial.iter().flat_map(|told| &told.copies);
+            let own = copies.filter_map(|copy| copy.apart.as_ref()?.failed.as_ref());
+            // The round has the first of them for its own, or one that no job knows of.
+            for failure in std::iter::once(failure).chain(own) {
+                let words = in_words(failure, phase);
+                if !all.contains(&words) {
+                    all.push(words);
+                }
             }
         }
+    }
+    all
+}
+
+fn say_how_it_went(phases: &[Phase<'_>], run: &Run, pass: u32, (lang, quiet): (Lang, bool)) {
+    for words in errors(phases, run) {
+        output::say(&format!("error: {words}"));
     }
     let mut said: Vec<String> = Vec::new();
     let remarks = |case| stats::storage::remarks(case, run);

@@ -2,6 +2,7 @@
 
 mod beside;
 mod ending;
+mod failing;
 mod files;
 mod reports;
 

@@ -193,6 +193,7 @@ fn add(
         started: UnixNanos(START + u64::from(seq) * 1_000_000_000),
         took: Nanos::from_secs(1),
         layout_seed: 0,
+        partial: None,
         stretch: None,
         outcome: Outcome::Done(Measured {
             values: BTreeMap::from([(quantity.to_owned(), rate)]),

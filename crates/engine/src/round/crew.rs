@@ -5,7 +5,7 @@
 
 use crate::noise::Watch;
 use crate::soak::Moment;
-use crate::wire::{CopyReport, FailKind, Go, Order, Reply};
+use crate::wire::{CopyReport, Go, Order, Reply};
 use crate::worker::WORKER_WORD;
 use model::record::Failure;
 use model::units::Nanos;
@@ -245,11 +245,7 @@ impl Member {
                     self.stage = Stage::Done;
                 }
                 Ok(Reply::Failed(kind, words)) => {
-                    return Err(Stop::Failed(match kind {
-                        FailKind::Unsupported => Failure::Unsupported(words),
-                        FailKind::Failed => Failure::Error(words),
-                        FailKind::Wrong => Failure::WrongResult(words),
-                    }));
+                    return Err(Stop::Failed(kind.failure(words)));
                 }
                 Err(error) => return Err(Stop::error("understand worker", self.name(), error)),
             }

@@ -85,6 +85,7 @@ pub(crate) fn round(seq: u32, value: f64) -> Round {
         started: UnixNanos(1_700_000_000_000_000_000 + u64::from(seq)),
         took: Nanos::from_millis(600),
         layout_seed: u64::MAX - u64::from(seq),
+        partial: None,
         stretch: None,
         outcome: Outcome::Done(Measured {
             values: BTreeMap::from([("ops_per_s".to_owned(), value)]),

@@ -8,6 +8,7 @@
 //! the third; with a rate the whole begins at the intended start. Operations of one batch that complete together are
 //! recorded together.
 
+use super::broken::{Broken, EIO};
 use super::data::Redundancy;
 use super::frame::Frame;
 use super::offsets::Offsets;
@@ -42,6 +43,8 @@ pub(super) struct Job<E> {
     /// What one operation is worth in the unit of the first metric.
     pub(super) work_per_op: f64,
     pub(super) notes: Vec<String>,
+    /// What ended it before its time.
+    pub(super) broken: Option<Broken>,
 }
 
 /// How long a job that has no warm-up tries ways to wait.
@@ -273,10 +276,10 @@ impl<E: Engine> Job<E> {
 
     #[inline]
     fn submit(&mut self) -> Result<(), WorkError> {
-        let path = &self.path;
-        self.engine
-            .submit()
-            .map_err(|error| WorkError::failed("submit operations on", path.display(), error))
+        match self.engine.submit() {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.engine_fails("submit operations on", &error)),
+        }
     }
 
     /// Takes in at most `most` operations that are over, and says how many transferred data.
@@ -284,11 +287,10 @@ impl<E: Engine> Job<E> {
     fn collect(&mut self, wait: Wait, most: u64) -> Result<u64, WorkError> {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let into = most.min(self.queue.over.len());
-        let path = &self.path;
-        let count = self
-            .engine
-            .reap(wait, &mut self.queue.over[..into])
-            .map_err(|error| WorkError::failed("wait for operations on", path.display(), error))?;
+        let count = match self.engine.reap(wait, &mut self.queue.over[..into]) {
+            Ok(count) => count,
+            Err(error) => return Err(self.engine_fails("wait for operations on", &error)),
+        };
         let now = if E::SYNCHRONOUS {
             self.clock.tick()
         } else {
@@ -305,7 +307,10 @@ impl<E: Engine> Job<E> {
         for at in 0..count {
             let completion = self.queue.over[at];
             let slot = self.queue.slots[index(completion.slot)];
-            self.check(completion, slot.kind)?;
+            if let Err(error) = self.check(completion, slot.kind) {
+                self.stops(at, count, group, now);
+                return Err(error);
+            }
             self.queue.free.push(completion.slot);
             transfers += u64::from(place(slot.kind) < 3);
             group = match group {
@@ -399,24 +404,68 @@ impl<E: Engine> Job<E> {
         }
     }
 
+    /// The kernel refuses to go on: what is under way stays so.
+    #[cold]
+    fn engine_fails(&mut self, operation: &str, error: &std::io::Error) -> WorkError {
+        let error = WorkError::failed(operation, self.path.display(), error);
+        self.broken = Some(Broken::new(error.clone(), None));
+        error
+    }
+
+    /// The job ends with the completion at `at`: what ended well beside it is recorded.
+    #[cold]
+    fn stops(&mut self, at: usize, count: usize, group: Option<Group>, now: u64) {
+        if let Some(group) = group {
+            self.records.record(self.clock, group, now);
+        }
+        for further in at..count {
+            let completion = self.queue.over[further];
+            let slot = self.queue.slots[index(completion.slot)];
+            self.queue.free.push(completion.slot);
+            match self.check(completion, slot.kind) {
+                Ok(()) => {
+                    let alone = Group {
+                        kind: slot.kind,
+                        start: slot.start,
+                        submitted: slot.submitted,
+                        count: 1,
+                    };
+                    self.records.record(self.clock, alone, now);
+                }
+                Err(error) => self.breaks(completion, error),
+            }
+        }
+        if let Some(frame) = &mut self.frame {
+            frame.ended(now, count, self.records.done());
+        }
+    }
+
+    /// The first error is the one that ends it.
+    fn breaks(&mut self, completion: Completion, error: WorkError) {
+        let is_short = completion.bytes().is_ok();
+        let broken = || Broken::new(error, is_short.then_some(EIO));
+        self.broken.get_or_insert_with(broken);
+    }
+
     /// Waits for what is under way, without recording it.
-    fn drain(&mut self) -> Result<(), WorkError> {
+    fn drain(&mut self) {
         while self.queue.in_flight() > 0 {
-            let path = &self.path;
-            let count = self
-                .engine
-                .reap(Wait::One, &mut self.queue.over)
-                .map_err(|error| {
-                    WorkError::failed("wait for operations on", path.display(), error)
-                })?;
+            let count = match self.engine.reap(Wait::One, &mut self.queue.over) {
+                Ok(count) => count,
+                Err(error) => {
+                    self.engine_fails("wait for operations on", &error);
+                    return;
+                }
+            };
             for at in 0..count {
                 let completion = self.queue.over[at];
                 let kind = self.queue.slots[index(completion.slot)].kind;
-                self.check(completion, kind)?;
                 self.queue.free.push(completion.slot);
+                if let Err(error) = self.check(completion, kind) {
+                    self.breaks(completion, error);
+                }
             }
         }
-        Ok(())
     }
 }
 
@@ -477,8 +526,15 @@ impl<E: Engine> Body for Job<E> {
             frame.report(&mut reported);
         }
         self.watch.end(reads * block, &mut reported);
-        self.drain()?;
+        // Of what broke nobody knows what is still under way.
+        if self.broken.is_none() {
+            self.drain();
+        }
+        if let Some(broken) = &self.broken {
+            broken.report(&mut reported);
+        }
         Ok(Finish {
+            failed: self.broken.as_ref().map(|broken| broken.error.clone()),
             digest: Digest::EMPTY,
             reported,
             windows: Vec::new(),

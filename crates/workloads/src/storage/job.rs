@@ -86,6 +86,8 @@ pub struct JobSpec {
     pub seed: Option<u64>,
     /// On how many files the work is spread.
     pub files: Files,
+    /// How many bytes of each file are used, where that is not the same of all; [`Self::size`] is their sum then.
+    pub file_sizes: Vec<u64>,
     /// Where [`Self::target`] is named: the second of them and all further ones.
     pub more_targets: Vec<Target>,
     /// When the job ends by itself.
@@ -159,6 +161,7 @@ impl Default for JobSpec {
             offset_bytes: 0,
             seed: None,
             files: Files::default(),
+            file_sizes: Vec::new(),
             more_targets: Vec::new(),
             end: End::default(),
             start_delay: Nanos::ZERO,
@@ -336,6 +339,12 @@ impl JobSpec {
             register_buffers: params.switch("fixedbufs"),
             ..Self::default()
         }
+    }
+
+    /// How many bytes of one of its files are used; `None` where memory and free space decide.
+    pub(super) fn bytes_of_file(&self, number: u32) -> Option<u64> {
+        let own = self.file_sizes.get(usize::try_from(number).ok()?).copied();
+        own.or_else(|| Some(self.size? / u64::from(self.files.count.max(1))))
     }
 
     /// Whether operations wait for a time of their own.

@@ -8,7 +8,7 @@
 use super::advice::Language;
 use super::job::{EngineChoice, JobSpec, Target};
 use super::spec::{mean, p50, p99, rate};
-use super::task::{Doing, Task};
+use super::task::{Doing, Task, Words};
 use super::{make_ready, open};
 use engine::consent::Touch;
 use engine::workload::{Body, Place, StandIn, WorkError, Workload};
@@ -222,27 +222,39 @@ impl Workload for Jobs {
                 place.copy
             )));
         };
-        let named = |error| task.named(error);
-        task.keep_to_cpus().map_err(named)?;
-        // A job has its file for itself: nothing of it is left to other copies.
-        let own = Place {
-            copy: u32::from(!task.looks_at_file),
-            copies: 1,
-            ..place.clone()
-        };
-        let is_short = |bytes: &u64| task.end_in_file().is_some_and(|end| end < *bytes);
-        let makes = !matches!(task.job.target, Target::File { create: false, .. });
-        if let Some(bytes) = task.file_bytes.filter(is_short).filter(|_| makes) {
-            let whole = JobSpec {
-                size: Some(bytes.saturating_mul(u64::from(task.job.files.count.max(1)))),
-                offset_bytes: 0,
-                ..task.job.clone()
-            };
-            make_ready(&whole, &own).map_err(named)?;
+        // Nothing is made for a job whose turn does not come.
+        if Words::new(place).end(&task) {
+            return Ok(Box::new(Doing::none(task, place)));
         }
-        let inner = open(&task.job, &own).map_err(named)?;
-        Ok(Box::new(Doing::new(task, inner, place)))
+        Ok(Box::new(match ready(&task, place) {
+            Ok(inner) => Doing::new(task, inner, place),
+            Err(error) => Doing::failed(task, error, place),
+        }))
     }
+}
+
+/// The job on its CPUs, with its files as long as the jobs beside it need them.
+fn ready(task: &Task, place: &Place) -> Result<Box<dyn Body>, WorkError> {
+    task.keep_to_cpus()?;
+    // A job has its file for itself: nothing of it is left to other copies.
+    let own = Place {
+        copy: u32::from(!task.looks_at_file),
+        copies: 1,
+        ..place.clone()
+    };
+    let ends = task.ends_in_files();
+    let mut each = ends.iter().zip(&task.file_bytes);
+    let makes = !matches!(task.job.target, Target::File { create: false, .. });
+    if makes && each.any(|(end, bytes)| end < bytes) {
+        let whole = JobSpec {
+            size: Some(task.file_bytes.iter().sum()),
+            file_sizes: task.file_bytes.clone(),
+            offset_bytes: 0,
+            ..task.job.clone()
+        };
+        make_ready(&whole, &own)?;
+    }
+    open(&task.job, &own)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 mod advice;
 mod body;
+mod broken;
 mod data;
 mod file;
 mod frame;
@@ -24,6 +25,7 @@ pub mod verify;
 mod watch;
 
 pub use advice::Language;
+pub use broken::ERRNO;
 pub use data::Redundancy;
 
 use body::{Choice, Job, Queue, Slot, Work, index};
@@ -151,7 +153,7 @@ struct Parts<'a> {
     /// None for the engine that does nothing.
     files: Vec<file::TestFile>,
     /// Bytes of each file.
-    size: u64,
+    sizes: Vec<u64>,
     watch: Watch,
     notes: Vec<String>,
 }
@@ -162,12 +164,13 @@ const VARIETY: u64 = 1 << 20;
 impl<'a> Parts<'a> {
     fn new(job: &'a JobSpec, place: &'a Place, is_alone: bool) -> Result<Self, WorkError> {
         if job.engine == EngineChoice::Null {
-            let whole = job.size.unwrap_or(1 << 30);
+            let whole = (1 << 30) / u64::from(job.files.count.max(1));
+            let of_file = |number| job.offset_bytes + job.bytes_of_file(number).unwrap_or(whole);
             return Ok(Self {
                 job,
                 place,
                 files: Vec::new(),
-                size: job.offset_bytes + whole / u64::from(job.files.count.max(1)),
+                sizes: (0..job.files.count.max(1)).map(of_file).collect(),
                 watch: Watch::new(None),
                 notes: Vec::new(),
             });
@@ -198,7 +201,7 @@ impl<'a> Parts<'a> {
         Ok(Self {
             job,
             place,
-            size: files.iter().map(|file| file.size).min().unwrap_or(0),
+            sizes: sizes(job, &files),
             watch,
             files,
             notes,
@@ -334,6 +337,7 @@ impl<'a> Parts<'a> {
                 1.0
             },
             notes: self.notes,
+            broken: None,
             engine,
         })
     }
@@ -353,11 +357,7 @@ impl<'a> Parts<'a> {
             let (varied, same) = buffer.split_at_mut(variety.min(buffer.len()));
             match &job.contents {
                 Contents::Zero => varied.fill(0),
-                Contents::Pattern(pattern) => {
-                    for (byte, of_pattern) in varied.iter_mut().zip(pattern.iter().cycle()) {
-                        *byte = *of_pattern;
-                    }
-                }
+                Contents::Pattern(pattern) => full::repeat(pattern, varied),
                 Contents::Stamped | Contents::Constant | Contents::Refilled => Redundancy {
                     dedupe_percent: 0,
                     ..redundancy
@@ -373,13 +373,32 @@ impl<'a> Parts<'a> {
         self.files.first().map_or(0, |found| found.start)
     }
 
-    /// Where the job works in each of its files: the first byte, and how many.
+    /// What of a file lies behind the offset, in whole blocks.
+    fn whole_of(&self, file: usize) -> u64 {
+        let smallest = full::size_range(self.job).0.max(1);
+        let bytes = self.sizes.get(file).copied().unwrap_or(0);
+        bytes.saturating_sub(self.job.offset_bytes) / smallest * smallest
+    }
+
+    /// Where the job works in its files: the first byte, and how many in each.
+    fn regions(&self) -> (u64, Vec<u64>) {
+        let (first, bytes) = self.region();
+        let of_file = |file| {
+            if self.job.file_sizes.is_empty() {
+                bytes
+            } else {
+                self.whole_of(file)
+            }
+        };
+        (first, (0..self.sizes.len()).map(of_file).collect())
+    }
+
+    /// Where the job works in its first file, and in all where they are alike: the first byte, and how many.
     fn region(&self) -> (u64, u64) {
         let (job, place) = (self.job, self.place);
-        let skipped = job.offset_bytes.min(self.size);
         let smallest = full::size_range(job).0.max(1);
-        let whole = (self.size - skipped) / smallest * smallest;
-        let first = self.start() + skipped;
+        let whole = self.whole_of(0);
+        let first = self.start() + job.offset_bytes;
         if job.pattern.random || job.end != End::default() || job.samples.is_some() {
             return (first, whole);
         }
@@ -410,18 +429,32 @@ impl<'a> Parts<'a> {
     }
 }
 
+/// What of each file is used: the same of all, or as much as the job says.
+fn sizes(job: &JobSpec, files: &[file::TestFile]) -> Vec<u64> {
+    let shortest = files.iter().map(|file| file.size).min().unwrap_or(0);
+    let of_file = |file: &file::TestFile| {
+        if job.file_sizes.is_empty() {
+            shortest
+        } else {
+            file.size
+        }
+    };
+    files.iter().map(of_file).collect()
+}
+
 /// The files of a job, written now where no round before has done so.
 fn files(job: &JobSpec, place: &Place) -> Result<Vec<file::TestFile>, WorkError> {
     let count = job.files.count.max(1);
     let (smallest, _) = full::size_range(job);
-    let each = JobSpec {
-        block_bytes: smallest,
-        size: job
-            .size
-            .map(|size| size / u64::from(count) + job.offset_bytes),
-        ..job.clone()
-    };
     let of_number = |number: u32| {
+        let each = JobSpec {
+            block_bytes: smallest,
+            size: job
+                .bytes_of_file(number)
+                .map(|bytes| bytes + job.offset_bytes),
+            file_sizes: Vec::new(),
+            ..job.clone()
+        };
         let mut place = place.clone();
         if number > 0 {
             place.run_dir.push(format!("file-{number}"));
@@ -435,13 +468,7 @@ fn files(job: &JobSpec, place: &Place) -> Result<Vec<file::TestFile>, WorkError>
             None => file::ensure(&each, &place)?,
             Some(target) => {
                 let target = target.clone();
-                file::ensure(
-                    &JobSpec {
-                        target,
-                        ..each.clone()
-                    },
-                    &place,
-                )?
+                file::ensure(&JobSpec { target, ..each }, &place)?
             }
         };
         if found.size < job.offset_bytes + smallest {

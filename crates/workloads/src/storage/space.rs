@@ -89,8 +89,11 @@ fn fits(needs: Needs<'_>, space: FileSystem) -> Result<(), String> {
 fn needs<'a>(tasks: impl Iterator<Item = &'a Task>) -> Vec<Needs<'a>> {
     let mut files: BTreeMap<&Path, u64> = BTreeMap::new();
     for task in tasks.filter(|task| task.job.engine != EngineChoice::Null) {
-        let bytes = task.file_bytes.or(task.end_in_file()).unwrap_or(0);
-        for target in std::iter::once(&task.job.target).chain(&task.job.more_targets) {
+        let own = task.ends_in_files();
+        let of_all = &task.file_bytes;
+        let each = if of_all.is_empty() { &own } else { of_all };
+        let targets = std::iter::once(&task.job.target).chain(&task.job.more_targets);
+        for (target, &bytes) in targets.zip(each) {
             if let Target::File { path, create: true } = target {
                 let longest = files.entry(path).or_default();
                 *longest = bytes.max(*longest);

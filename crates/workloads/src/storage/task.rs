@@ -1,7 +1,8 @@
 //! One job of several that run at the same time: what is told of it beside the others, and who ends with whom.
 //!
 //! The job itself knows when it starts and ends ([`JobSpec::end`]) and what it does. Here it is kept to its CPUs, ends
-//! with jobs that take it along, and is told with the counters of the disk below it.
+//! with jobs that take it along, and is told with the counters of the disk below it. A job that fails, be it in its
+//! set-up, is told as far as it came, and the others go on.
 
 use super::job::{EngineChoice, JobSpec, Mix, Target};
 use engine::recorder::Recorder;
@@ -18,6 +19,10 @@ use sys::tree::Tree;
 
 /// One job of a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of its own of whoever describes the job"
+)]
 pub struct Task {
     /// What it is called in errors and results.
     pub name: String,
@@ -27,10 +32,13 @@ pub struct Task {
     pub cpus: Vec<u32>,
     /// What ends with it: a word that other jobs listen to.
     pub ends: Option<String>,
+    /// It ends others only where it fails.
+    #[serde(default)]
+    pub ends_on_error: bool,
     /// The words that end it.
     pub ends_with: Vec<String>,
-    /// How long its file must be where jobs beside or behind it use more of it than this one does.
-    pub file_bytes: Option<u64>,
+    /// How long each of its files must be where jobs beside or behind it use more of them than this one does.
+    pub file_bytes: Vec<u64>,
     /// Its file is made ready, and nothing is done with it.
     pub only_prepares: bool,
     /// Whether its file is looked at for holes and caches: once for each file is enough.
@@ -59,10 +67,13 @@ impl Task {
         })
     }
 
-    /// Where its part of each of its files ends, in bytes.
-    pub fn end_in_file(&self) -> Option<u64> {
-        let files = u64::from(self.job.files.count.max(1));
-        Some((self.job.size? / files).saturating_add(self.job.offset_bytes))
+    /// Where its part of each of its files ends, in bytes; 0 where that is not said.
+    pub fn ends_in_files(&self) -> Vec<u64> {
+        let of_file = |number| {
+            let bytes = self.job.bytes_of_file(number);
+            bytes.map_or(0, |bytes| bytes.saturating_add(self.job.offset_bytes))
+        };
+        (0..self.job.files.count.max(1)).map(of_file).collect()
     }
 
     /// An error with the name of the job: of several at the same time one fails first.
@@ -96,7 +107,9 @@ pub(super) struct Doing {
     task: Task,
     inner: Box<dyn Body>,
     /// Where words are left for other jobs.
-    words: PathBuf,
+    words: Words,
+    /// Why it ended before its time.
+    failed: Option<WorkError>,
     disk: Option<Disk>,
     /// The monotonic clock at the first batch, and after the last one.
     entered: u64,
@@ -120,12 +133,26 @@ impl Doing {
         Self {
             task,
             inner,
-            words: place.shared_dir.clone(),
+            words: Words::new(place),
+            failed: None,
             disk,
             entered: 0,
             left: 0,
             counts_from: None,
         }
+    }
+
+    /// A job that could not even be made ready.
+    pub(super) fn failed(task: Task, error: WorkError, place: &Place) -> Self {
+        Self {
+            failed: Some(task.named(error)),
+            ..Self::new(task, Box::new(Nothing), place)
+        }
+    }
+
+    /// A job whose turn does not come.
+    pub(super) fn none(task: Task, place: &Place) -> Self {
+        Self::new(task, Box::new(Nothing), place)
     }
 
     /// The first batch.
@@ -136,17 +163,62 @@ impl Doing {
         self.counts_from = (before > 0).then(|| self.entered.saturating_add(before));
     }
 
-    /// Whether another job has ended that takes this one with it.
-    fn is_ended_from_outside(&self) -> bool {
-        let mut words = self.task.ends_with.iter();
-        words.any(|word| self.words.join(word).exists())
+    fn end(&self) {
+        let counts = !self.task.ends_on_error || self.failed.is_some();
+        if let Some(word) = self.task.ends.as_ref().filter(|_| counts) {
+            // Where it cannot be left, the others end by themselves.
+            let _ = File::create(self.words.path(word));
+        }
+    }
+}
+
+/// The word that ends all jobs of the pass, those that have not begun among them.
+pub const EVERYTHING: &str = "over-everything";
+
+/// Where jobs leave words for each other: files in a directory of the round, or of the run where they are for later
+/// rounds too.
+#[derive(Debug)]
+pub(super) struct Words {
+    of_round: PathBuf,
+    of_run: PathBuf,
+    round: u32,
+}
+
+impl Words {
+    pub(super) fn new(place: &Place) -> Self {
+        Self {
+            of_round: place.shared_dir.clone(),
+            of_run: place.run_dir.clone(),
+            round: place.round,
+        }
     }
 
-    fn end(&self) {
-        if let Some(word) = &self.task.ends {
-            // Where it cannot be left, the others end by themselves.
-            let _ = File::create(self.words.join(word));
+    fn path(&self, word: &str) -> PathBuf {
+        if word == EVERYTHING {
+            // In each pass every case has one round.
+            self.of_run.join(format!("{word}-{}", self.round))
+        } else {
+            self.of_round.join(word)
         }
+    }
+
+    /// Whether a job has ended that takes this one with it.
+    pub(super) fn end(&self, task: &Task) -> bool {
+        let mut words = task.ends_with.iter();
+        words.any(|word| self.path(word).exists())
+    }
+}
+
+/// Nothing is done.
+struct Nothing;
+
+impl Body for Nothing {
+    fn batch(&mut self, _: u64, _: &mut Recorder) -> Result<u64, WorkError> {
+        Ok(0)
+    }
+
+    fn finish(&mut self) -> Result<Finish, WorkError> {
+        Ok(Finish::default())
     }
 }
 
@@ -156,12 +228,15 @@ impl Body for Doing {
             self.enter();
         }
         let is_stopped = sys::signal::interrupted().is_some();
-        if self.task.only_prepares || is_stopped || self.is_ended_from_outside() {
+        let is_over = self.task.only_prepares || self.failed.is_some();
+        if is_over || is_stopped || self.words.end(&self.task) {
             self.end();
             return Ok(0);
         }
-        let done = self.inner.batch(ops, recorder);
-        let done = done.map_err(|error| self.task.named(error))?;
+        let done = self.inner.batch(ops, recorder).unwrap_or_else(|error| {
+            self.failed = Some(self.task.named(error));
+            0
+        });
         self.left = monotonic();
         if done < ops {
             self.end();
@@ -186,7 +261,17 @@ impl Body for Doing {
     fn finish(&mut self) -> Result<Finish, WorkError> {
         let disk = self.disk.as_ref().map(Disk::end).unwrap_or_default();
         let finish = self.inner.finish();
-        let mut finish = finish.map_err(|error| self.task.named(error))?;
+        let mut finish = finish.unwrap_or_else(|error| Finish {
+            failed: Some(error),
+            ..Finish::default()
+        });
+        // What it was to do in the end can fail too.
+        let in_the_end = finish.failed.take().map(|error| self.task.named(error));
+        if self.failed.is_none() && in_the_end.is_some() {
+            self.failed = in_the_end;
+            self.end();
+        }
+        finish.failed.clone_from(&self.failed);
         finish.latencies = with_kind(
             std::mem::take(&mut finish.latencies),
             self.task.job.pattern.mix,
@@ -211,7 +296,8 @@ fn report_rates(reported: &mut BTreeMap<String, f64>, wall_ns: u64) {
     });
     let bytes = amount("bytes").unwrap_or(0.0) * 1e9 / runtime;
     // Directions that took turns, as writing and reading back do, have no rates that could be added.
-    let done: f64 = kinds.iter().filter_map(|(_, done)| amount(done)).sum();
+    let done = kinds.iter().filter_map(|(_, done)| amount(done));
+    let done = done.fold(0.0, |all, done| all + done);
     for (name, value) in [
         ("iops", done * 1e9 / runtime),
         ("read_iops", iops[0]),
@@ -295,157 +381,4 @@ impl Disk {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use super::*;
-    use crate::storage::job::End;
-    use model::num::round_to_u64;
-
-    /// Reads of nothing at all, without an end.
-    pub(in crate::storage) fn task() -> Task {
-        Task {
-            name: "t".to_owned(),
-            job: JobSpec {
-                engine: EngineChoice::Null,
-                size: Some(1 << 20),
-                direct: false,
-                samples: Some(Nanos::from_millis(500)),
-                ..JobSpec::default()
-            },
-            cpus: Vec::new(),
-            ends: None,
-            ends_with: Vec::new(),
-            file_bytes: None,
-            only_prepares: false,
-            looks_at_file: true,
-            unlinks: false,
-        }
-    }
-
-    pub(in crate::storage) fn place(dir: &Path, copy: u32) -> Place {
-        Place {
-            dir: dir.to_owned(),
-            shared_dir: dir.to_owned(),
-            run_dir: dir.to_owned(),
-            copy,
-            copies: 2,
-            round: 1,
-            seed: 7,
-            clock: sys::clock::Clock::Kernel,
-            stand_in: None,
-            permits: engine::consent::Permits::default(),
-        }
-    }
-
-    fn ending_after(ops: u64) -> JobSpec {
-        JobSpec {
-            end: End {
-                ops: Some(ops),
-                time_based: false,
-                ..End::default()
-            },
-            ..task().job
-        }
-    }
-
-    fn doing(task: Task, dir: &Path) -> Doing {
-        let inner = crate::storage::open(&task.job, &place(dir, 0)).unwrap();
-        Doing::new(task, inner, &place(dir, 0))
-    }
-
-    fn batch(body: &mut Doing, ops: u64) -> u64 {
-        body.batch(ops, &mut Recorder::off()).unwrap()
-    }
-
-    #[test]
-    fn it_ends_with_its_operations_and_tells_its_rates() {
-        let dir = tempfile::tempdir().unwrap();
-        let limited = Task {
-            job: ending_after(10),
-            ..task()
-        };
-        let mut body = doing(limited, dir.path());
-        assert_eq!((batch(&mut body, 8), batch(&mut body, 8)), (8, 2));
-        let finish = body.finish().unwrap();
-        assert_eq!(finish.reported["reads"].to_bits(), 10.0_f64.to_bits());
-        let pairs = finish.latencies["read_clat"].pairs();
-        assert_eq!(pairs.iter().map(|pair| pair.1).sum::<u64>(), 10);
-        assert!(finish.reported["iops"] > 0.0);
-        assert_eq!(
-            finish.reported["iops"].to_bits(),
-            finish.reported["read_iops"].to_bits()
-        );
-    }
-
-    #[test]
-    fn it_ends_with_the_one_that_takes_it_along() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut first = doing(
-            Task {
-                job: ending_after(1),
-                ends: Some("over-0".to_owned()),
-                ..task()
-            },
-            dir.path(),
-        );
-        let mut second = doing(
-            Task {
-                ends_with: vec!["over-0".to_owned()],
-                ..task()
-            },
-            dir.path(),
-        );
-        assert_eq!(batch(&mut second, 5), 5);
-        assert_eq!(batch(&mut first, 5), 1);
-        assert_eq!(batch(&mut second, 5), 0);
-    }
-
-    #[test]
-    fn a_job_that_only_prepares_does_nothing() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut body = doing(
-            Task {
-                only_prepares: true,
-                ..task()
-            },
-            dir.path(),
-        );
-        assert_eq!(batch(&mut body, 5), 0);
-        assert_eq!(body.finish().unwrap().reported["iops"].to_bits(), 0);
-    }
-
-    #[test]
-    fn directions_have_times_of_their_own() {
-        let mut reported: BTreeMap<String, f64> = [
-            ("reads", 10.0),
-            ("writes", 10.0),
-            ("bytes", 400.0),
-            ("read_runtime_ns", 1e9),
-            ("write_runtime_ns", 2e9),
-        ]
-        .map(|(name, value)| (name.to_owned(), value))
-        .into();
-        report_rates(&mut reported, 7);
-        for (name, expected) in [
-            ("iops", 10),
-            ("read_iops", 10),
-            ("write_iops", 5),
-            ("bw_bytes_per_s", 200),
-            ("runtime_ns", 2_000_000_000),
-        ] {
-            assert_eq!(round_to_u64(reported[name]), expected, "{name}");
-        }
-    }
-
-    #[test]
-    fn names_of_latencies_say_the_kind() {
-        let names = |mix| -> Vec<String> {
-            let plain = ["clat", "lat", "slat", "sync", "late"].map(|name| (name.to_owned(), ()));
-            with_kind(plain.into(), mix).into_keys().collect()
-        };
-        assert_eq!(
-            names(Mix::Write),
-            ["late", "sync", "write_clat", "write_lat", "write_slat"]
-        );
-        assert_eq!(names(Mix::Both), ["clat", "lat", "late", "slat", "sync"]);
-    }
-}
+pub(super) mod tests;

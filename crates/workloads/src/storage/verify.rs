@@ -6,6 +6,7 @@
 //! acknowledged and lost). With a pattern the block is the pattern repeated, without a header, and only the bytes can
 //! be judged.
 
+use super::full::repeat;
 use serde::{Deserialize, Serialize};
 use sha2::Digest;
 
@@ -78,9 +79,7 @@ impl Verify {
     /// What it holds behind the header stays. A block shorter than [`HEADER`] is left as it is.
     pub fn stamp(&self, block: &mut [u8], offset: u64, writing: u64) {
         if let Self::Pattern(pattern) = self {
-            for (byte, expected) in block.iter_mut().zip(pattern.iter().cycle()) {
-                *byte = *expected;
-            }
+            repeat(pattern, block);
             return;
         }
         if block.len() < HEADER {

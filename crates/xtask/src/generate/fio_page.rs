@@ -32,7 +32,9 @@ What was found by running fio 3.33 beside this program on the same jobs, and is 
 * A `runtime` of a few microseconds does one operation; fio does one or none.
 * Operations that failed and were let pass (`continue_on_error`) are not among `total_ios`. As in fio the exit code is 0
   then, and `error`, `total_err` and `first_error` tell them.
-* A job that fails has no figures, and neither have those at the same time with it: there is nothing to compare with.
+* A job that fails is reported as far as it came, with its `error`, and the others go on, as in fio; the operation that
+  failed is not among `total_ios`. What is read beyond the end of a file that became shorter is error 5 with every
+  engine; fio's libaio and io_uring let it pass. No figure of such a round counts in an interval or a comparison.
 * `--output` replaces an empty file and an earlier report, of kurabe or fio, and refuses any other file; fio writes over
   it. The report takes its place when it is whole.
 * Rates are exact also where `runtime`, in whole milliseconds and at least 1, is too coarse to divide by.

@@ -3,6 +3,8 @@
 //! What the language leaves to the machine (shares of a file, a region without a size) is settled here. What the engine
 //! does not do was refused before, by the table of limits; what it refuses itself is said with the job's place.
 
+mod region;
+
 use super::files;
 use crate::exit::{Exit, failure};
 use dialects::fio::job::{
@@ -10,6 +12,7 @@ use dialects::fio::job::{
 };
 use model::rng::Rng;
 use model::units::Nanos;
+use region::{Region, portion, region, whole_blocks};
 use workloads::storage::Redundancy;
 use workloads::storage::job as spec;
 use workloads::storage::job::{JobSpec, Target};
@@ -29,7 +32,7 @@ pub(super) fn task(job: &Job, length: Length<'_>) -> anyhow::Result<Task> {
     let spec = JobSpec {
         target: targets.next().unwrap_or_default(),
         more_targets: targets.collect(),
-        ..spec(job, region)
+        ..spec(job, &region)
     };
     spec.check().map_err(refused)?;
     Ok(Task {
@@ -37,8 +40,9 @@ pub(super) fn task(job: &Job, length: Length<'_>) -> anyhow::Result<Task> {
         job: spec,
         cpus: cpus(job),
         ends: None,
+        ends_on_error: false,
         ends_with: Vec::new(),
-        file_bytes: None,
+        file_bytes: Vec::new(),
         only_prepares: job.target.creates_only,
         looks_at_file: job.clone == 0,
         unlinks: job.target.unlinks,
@@ -62,71 +66,8 @@ fn targets(job: &Job) -> Result<Vec<Target>, String> {
     .collect()
 }
 
-/// The part of the file on which a job works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Region {
-    offset: u64,
-    size: u64,
-}
-
-/// A region as fio means it: from the offset on, as long as said, or to the end of what is there.
-fn region(job: &Job, length: Length<'_>) -> Result<Region, String> {
-    let amount = &job.amount;
-    let path = job.target.files.first().map_or("", String::as_str);
-    let file_bytes = amount.file_size_bytes.map(|(_, high)| high);
-    // Every file has the same part of the region: what the shortest one holds.
-    let files = job.target.files.len().max(1) as u64;
-    let lengths: Option<Vec<u64>> = job.target.files.iter().map(|path| length(path)).collect();
-    let shortest = lengths.and_then(|lengths| lengths.into_iter().min());
-    let there = file_bytes.or(shortest);
-    let share = |what: &str, percent: u8| {
-        let bytes = there.ok_or_else(|| {
-            format!(
-                "`{what}` is a share of `{path}`, which is not there\nhint: give a size in bytes"
-            )
-        })?;
-        Ok::<u64, String>(portion(bytes, percent))
-    };
-    let align = amount.offset_align_bytes.max(1);
-    let bytes = |what: &str, extent: Extent| -> Result<u64, String> {
-        match extent {
-            Extent::Bytes(bytes) => Ok(bytes),
-            Extent::Percent(percent) => Ok(share(what, percent)?.next_multiple_of(align)),
-        }
-    };
-    let step = bytes("offset_increment", amount.offset_increment)?;
-    let offset =
-        bytes("offset", amount.offset)?.saturating_add(step.saturating_mul(u64::from(job.clone)));
-    let rest = || {
-        there
-            .map(|there| there.saturating_sub(offset).saturating_mul(files))
-            .ok_or_else(|| {
-                format!(
-                    "`{path}` is not there, and no size is given\nhint: give one, such as `size=1g`"
-                )
-            })
-    };
-    let size = match (file_bytes, amount.size) {
-        _ if amount.fills_device => rest()?,
-        (Some(file), _) => file.saturating_sub(offset).saturating_mul(files),
-        (None, Some(Extent::Bytes(0)) | None) => rest()?,
-        (None, Some(Extent::Bytes(size))) => size,
-        (None, Some(Extent::Percent(percent))) => share("size", percent)?.saturating_mul(files),
-    };
-    if size == 0 {
-        return Err(format!("nothing of `{path}` lies behind offset {offset}"));
-    }
-    Ok(Region { offset, size })
-}
-
-/// Whole per cents of an amount, without overflow.
-fn portion(bytes: u64, percent: u8) -> u64 {
-    let share = u128::from(bytes) * u128::from(percent) / 100;
-    u64::try_from(share).unwrap_or(u64::MAX)
-}
-
 /// When the job ends: with its amount, or with its time.
-fn end(job: &Job, region: Region) -> spec::End {
+fn end(job: &Job, region: &Region) -> spec::End {
     let amount = &job.amount;
     let bytes = match amount.io_size {
         Some(Extent::Bytes(bytes)) if bytes > 0 => bytes,
@@ -147,16 +88,7 @@ fn end(job: &Job, region: Region) -> spec::End {
     }
 }
 
-/// What of a region is done where nothing else is said: whole blocks of each file. A rest that holds none stays, as in
-/// fio.
-fn whole_blocks(job: &Job, region: Region) -> u64 {
-    let sizes = used(job, &job.work.blocks).into_iter();
-    let smallest = sizes.map(Blocks::min_bytes).min().unwrap_or(1).max(1);
-    let files = job.target.files.len().max(1) as u64;
-    region.size / files / smallest * smallest * files
-}
-
-fn spec(job: &Job, region: Region) -> JobSpec {
+fn spec(job: &Job, region: &Region) -> JobSpec {
     let (work, engine) = (&job.work, &job.engine);
     let depth = if engine.kind.is_synchronous() {
         1
@@ -205,6 +137,7 @@ fn spec(job: &Job, region: Region) -> JobSpec {
         offset_bytes: region.offset,
         seed: Some(seed(job)).filter(|_| work.is_repeatable),
         files: spread(job),
+        file_sizes: region.sizes.clone(),
         end: end(job, region),
         start_delay: Nanos(start_delay(job)),
         ramp: Nanos(job.life.ramp_ns),
@@ -220,7 +153,7 @@ fn spec(job: &Job, region: Region) -> JobSpec {
                 run: job.pace.latency_run,
             }),
         steady_state: steady_state(job),
-        contents: contents(&job.data),
+        contents: contents(job),
         verify: verify(job),
         fsync_at_end: job.durability.fsyncs_at_end,
         fsync_on_close: job.durability.fsyncs_on_close,
@@ -393,8 +326,13 @@ fn steady_state(job: &Job) -> Option<spec::SteadyState> {
 }
 
 /// What is written. Blocks that are not to equal each other are different from all others in any case.
-fn contents(data: &job::Data) -> spec::Contents {
-    if data.is_zero {
+fn contents(job: &Job) -> spec::Contents {
+    let data = &job.data;
+    let checked = job.verify.pattern.as_ref();
+    if let Some(pattern) = checked.filter(|_| job.verify.method.is_some()) {
+        // What is checked is filled with its own pattern, whatever else was asked for.
+        spec::Contents::Pattern(pattern.clone())
+    } else if data.is_zero {
         spec::Contents::Zero
     } else if let Some(pattern) = &data.pattern {
         spec::Contents::Pattern(pattern.clone())

@@ -13,10 +13,9 @@ use model::params::Params;
 use model::plan::{self, CaseId};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use workloads::storage::job::Target;
 use workloads::storage::jobs;
 use workloads::storage::space;
-use workloads::storage::task::Task;
+use workloads::storage::task::{EVERYTHING, Task};
 
 /// Jobs that run at the same time.
 #[derive(Debug)]
@@ -98,59 +97,57 @@ pub(super) fn of(plan: &Plan) -> anyhow::Result<Vec<Phase<'_>>> {
         for ((_, job), task) in jobs.iter().zip(&mut tasks) {
             task.job.threads = job.members();
         }
-        take_along(jobs, &mut tasks);
         phase.tasks = tasks;
     }
+    take_along(&mut phases);
     share_files(&mut phases);
     Ok(phases)
 }
 
 /// Jobs on the same file make it as long as the one needs that uses most of it.
 fn share_files(phases: &mut [Phase<'_>]) {
-    let paths = |task: &Task| -> Vec<PathBuf> {
-        let all = std::iter::once(&task.job.target).chain(&task.job.more_targets);
-        all.filter_map(|target| match target {
-            Target::File { path, .. } => Some(path.clone()),
-            _ => None,
-        })
-        .collect()
-    };
-    let mut ends: BTreeMap<PathBuf, u64> = BTreeMap::new();
+    let mut longest: BTreeMap<PathBuf, u64> = BTreeMap::new();
     for task in phases.iter().flat_map(|phase| &phase.tasks) {
-        for path in paths(task) {
-            let longest = ends.entry(path).or_default();
-            *longest = task.end_in_file().unwrap_or(0).max(*longest);
+        for (path, end) in task.files().zip(task.ends_in_files()) {
+            let so_far = longest.entry(path.to_owned()).or_default();
+            *so_far = end.max(*so_far);
         }
     }
     for task in phases.iter_mut().flat_map(|phase| &mut phase.tasks) {
-        let of_all = paths(task);
-        task.file_bytes = of_all
-            .iter()
-            .filter_map(|path| ends.get(path))
-            .max()
-            .copied();
+        let of_all = task.files().filter_map(|path| longest.get(path).copied());
+        task.file_bytes = of_all.collect();
     }
 }
 
-/// A job with `exitall` takes those of its group along, or all of its phase.
-fn take_along(jobs: &[(u32, &Job)], tasks: &mut [Task]) {
-    const ALL: &str = "over-all";
+/// A job with `exitall` takes those of its group along, all of its phase, or all there are; with `exitall_on_error` it
+/// does so where it fails.
+fn take_along(phases: &mut [Phase<'_>]) {
+    const PHASE: &str = "over-phase";
     let of_group = |group: u32| format!("over-group-{group}");
-    for ((group, job), task) in jobs.iter().zip(tasks.iter_mut()) {
-        if job.life.ends_all {
-            task.ends = Some(match job.life.exit_what {
-                ExitWhat::Group => of_group(*group),
-                ExitWhat::Stonewall | ExitWhat::All => ALL.to_owned(),
-            });
+    for phase in phases.iter_mut() {
+        for ((group, job), task) in phase.jobs.iter().zip(&mut phase.tasks) {
+            if job.life.ends_all || job.life.ends_all_on_error {
+                task.ends_on_error = !job.life.ends_all;
+                task.ends = Some(match job.life.exit_what {
+                    ExitWhat::Group => of_group(*group),
+                    ExitWhat::Stonewall => PHASE.to_owned(),
+                    ExitWhat::All => EVERYTHING.to_owned(),
+                });
+            }
         }
     }
-    let words: Vec<String> = tasks.iter().filter_map(|task| task.ends.clone()).collect();
-    for ((group, _), task) in jobs.iter().zip(tasks) {
-        let heard = [ALL.to_owned(), of_group(*group)];
-        task.ends_with = heard
-            .into_iter()
-            .filter(|word| words.contains(word))
-            .collect();
+    let said = |tasks: &[Task]| -> Vec<String> {
+        tasks.iter().filter_map(|task| task.ends.clone()).collect()
+    };
+    let in_run: Vec<String> = phases.iter().flat_map(|phase| said(&phase.tasks)).collect();
+    for phase in phases {
+        let in_phase = said(&phase.tasks);
+        for ((group, _), task) in phase.jobs.iter().zip(&mut phase.tasks) {
+            let own = [PHASE.to_owned(), of_group(*group)];
+            let own = own.into_iter().filter(|word| in_phase.contains(word));
+            let all = in_run.iter().find(|word| *word == EVERYTHING).cloned();
+            task.ends_with = own.chain(all).collect();
+        }
     }
 }
 

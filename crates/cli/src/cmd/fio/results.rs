@@ -27,8 +27,8 @@ pub(super) fn report(plan: &Plan, phases: &[Phase<'_>], run: &Run, pass: u32) ->
             continue;
         };
         jobs.extend(results(plan, phase, round, run.meta.started));
-        if let Outcome::Done(done) = &round.outcome {
-            disks.add(done);
+        if let Some(told) = round.told() {
+            disks.add(told);
         }
     }
     shares_of_groups(&mut jobs);
@@ -81,9 +81,10 @@ impl<'a> Piece<'a> {
 }
 
 fn results(plan: &Plan, phase: &Phase<'_>, round: &Round, began: UnixNanos) -> Vec<JobResult> {
-    let done = match &round.outcome {
-        Outcome::Done(done) => done,
-        Outcome::Failed(failure) => return failed(phase, failure),
+    let done = match (round.told(), &round.outcome) {
+        (Some(told), _) => told,
+        (None, Outcome::Failed(failure)) => return failed(phase, failure),
+        (None, Outcome::Done(_)) => return Vec::new(),
     };
     let as_one = |id: u32| {
         plan.groups
@@ -108,12 +109,9 @@ fn results(plan: &Plan, phase: &Phase<'_>, round: &Round, began: UnixNanos) -> V
     pieces.iter().map(|piece| result(piece, before_s)).collect()
 }
 
-/// The jobs of a phase that failed: nothing but the error.
+/// The jobs of a phase of which nothing is known but why: nothing but the error.
 fn failed(phase: &Phase<'_>, failure: &Failure) -> Vec<JobResult> {
-    let error = match failure {
-        Failure::WrongResult(_) => looks::WRONG,
-        other => errno(&other.to_string()),
-    };
+    let error = looks::number(failure);
     phase
         .jobs
         .iter()
@@ -127,17 +125,6 @@ fn failed(phase: &Phase<'_>, failure: &Failure) -> Vec<JobResult> {
             ..JobResult::default()
         })
         .collect()
-}
-
-/// The number of the error, where its words name one: `... (os error 28)`; else 1, as fio has it for what is no error
-/// of the kernel.
-fn errno(words: &str) -> i32 {
-    let number = words
-        .rsplit_once("(os error ")
-        .and_then(|(_, rest)| rest.split_once(')'));
-    number
-        .and_then(|(number, _)| number.parse().ok())
-        .unwrap_or(1)
 }
 
 /// The options of the section itself, as fio lists them: those that were given a value.
@@ -168,7 +155,9 @@ fn result(piece: &Piece<'_>, before_s: f64) -> JobResult {
             .reporting
             .by_group
             .then(|| piece.jobs.iter().map(|job| job.members()).sum()),
-        error: let_pass.map_or(0, |(_, first)| first),
+        error: looks::error(piece)
+            .or(let_pass.map(|(_, first)| first))
+            .unwrap_or(0),
         elapsed_s: Some(round_to_u64((before_s + approx(wall_ns) / 1e9).ceil())),
         options: options(job),
         read: of(&[Kind::Read], mix[0] && apart),

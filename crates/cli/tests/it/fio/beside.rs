@@ -50,6 +50,14 @@ mod slow {
             "--name=t --rw=write --bs=4k --size=128k --verify=pattern --verify_pattern=0xdeadbeef",
             &[],
         ),
+        (
+            "--name=t --rw=write --bs=4k --size=128k --verify=crc32c --verify_pattern=0xdeadbeef",
+            &[],
+        ),
+        (
+            "--name=s --ioengine=null --size=1m --exitall_on_error --name=d --ioengine=null --size=2m",
+            &[],
+        ),
         ("--name=t --rw=write --bs=4k --size=128k --fsync=4", &[]),
         (
             "--name=t --rw=randread --bs=4k --size=1m --number_ios=10 --loops=2",
@@ -120,7 +128,31 @@ mod slow {
         ),
     ];
 
+    /// Lines of which a job fails: fio's exit code is 1 then, ours 4.
+    const FAILING: &[(&str, Files)] = &[
+        (
+            "--name=a --rw=read --bs=1m --size=4m --max_latency=1 --name=b --rw=read --size=64k",
+            &[],
+        ),
+        (
+            "--name=a --rw=read --bs=1m --size=4m --max_latency=1 --exitall_on_error --name=c --stonewall \
+             --ioengine=null --size=64k",
+            &[],
+        ),
+    ];
+
     fn output(program: &[&str], form: &str, line: &str, files: Files) -> String {
+        let (code, text, said) = run(program, form, line, files);
+        assert_eq!(code, Some(0), "{program:?} {line}: {said}");
+        text
+    }
+
+    fn run(
+        program: &[&str],
+        form: &str,
+        line: &str,
+        files: Files,
+    ) -> (Option<i32>, String, String) {
         let dir = work_dir();
         for (name, text) in files {
             std::fs::write(dir.path().join(name), text).unwrap();
@@ -140,9 +172,9 @@ mod slow {
             .stdin(std::process::Stdio::null())
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&done.stderr);
-        assert_eq!(done.status.code(), Some(0), "{program:?} {line}: {said}");
-        String::from_utf8(done.stdout).unwrap()
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        let text = String::from_utf8(done.stdout).unwrap();
+        (done.status.code(), text, said)
     }
 
     /// What of a report must not depend on how fast the machine is.
@@ -199,6 +231,14 @@ mod slow {
                 lines.map(|line| line.split(';').count()).collect()
             };
             assert_eq!(fields(&ours), fields(&["/usr/bin/fio"]), "{line}");
+        }
+        for (line, files) in FAILING {
+            let json = |program: &[&str], expect: i32| {
+                let (code, text, said) = run(program, "--output-format=json", line, files);
+                assert_eq!(code, Some(expect), "{program:?} {line}: {said}");
+                told(&text)
+            };
+            assert_eq!(json(&ours, 4), json(&["/usr/bin/fio"], 1), "{line}");
         }
     }
 }

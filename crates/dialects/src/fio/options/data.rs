@@ -198,7 +198,8 @@ pub(super) static OPTIONS: &[OptionDef] = &[
                 Ok(())
             },
         },
-        "The pattern that blocks are filled with and checked against.",
+        "The pattern that blocks are filled with: checked byte by byte with `verify=pattern`, else behind a header whose \
+             checksum is checked.",
     ),
     OptionDef::new(
         "verify_state_save",

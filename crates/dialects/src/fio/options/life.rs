@@ -112,7 +112,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "exitall_on_error",
         "0",
         Kind::Flag(|d, on| d.job.life.ends_all_on_error = on),
-        "When this job fails, the others end too.",
+        "When this job fails, those of `exit_what` end too; else they go on.",
     ),
     OptionDef::new(
         "exit_what",
@@ -127,7 +127,8 @@ pub(super) static OPTIONS: &[OptionDef] = &[
                 };
             },
         },
-        "Which jobs `exitall` ends: those of the group, those that run, or all.",
+        "Which jobs `exitall` and `exitall_on_error` end: those of the group, those that run, or all. Of jobs \
+             that have not begun then, `all` reports nothing but zeros.",
     ),
     OptionDef::new(
         "continue_on_error",

@@ -5,7 +5,7 @@
 //! two cannot differ. Nothing is ever read and forgotten.
 
 use super::super::error::Error;
-use super::super::job::{ExitWhat, Extent, Job, VerifyMethod};
+use super::super::job::{Extent, Job};
 use super::super::plan::{Plan, Remark};
 use super::super::safety::names_device;
 use super::{OptionDef, Status};
@@ -155,22 +155,12 @@ pub static LIMITS: &[Limit] = &[
     in_part(
         "verify_pattern",
         |job| {
-            let pattern = job.verify.pattern.is_some();
-            pattern && job.verify.method != Some(VerifyMethod::Pattern)
+            job.verify.pattern.is_some() && job.verify.method.is_none()
         },
-        "it goes with `verify=pattern` alone",
-    ),
-    // How much is done.
-    in_part(
-        "filesize",
-        |job| {
-            job.amount
-                .file_size_bytes
-                .is_some_and(|(low, high)| low != high)
-        },
-        "all files of a job are of one size",
+        "without `verify` it means `verify=pattern_hdr` to fio, which is not supported",
     )
-    .instead("size"),
+    .instead("verify"),
+    // How much is done.
     in_part(
         "fill_device",
         |job| {
@@ -265,16 +255,6 @@ pub static LIMITS: &[Limit] = &[
         Reach::NotedInPart,
         |job| job.is_thread && !job.shares_process(),
         "clones are processes, except where `group_reporting` makes one result of clones on one `filename`",
-    ),
-    noted(
-        "exitall_on_error",
-        |job| job.life.ends_all_on_error,
-        "a job that fails ends those that run beside it in any case",
-    ),
-    in_part(
-        "exit_what",
-        |job| job.life.ends_all && job.life.exit_what == ExitWhat::All,
-        "jobs that have not started are not ended; `stonewall` ends those that run",
     ),
     limit(
         "iopsavgtime",

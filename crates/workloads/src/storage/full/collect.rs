@@ -4,6 +4,7 @@ use super::checks::Checks;
 use super::ledger::Entry;
 use super::{Full, Judge, Slot};
 use crate::storage::body::index;
+use crate::storage::broken::ETIMEDOUT;
 use crate::storage::records::{Group, place};
 use engine::workload::WorkError;
 use std::path::PathBuf;
@@ -50,12 +51,15 @@ impl<E: Engine> Full<E> {
             self.queue.free.push(completion.slot);
             over += u64::from(place(kind) < 3);
             let whole = completion.result == i32::try_from(slot.target.len).unwrap_or(i32::MAX);
-            if !(whole || self.passes(completion, &slot)?) {
+            if !(whole || self.passes(completion, &slot)) {
                 continue;
             }
             if let Some(checks) = &mut self.checks {
                 let data = self.engine.buffer(completion.slot);
-                judge(checks, data, &slot, &self.paths, self.writer.at(slot.turn))?;
+                let at = self.writer.at(slot.turn);
+                if let Err(error) = judge(checks, data, &slot, &self.paths, at) {
+                    self.breaks(error, None);
+                }
             }
             let bytes = u64::from(slot.target.len);
             group = match group {
@@ -69,7 +73,7 @@ impl<E: Engine> Full<E> {
                 }
                 other => {
                     if let Some((other, sum)) = other {
-                        self.record(other, sum, now)?;
+                        self.record(other, sum, now);
                     }
                     let (start, submitted) = (slot.start, slot.submitted);
                     let one = Group {
@@ -83,22 +87,23 @@ impl<E: Engine> Full<E> {
             };
         }
         if let Some((last, sum)) = group {
-            self.record(last, sum, now)?;
+            self.record(last, sum, now);
         }
         self.worked(over, now);
+        self.intact()?;
         Ok(over)
     }
 
     /// Operations that began and were submitted together are over.
     #[inline]
-    fn record(&mut self, group: Group, bytes: u64, now: u64) -> Result<(), WorkError> {
+    fn record(&mut self, group: Group, bytes: u64, now: u64) {
         if !self.recording {
-            return Ok(());
+            return;
         }
         self.records.record(self.clock, group, now);
         let direction = place(group.kind);
         let Some(sum) = self.bytes.get_mut(direction) else {
-            return Ok(());
+            return;
         };
         *sum += bytes;
         self.times.last[direction] = now;
@@ -109,7 +114,7 @@ impl<E: Engine> Full<E> {
             floor.add(direction, group.count, bytes);
         }
         if self.max_latency_ns == u64::MAX && self.search.is_none() && self.steady.is_none() {
-            return Ok(());
+            return;
         }
         let lat_ns = self.clock.nanos(group.start, now);
         if let Some(search) = &mut self.search {
@@ -119,13 +124,13 @@ impl<E: Engine> Full<E> {
             steady.add(group.count, bytes, lat_ns);
         }
         if lat_ns > self.max_latency_ns {
-            return Err(WorkError::Failed(format!(
+            let words = format!(
                 "an operation on `{}` took {lat_ns} ns, longer than the {} ns of `max_latency`",
                 self.paths[0].display(),
                 self.max_latency_ns
-            )));
+            );
+            self.breaks(WorkError::Failed(words), Some(ETIMEDOUT));
         }
-        Ok(())
     }
 
     /// Operations have ended: pauses are counted from there.

@@ -30,6 +30,8 @@ pub(super) struct Course {
     per_file: usize,
     files: Pick,
     budget: Budget,
+    /// Bytes of all files that are used.
+    total: u64,
     /// What was given back and is to be written next.
     trimmed: Option<Target>,
     trims_then_writes: bool,
@@ -47,6 +49,9 @@ struct Pick {
     left: u64,
     ops: u64,
     bytes: u64,
+    /// Where files are not alike: the bytes of each, and what of them is left until all have been gone through.
+    sizes: Vec<u64>,
+    rest: Vec<u64>,
     rng: Rng,
 }
 
@@ -56,23 +61,40 @@ impl Pick {
         if self.count == 1 {
             return 0;
         }
-        if self.left == 0 {
-            self.at = match self.order {
-                FileOrder::RoundRobin | FileOrder::Sequential => (self.at + 1) % self.count,
-                FileOrder::Random => {
-                    u32::try_from(self.rng.below(u64::from(self.count))).unwrap_or(0)
-                }
-            };
-            self.left = match self.order {
-                FileOrder::Sequential => self.bytes,
-                FileOrder::RoundRobin | FileOrder::Random => self.ops,
-            };
+        if self.left == 0 || self.is_through(self.at) {
+            self.step();
         }
         self.at
     }
 
+    /// Whether a file has been gone through and others have not.
+    #[inline]
+    fn is_through(&self, file: u32) -> bool {
+        self.rest.get(index(file)).is_some_and(|rest| *rest == 0)
+    }
+
+    fn step(&mut self) {
+        if self.rest.iter().all(|rest| *rest == 0) {
+            self.rest.clone_from(&self.sizes);
+        }
+        self.at = match self.order {
+            FileOrder::RoundRobin | FileOrder::Sequential => (self.at + 1) % self.count,
+            FileOrder::Random => u32::try_from(self.rng.below(u64::from(self.count))).unwrap_or(0),
+        };
+        while self.is_through(self.at) {
+            self.at = (self.at + 1) % self.count;
+        }
+        self.left = match self.order {
+            FileOrder::Sequential => self.rest.get(index(self.at)).copied().unwrap_or(self.bytes),
+            FileOrder::RoundRobin | FileOrder::Random => self.ops,
+        };
+    }
+
     #[inline]
     fn took(&mut self, len: u64) {
+        if let Some(rest) = self.rest.get_mut(index(self.at)) {
+            *rest = rest.saturating_sub(len);
+        }
         self.left = match self.order {
             FileOrder::Sequential => self.left.saturating_sub(len),
             FileOrder::RoundRobin | FileOrder::Random => self.left.saturating_sub(1),
@@ -108,8 +130,8 @@ pub(super) fn size_mean(job: &JobSpec) -> f64 {
 }
 
 impl Course {
-    /// For files of which the job uses `bytes` each, from `first` on.
-    pub(super) fn new(job: &JobSpec, first: u64, bytes: u64, seed: u64) -> Self {
+    /// For files of which the job uses so many bytes, from `first` on.
+    pub(super) fn new(job: &JobSpec, first: u64, sizes_of_files: &[u64], seed: u64) -> Self {
         let blocks = blocks(job);
         let kinds = job.kinds();
         let sizes = [0, 1, 2].map(|at| {
@@ -123,7 +145,7 @@ impl Course {
         let of_file = |file: u32| {
             let ground = move |kind: Kind| Ground {
                 first,
-                bytes,
+                bytes: sizes_of_files.get(index(file)).copied().unwrap_or(0),
                 sizes: size_range(job),
                 align: *of_kind(&align, kind),
                 seed: seed ^ u64::from(file).rotate_left(32),
@@ -135,6 +157,12 @@ impl Course {
         };
         let count = job.files.count.max(1);
         let random = job.steps.random_percent;
+        let total: u64 = sizes_of_files.iter().sum();
+        let apart = if job.file_sizes.is_empty() {
+            Vec::new()
+        } else {
+            sizes_of_files.to_vec()
+        };
         Self {
             mix: match kinds {
                 [only] => Choice::Always(*only),
@@ -152,10 +180,13 @@ impl Course {
                 at: count - 1,
                 left: 0,
                 ops: job.files.ops_per_file.max(1),
-                bytes,
+                bytes: sizes_of_files.first().copied().unwrap_or(0),
+                rest: apart.clone(),
+                sizes: apart,
                 rng: Rng::stream(seed, 29),
             },
-            budget: Budget::new(&job.end, bytes * u64::from(count)),
+            budget: Budget::new(&job.end, total),
+            total,
             trimmed: None,
             trims_then_writes: job.pattern.mix == Mix::TrimWrite,
             syncs: [
@@ -166,10 +197,8 @@ impl Course {
     }
 
     /// The same, done in passes of the regions' sizes where only time ends it: what was written is checked after each.
-    pub(super) fn in_passes(mut self, bytes: u64) -> Self {
-        self.budget = self
-            .budget
-            .in_passes_of(bytes * u64::from(self.files.count));
+    pub(super) fn in_passes(mut self) -> Self {
+        self.budget = self.budget.in_passes_of(self.total);
         self
     }
 

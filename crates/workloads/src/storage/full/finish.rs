@@ -1,7 +1,8 @@
 //! What a job hands over: first what was measured, then what is still owed: operations under way, checks of what was
-//! written and not read back, syncs.
+//! written and not read back, syncs. A job that broke owes nothing: it hands over what it did until then.
 
 use super::Full;
+use super::checks::Checks;
 use super::phases::Phase;
 use super::samples::NAMES;
 use engine::workload::{Finish, WorkError};
@@ -15,15 +16,19 @@ use sys::io::{Engine, Wait};
 const CHECK_MAX: Nanos = Nanos::from_secs(20);
 
 impl<E: Engine> Full<E> {
-    pub(super) fn hand_over(&mut self) -> Result<Finish, WorkError> {
+    pub(super) fn hand_over(&mut self) -> Finish {
         let mut reported = self.measured();
         self.watch.end(self.bytes[0], &mut reported);
         self.recording = false;
-        self.drain()?;
-        self.check_the_rest()?;
-        self.sync_the_rest()?;
+        if self.broken.is_none()
+            && let Err(error) = self.do_the_rest()
+        {
+            self.breaks(error, None);
+        }
+        if let Some(broken) = &self.broken {
+            broken.report(&mut reported);
+        }
         if let Some(checks) = &self.checks {
-            checks.verdict()?;
             let (right, wrong) = checks.counts();
             reported.insert("verified".to_owned(), approx(right));
             reported.insert("verify_errors".to_owned(), approx(wrong));
@@ -46,13 +51,22 @@ impl<E: Engine> Full<E> {
                 "{failed} operations failed and were let pass; the first: {why}"
             ));
         }
-        Ok(Finish {
+        Finish {
+            failed: self.broken.as_ref().map(|broken| broken.error.clone()),
             digest: Digest::EMPTY,
             reported,
             windows: Vec::new(),
             latencies: self.records.take(),
             notes: std::mem::take(&mut self.notes),
-        })
+        }
+    }
+
+    /// What is owed at the end, and the verdict on what was checked.
+    fn do_the_rest(&mut self) -> Result<(), WorkError> {
+        self.drain()?;
+        self.check_the_rest()?;
+        self.sync_the_rest()?;
+        self.checks.as_ref().map_or(Ok(()), Checks::verdict)
     }
 
     /// The figures of the measured part.

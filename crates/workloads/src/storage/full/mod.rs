@@ -26,6 +26,7 @@ pub(super) use course::size_range;
 pub(super) use samples::{NAMES, Samples, absorb};
 pub(super) use setup::{full, ledger_room};
 pub(super) use times::Times;
+pub(super) use write::repeat;
 
 mod finish;
 mod setup;
@@ -33,6 +34,7 @@ mod setup;
 mod tests;
 
 use super::body::{Queue, index};
+use super::broken::Broken;
 use super::pace::Pace;
 use super::patience::Patience;
 use super::records::Records;
@@ -85,6 +87,8 @@ pub(super) struct Full<E> {
     watch: Watch,
     work_per_op: f64,
     notes: Vec<String>,
+    /// What ended it before its time.
+    broken: Option<Broken>,
 }
 
 /// What is synced at the end.
@@ -351,12 +355,45 @@ impl<E: Engine> Full<E> {
         start
     }
 
+    /// The job ends with this error, if it is the first.
+    #[cold]
+    fn breaks(&mut self, error: WorkError, errno: Option<i32>) {
+        self.broken.get_or_insert(Broken::new(error, errno));
+    }
+
+    /// What ended the job, where something did.
+    #[inline]
+    fn intact(&self) -> Result<(), WorkError> {
+        match &self.broken {
+            None => Ok(()),
+            Some(broken) => Err(broken.error.clone()),
+        }
+    }
+
+    fn work(&mut self, ops: u64) -> Result<u64, WorkError> {
+        let mut done = 0;
+        while done < ops && self.phase != Phase::Over {
+            let wait = self.fill()?;
+            if self.queue.in_flight() > 0 {
+                done += self.collect(wait, ops - done)?;
+            } else if let Wait::Until(next) = wait {
+                self.wait_until(next);
+            } else {
+                self.advance();
+            }
+            self.look();
+            self.intact()?;
+        }
+        Ok(done)
+    }
+
     #[inline]
     fn prepare(&mut self, target: Target, judge: Judge, start: u64) {
         let Some(slot) = self.queue.free.pop() else {
             return;
         };
         let place = &mut self.queue.slots[index(slot)];
+        let is_used = self.checks.is_some() || place.target.kind == Kind::Read;
         (place.target, place.judge, place.start, place.busy) = (target, judge, start, true);
         let mut op = Op {
             kind: target.kind,
@@ -368,7 +405,9 @@ impl<E: Engine> Full<E> {
         if op.kind == Kind::Write {
             place.turn = self.writer.turn_after(place.turn);
             let buffer = self.engine.buffer(slot);
-            place.writing = self.writer.fill(buffer, &mut op, self.checks.as_mut());
+            place.writing = self
+                .writer
+                .fill(buffer, &mut op, is_used, self.checks.as_mut());
         }
         self.engine.prepare(slot, op);
         self.queue.fresh.push(slot);
@@ -378,19 +417,11 @@ impl<E: Engine> Full<E> {
 impl<E: Engine> Body for Full<E> {
     fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
         self.start();
-        let mut done = 0;
-        while done < ops && self.phase != Phase::Over {
-            let wait = self.fill()?;
-            if self.queue.in_flight() > 0 {
-                done += self.collect(wait, ops - done)?;
-            } else if let Wait::Until(next) = wait {
-                self.wait_until(next);
-            } else {
-                self.advance();
-            }
-            self.look()?;
+        let done = self.work(ops);
+        if let Err(error) = &done {
+            self.breaks(error.clone(), None);
         }
-        Ok(done)
+        done
     }
 
     fn work_per_op(&self) -> f64 {
@@ -408,6 +439,6 @@ impl<E: Engine> Body for Full<E> {
     }
 
     fn finish(&mut self) -> Result<Finish, WorkError> {
-        self.hand_over()
+        Ok(self.hand_over())
     }
 }

@@ -4,6 +4,7 @@
 use super::times::seconds;
 use super::{Errors, Full, Judge, Next, Slot};
 use crate::storage::body::{TRIAL, index, why_short};
+use crate::storage::broken::EIO;
 use crate::storage::records::place;
 use engine::workload::WorkError;
 use sys::io::{Completion, Engine, Kind};
@@ -121,11 +122,11 @@ impl<E: Engine> Full<E> {
 
     /// What is judged by time.
     #[inline]
-    pub(super) fn look(&mut self) -> Result<(), WorkError> {
+    pub(super) fn look(&mut self) {
         if self.times.ramp_ends() {
             self.patience.settle();
             self.begin();
-            return Ok(());
+            return;
         }
         if self.patience.is_trying() && self.times.has_run_for(TRIAL) {
             self.patience.settle();
@@ -135,14 +136,14 @@ impl<E: Engine> Full<E> {
             self.ending = true;
         }
         if self.times.ramp_until.is_some() {
-            return Ok(());
+            return;
         }
         let clock = self.clock;
         if let Some(samples) = &mut self.samples {
             samples.look(now);
         }
         if self.phase != Phase::Work {
-            return Ok(());
+            return;
         }
         if let Some(steady) = &mut self.steady
             && steady.judge(now, |ticks| seconds(clock, ticks))
@@ -154,10 +155,10 @@ impl<E: Engine> Full<E> {
         {
             self.ending = true;
         }
-        if let Some(floor) = &mut self.floor {
-            floor
-                .judge(self.kinds, now, |ticks| seconds(clock, ticks))
-                .map_err(WorkError::Failed)?;
+        if let Some(floor) = &mut self.floor
+            && let Err(why) = floor.judge(self.kinds, now, |ticks| seconds(clock, ticks))
+        {
+            self.breaks(WorkError::Failed(why), Some(EIO));
         }
         if self.pauses.iotime > 0
             && now.saturating_sub(self.pauses.worked_since) >= self.pauses.iotime
@@ -167,7 +168,6 @@ impl<E: Engine> Full<E> {
             }
             self.pause_begins(now);
         }
-        Ok(())
     }
 
     /// A pause begins: its first part keeps the CPU busy.
@@ -202,13 +202,9 @@ impl<E: Engine> Full<E> {
     }
 
     /// A result that is not the whole length: right for what transfers nothing, let pass where the job says so, and
-    /// else an error. Says whether the operation did what it was to do.
+    /// else the end of the job. Says whether the operation did what it was to do.
     #[cold]
-    pub(super) fn passes(
-        &mut self,
-        completion: Completion,
-        slot: &Slot,
-    ) -> Result<bool, WorkError> {
+    pub(super) fn passes(&mut self, completion: Completion, slot: &Slot) -> bool {
         let kind = slot.target.kind;
         let (operation, direction) = match kind {
             Kind::Read => ("read", 0),
@@ -218,29 +214,31 @@ impl<E: Engine> Full<E> {
             Kind::DataSync => ("fdatasync", 1),
         };
         let (path, at) = (&self.paths[index(slot.target.file)], slot.target.offset);
-        let error = match completion.bytes() {
-            Ok(_) if place(kind) > 1 => return Ok(true),
+        let (error, errno) = match completion.bytes() {
+            Ok(_) if place(kind) > 1 => return true,
             Ok(bytes) => {
                 self.errors.short[direction] += 1;
-                WorkError::Failed(format!(
+                let words = format!(
                     "{operation} `{}` at offset {at}: {bytes} of {} bytes were transferred{}",
                     path.display(),
                     slot.target.len,
                     why_short(bytes, kind)
-                ))
+                );
+                (WorkError::Failed(words), Some(EIO))
             }
             Err(error) => {
                 let object = format_args!("{}` at offset `{at}", path.display());
-                WorkError::failed(operation, object, error)
+                (WorkError::failed(operation, object, error), None)
             }
         };
         if !self.errors.lets_pass[direction] {
-            return Err(error);
+            self.breaks(error, errno);
+            return false;
         }
         self.errors.counts[direction] += 1;
         if self.errors.first == 0 {
             self.errors.first = (-completion.result).max(0);
         }
-        Ok(false)
+        false
     }
 }

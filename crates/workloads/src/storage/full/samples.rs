@@ -2,6 +2,7 @@
 //! together, and the rates of each direction over windows.
 
 use super::times::{seconds, ticks};
+use crate::storage::broken::ERRNO;
 use crate::storage::records::place;
 use model::num::approx;
 use model::units::Nanos;
@@ -186,7 +187,7 @@ const CLASSES: [u32; 7] = [0, 1, 2, 3, 4, 5, 6];
 /// threads together, as it is of processes that are reported as one.
 pub(in crate::storage) fn absorb(all: &mut BTreeMap<String, f64>, other: BTreeMap<String, f64>) {
     for (name, value) in other {
-        let longest = name.ends_with("_ns") || name == "first_errno";
+        let longest = name.ends_with("_ns") || name == "first_errno" || name == ERRNO;
         let deviation = name.ends_with("_window_stddev");
         let sum = all.entry(name).or_insert(0.0);
         *sum = if longest {

@@ -29,8 +29,8 @@ pub(in crate::storage) fn full<E: Engine>(parts: Parts<'_>, engine: E) -> Full<E
     // Intended starts are times of the kernel's clock.
     let clock = if paced { Clock::Kernel } else { place.clock };
     let seed = parts.seed();
-    let (first, bytes) = parts.region();
-    let course = Course::new(job, first, bytes, seed);
+    let (first, sizes) = parts.regions();
+    let course = Course::new(job, first, &sizes, seed);
     let reads_back = job
         .verify
         .as_ref()
@@ -47,7 +47,7 @@ pub(in crate::storage) fn full<E: Engine>(parts: Parts<'_>, engine: E) -> Full<E
         job.fsync_every > 0 || job.fdatasync_every > 0 || job.fsync_at_end,
     );
     let room = if reads_back {
-        ledger_room(job, bytes)
+        ledger_room(job, sizes.iter().sum())
     } else {
         0
     };
@@ -63,7 +63,7 @@ pub(in crate::storage) fn full<E: Engine>(parts: Parts<'_>, engine: E) -> Full<E
     Full {
         kinds,
         course: if job.verify.is_some() {
-            course.in_passes(bytes)
+            course.in_passes()
         } else {
             course
         },
@@ -152,14 +152,14 @@ pub(in crate::storage) fn full<E: Engine>(parts: Parts<'_>, engine: E) -> Full<E
         paths,
         watch: parts.watch,
         notes: parts.notes,
+        broken: None,
         engine,
     }
 }
 
-/// Writes that may wait to be checked at the same time.
+/// Writes that may wait to be checked at the same time, in a job that works on so many bytes of all its files.
 pub(in crate::storage) fn ledger_room(job: &JobSpec, region: u64) -> usize {
-    let files = u64::from(job.files.count.max(1));
-    let budget = super::budget::Budget::new(&job.end, region * files).in_passes_of(region * files);
+    let budget = super::budget::Budget::new(&job.end, region).in_passes_of(region);
     let ops = (budget.bytes() / size_range(job).0.max(1))
         .saturating_add(1)
         .min(budget.ops());

@@ -53,7 +53,11 @@ fn outcome(job: &JobSpec, place: &Place) -> Result<(u64, Finish), WorkError> {
         let done = body.batch(7, &mut Recorder::off())?;
         ops += done;
         if done < 7 {
-            return Ok((ops, body.finish()?));
+            let mut finish = body.finish()?;
+            return match finish.failed.take() {
+                Some(error) => Err(error),
+                None => Ok((ops, finish)),
+            };
         }
     }
 }
@@ -191,6 +195,46 @@ fn several_files_are_worked_on_in_their_order() {
 }
 
 #[test]
+fn files_of_different_sizes_are_each_gone_through_once() {
+    for order in [
+        FileOrder::RoundRobin,
+        FileOrder::Sequential,
+        FileOrder::Random,
+    ] {
+        for (engine, depth) in ENGINES {
+            let (_root, place) = place();
+            let sizes = [16, 4, 28].map(|blocks| blocks * 4 * K);
+            let job = JobSpec {
+                size: Some(sizes.iter().sum()),
+                files: Files {
+                    count: 3,
+                    order,
+                    ..Files::default()
+                },
+                file_sizes: sizes.to_vec(),
+                verify: Some(VerifyJob::new(Verify::Crc32c)),
+                ..on(engine, depth, job("randwrite"))
+            };
+            assert_eq!(job.check(), Ok(()));
+            let (_, finish) = run(&job, &place);
+            assert_eq!(value(&finish, "writes"), 48, "{order:?}");
+            for (number, bytes) in sizes.into_iter().enumerate() {
+                let dir = match number {
+                    0 => place.run_dir.clone(),
+                    _ => place.run_dir.join(format!("file-{number}")),
+                };
+                let data = std::fs::read(dir.join(format!("data-{bytes}-c0-d0"))).unwrap();
+                let mut blocks = data.chunks(4096);
+                assert!(
+                    blocks.all(|block| block.starts_with(b"kurabe1")),
+                    "{order:?} {number}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn an_offset_leaves_what_is_before_it_alone() {
     let (_root, place) = place();
     let job = JobSpec {
@@ -208,6 +252,65 @@ fn an_offset_leaves_what_is_before_it_alone() {
         (before.filter(|&w| w).count(), behind.filter(|&w| w).count()),
         (0, 64)
     );
+}
+
+#[test]
+fn what_was_read_into_a_buffer_is_not_written_from_it() {
+    for (contents, byte) in [
+        (Contents::Zero, 0),
+        (Contents::Pattern(b"xx".to_vec()), b'x'),
+    ] {
+        for (engine, depth) in ENGINES {
+            let (_root, place) = place();
+            let both = JobSpec {
+                contents: contents.clone(),
+                ..on(engine, depth, job("randrw"))
+            };
+            // Laid out by a job that only reads.
+            run(&on(engine, depth, job("read")), &place);
+            let before = std::fs::read(data_file(&place)).unwrap();
+            let (_, finish) = run(&both, &place);
+            let after = std::fs::read(data_file(&place)).unwrap();
+            let blocks = before.chunks(4096).zip(after.chunks(4096));
+            let changed: Vec<&[u8]> = blocks.filter(|(a, b)| a != b).map(|(_, b)| b).collect();
+            assert_eq!(changed.len() as u64, value(&finish, "writes"), "{engine:?}");
+            assert!(changed.iter().all(|block| block.iter().all(|&b| b == byte)));
+        }
+    }
+}
+
+#[test]
+fn a_pattern_fills_what_is_behind_the_header_of_a_checksum() {
+    for (interval, offset) in [(None, 0), (Some(512), 0), (Some(1024), 200)] {
+        let (_root, place) = place();
+        let pattern = b"abcdefgh".to_vec();
+        let checked = JobSpec {
+            contents: Contents::Pattern(pattern.clone()),
+            verify: Some(VerifyJob {
+                interval_bytes: interval,
+                offset_bytes: offset,
+                ..VerifyJob::new(Verify::Md5)
+            }),
+            end: end(|end| end.loops = 3),
+            ..on(EngineChoice::IoUring, 4, job("randwrite"))
+        };
+        let (_, finish) = run(&checked, &place);
+        assert_eq!(value(&finish, "verify_errors"), 0);
+        let data = std::fs::read(data_file(&place)).unwrap();
+        let at = usize::try_from(offset).unwrap();
+        for part in data.chunks(usize::try_from(interval.unwrap_or(4096)).unwrap()) {
+            assert_eq!(part[at..at + 6], *b"kurabe");
+            let behind = &part[at + crate::storage::verify::HEADER..];
+            let expect = pattern
+                .iter()
+                .cycle()
+                .skip((at + crate::storage::verify::HEADER) % 8);
+            assert!(
+                behind.iter().eq(expect.take(behind.len())),
+                "{interval:?} {offset}"
+            );
+        }
+    }
 }
 
 #[test]
@@ -234,7 +337,7 @@ fn contents_are_what_was_asked_for() {
 }
 
 #[test]
-fn threads_together_do_the_sum_and_fail_together() {
+fn threads_together_do_the_sum_and_each_fails_for_itself() {
     for (engine, depth) in ENGINES {
         let (_root, place) = place();
         let one = on(engine, depth, job("randread"));
@@ -261,6 +364,12 @@ fn threads_together_do_the_sum_and_fail_together() {
         };
         let words = outcome(&failing, &place).unwrap_err().to_string();
         assert!(words.contains("longer than the 1 ns"), "{words}");
+        let mut body = open(&failing, &place).unwrap();
+        while body.batch(7, &mut Recorder::off()).unwrap() == 7 {}
+        let finish = body.finish().unwrap();
+        let reads = value(&finish, "reads");
+        assert!((4..=4 * u64::from(depth)).contains(&reads), "{reads}");
+        assert_eq!(value(&finish, "errno"), 110);
     }
 }
 
@@ -343,6 +452,47 @@ fn a_file_that_ends_early_is_an_error_or_counted() {
 }
 
 #[test]
+fn a_job_that_breaks_hands_over_what_it_did() {
+    for (engine, depth) in ENGINES {
+        // The plain loop, and the one for more.
+        for verify in [false, true] {
+            let (_root, place) = place();
+            let mut job = on(engine, depth, job("read"));
+            job.samples = Some(Nanos::from_millis(1));
+            job.continue_on.verify = verify;
+            let mut body = open(&job, &place).unwrap();
+            let file = std::fs::OpenOptions::new()
+                .write(true)
+                .open(data_file(&place))
+                .unwrap();
+            file.set_len(130_000).unwrap();
+            let words = loop {
+                match body.batch(7, &mut Recorder::off()) {
+                    Ok(done) => assert_eq!(done, 7),
+                    Err(error) => break error.to_string(),
+                }
+            };
+            let finish = body.finish().unwrap();
+            assert_eq!(finish.failed.as_ref().unwrap().to_string(), words);
+            let [reads, bytes, of_reads, errno] =
+                ["reads", "bytes", "read_bytes", "errno"].map(|name| value(&finish, name));
+            let case = format!("{engine:?} {verify} {reads}");
+            // With many under way those of the same batch may come in together with the first that fails.
+            assert!(
+                reads == 31 || (depth > 1 && (24..31).contains(&reads)),
+                "{case}"
+            );
+            assert_eq!(
+                (bytes, of_reads, errno),
+                (reads * 4 * K, reads * 4 * K, 5),
+                "{case}"
+            );
+            assert_eq!(finish.latencies["clat"].count(), reads, "{case}");
+        }
+    }
+}
+
+#[test]
 fn files_are_synced_at_the_end_where_asked() {
     for (engine, depth) in ENGINES {
         let (_root, place) = place();
@@ -379,7 +529,7 @@ fn steps_and_seeds_repeat() {
         };
         let parts = crate::storage::Parts::new(&job, &place, true).unwrap();
         let (first, bytes) = parts.region();
-        let mut course = Course::new(&job, first, bytes, parts.seed());
+        let mut course = Course::new(&job, first, &[bytes], parts.seed());
         (0..20)
             .map(|_| course.next(Kind::Read).offset)
             .collect::<Vec<u64>>()

@@ -36,12 +36,14 @@ impl Writer {
         (turn + 1) % self.turns
     }
 
-    /// Gets the data of a write ready, and says which writing it is where writes are checked.
+    /// Gets the data of a write ready, and says which writing it is where writes are checked. A buffer that `is_used`
+    /// may hold what was read into it, or the headers of an earlier write.
     #[inline]
     pub(super) fn fill(
         &mut self,
         buffer: &mut [u8],
         op: &mut Op,
+        is_used: bool,
         checks: Option<&mut Checks>,
     ) -> u64 {
         if self.redundancy.draws_same(&mut self.rng) {
@@ -51,11 +53,20 @@ impl Writer {
         }
         let data = &mut buffer[op.at..op.at + index(op.len)];
         self.written = self.written.wrapping_add(1);
-        match self.contents {
+        match &self.contents {
             Contents::Stamped => self.redundancy.refresh(self.written, data),
             Contents::Refilled => self.redundancy.fill(self.seed, self.written << 20, data),
+            Contents::Zero if is_used => data.fill(0),
+            Contents::Pattern(pattern) if is_used => repeat(pattern, data),
             Contents::Constant | Contents::Zero | Contents::Pattern(_) => {}
         }
         checks.map_or(0, |checks| checks.stamp(data, op.offset))
+    }
+}
+
+/// Fills `data` with the pattern, again and again.
+pub(in crate::storage) fn repeat(pattern: &[u8], data: &mut [u8]) {
+    for (byte, of_pattern) in data.iter_mut().zip(pattern.iter().cycle()) {
+        *byte = *of_pattern;
     }
 }

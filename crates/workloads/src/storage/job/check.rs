@@ -18,10 +18,22 @@ impl JobSpec {
                 "a block of {odd} bytes is not from 1 to {BLOCK_MAX}"
             ));
         }
-        let files = u64::from(self.files.count.max(1));
-        if let Some(size) = self.size.filter(|&size| size / files < smallest) {
+        let files = self.files.count.max(1);
+        let is_short = |number| {
+            self.bytes_of_file(number)
+                .is_some_and(|bytes| bytes < smallest)
+        };
+        if let Some(size) = self.size.filter(|_| (0..files).any(is_short)) {
             return Err(format!(
                 "{size} bytes of file hold no block of {smallest} bytes in each of {files} files"
+            ));
+        }
+        if !self.file_sizes.is_empty()
+            && (self.file_sizes.len() != index(files)
+                || self.size != Some(self.file_sizes.iter().sum()))
+        {
+            return Err(format!(
+                "the sizes of {files} files are not those of all of them"
             ));
         }
         if self.depth == 0 || self.depth > DEPTH_MAX {
@@ -238,6 +250,17 @@ mod tests {
                 };
             },
             "0 files",
+        );
+        check(
+            &|job| {
+                job.files.count = 2;
+                job.file_sizes = vec![1 << 20, 1];
+            },
+            "hold no block of 4096 bytes in each of 2 files",
+        );
+        check(
+            &|job| job.file_sizes = vec![1 << 19],
+            "the sizes of 1 files",
         );
         check(
             &|job| {

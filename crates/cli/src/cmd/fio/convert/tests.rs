@@ -108,7 +108,7 @@ fn sample(def: &OptionDef) -> Sample {
         "buffer_pattern" => value("0xabcd"),
         "buffer_compress_chunk" => with("--buffer_compress_percentage=50", "4096"),
         "verify" => value("crc32c"),
-        "verify_pattern" => with("--verify=pattern --verify_pattern=0xcd", "0xab"),
+        "verify_pattern" => with("--verify=md5", "0xab"),
         "do_verify" => with("--verify=md5", "0"),
         "verify_only" | "verify_fatal" | "verify_dump" | "verify_state_save" => {
             let on = if def.default == "1" { "0" } else { "1" };
@@ -157,7 +157,7 @@ fn looked_at(plan: &Plan) -> anyhow::Result<String> {
             let task = task(job, &|_| Some(64 << 20))?;
             writeln!(
                 text,
-                "{task:?} {} {:?} {:?} {:?} {} {} {} {:?}",
+                "{task:?} {} {:?} {:?} {:?} {} {} {} {} {:?}",
                 job.shares_process(),
                 job.reporting,
                 job.description,
@@ -165,6 +165,7 @@ fn looked_at(plan: &Plan) -> anyhow::Result<String> {
                 job.target.unlinks,
                 job.target.may_create,
                 job.life.ends_all,
+                job.life.ends_all_on_error,
                 job.life.exit_what,
             )?;
         }
@@ -259,6 +260,41 @@ fn regions_are_as_long_as_said_or_as_what_is_there() {
     check("--offset=64m", Err("nothing of `f` lies behind"));
     check("--filename=g", Err("`g` is not there, and no size"));
     check("--filename=g --size=50%", Err("`size` is a share of `g`"));
+}
+
+#[test]
+fn sizes_of_files_are_drawn_in_whole_blocks_and_always_the_same() {
+    let sizes = |line: &str| -> Result<Vec<(u64, Vec<u64>)>, String> {
+        let plan = parse(&format!("--name=a {line}")).unwrap();
+        let of_job = |job: &Job| region(job, &|_| None).map(|region| (region.size, region.sizes));
+        plan.jobs().map(of_job).collect()
+    };
+    let line = "--filesize=10k-64k --bs=3k --nrfiles=20 --numjobs=2";
+    let [first, second] = &sizes(line).unwrap()[..] else {
+        panic!("two clones")
+    };
+    assert_ne!(first.1, second.1, "clones have sizes of their own");
+    for (size, files) in [first, second] {
+        assert_eq!((*size, files.len()), (files.iter().sum(), 20));
+        let fits =
+            |bytes: &u64| bytes.is_multiple_of(3072) && (10 << 10..=64 << 10).contains(bytes);
+        assert!(files.iter().all(fits), "{files:?}");
+        let distinct: std::collections::BTreeSet<&u64> = files.iter().collect();
+        assert!(distinct.len() > 5, "{files:?}");
+    }
+    assert_eq!(sizes(line), sizes(line));
+    assert_ne!(sizes(line), sizes(&format!("{line} --randseed=7")));
+    // A single file is one of a size.
+    let one = sizes("--filesize=8k-64k").unwrap();
+    assert!(one[0].1.is_empty() && (8 << 10..=64 << 10).contains(&one[0].0));
+    // What lies behind the offset counts.
+    let behind = sizes("--filesize=32k-64k --nrfiles=2 --offset=16k").unwrap();
+    let whole = sizes("--filesize=32k-64k --nrfiles=2").unwrap();
+    assert_eq!(behind[0].0 + (32 << 10), whole[0].0);
+    let why = sizes("--filesize=5k-7k --nrfiles=2").unwrap_err();
+    assert!(why.contains("no whole number of blocks of 4096"), "{why}");
+    let why = sizes("--filesize=8k-64k --nrfiles=9 --offset=48k").unwrap_err();
+    assert!(why.contains("nothing of"), "{why}");
 }
 
 #[test]

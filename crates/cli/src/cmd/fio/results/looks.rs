@@ -5,7 +5,7 @@ use super::{Piece, reported};
 use dialects::fio::job::{self, Job};
 use dialects::fio::result::{Depths, LatencyTarget, SteadyResult};
 use model::num::round_to_u64;
-use model::record::CopyRecord;
+use model::record::{CopyRecord, Failure};
 
 /// Shares of the classes of depth, in per cent.
 pub(super) fn depths(piece: &Piece<'_>) -> Option<Depths> {
@@ -94,8 +94,39 @@ fn series(copy: &CopyRecord, name: &str) -> Vec<u64> {
     values.map(|(_, value)| round_to_u64(*value)).collect()
 }
 
+/// The number of the first job that failed; `None` where all did what they were to.
+pub(super) fn error(piece: &Piece<'_>) -> Option<i32> {
+    let of_copy = |copy: &&CopyRecord| {
+        let failure = copy.apart.as_deref()?.failed.as_ref()?;
+        // The job knows better than the words that it said.
+        let own = copy.reported.get(workloads::storage::ERRNO);
+        let own = own.and_then(|errno| i32::try_from(round_to_u64(*errno)).ok());
+        Some(own.unwrap_or_else(|| number(failure)))
+    };
+    piece.copies.iter().find_map(of_copy)
+}
+
+/// The number of a failure.
+pub(super) fn number(failure: &Failure) -> i32 {
+    match failure {
+        Failure::WrongResult(_) => WRONG,
+        other => errno(&other.to_string()),
+    }
+}
+
+/// The number of the error, where its words name one: `... (os error 28)`; else 1, as fio has it for what is no error
+/// of the kernel.
+pub(super) fn errno(words: &str) -> i32 {
+    let number = words
+        .rsplit_once("(os error ")
+        .and_then(|(_, rest)| rest.split_once(')'));
+    number
+        .and_then(|(number, _)| number.parse().ok())
+        .unwrap_or(1)
+}
+
 /// EILSEQ: what fio has for data that is not what was written.
-pub(super) const WRONG: i32 = 84;
+const WRONG: i32 = 84;
 
 /// Errors that were let pass: how many, and the number of the first. `None` where none may be.
 pub(super) fn let_pass(piece: &Piece<'_>) -> Option<(u64, i32)> {

@@ -235,10 +235,10 @@ fn disks_are_counted_once() {
 #[test]
 fn an_error_has_the_number_that_the_kernel_gave() {
     assert_eq!(
-        errno("write `f`: No space left on device (os error 28)"),
+        looks::errno("write `f`: No space left on device (os error 28)"),
         28
     );
-    assert_eq!(errno("worker killed by signal 9"), 1);
+    assert_eq!(looks::errno("worker killed by signal 9"), 1);
 }
 
 #[test]

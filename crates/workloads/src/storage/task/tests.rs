@@ -1,0 +1,259 @@
+//! Jobs of a list: how they end, fail, and take each other along.
+
+use super::*;
+use crate::storage::job::End;
+use model::num::round_to_u64;
+
+/// Reads of nothing at all, without an end.
+pub(in crate::storage) fn task() -> Task {
+    Task {
+        name: "t".to_owned(),
+        job: JobSpec {
+            engine: EngineChoice::Null,
+            size: Some(1 << 20),
+            direct: false,
+            samples: Some(Nanos::from_millis(500)),
+            ..JobSpec::default()
+        },
+        cpus: Vec::new(),
+        ends: None,
+        ends_on_error: false,
+        ends_with: Vec::new(),
+        file_bytes: Vec::new(),
+        only_prepares: false,
+        looks_at_file: true,
+        unlinks: false,
+    }
+}
+
+pub(in crate::storage) fn place(dir: &Path, copy: u32) -> Place {
+    Place {
+        dir: dir.to_owned(),
+        shared_dir: dir.to_owned(),
+        run_dir: dir.to_owned(),
+        copy,
+        copies: 2,
+        round: 1,
+        seed: 7,
+        clock: sys::clock::Clock::Kernel,
+        stand_in: None,
+        permits: engine::consent::Permits::default(),
+    }
+}
+
+fn ending_after(ops: u64) -> JobSpec {
+    JobSpec {
+        end: End {
+            ops: Some(ops),
+            time_based: false,
+            ..End::default()
+        },
+        ..task().job
+    }
+}
+
+fn doing(task: Task, dir: &Path) -> Doing {
+    let inner = crate::storage::open(&task.job, &place(dir, 0)).unwrap();
+    Doing::new(task, inner, &place(dir, 0))
+}
+
+fn batch(body: &mut Doing, ops: u64) -> u64 {
+    body.batch(ops, &mut Recorder::off()).unwrap()
+}
+
+#[test]
+fn it_ends_with_its_operations_and_tells_its_rates() {
+    let dir = tempfile::tempdir().unwrap();
+    let limited = Task {
+        job: ending_after(10),
+        ..task()
+    };
+    let mut body = doing(limited, dir.path());
+    assert_eq!((batch(&mut body, 8), batch(&mut body, 8)), (8, 2));
+    let finish = body.finish().unwrap();
+    assert_eq!(finish.reported["reads"].to_bits(), 10.0_f64.to_bits());
+    let pairs = finish.latencies["read_clat"].pairs();
+    assert_eq!(pairs.iter().map(|pair| pair.1).sum::<u64>(), 10);
+    assert!(finish.reported["iops"] > 0.0);
+    assert_eq!(
+        finish.reported["iops"].to_bits(),
+        finish.reported["read_iops"].to_bits()
+    );
+}
+
+#[test]
+fn it_ends_with_the_one_that_takes_it_along() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut first = doing(
+        Task {
+            job: ending_after(1),
+            ends: Some("over-0".to_owned()),
+            ..task()
+        },
+        dir.path(),
+    );
+    let mut second = doing(
+        Task {
+            ends_with: vec!["over-0".to_owned()],
+            ..task()
+        },
+        dir.path(),
+    );
+    assert_eq!(batch(&mut second, 5), 5);
+    assert_eq!(batch(&mut first, 5), 1);
+    assert_eq!(batch(&mut second, 5), 0);
+}
+
+/// Does so many operations, and fails at the next.
+struct Breaking {
+    left: u64,
+    done: u64,
+}
+
+impl Body for Breaking {
+    fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
+        if ops > self.left {
+            return Err(WorkError::Failed("read `f`: gone".to_owned()));
+        }
+        (self.left, self.done) = (self.left - ops, self.done + ops);
+        Ok(ops)
+    }
+
+    fn finish(&mut self) -> Result<Finish, WorkError> {
+        Ok(Finish {
+            reported: [("reads".to_owned(), approx(self.done))].into(),
+            ..Finish::default()
+        })
+    }
+}
+
+#[test]
+fn a_job_that_fails_is_told_as_far_as_it_came_and_takes_along_whom_it_should() {
+    for (on_error, fails) in [(true, true), (true, false), (false, false)] {
+        let dir = tempfile::tempdir().unwrap();
+        let first = Task {
+            ends: Some("over-0".to_owned()),
+            ends_on_error: on_error,
+            job: ending_after(10),
+            ..task()
+        };
+        let mut first = if fails {
+            let inner = Breaking { left: 8, done: 0 };
+            Doing::new(first, Box::new(inner), &place(dir.path(), 0))
+        } else {
+            doing(first, dir.path())
+        };
+        let listening = Task {
+            ends_with: vec!["over-0".to_owned()],
+            ..task()
+        };
+        let mut second = doing(listening, dir.path());
+        assert_eq!((batch(&mut first, 8), batch(&mut second, 5)), (8, 5));
+        assert_eq!(batch(&mut first, 8), if fails { 0 } else { 2 });
+        let goes_on = if on_error && !fails { 5 } else { 0 };
+        assert_eq!(batch(&mut second, 5), goes_on, "{on_error} {fails}");
+        let finish = first.finish().unwrap();
+        assert_eq!(
+            round_to_u64(finish.reported["reads"]),
+            if fails { 8 } else { 10 }
+        );
+        let failed = finish.failed.map(|error| error.to_string());
+        assert_eq!(
+            failed.as_deref(),
+            fails.then_some("job `t`: read `f`: gone")
+        );
+        assert!(second.finish().unwrap().failed.is_none());
+    }
+}
+
+#[test]
+fn a_job_that_cannot_be_made_ready_does_nothing_and_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let error = WorkError::Unsupported("no such engine".to_owned());
+    let mut body = Doing::failed(task(), error, &place(dir.path(), 0));
+    assert_eq!(batch(&mut body, 5), 0);
+    let finish = body.finish().unwrap();
+    assert!(
+        matches!(finish.failed, Some(WorkError::Unsupported(why)) if why == "job `t`: no such engine")
+    );
+    assert_eq!(finish.reported["iops"].to_bits(), 0);
+}
+
+#[test]
+fn the_word_for_everything_reaches_later_rounds_of_the_same_pass() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |round: u32| {
+        let shared_dir = dir.path().join(format!("round-{round}"));
+        Place {
+            round,
+            shared_dir,
+            ..place(dir.path(), 0)
+        }
+    };
+    let says = Task {
+        ends: Some(EVERYTHING.to_owned()),
+        ..task()
+    };
+    let hears = Task {
+        ends_with: vec![EVERYTHING.to_owned()],
+        ..task()
+    };
+    assert!(!Words::new(&at(1)).end(&hears));
+    Doing::none(says, &at(1)).end();
+    let later = Place {
+        shared_dir: dir.path().join("another"),
+        ..at(1)
+    };
+    assert!(Words::new(&later).end(&hears));
+    assert!(!Words::new(&at(2)).end(&hears));
+}
+
+#[test]
+fn a_job_that_only_prepares_does_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut body = doing(
+        Task {
+            only_prepares: true,
+            ..task()
+        },
+        dir.path(),
+    );
+    assert_eq!(batch(&mut body, 5), 0);
+    assert_eq!(body.finish().unwrap().reported["iops"].to_bits(), 0);
+}
+
+#[test]
+fn directions_have_times_of_their_own() {
+    let mut reported: BTreeMap<String, f64> = [
+        ("reads", 10.0),
+        ("writes", 10.0),
+        ("bytes", 400.0),
+        ("read_runtime_ns", 1e9),
+        ("write_runtime_ns", 2e9),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into();
+    report_rates(&mut reported, 7);
+    for (name, expected) in [
+        ("iops", 10),
+        ("read_iops", 10),
+        ("write_iops", 5),
+        ("bw_bytes_per_s", 200),
+        ("runtime_ns", 2_000_000_000),
+    ] {
+        assert_eq!(round_to_u64(reported[name]), expected, "{name}");
+    }
+}
+
+#[test]
+fn names_of_latencies_say_the_kind() {
+    let names = |mix| -> Vec<String> {
+        let plain = ["clat", "lat", "slat", "sync", "late"].map(|name| (name.to_owned(), ()));
+        with_kind(plain.into(), mix).into_keys().collect()
+    };
+    assert_eq!(
+        names(Mix::Write),
+        ["late", "sync", "write_clat", "write_lat", "write_slat"]
+    );
+    assert_eq!(names(Mix::Both), ["clat", "lat", "late", "slat", "sync"]);
+}
