@@ -5,6 +5,7 @@
 //! run it on a quiet machine: a busy one breaks them without any fault of the program.
 
 mod beside;
+mod floor;
 mod page;
 mod side;
 
@@ -73,6 +74,9 @@ struct Line {
 
 /// Measures what `arguments` ask for.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
+    if let [floor::WORD, rest @ ..] = arguments {
+        return floor::run(rest);
+    }
     let options = match Options::try_parse_from(arguments) {
         Ok(options) => options,
         Err(error) if error.use_stderr() => bail!("{}", error.render()),
@@ -168,12 +172,22 @@ fn beside_fio(
             warm(&file)?;
         }
         let [ours, theirs] = sides(one, binary, dir, &file, &options.size);
+        let floor = one
+            .floor
+            .map(|together| floor::side(&theirs.words, together))
+            .transpose()?;
         let lines = [("kurabe", &ours), ("fio", &theirs)]
             .map(|(name, side)| side.line(name, &file, options.seconds));
         say!("\n{}\n{}\n{}\n", one.what, lines[0], lines[1]);
-        let pairs = beside::measure([&ours, &theirs], dir, options.pairs, options.seconds)?;
-        let verdicts = one.verdicts(&pairs)?;
-        let record = page::record(one.what, &facts, &lines, &pairs, &verdicts);
+        let measured = beside::measure(
+            [&ours, &theirs],
+            floor.as_ref(),
+            dir,
+            options.pairs,
+            options.seconds,
+        )?;
+        let verdicts = one.verdicts(&measured)?;
+        let record = page::record(one.what, &facts, &lines, &measured, &verdicts);
         say!("{}", page::table(std::slice::from_ref(&record)));
         if let Some(out) = &options.out {
             std::fs::create_dir_all(out).with_context(|| format!("create `{}`", out.display()))?;

@@ -37,9 +37,7 @@ pub struct Access {
 
 /// Opens a file that is there. A link in the last place is refused, and nothing is made or cut.
 pub fn open(path: &Path, access: Access) -> io::Result<File> {
-    options(access)
-        .custom_flags(flags(access) | libc::O_NOFOLLOW)
-        .open(path)
+    open_with(path, access, libc::O_NOFOLLOW)
 }
 
 /// A handle to what `path` names, without opening it: whoever holds it can ask what it is, and open that with
@@ -63,9 +61,7 @@ pub fn find_directory(path: &Path) -> io::Result<File> {
 
 /// Opens what [`find`] found.
 pub fn reopen(found: &File, access: Access) -> io::Result<File> {
-    options(access)
-        .custom_flags(flags(access))
-        .open(handle_path(found))
+    open_with(&handle_path(found), access, 0)
 }
 
 /// A path that leads to an opened file, whatever has become of its name.
@@ -83,10 +79,21 @@ pub fn create(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-fn options(access: Access) -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true).write(access.write);
-    options
+/// Reads leave no trace and save the look at the time of the last one (`O_NOATIME`), which only owners of a file may
+/// ask for; others open it as usual.
+fn open_with(path: &Path, access: Access, more: libc::c_int) -> io::Result<File> {
+    let flags = flags(access) | more;
+    let with = |flags| {
+        OpenOptions::new()
+            .read(true)
+            .write(access.write)
+            .custom_flags(flags)
+            .open(path)
+    };
+    match with(flags | libc::O_NOATIME) {
+        Err(error) if error.raw_os_error() == Some(libc::EPERM) => with(flags),
+        opened => opened,
+    }
 }
 
 fn flags(access: Access) -> libc::c_int {

@@ -234,6 +234,54 @@ fn waiting_for_several_gives_so_many_or_all_that_are_under_way() {
 }
 
 #[test]
+fn reading_leaves_no_trace_and_needs_no_ownership() {
+    let (_dir, path) = numbered_file();
+    let long_ago = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
+    let times = std::fs::FileTimes::new().set_accessed(long_ago);
+    std::fs::File::options()
+        .write(true)
+        .open(&path)
+        .and_then(|file| file.set_times(times))
+        .unwrap();
+    let file = file::open(&path, Access::default()).unwrap();
+    file::reopen(&file, Access::default()).unwrap();
+    std::io::Read::read_exact(&mut &file, &mut [0; 4096]).unwrap();
+    assert_eq!(file.metadata().unwrap().accessed().unwrap(), long_ago);
+    // Root's, whoever runs this.
+    assert!(file::open(Path::new("/etc/passwd"), Access::default()).is_ok());
+}
+
+#[test]
+fn what_is_repeated_is_done_at_so_many_offsets_in_turn() {
+    let (_dir, path) = numbered_file();
+    let offsets: Vec<u64> = (0..BLOCKS).map(|n| n * u64::from(BLOCK)).collect();
+    let write = op(Kind::Write, 0);
+    let mut uring = Uring::new(setup(&path, 8), UringOptions::default()).unwrap();
+    for (together, lasts) in [(4, 0), (1, 5_000_000), (8, 5_000_000), (100, 5_000_000)] {
+        std::fs::write(&path, vec![0; 64 * BLOCK as usize]).unwrap();
+        for slot in 0..8 {
+            uring.buffer(slot).fill(0xee);
+        }
+        let deadline = crate::clock::monotonic() + lasts;
+        let done = uring.repeat(write, &offsets, together, deadline).unwrap();
+        assert!(crate::clock::monotonic() >= deadline);
+        // Where the time is over at once, what every slot does once.
+        assert!(if lasts == 0 { done == 8 } else { done >= 8 }, "{done}");
+        let content = std::fs::read(&path).unwrap();
+        for (n, block) in (0..).zip(content.chunks(BLOCK as usize)) {
+            let expected = if n < done { 0xee } else { 0 };
+            assert!(
+                block.iter().all(|&byte| byte == expected),
+                "block {n} of {done}"
+            );
+        }
+    }
+    assert!(uring.repeat(write, &[], 4, 0).is_err(), "nowhere");
+    let refused = uring.repeat(op(Kind::Read, 0), &[1 << 40], 4, 0);
+    assert_eq!(refused.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+}
+
+#[test]
 fn waiting_ends_at_its_deadline() {
     fn check<E: Engine>(mut engine: E) {
         let start = crate::clock::monotonic();

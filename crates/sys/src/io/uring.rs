@@ -16,6 +16,8 @@ use io_uring::{EnterFlags, IoUring, opcode, squeue};
 use std::io;
 use std::os::fd::AsRawFd;
 
+mod repeat;
+
 /// What may be asked of the ring. The default asks for everything that is safe on every device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(

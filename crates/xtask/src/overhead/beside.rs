@@ -4,7 +4,8 @@
 //! machine does meanwhile meets both. Two files of one size may differ by any factor on one disk, whoever writes them:
 //! fio lays the file out, and this program is allowed to overwrite it. Both programs of a pair are kept to the same
 //! CPU, each CPU in turn for two pairs: interrupts of a disk come to one CPU and cost a process there less. A ratio is
-//! judged by the median of the pairs' own ratios; every pair is kept.
+//! judged by the median of the pairs' own ratios; every pair is kept. Where most of what an operation costs is the way
+//! to the disk, a bare ring ([`super::floor`]) takes part in every pair and shows what can be reached.
 
 use super::side::{PERCENTILES, Side, Took};
 use anyhow::Context;
@@ -26,6 +27,17 @@ pub(super) struct Comparison {
     /// What this program is told beside.
     pub(super) ours: &'static str,
     pub(super) bounds: &'static [Bound],
+    /// How many operations the bare ring waits for together, where it takes part.
+    pub(super) floor: Option<u32>,
+}
+
+/// What both programs did, and the bare ring where it took part.
+#[derive(Debug, Default)]
+pub(super) struct Measured {
+    /// Ours and fio's.
+    pub(super) pairs: Vec<[Took; 2]>,
+    /// One for each pair, or none.
+    pub(super) floors: Vec<Took>,
 }
 
 /// What is worked on.
@@ -66,6 +78,8 @@ const NULL: &str = "--rw=randread --ioengine=null --bs=4k --iodepth=32";
 const READS: &str = "--rw=randread --bs=4k --iodepth=32 --numjobs=1 --direct=1 --invalidate=1";
 const WRITES: &str = "--rw=randwrite --bs=4k --iodepth=32 --numjobs=1 --direct=1 --invalidate=1";
 const CACHE: &str = "--rw=randread --bs=4k --direct=0 --invalidate=0";
+/// The fewest calls that there can be: one for everything that is under way.
+const WHOLE_QUEUE: Option<u32> = Some(32);
 
 /// Every comparison.
 pub(super) const COMPARISONS: &[Comparison] = &[
@@ -77,6 +91,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         fio: "",
         ours: "",
         bounds: &[Bound::PerCpu(12.0)],
+        floor: None,
     },
     Comparison {
         name: "null-reduced",
@@ -86,6 +101,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         fio: "--norandommap --gtod_reduce=1",
         ours: "--norandommap --gtod_reduce=1",
         bounds: &[Bound::PerCpu(8.0)],
+        floor: None,
     },
     Comparison {
         name: "randread-best",
@@ -95,6 +111,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         fio: BEST,
         ours: OURS,
         bounds: &[Bound::Iops(0.98), Bound::PerCpu(1.1)],
+        floor: WHOLE_QUEUE,
     },
     Comparison {
         name: "randread-libaio",
@@ -104,6 +121,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         fio: "--ioengine=libaio",
         ours: OURS,
         bounds: &[Bound::Iops(0.98), Bound::PerCpu(2.0)],
+        floor: WHOLE_QUEUE,
     },
     Comparison {
         name: "randwrite-best",
@@ -113,6 +131,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         fio: BEST,
         ours: OURS,
         bounds: &[Bound::Iops(0.98), Bound::PerCpu(1.1)],
+        floor: WHOLE_QUEUE,
     },
     Comparison {
         name: "randwrite-libaio",
@@ -122,6 +141,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         fio: "--ioengine=libaio",
         ours: OURS,
         bounds: &[Bound::Iops(0.98), Bound::PerCpu(2.0)],
+        floor: WHOLE_QUEUE,
     },
     Comparison {
         name: "cache-uring",
@@ -132,6 +152,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
               --iodepth_batch_submit=16 --iodepth_batch_complete_max=16",
         ours: "--iodepth=32 --ioengine=io_uring --fixedbufs --registerfiles",
         bounds: &[Bound::Iops(1.0)],
+        floor: None,
     },
     Comparison {
         name: "cache-psync",
@@ -141,6 +162,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         fio: "--ioengine=psync --norandommap --gtod_reduce=1",
         ours: "--ioengine=psync",
         bounds: &[Bound::Iops(1.0)],
+        floor: None,
     },
     Comparison {
         name: "percentiles-1",
@@ -150,6 +172,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         fio: "",
         ours: "",
         bounds: &[Bound::SamePercentiles],
+        floor: None,
     },
     Comparison {
         name: "percentiles-4",
@@ -160,6 +183,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         ours: "",
         // Not judged: fio hands over one by one, and what it does between two operations is part of its latencies.
         bounds: &[],
+        floor: None,
     },
 ];
 
@@ -206,8 +230,10 @@ impl Comparison {
             .any(|word| word == "--rw=randwrite")
     }
 
-    /// What the pairs come to: rates and CPU time of every comparison, percentiles where both have them.
-    pub(super) fn verdicts(&self, pairs: &[[Took; 2]]) -> anyhow::Result<Vec<Verdict>> {
+    /// What the pairs come to: rates and CPU time of every comparison, percentiles where both have them, and what a
+    /// bare ring comes to in the place of either program.
+    pub(super) fn verdicts(&self, measured: &Measured) -> anyhow::Result<Vec<Verdict>> {
+        let pairs = &measured.pairs;
         let bound = |of: fn(&Bound) -> Option<f64>| self.bounds.iter().find_map(of);
         let iops = bound(|bound| match bound {
             Bound::Iops(least) => Some(*least),
@@ -239,35 +265,83 @@ impl Comparison {
         });
         let found: Option<Vec<Verdict>> = [rates, cpu].into_iter().collect();
         let found = found.context("a pair has no rate or no CPU time")?;
-        Ok(found.into_iter().chain(busy).chain(percentiles).collect())
+        let floors = measured.below();
+        Ok(found
+            .into_iter()
+            .chain(busy)
+            .chain(percentiles)
+            .chain(floors)
+            .collect())
     }
 }
 
-/// Measures pairs: ours, then fio's, whoever was first.
+impl Measured {
+    /// The bare ring over fio, and this program over the bare ring.
+    fn below(&self) -> Vec<Verdict> {
+        let both = || self.pairs.iter().zip(&self.floors);
+        let in_our_place: Vec<_> = both()
+            .map(|([_, fio], floor)| [floor.clone(), fio.clone()])
+            .collect();
+        let in_fios_place: Vec<_> = both()
+            .map(|([ours, _], floor)| [ours.clone(), floor.clone()])
+            .collect();
+        let per_second = |took: &Took| Some(1e9 / took.cpu_ns);
+        let rate = |took: &Took| Some(took.iops);
+        let ours = "in kurabe's place a bare ring";
+        let theirs = "in fio's place a bare ring";
+        [
+            verdict(&format!("IOPS, {ours}"), &in_our_place, rate, None),
+            verdict(
+                &format!("IOPS per CPU-second, {ours}"),
+                &in_our_place,
+                per_second,
+                None,
+            ),
+            verdict(&format!("IOPS, {theirs}"), &in_fios_place, rate, None),
+            verdict(
+                &format!("IOPS per CPU-second, {theirs}"),
+                &in_fios_place,
+                per_second,
+                None,
+            ),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+/// Measures pairs: ours, then fio's, whoever was first, and then the floor where there is one.
 pub(super) fn measure(
     [ours, theirs]: [&Side; 2],
+    floor: Option<&Side>,
     dir: &Path,
     pairs: u32,
     seconds: u32,
-) -> anyhow::Result<Vec<[Took; 2]>> {
+) -> anyhow::Result<Measured> {
     let (our_start, their_start) = (ours.start_cost(dir)?, theirs.start_cost(dir)?);
+    let floor = floor.map(|side| anyhow::Ok((side, side.start_cost(dir)?)));
+    let floor = floor.transpose()?;
     let cpus = sys::affinity::allowed_cpus().context("ask for our CPUs")?;
-    let mut all = Vec::new();
+    let mut measured = Measured::default();
     for (pair, cpu) in (0..pairs).zip(cpus.iter().flat_map(|cpu| [cpu; 2]).cycle()) {
         // Which CPU a program comes to run on may cost it a third; both get the same one.
         sys::affinity::keep_to(&[*cpu]).context("keep to a CPU")?;
         let our = || ours.work(dir, seconds, our_start);
         let their = || theirs.work(dir, seconds, their_start);
-        all.push(if pair % 2 == 0 {
+        measured.pairs.push(if pair % 2 == 0 {
             let first = our()?;
             [first, their()?]
         } else {
             let first = their()?;
             [our()?, first]
         });
+        if let Some((side, start)) = &floor {
+            measured.floors.push(side.work(dir, seconds, *start)?);
+        }
     }
     sys::affinity::keep_to(&cpus).context("leave the CPU")?;
-    Ok(all)
+    Ok(measured)
 }
 
 /// The ratios of a figure; `None` where a side has none.
@@ -343,6 +417,13 @@ mod tests {
         }
     }
 
+    fn alone(pairs: &[[Took; 2]]) -> Measured {
+        Measured {
+            pairs: pairs.to_vec(),
+            floors: Vec::new(),
+        }
+    }
+
     fn of(name: &str) -> &'static Comparison {
         COMPARISONS.iter().find(|one| one.name == name).unwrap()
     }
@@ -354,17 +435,36 @@ mod tests {
             [took(50.0, 10.0, 5.0), took(100.0, 12.0, 5.0)],
             [took(99.0, 10.0, 5.0), took(100.0, 10.0, 5.0)],
         ];
-        let verdicts = of("randread-best").verdicts(&pairs).unwrap();
+        let verdicts = of("randread-best").verdicts(&alone(&pairs)).unwrap();
         let held: Vec<_> = verdicts.iter().map(|one| one.held).collect();
         assert_eq!(held, [Some(true), Some(true), None]);
         assert!((verdicts[0].median - 0.98).abs() < 1e-9 && verdicts[0].mean < 0.9);
         let worse = [[took(97.0, 10.0, 5.0), took(100.0, 10.9, 5.0)]];
-        let verdicts = of("randread-best").verdicts(&worse).unwrap();
+        let verdicts = of("randread-best").verdicts(&alone(&worse)).unwrap();
         assert_eq!(
             (verdicts[0].held, verdicts[1].held),
             (Some(false), Some(false))
         );
-        assert!(of("null").verdicts(&[]).is_err());
+        assert!(of("null").verdicts(&alone(&[])).is_err());
+    }
+
+    #[test]
+    fn a_bare_ring_says_what_either_program_could_be() {
+        let ours_and_fios = [took(90.0, 12.0, 5.0), took(100.0, 24.0, 5.0)];
+        let measured = Measured {
+            pairs: vec![ours_and_fios],
+            floors: vec![took(80.0, 10.0, 5.0)],
+        };
+        let found = of("randread-libaio").verdicts(&measured).unwrap();
+        let of_floor: Vec<_> = found
+            .iter()
+            .filter(|found| found.figure.contains("bare ring"))
+            .map(|found| ((found.median * 1000.0).round(), found.held))
+            .collect();
+        let expected = [800.0, 2400.0, 1125.0, 833.0].map(|ratio| (ratio, None));
+        assert_eq!(of_floor, expected);
+        let bare = COMPARISONS.iter().filter(|one| one.floor.is_some());
+        assert!(bare.clone().count() == 4 && bare.clone().all(|one| one.on == On::File));
     }
 
     #[test]
@@ -374,7 +474,7 @@ mod tests {
                 .iter()
                 .map(|ratio| [took(1.0, 1.0, 1000.0 * ratio), took(1.0, 1.0, 1000.0)])
                 .collect();
-            let verdicts = of("percentiles-1").verdicts(&pairs).unwrap();
+            let verdicts = of("percentiles-1").verdicts(&alone(&pairs)).unwrap();
             assert_eq!(verdicts[2].held, Some(expect), "{ratios:?}");
         };
         check(&[1.0, 1.0], true);

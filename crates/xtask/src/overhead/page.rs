@@ -1,8 +1,7 @@
 //! What is kept of the comparisons with fio: one JSON file for each, with every pair, and a page that is made from all
 //! that lie in the directory. Comparisons can therefore be measured one by one, whenever the machine is quiet.
 
-use super::beside::{COMPARISONS, Verdict};
-use super::side::Took;
+use super::beside::{COMPARISONS, Measured, Verdict};
 use anyhow::Context;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -16,14 +15,20 @@ pub(super) fn record(
     what: &str,
     facts: &[String],
     lines: &[String; 2],
-    pairs: &[[Took; 2]],
+    measured: &Measured,
     verdicts: &[Verdict],
 ) -> Value {
-    let pairs: Vec<Value> = (0_u32..)
-        .zip(pairs)
+    let pairs: Vec<Value> = measured
+        .pairs
+        .iter()
+        .enumerate()
         .map(|(number, [ours, theirs])| {
             let first = if number % 2 == 0 { "kurabe" } else { "fio" };
-            json!({"first": first, "kurabe": ours.kept(), "fio": theirs.kept()})
+            let mut pair = json!({"first": first, "kurabe": ours.kept(), "fio": theirs.kept()});
+            if let Some(floor) = measured.floors.get(number) {
+                pair["bare_ring"] = floor.kept();
+            }
+            pair
         })
         .collect();
     json!({
@@ -83,7 +88,9 @@ fn page(records: &[Value]) -> String {
         "Made by `cargo xtask overhead`. Both programs work on the same file, which fio laid out, and take turns; who \
          is first alternates, and both are kept to one CPU, another one after every two pairs. Ratios are kurabe over \
          fio, pair by pair; CPU time is that of all processes and threads of a program, without what a start with one \
-         operation takes. Every pair is in `beside-fio-*.json`.\n\n",
+         operation takes. A bare ring is the floor: a loop in a process of its own that begins the same operations \
+         again and does nothing else, one call for all that are under way, whatever that does to the rate. Every pair \
+         is in `beside-fio-*.json`.\n\n",
     );
     page.push_str(&table(records));
     page.push_str("\n## Command lines\n\nFILE is the file of all of them.\n");
@@ -152,15 +159,16 @@ fn text(value: &Value) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::side::Took;
     use super::*;
 
-    fn pair(ours: f64) -> [Took; 2] {
-        [ours, 100.0].map(|iops| Took {
+    fn took(iops: f64) -> Took {
+        Took {
             iops,
             cpu_ns: 10.0,
             machine_ns: 12.0,
             percentiles: Vec::new(),
-        })
+        }
     }
 
     #[test]
@@ -169,10 +177,16 @@ mod tests {
         let facts = ["kernel: 1".to_owned(), "fio: fio-3".to_owned()];
         let lines = ["kurabe fio a".to_owned(), "fio b".to_owned()];
         for comparison in [&COMPARISONS[3], &COMPARISONS[2]] {
-            let pairs = [pair(99.0), pair(97.0), pair(99.0)];
-            let verdicts = comparison.verdicts(&pairs).unwrap();
-            let record = record(comparison.what, &facts, &lines, &pairs, &verdicts);
+            let measured = Measured {
+                pairs: [99.0, 97.0, 99.0]
+                    .map(|ours| [took(ours), took(100.0)])
+                    .to_vec(),
+                floors: vec![took(96.0); 3],
+            };
+            let verdicts = comparison.verdicts(&measured).unwrap();
+            let record = record(comparison.what, &facts, &lines, &measured, &verdicts);
             assert_eq!(record["pairs"][1]["first"], "fio");
+            assert_eq!(record["pairs"][1]["bare_ring"]["iops"], 96.0);
             write(dir.path(), comparison.name, &record).unwrap();
         }
         let page = std::fs::read_to_string(dir.path().join(PAGE)).unwrap();
