@@ -2,8 +2,10 @@
 //! the storage does either.
 //!
 //! A test file is filled in chunks of 4 KiB, each from a random sequence of its own. Writes take turns through at least
-//! 1 MiB of random data, so that no window of a compressor sees the same twice, and every 512 bytes get a new number
-//! before each write, so that no two blocks are equal. Rewriting all of it would cost more than the write itself.
+//! 1 MiB of random data, so that no window of a compressor sees the same twice, and every 2 KiB get a new number before
+//! each write, so that no two units of deduplication are equal, wherever they begin. Rewriting all of it would cost
+//! more than the write itself, and a number in every sector a twelfth of the write's CPU time: the host has just read
+//! the memory, and each cache line of it has to come back.
 
 use model::rng::Rng;
 use serde::{Deserialize, Serialize};
@@ -20,8 +22,9 @@ pub struct Redundancy {
 /// The grain of the data. Storage that compresses or deduplicates does so in units of at least this.
 pub(crate) const CHUNK: usize = 4096;
 
-/// Distance of the numbers that make written blocks differ: the smallest block of any device.
-const STAMP_EVERY: usize = 512;
+/// Distance of the numbers that make written blocks differ. Half a unit: any 4 KiB hold a whole one, as the place of
+/// the number moves by less than this from one write to another. Smaller blocks hold one each.
+const STAMP_EVERY: usize = CHUNK / 2;
 
 /// What a CPU's cache takes in at a time.
 const CACHE_LINE: usize = 64;
@@ -65,8 +68,8 @@ impl Redundancy {
         zeros.fill(0);
     }
 
-    /// Makes a block that was written before differ from all others: a new number every 512 bytes, except where its
-    /// zeros are wanted.
+    /// Makes a block that was written before differ from all others: a new number every 2 KiB, except where its zeros
+    /// are wanted.
     #[inline]
     pub(crate) fn refresh(self, number: u64, data: &mut [u8]) {
         let random = self.random_bytes();
@@ -75,12 +78,13 @@ impl Redundancy {
         }
         // An odd factor keeps numbers apart and spreads them over all bits.
         let mut stamp = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        // At the same place of every 512 bytes all numbers would share a few sets of the CPU's caches.
+        // At the same place of every 2 KiB all numbers would share a few sets of the CPU's caches.
         let line = CACHE_LINE * (usize::from(number.to_le_bytes()[0]) % (STAMP_EVERY / CACHE_LINE));
         for chunk in data.chunks_mut(CHUNK) {
             let random = random.min(chunk.len());
             for part in chunk[..random].chunks_mut(STAMP_EVERY) {
-                let at = if line + 8 <= part.len() { line } else { 0 };
+                let at = line % part.len();
+                let at = if at + 8 <= part.len() { at } else { 0 };
                 if let Some(place) = part[at..].first_chunk_mut() {
                     *place = stamp.to_le_bytes();
                 }
@@ -149,22 +153,52 @@ mod tests {
     }
 
     #[test]
-    fn refreshed_blocks_differ_in_every_512_bytes_and_keep_their_zeros() {
+    fn refreshed_blocks_differ_in_every_2_kib_and_keep_their_zeros() {
         let redundancy = Redundancy {
             compress_percent: 50,
             dedupe_percent: 0,
         };
-        let mut data = filled(redundancy, 1);
+        let mut data = filled(redundancy, 2);
         let before = data.clone();
         redundancy.refresh(1, &mut data);
-        let (one, two) = (before.chunks(512), data.chunks(512));
+        let (one, two) = (before.chunks(2048), data.chunks(2048));
         let changed: Vec<bool> = one.zip(two).map(|(a, b)| a != b).collect();
-        assert_eq!(
-            changed,
-            [true, true, true, true, false, false, false, false]
-        );
+        assert_eq!(changed, [true, false, true, false]);
         let mut again = before.clone();
         redundancy.refresh(2, &mut again);
         assert_ne!(data, again);
+    }
+
+    #[test]
+    fn no_4_kib_are_written_twice_wherever_they_begin() {
+        for block in [4096, 8192, 65_536] {
+            let data = filled(Redundancy::default(), block / CHUNK);
+            // The same memory written behind itself: what was written last, and what is written next.
+            for (first, second) in [(7, 8), (8, 7), (31, 32), (32, 31)] {
+                let written = |numbers: [u64; 2]| {
+                    let mut both = data.repeat(2);
+                    for (number, half) in numbers.into_iter().zip(both.chunks_mut(block)) {
+                        Redundancy::default().refresh(number, half);
+                    }
+                    both
+                };
+                // Numbers that lie in the same places.
+                let later = [first, second].map(|number| number + 32);
+                let (one, two) = (written([first, second]), written(later));
+                let equal: Vec<bool> = one.iter().zip(&two).map(|(a, b)| a == b).collect();
+                let longest = equal.split(|equal| !equal).map(<[bool]>::len).max();
+                assert!(longest < Some(CHUNK), "{block}, {first}: {longest:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_of_a_sector_differ_too() {
+        let mut data = vec![7; 512];
+        let mut seen = std::collections::BTreeSet::new();
+        for number in 0..1000 {
+            Redundancy::default().refresh(number, &mut data);
+            assert!(seen.insert(data.clone()), "{number}");
+        }
     }
 }
