@@ -52,7 +52,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
             set: |d, n| d.job.engine.batch_complete_min = small(n),
         },
         "Completions that are waited for; 0 looks without waiting. Where nothing is said of batches, as many as save \
-             CPU at a rate within 3 % of the highest.",
+             CPU at a rate within 2 % of the highest.",
     )
     .or(&["iodepth_batch_complete"]),
     OptionDef::new(
