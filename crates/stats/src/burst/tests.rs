@@ -226,3 +226,33 @@ fn what_is_no_bucket_is_not_claimed() {
     let rising = [vec![100.0; 40], vec![200.0; 80]].concat();
     assert_eq!(find(&rising, 1.0), None);
 }
+
+/// What groups with a bucket got, as it was measured.
+const QUOTAS: &str = include_str!("quotas.txt");
+
+#[test]
+fn buckets_that_were_measured_are_named_with_their_figures() {
+    let mut buckets = 0;
+    for line in QUOTAS.lines().filter(|line| !line.starts_with('#')) {
+        let (truth, windows) = line.split_once(" : ").unwrap();
+        let numbers = |text: &str| -> Vec<f64> {
+            let words = text.split(' ');
+            words.map(|word| word.parse().unwrap()).collect()
+        };
+        let found = find(&numbers(windows), 0.5).unwrap_or_else(|| panic!("{truth}: not found"));
+        let figures = [found.burst_rate, found.sustained_rate, found.credit];
+        let errors = figures
+            .iter()
+            .zip(numbers(truth))
+            .map(|(x, truth)| x / truth - 1.0);
+        let errors: Vec<f64> = errors.collect();
+        let within = [0.02, 0.02, 0.05];
+        let right = errors
+            .iter()
+            .zip(within)
+            .all(|(error, within)| error.abs() <= within);
+        assert!(right, "{truth}: {errors:?}");
+        buckets += 1;
+    }
+    assert_eq!(buckets, 6);
+}

@@ -3,8 +3,8 @@
 //! Control groups of version 2, md and the device mapper are not everywhere where this project is built. A kernel of
 //! Debian's is booted by QEMU with nothing but busybox, the two programs and what they call in its memory, and one disk
 //! on which results are left. The jobs are the project's own: the truth experiments as they are, and devices that must
-//! not be written to. Speeds of an emulated CPU mean nothing; shares of a quota and rates of a throttle do, because
-//! the guest's kernel keeps them by a clock that follows the host's.
+//! not be written to. Rates of an emulated CPU mean nothing, and it loses time in gaps of its own; what the kernel's
+//! accounts say of a quota can be judged.
 
 mod image;
 
