@@ -47,6 +47,8 @@ const HALF_MIN: usize = 60;
 const NEIGHBOURS_OF_HALF_MAX: f64 = -0.25;
 /// The largest drift of a plateau, as a share of its level.
 const PLATEAU_DRIFT: f64 = 0.02;
+/// What is further from both levels than this share of their distance lies between them.
+const BETWEEN: f64 = 0.15;
 /// The most windows between the two levels.
 const TRANSITION_MAX: usize = 2;
 /// The fewest windows of plateau.
@@ -99,7 +101,7 @@ pub enum Cause {
 pub fn find(series: &[f64], window_seconds: f64) -> Option<Burst> {
     let mut calm = without_stalls(series)?;
     let segments = change_points::find(&calm, PRACTICAL_STEP)?;
-    let (burst, plateau) = without_dips(&mut calm, &segments)?;
+    let (burst, plateau) = two_levels(&mut calm, &segments)?;
     let settled = series.get(plateau.start + TRANSITION_MAX..)?;
     let calm_settled = calm.get(plateau.start + TRANSITION_MAX..)?;
     let exact = plateau.len() >= PLATEAU_MIN
@@ -208,17 +210,31 @@ fn make_up_for_each_other(windows: &[f64], neighbours_max: f64) -> Option<bool> 
     Some(neighbours <= neighbours_max && range + neighbours <= RANGE_WITH_NEIGHBOURS_MAX)
 }
 
-/// The burst and the one plateau behind it; short stretches in which something else took time away are levelled in
-/// `calm` and belong to the plateau. `None` where there are more levels, or fewer.
-fn without_dips(calm: &mut [f64], segments: &[Segment]) -> Option<(Segment, Segment)> {
-    let [burst, behind @ ..] = segments else {
-        return None;
+/// The burst and the one plateau behind the largest fall; short stretches in which something else took time away are
+/// levelled in `calm` and belong to the plateau, and what they took of the burst, which a limiter does not make exact,
+/// belongs to that. `None` where there are more levels, or fewer.
+fn two_levels(calm: &mut [f64], segments: &[Segment]) -> Option<(Segment, Segment)> {
+    let fall = |i: &usize| segments[i - 1].level - segments[*i].level;
+    let split = (1..segments.len()).max_by(|a, b| fall(a).total_cmp(&fall(b)))?;
+    let (fast, behind) = segments.split_at(split);
+    let end = behind.first()?.start;
+    let burst = Segment {
+        start: 0,
+        end,
+        level: quantile::median(&calm[..end])?,
     };
     let plateau = Segment {
-        start: burst.end,
+        start: end,
         end: calm.len(),
         level: behind.iter().max_by_key(|segment| segment.len())?.level,
     };
+    let near = BETWEEN * (burst.level - plateau.level);
+    if fast
+        .iter()
+        .any(|part| (part.level - burst.level).abs() > near)
+    {
+        return None;
+    }
     let differs =
         |segment: &&Segment| (segment.level - plateau.level).abs() > PRACTICAL_STEP * plateau.level;
     let dips = || behind.iter().filter(differs);
@@ -230,7 +246,7 @@ fn without_dips(calm: &mut [f64], segments: &[Segment]) -> Option<(Segment, Segm
     for dip in dips() {
         calm[dip.start..dip.end].fill(plateau.level);
     }
-    Some((*burst, plateau))
+    Some((burst, plateau))
 }
 
 /// The series with the median of what is around in the place of its few stalls; as it is where there are many.
@@ -269,7 +285,7 @@ fn parts(series: &[f64]) -> Vec<f64> {
 /// How many windows around the change lie clearly between the levels.
 fn transition(series: &[f64], burst: &Segment, plateau: &Segment) -> usize {
     let gap = burst.level - plateau.level;
-    let (low, high) = (plateau.level + 0.15 * gap, burst.level - 0.15 * gap);
+    let (low, high) = (plateau.level + BETWEEN * gap, burst.level - BETWEEN * gap);
     let between = |rate: &&f64| **rate > low && **rate < high;
     let before = series[..burst.end].iter().rev().take_while(between).count();
     let behind = series[plateau.start..].iter().take_while(between).count();

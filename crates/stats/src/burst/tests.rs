@@ -227,6 +227,30 @@ fn what_is_no_bucket_is_not_claimed() {
     assert_eq!(find(&rising, 1.0), None);
 }
 
+#[test]
+fn a_burst_that_others_disturb_is_one_burst_and_stairs_are_none() {
+    let mut rng = Rng::new(68);
+    let mut found = |levels: &[f64]| {
+        (0..50)
+            .filter(|_| {
+                let mut series: Vec<f64> = levels
+                    .iter()
+                    .flat_map(|&level| [level; 12])
+                    .map(|level| level * (1.0 + 0.01 * rng.normal()))
+                    .collect();
+                let cut: Vec<f64> = (0..201).map(|_| 8.0 * rng.unit()).collect();
+                series.extend((0..200).map(|i| 100.0 + cut[i] - cut[i + 1]));
+                find(&series, 1.0).is_some()
+            })
+            .count()
+    };
+    assert_eq!(found(&[300.0, 300.0, 300.0]), 50);
+    let disturbed = found(&[300.0, 285.0, 310.0, 295.0]);
+    assert!(disturbed >= 48, "{disturbed}");
+    assert_eq!(found(&[300.0, 250.0, 200.0, 150.0]), 0);
+    assert_eq!(found(&[300.0, 300.0, 200.0]), 0);
+}
+
 /// What groups with a bucket got, as it was measured.
 const QUOTAS: &str = include_str!("quotas.txt");
 
@@ -254,5 +278,5 @@ fn buckets_that_were_measured_are_named_with_their_figures() {
         assert!(right, "{truth}: {errors:?}");
         buckets += 1;
     }
-    assert_eq!(buckets, 6);
+    assert_eq!(buckets, 8);
 }
