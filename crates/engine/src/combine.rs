@@ -142,7 +142,7 @@ fn value(
             Ok(work / Nanos(cpu_ns).as_secs_f64())
         }
         How::ReportedSum => reported(),
-        How::ReportedMean => reported().map(|sum| sum / copies),
+        How::ReportedMean | How::Setting => reported().map(|sum| sum / copies),
         How::WallPerOp => {
             if reports.iter().any(|report| report.ops == 0) {
                 return Err("no operation finished".to_owned());
@@ -362,6 +362,7 @@ mod tests {
         check(How::Rate, "own", Ok(6.0));
         check(How::ReportedSum, "own", Ok(6.0));
         check(How::ReportedMean, "own", Ok(3.0));
+        check(How::Setting, "own", Ok(3.0));
         check(How::ReportedSum, "x", Err("the workload did not report it"));
         check(How::WallPerOp, "x", Ok(7_500_000.0));
         check(

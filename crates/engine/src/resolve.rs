@@ -439,6 +439,7 @@ pub fn planned_case(
                 unit: metric.unit,
                 better: metric.better,
                 class: metric.class,
+                setting: metric.is_setting(),
             })
             .collect(),
         shape,

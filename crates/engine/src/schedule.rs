@@ -228,6 +228,7 @@ mod tests {
                 unit: Unit::OpsPerSecond,
                 better: Better::Higher,
                 class: MetricClass::System,
+                setting: false,
             }],
             shape: Shape {
                 rounds,

@@ -201,6 +201,10 @@ pub struct PlannedMetric {
     pub better: Better,
     /// Which margin applies by default.
     pub class: MetricClass,
+    /// True where the quantity describes the set-up, such as the size of an array, and is no measurement: it has a
+    /// value, but no interval, no state and no verdict.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub setting: bool,
 }
 
 /// How one round of a case goes in time.

@@ -132,6 +132,13 @@ impl MetricClass {
     }
 }
 
+impl MetricDef {
+    /// True where the quantity describes the set-up and is no measurement.
+    pub const fn is_setting(&self) -> bool {
+        matches!(self.how, How::Setting)
+    }
+}
+
 /// How a round's value of a metric comes about from what its copies did.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum How {
@@ -153,6 +160,9 @@ pub enum How {
     ReportedSum,
     /// The body reports the value by itself under the metric's quantity; the mean over the copies counts.
     ReportedMean,
+    /// The same of something that was chosen or obtained when the round was set up, such as the size of an array. It
+    /// says what was measured and is no measurement: it has no interval, no state and no verdict.
+    Setting,
     /// Operations over wall time, summed over the copies, whatever one operation is worth.
     OpsPerSecond,
     /// An amount that the body reports under this name, over wall time, summed over the copies.

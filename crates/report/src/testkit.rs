@@ -111,6 +111,7 @@ pub(crate) fn add_case(
                 unit: *unit,
                 better: *better,
                 class: MetricClass::System,
+                setting: false,
             })
             .collect(),
         shape: Shape::DEFAULT,

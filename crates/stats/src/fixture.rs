@@ -25,6 +25,7 @@ pub(crate) fn metric(
         unit,
         better,
         class,
+        setting: false,
     }
 }
 

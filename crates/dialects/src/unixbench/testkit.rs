@@ -97,6 +97,7 @@ impl Kit {
                 unit: Unit::OpsPerSecond,
                 better: Better::Higher,
                 class: MetricClass::System,
+                setting: false,
             }],
             shape: Shape::DEFAULT,
             simulated: false,

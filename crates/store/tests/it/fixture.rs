@@ -47,6 +47,7 @@ pub(crate) fn plan() -> Plan {
                 unit: Unit::OpsPerSecond,
                 better: Better::Higher,
                 class: MetricClass::System,
+                setting: false,
             }],
             shape: Shape::DEFAULT,
             simulated: true,

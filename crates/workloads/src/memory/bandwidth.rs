@@ -1,7 +1,7 @@
 //! `memory.bandwidth`: streams through arrays beyond the caches, at the widest vectors that the CPU has.
 
 use super::curve::beyond_the_caches;
-use super::{HUGE_PAGE_SHARE, NODE, PAGE_BYTES, PAGES, reported};
+use super::{HUGE_PAGE_SHARE, NODE, PAGE_BYTES, PAGES, setting};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
@@ -84,18 +84,14 @@ static SPEC: Spec = Spec {
             doc: "Bytes of all arrays that the operation uses, as the program moves them, over wall time, summed over \
                   the copies.",
         },
-        reported(
+        setting(
             "vector_bytes",
             Unit::Bytes,
-            Better::Higher,
-            MetricClass::Compute,
             "Bytes of one vector: 64 for AVX-512, 32 for AVX2, 16 for SSE2, 8 for the portable way.",
         ),
-        reported(
+        setting(
             "array_bytes",
             Unit::Bytes,
-            Better::Higher,
-            MetricClass::Compute,
             "Bytes of each array: what `size` came to.",
         ),
         HUGE_PAGE_SHARE,

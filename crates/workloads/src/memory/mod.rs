@@ -37,7 +37,7 @@ const PAGES: ParamDef = ParamDef {
     kind: ParamKind::Choice(&["small", "huge", "usual"]),
     default: "huge",
     doc: "Pages asked for: `small` declines huge pages, `huge` asks for transparent huge pages and does not measure \
-          without them, `usual` takes what the kernel gives. What was obtained is a metric.",
+          without them, `usual` takes what the kernel gives. What was obtained is told.",
 };
 
 /// From which NUMA node memory comes.
@@ -49,18 +49,14 @@ const NODE: ParamDef = ParamDef {
 };
 
 /// What the pages really are.
-const HUGE_PAGE_SHARE: MetricDef = reported(
+const HUGE_PAGE_SHARE: MetricDef = setting(
     "huge_page_share",
     Unit::Share,
-    Better::Higher,
-    MetricClass::Compute,
     "The share of the memory that was in huge pages when the round ended, read back from the kernel's list of mappings.",
 );
-const PAGE_BYTES: MetricDef = reported(
+const PAGE_BYTES: MetricDef = setting(
     "page_bytes",
     Unit::Bytes,
-    Better::Higher,
-    MetricClass::Compute,
     "The size of the pages that most of the memory was in, read back likewise.",
 );
 
@@ -79,6 +75,14 @@ const fn reported(
         class,
         how: How::ReportedMean,
         doc,
+    }
+}
+
+/// What a round was set up with: told beside the figures, and none of them.
+const fn setting(quantity: &'static str, unit: Unit, doc: &'static str) -> MetricDef {
+    MetricDef {
+        how: How::Setting,
+        ..reported(quantity, unit, Better::Higher, MetricClass::Compute, doc)
     }
 }
 
@@ -253,6 +257,24 @@ mod tests {
     use crate::os::testing;
     use model::host::Fact;
     use model::units::Bytes;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn what_was_chosen_or_obtained_is_a_setting_and_what_was_measured_is_none() {
+        let all = crate::ALL.iter().map(|workload| workload.spec());
+        let settings: BTreeSet<&str> = all
+            .flat_map(|spec| spec.metrics)
+            .filter(|metric| metric.is_setting())
+            .map(|metric| metric.quantity)
+            .collect();
+        let expected = [
+            "array_bytes",
+            "huge_page_share",
+            "page_bytes",
+            "vector_bytes",
+        ];
+        assert_eq!(settings, BTreeSet::from(expected));
+    }
 
     #[test]
     fn what_a_machine_cannot_have_is_refused_when_the_plan_is_made() {

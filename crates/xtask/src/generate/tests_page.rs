@@ -111,6 +111,7 @@ fn metric(def: &MetricDef) -> [String; 5] {
         How::WallPerOp => "wall time over operations, mean over the copies".to_owned(),
         How::ReportedSum => "reported by the workload, summed over the copies".to_owned(),
         How::ReportedMean => "reported by the workload, mean over the copies".to_owned(),
+        How::Setting => "of the set-up, no measurement; reported by the workload".to_owned(),
         How::OpsPerSecond => "operations over wall time, sum over the copies".to_owned(),
         How::ReportedPerSecond(_) => {
             "reported by the workload, over wall time, sum over the copies".to_owned()
