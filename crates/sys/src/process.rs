@@ -12,7 +12,7 @@
 
 mod programs;
 
-pub use programs::{first_line, shell};
+pub use programs::{ScriptEnd, first_line, script, shell};
 
 use std::ffi::OsStr;
 use std::fs::File;
