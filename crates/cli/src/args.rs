@@ -234,10 +234,10 @@ pub(crate) struct DuelArgs {
     /// Side B, likewise
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) b: Vec<Trait>,
-    /// Shell command that sets side A up before each of its rounds
+    /// Shell command that sets side A up before each of its rounds; tried once before the duel
     #[arg(long, value_name = "COMMAND")]
     pub(crate) a_cmd: Option<String>,
-    /// Shell command that sets side B up before each of its rounds
+    /// Shell command that sets side B up before each of its rounds; tried once before the duel
     #[arg(long, value_name = "COMMAND")]
     pub(crate) b_cmd: Option<String>,
     #[command(flatten)]

@@ -92,6 +92,14 @@ impl Bar {
         }
     }
 
+    /// Something is said that stays above the bar.
+    pub(crate) fn say(&self, text: &str) {
+        match &self.shown {
+            Shown::Bar(bar) => bar.suspend(|| output::say(text)),
+            Shown::Lines(_) | Shown::Quiet => output::say(text),
+        }
+    }
+
     /// A round has ended.
     pub(crate) fn ended(&mut self, round: &Round) {
         if matches!(round.outcome, Outcome::Failed(_)) {

@@ -9,9 +9,12 @@ use crate::resume::Kind;
 use anyhow::Context as _;
 use engine::consent::{Consent, Granted};
 use engine::run::{Ended, Observer, Progress, Resting, RunError, Setting, Side};
+use engine::set_up::{NotSetUp, SetUp};
 use model::plan::PlannedCase;
-use model::record::{End, Round, Run};
+use model::record::{End, Outcome, Round, Run};
 use model::units::UnixNanos;
+use report::Lang;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use store::Store;
 
@@ -82,6 +85,7 @@ pub(crate) fn carry_out(
     catch_stop_signals()?;
     let granted = named::grant(context, runs, order.consent)?;
     let store = context.store()?;
+    rehearse(runs)?;
     for run in runs {
         (order.opens)(&store, run)?;
     }
@@ -90,6 +94,37 @@ pub(crate) fn carry_out(
         runs: measured,
         left: named::settle(granted, &store, runs),
     })
+}
+
+/// Sets each side of a duel up once, before anything is kept: a slip in a command must not cost a budget.
+fn rehearse(runs: &[Run]) -> anyhow::Result<()> {
+    // One that is over will be refused.
+    for run in runs.iter().filter(|run| run.meta.end != End::Complete) {
+        let (Some(set_up), Some(duel)) = (SetUp::of(&run.plan), &run.plan.duel) else {
+            continue;
+        };
+        match set_up.run() {
+            Ok(done) => {
+                if done.leaves {
+                    output::say(&format!(
+                        "warning: the command of side {} leaves something running, which goes on during the rounds of both sides and after the duel",
+                        duel.letter()
+                    ));
+                }
+            }
+            Err(NotSetUp::Interrupted) => {
+                let text = "interrupted: nothing was measured";
+                return Err(failure(Exit::Interrupted, text, None));
+            }
+            Err(NotSetUp::Failed(why)) => {
+                let why = report::duel::failure(&why, Lang::En);
+                let text = format!("set up side {}: {why}", duel.letter());
+                let hint = "commands are tried once before anything is measured, and run again before each round";
+                return Err(failure(Exit::Usage, text, Some(hint)));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Executes the plan of `runs`, which the store holds open, after the rounds that they have already.
@@ -115,6 +150,7 @@ fn measure(
         store,
         runs,
         bar: Bar::new(quiet),
+        told: BTreeSet::new(),
     };
     let sides: Vec<Side<'_>> = runs
         .iter()
@@ -200,6 +236,29 @@ struct Keeper<'a> {
     store: &'a Store,
     runs: &'a [Run],
     bar: Bar,
+    /// What was said of failed rounds: each reason once.
+    told: BTreeSet<String>,
+}
+
+impl Keeper<'_> {
+    /// Says at once why a round of a duel failed: it costs a pair, and its command may be wrong.
+    fn tell(&mut self, side: usize, round: &Round) {
+        let (Some(duel), Outcome::Failed(why)) = (&self.runs[side].plan.duel, &round.outcome)
+        else {
+            return;
+        };
+        let letter = duel.letter();
+        let why = report::duel::failure(why, Lang::En);
+        if self
+            .told
+            .insert(report::duel::kind_of(&format!("{letter} {why}")))
+        {
+            let (case, pass) = (&round.case, round.pass);
+            self.bar.say(&format!(
+                "warning: side {letter}, pass {pass}, {case}: {why}; this pair does not count"
+            ));
+        }
+    }
 }
 
 impl Observer for Keeper<'_> {
@@ -213,6 +272,7 @@ impl Observer for Keeper<'_> {
 
     fn ended(&mut self, side: usize, round: &Round) -> Result<(), String> {
         self.bar.ended(round);
+        self.tell(side, round);
         self.store
             .append(&self.runs[side].meta.id, round)
             .map_err(|error| error.to_string())
@@ -225,6 +285,8 @@ fn explain(error: RunError, runs: &[Run]) -> anyhow::Error {
             let is_of_fio = runs.iter().any(|run| run.plan.of_fio().is_some());
             let option = if is_of_fio {
                 crate::cmd::fio::DIRECTORY
+            } else if runs.len() > 1 {
+                "--a dir=DIR` and `--b dir=DIR"
             } else {
                 crate::directory::OPTION
             };

@@ -58,7 +58,9 @@ pub fn expected(plan: &Plan) -> Nanos {
 /// tests. What cannot be made to fit stays, and the run says that it had too little time.
 pub fn fit(plan: &mut Plan, optional: &[String]) {
     let Some(budget) = plan.budget else { return };
-    let available = approx(budget.0) * PLANNED_SHARE;
+    // Both sides of a duel live on one budget.
+    let sides = if plan.duel.is_some() { 2.0 } else { 1.0 };
+    let available = approx(budget.0) * PLANNED_SHARE / sides;
     shorten(plan, available);
     for pattern in optional {
         if needed(plan) <= available {

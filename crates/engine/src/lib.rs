@@ -20,6 +20,7 @@ pub mod resolve;
 mod round;
 pub mod run;
 mod schedule;
+pub mod set_up;
 pub mod soak;
 mod wire;
 pub mod workdir;

@@ -5,6 +5,7 @@ mod crew;
 use self::crew::{Crew, Stage, Stop};
 use crate::consent::Permits;
 use crate::noise::{Snapshot, Watch, Workers, sentinel};
+use crate::set_up::{NotSetUp, SetUp};
 use crate::soak::{Moment, Stretching};
 use crate::wire::{CopyReport, Go, Order};
 use crate::workload::StandIn;
@@ -28,8 +29,8 @@ pub(crate) struct Bench<'a> {
     pub(crate) run_dir: &'a Path,
     pub(crate) cpus: &'a [u32],
     pub(crate) ns_per_tick: Option<f64>,
-    /// The shell command that sets this side up before each round.
-    pub(crate) prepare: Option<&'a str>,
+    /// What sets this side up before each round.
+    pub(crate) set_up: Option<SetUp<'a>>,
     /// What stands in for this side's own test file.
     pub(crate) stand_in: Option<StandIn>,
     pub(crate) permits: &'a Permits,
@@ -62,9 +63,6 @@ const MEASURE_GRACE: Nanos = Nanos::from_secs(30);
 /// From the order to open the gate until it opens, for each copy: the time the order needs to reach it.
 const GATE_PER_COPY: Nanos = Nanos(200_000);
 
-/// A command that sets a side up may take this long: remounting, switching a scheduler, dropping caches.
-const PREPARE_DEADLINE_MS: u64 = 60_000;
-
 /// Executes one round from set-up to clean-up.
 pub(crate) fn execute(
     bench: &Bench<'_>,
@@ -74,8 +72,14 @@ pub(crate) fn execute(
 ) -> Result<Round, Interrupted> {
     let begin = monotonic();
     let start = Moment::now();
-    let prepared = prepare(bench.prepare);
-    settle(case.shape.settle)?;
+    let prepared = match bench.set_up.map(SetUp::run) {
+        None | Some(Ok(_)) => Ok(()),
+        Some(Err(NotSetUp::Failed(failure))) => Err(Stop::Failed(failure)),
+        Some(Err(NotSetUp::Interrupted)) => return Err(Interrupted),
+    };
+    if prepared.is_ok() {
+        settle(case.shape.settle)?;
+    }
     let mut noise = model::noise::Noise::default();
     if !case.simulated {
         noise.before = Some(sentinel());
@@ -217,14 +221,6 @@ fn demanded_ns(case: &PlannedCase, reports: &[CopyReport]) -> u64 {
         1
     };
     wall.saturating_mul(each)
-}
-
-fn prepare(command: Option<&str>) -> Result<(), Stop> {
-    let Some(command) = command else {
-        return Ok(());
-    };
-    sys::process::shell(command, PREPARE_DEADLINE_MS)
-        .map_err(|error| Stop::error("set the side up with", command, error))
 }
 
 fn total_usage(reports: &[CopyReport]) -> Usage {

@@ -13,12 +13,13 @@ use crate::consent::Permits;
 use crate::noise::Watch;
 use crate::round::{self, Bench, Interrupted, Which};
 use crate::schedule::{self, Running};
+use crate::set_up::{SetUp, is_of_set_up};
 use crate::soak::Stretching;
 use crate::workdir::{WorkDir, WorkDirError};
 use crate::workload::Workload;
 use model::host::HostFacts;
-use model::plan::{CaseId, Plan, PlannedCase};
-use model::record::{End, Round};
+use model::plan::{CaseId, Duel, Plan, PlannedCase};
+use model::record::{End, Outcome, Round};
 use model::rng::Rng;
 use model::spec::How;
 use model::units::Nanos;
@@ -139,11 +140,7 @@ pub fn execute(
                 run_dir: work_dir.run_dir(),
                 cpus: &cpus,
                 ns_per_tick: counter_rate(side.host),
-                prepare: side
-                    .plan
-                    .duel
-                    .as_ref()
-                    .and_then(|duel| duel.prepare.as_deref()),
+                set_up: SetUp::of(side.plan),
                 stand_in: crate::consent::stand_in(side.plan),
                 permits: setting.permits,
             };
@@ -201,6 +198,8 @@ struct Lane<'a> {
     bench: Bench<'a>,
     cases: Vec<Running>,
     seq: u32,
+    /// Rounds at the end that failed because the side could not be set up.
+    not_set_up: u32,
 }
 
 impl<'a> Lane<'a> {
@@ -237,6 +236,19 @@ impl<'a> Lane<'a> {
             bench,
             cases,
             seq,
+            not_set_up: 0,
+        }
+    }
+
+    /// Takes a finished round into account.
+    fn learn(&mut self, case: usize, round: &Round) {
+        self.cases[case].learn(&self.side.plan.cases[case], round);
+        self.not_set_up = match &round.outcome {
+            Outcome::Failed(failure) if is_of_set_up(failure) => self.not_set_up + 1,
+            _ => 0,
+        };
+        if self.not_set_up >= Duel::SET_UP_FAILURES_MAX {
+            self.cases.iter_mut().for_each(Running::give_up);
         }
     }
 
@@ -274,10 +286,15 @@ impl<'a> Runner<'a> {
 
     /// What was noticed about the run as a whole.
     fn warnings(&self) -> Vec<Warning> {
-        let cases = || self.lanes.iter().flat_map(|lane| &lane.cases);
-        let short = cases().any(|case| {
+        let is_short = |case: &Running| {
             let enough = case.wanted.unwrap_or(ROUNDS_MIN).min(ROUNDS_MIN);
-            !case.given_up() && case.rounds < enough
+            case.rounds < enough
+        };
+        // What one side gave up ended for the other too, and not for want of time.
+        let short = (0..self.plan().cases.len()).any(|case| {
+            let mut both = self.lanes.iter().map(|lane| &lane.cases[case]);
+            let any_given_up = both.clone().any(Running::given_up);
+            !any_given_up && both.any(is_short)
         });
         let mut warnings = Vec::new();
         if short {
@@ -336,7 +353,8 @@ impl<'a> Runner<'a> {
             }
             let mut did_something = false;
             for case in order {
-                if !self.fits(case) {
+                // A side that cannot be set up gives up every case, those of this pass too.
+                if !self.fits(case) || self.finished(case) {
                     continue;
                 }
                 did_something = true;
@@ -430,7 +448,7 @@ impl<'a> Runner<'a> {
             Ok(round) => round,
             Err(Interrupted) => return Ok(None),
         };
-        lane.cases[case].learn(planned, &round);
+        lane.learn(case, &round);
         self.observer
             .ended(one.side, &round)
             .map_err(|why| RunError::Keep {

@@ -67,6 +67,11 @@ impl Running {
         self.given_up
     }
 
+    /// It is not tried again: what it needs is not to be had.
+    pub(crate) const fn give_up(&mut self) {
+        self.given_up = true;
+    }
+
     /// Takes a finished round into account.
     pub(crate) fn learn(&mut self, case: &PlannedCase, round: &Round) {
         self.rounds += 1;

@@ -53,6 +53,8 @@ impl Verdict {
 pub enum RoundsNeeded {
     /// About this many rounds on each side in all.
     Rounds(u32),
+    /// About this many pairs of rounds in all, where the two runs are a duel.
+    Pairs(u32),
     /// About this many runs on each side in all, each from an instance of its own.
     Instances(u32),
     /// More than 200: not at this noise level.
@@ -191,6 +193,15 @@ pub enum Refusal {
         other: u32,
         /// Rounds needed on each side.
         need: u32,
+    },
+    /// A duel has fewer pairs of rounds than an interval needs.
+    TooFewPairs {
+        /// Pairs of which both rounds have a value.
+        pairs: u32,
+        /// Pairs needed.
+        need: u32,
+        /// A run by which the duel can be gone on with; `None` where it is over.
+        resume: Option<String>,
     },
     /// One side has fewer runs than an interval for a plan needs.
     TooFewRuns {

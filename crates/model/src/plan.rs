@@ -149,6 +149,26 @@ pub struct Duel {
     pub side: String,
     /// The shell command that sets this side up before each of its rounds.
     pub prepare: Option<String>,
+    /// What was said of this side alone, such as `dir=/mnt/x`; empty where it is what both sides are, and `None` in
+    /// runs that were kept before this was noted.
+    #[serde(default)]
+    pub traits: Option<Vec<String>>,
+}
+
+impl Duel {
+    /// After this many rounds in a row in which a side could not be set up, whatever their cases, the duel ends: it is
+    /// the side that is not to be had, and not a case that cannot be measured.
+    pub const SET_UP_FAILURES_MAX: u32 = 3;
+
+    /// The side's name as people read it: `A` or `B`.
+    pub fn letter(&self) -> String {
+        self.side.to_uppercase()
+    }
+
+    /// Whether the two are the two sides of one duel.
+    pub fn is_against(&self, other: &Self) -> bool {
+        self.id == other.id && self.side != other.side
+    }
 }
 
 /// A test left out of a plan.

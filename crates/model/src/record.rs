@@ -231,6 +231,52 @@ pub enum Failure {
     },
     /// The result is wrong: digests differ from what they must be.
     WrongResult(String),
+    /// The command that sets its side of a duel up failed, so that nothing was measured.
+    SetUp {
+        /// The command, as the user gave it.
+        command: String,
+        /// How it ended.
+        end: CommandEnd,
+        /// The last line that it wrote to standard error, or else to standard output; may be empty.
+        said: String,
+    },
+}
+
+/// How a command ended that did not do its work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandEnd {
+    /// With this exit code.
+    Exited(i32),
+    /// By this signal.
+    Signal(i32),
+    /// It did not end within this time and was killed.
+    Hung(Nanos),
+    /// It could not be started, for this reason.
+    NotStarted(String),
+}
+
+impl std::fmt::Display for CommandEnd {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Exited(code) => write!(f, "exit code {code}"),
+            Self::Signal(signal) => write!(f, "killed by signal {signal}"),
+            Self::Hung(after) => {
+                write!(f, "it did not end within {:.0} s", after.as_secs_f64())
+            }
+            Self::NotStarted(why) => write!(f, "it could not be started: {why}"),
+        }
+    }
+}
+
+/// The beginning of a command: one that is a script would hide what became of it.
+pub fn brief(command: &str) -> String {
+    const MOST: usize = 60;
+    if command.chars().count() <= MOST {
+        return command.to_owned();
+    }
+    let kept: String = command.chars().take(MOST - 3).collect();
+    kept + "..."
 }
 
 impl std::fmt::Display for Failure {
@@ -255,6 +301,15 @@ impl std::fmt::Display for Failure {
                 )
             }
             Self::WrongResult(what) => write!(f, "wrong result: {what}"),
+            Self::SetUp { command, end, said } => {
+                let command = brief(command);
+                write!(f, "the set-up command `{command}` failed: {end}")?;
+                if said.is_empty() {
+                    Ok(())
+                } else {
+                    write!(f, ": {said}")
+                }
+            }
         }
     }
 }

@@ -1,6 +1,8 @@
 //! What a comparison shows, computed once; every format starts from it.
 
+use crate::duel;
 use crate::number::{self, NONE};
+use crate::text::run_line;
 use crate::view::BELOW;
 use crate::words::{Counts, Words};
 use dialects::printable::printable;
@@ -100,8 +102,11 @@ fn named(first: &str, party: &Party<'_>, words: &Words) -> String {
     }
 }
 
-/// The names of two sides; where they are the same, the ids tell them apart.
+/// The names of two sides: the letters of a duel's; where labels are the same, the ids tell them apart.
 pub(crate) fn names(base: &Party<'_>, other: &Party<'_>, words: &Words) -> (String, String) {
+    if let Some([(_, base), (_, other)]) = duel::sides(base, other) {
+        return (base.letter(), other.letter());
+    }
     let (a, b) = (name(base, words), name(other, words));
     if a == b {
         let id = |party: &Party<'_>| named(&party.first.meta.id, party, words);
@@ -109,6 +114,41 @@ pub(crate) fn names(base: &Party<'_>, other: &Party<'_>, words: &Words) -> (Stri
     } else {
         (a, b)
     }
+}
+
+/// What stands above the columns of a table of compared metrics.
+pub(crate) fn headings(base: &Party<'_>, other: &Party<'_>, words: &Words) -> [String; 8] {
+    let mut headings = words.comparison_headings().map(ToOwned::to_owned);
+    if duel::sides(base, other).is_some() {
+        (headings[2], headings[3]) = names(base, other, words);
+    }
+    headings
+}
+
+/// A side on top of a page: what it is called there, and its runs, a line for each; below a side of a duel what makes
+/// it that.
+pub(crate) fn heads(
+    base: &Party<'_>,
+    other: &Party<'_>,
+    words: &Words,
+) -> [(String, Vec<String>); 2] {
+    let is_duel = duel::sides(base, other).is_some();
+    [(base, true), (other, false)].map(|(party, is_base)| {
+        let role = if is_base {
+            words.comparison.base
+        } else {
+            words.comparison.other
+        };
+        let runs = party.runs();
+        let mut lines: Vec<String> = runs.iter().map(|run| run_line(run, words)).collect();
+        let own = party.first().plan.duel.as_ref().filter(|_| is_duel);
+        lines.extend(own.and_then(|_| duel::side_text(party.first(), words)));
+        let name = own.map_or_else(
+            || role.to_owned(),
+            |duel| (words.duel.party)(&duel.letter(), is_base),
+        );
+        (name, lines)
+    })
 }
 
 /// A compared metric as text.
@@ -254,7 +294,7 @@ pub(crate) fn refusals(
             let refusal = metric.refused.as_ref()?;
             Some((
                 metric_name(base, other, &metric.id),
-                printable(&(words.refusal)(refusal, &metric.id.case)),
+                printable(&duel::refusal(base, other, refusal, &metric.id.case, words)),
             ))
         })
         .collect()
@@ -272,8 +312,14 @@ pub(crate) fn category_row(category: &CategoryComparison, words: &Words) -> [Str
     ]
 }
 
-/// How the rounds were measured and are compared, where that is in pairs or in as many rounds as it took.
-pub(crate) fn pairing(comparison: &Comparison, words: &Words) -> Vec<String> {
+/// How the rounds were measured and are compared, where that is in pairs or in as many rounds as it took; and what must
+/// be known of a duel.
+pub(crate) fn pairing(
+    base: &Party<'_>,
+    other: &Party<'_>,
+    comparison: &Comparison,
+    words: &Words,
+) -> Vec<String> {
     let says = &words.comparison;
     let mut lines = Vec::new();
     if comparison.paired {
@@ -284,6 +330,7 @@ pub(crate) fn pairing(comparison: &Comparison, words: &Words) -> Vec<String> {
         let Levels { difference, same } = stats::looks::levels(comparison.paired);
         lines.push((says.looked)(&confidence(difference), &confidence(same)));
     }
+    lines.extend(duel::about(base, other, words));
     lines
 }
 

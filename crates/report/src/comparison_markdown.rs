@@ -3,7 +3,6 @@
 use crate::comparison::{self, ComparisonView, Party};
 use crate::comparison_notes;
 use crate::markdown::{bullets, code, escape, head_row, row};
-use crate::text::run_line;
 use crate::words::{Lang, Words};
 use dialects::printable::printable;
 use model::comparison::Comparison;
@@ -38,13 +37,15 @@ fn one(
     let (base_name, other_name) = comparison::names(base, other, words);
     // Writing to a String cannot fail.
     let _ = writeln!(out, "## {} / {}\n", escape(&base_name), escape(&other_name));
-    for (side, party) in [(says.base, base), (says.other, other)] {
-        for run in party.runs() {
-            let _ = writeln!(out, "- {side}: {}", escape(&run_line(run, words)));
+    for (side, lines) in comparison::heads(base, other, words) {
+        for line in lines {
+            let _ = writeln!(out, "- {side}: {}", escape(&line));
         }
     }
 
-    out.push_str(&bullets(&comparison::pairing(comparison, words)));
+    out.push_str(&bullets(&comparison::pairing(
+        base, other, comparison, words,
+    )));
     let scope = (says.scope)(&comparison.scope);
     section(out, &format!("{}: {scope}", says.summary));
     out.push_str(&bullets(&comparison::summary(
@@ -103,7 +104,13 @@ fn table(
         return;
     }
     out.push('\n');
-    out.push_str(&head_row(&words.comparison_headings()));
+    out.push_str(&head_row(
+        &comparison::headings(base, other, words)
+            .each_ref()
+            .map(|heading| escape(heading))
+            .each_ref()
+            .map(String::as_str),
+    ));
     for line in rows {
         out.push_str(&row(&[
             code(&line.metric),

@@ -8,7 +8,7 @@ use crate::comparison::{self, ComparisonView, Party, Row};
 use crate::comparison_notes;
 use crate::style::Style;
 use crate::table::Grid;
-use crate::text::{Page, pairs, run_line};
+use crate::text::{Page, pairs};
 use crate::words::{Lang, Words};
 use dialects::printable::printable;
 use model::comparison::Comparison;
@@ -49,20 +49,19 @@ fn one(
 ) {
     let says = &words.comparison;
     let style = page.style;
-    let sides: Vec<(String, String)> = [(says.base, base), (says.other, other)]
+    let sides: Vec<(String, String)> = comparison::heads(base, other, words)
         .into_iter()
-        .flat_map(|(name, party)| {
-            let names = std::iter::once(name).chain(std::iter::repeat(""));
-            names.zip(party.runs())
+        .flat_map(|(name, lines)| {
+            let names = std::iter::once(name).chain(std::iter::repeat(String::new()));
+            names.zip(lines)
         })
-        .map(|(name, run)| (name.to_owned(), run_line(run, words)))
         .collect();
     page.out.push_str(&pairs(&sides, style));
     let bulleted = |lines: Vec<String>| -> Vec<(String, String)> {
         let bullet = |line| ("-".to_owned(), line);
         lines.into_iter().map(bullet).collect()
     };
-    let pairing = bulleted(comparison::pairing(comparison, words));
+    let pairing = bulleted(comparison::pairing(base, other, comparison, words));
     page.block(None, &pairs(&pairing, style));
 
     let summary = bulleted(comparison::summary(base, other, comparison, words));
@@ -79,7 +78,15 @@ fn one(
     }
 
     let rows = comparison::rows(base, other, comparison, words);
-    page.block(None, &table(&rows, style, words));
+    page.block(
+        None,
+        &table(
+            &rows,
+            &comparison::headings(base, other, words),
+            style,
+            words,
+        ),
+    );
     let notes = bulleted(comparison_notes::notes(base, other, comparison, words));
     page.block(Some(says.notes), &pairs(&notes, style));
     page.block(
@@ -89,11 +96,11 @@ fn one(
     page.block(Some(says.differences), &differences(comparison, style));
 }
 
-fn table(rows: &[Row], style: Style, words: &Words) -> String {
+fn table(rows: &[Row], headings: &[String; 8], style: Style, words: &Words) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let mut grid = Grid::with_header(&words.comparison_headings());
+    let mut grid = Grid::with_header(&headings.each_ref().map(String::as_str));
     for row in rows {
         grid.row(vec![
             row.below.as_ref().unwrap_or(&row.metric).clone(),
@@ -205,7 +212,8 @@ mod tests {
             let (base, other, mut comparison) = testkit::comparison();
             let mut says = |paired, looked| {
                 (comparison.paired, comparison.looked) = (paired, looked);
-                comparison::pairing(&comparison, lang.words())
+                let (base, other) = (Party::one(&base), Party::one(&other));
+                comparison::pairing(&base, &other, &comparison, lang.words())
             };
             assert!(says(false, false).is_empty());
             let targets = says(false, true);

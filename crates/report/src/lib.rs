@@ -11,6 +11,7 @@ pub mod comparison_markdown;
 mod comparison_notes;
 pub mod comparison_text;
 pub mod csv;
+pub mod duel;
 pub mod host;
 pub mod json;
 pub mod markdown;

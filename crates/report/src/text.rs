@@ -4,6 +4,7 @@
 //! why, the notes, and what to type next. Where the table is wider than the terminal, each metric takes two lines
 //! instead; nothing is cut off.
 
+use crate::duel;
 use crate::host;
 use crate::memory;
 use crate::number;
@@ -120,7 +121,7 @@ pub(crate) fn run_line(run: &Run, words: &Words) -> String {
         let span = model::units::Nanos(finished.0.saturating_sub(meta.started.0));
         parts.push((words.run.took)(&number::duration(span)));
     }
-    parts.push((words.run.end)(meta.end).to_owned());
+    parts.push(end(run, words));
     printable(&format!(
         "{}{label}  {}; kurabe {} ({})",
         meta.id,
@@ -128,6 +129,15 @@ pub(crate) fn run_line(run: &Run, words: &Words) -> String {
         meta.binary.version,
         meta.binary.build
     ))
+}
+
+/// How it ended. A side of a duel tells its failed rounds here too: each of them cost a pair.
+fn end(run: &Run, words: &Words) -> String {
+    let end = (words.run.end)(run.meta.end);
+    match duel::failed_of(run) {
+        (failed @ 1.., of) if run.plan.duel.is_some() => (words.duel.end)(end, failed, of),
+        _ => end.to_owned(),
+    }
 }
 
 fn title(run: &Run, style: Style, words: &Words) -> String {
@@ -158,6 +168,7 @@ fn facts(view: &RunView<'_>, style: Style, words: &Words) -> String {
 pub(crate) fn facts_of(view: &RunView<'_>, words: &Words) -> Vec<(String, String)> {
     let mut list = host::brief(&view.run.host, &words.host);
     list.extend(host::works_on(&view.run.plan, &words.host));
+    list.extend(duel::fact(view.run, words));
     list.extend(scaling::facts(view, &words.scaling));
     if !view.run.rounds.is_empty() {
         let scope = (words.comparison.scope)(&stats::scope::of_run(view.run));
@@ -352,10 +363,16 @@ pub(crate) fn next(view: &RunView<'_>, words: &Words) -> Vec<(String, String)> {
         }
         return list;
     }
-    list.push((
-        format!("kurabe compare OTHER {id}"),
-        words.run.next_compare.to_owned(),
-    ));
+    list.push(match duel::both_ids(view.run) {
+        Some((a, b)) => (
+            printable(&format!("kurabe compare {a} {b}")),
+            words.duel.next_compare.to_owned(),
+        ),
+        None => (
+            format!("kurabe compare OTHER {id}"),
+            words.run.next_compare.to_owned(),
+        ),
+    });
     if !view.indexes.is_empty() {
         list.push((
             format!("kurabe show {id} --format unixbench"),

@@ -7,11 +7,11 @@
 
 use crate::calibration::{self, Calibration};
 use crate::contrast::{Contrast, ERROR_RATE, Method, contrast};
-use crate::side::{Side, described};
+use crate::side::{self, Side, described};
 use crate::summarize::is_rate;
 use crate::verdict::{self, Levels};
 use crate::yuen::RatioInterval;
-use crate::{category, difference, family, hopeless, looks, needed, scope, warnings};
+use crate::{category, difference, family, hopeless, looks, needed, rounds, scope, warnings};
 use model::comparison::{
     Comparison, FloorComparison, MetricComparison, Refusal, RoundsNeeded, Verdict,
 };
@@ -252,7 +252,7 @@ impl<'a> Candidate<'a> {
             Contrast::Found(found) => self.conclude(found, sides),
             Contrast::TooFew(ln_ratio) => {
                 self.result.ratio = ln_ratio.map(|ln_ratio| self.turned(ln_ratio).exp());
-                self.too_few(sides.method);
+                self.too_few(sides, side::pairs(&on_base, &on_other).len());
             }
             Contrast::NoRatio => self.result.refused = Some(Refusal::NoRatio),
         }
@@ -279,15 +279,26 @@ impl<'a> Candidate<'a> {
         }
     }
 
-    fn too_few(&mut self, method: Method) {
+    fn too_few(&mut self, sides: &Sides<'_>, pairs: usize) {
         let (base, other) = self.result.n;
-        let need = method.fewest();
-        let (refused, needed) = if method == Method::Runs {
-            let refused = Refusal::TooFewRuns { base, other, need };
-            (refused, RoundsNeeded::Instances(need))
-        } else {
-            let refused = Refusal::TooFewRounds { base, other, need };
-            (refused, RoundsNeeded::Rounds(need))
+        let need = sides.method.fewest();
+        let (refused, needed) = match sides.method {
+            Method::Runs => {
+                let refused = Refusal::TooFewRuns { base, other, need };
+                (refused, RoundsNeeded::Instances(need))
+            }
+            Method::Rounds => {
+                let refused = Refusal::TooFewRounds { base, other, need };
+                (refused, RoundsNeeded::Rounds(need))
+            }
+            Method::Pairs => {
+                let refused = Refusal::TooFewPairs {
+                    pairs: rounds::whole(pairs),
+                    need,
+                    resume: sides.base.unfinished().map(ToOwned::to_owned),
+                };
+                (refused, RoundsNeeded::Pairs(need))
+            }
         };
         self.result.refused = Some(refused);
         self.result.needed = Some(needed);
@@ -345,9 +356,13 @@ impl<'a> Candidate<'a> {
 
 /// What it would take to tell, in what the method counts.
 fn needed_of(found: &RatioInterval, margin: f64, sides: &Sides<'_>) -> RoundsNeeded {
-    match needed::rounds_needed(found, margin, sides.levels) {
-        RoundsNeeded::Rounds(n) if sides.method == Method::Runs => RoundsNeeded::Instances(n),
-        needed => needed,
+    match (
+        needed::rounds_needed(found, margin, sides.levels),
+        sides.method,
+    ) {
+        (RoundsNeeded::Rounds(n), Method::Runs) => RoundsNeeded::Instances(n),
+        (RoundsNeeded::Rounds(n), Method::Pairs) => RoundsNeeded::Pairs(n),
+        (needed, _) => needed,
     }
 }
 

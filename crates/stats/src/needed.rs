@@ -103,7 +103,9 @@ mod tests {
             );
             match rounds_needed(&found, 0.05, levels) {
                 RoundsNeeded::Rounds(rounds) => rounds,
-                RoundsNeeded::Instances(_) => panic!("rounds were asked for"),
+                RoundsNeeded::Pairs(_) | RoundsNeeded::Instances(_) => {
+                    panic!("rounds were asked for")
+                }
                 RoundsNeeded::NotAtThisNoise => u32::MAX,
             }
         };

@@ -8,7 +8,7 @@ use crate::{quantile, rounds, warnings};
 use model::comparison::Refusal;
 use model::num::count;
 use model::plan::{CaseId, Duel, MetricId, PlannedCase, PlannedMetric};
-use model::record::{Measured, Outcome, Round, Run};
+use model::record::{End, Measured, Outcome, Round, Run};
 use std::collections::{BTreeMap, HashMap};
 
 /// The quantile of a round's windows that counts as its slow end.
@@ -191,6 +191,14 @@ impl<'a> Side<'a> {
     pub(crate) fn duel(&self) -> Option<&'a Duel> {
         match &self.runs[..] {
             [only] if !self.grouped => only.run.plan.duel.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The id of its one run where that ended before everything was tried, so that it can be gone on with.
+    pub(crate) fn unfinished(&self) -> Option<&'a str> {
+        match &self.runs[..] {
+            [only] if only.run.meta.end != End::Complete => Some(&only.run.meta.id),
             _ => None,
         }
     }

@@ -20,6 +20,7 @@ mod sqlite;
 pub use error::StoreError;
 pub use sqlite::Store;
 
+use model::plan::Duel;
 use model::record::End;
 use model::units::UnixNanos;
 use std::path::PathBuf;
@@ -43,6 +44,17 @@ pub struct RunLine {
     pub cases: u32,
     /// How many rounds are kept.
     pub rounds: u32,
+}
+
+/// A run that is one side of a duel, as lists show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DuelLine {
+    /// The run's id.
+    pub run: String,
+    /// Which side of which duel.
+    pub duel: Duel,
+    /// How many of its rounds failed.
+    pub failed: u32,
 }
 
 /// A work directory that was announced and not yet reported gone.

@@ -2,10 +2,16 @@
 //!
 //! Two disks, two mount options, two values of a parameter: whatever `dir=`, `set=` or a shell command can tell apart.
 //! Each side is a run of its own in the store, so that `show`, `export` and `compare` know both.
+//!
+//! What could be a slip is refused (one side that nobody said anything about, see `sides`) or said before anything is
+//! measured: which side is what, that both are the same, or too few pairs for any verdict.
+
+mod sides;
 
 use crate::args::{DuelArgs, NewRun, Trait};
 use crate::cmd::{run, show};
 use crate::context::Context;
+use crate::directory;
 use crate::exit::{Exit, failure};
 use crate::named;
 use crate::new_run;
@@ -26,8 +32,14 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
     } else {
         let sides = sides(args)?;
         if args.new.dry_run {
-            return named::dry_run(context, &sides, &context.consent, &run::describe(&sides));
+            let plan = sides::describe(&sides, context.lang) + &run::describe(&sides);
+            sides::warn(&sides, context.lang);
+            return named::dry_run(context, &sides, &context.consent, &plan);
         }
+        if !quiet {
+            output::say(&sides::describe(&sides, context.lang));
+        }
+        sides::warn(&sides, context.lang);
         session::begin_sides(context, &sides, quiet)?
     };
     let [a, b] = measured.as_slice() else {
@@ -52,10 +64,11 @@ fn sides(args: &DuelArgs) -> anyhow::Result<[Run; 2]> {
             Exit::Usage,
             "duel: both sides are the same",
             Some(
-                "tell them apart with `--a`, `--b`, `--a-cmd` or `--b-cmd`, such as `--a dir=/mnt/x --b dir=/mnt/y`",
+                "tell them apart with `--a`, `--b`, `--a-cmd` or `--b-cmd`, such as `--a dir=/mnt/x --b dir=/mnt/y`; to see the noise, say the same of both",
             ),
         ));
     }
+    sides::refuse_one_sided(args)?;
     let seed = new_run::seed(&args.new);
     let mut sides = [
         side(args, seed, "a", &args.a, args.a_cmd.as_ref())?,
@@ -93,9 +106,18 @@ fn side(
     if dirs.len() > 1 {
         return Err(failure(
             Exit::Usage,
-            format!("duel: side {name} has two directories"),
+            format!("duel: side {} has two directories", name.to_uppercase()),
             None,
         ));
+    }
+    if let Some(dir) = dirs.first() {
+        // Refused by the name of the option that names it.
+        let option = if name == "a" {
+            "--a dir=DIR"
+        } else {
+            "--b dir=DIR"
+        };
+        directory::named_by(Some(dir), option)?;
     }
     let own_sets = traits.iter().filter_map(|own| match own {
         Trait::Set(set) => Some(set.clone()),
@@ -128,9 +150,16 @@ fn side(
             id: String::new(),
             side: name.to_owned(),
             prepare: prepare.cloned(),
+            // What is said of it is known in full when its directory has been looked at.
+            traits: None,
         }),
     };
-    new_run::prepare(&new, |host| new_run::plan(&request(new.set.clone()), host))
+    let mut run = new_run::prepare(&new, |host| new_run::plan(&request(new.set.clone()), host))?;
+    let own = sides::own_traits(traits, &run.meta.dir);
+    if let Some(duel) = &mut run.plan.duel {
+        duel.traits = Some(own);
+    }
+    Ok(run)
 }
 
 /// The device or file that this side measures in place of a test file: its own, or that of both.
@@ -146,7 +175,10 @@ fn named(
     match (own.next(), own.next()) {
         (Some(_), Some(_)) => Err(failure(
             Exit::Usage,
-            format!("duel: side {name} has two devices or files"),
+            format!(
+                "duel: side {} has two devices or files",
+                name.to_uppercase()
+            ),
             None,
         )),
         (Some((NamedKind::Device, path)), None) => Ok((Some(path.clone()), None)),

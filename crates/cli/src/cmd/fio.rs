@@ -185,7 +185,9 @@ fn in_words(failure: &Failure, phase: &Phase<'_>) -> String {
         Failure::Exited { .. }
         | Failure::Signal { .. }
         | Failure::OutOfMemory
-        | Failure::Hung { .. } => format!("{}: {failure}", phase.in_words()),
+        | Failure::Hung { .. }
+        // No job has one.
+        | Failure::SetUp { .. } => format!("{}: {failure}", phase.in_words()),
     }
 }
 

@@ -6,6 +6,9 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::output;
 use model::record::End;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use store::DuelLine;
 
 pub(crate) fn run(context: &Context, args: &ListArgs) -> anyhow::Result<Exit> {
     let rows = match args.what {
@@ -62,23 +65,37 @@ fn runs(context: &Context) -> anyhow::Result<Vec<Vec<String>>> {
         }
         Err(error) => return Err(error),
     };
+    let duels: HashMap<String, DuelLine> = store
+        .duels()?
+        .into_iter()
+        .map(|line| (line.run.clone(), line))
+        .collect();
     Ok(store
         .list()?
         .into_iter()
         .map(|line| {
-            let end = match line.end {
+            let mut end = match line.end {
                 End::Complete => "complete",
                 End::Interrupted => "interrupted",
                 End::Open => "open",
-            };
+            }
+            .to_owned();
+            let mut what = line.what.join(" ");
+            if let Some(of) = duels.get(&line.id) {
+                // Writing to a String cannot fail.
+                let _ = write!(what, " ({})", report::duel::side_in_list(&of.duel));
+                if of.failed > 0 {
+                    let _ = write!(end, ", {} failed", of.failed);
+                }
+            }
             vec![
                 line.id,
                 line.label.unwrap_or_default(),
                 report::number::instant(line.started),
-                line.what.join(" "),
+                what,
                 format!("{} cases", line.cases),
                 format!("{} rounds", line.rounds),
-                end.to_owned(),
+                end,
             ]
         })
         .collect())

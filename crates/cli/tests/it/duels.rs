@@ -96,40 +96,17 @@ fn both_sides_have_a_round_in_every_pass_and_a_coin_decides_who_is_first() {
 }
 
 #[test]
-fn a_command_sets_its_side_up_before_each_round_and_its_failure_fails_the_round() {
-    let bed = Bed::new();
-    let args = ["duel", "selftest.replay", "--passes", "6", "--label", "d"];
-    let commands = [
-        "--a-cmd",
-        "echo a >> log",
-        "--b-cmd",
-        "echo no such scheduler; false",
-    ];
-    // A side without a single round leaves the duel incomplete.
-    bed.run(&[&args[..], &commands].concat()).code(4);
-    assert_eq!(
-        std::fs::read_to_string(bed.path().join("log")).unwrap(),
-        "a\n".repeat(3)
-    );
-    let csv = bed.run(&["show", "d-b", "--format", "csv-rounds"]).code(0);
-    csv.out_has(&["set the side up with", "no such scheduler"]);
-    assert_eq!(
-        passes(&exported(&bed, "d-a")).len(),
-        3,
-        "a side that is given up ends the pairs"
-    );
-}
-
-#[test]
 fn a_killed_duel_goes_on_in_pairs_and_either_side_names_it() {
     let bed = Bed::new();
-    // Thirty pairs take less than a second: the fifth round of side A waits to be killed.
-    let wait = "echo >> log; test $(wc -l < log) -ne 5 || exec sleep 50";
+    // Thirty pairs take less than a second: the fifth round of side A waits to be killed. The first call is a trial.
+    let wait = "echo >> log; test $(wc -l < log) -ne 6 || exec sleep 50";
     let args = [
         "duel",
         "selftest.replay",
         "--a-cmd",
         wait,
+        "--b-cmd",
+        "true",
         "--b",
         "set=selftest.replay.series=100,101",
         "--a",
@@ -142,12 +119,19 @@ fn a_killed_duel_goes_on_in_pairs_and_either_side_names_it() {
     let mut child = bed.start(&args);
     let log = bed.path().join("log");
     eventually(60, || {
-        std::fs::read_to_string(&log).is_ok_and(|log| log.lines().count() == 5)
+        std::fs::read_to_string(&log).is_ok_and(|log| log.lines().count() == 6)
     });
     assert_eq!(passes(&exported(&bed, "d-a")).len(), 4);
     signal(&child, "-KILL");
     child.wait().unwrap();
     eventually(10, || processes_in(bed.path()).is_empty());
+    let resume = format!(
+        "`kurabe duel --resume {}` goes on with it",
+        exported(&bed, "d-a")["meta"]["id"].as_str().unwrap()
+    );
+    bed.run(&["compare", "d-a", "d-b"])
+        .code(0)
+        .out_says(&["where a verdict takes 6", &resume]);
     bed.run(&["run", "--resume", "d-a"])
         .code(2)
         .err_has(&["one side of a duel", "kurabe duel --resume"]);
@@ -184,6 +168,8 @@ fn what_both_sides_have_is_given_once() {
         "x",
         "--a-cmd",
         "true",
+        "--b-cmd",
+        "true",
         "--tag",
         "disk=nvme",
         "--passes",
@@ -215,10 +201,11 @@ fn sides_without_a_difference_and_nonsense_are_refused() {
     bed.run(&["duel", "os.pipe", "--a", "color=red"])
         .code(2)
         .err_has(&["dir=DIR"]);
-    bed.run(&["duel", "os.pipe", "--a", "dir=missing"])
+    bed.run(&["duel", "os.pipe", "--a", "dir=missing", "--b", "dir=."])
         .code(2)
         .err_has(&["`missing`"]);
-    bed.run(&["duel", "os.pipe", "--a", "dir=.", "--a", "dir=/"])
+    let two = ["--a", "dir=.", "--a", "dir=/", "--b", "dir=."];
+    bed.run(&[&["duel", "os.pipe"][..], &two].concat())
         .code(2)
         .err_has(&["two directories"]);
     assert!(!bed.store().exists());

@@ -10,6 +10,7 @@ mod comparisons;
 mod disks;
 mod documents;
 mod duels;
+mod duels_set_up;
 mod faults;
 mod fio;
 mod memory;

@@ -362,6 +362,31 @@ fn a_short_budget_shortens_rounds_before_it_drops_optional_tests() {
 }
 
 #[test]
+fn both_sides_of_a_duel_live_on_one_budget() {
+    let of = |duel| {
+        let with_budget = Request {
+            budget: Some(Nanos::from_secs(36)),
+            duel,
+            ..request(&["all"])
+        };
+        let plan = plan(&with_budget).unwrap();
+        let cost = |case| 6.0 * crate::budget::round_cost(case).as_secs_f64();
+        plan.cases.iter().map(cost).sum::<f64>()
+    };
+    let side = model::plan::Duel {
+        id: "d".to_owned(),
+        side: "a".to_owned(),
+        prepare: None,
+        traits: None,
+    };
+    let (alone, in_duel) = (of(None), of(Some(side)));
+    assert!(
+        in_duel < alone && 2.0 * in_duel <= 36.0,
+        "{in_duel} {alone}"
+    );
+}
+
+#[test]
 fn rounds_are_shortened_until_the_passes_asked_for_fit() {
     let plan = plan(&Request {
         budget: Some(Nanos::from_secs(9)),

@@ -1,9 +1,11 @@
 //! The document `kurabe.comparison/1`.
 
+use super::duel::{AgainstPart, against_part};
 use super::run::{RunPart, run_part};
 use super::warning::{WarningPart, warning_part};
 use super::{COMPARISON_SCHEMA, finite};
 use crate::comparison::{ComparisonView, Party, declared};
+use crate::duel;
 use crate::view::better_word;
 use crate::words::Lang;
 use model::comparison::{
@@ -42,6 +44,8 @@ pub(super) struct OtherPart {
     repeats: Vec<RepeatPart>,
     /// True where the rounds were measured and compared in pairs (a duel).
     paired: bool,
+    /// What is known of the duel beside its figures; null where it is none. What each side is stands in its run's plan.
+    duel: Option<AgainstPart>,
     /// What took time from the base's rounds, in at least a fifth of them: stolen time, a quota, other processes.
     base_disturbed: Vec<WarningPart>,
     /// The same of the other side.
@@ -115,7 +119,7 @@ pub(super) struct MetricPart {
     /// The conclusion corrected for the number of metrics.
     #[schemars(extend("enum" = VERDICTS))]
     adjusted: &'static str,
-    /// Rounds on each side that it would take to tell; null where the verdict is final or no number is enough.
+    /// Rounds on each side, or pairs of them, that it would take to tell; null where the verdict is final or no number is enough.
     rounds_needed: Option<u32>,
     /// The same in instances on each side, where groups are compared.
     instances_needed: Option<u32>,
@@ -170,7 +174,7 @@ const VERDICTS: [&str; 6] = ["better", "worse", "better?", "worse?", "same", "un
 /// Why two values do not compare.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct RefusalPart {
-    /// `one_side_only`, `workload_version`, `parameters`, `too_few_rounds`, `too_few_runs`, `group_disagrees`,
+    /// `one_side_only`, `workload_version`, `parameters`, `too_few_rounds`, `too_few_pairs`, `too_few_runs`, `group_disagrees`,
     /// `soak` or `no_ratio`.
     kind: &'static str,
     /// The sentence in English.
@@ -238,6 +242,7 @@ fn other_part(base: &Party<'_>, other: &Party<'_>, comparison: &Comparison) -> O
         run: run_part(other.first()),
         group: group(other),
         paired: comparison.paired,
+        duel: against_part(base, other),
         base_disturbed: comparison.disturbed.0.iter().map(warning_part).collect(),
         other_disturbed: comparison.disturbed.1.iter().map(warning_part).collect(),
         looked: comparison.looked,
@@ -304,19 +309,22 @@ fn metric_part(
         verdict: metric.verdict.word(),
         adjusted: metric.adjusted.word(),
         rounds_needed: match metric.needed {
-            Some(RoundsNeeded::Rounds(n)) => Some(n),
+            Some(RoundsNeeded::Rounds(n) | RoundsNeeded::Pairs(n)) => Some(n),
             Some(RoundsNeeded::Instances(_) | RoundsNeeded::NotAtThisNoise) | None => None,
         },
         instances_needed: match metric.needed {
             Some(RoundsNeeded::Instances(n)) => Some(n),
-            Some(RoundsNeeded::Rounds(_) | RoundsNeeded::NotAtThisNoise) | None => None,
+            Some(
+                RoundsNeeded::Rounds(_) | RoundsNeeded::Pairs(_) | RoundsNeeded::NotAtThisNoise,
+            )
+            | None => None,
         },
         not_at_this_noise: metric.needed == Some(RoundsNeeded::NotAtThisNoise),
         not_at_this_noise_because: metric.hopeless.map(Hopeless::word),
         missing: metric
             .refused
             .as_ref()
-            .map(|refusal| refusal_part(refusal, &metric.id.case)),
+            .map(|refusal| refusal_part(base, other, refusal, &metric.id.case)),
         base_n: metric.n.0,
         other_n: metric.n.1,
         base_value: metric.values.0.and_then(finite),
@@ -349,6 +357,7 @@ pub(crate) const fn refusal_word(refusal: &Refusal) -> &'static str {
         Refusal::WorkloadVersion { .. } => "workload_version",
         Refusal::Parameters(_) => "parameters",
         Refusal::TooFewRounds { .. } => "too_few_rounds",
+        Refusal::TooFewPairs { .. } => "too_few_pairs",
         Refusal::TooFewRuns { .. } => "too_few_runs",
         Refusal::GroupDisagrees { .. } => "group_disagrees",
         Refusal::Soak => "soak",
@@ -356,10 +365,15 @@ pub(crate) const fn refusal_word(refusal: &Refusal) -> &'static str {
     }
 }
 
-fn refusal_part(refusal: &Refusal, case: &CaseId) -> RefusalPart {
+fn refusal_part(
+    base: &Party<'_>,
+    other: &Party<'_>,
+    refusal: &Refusal,
+    case: &CaseId,
+) -> RefusalPart {
     RefusalPart {
         kind: refusal_word(refusal),
-        text: (Lang::En.words().refusal)(refusal, case),
+        text: duel::refusal(base, other, refusal, case, Lang::En.words()),
     }
 }
 

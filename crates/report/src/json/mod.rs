@@ -6,6 +6,7 @@
 //! digit. Texts are English in every language. The schemas in docs/schema are made from these types.
 
 mod comparison;
+mod duel;
 mod host;
 mod memory;
 mod metric;

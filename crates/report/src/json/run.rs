@@ -1,6 +1,7 @@
 //! The document `kurabe.run/1`.
 
 use super::comparison::{ScopePart, scope_part};
+use super::duel::{DuelPart, duel_part};
 use super::host::HostPart;
 use super::memory::{MemoryPart, memory_part};
 use super::metric::{EstimatePart, MetricPart, estimate_part, metric_part, missing};
@@ -102,6 +103,8 @@ pub(super) struct PlanPart {
     /// The number of passes; null where only the budget counts.
     passes: Option<u32>,
     cases: Vec<CasePart>,
+    /// Which side of a duel it is; null for every other run.
+    duel: Option<DuelPart>,
     /// Devices and files that were worked on beside the run's own directory.
     named: Vec<NamedPart>,
     /// What did not fit.
@@ -247,6 +250,7 @@ fn plan_part(plan: &Plan) -> PlanPart {
         seed: plan.seed.to_string(),
         budget_ns: plan.budget.map(|budget| budget.0),
         passes: plan.passes,
+        duel: plan.duel.as_ref().map(duel_part),
         cases: plan.cases.iter().map(case_part).collect(),
         named: plan.named.iter().map(named_part).collect(),
         dropped: plan
@@ -313,7 +317,8 @@ fn index_test_part(part: &ModelIndexPart) -> IndexTestPart {
     }
 }
 
-fn failed_rounds(run: &Run) -> Vec<FailedRoundPart> {
+/// Every round of a run that failed.
+pub(super) fn failed_rounds(run: &Run) -> Vec<FailedRoundPart> {
     run.rounds
         .iter()
         .filter_map(|round| match &round.outcome {

@@ -4,7 +4,7 @@ use model::comparison::Refusal;
 use model::estimate::State;
 use model::host::{BlockDevice, Cache, Fact, HostFacts};
 use model::limit::Limit;
-use model::record::Failure;
+use model::record::{CommandEnd, Failure};
 use model::units::{Bytes, Nanos};
 use model::warning::{OffCpuCause, Warning};
 use std::collections::BTreeMap;
@@ -207,6 +207,16 @@ pub(crate) fn all_refusals() -> Vec<Refusal> {
             other: 9,
             need: 6,
         },
+        Refusal::TooFewPairs {
+            pairs: 5,
+            need: 6,
+            resume: None,
+        },
+        Refusal::TooFewPairs {
+            pairs: 1,
+            need: 6,
+            resume: Some("20261121-004311-9f3ca".to_owned()),
+        },
         Refusal::TooFewRuns {
             base: 5,
             other: 2,
@@ -242,6 +252,14 @@ pub(crate) fn all_states() -> Vec<State> {
     ]
 }
 
+fn set_up(end: CommandEnd, said: &str) -> Failure {
+    Failure::SetUp {
+        command: "mount /mnt/x".to_owned(),
+        end,
+        said: said.to_owned(),
+    }
+}
+
 /// One of each failure.
 pub(crate) fn all_failures() -> Vec<Failure> {
     let said = "last words".to_owned();
@@ -263,5 +281,9 @@ pub(crate) fn all_failures() -> Vec<Failure> {
             after: Nanos::from_secs(5),
         },
         Failure::WrongResult("digest differs".to_owned()),
+        set_up(CommandEnd::Exited(7), "no such disk"),
+        set_up(CommandEnd::Signal(9), ""),
+        set_up(CommandEnd::Hung(Nanos::from_secs(60)), ""),
+        set_up(CommandEnd::NotStarted("ENOENT".to_owned()), ""),
     ]
 }

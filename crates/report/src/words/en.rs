@@ -121,6 +121,7 @@ pub(super) static WORDS: Words = Words {
     },
     comparison: comparison::WORDS,
     soak: super::soak::EN,
+    duel: super::duel::EN,
     memory: super::memory::EN,
     scaling: super::scaling::EN,
     storage: super::storage::EN,

@@ -6,7 +6,7 @@ use super::{HostWords, RunWords, Words};
 use crate::number::{percent, signed_percent, time};
 use model::comparison::Verdict;
 use model::estimate::State;
-use model::record::{End, Failure};
+use model::record::{CommandEnd, End, Failure, brief};
 use model::warning::{OffCpuCause, Warning};
 
 pub(super) static WORDS: Words = Words {
@@ -119,6 +119,7 @@ pub(super) static WORDS: Words = Words {
     },
     comparison: comparison::WORDS,
     soak: super::soak::JA,
+    duel: super::duel::JA,
     memory: super::memory::JA,
     scaling: super::scaling::JA,
     storage: super::storage::JA,
@@ -315,6 +316,22 @@ fn failure(failure: &Failure) -> String {
             after.as_secs_f64()
         ),
         Failure::WrongResult(what) => format!("計算結果が誤っています: {what}"),
+        Failure::SetUp { command, end, said } => format!(
+            "準備コマンド `{}` が失敗しました（{}）{}",
+            brief(command),
+            command_end(end),
+            with(said)
+        ),
+    }
+}
+
+/// How a command ended that did not do its work.
+fn command_end(end: &CommandEnd) -> String {
+    match end {
+        CommandEnd::Exited(code) => format!("終了コード {code}"),
+        CommandEnd::Signal(signal) => format!("シグナル {signal} で終了"),
+        CommandEnd::Hung(after) => format!("{:.0} 秒以内に終わらず強制終了", after.as_secs_f64()),
+        CommandEnd::NotStarted(why) => format!("起動できません: {why}"),
     }
 }
 

@@ -4,6 +4,7 @@
 //! with figures are functions, because word order differs. Words of documents for programs are not here: they are
 //! keys and never translated. Raw errors of the system stay in English inside a translated sentence.
 
+mod duel;
 mod en;
 mod ja;
 mod memory;
@@ -11,6 +12,7 @@ mod scaling;
 mod soak;
 mod storage;
 
+pub use duel::DuelWords;
 pub use memory::MemoryWords;
 pub use scaling::ScalingWords;
 pub use soak::{Marked, Said, SoakWords, Spent};
@@ -77,6 +79,8 @@ pub struct Words {
     pub host: HostWords,
     /// About comparisons.
     pub comparison: ComparisonWords,
+    /// About duels.
+    pub duel: DuelWords,
     /// About soaks.
     pub soak: SoakWords,
     /// About memory, point by point.

@@ -30,6 +30,30 @@ fn sentences(words: &Words) -> Vec<String> {
     ));
     all.extend(all_states().iter().map(words.state));
     all.extend(all_failures().iter().map(words.failure));
+    all.extend(of_duels(&words.duel));
+    all
+}
+
+fn of_duels(says: &DuelWords) -> Vec<String> {
+    let mut all = vec![
+        says.same.to_owned(),
+        says.next_compare.to_owned(),
+        (says.party)("A", true),
+        (says.party)("A", false),
+        (says.as_is)("/mnt"),
+        (says.set_up)("true"),
+        (says.against)("A", "20261121-004311-9f3cb"),
+        (says.one_file_system)("/"),
+        (says.pairs)(1, 1),
+        (says.pairs)(6, 6),
+        (says.pairs)(6, 9),
+        (says.failed)("A", 2, 7, "no luck"),
+        (says.more_reasons)("A", 2),
+        (says.given_up)("A", 3),
+        (says.end)("", 2, 7),
+    ];
+    let refusals = [Refusal::OneSideOnly { base_has_it: true }, Refusal::NoRatio];
+    all.extend(refusals.iter().filter_map(says.refusal));
     all
 }
 
@@ -88,7 +112,13 @@ fn refusals_name_the_command_that_helps() {
     for lang in Lang::ALL {
         for refusal in all_refusals() {
             let text = (lang.words().refusal)(&refusal, &case);
-            assert!(text.contains("kurabe run os.pipe --copies 2"), "{text}");
+            // Rounds of a run beside it are no pairs: a duel is helped by a duel.
+            let command = match &refusal {
+                Refusal::TooFewPairs { resume: None, .. } => "`kurabe duel`",
+                Refusal::TooFewPairs { .. } => "`kurabe duel --resume 20261121-004311-9f3ca`",
+                _ => "kurabe run os.pipe --copies 2",
+            };
+            assert!(text.contains(command), "{text}");
         }
     }
     let differ = Refusal::Parameters(vec![("bs".to_owned(), "4k".to_owned(), "8k".to_owned())]);

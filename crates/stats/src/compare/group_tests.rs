@@ -5,7 +5,7 @@ use crate::fixture::{self, noisy};
 use crate::side::work;
 use model::comparison::{MarginSource, Place};
 use model::host::Fact;
-use model::record::Outcome;
+use model::record::{End, Outcome};
 
 const DEFAULTS: CompareOptions = CompareOptions { margin: None };
 
@@ -234,6 +234,7 @@ fn the_category_of_a_duel_is_paired_by_pass() {
             id: "d".to_owned(),
             side: name.to_owned(),
             prepare: None,
+            traits: None,
         });
         run
     };
@@ -252,6 +253,48 @@ fn the_category_of_a_duel_is_paired_by_pass() {
     apart.plan.duel = None;
     let unpaired = compare(&a, &apart, &DEFAULTS).categories.remove(0);
     assert_eq!(unpaired.verdict, Verdict::Unclear);
+}
+
+#[test]
+fn a_short_duel_counts_its_pairs_and_names_the_run_to_go_on_with() {
+    let side = |name: &str, values: &[f64], end| {
+        let mut run = fixture::run(&[("os.a@1", values.to_vec())]);
+        run.meta.id = format!("d{name}");
+        run.meta.end = end;
+        run.plan.duel = Some(model::plan::Duel {
+            id: "d".to_owned(),
+            side: name.to_owned(),
+            prepare: None,
+            traits: None,
+        });
+        run
+    };
+    for (end, resume) in [
+        (End::Complete, None),
+        (End::Interrupted, Some("da")),
+        (End::Open, Some("da")),
+    ] {
+        let a = side("a", &[1.0, 1.1, 1.2, 1.3, 1.4, 1.5], end);
+        let mut b = side("b", &[1.0, 1.1, 1.2, 1.3, 1.4, 1.5], end);
+        // Six rounds on either side, but only five passes that both have.
+        b.rounds[5].pass = 7;
+        let metric = compare(&a, &b, &DEFAULTS).metrics.remove(0);
+        let refused = Refusal::TooFewPairs {
+            pairs: 5,
+            need: 6,
+            resume: resume.map(ToOwned::to_owned),
+        };
+        assert_eq!(metric.refused, Some(refused));
+        assert_eq!(metric.needed, Some(RoundsNeeded::Pairs(6)));
+        assert_eq!(metric.interval, None);
+    }
+    let a = side("a", &[1.0, 1.3, 0.8, 1.2, 0.7, 1.1], End::Complete);
+    let b = side("b", &[1.1, 0.9, 1.2, 1.0, 1.1, 0.8], End::Complete);
+    let needed = compare(&a, &b, &DEFAULTS).metrics.remove(0).needed;
+    assert!(
+        matches!(needed, Some(RoundsNeeded::Pairs(7..))),
+        "{needed:?}"
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::Store;
 use crate::codec;
 use crate::error::StoreError;
 use crate::lean::LeanRound;
-use crate::{RunLine, resolve};
+use crate::{DuelLine, RunLine, resolve};
 use model::digest::Digest;
 use model::host::HostFacts;
 use model::plan::Plan;
@@ -157,6 +157,28 @@ impl Store {
             rows.collect()
         };
         read().map_err(|error| self.failed("list the runs", &error))
+    }
+
+    /// Every kept run that is one side of a duel. Only what lists show is read out of plans and rounds.
+    pub fn duels(&self) -> Result<Vec<DuelLine>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<(String, String, u32)>> {
+            // A string within a JSON text has its quotes escaped, so that only the key itself is found.
+            let mut statement = self.conn.prepare(
+                "SELECT id, json_extract(plan, '$.duel'), \
+                 (SELECT count(*) FROM rounds WHERE run = key AND round LIKE '%\"outcome\":{\"failed\":%') \
+                 FROM runs WHERE plan LIKE '%\"duel\":{%' AND json_valid(plan)",
+            )?;
+            let rows =
+                statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+            rows.collect()
+        };
+        let rows = read().map_err(|error| self.failed("list the duels", &error))?;
+        // What cannot be read as a duel is said where the run itself is read.
+        let line = |(run, duel, failed): (String, String, u32)| {
+            let duel = serde_json::from_str(&duel).ok()?;
+            Some(DuelLine { run, duel, failed })
+        };
+        Ok(rows.into_iter().filter_map(line).collect())
     }
 
     /// The id of the run that the user means by an id, a label (the latest run of that name), `latest`, `latest~N`

@@ -18,6 +18,7 @@ pub(super) const WORDS: ComparisonWords = ComparisonWords {
     metrics: |n| plural(n, "metric", "metrics"),
     rounds_needed: |needed| match needed {
         RoundsNeeded::Rounds(n) => format!("about {n} rounds a side"),
+        RoundsNeeded::Pairs(n) => format!("about {n} pairs"),
         RoundsNeeded::Instances(n) => format!("about {n} instances a side"),
         RoundsNeeded::NotAtThisNoise => "not at this noise level".to_owned(),
     },
@@ -183,6 +184,17 @@ pub(super) fn refusal(refusal: &Refusal, case: &CaseId) -> String {
             format!(
                 "too few rounds: {base} and {other}, where each side needs {need}{single}; {side}: {run}"
             )
+        }
+        Refusal::TooFewPairs {
+            pairs,
+            need,
+            resume,
+        } => {
+            let help = resume.as_ref().map_or_else(
+                || "a new `kurabe duel` takes `--passes 9` or more, or more time".to_owned(),
+                |id| format!("`kurabe duel --resume {id}` goes on with it"),
+            );
+            format!("too few pairs with both values: {pairs}, where a verdict takes {need}; {help}")
         }
         Refusal::TooFewRuns { base, other, need } => format!(
             "too few runs: {base} and {other}, where a plan needs {need} separate instances a side; on each further instance: {run}"

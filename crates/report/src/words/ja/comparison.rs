@@ -17,6 +17,7 @@ pub(super) const WORDS: ComparisonWords = ComparisonWords {
     metrics: |n| format!("{n} 項目"),
     rounds_needed: |needed| match needed {
         RoundsNeeded::Rounds(n) => format!("各 {n} 回程度"),
+        RoundsNeeded::Pairs(n) => format!("{n} 組程度"),
         RoundsNeeded::Instances(n) => format!("各 {n} 台程度"),
         RoundsNeeded::NotAtThisNoise => "ばらつき大のため困難".to_owned(),
     },
@@ -188,6 +189,22 @@ pub(super) fn refusal(refusal: &Refusal, case: &CaseId) -> String {
             };
             format!(
                 "回数が足りません: {base} 回と {other} 回（双方 {need} 回以上必要です）。{single}{side}で {run} を実行してください"
+            )
+        }
+        Refusal::TooFewPairs {
+            pairs,
+            need,
+            resume,
+        } => {
+            let help = resume.as_ref().map_or_else(
+                || {
+                    "`--passes` を 9 以上にするか時間を長くして、`kurabe duel` をやり直してください"
+                        .to_owned()
+                },
+                |id| format!("`kurabe duel --resume {id}` で続きを測定できます"),
+            );
+            format!(
+                "両側に値がある組が足りません: {pairs} 組（判定には {need} 組必要です）。{help}"
             )
         }
         Refusal::TooFewRuns { base, other, need } => format!(

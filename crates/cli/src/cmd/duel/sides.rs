@@ -1,0 +1,130 @@
+//! What either side of a duel is: what is refused about it, and what is said before anything is measured.
+//!
+//! A side of which nothing is said is as it is, which is fine for a parameter: its default is known. It is refused where
+//! it would compare what nobody meant to compare: a place against whatever directory the shell happens to be in, or a
+//! command against nothing that undoes it, so that both sides would be measured as the command left them.
+
+use crate::args::{DuelArgs, Trait};
+use crate::exit::{Exit, failure};
+use crate::named::quoted;
+use crate::output;
+use engine::budget::{ROUNDS_MIN, rounds_wanted};
+use model::record::Run;
+use report::{Lang, duel};
+use std::fmt::Write as _;
+
+/// Refuses a duel of which one side is left to chance.
+pub(super) fn refuse_one_sided(args: &DuelArgs) -> anyhow::Result<()> {
+    let names = [("A", "b", "B"), ("B", "a", "A")];
+    let is_place = |own: &Trait| matches!(own, Trait::Dir(_) | Trait::Named(..));
+    let places = [&args.a, &args.b].map(|own| own.iter().any(is_place));
+    let both = &args.new;
+    let is_common = both.dir.is_some() || both.device.is_some() || both.file.is_some();
+    let commands = [&args.a_cmd, &args.b_cmd].map(Option::is_some);
+    for (one, (name, other, letter)) in names.into_iter().enumerate() {
+        if places[one] && !places[1 - one] && !is_common {
+            let here = std::env::current_dir().unwrap_or_else(|_| ".".into());
+            let hint = format!(
+                "such as `--{other} dir=DIR`; `--{other} dir=.` is {}",
+                here.display()
+            );
+            let text = format!(
+                "duel: side {name} has a place of its own, and nothing says where side {letter} is"
+            );
+            return Err(failure(Exit::Usage, text, Some(&hint)));
+        }
+        if commands[one] && !commands[1 - one] {
+            let text = format!(
+                "duel: side {name} has a command, and nothing sets side {letter} up: it would be measured as the command of side {name} left it"
+            );
+            let hint = format!(
+                "`--{other}-cmd COMMAND` undoes it; where there is nothing to undo: `--{other}-cmd true`"
+            );
+            return Err(failure(Exit::Usage, text, Some(&hint)));
+        }
+    }
+    Ok(())
+}
+
+/// What was said of this side alone, as it can be typed again anywhere; `dir` is its directory, absolute.
+pub(super) fn own_traits(traits: &[Trait], dir: &str) -> Vec<String> {
+    let text = |own: &Trait| match own {
+        Trait::Dir(_) => format!("dir={dir}"),
+        Trait::Named(kind, path) => {
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            format!("{kind}={}", path.display())
+        }
+        Trait::Set(set) => format!("set={}.{}={}", set.who, set.param, set.value),
+    };
+    traits.iter().map(|own| quoted(&text(own))).collect()
+}
+
+/// A line for each side.
+pub(super) fn describe(sides: &[Run], lang: Lang) -> String {
+    let mut text = String::new();
+    for run in sides {
+        if let (Some(of), Some(side)) = (&run.plan.duel, duel::side(run, lang)) {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "side {}: {side}", of.letter());
+        }
+    }
+    text
+}
+
+/// Says what a reader of the result would regret not to have known.
+pub(super) fn warn(sides: &[Run; 2], lang: Lang) {
+    for remark in duel::remarks(&sides[0], &sides[1], lang) {
+        output::say(&format!("note: {remark}"));
+    }
+    let plan = &sides[0].plan;
+    let short = |rounds: u32| rounds < ROUNDS_MIN;
+    let wanted = plan
+        .cases
+        .iter()
+        .map(|case| (case, rounds_wanted(plan, case)));
+    let few: Vec<_> = wanted
+        .filter_map(|(case, rounds)| Some((case, rounds.filter(|rounds| short(*rounds))?)))
+        .collect();
+    let Some((case, pairs)) = few.first() else {
+        return;
+    };
+    let cases = match few.len() {
+        1 => format!("`{}` gets", case.id),
+        n if n == plan.cases.len() => "every case gets".to_owned(),
+        n => format!("{n} cases get"),
+    };
+    let word = if *pairs == 1 { "pair" } else { "pairs" };
+    let hint = if case.shape.rounds.is_some() {
+        "the method of this test fixes its rounds"
+    } else {
+        "leave `--passes` out, or ask for more"
+    };
+    output::say(&format!(
+        "warning: {cases} {pairs} {word} of rounds, and no verdict can come of fewer than {ROUNDS_MIN}\nhint: {hint}"
+    ));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::resolve::Set;
+    use model::named::NamedKind;
+
+    #[test]
+    fn a_side_is_told_as_it_can_be_typed_again() {
+        let set = Set {
+            who: "os.*".to_owned(),
+            param: "bs".to_owned(),
+            value: "4k".to_owned(),
+        };
+        let traits = [
+            Trait::Dir("x".into()),
+            Trait::Named(NamedKind::Device, "/dev/sdb".into()),
+            Trait::Set(set),
+        ];
+        assert_eq!(
+            own_traits(&traits, "/mnt/my disk"),
+            ["'dir=/mnt/my disk'", "device=/dev/sdb", "'set=os.*.bs=4k'"]
+        );
+    }
+}

@@ -1,0 +1,348 @@
+//! What is told about a duel beside its figures: what either side is, how many pairs there are, and which rounds
+//! failed. A reader who sees only this page must know what A and B are.
+
+use crate::comparison::Party;
+use crate::words::{Lang, Words};
+use dialects::printable::printable;
+use model::comparison::Refusal;
+use model::host::BlockDevice;
+use model::num::round_to_usize;
+use model::plan::{CaseId, Duel};
+use model::record::{Failure, Outcome, Round, Run, brief};
+use std::collections::BTreeSet;
+
+/// A side takes no more columns of a list: a command may be a script.
+const LIST_MAX: usize = 60;
+
+/// The most reasons for failed rounds that are told of a side.
+const REASONS_MAX: usize = 3;
+
+/// What makes this side what it is; `None` for a run that is no side of a duel.
+pub fn side(run: &Run, lang: Lang) -> Option<String> {
+    side_text(run, lang.words())
+}
+
+/// A side in a list, in English: its letter and what was said of it.
+pub fn side_in_list(duel: &Duel) -> String {
+    let mut parts = duel.traits.clone().unwrap_or_default();
+    let commands = duel.prepare.iter();
+    parts.extend(commands.map(|command| format!("`{}`", brief(command))));
+    let text = if parts.is_empty() {
+        format!("side {}", duel.letter())
+    } else {
+        format!("side {}: {}", duel.letter(), parts.join("; "))
+    };
+    let text = printable(&text);
+    if text.chars().count() <= LIST_MAX {
+        return text;
+    }
+    let kept: String = text.chars().take(LIST_MAX - 3).collect();
+    kept + "..."
+}
+
+/// What a reader must know about the two sides before he believes a difference: that there is none between them, or
+/// that two directories are one file system.
+pub fn remarks(a: &Run, b: &Run, lang: Lang) -> Vec<String> {
+    remarks_in(a, b, lang.words())
+}
+
+/// How a failure is told, on one line.
+pub fn failure(failure: &Failure, lang: Lang) -> String {
+    printable(&(lang.words().failure)(failure))
+}
+
+/// What a failure is whatever its figures: the same command, file or call in another round is the same failure.
+pub fn kind_of(why: &str) -> String {
+    let parts = why.split(|c: char| c.is_ascii_digit());
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    parts.join("#")
+}
+
+/// The sides of a duel that two parties are, the base first; `None` where they are not the two sides of one.
+pub(crate) fn sides<'a>(base: &Party<'a>, other: &Party<'a>) -> Option<[(&'a Run, &'a Duel); 2]> {
+    if base.is_group() || other.is_group() {
+        return None;
+    }
+    let of = |party: &Party<'a>| {
+        let run = party.first();
+        Some((run, run.plan.duel.as_ref()?))
+    };
+    let (base, other) = (of(base)?, of(other)?);
+    base.1.is_against(other.1).then_some([base, other])
+}
+
+/// What makes this side what it is.
+pub(crate) fn side_text(run: &Run, words: &Words) -> Option<String> {
+    let duel = run.plan.duel.as_ref()?;
+    let says = &words.duel;
+    let own = duel.traits.as_deref().unwrap_or_default();
+    let mut parts: Vec<String> = own.to_vec();
+    parts.extend(duel.prepare.as_deref().map(says.set_up));
+    if parts.is_empty() {
+        parts.push(match duel.traits {
+            Some(_) => (says.as_is)(&run.meta.dir),
+            // Kept before it was noted what was said of a side: only where it is is known.
+            None => format!("dir={}", run.meta.dir),
+        });
+    }
+    Some(printable(&parts.join("; ")))
+}
+
+/// Which side a run is, what makes it that, and against which run it stands.
+pub(crate) fn fact(run: &Run, words: &Words) -> Option<(String, String)> {
+    let duel = run.plan.duel.as_ref()?;
+    let against = (words.duel.against)(&duel.letter(), &other_id(run, duel));
+    let text = format!("{}: {}", against, side_text(run, words)?);
+    Some((words.duel.fact.to_owned(), printable(&text)))
+}
+
+/// Base and other of the command that compares both sides; `None` for a run that is no side of a duel.
+pub(crate) fn both_ids(run: &Run) -> Option<(String, String)> {
+    let duel = run.plan.duel.as_ref()?;
+    let (own, other) = (run.meta.id.clone(), other_id(run, duel));
+    Some(if duel.side == "a" {
+        (own, other)
+    } else {
+        (other, own)
+    })
+}
+
+/// The other side's run: the ids differ in the side at their end.
+fn other_id(run: &Run, duel: &Duel) -> String {
+    let base = run.meta.id.strip_suffix(&duel.side);
+    let other = if duel.side == "a" { "b" } else { "a" };
+    format!("{}{other}", base.unwrap_or(&run.meta.id))
+}
+
+/// What a page says about a duel beneath the names of its sides: nothing for other comparisons.
+pub(crate) fn about(base: &Party<'_>, other: &Party<'_>, words: &Words) -> Vec<String> {
+    let Some([(a, _), (b, _)]) = sides(base, other) else {
+        return Vec::new();
+    };
+    let mut lines = remarks_in(a, b, words);
+    let counts = a.plan.cases.iter().map(|case| pairs_of(a, b, &case.id));
+    let counts: Vec<usize> = counts.collect();
+    if let (Some(fewest), Some(most)) = (counts.iter().min(), counts.iter().max()) {
+        lines.push((words.duel.pairs)(*fewest, *most));
+    }
+    lines.extend([a, b].into_iter().flat_map(|run| failures(run, words)));
+    lines.extend(ended(a, b, words));
+    lines
+}
+
+/// What the run as a whole ended with, where it concerns the verdicts: said once for both sides.
+fn ended(a: &Run, b: &Run, words: &Words) -> Option<String> {
+    let short = model::warning::Warning::BudgetShort;
+    let both = [a, b].into_iter().flat_map(|run| &run.meta.warnings);
+    let mut found = both.filter(|warning| **warning == short);
+    found
+        .next()
+        .map(|warning| printable(&(words.warning)(warning)))
+}
+
+fn remarks_in(a: &Run, b: &Run, words: &Words) -> Vec<String> {
+    if is_same(a, b) {
+        return vec![words.duel.same.to_owned()];
+    }
+    let on_disk = a.plan.cases.iter().any(|case| case.on_disk);
+    let named = !a.plan.named.is_empty() || !b.plan.named.is_empty();
+    let shared = one_file_system(a, b).filter(|_| on_disk && !named && a.meta.dir != b.meta.dir);
+    shared
+        .iter()
+        .map(|at| printable(&(words.duel.one_file_system)(at)))
+        .collect()
+}
+
+/// Whether the sides differ in nothing that could be asked for.
+pub(crate) fn is_same(a: &Run, b: &Run) -> bool {
+    let prepare = |run: &Run| run.plan.duel.as_ref().and_then(|duel| duel.prepare.clone());
+    a.meta.dir == b.meta.dir
+        && a.plan.cases == b.plan.cases
+        && a.plan.named == b.plan.named
+        && prepare(a) == prepare(b)
+}
+
+/// Where the one file system is mounted that holds both work directories, as far as that is known.
+fn one_file_system<'a>(a: &'a Run, b: &Run) -> Option<&'a String> {
+    let (here, there) = (&a.host.storage, &b.host.storage);
+    let at = here.mount_point.known()?;
+    let names = |devices: &[BlockDevice]| -> Vec<String> {
+        devices.iter().map(|device| device.name.clone()).collect()
+    };
+    let devices = names(here.devices.known()?);
+    let same = there.mount_point.known() == Some(at)
+        && there.devices.known().map(|there| names(there)) == Some(devices);
+    same.then_some(at)
+}
+
+/// In how many passes both sides have a value for the case.
+fn pairs_of(a: &Run, b: &Run, case: &CaseId) -> usize {
+    let passes = |run: &Run| -> BTreeSet<u32> {
+        let done = run.rounds_of(case).filter(|round| failed(round).is_none());
+        done.map(|round| round.pass).collect()
+    };
+    passes(a).intersection(&passes(b)).count()
+}
+
+fn failed(round: &Round) -> Option<&Failure> {
+    match &round.outcome {
+        Outcome::Done(_) => None,
+        Outcome::Failed(failure) => Some(failure),
+    }
+}
+
+/// How many rounds of a run failed, and of how many.
+pub fn failed_of(run: &Run) -> (usize, usize) {
+    let failures = run.rounds.iter().filter_map(failed);
+    (failures.count(), run.rounds.len())
+}
+
+/// Which rounds of a side failed, a line for each reason, the most frequent first.
+fn failures(run: &Run, words: &Words) -> Vec<String> {
+    let letter = run.plan.duel.as_ref().map(Duel::letter).unwrap_or_default();
+    let mut reasons: Vec<(String, usize)> = Vec::new();
+    for failure in run.rounds.iter().filter_map(failed) {
+        let why = printable(&(words.failure)(failure));
+        match reasons
+            .iter_mut()
+            .find(|(known, _)| kind_of(known) == kind_of(&why))
+        {
+            Some((_, n)) => *n += 1,
+            None => reasons.push((why, 1)),
+        }
+    }
+    reasons.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    let all = run.rounds.len();
+    let told = reasons.iter().take(REASONS_MAX);
+    let mut lines: Vec<String> = told
+        .map(|(why, n)| (words.duel.failed)(&letter, *n, all, why))
+        .collect();
+    let last = run.rounds.iter().rev();
+    let in_a_row = last.take_while(|round| matches!(failed(round), Some(Failure::SetUp { .. })));
+    if in_a_row.count() >= round_to_usize(f64::from(Duel::SET_UP_FAILURES_MAX)) {
+        lines.push((words.duel.given_up)(&letter, Duel::SET_UP_FAILURES_MAX));
+    }
+    match reasons.len().saturating_sub(REASONS_MAX) {
+        0 => {}
+        more => lines.push((words.duel.more_reasons)(&letter, more)),
+    }
+    lines
+}
+
+/// Why a metric was not compared; in a duel without the commands that would measure one side alone.
+pub(crate) fn refusal(
+    base: &Party<'_>,
+    other: &Party<'_>,
+    refusal: &Refusal,
+    case: &CaseId,
+    words: &Words,
+) -> String {
+    let own = sides(base, other).and_then(|_| (words.duel.refusal)(refusal));
+    own.unwrap_or_else(|| (words.refusal)(refusal, case))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit;
+
+    /// The two sides of a duel over `traits`, one case of six rounds each.
+    fn duel(traits: [Option<&str>; 2]) -> [Run; 2] {
+        let mut letters = ["a", "b"].into_iter();
+        traits.map(|own| {
+            let side = letters.next().unwrap();
+            let mut run = testkit::empty();
+            let case = testkit::add_case(&mut run, "fs.copy-1024", 1, "off", &[testkit::BYTES]);
+            for (pass, value) in (1..).zip(testkit::six_around(1e9)) {
+                testkit::add_round(&mut run, &case, pass, Ok(&[("bytes_per_s", value)]));
+            }
+            run.meta.id = format!("d{side}");
+            run.plan.duel = Some(Duel {
+                id: "d".to_owned(),
+                side: side.to_owned(),
+                prepare: None,
+                traits: own.map(|own| own.split_whitespace().map(ToOwned::to_owned).collect()),
+            });
+            run
+        })
+    }
+
+    fn told(a: &Run, b: &Run) -> Vec<String> {
+        about(&Party::one(a), &Party::one(b), Lang::En.words())
+    }
+
+    #[test]
+    fn a_side_is_what_was_said_of_it_and_as_it_is_where_nothing_was() {
+        let check = |own: Option<&str>, command: Option<&str>, expect: &str| {
+            let [mut run, _] = duel([own, None]);
+            run.plan.duel.as_mut().unwrap().prepare = command.map(ToOwned::to_owned);
+            assert_eq!(side(&run, Lang::En).unwrap(), expect);
+        };
+        check(Some("dir=/mnt/x set=a.b=1"), None, "dir=/mnt/x; set=a.b=1");
+        check(Some(""), None, "as it is, in `/home/bench`");
+        check(
+            Some(""),
+            Some("true"),
+            "set up before each round with `true`",
+        );
+        // Kept before it was noted: nothing is claimed but where it was.
+        check(None, None, "dir=/home/bench");
+        assert_eq!(side(&testkit::normal(), Lang::En), None);
+    }
+
+    #[test]
+    fn equal_sides_and_one_file_system_are_remarked_and_different_disks_are_not() {
+        let [a, mut b] = duel([Some(""), Some("")]);
+        assert_eq!(remarks(&a, &b, Lang::En), [Lang::En.words().duel.same]);
+        b.meta.dir = "/home/other".to_owned();
+        assert_eq!(
+            remarks(&a, &b, Lang::En).len(),
+            0,
+            "where it is mounted is not known"
+        );
+        let mut on = a.clone();
+        let at = |place: &str| model::host::Fact::Known(place.to_owned());
+        (on.host.storage.mount_point, b.host.storage.mount_point) = (at("/"), at("/"));
+        assert!(remarks(&on, &b, Lang::En)[0].contains("mounted on `/`"));
+        b.host.storage.mount_point = at("/home/other");
+        assert_eq!(remarks(&on, &b, Lang::En).len(), 0);
+    }
+
+    #[test]
+    fn failures_are_counted_by_what_they_are_and_cost_their_pairs() {
+        let [mut a, b] = duel([Some("x"), Some("y")]);
+        assert_eq!(told(&a, &b), ["6 pairs of rounds"]);
+        let case = a.plan.cases[0].id.clone();
+        for pass in 7..=8 {
+            let failure = Failure::Error(format!("create `round-{pass}`: ENOSPC"));
+            testkit::add_round(&mut a, &case, pass, Err(failure));
+        }
+        a.rounds[2].outcome = Outcome::Failed(Failure::OutOfMemory);
+        let lines = told(&a, &b);
+        assert_eq!(lines[0], "5 pairs of rounds");
+        assert!(
+            lines[1].starts_with("side A: 2 of 8 rounds failed") && lines[1].contains("ENOSPC")
+        );
+        assert!(
+            lines[2].starts_with("side A: 1 of 8 rounds failed"),
+            "{lines:?}"
+        );
+        assert_eq!(failed_of(&a), (3, 8));
+        for pass in 9..=11 {
+            let failure = Failure::SetUp {
+                command: "mount".to_owned(),
+                end: model::record::CommandEnd::Exited(1),
+                said: String::new(),
+            };
+            testkit::add_round(&mut a, &case, pass, Err(failure));
+        }
+        let ended = (Lang::En.words().duel.given_up)("A", 3);
+        assert!(told(&a, &b).contains(&ended));
+        let apart = about(
+            &Party::one(&a),
+            &Party::one(&testkit::normal()),
+            Lang::En.words(),
+        );
+        assert_eq!(apart.len(), 0, "only of a duel");
+    }
+}

@@ -1,0 +1,54 @@
+//! The parts of documents that tell what a duel is.
+
+use super::run::{FailedRoundPart, failed_rounds};
+use crate::comparison::Party;
+use crate::duel;
+use model::plan::Duel;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Which side of a duel a run is, and what makes it that.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct DuelPart {
+    /// The duel's id, the same on both sides.
+    id: String,
+    /// Which side.
+    #[schemars(extend("enum" = ["a", "b"]))]
+    side: String,
+    /// What was said of this side alone, such as `dir=/mnt/x`; empty where it is as it is, null in old runs, which do
+    /// not know.
+    traits: Option<Vec<String>>,
+    /// The shell command that sets it up before each of its rounds; null where there is none.
+    set_up_with: Option<String>,
+}
+
+/// What is known of a duel beside its figures.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct AgainstPart {
+    /// True where the sides differ in nothing that could be asked for (an A/A duel).
+    same_sides: bool,
+    /// The rounds of the base that failed: pairs that lack one do not count.
+    base_failed_rounds: Vec<FailedRoundPart>,
+    /// The same of the other side.
+    other_failed_rounds: Vec<FailedRoundPart>,
+}
+
+/// Fills the part about one side.
+pub(super) fn duel_part(duel: &Duel) -> DuelPart {
+    DuelPart {
+        id: duel.id.clone(),
+        side: duel.side.clone(),
+        traits: duel.traits.clone(),
+        set_up_with: duel.prepare.clone(),
+    }
+}
+
+/// Fills the part about both sides; `None` where the two are not the sides of one duel.
+pub(super) fn against_part(base: &Party<'_>, other: &Party<'_>) -> Option<AgainstPart> {
+    let [(base, _), (other, _)] = duel::sides(base, other)?;
+    Some(AgainstPart {
+        same_sides: duel::is_same(base, other),
+        base_failed_rounds: failed_rounds(base),
+        other_failed_rounds: failed_rounds(other),
+    })
+}
