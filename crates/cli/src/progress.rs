@@ -56,7 +56,12 @@ impl Bar {
             0 => String::new(),
             n => format!(", {n} failed"),
         };
-        let text = format!("pass {}  {}{failed}", progress.pass, progress.case);
+        let unit = if progress.is_stretch {
+            "stretch"
+        } else {
+            "pass"
+        };
+        let text = format!("{unit} {}  {}{failed}", progress.pass, progress.case);
         self.stands_at(progress.elapsed, progress.expected, &text, false);
     }
 

@@ -7,7 +7,7 @@ use crate::exit::{Exit, failure};
 use crate::{named, new_run, session};
 use anyhow::Context as _;
 use model::plan::Plan;
-use model::record::{Run, RunMeta};
+use model::record::{End, Run, RunMeta};
 use std::path::Path;
 use store::Store;
 
@@ -44,9 +44,10 @@ impl Kind {
     }
 
     /// What a run is that another command has to go on with.
-    const fn noun(self) -> &'static str {
+    const fn noun(self, command: Self) -> &'static str {
         match self {
-            Self::Run => "no soak and no duel",
+            Self::Run if matches!(command, Self::Soak) => "no soak",
+            Self::Run => "no duel",
             Self::Soak => "a soak",
             Self::Duel => "one side of a duel",
         }
@@ -87,15 +88,32 @@ pub(crate) fn sides(
 fn kept(store: &Store, name: &str, command: Kind) -> anyhow::Result<Vec<Run>> {
     let run = store.load(&store.resolve(name)?)?;
     let (id, kind) = (&run.meta.id, Kind::of(&run.plan));
-    // `run` goes on with a soak too: it is the command that people know.
-    if kind != command && (command, kind) != (Kind::Run, Kind::Soak) {
+    // By another name than the id, it is said which run that is: a soak of a day is not gone on with by mistake.
+    let which = if name == id {
+        format!("run `{id}`: it is")
+    } else {
+        format!("`{name}`: run `{id}` is")
+    };
+    if kind != command {
         return Err(failure(
             Exit::Usage,
-            format!("go on with run `{id}`: it is {}", kind.noun()),
+            format!("go on with {which} {}", kind.noun(command)),
             Some(&format!(
-                "`kurabe {} --resume {id}` goes on with it",
+                "`kurabe {} --resume {name}` goes on with it",
                 kind.word()
             )),
+        ));
+    }
+    if run.meta.end == End::Complete {
+        let anew = match kind {
+            Kind::Soak => "`kurabe soak TEST --for TIME` begins a new one",
+            Kind::Run => "`kurabe run` begins a new one",
+            Kind::Duel => "`kurabe duel` begins a new one",
+        };
+        return Err(failure(
+            Exit::Usage,
+            format!("go on with {which} finished, and is never changed again"),
+            Some(&format!("`kurabe show {name}` shows it; {anew}")),
         ));
     }
     if kind != Kind::Duel {

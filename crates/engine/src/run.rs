@@ -47,6 +47,8 @@ pub struct Progress<'a> {
     pub case: &'a CaseId,
     /// Its pass, from 1.
     pub pass: u32,
+    /// True in a soak, where it is a stretch of one series and no pass.
+    pub is_stretch: bool,
     /// Time since the run began.
     pub elapsed: Nanos,
     /// The expected duration of the whole run, corrected as rounds end.
@@ -430,6 +432,7 @@ impl<'a> Runner<'a> {
         self.observer.starts(&Progress {
             case: &planned.id,
             pass,
+            is_stretch: one.stretching.is_some(),
             elapsed: one.elapsed,
             expected: one.expected,
         });

@@ -10,7 +10,7 @@ use model::record::Round;
 use model::soak::{Soak, StretchKind};
 use model::units::{Nanos, UnixNanos};
 use stats::burst::Burst;
-use stats::soak::{CHAIN_GAP, Past, burst_of, chain, chains, extent};
+use stats::soak::{CHAIN_GAP, Past, STRETCH_WINDOWS_MIN, burst_of, chain, chains, extent};
 use sys::clock;
 
 /// The length of a window, unless the user says otherwise. Shorter ones show shorter stalls and take more room.
@@ -18,8 +18,6 @@ pub const WINDOW: Nanos = Nanos::from_secs(1);
 
 /// A stretch of continuous load, in windows: what is lost when the soak is killed.
 const STRETCH_WINDOWS: u64 = 60;
-/// The fewest windows of a stretch.
-const STRETCH_WINDOWS_MIN: u64 = 10;
 /// A short soak has at least this many stretches, so that an interruption loses no more than one of them.
 const STRETCHES_MIN: u64 = 10;
 /// With pauses, a sample takes at most this part of the time between two of them.
@@ -169,7 +167,7 @@ pub(crate) fn next(soak: &Soak, shape: &Shape, past: &[Past], now: Now) -> Next 
     }
     let stretch = |kind, measure: Nanos| Next::Stretch {
         kind,
-        measure: measure.min(left).max(least),
+        measure: to_the_end(shape, past, measure, left),
     };
     if past.iter().any(|past| past.kind != StretchKind::Opening) {
         return sample(soak, shape, past, elapsed);
@@ -196,6 +194,27 @@ pub(crate) fn next(soak: &Soak, shape: &Shape, past: &[Past], now: Now) -> Next 
         soak.opening.since(opened)
     };
     stretch(StretchKind::Opening, shape.measure.min(still))
+}
+
+/// How long a stretch of `measure` lasts where `left` is left of the soak: to the end, in whole windows, where what
+/// would stay has no room for another. A window and twice what the last
+/// stretch took to start and end are allowed for what the next one takes.
+fn to_the_end(shape: &Shape, past: &[Past], measure: Nanos, left: Nanos) -> Nanos {
+    let window = shape.window.0.max(1);
+    let least = Nanos(window.saturating_mul(STRETCH_WINDOWS_MIN));
+    let measure = measure.max(least);
+    // A stretch that failed says nothing about it.
+    let last = past.iter().rev().find(|past| !past.windows.is_empty());
+    let between = last.map_or(Nanos::ZERO, |last| {
+        let load = seconds(last.step * count(last.windows.len()));
+        last.ended.since(last.started).since(load)
+    });
+    let room = measure.plus(between).plus(between);
+    if left >= room.plus(least).plus(shape.window) {
+        return measure;
+    }
+    let windows = left.since(between).0.saturating_add(window / 2) / window;
+    Nanos(windows.saturating_mul(window)).max(least)
 }
 
 /// A burst whose plateau has been seen for long enough, in one of the chains of the opening; the one that spent most.
@@ -277,12 +296,16 @@ fn refill(
 /// The next of the stretches after the opening: at once, or at a multiple of the time between samples.
 fn sample(soak: &Soak, shape: &Shape, past: &[Past], elapsed: Nanos) -> Next {
     let length = sample_length(soak, shape);
+    let left = soak.span.since(elapsed);
     let least = Nanos(shape.window.0 * STRETCH_WINDOWS_MIN);
-    let now = Next::Stretch {
+    let sample = |measure| Next::Stretch {
         kind: StretchKind::Sample,
-        measure: length.min(soak.span.since(elapsed)).max(least),
+        measure,
     };
-    let Some(every) = soak.every else { return now };
+    let Some(every) = soak.every else {
+        return sample(to_the_end(shape, past, length, left));
+    };
+    let now = sample(length.min(left).max(least));
     let slot = elapsed.0 / every.0.max(1);
     let taken = past
         .iter()

@@ -60,6 +60,11 @@ pub enum State {
         /// Share of rounds at the lower level, 0 to 1.
         low_share: f64,
     },
+    /// One level, or a trend: as large as one that is worth a word, and not unlikely enough by chance to be sure.
+    PossibleDrift {
+        /// Relative change from the first round to the last.
+        change: f64,
+    },
     /// A soak: its rounds are stretches of one series, which has a course of its own.
     Series,
     /// The rounds scatter so widely that no single number describes them: (max - min) over the median.

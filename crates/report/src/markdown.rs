@@ -6,7 +6,9 @@ use crate::number::NONE;
 use crate::scaling;
 use crate::style::Style;
 use crate::table::Grid;
-use crate::text::{dropped, facts_of, index_remarks, notes, run_line, warning_line, without_value};
+use crate::text::{
+    NOTED, dropped, facts_of, index_remarks, notes, run_line, warning_line, without_value,
+};
 use crate::view::{RunView, index_text};
 use crate::words::{Lang, Words};
 use dialects::printable::printable;
@@ -50,7 +52,12 @@ pub fn markdown(view: &RunView<'_>, lang: Lang) -> String {
     if !notes.is_empty() {
         let _ = writeln!(out, "\n### {}\n", words.run.notes);
         for (mark, text) in notes {
-            let _ = writeln!(out, "- {} {}", escape(&mark), escape(&text));
+            let mark = if mark == NOTED {
+                String::new()
+            } else {
+                escape(&mark) + " "
+            };
+            let _ = writeln!(out, "- {mark}{}", escape(&text));
         }
     }
     out
@@ -100,7 +107,12 @@ fn soak(out: &mut String, soak: &SoakSummary, view: &RunView<'_>, words: &Words)
     if !marks.is_empty() {
         let _ = writeln!(out, "\n### {}\n", words.soak.marks);
         for (at, text) in marks {
-            let _ = writeln!(out, "- {}: {}", escape(&at), escape(&text));
+            let at = if at == NOTED {
+                String::new()
+            } else {
+                escape(&at) + ": "
+            };
+            let _ = writeln!(out, "- {at}{}", escape(&text));
         }
     }
 }

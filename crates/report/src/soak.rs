@@ -19,6 +19,10 @@ pub(crate) const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', 
 /// The line of blocks spans at least this share of the typical value to either side, or noise would look like a storm.
 const HALF_SPAN_MIN: f64 = 0.1;
 
+/// A soak that is shorter than what was asked for by no more windows than this lasted as long as was asked for: its last
+/// stretch has whole windows.
+const SHORTER_WINDOWS: u64 = 2;
+
 /// The blocks of the page that stand in the place of a table of metrics.
 pub(crate) fn text(page: &mut Page, soak: &SoakSummary, view: &RunView<'_>, words: &Words) {
     let style = page.style;
@@ -65,9 +69,14 @@ pub(crate) fn spent(soak: &SoakSummary, view: &RunView<'_>, words: &Words) -> St
             _ => 0,
         })
         .sum();
+    let left = soak.soak.span.since(soak.lasted);
+    let shorter = left > Nanos(soak.window.0.saturating_mul(SHORTER_WINDOWS));
+    let early = |finding: &Finding| matches!(finding, Finding::EndedEarly { .. });
+    let given_up = soak.findings.iter().any(early);
     (words.soak.spent)(&Spent {
         time: length(soak.lasted),
-        asked: (!view.complete()).then(|| length(soak.soak.span)),
+        asked: (!view.complete() || shorter).then(|| length(soak.soak.span)),
+        no_room: view.complete() && shorter && !given_up,
         every: soak.soak.every.map(length),
         missed: (missed > 0).then(|| length(Nanos(missed))),
         windows: soak.windows,
@@ -104,7 +113,10 @@ fn own_scale(soak: &SoakSummary, scale: &Scale, x: f64) -> Option<Scale> {
 fn said(finding: &Finding, soak: &SoakSummary, scale: &Scale, words: &Words) -> Said {
     let rate = |x: f64| rate(soak, scale, x);
     match finding {
-        Finding::TooShort { windows } => Said::TooShort(*windows),
+        Finding::TooShort { windows } => Said::TooShort {
+            windows: *windows,
+            need: stats::soak::STEADY_MIN,
+        },
         Finding::Burst {
             burst,
             cause,
@@ -155,7 +167,30 @@ fn said(finding: &Finding, soak: &SoakSummary, scale: &Scale, words: &Words) -> 
             low: rate(*low),
             high: rate(*high),
         },
-        Finding::Steady { level } => Said::Steady(rate(*level)),
+        Finding::Steady { level, slow_share } => Said::Steady {
+            level: rate(*level),
+            slow: *slow_share,
+        },
+        Finding::PossibleRamp {
+            level,
+            change,
+            interval,
+            seconds,
+        } => Said::PossibleRamp {
+            level: rate(*level),
+            change: *change,
+            interval: *interval,
+            time: time(*seconds),
+        },
+        Finding::Disturbed(disturbed) => Said::Disturbed(*disturbed),
+        Finding::EndedEarly { lasted, of, why } => Said::EndedEarly {
+            why: *why,
+            lasted: (lasted.0 > 0).then(|| {
+                let share = lasted.as_secs_f64() / of.as_secs_f64();
+                (time(lasted.as_secs_f64()), share)
+            }),
+            of: time(of.as_secs_f64()),
+        },
         Finding::NotSeen(seen) => Said::NotSeen {
             time: time(seen.seconds),
             work: work(soak, seen.work, words),
@@ -374,7 +409,10 @@ pub(crate) fn marks(soak: &SoakSummary, words: &Words) -> Vec<(String, String)> 
         })
         .collect();
     if soak.left_out > 0 {
-        list.push(("!".to_owned(), (words.soak.left_out)(soak.left_out)));
+        list.push((
+            crate::text::NOTED.to_owned(),
+            (words.soak.left_out)(soak.left_out),
+        ));
     }
     list
 }

@@ -316,8 +316,19 @@ fn run_warnings(view: &RunView<'_>, style: Style, words: &Words) -> String {
         .collect()
 }
 
-/// Number and sentence of each note.
+/// What stands before a note to which no number refers.
+pub(crate) const NOTED: &str = "!";
+
+/// Number and sentence of each note. The page of a soak has no table whose lines could refer to them, and they are all
+/// about its one case.
 pub(crate) fn notes(view: &RunView<'_>, words: &Words) -> Vec<(String, String)> {
+    if view.soak.is_some() {
+        let notes = view.marks.notes().iter();
+        return notes
+            .map(|note| (words.soak.warning)(&note.warning))
+            .map(|sentence| (NOTED.to_owned(), printable(&sentence)))
+            .collect();
+    }
     view.marks
         .notes()
         .iter()

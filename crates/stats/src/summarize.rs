@@ -114,7 +114,13 @@ fn summarize_metric(
 /// What is left where the rounds are stretches of one series: their median. They depend on one another, so that an
 /// interval from their ranks would be too narrow, and how they change is for the course of the soak to say.
 fn as_stretches(summary: MetricSummary) -> MetricSummary {
-    let few = |warning: &Warning| matches!(warning, Warning::TooFewRounds { .. });
+    // Soaks discard no warm-up: how the series begins is for its course to say too.
+    let of_rounds = |warning: &Warning| {
+        matches!(
+            warning,
+            Warning::TooFewRounds { .. } | Warning::WarmingUp { .. }
+        )
+    };
     MetricSummary {
         estimate: summary.estimate.map(|estimate| Estimate {
             interval: None,
@@ -125,7 +131,7 @@ fn as_stretches(summary: MetricSummary) -> MetricSummary {
         warnings: summary
             .warnings
             .into_iter()
-            .filter(|warning| !few(warning))
+            .filter(|warning| !of_rounds(warning))
             .collect(),
         ..summary
     }

@@ -191,7 +191,8 @@ fn steal(noises: &[&Noise]) -> Option<Warning> {
     })
 }
 
-fn held_back(noise: &Noise) -> Option<bool> {
+/// Whether a quota held a round back for longer than counts as quiet, where that is known.
+pub(crate) fn held_back(noise: &Noise) -> Option<bool> {
     Some(noise.throttled_share? > THROTTLED_MAX)
 }
 
@@ -201,7 +202,8 @@ fn throttled(noises: &[&Noise]) -> Option<Warning> {
     })
 }
 
-fn used_by_others(noise: &Noise) -> Option<bool> {
+/// Whether other processes used more of a CPU than counts as quiet, where that is known.
+pub(crate) fn used_by_others(noise: &Noise) -> Option<bool> {
     Some(noise.foreign_cpu_share? > FOREIGN_MAX)
 }
 

@@ -66,13 +66,20 @@ fn warn_of_shortness(plan: &Plan) {
         return;
     };
     let windows = soak.span.0 / case.shape.window.0.max(1);
-    if windows < stats::soak::WINDOWS_MIN as u64 {
-        output::say(&format!(
-            "warning: {windows} windows are too few to tell a burst, a step or two states: {} are needed\n\
-             hint: a longer `--for`, or shorter windows with `--window 100ms`",
-            stats::soak::WINDOWS_MIN
-        ));
-    }
+    let (steady, all) = (stats::soak::STEADY_MIN, stats::soak::WINDOWS_MIN);
+    let too_few_for = if windows < steady as u64 {
+        format!(
+            "to call a rate steady (it takes {steady}), and to tell a burst, a step or two states (it takes {all})"
+        )
+    } else if windows < all as u64 {
+        format!("to tell a burst, a step or two states: it takes {all}")
+    } else {
+        return;
+    };
+    output::say(&format!(
+        "warning: {windows} windows are too few {too_few_for}\n\
+         hint: a longer `--for`, or shorter windows with `--window 100ms`"
+    ));
 }
 
 /// The plan in words.

@@ -158,7 +158,13 @@ fn ctrl_c_keeps_what_there_is_and_the_soak_goes_on_later() {
     let document = document(&bed, "c");
     assert_eq!(document["run"]["end"], "complete");
     assert!(rounds_kept(&bed) >= before);
-    bed.run(&["soak", "--resume", "c"]).code(2);
+    // A finished soak is not gone on with, and what can be done instead is said.
+    bed.run(&["soak", "--resume", "c"]).code(2).err_has(&[
+        "`c`: run",
+        "is finished",
+        "hint: `kurabe show c`",
+        "soak TEST --for",
+    ]);
 }
 
 #[test]
@@ -184,8 +190,24 @@ fn a_killed_soak_goes_on_where_its_time_is() {
     eventually(10, || processes_in(bed.path()).is_empty());
     // Long enough for the opening to be broken.
     std::thread::sleep(std::time::Duration::from_millis(2_500));
-    // `run` knows how to go on with a soak too.
-    bed.run(&["run", "--resume", "k"]).code(0);
+    // Until then it says that it is not whole, and how much of it there is.
+    bed.run(&["show", "k"]).code(0).out_has(&[
+        "killed, or still going on, after ",
+        " of the 14.0 s asked for",
+    ]);
+    assert!(
+        document(&bed, "k")["soak"]["findings"]
+            .as_array()
+            .unwrap()
+            .contains(&"ended_early".into())
+    );
+    // A soak is gone on with by its own command alone, by whatever name it is called.
+    bed.run(&["run", "--resume", "latest"]).code(2).err_has(&[
+        "go on with `latest`: run `",
+        "` is a soak",
+        "hint: `kurabe soak --resume latest` goes on with it",
+    ]);
+    bed.run(&["soak", "--resume", "k"]).code(0);
     let document = document(&bed, "k");
     let soak = &document["soak"];
     let marks = soak["marks"].as_array().unwrap();
@@ -279,7 +301,7 @@ fn what_makes_no_soak_is_refused_with_a_hint() {
     bed.replay("run", "1,2,3");
     refused(
         &["--resume", "run"],
-        &["it is no soak", "kurabe run --resume"],
+        &["is no soak", "kurabe run --resume run"],
     );
 }
 
@@ -299,9 +321,11 @@ fn a_dry_run_says_how_the_time_is_spent() {
         .code(0)
         .out_has(&["os.pipe@1", "86400 s", "for 2400 s", "of 60 s every 600 s"]);
     let short = ["soak", "os.pipe", "--for", "30s", "--dry-run"];
-    bed.run(&short)
-        .code(0)
-        .err_has(&["30 windows are too few", "hint:"]);
+    bed.run(&short).code(0).err_has(&[
+        "30 windows are too few to call a rate steady (it takes 50)",
+        "60",
+        "hint:",
+    ]);
     assert!(!bed.store().exists());
 }
 
@@ -423,7 +447,7 @@ fn a_log_hears_of_a_soak_while_it_goes_on_and_quiet_means_quiet() {
         done.code(130).err
     };
     let err = resumed(&[]);
-    assert_eq!(err.matches(" of 600 s  pass ").count(), 1, "{err}");
+    assert_eq!(err.matches(" of 600 s  stretch ").count(), 1, "{err}");
     assert!(err.contains("selftest.replay@1"), "{err}");
     let quiet = resumed(&["--quiet"]);
     assert!(!quiet.contains("of 600 s"), "{quiet}");

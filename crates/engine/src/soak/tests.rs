@@ -27,6 +27,7 @@ fn soak(span: u64, every: Option<u64>, opening: u64) -> Soak {
 /// A machine with a bucket of credit, and the soak that runs on it.
 struct Machine {
     soak: Soak,
+    shape: Shape,
     past: Vec<Past>,
     now: Nanos,
     /// When the process took over that measures now.
@@ -42,6 +43,7 @@ impl Machine {
     fn new(soak: Soak, credit: Option<f64>) -> Self {
         Self {
             soak,
+            shape: shape(),
             past: Vec::new(),
             now: Nanos::ZERO,
             since: Nanos::ZERO,
@@ -65,7 +67,7 @@ impl Machine {
             elapsed: self.now,
             since: self.since,
         };
-        let next = next(&self.soak, &shape(), &self.past, now);
+        let next = next(&self.soak, &self.shape, &self.past, now);
         match next {
             Next::Over => {}
             Next::Rest { until, .. } => {
@@ -160,6 +162,23 @@ fn without_a_burst_load_goes_on_without_a_pause_to_the_end() {
         "{:?}",
         machine.now
     );
+}
+
+#[test]
+fn a_soak_without_pauses_lasts_as_long_as_was_asked_for_to_half_a_window() {
+    // What is left behind the last whole stretch is measured with it, and not dropped.
+    for span in (10..=130).chain([599, 600, 601, 655, 3_605]) {
+        let soak = soak(span, None, span);
+        let shape = Shape {
+            measure: at((span / 10).clamp(10, 60)),
+            ..shape()
+        };
+        let mut machine = Machine::new(soak, None);
+        machine.shape = shape;
+        let (_, machine) = machine.all();
+        let off = machine.now.as_secs_f64() - at(span).as_secs_f64();
+        assert!(off.abs() <= 0.65, "{span} s: {off} s");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Metrics and estimates in documents.
 
-use super::warning::{WarningPart, warning_part};
+use super::warning::{WarningPart, warning_part, warning_part_of_soak};
 use super::{finite, state_word};
 use crate::view::better_word;
 use model::estimate::{Estimate, MetricSummary, NoiseShares, State};
@@ -31,7 +31,7 @@ pub(super) struct MetricPart {
     /// The slow end: the median over rounds of each round's 10th percentile window. Rates only.
     floor: Option<EstimatePart>,
     /// What the series of rounds looks like.
-    #[schemars(extend("enum" = ["unknown", "steady", "drifting", "step", "two_state", "unstable", "series"]))]
+    #[schemars(extend("enum" = ["unknown", "steady", "drifting", "possible_drift", "step", "two_state", "unstable", "series"]))]
     state: &'static str,
     /// The figures of that state.
     state_figures: StatePart,
@@ -79,7 +79,7 @@ pub(super) struct EstimatePart {
 /// The figures of a state; null where the state has no such figure.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(super) struct StatePart {
-    /// Last level over first, minus 1 (`drifting`, `step`).
+    /// Last level over first, minus 1 (`drifting`, `possible_drift`, `step`).
     change: Option<f64>,
     /// Rounds before the step (`step`).
     after_rounds: Option<u32>,
@@ -120,7 +120,15 @@ pub(super) fn metric_part(metric: &MetricSummary) -> MetricPart {
             .filter(|x| x.is_finite())
             .collect(),
         noise: noise_part(&metric.noise),
-        warnings: metric.warnings.iter().map(warning_part).collect(),
+        warnings: metric
+            .warnings
+            .iter()
+            .map(if metric.state == State::Series {
+                warning_part_of_soak
+            } else {
+                warning_part
+            })
+            .collect(),
     }
 }
 
@@ -167,7 +175,7 @@ fn state_part(state: &State) -> StatePart {
     let none = StatePart::default();
     match *state {
         State::Unknown | State::Steady | State::Series => none,
-        State::Drifting { change } => StatePart {
+        State::Drifting { change } | State::PossibleDrift { change } => StatePart {
             change: finite(change),
             ..none
         },

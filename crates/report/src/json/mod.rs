@@ -89,6 +89,7 @@ pub(crate) const fn state_word(state: &State) -> &'static str {
         State::Unknown => "unknown",
         State::Steady => "steady",
         State::Drifting { .. } => "drifting",
+        State::PossibleDrift { .. } => "possible_drift",
         State::Step { .. } => "step",
         State::TwoState { .. } => "two_state",
         State::Series => "series",

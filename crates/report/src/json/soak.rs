@@ -32,9 +32,10 @@ pub(super) struct SoakPart {
     /// What the soak says, in one English sentence.
     sentence: String,
     /// What is said, the most telling first: `too_short`, `burst`, `step`, `ramp`, `two_state`, `periodic`, `unstable`,
-    /// `steady`, `not_seen`.
+    /// `steady`, `possible_ramp`, `disturbed`, `not_seen`, `ended_early`.
     #[schemars(extend("items" = { "type": "string", "enum": [
-        "too_short", "burst", "step", "ramp", "two_state", "periodic", "unstable", "steady", "not_seen"
+        "too_short", "burst", "step", "ramp", "two_state", "periodic", "unstable", "steady", "possible_ramp",
+        "disturbed", "not_seen", "ended_early"
     ] }))]
     findings: Vec<&'static str>,
     /// What is known about credit.
@@ -47,6 +48,9 @@ pub(super) struct SoakPart {
     levels: Option<LevelsPart>,
     /// Why there are no levels; null where there are.
     levels_missing: Option<&'static str>,
+    /// Who else took CPU time; null where nobody did, or nothing is known about it. From a share of 0.1 on it is among
+    /// the findings.
+    disturbed: Option<DisturbedPart>,
     /// What happened to the series, in the order of time.
     marks: Vec<MarkPart>,
 }
@@ -85,13 +89,15 @@ struct ThrottlePart {
 #[derive(Debug, Default, Serialize, JsonSchema)]
 struct CoursePart {
     /// What it looks like.
-    #[schemars(extend("enum" = ["unknown", "steady", "step", "ramp", "two_state", "periodic", "unstable"]))]
+    #[schemars(extend("enum" = [
+        "unknown", "steady", "possible_ramp", "step", "ramp", "two_state", "periodic", "unstable"
+    ]))]
     state: &'static str,
     /// The time from one point to the next.
     point_ns: u64,
     /// The points, in order.
     points: Vec<PointPart>,
-    /// New level over old, or last over first, minus 1 (`step`, `ramp`).
+    /// New level over old, or last over first, minus 1 (`step`, `ramp`, `possible_ramp`).
     change: Option<f64>,
     /// When the level changed (`step`).
     changed: Option<String>,
@@ -154,6 +160,21 @@ struct LevelsPart {
     windows: usize,
 }
 
+/// Who else took CPU time, in shares of the stretches for which it is known.
+#[derive(Debug, Serialize, JsonSchema)]
+struct DisturbedPart {
+    /// The share in which anybody did.
+    stretches_share: Option<f64>,
+    /// The share in which the host did (stolen time); null where no stretch knows.
+    steal_share: Option<f64>,
+    /// The share in which other processes did.
+    foreign_cpu_share: Option<f64>,
+    /// The share in which a CPU quota held the work back.
+    throttled_share: Option<f64>,
+    /// The median window of these stretches over that of the others, minus 1; null where either has fewer than ten.
+    change: Option<f64>,
+}
+
 /// Something that happened to the series.
 #[derive(Debug, Serialize, JsonSchema)]
 struct MarkPart {
@@ -194,6 +215,13 @@ pub(super) fn soak_part(soak: &SoakSummary) -> SoakPart {
             .levels
             .is_none()
             .then_some("fewer than two windows count"),
+        disturbed: soak.disturbed.map(|disturbed| DisturbedPart {
+            stretches_share: finite(disturbed.share),
+            steal_share: disturbed.steal.and_then(finite),
+            foreign_cpu_share: disturbed.foreign_cpu.and_then(finite),
+            throttled_share: disturbed.throttled.and_then(finite),
+            change: disturbed.change.and_then(finite),
+        }),
         marks: soak.marks.iter().map(mark_part).collect(),
     }
 }
@@ -208,6 +236,9 @@ const fn finding_word(finding: &Finding) -> &'static str {
         Finding::Periodic { .. } => "periodic",
         Finding::Unstable { .. } => "unstable",
         Finding::Steady { .. } => "steady",
+        Finding::PossibleRamp { .. } => "possible_ramp",
+        Finding::Disturbed(_) => "disturbed",
+        Finding::EndedEarly { .. } => "ended_early",
         Finding::NotSeen(_) => "not_seen",
     }
 }
@@ -270,9 +301,16 @@ fn course_part(soak: &SoakSummary) -> CoursePart {
             state: "unknown",
             ..base
         },
-        Character::Steady { .. } => CoursePart {
-            state: "steady",
-            ..base
+        Character::Steady { .. } => match course.possible_ramp {
+            Some(drift) => CoursePart {
+                state: "possible_ramp",
+                change: finite(drift.change),
+                ..base
+            },
+            None => CoursePart {
+                state: "steady",
+                ..base
+            },
         },
         Character::Step {
             segments: [before, behind],

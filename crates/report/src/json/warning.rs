@@ -39,9 +39,18 @@ pub(super) struct WarningPart {
 
 /// Fills the part.
 pub(super) fn warning_part(warning: &Warning) -> WarningPart {
+    part_saying((Lang::En.words().warning)(warning), warning)
+}
+
+/// The same of a soak, whose rounds are called stretches.
+pub(super) fn warning_part_of_soak(warning: &Warning) -> WarningPart {
+    part_saying((Lang::En.words().soak.warning)(warning), warning)
+}
+
+fn part_saying(text: String, warning: &Warning) -> WarningPart {
     let mut part = WarningPart {
         kind: warning_kind(warning),
-        text: (Lang::En.words().warning)(warning),
+        text,
         rounds_share: None,
         worst_share: None,
         count: None,

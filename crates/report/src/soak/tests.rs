@@ -9,6 +9,7 @@ use model::num::approx;
 use model::record::{Failure, Outcome, Run};
 use model::soak::{Soak, Stretch, StretchKind};
 use model::units::{Nanos, UnixNanos};
+use stats::soak::{Disturbed, Early};
 
 /// A soak of 30 stretches of 60 windows, whose rate falls by a fifth at the 12th; one failed, one saw a suspend.
 fn run() -> Run {
@@ -118,7 +119,7 @@ fn a_soak_that_was_interrupted_and_resumed_says_how_it_was_spent() {
     let mut run = run();
     let text = |run: &Run| text::text(&view(run), Style::PLAIN, Lang::En);
     assert!(
-        text(&run).contains("30 min 3 s, without a pause: "),
+        text(&run).contains("30 min 3 s, load without a pause: "),
         "{}",
         text(&run)
     );
@@ -127,7 +128,12 @@ fn a_soak_that_was_interrupted_and_resumed_says_how_it_was_spent() {
     run.meta.end = model::record::End::Interrupted;
     let shown = text(&run);
     assert!(
-        shown.contains("10 min 1 s of 30 min 0 s, without a pause: 600 windows of 1.00 s"),
+        shown.contains("10 min 1 s of 30 min 0 s, load without a pause: 600 windows of 1.00 s"),
+        "{shown}"
+    );
+    let one_line = shown.replace('\n', " ");
+    assert!(
+        one_line.contains("interrupted after 10 min 1 s of the 30 min 0 s asked for (33 %)"),
         "{shown}"
     );
     assert!(shown.contains("kurabe soak --resume"), "{shown}");
@@ -142,12 +148,146 @@ fn a_soak_that_was_interrupted_and_resumed_says_how_it_was_spent() {
     }
     let shown = text(&again);
     assert!(
-        shown.contains("35 min 3 s, without a pause, nothing measured for 5 min 0 s of it"),
+        shown.contains(
+            "35 min 3 s, load without a pause but for 5 min 0 s in which nothing was measured: "
+        ),
         "{shown}"
     );
     assert!(
         shown.contains("nothing was measured for 5 min 0 s before this"),
         "{shown}"
+    );
+}
+
+#[test]
+fn a_soak_that_was_killed_says_so_before_it_is_resumed() {
+    let mut run = run();
+    run.meta.end = model::record::End::Open;
+    run.meta.finished = None;
+    for (rounds, en, ja) in [
+        (
+            10,
+            "killed, or still going on, after 10 min 1 s of the 30 min 0 s asked for (33 %)",
+            "予定 30 min 0 s のうち 10 min 1 s（33 %）で強制終了されたか、まだ測定中です",
+        ),
+        (
+            0,
+            "killed, or still going on, before a stretch of the 30 min 0 s asked for had ended",
+            "予定 30 min 0 s の最初の測定回が終わる前に強制終了されたか、まだ測定中です",
+        ),
+    ] {
+        run.rounds.truncate(rounds);
+        let view = view(&run);
+        let soak = view.soak.as_ref().unwrap();
+        for (lang, text) in [(Lang::En, en), (Lang::Ja, ja)] {
+            let sentence = super::sentence(soak, lang.words());
+            assert!(sentence.ends_with(text), "{sentence}");
+        }
+    }
+}
+
+#[test]
+fn a_soak_whose_last_sample_leaves_no_room_says_why_it_is_shorter() {
+    let mut run = run();
+    let soak = run.plan.soak.as_mut().unwrap();
+    soak.span = Nanos::from_secs(2000);
+    soak.every = Some(Nanos::from_secs(300));
+    let shown = text::text(&view(&run), Style::PLAIN, Lang::En);
+    assert!(
+        shown.contains("30 min 3 s of 33 min 20 s (what is left has no room for another sample), "),
+        "{shown}"
+    );
+}
+
+#[test]
+fn the_page_of_a_soak_speaks_of_stretches_and_numbers_no_note_that_nothing_refers_to() {
+    let mut run = run();
+    for round in &mut run.rounds[..8] {
+        round.noise.steal_share = Some(0.3);
+        round.noise.foreign_cpu_share = Some(0.3);
+    }
+    for round in &mut run.rounds[8..] {
+        round.noise.steal_share = Some(0.0);
+        round.noise.foreign_cpu_share = Some(0.0);
+    }
+    let view = view(&run);
+    let pages = [
+        text::text(&view, Style::PLAIN, Lang::En),
+        markdown::markdown(&view, Lang::En),
+    ];
+    for page in pages {
+        assert!(page.contains("of the stretches"), "{page}");
+        for wrong in ["round", "[1]", "metrics)", " ! "] {
+            let found = page.replace("  !  ", "").contains(wrong);
+            assert!(!found, "`{wrong}`: {page}");
+        }
+    }
+    let document = json::run(&view);
+    assert!(
+        document.contains("in 28 % of the stretches the host took"),
+        "{document}"
+    );
+    let japanese = text::text(&view, Style::PLAIN, Lang::Ja);
+    assert!(!japanese.contains("ラウンド"), "{japanese}");
+}
+
+#[test]
+fn one_window_is_no_windows() {
+    let words = &Lang::En.words().soak;
+    let spent = crate::words::Spent {
+        time: "1.00 s".to_owned(),
+        asked: None,
+        no_room: false,
+        every: None,
+        missed: None,
+        windows: 1,
+        window: "1.00 s".to_owned(),
+    };
+    let texts = [
+        (words.spent)(&spent),
+        (words.left_out)(1),
+        (words.says)(&crate::words::Said::TooShort {
+            windows: 1,
+            need: 50,
+        }),
+    ];
+    for text in texts {
+        assert!(!text.contains("windows"), "{text}");
+    }
+}
+
+#[test]
+fn what_is_called_steady_has_the_figure_of_the_levels_and_names_who_disturbed() {
+    let mut run = run();
+    let mut rng = model::rng::Rng::new(31);
+    for (i, round) in run.rounds.iter_mut().enumerate() {
+        round.outcome = match &round.outcome {
+            Outcome::Done(done) => Outcome::Done(done.clone()),
+            Outcome::Failed(_) => continue,
+        };
+        round.noise = Noise {
+            steal_share: Some(if i % 4 == 0 { 0.2 } else { 0.0 }),
+            foreign_cpu_share: Some(0.0),
+            ..Noise::default()
+        };
+        let Outcome::Done(done) = &mut round.outcome else {
+            continue;
+        };
+        // Most windows at one level and a tail below it: the mean is not the median.
+        done.windows = (0..60)
+            .map(|_| 10_000.0 - 400.0 * rng.normal().powi(2).min(4.0))
+            .collect();
+    }
+    let view = view(&run);
+    let soak = view.soak.as_ref().unwrap();
+    let sentence = super::sentence(soak, Lang::En.words());
+    let rows = super::levels(soak, &view, Lang::En.words());
+    let typical = &rows[0][1];
+    assert!(
+        sentence.starts_with(&format!(
+            "steady at {typical}; disturbed in 24 % of its stretches (by the host in 24 %)"
+        )),
+        "{sentence}"
     );
 }
 
@@ -188,7 +328,14 @@ fn every_clause_and_mark_is_said_in_both_languages() {
     use crate::words::{Marked, Said};
     let s = |text: &str| text.to_owned();
     let clauses = [
-        Said::TooShort(7),
+        Said::TooShort {
+            windows: 7,
+            need: 8,
+        },
+        Said::TooShort {
+            windows: 8,
+            need: 8,
+        },
         Said::Bucket {
             burst: s("1"),
             time: s("2"),
@@ -237,12 +384,55 @@ fn every_clause_and_mark_is_said_in_both_languages() {
             low: s("1"),
             high: s("2"),
         },
-        Said::Steady(s("1")),
+        Said::Steady {
+            level: s("1"),
+            slow: None,
+        },
+        Said::Steady {
+            level: s("1"),
+            slow: Some(0.2),
+        },
+        Said::PossibleRamp {
+            level: s("1"),
+            change: 0.04,
+            interval: (-0.02, 0.1),
+            time: s("6"),
+        },
+        Said::Disturbed(Disturbed {
+            share: 0.26,
+            steal: Some(0.2),
+            foreign_cpu: Some(0.1),
+            throttled: Some(0.0),
+            change: Some(-0.04),
+        }),
+        Said::Disturbed(Disturbed {
+            share: 0.26,
+            steal: Some(0.2),
+            foreign_cpu: Some(0.1),
+            throttled: Some(0.0),
+            change: Some(0.001),
+        }),
+        Said::Disturbed(Disturbed {
+            share: 1.0,
+            steal: None,
+            foreign_cpu: None,
+            throttled: Some(1.0),
+            change: None,
+        }),
         Said::NotSeen {
             time: s("1"),
             work: s("2"),
         },
     ];
+    let early = [Early::Unfinished, Early::Interrupted, Early::Failed];
+    let early = early.iter().flat_map(|&why| {
+        [None, Some((s("12"), 0.3))].map(|lasted| Said::EndedEarly {
+            why,
+            lasted,
+            of: s("40"),
+        })
+    });
+    let clauses: Vec<Said> = clauses.into_iter().chain(early).collect();
     let marks = [
         Marked::ClockJump(s("1")),
         Marked::Suspended(s("2")),
@@ -253,6 +443,7 @@ fn every_clause_and_mark_is_said_in_both_languages() {
     let spent = [None, Some(s("3"))].map(|more| crate::words::Spent {
         time: s("1"),
         asked: more.clone(),
+        no_room: more.is_some(),
         every: more.clone(),
         missed: more,
         windows: 2,

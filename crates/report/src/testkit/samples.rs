@@ -238,6 +238,7 @@ pub(crate) fn all_states() -> Vec<State> {
         State::Unknown,
         State::Steady,
         State::Drifting { change: -0.05 },
+        State::PossibleDrift { change: 0.04 },
         State::Step {
             after: 4,
             change: 0.12,

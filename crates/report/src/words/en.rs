@@ -132,52 +132,67 @@ pub(super) static WORDS: Words = Words {
     failure: ToString::to_string,
 };
 
-fn plural<N: Copy + Display + PartialEq + From<u8>>(n: N, one: &str, many: &str) -> String {
+pub(super) fn plural<N: Copy + Display + PartialEq + From<u8>>(
+    n: N,
+    one: &str,
+    many: &str,
+) -> String {
     let word = if n == N::from(1) { one } else { many };
     format!("{n} {word}")
 }
 
 fn warning(warning: &Warning) -> String {
+    warning_about(("round", "rounds"), warning)
+}
+
+/// The same of a soak, whose rounds are called stretches.
+pub(super) fn warning_of_soak(warning: &Warning) -> String {
+    warning_about(("stretch", "stretches"), warning)
+}
+
+/// The sentence for a warning where one of what is counted is called `one`, and several `many`.
+fn warning_about((one, many): (&str, &str), warning: &Warning) -> String {
     match warning {
         Warning::RoundsFailed { failed, of, reason } => {
-            format!("{failed} of {of} rounds failed; the last one: {reason}")
+            let of = plural(*of, one, many);
+            format!("{failed} of {of} failed; the last one: {reason}")
         }
         Warning::TooFewRounds { have, need } => format!(
             "only {}; a 95 % interval needs {need}",
-            plural(*have, "round", "rounds")
+            plural(*have, one, many)
         ),
         Warning::Steal {
             rounds_share,
             worst_share,
         } => format!(
-            "in {} of the rounds the host took away more than 2 % of the CPU time that was asked for (at worst {})",
+            "in {} of the {many} the host took away more than 2 % of the CPU time that was asked for (at worst {})",
             percent(*rounds_share),
             percent(*worst_share)
         ),
         Warning::Throttled { rounds_share } => format!(
-            "a CPU quota held the measurement back in {} of the rounds",
+            "a CPU quota held the measurement back in {} of the {many}",
             percent(*rounds_share)
         ),
         Warning::ForeignCpu {
             rounds_share,
             process,
         } => format!(
-            "other processes used more than 5 % of a CPU in {} of the rounds{}",
+            "other processes used more than 5 % of a CPU in {} of the {many}{}",
             percent(*rounds_share),
             process.as_ref().map_or_else(String::new, |process| format!(
                 "; the busiest was `{process}`"
             ))
         ),
         Warning::Gaps { rounds_share } => format!(
-            "in {} of the rounds CPU time was lost in gaps that no counter explains",
+            "in {} of the {many} CPU time was lost in gaps that no counter explains",
             percent(*rounds_share)
         ),
         Warning::UnevenSpeed { rounds_share } => format!(
-            "around {} of the rounds the CPU itself ran more than 3 % faster or slower than usual in this run",
+            "around {} of the {many} the CPU itself ran more than 3 % faster or slower than usual in this run",
             percent(*rounds_share)
         ),
         Warning::ClockTrouble { rounds_share } => format!(
-            "the clock was set or the machine suspended during {} of the rounds",
+            "the clock was set or the machine suspended during {} of the {many}",
             percent(*rounds_share)
         ),
         Warning::OrderEffect {
@@ -199,7 +214,7 @@ fn warning(warning: &Warning) -> String {
             longer,
             effect,
         } => format!(
-            "rounds were still warming up: after the {} that are discarded, {} more are not like the rest and change the value by {}",
+            "{many} were still warming up: after the {} that are discarded, {} more are not like the rest and change the value by {}",
             time(*discarded),
             time(*longer),
             signed_percent(*effect)
@@ -215,7 +230,7 @@ fn warning(warning: &Warning) -> String {
             "the clock source is {source}, not the TSC: timing costs more, and latencies are blurred"
         ),
         Warning::Allocated { allocations } => format!(
-            "a round allocated memory {} while measuring, which costs time of its own",
+            "a {one} allocated memory {} while measuring, which costs time of its own",
             plural(*allocations, "time", "times")
         ),
         Warning::OffCpu {
@@ -276,6 +291,7 @@ fn state(state: &State) -> String {
         State::Unknown => "too few rounds".to_owned(),
         State::Steady => "steady".to_owned(),
         State::Drifting { change } => format!("drifting {}", signed_percent(*change)),
+        State::PossibleDrift { change } => format!("drifting? {}", signed_percent(*change)),
         State::Step { after, change } => {
             format!("step {} after round {after}", signed_percent(*change))
         }

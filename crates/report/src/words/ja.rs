@@ -138,6 +138,16 @@ pub(super) static WORDS: Words = Words {
 };
 
 fn warning(warning: &Warning) -> String {
+    warning_about("ラウンド", warning)
+}
+
+/// The same of a soak, whose rounds are called stretches.
+pub(super) fn warning_of_soak(warning: &Warning) -> String {
+    warning_about("測定回", warning)
+}
+
+/// The sentence for a warning where what is counted is called `unit`.
+fn warning_about(unit: &str, warning: &Warning) -> String {
     match warning {
         Warning::RoundsFailed { failed, of, reason } => {
             format!("{of} 回中 {failed} 回が失敗しました。最後の理由: {reason}")
@@ -149,34 +159,34 @@ fn warning(warning: &Warning) -> String {
             rounds_share,
             worst_share,
         } => format!(
-            "{} のラウンドで、要求した CPU 時間の 2 % 超をホストに奪われました（最大 {}）",
+            "{} の{unit}で、要求した CPU 時間の 2 % 超をホストに奪われました（最大 {}）",
             percent(*rounds_share),
             percent(*worst_share)
         ),
         Warning::Throttled { rounds_share } => format!(
-            "{} のラウンドで、CPU クォータにより測定が抑えられました",
+            "{} の{unit}で、CPU クォータにより測定が抑えられました",
             percent(*rounds_share)
         ),
         Warning::ForeignCpu {
             rounds_share,
             process,
         } => format!(
-            "{} のラウンドで、他のプロセスが CPU の 5 % 超を使用しました{}",
+            "{} の{unit}で、他のプロセスが CPU の 5 % 超を使用しました{}",
             percent(*rounds_share),
             process.as_ref().map_or_else(String::new, |process| format!(
                 "（最も多く使用したのは `{process}` です）"
             ))
         ),
         Warning::Gaps { rounds_share } => format!(
-            "{} のラウンドで、どのカウンターでも説明できない空白時間がありました",
+            "{} の{unit}で、どのカウンターでも説明できない空白時間がありました",
             percent(*rounds_share)
         ),
         Warning::UnevenSpeed { rounds_share } => format!(
-            "{} のラウンドの前後で、CPU の速度がこの測定中の通常値から 3 % 超ずれていました",
+            "{} の{unit}の前後で、CPU の速度がこの測定中の通常値から 3 % 超ずれていました",
             percent(*rounds_share)
         ),
         Warning::ClockTrouble { rounds_share } => format!(
-            "{} のラウンドの間に、時計が変更されたか、マシンが一時停止しました",
+            "{} の{unit}の間に、時計が変更されたか、マシンが一時停止しました",
             percent(*rounds_share)
         ),
         Warning::OrderEffect {
@@ -198,7 +208,7 @@ fn warning(warning: &Warning) -> String {
             longer,
             effect,
         } => format!(
-            "ラウンドの測定中もウォームアップが続いていました。捨てている最初の {} の後、さらに {} は残りの部分と異なり、値が {} 変わっています",
+            "{unit}の測定中もウォームアップが続いていました。捨てている最初の {} の後、さらに {} は残りの部分と異なり、値が {} 変わっています",
             time(*discarded),
             time(*longer),
             signed_percent(*effect)
@@ -271,6 +281,7 @@ fn state(state: &State) -> String {
         State::Unknown => "回数不足".to_owned(),
         State::Steady => "安定".to_owned(),
         State::Drifting { change } => format!("漸変 {}", signed_percent(*change)),
+        State::PossibleDrift { change } => format!("漸変? {}", signed_percent(*change)),
         State::Step { after, change } => {
             format!("{after} 回目の後に {} の段差", signed_percent(*change))
         }

@@ -4,6 +4,7 @@ use super::past::{self, Past};
 use super::throttle::Throttle;
 use super::{Finding, finding_of};
 use crate::quantile;
+use crate::state::drift::{self, Drift};
 use crate::state::series::{self, Character};
 use crate::state::{PRACTICAL_STEP, periodic, two_state};
 use model::num::{count, round_to_u64, round_to_usize};
@@ -52,6 +53,9 @@ pub struct Course {
     pub point_seconds: f64,
     /// What they look like.
     pub character: Character,
+    /// A trend of practical size that noise may have made too: its interval does not exclude that there is none. Only
+    /// where the character is [`Character::Steady`], which is then not said.
+    pub possible_ramp: Option<Drift>,
 }
 
 impl Course {
@@ -145,11 +149,22 @@ pub(super) fn of(
     };
     let values: Vec<f64> = points.iter().map(|point| point.value).collect();
     let start_max = round_to_usize((START_MAX_SECONDS / point_seconds.max(1e-9)).floor());
+    let character = series::without_burst(&values, start_max);
     Course {
-        character: series::without_burst(&values, start_max),
+        possible_ramp: possible_ramp(&character, &values),
+        character,
         points,
         point_seconds,
     }
+}
+
+/// The trend of a series in which nothing was found that is sure, where it is of practical size all the same: that no
+/// ramp could be proven does not make a series steady.
+fn possible_ramp(character: &Character, values: &[f64]) -> Option<Drift> {
+    let Character::Steady { warm_up, .. } = character else {
+        return None;
+    };
+    drift::of(values.get(*warm_up..)?).filter(Drift::is_practical)
 }
 
 /// Two levels that change too quickly for the course: looked for in the windows themselves.

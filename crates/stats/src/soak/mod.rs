@@ -7,12 +7,14 @@
 //! and are counted. Nothing here is compared with other runs: windows depend on one another.
 
 mod course;
+mod disturbed;
 mod fine;
 mod marks;
 mod past;
 mod throttle;
 
 pub use course::{Course, Point};
+pub use disturbed::Disturbed;
 pub use fine::FinePeriod;
 pub use marks::{Mark, What};
 pub use past::{CHAIN_GAP, Past, burst_of, chain, chains, extent};
@@ -24,17 +26,22 @@ use crate::{CONFIDENCE, quantile, within};
 use model::estimate::Interval;
 use model::num::count;
 use model::plan::{PlannedCase, PlannedMetric};
-use model::record::Run;
+use model::record::{End, Outcome, Round, Run};
 use model::soak::Soak;
 use model::units::{Nanos, Unit, UnixNanos};
 
+/// The fewest windows of a stretch.
+pub const STRETCH_WINDOWS_MIN: u64 = 10;
 /// Below this share of the typical window a window counts as slow.
 pub const SLOW_BELOW: f64 = 0.9;
 /// The quantiles that are shown beside the median.
 const FLOOR: f64 = 0.10;
 const BEST: f64 = 0.95;
-/// The fewest windows of which anything can be said.
+/// The fewest windows of which everything can be said that this module looks for.
 pub const WINDOWS_MIN: usize = 60;
+/// The fewest windows that are called steady: five in each of the ten blocks over which a drift is looked for. What is
+/// found in fewer is said, but that nothing was found in them says nothing.
+pub const STEADY_MIN: usize = 50;
 /// The most points of a course: the searches for change take time with the square of their number.
 const POINTS_MAX: usize = 720;
 /// How near two mean cycles of a two-state series are to a period that is called the same.
@@ -67,6 +74,8 @@ pub struct SoakSummary {
     pub fine: Option<FinePeriod>,
     /// The levels of the windows; `None` where there are too few.
     pub levels: Option<Levels>,
+    /// Who else took CPU time; `None` where nobody did, or nothing is known about it.
+    pub disturbed: Option<Disturbed>,
     /// What happened to the series, in the order of time.
     pub marks: Vec<Mark>,
     /// What is to be said, the most telling first; never empty.
@@ -97,7 +106,7 @@ pub struct Levels {
 pub enum Finding {
     /// Too little was measured to say anything.
     TooShort {
-        /// Windows that count.
+        /// Windows that count: from [`STEADY_MIN`] on there are enough, but half of them or more did no work.
         windows: usize,
     },
     /// Fast, then exactly slower.
@@ -160,18 +169,57 @@ pub enum Finding {
     },
     /// One level.
     Steady {
-        /// The typical window.
+        /// The typical window, as in the levels.
         level: f64,
+        /// The share of windows below 90 % of it, where that is more than a tenth of them.
+        slow_share: Option<f64>,
     },
+    /// One level, or a ramp: its size is worth a word, and its interval does not exclude that there is none.
+    PossibleRamp {
+        /// The typical window, as in the levels.
+        level: f64,
+        /// Last over first, minus 1.
+        change: f64,
+        /// The ends of its 99 % interval.
+        interval: (f64, f64),
+        /// Over how long, in seconds.
+        seconds: f64,
+    },
+    /// Others took CPU time in at least a tenth of the stretches.
+    Disturbed(Disturbed),
     /// No throttle: what that says about a bucket.
     NotSeen(NotSeen),
+    /// It lasted less than was asked for.
+    EndedEarly {
+        /// For how long it lasted.
+        lasted: Nanos,
+        /// What was asked for.
+        of: Nanos,
+        /// Why.
+        why: Early,
+    },
+}
+
+/// Why a soak lasted less than was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Early {
+    /// It was killed, or it is still going on.
+    Unfinished,
+    /// Somebody interrupted it.
+    Interrupted,
+    /// Its stretches failed, one after the other.
+    Failed,
 }
 
 /// What the soak `run` says; `None` where it is no soak.
 pub fn summarize(run: &Run) -> Option<SoakSummary> {
     let soak = run.plan.soak?;
     let case = run.plan.cases.first()?;
-    let past: Vec<Past> = run.rounds_of(&case.id).filter_map(Past::of).collect();
+    let rounds: Vec<&Round> = run
+        .rounds_of(&case.id)
+        .filter(|round| round.stretch.is_some())
+        .collect();
+    let past: Vec<Past> = rounds.iter().copied().filter_map(Past::of).collect();
     let throttle = throttle::of(&past);
     let kept = course::kept(&past, &throttle, soak.every.is_some());
     let group = past::coarse_group(&past);
@@ -190,17 +238,25 @@ pub fn summarize(run: &Run) -> Option<SoakSummary> {
     let settled = course::settled(&past, &throttle, soak.every.is_some());
     let settled: Vec<f64> = settled.iter().map(|window| window.value).collect();
     let levels = levels(&settled);
-    let findings = findings(&throttle, &course, fine.as_ref(), &values, group, case);
+    let disturbed = disturbed::of(&rounds, &past);
+    let lasted = past
+        .first()
+        .zip(past.last())
+        .map_or(Nanos::ZERO, |(first, last)| last.ended.since(first.started));
+    let mut list = said_of_course(&throttle, &course, fine.as_ref(), &values, group, case);
+    if list.is_empty() && !matches!(throttle, Throttle::NotSeen(_)) {
+        let windows = settled.len();
+        list.push(Finding::TooShort { windows });
+    }
+    let early = early(run, lasted, soak.span.since(lasted) >= room(case));
+    let findings = findings(list, levels.as_ref(), &throttle, disturbed, early);
     let (quantity, unit) = measured(case.metrics.first());
     Some(SoakSummary {
         soak,
         quantity,
         unit,
         window: case.shape.window,
-        lasted: past
-            .first()
-            .zip(past.last())
-            .map_or(Nanos::ZERO, |(first, last)| last.ended.since(first.started)),
+        lasted,
         windows: past.iter().map(|past| past.windows.len()).sum(),
         left_out: past.iter().map(|past| past.left_out).sum(),
         marks: marks::of(run, &past, soak.every),
@@ -209,6 +265,7 @@ pub fn summarize(run: &Run) -> Option<SoakSummary> {
         picture,
         fine,
         levels,
+        disturbed,
         findings,
     })
 }
@@ -245,8 +302,66 @@ fn levels(windows: &[f64]) -> Option<Levels> {
     })
 }
 
-/// What is to be said, the most telling first.
+/// Everything that is to be said, the most telling first: the course, who disturbed it, the throttle that was not seen,
+/// and an early end.
 fn findings(
+    mut list: Vec<Finding>,
+    levels: Option<&Levels>,
+    throttle: &Throttle,
+    disturbed: Option<Disturbed>,
+    early: Option<Finding>,
+) -> Vec<Finding> {
+    for finding in &mut list {
+        by_levels(finding, levels);
+    }
+    list.extend(disturbed.filter(Disturbed::is_said).map(Finding::Disturbed));
+    if let Throttle::NotSeen(seen) = throttle {
+        list.push(Finding::NotSeen(*seen));
+    }
+    list.extend(early);
+    list
+}
+
+/// Gives a series of one level the figure that stands in the levels, so that there is one typical rate and not two; or
+/// takes the word back where there are too few windows for it.
+fn by_levels(finding: &mut Finding, levels: Option<&Levels>) {
+    let Some(levels) = levels else { return };
+    match finding {
+        Finding::Steady { .. } | Finding::PossibleRamp { .. } if levels.windows < STEADY_MIN => {
+            *finding = Finding::TooShort {
+                windows: levels.windows,
+            };
+        }
+        Finding::Steady { level, slow_share } => {
+            *level = levels.typical;
+            *slow_share = Some(levels.slow_share).filter(|&share| share > FLOOR);
+        }
+        Finding::PossibleRamp { level, .. } => *level = levels.typical,
+        _ => {}
+    }
+}
+
+/// What is said of a soak that lasted less than was asked for; `room_left` tells whether another stretch had room.
+/// Where the last of the samples left none before the end, nothing is missing.
+fn early(run: &Run, lasted: Nanos, room_left: bool) -> Option<Finding> {
+    let failed = |round: &Round| matches!(round.outcome, Outcome::Failed(_));
+    let why = match run.meta.end {
+        End::Open => Early::Unfinished,
+        End::Interrupted => Early::Interrupted,
+        End::Complete if room_left && run.rounds.last().is_some_and(failed) => Early::Failed,
+        End::Complete => return None,
+    };
+    let of = run.plan.soak?.span;
+    Some(Finding::EndedEarly { lasted, of, why })
+}
+
+/// What a stretch needs at least.
+fn room(case: &PlannedCase) -> Nanos {
+    Nanos(case.shape.window.0.saturating_mul(STRETCH_WINDOWS_MIN))
+}
+
+/// What the course says, the most telling first; nothing where it is too short for that.
+fn said_of_course(
     throttle: &Throttle,
     course: &Course,
     fine: Option<&FinePeriod>,
@@ -277,13 +392,17 @@ fn findings(
     let said = !list.is_empty();
     match slow {
         // The same change again, or nothing new.
-        Some(Finding::Step { .. } | Finding::Steady { .. }) if said => list.extend(quick),
+        Some(Finding::Step { .. } | Finding::Steady { .. } | Finding::PossibleRamp { .. })
+            if said =>
+        {
+            list.extend(quick);
+        }
         Some(Finding::TwoState { dwell_seconds, .. })
             if fine.is_some_and(|fine| same_cycle(fine.seconds, 2.0 * dwell_seconds)) =>
         {
             list.extend(quick);
         }
-        Some(Finding::Steady { .. }) | None => {
+        Some(Finding::Steady { .. } | Finding::PossibleRamp { .. }) | None => {
             let hidden = quick.or_else(|| course::two_states(windows, group, case.shape.window));
             match (hidden, slow) {
                 (Some(hidden), _) => list.push(hidden),
@@ -306,14 +425,6 @@ fn findings(
             list.extend(quick.filter(|_| !again));
         }
     }
-    if let Throttle::NotSeen(seen) = throttle {
-        list.push(Finding::NotSeen(*seen));
-    }
-    if list.is_empty() {
-        list.push(Finding::TooShort {
-            windows: windows.len(),
-        });
-    }
     list
 }
 
@@ -326,7 +437,18 @@ fn finding_of(character: &Character, course: &Course) -> Option<Finding> {
     let seconds = course.point_seconds;
     Some(match character {
         Character::Unknown | Character::Burst(_) => return None,
-        Character::Steady { level, .. } => Finding::Steady { level: *level },
+        Character::Steady { level, .. } => match course.possible_ramp {
+            Some(drift) => Finding::PossibleRamp {
+                level: *level,
+                change: drift.change,
+                interval: (drift.lo, drift.hi),
+                seconds: seconds * count(course.points.len()),
+            },
+            None => Finding::Steady {
+                level: *level,
+                slow_share: None,
+            },
+        },
         Character::Step {
             segments: [before, behind],
         } => {

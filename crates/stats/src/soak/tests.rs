@@ -8,6 +8,8 @@ use model::record::{Failure, Outcome, Round, Run};
 use model::rng::Rng;
 use model::soak::{Stretch, StretchKind};
 
+mod said;
+
 const SECOND: u64 = 1_000_000_000;
 /// 2026-11-21 00:00:00 UTC.
 const START: u64 = 1_795_219_200 * SECOND;

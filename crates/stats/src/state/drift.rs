@@ -34,7 +34,12 @@ pub struct Drift {
 impl Drift {
     /// True where the drift is worth a word and not due to noise.
     pub fn is_real(&self) -> bool {
-        self.change.abs() > PRACTICAL_STEP && (self.lo > 0.0 || self.hi < 0.0)
+        self.is_practical() && (self.lo > 0.0 || self.hi < 0.0)
+    }
+
+    /// True where the drift is worth a word, should it be no noise.
+    pub fn is_practical(&self) -> bool {
+        self.change.abs() > PRACTICAL_STEP
     }
 }
 
