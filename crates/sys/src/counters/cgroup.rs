@@ -235,7 +235,11 @@ fn memory_v1(tree: &Tree, level: &str) -> Result<Option<u64>, TreeError> {
 }
 
 fn memory_v2(tree: &Tree, level: &str) -> Result<Option<u64>, TreeError> {
-    let path = format!("{level}/memory.max");
+    limit_v2(tree, level, "memory.max")
+}
+
+fn limit_v2(tree: &Tree, level: &str, file: &str) -> Result<Option<u64>, TreeError> {
+    let path = format!("{level}/{file}");
     let text = tree.read_trimmed(&path)?;
     if text == "max" {
         return Ok(None);
@@ -243,15 +247,22 @@ fn memory_v2(tree: &Tree, level: &str) -> Result<Option<u64>, TreeError> {
     number(&path, "the limit", Some(&text)).map(Some)
 }
 
-/// The limit of one level less what is used at it, page cache not counted, because it is given up first.
+/// The limit of one level less what is used at it, page cache not counted, because it is given up first. Files that lie
+/// in memory (tmpfs, shared memory) are counted with the page cache and can only be swapped out. Where v2 throttles
+/// before it kills (`memory.high`), that is the limit: beyond it the kernel takes pages away while we measure.
 fn room_at(tree: &Tree, level: &str, unified: bool) -> Result<Option<u64>, TreeError> {
-    let (limit, used, cache) = if unified {
-        (memory_v2(tree, level)?, "memory.current", "file")
+    let (limit, used, [cache, in_memory]) = if unified {
+        let limits = [
+            memory_v2(tree, level)?,
+            limit_v2(tree, level, "memory.high").or_else(none_where_absent)?,
+        ];
+        let tightest = limits.into_iter().flatten().min();
+        (tightest, "memory.current", ["file", "shmem"])
     } else {
         (
             memory_v1(tree, level)?,
             "memory.usage_in_bytes",
-            "total_cache",
+            ["total_cache", "total_shmem"],
         )
     };
     let Some(limit) = limit else {
@@ -261,9 +272,17 @@ fn room_at(tree: &Tree, level: &str, unified: bool) -> Result<Option<u64>, TreeE
     let stat = tree
         .read(&format!("{level}/memory.stat"))
         .unwrap_or_default();
-    let cached = keyed(&stat, cache).and_then(|value| value.parse().ok());
-    let kept = used.saturating_sub(cached.unwrap_or(0));
+    let bytes = |key| keyed(&stat, key).and_then(|value| value.parse::<u64>().ok());
+    let given_up = bytes(cache)
+        .unwrap_or(0)
+        .saturating_sub(bytes(in_memory).unwrap_or(0));
+    let kept = used.saturating_sub(given_up);
     Ok(Some(limit.saturating_sub(kept)))
+}
+
+/// A kernel that is too old for a control sets no limit by it.
+fn none_where_absent(error: TreeError) -> Result<Option<u64>, TreeError> {
+    if error.absent { Ok(None) } else { Err(error) }
 }
 
 /// The throttled time of one level, or `None` where its cpu.stat does not count it.

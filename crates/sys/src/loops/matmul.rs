@@ -42,7 +42,11 @@ impl Path {
     /// The best that this CPU can do.
     #[must_use]
     pub fn best() -> Self {
-        if crate::features::has("avx2") && crate::features::has("fma") {
+        Self::best_of(crate::features::has)
+    }
+
+    fn best_of(has: impl Fn(&str) -> bool) -> Self {
+        if has("avx2") && has("fma") {
             Self::Avx2Fma
         } else {
             Self::Portable
@@ -140,6 +144,21 @@ mod tests {
                 assert!(product == right, "{path:?} {number}");
             }
         }
+    }
+
+    #[test]
+    fn a_cpu_without_avx2_or_fma_takes_the_portable_path() {
+        let check = |has: &[&str], expected| {
+            assert_eq!(
+                Path::best_of(|name| has.contains(&name)),
+                expected,
+                "{has:?}"
+            );
+        };
+        check(&[], Path::Portable);
+        check(&["avx2"], Path::Portable);
+        check(&["fma"], Path::Portable);
+        check(&["fma", "avx2"], Path::Avx2Fma);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! How much memory may be used without anybody swapping or being killed.
 //!
-//! The tighter of what the kernel calls available (`MemAvailable`) and what the cgroup's limit leaves, its page cache
-//! counted as free, because the kernel gives that up first. Neither is a promise: what others take meanwhile is gone.
+//! The tighter of what the kernel calls available (`MemAvailable`) and what the limits of the cgroup leave, its page
+//! cache counted as free, because the kernel gives that up first. Neither is a promise: what others take meanwhile is
+//! gone.
 
 use crate::counters::Cgroups;
 use crate::tree::{Tree, TreeError};
@@ -86,6 +87,39 @@ mod tests {
         check(&with("268435456\n"), Ok((206, "the cgroup's memory limit")));
         check(&with("1048576\n"), Ok((0, "the cgroup's memory limit")));
         check(&with("99999999999\n"), Ok((1000, "available memory")));
+        // 30 of the 50 MiB of page cache are files in memory, which no kernel gives up.
+        let in_memory = "anon 1\nfile 52428800\nshmem 31457280\n";
+        let stat = ("/sys/fs/cgroup/a/memory.stat", in_memory);
+        let files = [INFO, MEMBER, MOUNT, used, stat, max("268435456\n")];
+        check(&files, Ok((176, "the cgroup's memory limit")));
+        // Throttled at 200 MiB, although killed at none.
+        let high = ("/sys/fs/cgroup/a/memory.high", "209715200\n");
+        let files = [INFO, MEMBER, MOUNT, used, stat, max("max\n"), high];
+        check(&files, Ok((120, "the cgroup's memory limit")));
+        let none = ("/sys/fs/cgroup/a/memory.high", "max\n");
+        let files = [INFO, MEMBER, MOUNT, used, stat, max("max\n"), none];
+        check(&files, Ok((1000, "available memory")));
         check(&[("/proc/meminfo", "MemTotal: 2 kB\n")], Err(()));
+    }
+
+    #[test]
+    fn version_1_counts_as_well() {
+        let member = ("/proc/self/cgroup", "4:memory:/a\n");
+        let mount = (
+            "/proc/self/mountinfo",
+            "34 31 0:32 / /cg rw - cgroup cgroup rw,memory\n",
+        );
+        let used = ("/cg/a/memory.usage_in_bytes", "104857600\n");
+        let stat = (
+            "/cg/a/memory.stat",
+            "total_cache 52428800\ntotal_shmem 31457280\n",
+        );
+        let limit = |text| ("/cg/a/memory.limit_in_bytes", text);
+        let with = |text| [INFO, member, mount, used, stat, limit(text)];
+        check(&with("268435456\n"), Ok((176, "the cgroup's memory limit")));
+        check(
+            &with("9223372036854771712\n"),
+            Ok((1000, "available memory")),
+        );
     }
 }

@@ -91,10 +91,13 @@ pub fn bind(region: &Region, node: u32) -> io::Result<()> {
     }
 }
 
-/// The node on which the first page of `region` is; the page must have been touched.
-pub fn node_of(region: &Region) -> io::Result<u32> {
+/// The node on which the page is that holds the byte `offset` of `region`; the page must have been touched.
+pub fn node_of(region: &Region, offset: usize) -> io::Result<u32> {
     const MPOL_F_NODE: libc::c_long = 1;
     const MPOL_F_ADDR: libc::c_long = 2;
+    if offset >= region.len() {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
     let mut node: libc::c_int = -1;
     // SAFETY: `node` is valid to write to; without a mask its length must be 0, and the address is only looked up.
     let result = unsafe {
@@ -103,7 +106,7 @@ pub fn node_of(region: &Region) -> io::Result<u32> {
             &raw mut node,
             std::ptr::null::<u64>(),
             0,
-            region.pointer(),
+            region.pointer().wrapping_add(offset),
             MPOL_F_NODE | MPOL_F_ADDR,
         )
     };
@@ -166,8 +169,11 @@ mod tests {
             );
         } else {
             region.touch();
-            assert_eq!(node_of(&region).unwrap(), node);
+            for offset in [0, 5000, region.len() - 1] {
+                assert_eq!(node_of(&region, offset).unwrap(), node, "{offset}");
+            }
         }
+        assert!(node_of(&region, region.len()).is_err());
         assert!(bind(&region, 5000).is_err());
     }
 }

@@ -38,3 +38,30 @@ const fn work(quantity: &'static str, how: How, doc: &'static str) -> MetricDef 
         doc,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_test_of_the_family_tells_its_work_per_wall_second_and_per_cpu_second() {
+        let specs = crate::ALL.iter().map(|workload| workload.spec());
+        let family: Vec<_> = specs.filter(|spec| spec.name.starts_with("cpu.")).collect();
+        assert!(family.len() >= 10, "{}", family.len());
+        for spec in family {
+            let of = |how: How| {
+                let mut found = spec.metrics.iter().filter(move |def| def.how == how);
+                let def = found
+                    .next()
+                    .unwrap_or_else(|| panic!("{} {how:?}", spec.name));
+                assert!(found.next().is_none(), "{} {how:?}", spec.name);
+                def
+            };
+            let (wall, cpu) = (of(How::Rate), of(How::CpuRate));
+            assert_eq!(wall.unit, cpu.unit, "{}", spec.name);
+            assert_eq!(wall.class, cpu.class, "{}", spec.name);
+            let what = wall.quantity.trim_end_matches("_per_s");
+            assert_eq!(cpu.quantity, format!("{what}_per_cpu_s"));
+        }
+    }
+}

@@ -10,6 +10,7 @@ use model::num::approx;
 use model::params::Params;
 use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind};
 use model::units::Unit;
+use std::io;
 use sys::memory::numa::{self, Node};
 use sys::memory::{Pages, Region, limits};
 use sys::tree::Tree;
@@ -130,7 +131,7 @@ fn too_little(need: u64, have: u64, whose: &str) -> String {
 }
 
 /// Refuses what would make anybody swap or be killed: `bytes` for each of the copies.
-fn check_room(bytes: u64, place: &Place) -> Result<(), WorkError> {
+pub(crate) fn check_room(bytes: u64, place: &Place) -> Result<(), WorkError> {
     let room = limits::room(&Tree::real()).map_err(|error| WorkError::Failed(error.to_string()))?;
     // Others of the same round may have taken theirs already or not; those that have not are not seen in the room.
     let need = bytes.saturating_mul(u64::from(if place.copy == 0 { place.copies } else { 1 }));
@@ -200,16 +201,36 @@ fn region(bytes: u64, params: &Params, cpu: u32) -> Result<Region, WorkError> {
             .map_err(|error| WorkError::failed("mbind to node", node, error))?;
     }
     region.touch();
-    if let Some(node) = node {
-        let found = numa::node_of(&region)
+    let own = nodes.iter().find(|node| node.cpus.contains(&cpu));
+    // A filter may forbid the question; then first touch is trusted.
+    let local = own.filter(|_| nodes.len() > 1 && numa::node_of(&region, 0).is_ok());
+    if let Some(expected) = node.or(local.map(|node| node.number)) {
+        check_nodes(region.len(), expected, |offset| {
+            numa::node_of(&region, offset)
+        })?;
+    }
+    Ok(region)
+}
+
+/// Pages of a region that are looked at: where a node is full, the kernel goes on with another one.
+const LOOKED_AT: usize = 16;
+
+/// Refuses memory of `len` bytes that is not all on the node `expected`; `node_of` tells where a byte is.
+fn check_nodes(
+    len: usize,
+    expected: u32,
+    node_of: impl Fn(usize) -> io::Result<u32>,
+) -> Result<(), WorkError> {
+    for part in 0..LOOKED_AT {
+        let found = node_of(len.saturating_sub(1) / (LOOKED_AT - 1) * part)
             .map_err(|error| WorkError::failed("get_mempolicy of", "the memory", error))?;
-        if found != node {
+        if found != expected {
             return Err(WorkError::Failed(format!(
-                "place memory on node `{node}`: it is on node {found}"
+                "place memory on node `{expected}`: some of it is on node {found}"
             )));
         }
     }
-    Ok(region)
+    Ok(())
 }
 
 fn map(bytes: u64, pages: Pages) -> Result<Region, WorkError> {
@@ -334,6 +355,17 @@ mod tests {
         assert_eq!(node_for(1, true, &two).unwrap(), Some(3));
         assert_eq!(node_for(2, true, &two).unwrap(), Some(0));
         assert!(node_for(0, true, &two[..1]).is_err());
+    }
+
+    #[test]
+    fn memory_of_which_a_part_is_on_another_node_is_refused() {
+        let len = 1 << 20;
+        check_nodes(len, 1, |_| Ok(1)).unwrap();
+        let spilled = |offset| Ok(u32::from(offset > len / 10 * 9));
+        let error = check_nodes(len, 0, spilled).unwrap_err().to_string();
+        assert!(error.contains("some of it is on node 1"), "{error}");
+        let unknown = |_| Err(io::Error::from(io::ErrorKind::PermissionDenied));
+        assert!(check_nodes(len, 0, unknown).is_err());
     }
 
     #[test]

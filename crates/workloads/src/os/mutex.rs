@@ -78,6 +78,18 @@ static SPEC: Spec = Spec {
     on_disk: false,
 };
 
+/// Bytes of a mutex, as in the original.
+const MUTEX_BYTES: u64 = 256;
+
+/// Refuses mutexes that would make anybody swap; all copies share them.
+fn check_room_for(mutexes: u64, place: &Place) -> Result<(), WorkError> {
+    let together = Place {
+        copies: 1,
+        ..place.clone()
+    };
+    crate::memory::check_room(mutexes.saturating_mul(MUTEX_BYTES), &together)
+}
+
 /// Turns that are done and counted at once: about 60 us of them.
 const TURNS_AT_ONCE: u64 = 20;
 
@@ -99,6 +111,7 @@ impl Workload for Mutex {
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
+        check_room_for(params.count("mutexes"), place)?;
         let mutexes = usize::try_from(params.count("mutexes")).unwrap_or(usize::MAX);
         let locks = Arc::new(Locks::new(mutexes));
         let per_event = params.count("locks");
@@ -268,6 +281,15 @@ mod tests {
         check(&[], 4, 64, 1_000..1_300);
         check(&[("version", "0.4")], 16, 2, 1_000..1_001);
         check(&[("locks", "100000000")], 1, 1, 60_000..60_001);
+    }
+
+    #[test]
+    fn mutexes_for_which_there_is_no_room_are_refused() {
+        let (_root, mut place) = testing::place();
+        let error = check_room_for(1 << 50, &place).unwrap_err().to_string();
+        assert!(error.contains("too little memory"), "{error}");
+        place.copies = 1 << 20;
+        check_room_for(4096, &place).unwrap();
     }
 
     #[test]

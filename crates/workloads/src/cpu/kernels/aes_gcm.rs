@@ -51,32 +51,7 @@ impl Workload for AesGcm {
     /// The crates ask for the same features in the same order (`aes` 0.9.4, src/lib.rs; `polyval` 0.7.3,
     /// src/backend/intrinsics).
     fn implementation(&self, _: &Params) -> Option<String> {
-        let has = sys::features::has;
-        if sys::features::architecture() == "aarch64" {
-            return Some(
-                if has("aes") {
-                    "ARMv8 AES, PMULL"
-                } else {
-                    "portable"
-                }
-                .to_owned(),
-            );
-        }
-        let cipher = if has("vaes") && has("avx512f") {
-            "VAES-512"
-        } else if has("vaes") {
-            "VAES-256"
-        } else if has("aes") {
-            "AES-NI"
-        } else {
-            "portable AES"
-        };
-        let tag = if has("avx") && has("pclmulqdq") {
-            "PCLMULQDQ"
-        } else {
-            "portable GHASH"
-        };
-        Some(format!("{cipher}, {tag}"))
+        Some(named(sys::features::has, sys::features::architecture()))
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
@@ -86,7 +61,7 @@ impl Workload for AesGcm {
         for part in key.as_chunks_mut::<8>().0 {
             *part = rng.next().to_le_bytes();
         }
-        let plain = data::text(place.seed, size(params)?);
+        let plain = data::text(place.seed, size(params, place, 2)?);
         let mut records = Records {
             cipher: Aes256Gcm::new(&key.into()),
             record: plain.clone(),
@@ -100,6 +75,32 @@ impl Workload for AesGcm {
         }
         Ok(Box::new(records))
     }
+}
+
+fn named(has: impl Fn(&str) -> bool, architecture: &str) -> String {
+    if architecture == "aarch64" {
+        let name = if has("aes") {
+            "ARMv8 AES, PMULL"
+        } else {
+            "portable"
+        };
+        return name.to_owned();
+    }
+    let cipher = if has("vaes") && has("avx512f") {
+        "VAES-512"
+    } else if has("vaes") {
+        "VAES-256"
+    } else if has("aes") {
+        "AES-NI"
+    } else {
+        "portable AES"
+    };
+    let tag = if has("avx") && has("pclmulqdq") {
+        "PCLMULQDQ"
+    } else {
+        "portable GHASH"
+    };
+    format!("{cipher}, {tag}")
 }
 
 /// Test case 14 of the GCM specification (2005): 16 zero bytes under a zero key and nonce.
@@ -183,5 +184,25 @@ impl Body for Records {
             digest: all_right(self.different, "tag", digest)?,
             ..Finish::default()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_cpu_lacks_is_not_named() {
+        let check = |has: &[&str], architecture, expected: &str| {
+            assert_eq!(named(|name| has.contains(&name), architecture), expected);
+        };
+        check(&[], "x86_64", "portable AES, portable GHASH");
+        check(&["aes"], "x86_64", "AES-NI, portable GHASH");
+        check(&["aes", "avx", "pclmulqdq"], "x86_64", "AES-NI, PCLMULQDQ");
+        let wide = ["aes", "avx", "avx512f", "pclmulqdq", "vaes"];
+        check(&wide, "x86_64", "VAES-512, PCLMULQDQ");
+        check(&[], "aarch64", "portable");
+        check(&["aes"], "aarch64", "ARMv8 AES, PMULL");
+        check(&[], "riscv64", "portable AES, portable GHASH");
     }
 }

@@ -26,6 +26,9 @@ pub(crate) static BLAKE3: Hash = Hash {
 
 type Sum = [u8; 32];
 
+/// Whether the CPU has the instructions of this name.
+type Has = fn(&str) -> bool;
+
 /// A cryptographic digest by a crate.
 #[derive(Debug)]
 pub(crate) struct Hash {
@@ -33,7 +36,8 @@ pub(crate) struct Hash {
     sum: fn(&[u8]) -> Sum,
     /// The published digest of `abc`.
     known: Sum,
-    implementation: fn() -> &'static str,
+    /// The name of the code that the crate takes where the CPU has what this says.
+    implementation: fn(Has) -> &'static str,
 }
 
 static SHA256_SPEC: Spec = Spec {
@@ -106,10 +110,10 @@ const BLAKE3_OF_ABC: Sum = [
 ];
 
 /// The crate asks for the same features (`sha2` 0.11.1, src/sha256.rs).
-fn sha256_implementation() -> &'static str {
-    if sys::features::has("sha") && sys::features::has("sse4.1") {
+fn sha256_implementation(has: Has) -> &'static str {
+    if has("sha") && has("sse4.1") {
         "SHA-NI"
-    } else if sys::features::has("sha2") {
+    } else if has("sha2") {
         "ARMv8 SHA2"
     } else {
         "portable"
@@ -117,8 +121,7 @@ fn sha256_implementation() -> &'static str {
 }
 
 /// The crate asks for the same features in the same order (`blake3` 1.8.7, src/platform.rs).
-fn blake3_implementation() -> &'static str {
-    let has = sys::features::has;
+fn blake3_implementation(has: Has) -> &'static str {
     if has("avx512f") && has("avx512vl") {
         "AVX-512"
     } else if has("avx2") {
@@ -143,7 +146,7 @@ impl Workload for Hash {
     }
 
     fn implementation(&self, _: &Params) -> Option<String> {
-        Some((self.implementation)().to_owned())
+        Some((self.implementation)(sys::features::has).to_owned())
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
@@ -153,7 +156,7 @@ impl Workload for Hash {
                 "the digest of `abc` is {known:02x?}, not the published one"
             )));
         }
-        let mut block = data::text(place.seed, size(params)?);
+        let mut block = data::text(place.seed, size(params, place, 1)?);
         let mut sums = [[0; 32]; BLOCKS];
         for (number, sum) in sums.iter_mut().enumerate() {
             mark(&mut block, number);
@@ -206,5 +209,28 @@ impl Body for Blocks {
             digest: all_right(self.different, "digest", digest)?,
             ..Finish::default()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_cpu_lacks_is_not_named() {
+        let none: Has = |_| false;
+        assert_eq!(sha256_implementation(none), "portable");
+        assert_eq!(sha256_implementation(|name| name == "sha"), "portable");
+        assert_eq!(sha256_implementation(|name| name != "sha2"), "SHA-NI");
+        assert_eq!(sha256_implementation(|name| name == "sha2"), "ARMv8 SHA2");
+        assert_eq!(blake3_implementation(|name| name != "avx512vl"), "AVX2");
+        assert_eq!(blake3_implementation(|_| true), "AVX-512");
+        assert_eq!(blake3_implementation(|name| name == "sse4.1"), "SSE4.1");
+        let base = match sys::features::architecture() {
+            "x86_64" => "SSE2",
+            "aarch64" => "NEON",
+            _ => "portable",
+        };
+        assert_eq!(blake3_implementation(none), base);
     }
 }

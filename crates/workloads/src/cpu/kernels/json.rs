@@ -1,7 +1,7 @@
 //! `cpu.json`: reading and writing JSON, as services do all day.
 
 use super::data::{self, Order};
-use super::{all_right, bytes_per_s, work};
+use super::{all_right, bytes_per_s, room_for, work};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
@@ -62,6 +62,9 @@ static SPEC: Spec = Spec {
     on_disk: false,
 };
 
+/// What a copy keeps of an order: its data, what was parsed of it, and two documents.
+const ORDER_BYTES: u64 = 4096;
+
 fn parses(params: &Params) -> bool {
     params.text("direction") == "parse"
 }
@@ -82,6 +85,7 @@ impl Workload for Json {
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
         let count = usize::try_from(params.count("orders"))
             .map_err(|error| WorkError::failed("set", "orders", error))?;
+        room_for(params.count("orders").saturating_mul(ORDER_BYTES), place)?;
         let orders = data::orders(place.seed, count);
         let text = serde_json::to_vec(&orders)
             .map_err(|error| WorkError::failed("write", "document", error))?;

@@ -22,7 +22,7 @@ pub(crate) use json::JSON;
 pub(crate) use matmul::MATMUL;
 pub(crate) use sort::SORT;
 
-use engine::workload::WorkError;
+use engine::workload::{Place, WorkError};
 use model::digest::Digest;
 use model::num::approx;
 use model::params::Params;
@@ -64,15 +64,27 @@ const fn size_param(default: &'static str, doc: &'static str) -> ParamDef {
 /// The largest block: more would measure the memory, and take it from small machines.
 const SIZE_MAX: u64 = 256 << 20;
 
-/// The size asked for, from 64 bytes to [`SIZE_MAX`].
-fn size(params: &Params) -> Result<usize, WorkError> {
+/// The size asked for, from 64 bytes to [`SIZE_MAX`], of which a copy keeps `times` as much.
+fn size(params: &Params, place: &Place, times: u64) -> Result<usize, WorkError> {
     let size = params.size("size").0;
     if !(64..=SIZE_MAX).contains(&size) {
         return Err(WorkError::Failed(format!(
             "set `size` to {size} bytes: it must be from 64 bytes to 256 MiB"
         )));
     }
+    room_for(size.saturating_mul(times), place)?;
     usize::try_from(size).map_err(|error| WorkError::failed("set", "size", error))
+}
+
+/// What any process takes without asking whether there is room.
+const ASKED_FROM: u64 = 16 << 20;
+
+/// Refuses what would make anybody swap or be killed: `bytes` for each of the copies.
+fn room_for(bytes: u64, place: &Place) -> Result<(), WorkError> {
+    if bytes < ASKED_FROM {
+        return Ok(());
+    }
+    crate::memory::check_room(bytes, place)
 }
 
 /// Bytes of one operation.

@@ -74,6 +74,24 @@ fn sizes_that_make_no_sense_are_refused() {
 }
 
 #[test]
+fn data_for_which_there_is_no_room_is_refused_and_little_is_never_asked_for() {
+    for (workload, most) in [
+        (&SHA256 as &dyn Workload, ("size", "256M")),
+        (&AES_GCM, ("size", "256M")),
+        (&ZSTD, ("size", "256M")),
+        (&JSON, ("orders", "100000")),
+    ] {
+        let (_root, mut place) = place();
+        // As many as share what there is.
+        place.copies = 1 << 20;
+        let error = prepare(workload, &[most], &place).err().unwrap();
+        assert!(matches!(error, WorkError::Unsupported(_)), "{error}");
+        assert!(error.to_string().contains("too little memory"), "{error}");
+        prepare(workload, &[], &place).unwrap();
+    }
+}
+
+#[test]
 fn every_kernel_names_the_code_that_runs() {
     for (workload, overrides) in ALL {
         let name = workload.implementation(&params(workload, overrides));

@@ -75,7 +75,7 @@ impl Workload for Zstd {
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
-        let text = data::text(place.seed, size(params)?);
+        let text = data::text(place.seed, size(params, place, 3)?);
         let level = i32::try_from(params.count("level"))
             .map_err(|error| WorkError::failed("set", "level", error))?;
         let mut compressor =
