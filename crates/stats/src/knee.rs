@@ -10,6 +10,10 @@
 //! (1 - m) t1 + m t2, and of a working set of S bytes in random order the cache holds (1 - m) S, which is its size. It
 //! comes out up to a quarter too small, because a flat stretch still has some hits of the level before in it.
 //!
+//! The same law tells what a curve tends to that ends before it is flat again: four times the size of a cache a
+//! quarter of the accesses still hit. Where most of them miss by then and the points lie on the law, its end is the
+//! last level.
+//!
 //! It names no level that spans less than an octave, and none that differs by less than a third from the one before:
 //! translation buffers make steps of that kind.
 
@@ -19,9 +23,9 @@ use model::num::{approx, round_to_u64};
 /// One level of the memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
-    /// `L1`, `L2`, ... as seen from the core; `memory` for the last one, where the curve ends flat.
+    /// `L1`, `L2`, ... as seen from the core; `memory` for the last one, where the curve ends flat or in sight of it.
     pub name: String,
-    /// The latency of an access, in nanoseconds: the median over the flat stretch.
+    /// The latency of an access, in nanoseconds: the median over the flat stretch, or what the last climb tends to.
     pub ns: f64,
     /// How much it holds, in bytes; `None` for memory, and where the curve ends within the level.
     pub bytes: Option<u64>,
@@ -41,6 +45,19 @@ const SPAN_MIN: f64 = 2.0;
 /// Shares of misses between which a point of a climb tells the size: nearer to the ends noise decides.
 const CLIMB: std::ops::Range<f64> = 0.15..0.85;
 
+/// The share of misses at the end of a curve from which its last climb tells what it tends to: it has been followed to
+/// two and a half times the size of the cache, and four times is what sweeps go to.
+const TOLD_FROM: f64 = 0.6;
+
+/// A stretch at the end that spans less may be the top of that climb: two octaves, over which a flat one is long.
+const SURELY_FLAT: f64 = 3.9;
+
+/// How far a point of that climb may be from the law.
+const OFF_LAW_MAX: f64 = 0.1;
+
+/// Points that a law of two unknowns needs to be contradicted.
+const POINTS_MIN: usize = 3;
+
 /// The levels that `curve` shows, from the core outwards. The curve is pairs of working-set size in bytes and latency
 /// in nanoseconds, ascending by size; pairs without a positive latency are left out. Empty where nothing is flat.
 pub fn levels(curve: &[(u64, f64)]) -> Vec<Level> {
@@ -50,26 +67,92 @@ pub fn levels(curve: &[(u64, f64)]) -> Vec<Level> {
         .map(|&(bytes, ns)| (approx(bytes), ns))
         .collect();
     let smooth = never_falling(&median_of_three(&points));
-    let flats = flats(&points, &smooth);
-    let last = points.len().saturating_sub(1);
+    let (flats, end) = end(&points, flats(&points, &smooth));
     let mut levels = Vec::new();
     for (index, flat) in flats.iter().enumerate() {
         let next = flats.get(index + 1);
-        let is_last = next.is_none();
-        // One point of noise at the end is no climb.
-        let ends_flat = is_last && flat.to + 1 >= last && index > 0;
-        let name = if ends_flat {
-            "memory".to_owned()
-        } else {
-            format!("L{}", index + 1)
+        let end = end.filter(|_| next.is_none());
+        let told = match end {
+            Some(End::Tends { bytes, ns }) => Some((bytes, ns)),
+            _ => None,
+        };
+        let name = match end {
+            Some(End::Flat) => "memory".to_owned(),
+            _ => format!("L{}", index + 1),
         };
         levels.push(Level {
             name,
             ns: flat.ns,
-            bytes: next.map(|next| round_to_u64(size(&points, flat, next))),
+            bytes: next
+                .map(|next| size(&points, flat, next))
+                .or(told.map(|(bytes, _)| bytes))
+                .map(round_to_u64),
         });
+        levels.extend(told.map(|(_, ns)| Level {
+            name: "memory".to_owned(),
+            ns,
+            bytes: None,
+        }));
     }
     levels
+}
+
+/// How a curve ends, where it does not end in the middle of a climb.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    /// On its last flat stretch.
+    Flat,
+    /// In a climb that tells how much the last cache holds, and the latency behind it.
+    Tends { bytes: f64, ns: f64 },
+}
+
+/// The flat stretches, and how the curve ends behind them. A flat stretch at the end that is short may be the top of the
+/// climb, flattened by noise: where the climb is on the law, it is none.
+fn end(points: &[(f64, f64)], mut flats: Vec<Flat>) -> (Vec<Flat>, Option<End>) {
+    let last = points.len().saturating_sub(1);
+    let tends = |flat: &Flat| {
+        let (bytes, ns) = tends_to(points, flat)?;
+        Some(End::Tends { bytes, ns })
+    };
+    // One point of noise at the end is no climb.
+    let found = match flats.as_slice() {
+        [.., before, flat] if flat.to + 1 >= last => {
+            let short = points[flat.to].0 < points[flat.from].0 * SURELY_FLAT;
+            let end = tends(before).filter(|_| short);
+            Some(end.unwrap_or(End::Flat))
+        }
+        [.., flat] => tends(flat),
+        [] => None,
+    };
+    if let (Some(End::Tends { .. }), [.., flat]) = (found, flats.as_slice())
+        && flat.to + 1 >= last
+    {
+        flats.pop();
+    }
+    (flats, found)
+}
+
+/// Where the climb behind the last flat stretch leads: the size of the cache and the latency behind it. With misses of
+/// 1 - C / S the latency of S bytes is t2 - (t2 - t1) C / S, a straight line over 1 / S. `None` where the curve ends
+/// too early, or is no such line.
+fn tends_to(points: &[(f64, f64)], flat: &Flat) -> Option<(f64, f64)> {
+    let climb = &points[flat.to + 1..];
+    let end = climb.last().filter(|_| climb.len() >= POINTS_MIN)?.0;
+    let n = model::num::count(climb.len());
+    let mean = |of: fn(&(f64, f64)) -> f64| climb.iter().map(of).sum::<f64>() / n;
+    let (mean_x, mean_y) = (mean(|point| 1.0 / point.0), mean(|point| point.1));
+    let sum = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
+        let apart = climb.iter().map(|(x, y)| (1.0 / x - mean_x, y - mean_y));
+        apart.map(|(x, y)| of(x, y)).sum()
+    };
+    let slope = sum(&|x, y| x * y) / sum(&|x, _| x * x);
+    let ns = mean_y - slope * mean_x;
+    let bytes = -slope / (ns - flat.ns);
+    let on_the_law = climb
+        .iter()
+        .all(|(x, y)| (y / (ns + slope / x) - 1.0).abs() <= OFF_LAW_MAX);
+    let told = ns > flat.ns * STEP_MIN && bytes > 0.0 && 1.0 - bytes / end >= TOLD_FROM;
+    (told && on_the_law).then_some((bytes, ns))
 }
 
 /// A flat stretch: indexes of its first and last point, and its latency.
@@ -234,7 +317,12 @@ mod tests {
                     "seed {seed}: {level:?} {ratio}"
                 );
             }
-            assert_eq!(levels.last().unwrap().bytes, None);
+            let last = levels.last().unwrap();
+            assert_eq!(last.bytes, None);
+            assert!(
+                (last.ns / machine.memory_ns - 1.0).abs() < 0.2,
+                "seed {seed}: {last:?}"
+            );
         }
     }
 
@@ -248,6 +336,26 @@ mod tests {
     fn noise_moves_sizes_a_little_and_levels_not_at_all() {
         check(&SERVER, 1_720_320.0, 0.03, 0.4);
         check(&TWO_LEVELS, 65_536.0, 0.03, 0.4);
+    }
+
+    #[test]
+    fn a_curve_to_four_times_the_last_cache_tells_what_it_tends_to() {
+        for noise in [0.0, 0.02] {
+            check(&SERVER, 524_288.0, noise, 0.25);
+            check(&TWO_LEVELS, 4096.0, noise, 0.25);
+        }
+    }
+
+    #[test]
+    fn a_climb_that_is_no_law_of_misses_tells_nothing() {
+        // Climbing ever faster, as a machine does that somebody else begins to use.
+        let mut curve = SERVER.curve(524_288.0, 0.0, 1);
+        let from = curve.len() - 5;
+        for (times, point) in (1..).zip(&mut curve[from..]) {
+            point.1 = 30.0 * 1.6_f64.powi(times);
+        }
+        let names: Vec<String> = levels(&curve).into_iter().map(|level| level.name).collect();
+        assert_eq!(names, ["L1", "L2", "L3"]);
     }
 
     #[test]

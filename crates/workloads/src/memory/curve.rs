@@ -2,6 +2,8 @@
 //!
 //! The levels that a core sees are measured once per run, by the first copy that asks, and kept in the run's
 //! directory: a machine that hides its caches or shows those of another is found out, and rounds need not pay for it.
+//! That curve goes on until it has been flat for four times the last cache that it shows, whatever the kernel says of
+//! caches, as far as the room allows and no further than [`FARTHEST`].
 
 use super::{map, room_of_each};
 use engine::workload::{Place, WorkError};
@@ -18,8 +20,16 @@ pub(super) const LINE_BYTES: u64 = 64;
 /// The smallest working set: within any first-level cache.
 const SMALLEST: u64 = 4 << 10;
 
-/// What a machine that shows no cache is taken to have at least, so that the sweep goes far enough.
+/// What a machine that shows no cache is taken to have at least, so that a sweep goes far enough.
 const LAST_CACHE_MIN: u64 = 32 << 20;
+
+/// How far the run's first curve goes at least. The cache that emulators show by default (16 MiB) is none that exists,
+/// and behind it may be one of 100 MiB, whose end a curve of four times 16 MiB would not reach.
+const FIRST_REACH: u64 = 512 << 20;
+
+/// How far the run's first curve goes at most: four times the largest cache that one core has seen so far (504 MiB,
+/// Xeon 6980P, 2024), or a curve that noise keeps from being flat would take all of the memory.
+const FARTHEST: u64 = 2 << 30;
 
 /// Steps of one piece of a point: with 100 ns each, 4 ms.
 const STEPS: u64 = 40_000;
@@ -63,12 +73,27 @@ fn shown_cache(tree: &Tree) -> Option<u64> {
         .max()
 }
 
-/// How far a curve goes: four times the last cache that the kernel shows, and no further than the room allows.
+/// The smallest working set of a curve that is no smaller than `bytes`.
+fn reaching(bytes: u64) -> u64 {
+    let mut size = approx(SMALLEST);
+    while round_to_u64(size) < bytes {
+        size *= std::f64::consts::SQRT_2;
+    }
+    round_to_u64(size)
+}
+
+/// How far the curves of rounds go: four times the last cache that was observed or is shown, whichever is larger, and
+/// no further than the room allows.
 pub(super) fn largest(place: &Place) -> Result<u64, WorkError> {
-    let shown = shown_cache(&Tree::real()).unwrap_or(0);
-    let wanted = shown.max(LAST_CACHE_MIN).saturating_mul(4);
+    let last = observed_cache(place)?.max(shown_cache(&Tree::real()).unwrap_or(0));
+    let wanted = reaching(last.max(LAST_CACHE_MIN).saturating_mul(4));
+    Ok(wanted.min(room_of_a_curve(place)?))
+}
+
+/// The largest working set for which there is room.
+fn room_of_a_curve(place: &Place) -> Result<u64, WorkError> {
     // The order in which nodes are linked takes a sixteenth more.
-    Ok(wanted.min(room_of_each(place)? / 17 * 16))
+    Ok(room_of_each(place)? / 17 * 16)
 }
 
 /// One sweep.
@@ -154,11 +179,18 @@ pub(super) fn observed_cache(place: &Place) -> Result<u64, WorkError> {
         }
         sys::clock::sleep(10_000_000);
     }
-    let mut sweep = Sweep::new(largest(place)?, Pages::Huge, place)?;
-    sweep.run()?;
-    let bytes = last_cache(&sweep.curve).unwrap_or_else(|| {
+    let shown = shown_cache(&Tree::real()).unwrap_or(0);
+    let first = reaching(shown.saturating_mul(4).max(FIRST_REACH));
+    let most = room_of_a_curve(place)?.min(first.max(FARTHEST));
+    let curve = explore(first, most, |from, to| {
+        let mut sweep = Sweep::new(to, Pages::Huge, place)?;
+        sweep.sizes.retain(|size| *size > from);
+        sweep.run()?;
+        Ok(sweep.curve)
+    })?;
+    let bytes = last_cache(&curve).unwrap_or_else(|| {
         // A curve without a climb shows no cache: what the kernel shows is all there is.
-        shown_cache(&Tree::real()).unwrap_or(LAST_CACHE_MIN)
+        if shown > 0 { shown } else { LAST_CACHE_MIN }
     });
     // Under another name first, so that nobody reads half of it.
     let fresh = place.dir.join("last-cache-bytes");
@@ -167,6 +199,41 @@ pub(super) fn observed_cache(place: &Place) -> Result<u64, WorkError> {
     std::fs::rename(&fresh, &path)
         .map_err(|error| WorkError::failed("rename to", path.display(), error))?;
     Ok(bytes)
+}
+
+/// A curve that goes as far as it has to: `measure` gives its points above the first size and up to the second. It
+/// begins with what lies up to `first` and ends at `most` at the latest.
+fn explore(
+    first: u64,
+    most: u64,
+    mut measure: impl FnMut(u64, u64) -> Result<Vec<(u64, f64)>, WorkError>,
+) -> Result<Vec<(u64, f64)>, WorkError> {
+    let mut curve = Vec::new();
+    let (mut from, mut to) = (0, first.min(most));
+    loop {
+        curve.extend(measure(from, to)?);
+        let next = reaching(reach(&curve, to)).min(most);
+        if next <= to {
+            return Ok(curve);
+        }
+        (from, to) = (to, next);
+    }
+}
+
+/// A last point above the last level by more may be the first one of a climb.
+const RISEN_MAX: f64 = 1.25;
+
+/// How far a curve that ends at `to` must go: four times the last cache that it shows, and twice as far as it did where
+/// its end is not in sight, because nobody knows then where its last level ends.
+fn reach(curve: &[(u64, f64)], to: u64) -> u64 {
+    let levels = engine::knee::levels(curve);
+    let end = levels.last().zip(curve.last());
+    let in_sight =
+        end.is_some_and(|(level, point)| level.name == "memory" && point.1 <= level.ns * RISEN_MAX);
+    match levels.iter().filter_map(|level| level.bytes).max() {
+        Some(cache) if in_sight => cache.saturating_mul(4),
+        _ => to.saturating_mul(2),
+    }
 }
 
 /// The largest cache among the levels of a curve, in bytes.
@@ -207,6 +274,12 @@ mod tests {
         assert!(sizes.windows(2).all(|pair| pair[0] < pair[1]));
         assert_eq!(sizes.last(), Some(&(1 << 20)));
         assert!(sizes.iter().all(|size| size.is_multiple_of(LINE_BYTES)));
+        for bytes in [1, 4096, 5000, 420 << 20, 512 << 20] {
+            let to = reaching(bytes);
+            let last = super::sizes(to).pop().unwrap();
+            assert!(last + LINE_BYTES > to && to >= bytes);
+            assert!(to < 2 * bytes.max(SMALLEST), "{bytes}: {to}");
+        }
     }
 
     #[test]
@@ -234,6 +307,58 @@ mod tests {
         );
         place.copies = 1 << 30;
         assert!(beyond_the_caches(&place).is_err(), "no room for so many");
+    }
+
+    /// How far the curve of a machine goes whose last cache has so many MiB, and the cache that it then shows.
+    fn explored(last_mib: u64, shown_mib: u64, most_mib: u64) -> (u64, u64) {
+        let last = approx(last_mib << 20);
+        let ns = |bytes: f64| {
+            let held = |cache: f64| (cache / bytes).min(1.0);
+            let (l2, l3) = (held(2_097_152.0), held(last));
+            6.0 * l2 + 25.0 * (l3 - l2).max(0.0) + 110.0 * (1.0 - l3)
+        };
+        let first = reaching(((4 * shown_mib) << 20).max(FIRST_REACH));
+        let curve = explore(first, most_mib << 20, |from, to| {
+            let new = sizes(to).into_iter().filter(|size| *size > from);
+            Ok(new.map(|size| (size, ns(approx(size)))).collect())
+        })
+        .unwrap();
+        assert!(curve.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        (
+            curve.last().unwrap().0 >> 20,
+            last_cache(&curve).unwrap() >> 20,
+        )
+    }
+
+    #[test]
+    fn a_cache_that_the_machine_does_not_show_is_followed_to_four_times_its_size() {
+        let check = |last, shown, most, reached: std::ops::RangeInclusive<u64>, seen: bool| {
+            let (found, cache) = explored(last, shown, most);
+            assert!(reached.contains(&found), "{last} {shown}: to {found} MiB");
+            let right = (last * 3 / 5..=last * 5 / 4).contains(&cache);
+            assert_eq!(right, seen, "{last} {shown}: {cache} MiB");
+        };
+        // What is shown is there, or less is: the first stretch is enough.
+        check(100, 105, 8192, 500..=512, true);
+        check(32, 0, 8192, 500..=512, true);
+        check(200, 256, 8192, 1000..=1024, true);
+        // More is there than is shown.
+        check(400, 16, 8192, 1024..=2048, true);
+        check(300, 0, 8192, 1024..=2048, true);
+        // The room ends the curve, wherever it is.
+        check(400, 16, 300, 200..=300, false);
+    }
+
+    #[test]
+    fn a_curve_that_noise_keeps_from_being_flat_ends_where_it_must() {
+        let mut calls = Vec::new();
+        let climbing = explore(1 << 20, 16 << 20, |from, to| {
+            calls.push((from >> 20, to >> 20));
+            let new = sizes(to).into_iter().filter(|size| *size > from);
+            Ok(new.map(|size| (size, approx(size))).collect())
+        });
+        assert_eq!(calls, [(0, 1), (1, 2), (2, 4), (4, 8), (8, 16)]);
+        assert_eq!(climbing.unwrap().len(), sizes(16 << 20).len());
     }
 
     #[test]

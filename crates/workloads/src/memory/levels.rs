@@ -43,11 +43,12 @@ const fn bytes(quantity: &'static str, doc: &'static str) -> MetricDef {
 
 static SPEC: Spec = Spec {
     name: "memory.levels",
-    version: 1,
+    version: 2,
     title: "cache levels as seen by latency",
     doc: "One operation is one sweep: chains of dependent loads in random order (see `memory.latency`) over working \
-          sets from 4 KiB to four times the last cache that the kernel shows, two sizes per doubling. Where the \
-          latency hardly changes over an octave or more there is a level; its size is read off the climb behind it.\n\n\
+          sets from 4 KiB to four times the last cache, two sizes per doubling. The last cache is the one that the \
+          kernel shows or the one that a first curve of the run has found, whichever is larger. Where the latency \
+          hardly changes over an octave or more there is a level; its size is read off the climb behind it.\n\n\
           Virtual machines hide caches, show those of another machine, or share the last one with neighbours: this is \
           what is obtained. A size is good to about a quarter, and one of a cache that others share says what they \
           left over. A level that a machine does not have has no value, with the reason. The points of the curve are \
@@ -56,7 +57,7 @@ static SPEC: Spec = Spec {
     metrics: &[
         ns(
             "memory_ns",
-            "Latency of memory: the median of the flat end of the curve.",
+            "Latency of memory: the median of the flat end of the curve, or what its last climb tends to.",
         ),
         ns("l1_ns", "Latency of the first level."),
         bytes("l1_bytes", "Size of the first level."),
@@ -88,11 +89,15 @@ impl Workload for Levels {
         &SPEC
     }
 
-    fn shape(&self, _: &Params) -> Shape {
+    fn shape(&self, params: &Params) -> Shape {
         Shape {
             warmup: Nanos::ZERO,
-            // One sweep, which takes about this long on a machine with 100 MiB of cache.
-            measure: Nanos::from_secs(2),
+            // One sweep, which takes about this long on a machine with 100 MiB of cache: linking a chain through pages
+            // of 4 KiB takes longer.
+            measure: Nanos::from_secs(match super::pages(params) {
+                Pages::Small => 3,
+                Pages::Huge | Pages::Usual => 2,
+            }),
             shortenable: false,
             ..Shape::DEFAULT
         }

@@ -29,7 +29,7 @@ static SPEC: Spec = Spec {
     title: "sysbench's threads test: mutexes and yields among threads",
     doc: "One operation is one event of sysbench's threads test: a thread takes one of `locks` mutexes, yields the CPU \
           (sched_yield) and gives the mutex back, `yields` times. Which mutex is decided by a count that all threads \
-          share. Copies are threads of one process, as there.\n\n\
+          share. Copies are threads of one process, as there. Both versions of sysbench do the same here.\n\n\
           With one thread nobody waits, and it measures two atomic instructions and the system call. With more threads \
           than CPUs a yield switches to another thread, which may wait for the mutex that the yielding one holds: then \
           it measures scheduler and futex together, and its figure depends on the kernel's scheduler (EEVDF's yield \

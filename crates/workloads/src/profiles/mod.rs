@@ -41,17 +41,8 @@ mod tests {
 
     #[test]
     fn the_scaling_profile_fits_every_machine() {
-        let profiles = all().unwrap();
         let check = |host: &HostFacts, expected: &[u32]| {
-            let request = Request {
-                what: vec!["scaling".to_owned()],
-                ..Request::default()
-            };
-            let catalog = Catalog {
-                workloads: crate::ALL,
-                profiles: &profiles,
-            };
-            let plan = resolve(&request, catalog, host).unwrap();
+            let plan = planned("scaling", &[], host);
             let copies: Vec<u32> = plan
                 .cases
                 .iter()
@@ -68,6 +59,89 @@ mod tests {
         check(&host(8, None, 1), &[1, 2, 4, 8, 16]);
         check(&host(8, Some(1.5), 1), &[1, 2, 4]);
         check(&host(96, None, 2), &[1, 2, 4, 8, 16, 32, 48, 64, 96, 128]);
+    }
+
+    fn planned(what: &str, sets: &[&str], host: &HostFacts) -> model::plan::Plan {
+        let profiles = all().unwrap();
+        let request = Request {
+            what: vec![what.to_owned()],
+            sets: sets.iter().map(|text| text.parse().unwrap()).collect(),
+            ..Request::default()
+        };
+        let catalog = Catalog {
+            workloads: crate::ALL,
+            profiles: &profiles,
+        };
+        resolve(&request, catalog, host).unwrap()
+    }
+
+    #[test]
+    fn sysbench_runs_at_1_to_16_threads_however_few_cpus_there_are_and_tells_rates_and_latencies() {
+        for cpus in [1, 2, 96] {
+            let plan = planned("sysbench", &[], &host(cpus, None, 1));
+            for test in [
+                "cpu.prime",
+                "os.threads",
+                "os.mutex",
+                "memory.block-write",
+                "memory.block-read",
+            ] {
+                let cases = || plan.cases.iter().filter(|case| case.id.test == test);
+                let threads: Vec<u32> = cases().map(|case| case.id.copies).collect();
+                assert_eq!(threads, [1, 2, 4, 8, 16], "{test} on {cpus}");
+                for case in cases() {
+                    for quantity in [
+                        "ops_per_s",
+                        "lat_ns_min",
+                        "lat_ns_mean",
+                        "lat_ns_p95",
+                        "lat_ns_max",
+                    ] {
+                        let mut metrics = case.metrics.iter();
+                        assert!(
+                            metrics.any(|metric| metric.quantity == quantity),
+                            "{test} {quantity}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn one_word_makes_all_of_the_sysbench_profile_that_of_0_4() {
+        let plan = planned("sysbench", &["sysbench.version=0.4"], &host(2, None, 1));
+        assert_eq!(plan.cases.len(), 25);
+        for case in &plan.cases {
+            assert_eq!(case.params.text("version"), "0.4", "{}", case.id.test);
+        }
+    }
+
+    #[test]
+    fn the_memory_profile_has_every_kind_of_figure_with_one_copy_and_with_all() {
+        let plan = planned("memory", &[], &host(4, None, 1));
+        let budget = plan.budget.unwrap();
+        assert!(engine::budget::expected(&plan) <= budget);
+        for test in [
+            "memory.levels",
+            "memory.levels-small",
+            "memory.latency-16k",
+            "memory.latency-512m",
+            "memory.latency-512m-huge",
+            "memory.loaded-100",
+            "memory.read",
+            "memory.write",
+            "memory.write-nt",
+            "memory.copy",
+            "memory.copy-nt",
+            "memory.triad",
+            "memory.triad-nt",
+            "memory.round-trip",
+        ] {
+            let cases = plan.cases.iter().filter(|case| case.id.test == test);
+            let copies: Vec<u32> = cases.map(|case| case.id.copies).collect();
+            assert_eq!(copies, [1, 4], "{test}");
+        }
     }
 
     #[test]
