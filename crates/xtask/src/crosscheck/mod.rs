@@ -30,7 +30,12 @@ const ROUNDS: u32 = sys::loops::CLONES;
 
 /// Our figures beside those of sysbench, mbw, stress-ng and a chase in C.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "cargo xtask crosscheck", no_binary_name = true)]
+#[command(
+    name = "cargo xtask crosscheck",
+    no_binary_name = true,
+    after_help = "`cargo xtask crosscheck rebuild` asks whether figures move with the order of linking; \
+                  it has a `--help` of its own."
+)]
 struct Options {
     /// Checks whose name contains one of these [default: all]
     #[arg(value_name = "NAME")]
@@ -72,8 +77,8 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     ensure!(options.pairs > 0, "measure 0 pairs: at least one is needed");
     if wanted.is_empty() {
         bail!(
-            "no check is called so\nhint: there are {}",
-            all().join(", ")
+            "no check is called so\nhint: there are `{}`",
+            all().join("`, `")
         );
     }
     let binary = binary(root, options.binary.as_deref())?;

@@ -73,22 +73,22 @@ impl Ready {
             Original::Mbw(method, moved) => {
                 let mut mbw = command(&self.dir, "mbw");
                 mbw.args(["-q", "-n", "10", method, "128"]);
-                Ok(moved * mbw_figure(&self.said(&mut mbw)?)?)
+                Ok(moved * mbw_figure(&self.said(&mut mbw)?, 1)?)
             }
             Original::MbwAll(method, moved) => {
                 let one = format!("mbw -q -n 20 {method} 128 &");
-                let copies = usize::try_from(Copies::All.number()).unwrap_or(1);
+                let copies = how_many(Copies::All);
                 let line = format!("{} wait", one.repeat(copies));
                 let mut shell = command(&self.dir, "sh");
                 shell.args(["-c", &line]);
-                Ok(moved * mbw_figure(&self.said(&mut shell)?)?)
+                Ok(moved * mbw_figure(&self.said(&mut shell)?, copies)?)
             }
             Original::StressNgStream(instances) => {
                 let mut stress = command(&self.dir, "sh");
                 // Shorter, and it says that this is too short for a rate.
                 let line = format!("stress-ng --stream {} -t 15 2>&1", instances.number());
                 stress.args(["-c", &line]);
-                stress_ng_figure(&self.said(&mut stress)?)
+                stress_ng_figure(&self.said(&mut stress)?, how_many(instances))
             }
             Original::Chase(bytes, loads) => self.chase(bytes, loads, pair),
         }
@@ -125,6 +125,10 @@ pub(super) fn note(commands: &mut Vec<String>, command: &Command) {
     if !commands.iter().any(|kept| key(kept) == key(&line)) {
         commands.push(line);
     }
+}
+
+fn how_many(copies: Copies) -> usize {
+    usize::try_from(copies.number()).unwrap_or(usize::MAX)
 }
 
 fn chase_program(dir: &Path) -> PathBuf {
@@ -186,13 +190,17 @@ fn sysbench_figure(report: &str, figure: Reported, threads: u32) -> anyhow::Resu
     }
 }
 
-/// `AVG Method: MEMCPY Elapsed: .. MiB: .. Copy: 5850.894 MiB/s`, as bytes per second; summed where several ran.
-fn mbw_figure(text: &str) -> anyhow::Result<f64> {
+/// `AVG Method: MEMCPY Elapsed: .. MiB: .. Copy: 5850.894 MiB/s`, as bytes per second; summed over all that ran.
+fn mbw_figure(text: &str, ran: usize) -> anyhow::Result<f64> {
     let lines: Vec<&str> = text
         .lines()
         .filter(|line| line.starts_with("AVG"))
         .collect();
-    ensure!(!lines.is_empty(), "mbw printed no average");
+    ensure!(
+        lines.len() == ran,
+        "{ran} mbw printed {} averages",
+        lines.len()
+    );
     lines.iter().try_fold(0.0, |sum, line| {
         let rate = line
             .split("Copy:")
@@ -203,13 +211,18 @@ fn mbw_figure(text: &str) -> anyhow::Result<f64> {
     })
 }
 
-/// `memory rate: 11250.04 MB read/sec, 7500.03 MB write/sec, ...`, summed, as bytes per second; one line per instance.
-fn stress_ng_figure(text: &str) -> anyhow::Result<f64> {
+/// `memory rate: 11250.04 MB read/sec, 7500.03 MB write/sec, ...`, summed, as bytes per second; one line per instance,
+/// and none of an instance that had no time for two turns. What an MB is, it does not say: the larger one is taken.
+fn stress_ng_figure(text: &str, ran: usize) -> anyhow::Result<f64> {
     let lines: Vec<&str> = text
         .lines()
         .filter_map(|line| line.split("memory rate:").nth(1))
         .collect();
-    ensure!(!lines.is_empty(), "stress-ng printed no memory rate");
+    ensure!(
+        lines.len() == ran,
+        "{ran} instances of stress-ng printed {} memory rates",
+        lines.len()
+    );
     let rate = |text: &str, unit: &str| -> anyhow::Result<f64> {
         let before = text.split(unit).next().context("a rate is missing")?;
         let number = before.split_whitespace().next_back().unwrap_or_default();
@@ -218,7 +231,7 @@ fn stress_ng_figure(text: &str) -> anyhow::Result<f64> {
             .with_context(|| format!("`{number}` is no rate"))
     };
     lines.iter().try_fold(0.0, |sum, line| {
-        Ok(sum + 1e6 * (rate(line, " MB read/sec")? + rate(line, " MB write/sec")?))
+        Ok(sum + 1_048_576.0 * (rate(line, " MB read/sec")? + rate(line, " MB write/sec")?))
     })
 }
 
@@ -253,12 +266,15 @@ mod tests {
         let padded = "Total operations: 9876 ( 9874.50 per second)";
         close(sysbench_figure(padded, Reported::Operations, 1), 9874.5);
         let line = "AVG\tMethod: MEMCPY\tElapsed: 0.02188\tMiB: 128.00000\tCopy: 5850.894 MiB/s\n";
-        close(mbw_figure(line), 5850.894 * 1_048_576.0);
-        close(mbw_figure(&line.repeat(2)), 2.0 * 5850.894 * 1_048_576.0);
+        close(mbw_figure(line, 1), 5850.894 * 1_048_576.0);
+        close(mbw_figure(&line.repeat(2), 2), 2.0 * 5850.894 * 1_048_576.0);
+        assert!(mbw_figure(line, 2).is_err(), "one is missing");
         let line = "stress-ng: info:  [1] stream: memory rate: 2.50 MB read/sec, 1.50 MB write/sec, 0.3 double\n";
-        close(stress_ng_figure(&line.repeat(2)), 8e6);
-        assert!(sysbench_figure("", Reported::Operations, 1).is_err() && mbw_figure("x").is_err());
-        assert!(stress_ng_figure("stream: nothing").is_err());
+        close(stress_ng_figure(&line.repeat(2), 2), 8.0 * 1_048_576.0);
+        assert!(stress_ng_figure(line, 2).is_err(), "one is missing");
+        assert!(sysbench_figure("", Reported::Operations, 1).is_err());
+        assert!(mbw_figure("x", 1).is_err());
+        assert!(stress_ng_figure("stream: nothing", 1).is_err());
     }
 
     #[test]
