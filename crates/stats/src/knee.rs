@@ -340,9 +340,15 @@ mod tests {
 
     #[test]
     fn a_curve_to_four_times_the_last_cache_tells_what_it_tends_to() {
-        for noise in [0.0, 0.02] {
-            check(&SERVER, 524_288.0, noise, 0.25);
-            check(&TWO_LEVELS, 4096.0, noise, 0.25);
+        for (machine, max_kib) in [(&SERVER, 524_288.0), (&TWO_LEVELS, 4096.0)] {
+            check(machine, max_kib, 0.0, 0.25);
+            check(machine, max_kib, 0.02, 0.4);
+            let last = machine.caches.len() - 1;
+            for seed in 0..20 {
+                let levels = levels(&machine.curve(max_kib, 0.02, seed));
+                let ratio = approx(levels[last].bytes.unwrap()) / (machine.caches[last].0 * KIB);
+                assert!((ratio - 1.0).abs() < 0.15, "seed {seed}: {levels:?}");
+            }
         }
     }
 
