@@ -146,8 +146,38 @@ pub fn direct_alignment(file: &File) -> Option<DirectAlignment> {
 
 /// Asks the kernel to forget what it has of the file in the page cache. Dirty pages stay: sync first.
 pub fn drop_cache(file: &File) -> io::Result<()> {
-    // SAFETY: an open descriptor is all it needs; 0 and 0 mean the whole file.
-    let error = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+    drop_cache_of(file, 0, 0)
+}
+
+/// The same for `bytes` bytes from `first` on; 0 bytes are all to the end.
+pub fn drop_cache_of(file: &File, first: u64, bytes: u64) -> io::Result<()> {
+    advise(file, first, bytes, libc::POSIX_FADV_DONTNEED)
+}
+
+/// In which order a file will be read through the page cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadOrder {
+    /// Read ahead of nobody: only what is asked for is fetched.
+    Random,
+    /// Read ahead twice as far.
+    Sequential,
+}
+
+/// Tells the kernel the order in which the file will be read through this descriptor.
+pub fn tell_order(file: &File, order: ReadOrder) -> io::Result<()> {
+    let word = match order {
+        ReadOrder::Random => libc::POSIX_FADV_RANDOM,
+        ReadOrder::Sequential => libc::POSIX_FADV_SEQUENTIAL,
+    };
+    advise(file, 0, 0, word)
+}
+
+fn advise(file: &File, first: u64, bytes: u64, word: libc::c_int) -> io::Result<()> {
+    let out_of_range = |_| io::Error::from_raw_os_error(libc::EINVAL);
+    let first = libc::off_t::try_from(first).map_err(out_of_range)?;
+    let bytes = libc::off_t::try_from(bytes).map_err(out_of_range)?;
+    // SAFETY: an open descriptor is all it needs; no memory of ours is touched.
+    let error = unsafe { libc::posix_fadvise(file.as_raw_fd(), first, bytes, word) };
     if error == 0 {
         Ok(())
     } else {

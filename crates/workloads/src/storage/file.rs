@@ -16,7 +16,7 @@ mod layout;
 
 use super::advice::Advice;
 use super::data::Redundancy;
-use super::job::{JobSpec, SyncOn, Target};
+use super::job::{JobSpec, OrderHint, SyncOn, Target};
 use engine::consent::{Permit, Refusal};
 use engine::workload::{Place, WorkError};
 use model::digest::Digest;
@@ -25,7 +25,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use sys::io::file::{Access, SyncMode};
+use sys::io::file::{Access, ReadOrder, SyncMode, tell_order};
 use sys::tree::Tree;
 
 pub(super) use layout::Note;
@@ -306,6 +306,37 @@ pub(super) fn open(job: &JobSpec, found: &TestFile, place: &Place) -> Result<Fil
                 _ => refused(refusal),
             }),
     }
+}
+
+/// Handles to what the page cache is to forget meanwhile: none where nothing is.
+pub(super) fn to_forget(
+    job: &JobSpec,
+    files: &[TestFile],
+    place: &Place,
+) -> Result<Vec<File>, WorkError> {
+    let reads_back = job.verify.as_ref().is_some_and(|how| how.reads_back);
+    let wanted = job.forgets_again() || (job.forgets() && reads_back);
+    if !wanted {
+        return Ok(Vec::new());
+    }
+    files.iter().map(|found| open(job, found, place)).collect()
+}
+
+/// A file as the job works on it: the kernel has been told in which order, where the page cache takes part.
+pub(super) fn open_for_work(
+    job: &JobSpec,
+    found: &TestFile,
+    place: &Place,
+) -> Result<File, WorkError> {
+    let opened = open(job, found, place)?;
+    let told = match job.order_hint {
+        OrderHint::None => Ok(()),
+        _ if job.direct => Ok(()),
+        OrderHint::Random => tell_order(&opened, ReadOrder::Random),
+        OrderHint::Sequential => tell_order(&opened, ReadOrder::Sequential),
+    };
+    told.map_err(|error| WorkError::failed("tell the order of", found.path.display(), error))?;
+    Ok(opened)
 }
 
 /// Opens the file that was written, and none that was put in its place, nor one that has another name elsewhere.

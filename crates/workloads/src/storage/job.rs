@@ -9,7 +9,7 @@ pub use target::Target;
 
 pub use model::pattern::{Blocks, Directions, Distribution};
 pub use parts::{
-    Batching, Contents, ContinueOn, End, FileOrder, Files, LatencyTarget, Pacing, Rate,
+    Batching, Contents, ContinueOn, End, FileOrder, Files, LatencyTarget, OrderHint, Pacing, Rate,
     SteadyQuantity, SteadyState, Steps, VerifyJob, Zones,
 };
 
@@ -116,8 +116,11 @@ pub struct JobSpec {
     pub fsync_on_close: bool,
     /// Which errors do not end the job.
     pub continue_on: ContinueOn,
-    /// The page cache is asked to forget the file first.
+    /// The page cache is asked to forget the file first, again each time that the job has gone through it, and before
+    /// what was written is read back.
     pub invalidate: bool,
+    /// What the kernel is told of the order to come, where the page cache takes part.
+    pub order_hint: OrderHint,
     /// The whole file is read first.
     pub pre_read: bool,
     /// Reports depths, times of each direction, and rates over windows of this length.
@@ -177,6 +180,7 @@ impl Default for JobSpec {
             fsync_on_close: false,
             continue_on: ContinueOn::default(),
             invalidate: false,
+            order_hint: OrderHint::None,
             pre_read: false,
             samples: None,
             language: Language::default(),
@@ -390,12 +394,37 @@ impl JobSpec {
             self.verify != plain.verify,
             self.fsync_at_end || self.fsync_on_close,
             self.continue_on != plain.continue_on,
+            self.forgets_again(),
         ];
         has_places_apart
             || self.pattern.mix == Mix::TrimWrite
             || (self.fsync_every > 0 && self.fdatasync_every > 0)
             || (syncs && ends)
             || differs.contains(&true)
+    }
+
+    /// Whether the page cache is to forget a file after each time that the job has gone through it. Where blocks come
+    /// at any time and time ends the job, it never has.
+    pub(super) fn forgets_again(&self) -> bool {
+        let end = self.end;
+        let goes_on = end.time_based
+            || end.loops > 1
+            || end
+                .bytes
+                .is_some_and(|bytes| self.size.is_none_or(|size| bytes > size));
+        self.forgets() && goes_on && (!end.time_based || self.comes_round())
+    }
+
+    /// Whether it reads through a page cache that is not to help it.
+    pub(super) fn forgets(&self) -> bool {
+        self.invalidate && !self.direct && self.engine != EngineChoice::Null
+    }
+
+    /// Whether every block comes before any comes again.
+    fn comes_round(&self) -> bool {
+        let aligned = self.steps.align_bytes.iter().any(Option::is_some);
+        let once = !self.repeat_blocks && !self.steps.is_unaligned && !aligned;
+        !self.pattern.random || (once && self.distribution == Distribution::Uniform)
     }
 
     /// Whether it gives ranges back.

@@ -154,6 +154,8 @@ struct Parts<'a> {
     files: Vec<file::TestFile>,
     /// Bytes of each file.
     sizes: Vec<u64>,
+    /// A second handle to each file, where the page cache is to forget it once more.
+    cached: Vec<File>,
     watch: Watch,
     notes: Vec<String>,
 }
@@ -171,6 +173,7 @@ impl<'a> Parts<'a> {
                 place,
                 files: Vec::new(),
                 sizes: (0..job.files.count.max(1)).map(of_file).collect(),
+                cached: Vec::new(),
                 watch: Watch::new(None),
                 notes: Vec::new(),
             });
@@ -202,6 +205,7 @@ impl<'a> Parts<'a> {
             job,
             place,
             sizes: sizes(job, &files),
+            cached: file::to_forget(job, &files, place)?,
             watch,
             files,
             notes,
@@ -212,7 +216,7 @@ impl<'a> Parts<'a> {
         let files: Result<Vec<File>, WorkError> = if self.files.is_empty() {
             (0..self.job.files.count).map(|_| null_file()).collect()
         } else {
-            let open = |found: &file::TestFile| file::open(self.job, found, self.place);
+            let open = |found: &file::TestFile| file::open_for_work(self.job, found, self.place);
             self.files.iter().map(open).collect()
         };
         let blocks = u64::from(self.turns()) + u64::from(self.writes_same());

@@ -163,6 +163,7 @@ fn spec(job: &Job, region: &Region) -> JobSpec {
             verify: job.life.continues_on.verify,
         },
         invalidate: job.target.invalidates,
+        order_hint: order_hint(job),
         pre_read: job.target.pre_reads,
         samples: Some(Nanos(window(job))),
         ..JobSpec::default()
@@ -252,6 +253,19 @@ fn spread(job: &Job) -> spec::Files {
             job::FileOrder::Random => spec::FileOrder::Random,
         },
         ops_per_file: job.target.ios_per_file,
+    }
+}
+
+/// What the kernel is told of the order to come.
+const fn order_hint(job: &Job) -> spec::OrderHint {
+    match (job.target.advice, job.work.order) {
+        (job::Advice::None, _) => spec::OrderHint::None,
+        (job::Advice::Random, _) | (job::Advice::AsPattern, Order::Random { .. }) => {
+            spec::OrderHint::Random
+        }
+        (job::Advice::Sequential, _) | (job::Advice::AsPattern, Order::Sequential { .. }) => {
+            spec::OrderHint::Sequential
+        }
     }
 }
 

@@ -106,8 +106,8 @@ pub(super) static OPTIONS: &[OptionDef] = &[
                 };
             },
         },
-        "What the kernel is told of the order to come: nothing, what the job \
-             does, or the word given.",
+        "What the kernel is told of the order to come, where the page cache takes \
+             part: nothing, what the job does, or the word given.",
     ),
     OptionDef::new(
         "create_on_open",
@@ -170,7 +170,9 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "invalidate",
         "1",
         Kind::Bool(|d, on| d.job.target.invalidates = on),
-        "Cached pages of the files are dropped before the work; dirty ones stay.",
+        "Cached pages of the files are dropped before the work, again each time that a \
+             job has gone through a file, and before what was written is read back; dirty \
+             ones stay.",
     ),
     OptionDef::new(
         "pre_read",

@@ -183,11 +183,6 @@ pub static LIMITS: &[Limit] = &[
     ),
     noted("fallocate", |job| job.has("fallocate"), IN_ANY_CASE),
     noted(
-        "fadvise_hint",
-        |job| job.has("fadvise_hint"),
-        "the kernel is told nothing of the order to come",
-    ),
-    noted(
         "create_on_open",
         |job| job.target.creates_on_open,
         IN_ANY_CASE,

@@ -1,6 +1,7 @@
 //! What a job does next: which kind of operation, on which file, where, and how much.
 
 use super::budget::Budget;
+use super::passes::Passes;
 use super::sizes::Sizes;
 use super::walk::{Ground, Walk};
 use crate::storage::body::{Choice, index};
@@ -37,6 +38,9 @@ pub(super) struct Course {
     trims_then_writes: bool,
     /// An fsync or fdatasync after every so many writes, and the writes since.
     syncs: [(u64, u64, Kind); 2],
+    /// Where files are to be forgotten when they have been gone through, and the one that is.
+    passes: Option<Passes>,
+    anew: Option<u32>,
 }
 
 /// Which file is next.
@@ -163,7 +167,11 @@ impl Course {
         } else {
             sizes_of_files.to_vec()
         };
+        let walks = (0..count).flat_map(|file| std::iter::repeat_n(file, per_file));
+        let bytes_of = |file: u32| sizes_of_files.get(index(file)).copied().unwrap_or(0);
         Self {
+            passes: Passes::new(job, walks.map(bytes_of)),
+            anew: None,
             mix: match kinds {
                 [only] => Choice::Always(*only),
                 _ if job.pattern.mix == Mix::TrimWrite => Choice::Always(Kind::Trim),
@@ -230,6 +238,12 @@ impl Course {
         None
     }
 
+    /// The file of which the last operation begins another time through, told once.
+    #[inline]
+    pub(super) const fn begins_anew(&mut self) -> Option<u32> {
+        self.anew.take()
+    }
+
     /// Which kind comes next, where more than one may.
     #[inline]
     pub(super) fn kind(&mut self) -> Kind {
@@ -262,6 +276,11 @@ impl Course {
         let file = self.files.next();
         let walk = index(file) * self.per_file + if self.per_file > 1 { at } else { 0 };
         let (offset, len) = self.walks[walk].next(kind, bytes, self.random_percent[at]);
+        if let Some(passes) = &mut self.passes
+            && passes.begins(walk, offset, len)
+        {
+            self.anew = Some(file);
+        }
         self.files.took(len);
         self.budget.take(len);
         let target = Target {

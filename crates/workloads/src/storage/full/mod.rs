@@ -10,6 +10,7 @@ mod checks;
 mod collect;
 mod course;
 mod ledger;
+mod passes;
 mod phases;
 mod popular;
 mod rates;
@@ -43,6 +44,7 @@ use checks::Checks;
 use course::{Course, Target};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, WorkError};
+use passes::Cached;
 use phases::Phase;
 use rates::{Due, Floor, Rates};
 use search::Search;
@@ -59,6 +61,8 @@ pub(super) struct Full<E> {
     paths: Vec<PathBuf>,
     kinds: &'static [Kind],
     course: Course,
+    /// What the page cache is to forget, where the job asks for it.
+    cached: Option<Cached>,
     queue: Queue<Slot>,
     limits: Limits,
     records: Records,
@@ -317,6 +321,10 @@ impl<E: Engine> Full<E> {
             },
         };
         let mut target = self.course.next(kind);
+        if let Some(file) = self.course.begins_anew() {
+            self.forget(|cached| cached.forget(file));
+            *now = self.clock.tick_unordered();
+        }
         let start = self.begins(&target, *now);
         let mut judge = Judge::Not;
         if let Some(checks) = &self.checks {
@@ -353,6 +361,16 @@ impl<E: Engine> Full<E> {
             self.records.start_late(now.saturating_sub(since));
         }
         start
+    }
+
+    /// Asks the page cache to forget something.
+    #[cold]
+    fn forget(&mut self, what: impl FnOnce(&Cached) -> std::io::Result<()>) {
+        if let Some(Err(error)) = self.cached.as_ref().map(what) {
+            let path = self.paths[0].display();
+            let error = WorkError::failed("drop the cached pages of", path, error);
+            self.breaks(error, None);
+        }
     }
 
     /// The job ends with this error, if it is the first.

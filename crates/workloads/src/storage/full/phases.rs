@@ -1,6 +1,7 @@
 //! What a job does one after the other: its work, checks of what it wrote, syncs, and nothing more; and what is looked
 //! at on the way.
 
+use super::passes::Cached;
 use super::times::seconds;
 use super::{Errors, Full, Judge, Next, Slot};
 use crate::storage::body::{TRIAL, index, why_short};
@@ -103,6 +104,9 @@ impl<E: Engine> Full<E> {
             Phase::Work | Phase::Check if unchecked > 0 => {
                 if let Some(checks) = &mut self.checks {
                     checks.begin(is_done);
+                }
+                if is_done {
+                    self.forget(Cached::forget_all);
                 }
                 Phase::Check
             }

@@ -2,6 +2,7 @@
 
 use super::checks::Checks;
 use super::course::{Course, size_mean, size_range};
+use super::passes::Cached;
 use super::phases::Phase;
 use super::rates::{Floor, Rates};
 use super::samples::Samples;
@@ -23,7 +24,7 @@ use sys::clock::Clock;
 use sys::io::{Engine, Kind};
 
 /// The loop for this job on this engine, whose buffers are filled.
-pub(in crate::storage) fn full<E: Engine>(parts: Parts<'_>, engine: E) -> Full<E> {
+pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Full<E> {
     let (job, place) = (parts.job, parts.place);
     let paced = job.is_paced();
     // Intended starts are times of the kernel's clock.
@@ -51,6 +52,8 @@ pub(in crate::storage) fn full<E: Engine>(parts: Parts<'_>, engine: E) -> Full<E
     } else {
         0
     };
+    let handles = std::mem::take(&mut parts.cached);
+    let cached = (!handles.is_empty()).then(|| Cached::new(handles, first, sizes));
     let batching = job.batching;
     // Whoever says how many go in or come out together gets just that.
     let by_itself = batching == Batching::default() && job.latency_target.is_none();
@@ -61,6 +64,7 @@ pub(in crate::storage) fn full<E: Engine>(parts: Parts<'_>, engine: E) -> Full<E
     }
     let (block, turns) = (size_range(job).1, parts.turns());
     Full {
+        cached,
         kinds,
         course: if job.verify.is_some() {
             course.in_passes()

@@ -539,5 +539,6 @@ fn steps_and_seeds_repeat() {
     assert_ne!(offsets(Some(7), 0), offsets(Some(8), 0));
 }
 
+mod again;
 mod checks;
 mod pace;

@@ -272,6 +272,19 @@ pub struct ContinueOn {
     pub verify: bool,
 }
 
+/// What the kernel is told of the order in which a file is read through the page cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OrderHint {
+    /// Nothing: it finds out by itself.
+    #[default]
+    None,
+    /// Random: nothing is read ahead.
+    Random,
+    /// Sequential: more is read ahead.
+    Sequential,
+}
+
 /// Which file comes next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
