@@ -198,10 +198,16 @@ fn bar(scaling: &Scaling, step: &Step, longest: f64) -> String {
 }
 
 /// Facts about how the run was measured: the clock rate, and which code did the work.
-pub(crate) fn facts(view: &RunView<'_>, says: &ScalingWords) -> Vec<(String, String)> {
+pub(crate) fn facts(view: &RunView<'_>, words: &Words) -> Vec<(String, String)> {
+    let says = &words.scaling;
+    let range = if view.soak.is_some() {
+        words.soak.clock_range
+    } else {
+        says.clock_range
+    };
     let clock = view
         .clock_rate
-        .map(|rate| (says.clock_rate.to_owned(), clock_range(&rate, says)));
+        .map(|rate| (says.clock_rate.to_owned(), clock_range(&rate, range)));
     let mut code: Vec<String> = Vec::new();
     for case in &view.run.plan.cases {
         if let Some(implementation) = &case.implementation {
@@ -215,9 +221,9 @@ pub(crate) fn facts(view: &RunView<'_>, says: &ScalingWords) -> Vec<(String, Str
     clock.into_iter().chain(code).collect()
 }
 
-fn clock_range(rate: &ClockRate, says: &ScalingWords) -> String {
+fn clock_range(rate: &ClockRate, range: fn(&str, &str, &str) -> String) -> String {
     let ghz = |hz: f64| format!("{:.2}", hz / 1e9);
-    (says.clock_range)(&ghz(rate.lo), &ghz(rate.hi), &ghz(rate.median))
+    range(&ghz(rate.lo), &ghz(rate.hi), &ghz(rate.median))
 }
 
 #[cfg(test)]

@@ -273,7 +273,10 @@ pub(crate) fn course(
 ) -> String {
     let points = &soak.picture.points;
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
-        return String::new();
+        return match soak.windows {
+            0 => String::new(),
+            _ => spent(soak, view, words) + "\n",
+        };
     };
     let width = style.columns().min(BLOCKS_MAX).min(points.len());
     let columns = columns(points, width);

@@ -169,7 +169,7 @@ pub(crate) fn facts_of(view: &RunView<'_>, words: &Words) -> Vec<(String, String
     let mut list = host::brief(&view.run.host, &words.host);
     list.extend(host::works_on(&view.run.plan, &words.host));
     list.extend(duel::fact(view.run, words));
-    list.extend(scaling::facts(view, &words.scaling));
+    list.extend(scaling::facts(view, words));
     if !view.run.rounds.is_empty() {
         let scope = (words.comparison.scope)(&stats::scope::of_run(view.run));
         list.push((words.run.scope.to_owned(), scope));

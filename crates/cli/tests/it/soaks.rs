@@ -191,16 +191,17 @@ fn a_killed_soak_goes_on_where_its_time_is() {
     // Long enough for the opening to be broken.
     std::thread::sleep(std::time::Duration::from_millis(2_500));
     // Until then it says that it is not whole, and how much of it there is.
-    bed.run(&["show", "k"]).code(0).out_has(&[
-        "killed, or still going on, after ",
-        " of the 14.0 s asked for",
-    ]);
+    bed.run(&["show", "k"])
+        .code(0)
+        .out_has(&["killed, or still going on, after "]);
+    let killed = document(&bed, "k");
+    let sentence = killed["soak"]["sentence"].as_str().unwrap();
     assert!(
-        document(&bed, "k")["soak"]["findings"]
-            .as_array()
-            .unwrap()
-            .contains(&"ended_early".into())
+        sentence.contains(" s of the 14.0 s asked for ("),
+        "{sentence}"
     );
+    let findings = killed["soak"]["findings"].as_array().unwrap();
+    assert_eq!(findings.last(), Some(&"ended_early".into()));
     // A soak is gone on with by its own command alone, by whatever name it is called.
     bed.run(&["run", "--resume", "latest"]).code(2).err_has(&[
         "go on with `latest`: run `",

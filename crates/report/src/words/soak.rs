@@ -57,6 +57,8 @@ pub struct SoakWords {
     pub left_out: fn(usize) -> String,
     /// Explanation of `kurabe soak --resume`.
     pub next_resume: &'static str,
+    /// The clock rate while measuring: lowest, highest, median, in GHz.
+    pub clock_range: fn(&str, &str, &str) -> String,
     /// The sentence for a warning, about stretches where that of a run is about rounds.
     pub warning: fn(&Warning) -> String,
 }

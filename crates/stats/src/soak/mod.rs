@@ -209,6 +209,8 @@ pub enum Early {
     Interrupted,
     /// Its stretches failed, one after the other.
     Failed,
+    /// Its time ran out while it was not running: it was resumed too late, or the machine was suspended to the end.
+    Lapsed,
 }
 
 /// What the soak `run` says; `None` where it is no soak.
@@ -248,7 +250,7 @@ pub fn summarize(run: &Run) -> Option<SoakSummary> {
         let windows = settled.len();
         list.push(Finding::TooShort { windows });
     }
-    let early = early(run, lasted, soak.span.since(lasted) >= room(case));
+    let early = early(run, lasted, soak.span.since(lasted) >= room(case, &soak));
     let findings = findings(list, levels.as_ref(), &throttle, disturbed, early);
     let (quantity, unit) = measured(case.metrics.first());
     Some(SoakSummary {
@@ -349,15 +351,18 @@ fn early(run: &Run, lasted: Nanos, room_left: bool) -> Option<Finding> {
         End::Open => Early::Unfinished,
         End::Interrupted => Early::Interrupted,
         End::Complete if room_left && run.rounds.last().is_some_and(failed) => Early::Failed,
+        End::Complete if room_left => Early::Lapsed,
         End::Complete => return None,
     };
     let of = run.plan.soak?.span;
     Some(Finding::EndedEarly { lasted, of, why })
 }
 
-/// What a stretch needs at least.
-fn room(case: &PlannedCase) -> Nanos {
-    Nanos(case.shape.window.0.saturating_mul(STRETCH_WINDOWS_MIN))
+/// From which time on another stretch had room behind the last one: what it needs at least, and with pauses the time
+/// until it is due.
+fn room(case: &PlannedCase, soak: &Soak) -> Nanos {
+    let least = Nanos(case.shape.window.0.saturating_mul(STRETCH_WINDOWS_MIN));
+    least.plus(soak.every.unwrap_or_default())
 }
 
 /// What the course says, the most telling first; nothing where it is too short for that.

@@ -72,6 +72,14 @@ impl Maker {
         }
     }
 
+    /// The soak was asked to last as long as it has lasted.
+    fn over(mut self) -> Self {
+        if let Some(soak) = &mut self.run.plan.soak {
+            soak.span = Nanos(round_to_u64(self.now * 1e9));
+        }
+        self
+    }
+
     fn summary(&self) -> SoakSummary {
         summarize(&self.run).unwrap()
     }
@@ -188,7 +196,7 @@ fn quiet_soaks_are_steady_even_where_windows_depend_on_each_other() {
                 let mut maker = Maker::new(1.0, None);
                 let mut rate = |_: f64| values.next().unwrap_or(1000.0);
                 maker.load(StretchKind::Opening, 3500.0, &mut rate);
-                let found = maker.summary().findings;
+                let found = maker.over().summary().findings;
                 !matches!(found[..], [Finding::Steady { .. }, Finding::NotSeen(_)])
             })
             .count();
@@ -255,7 +263,7 @@ fn bucket(refills: bool, every: Option<u64>) -> Maker {
         let windows = (0..30).map(|_| limiter.window(&mut rng)).collect();
         maker.stretch(StretchKind::Sample, windows);
     }
-    maker
+    maker.over()
 }
 
 #[test]
@@ -503,9 +511,10 @@ fn a_clock_that_was_set_between_stretches_is_seen() {
 
 #[test]
 fn what_is_too_short_says_so_and_other_runs_are_no_soaks() {
-    let mut maker = Maker::new(0.01, None);
+    let mut maker = Maker::new(0.01, None).over();
     assert_eq!(maker.summary().findings, [Finding::TooShort { windows: 0 }]);
     maker.stretch(StretchKind::Opening, vec![1000.0; 9]);
+    maker = maker.over();
     assert_eq!(maker.summary().findings, [Finding::TooShort { windows: 9 }]);
     maker.run.plan.soak = None;
     assert_eq!(summarize(&maker.run), None);

@@ -41,6 +41,9 @@ pub(in crate::words) const WORDS: SoakWords = SoakWords {
         )
     },
     next_resume: "go on with it until its time is over",
+    clock_range: |lo, hi, median| {
+        format!("{lo}..{hi} GHz (median {median}), seen before and after the stretches")
+    },
     warning: warning_of_soak,
 };
 
@@ -97,6 +100,7 @@ fn ended_early(why: Early, lasted: Option<&(String, f64)>, of: &str) -> String {
         Early::Unfinished => "killed, or still going on,",
         Early::Interrupted => "interrupted",
         Early::Failed => "given up, for its stretches fail,",
+        Early::Lapsed => "its time ran out while it was not running,",
     };
     match lasted {
         Some((time, share)) => {

@@ -40,6 +40,9 @@ pub(in crate::words) const WORDS: SoakWords = SoakWords {
         )
     },
     next_resume: "残りの時間の測定を続けます",
+    clock_range: |lo, hi, median| {
+        format!("{lo}..{hi} GHz（中央値 {median}、各測定回の前後に測定）")
+    },
     warning: warning_of_soak,
 };
 
@@ -92,6 +95,7 @@ fn ended_early(why: Early, lasted: Option<&(String, f64)>, of: &str) -> String {
         Early::Unfinished => "強制終了されたか、まだ測定中です",
         Early::Interrupted => "途中で中断されました",
         Early::Failed => "測定に失敗し続けたため打ち切りました",
+        Early::Lapsed => "止まり、再開されないまま予定の時間が過ぎました",
     };
     match lasted {
         Some((time, share)) => format!("予定 {of} のうち {time}（{}）で{how}", percent(*share)),

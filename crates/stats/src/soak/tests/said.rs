@@ -11,7 +11,7 @@ fn short(n: usize, seed: u64, shape: impl Fn(usize) -> f64, noise: f64) -> Maker
         .map(|i| 1000.0 * shape(i) * (1.0 + noise * rng.normal()))
         .collect();
     maker.stretch(StretchKind::Opening, windows);
-    maker
+    maker.over()
 }
 
 #[test]
@@ -186,8 +186,20 @@ fn a_soak_that_lasted_less_than_was_asked_for_says_why() {
         early(&cut(End::Interrupted)),
         Some((601.0, hour, Early::Interrupted))
     );
+    // Killed, and resumed when its time was over.
+    assert!(matches!(
+        early(&cut(End::Complete)),
+        Some((_, _, Early::Lapsed))
+    ));
     // With pauses the last sample may leave no room for another, which is no early end.
-    assert_eq!(early(&cut(End::Complete)), None);
+    let sampled = |every: u64| {
+        early(&|run| {
+            cut(End::Complete)(run);
+            run.plan.soak.as_mut().unwrap().every = Some(Nanos::from_secs(every));
+        })
+    };
+    assert_eq!(sampled(3000), None);
+    assert!(matches!(sampled(2900), Some((_, _, Early::Lapsed))));
     let failing = early(&|run| {
         cut(End::Complete)(run);
         run.rounds[9].outcome = Outcome::Failed(Failure::OutOfMemory);
