@@ -104,8 +104,8 @@ never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l a -d 'Side A: dir=DIR, device=DEVICE, file=FILE or set=TEST.PARAM=VALUE; may be given several times' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l b -d 'Side B, likewise' -r
-complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l a-cmd -d 'Shell command that sets side A up before each of its rounds' -r
-complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l b-cmd -d 'Shell command that sets side B up before each of its rounds' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l a-cmd -d 'Shell command that sets side A up before each of its rounds; tried once before the duel' -r
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l b-cmd -d 'Shell command that sets side B up before each of its rounds; tried once before the duel' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l budget -d 'Time for all of it, such as 90s or 5m' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l copies -d 'Concurrencies, such as 1,4,all; or steps: 1, 2, 4 ... all CPUs and one above' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l set -d 'Set a parameter of a test, or of all tests of a profile or glob' -r

@@ -1,8 +1,8 @@
 //! The shell command that sets a side of a duel up before each of its rounds.
 //!
-//! It is the user's own and runs with the user's rights. It is never measured. It may write what it likes, but neither
-//! hang for ever nor outlive the supervisor; what it leaves behind in the background is left alone, because starting
-//! something may be what it is for.
+//! It is the user's own and runs with the user's rights. It is never measured. It may write what it likes, but not
+//! hang for ever, and its shell ends with the supervisor; what it leaves behind in the background is left alone,
+//! because starting something may be what it is for.
 
 use model::plan::Plan;
 use model::record::{CommandEnd, Failure};

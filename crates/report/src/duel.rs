@@ -310,7 +310,8 @@ mod tests {
 
     #[test]
     fn failures_are_counted_by_what_they_are_and_cost_their_pairs() {
-        let [mut a, b] = duel([Some("x"), Some("y")]);
+        let [mut a, mut b] = duel([Some("x"), Some("y")]);
+        b.meta.dir = "/home/other".to_owned();
         assert_eq!(told(&a, &b), ["6 pairs of rounds"]);
         let case = a.plan.cases[0].id.clone();
         for pass in 7..=8 {

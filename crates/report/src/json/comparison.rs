@@ -119,7 +119,7 @@ pub(super) struct MetricPart {
     /// The conclusion corrected for the number of metrics.
     #[schemars(extend("enum" = VERDICTS))]
     adjusted: &'static str,
-    /// Rounds on each side, or pairs of them, that it would take to tell; null where the verdict is final or no number is enough.
+    /// Rounds on each side, or pairs, that it would take to tell; null where the verdict is final or none are enough.
     rounds_needed: Option<u32>,
     /// The same in instances on each side, where groups are compared.
     instances_needed: Option<u32>,
@@ -174,8 +174,8 @@ const VERDICTS: [&str; 6] = ["better", "worse", "better?", "worse?", "same", "un
 /// Why two values do not compare.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct RefusalPart {
-    /// `one_side_only`, `workload_version`, `parameters`, `too_few_rounds`, `too_few_pairs`, `too_few_runs`, `group_disagrees`,
-    /// `soak` or `no_ratio`.
+    /// `one_side_only`, `workload_version`, `parameters`, `too_few_rounds`, `too_few_pairs`, `too_few_runs`,
+    /// `group_disagrees`, `soak` or `no_ratio`.
     kind: &'static str,
     /// The sentence in English.
     text: String,

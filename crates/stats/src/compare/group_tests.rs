@@ -288,8 +288,8 @@ fn a_short_duel_counts_its_pairs_and_names_the_run_to_go_on_with() {
         assert_eq!(metric.needed, Some(RoundsNeeded::Pairs(6)));
         assert_eq!(metric.interval, None);
     }
-    let a = side("a", &[1.0, 1.3, 0.8, 1.2, 0.7, 1.1], End::Complete);
-    let b = side("b", &[1.1, 0.9, 1.2, 1.0, 1.1, 0.8], End::Complete);
+    let a = side("a", &[1.0; 6], End::Complete);
+    let b = side("b", &[1.0, 1.05, 0.99, 1.06, 1.01, 1.04], End::Complete);
     let needed = compare(&a, &b, &DEFAULTS).metrics.remove(0).needed;
     assert!(
         matches!(needed, Some(RoundsNeeded::Pairs(7..))),

@@ -118,7 +118,7 @@ fn is_at_work(group: u32) -> bool {
         let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else {
             return false;
         };
-        // PID (NAME) STATE PPID PGRP ...; the name may hold anything, so that its last bracket counts. proc_pid_stat(5).
+        // PID (NAME) STATE PPID PGRP ...; the name may hold anything: its last bracket counts. proc_pid_stat(5).
         let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
         let mut fields = rest.split_whitespace();
         let state = fields.next();
@@ -133,8 +133,8 @@ struct Spoken {
     err: Said,
 }
 
-/// Runs `program` to its end, or kills it with its group when the time is over or `stop` says so. What it writes is read
-/// meanwhile, so that a full pipe cannot hold it.
+/// Runs `program` to its end, or kills it with its group when the time is over or `stop` says so. What it writes is
+/// read meanwhile, so that a full pipe cannot hold it.
 fn run_to_end(
     program: &Path,
     args: &[&str],

@@ -1,8 +1,8 @@
 //! What either side of a duel is: what is refused about it, and what is said before anything is measured.
 //!
-//! A side of which nothing is said is as it is, which is fine for a parameter: its default is known. It is refused where
-//! it would compare what nobody meant to compare: a place against whatever directory the shell happens to be in, or a
-//! command against nothing that undoes it, so that both sides would be measured as the command left them.
+//! A side of which nothing is said is as it is, which is fine for a parameter: its default is known. It is refused
+//! where it would compare what nobody meant to compare: a place against whatever directory the shell happens to be in,
+//! or a command against nothing that undoes it, so that both sides would be measured as the command left them.
 
 use crate::args::{DuelArgs, Trait};
 use crate::exit::{Exit, failure};
