@@ -54,6 +54,36 @@ pub fn expected(plan: &Plan) -> Nanos {
     }
 }
 
+/// A budget that is over before the passes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Short {
+    /// Whole passes that fit.
+    pub passes: u32,
+    /// Passes that were asked for; where only the budget counts, the six that an interval takes.
+    pub wanted: u32,
+    /// What those take.
+    pub needs: Nanos,
+}
+
+/// Whether the budget of `plan`, of which each pass has a round on so many `sides`, is over before the passes asked for,
+/// or before six. `None` where it is not, where there is none, or where a method fixes the rounds.
+pub fn short_of(plan: &Plan, sides: u64) -> Option<Short> {
+    let budget = plan.budget?;
+    if plan.cases.iter().any(|case| case.shape.rounds.is_some()) {
+        return None;
+    }
+    let pass: u64 = plan.cases.iter().map(|case| round_cost(case).0).sum();
+    let pass = pass.saturating_mul(sides);
+    let wanted = plan.passes.unwrap_or(ROUNDS_MIN);
+    let needs = Nanos(pass.saturating_mul(u64::from(wanted)));
+    let passes = u32::try_from(budget.0.checked_div(pass)?).unwrap_or(u32::MAX);
+    (needs > budget).then_some(Short {
+        passes,
+        wanted,
+        needs,
+    })
+}
+
 /// Makes six rounds of every case fit into the plan's budget, if there is one: shorter rounds, then fewer optional
 /// tests. What cannot be made to fit stays, and the run says that it had too little time.
 pub fn fit(plan: &mut Plan, optional: &[String]) {

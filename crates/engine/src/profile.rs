@@ -95,13 +95,14 @@ impl Profile {
             why,
         };
         let raw: Text = toml::from_str(text).map_err(|e| error(e.to_string().trim().to_owned()))?;
-        let budget =
-            match raw.budget {
-                None => None,
-                Some(text) => Some(parse_duration(&text).ok_or_else(|| {
-                    error(format!("budget `{text}` is no time such as 3m or 90s"))
-                })?),
-            };
+        let budget = match raw.budget {
+            None => None,
+            Some(text) => Some(parse_duration(&text).ok_or_else(|| {
+                error(format!(
+                    "budget `{text}` is no time with its unit, such as 3m or 90s"
+                ))
+            })?),
+        };
         let copies = raw
             .copies
             .iter()

@@ -303,13 +303,7 @@ impl<'a> Runner<'a> {
             warnings.push(Warning::BudgetShort);
         }
         if let Some(target) = self.plan().target {
-            let wide = schedule::wide(&self.lanes[0].cases, target);
-            if wide > 0 {
-                warnings.push(Warning::TargetMissed {
-                    cases: wide,
-                    target,
-                });
-            }
+            warnings.extend(schedule::missed(self.plan(), &self.lanes[0].cases, target));
         }
         warnings
     }

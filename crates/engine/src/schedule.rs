@@ -2,8 +2,8 @@
 //!
 //! Without a target every case gets the passes of the plan, or as many as the budget holds. With a target
 //! (`--target 2%`) the run looks at its data after 6, 9, 13, 19 and 28 rounds, and only then: a case whose interval is
-//! narrow enough is done, one that cannot become narrow enough in the time left is given up, and what is left of the
-//! time goes where it narrows most. Looking more often would make intervals lie; see the method page, "Looks".
+//! narrow enough is done, one that cannot become narrow enough in the time left is given up (after two looks at least),
+//! and what is left of the time goes where it narrows most. Looking more often would make intervals lie; see the method page, "Looks".
 
 use crate::budget;
 use model::num::approx;
@@ -11,6 +11,7 @@ use model::plan::{MetricId, Plan, PlannedCase};
 use model::record::{Failure, Outcome, Round};
 use model::spec::How;
 use model::units::Nanos;
+use model::warning::Warning;
 use stats::looks::{self, Contender, LOOKS};
 use std::collections::BTreeMap;
 
@@ -185,16 +186,41 @@ fn contenders_rounds(case: &Running) -> u32 {
     u32::try_from(case.values.len()).unwrap_or(u32::MAX)
 }
 
-/// The cases that end wider than `target`: how many, as the last look left them.
-pub(crate) fn wide(cases: &[Running], target: f64) -> u32 {
-    let wide = cases.iter().filter(|case| {
-        case.looks_max.is_some()
-            && case
-                .contender(target)
-                .half_width
-                .is_none_or(|half_width| half_width > target)
-    });
-    u32::try_from(wide.count()).unwrap_or(u32::MAX)
+/// The cases of `plan` that end wider than `target`, as the last look left them: one warning for each thing that kept
+/// them from it. A case that failed has a reason of its own.
+pub(crate) fn missed(plan: &Plan, cases: &[Running], target: f64) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = Vec::new();
+    for (case, planned) in cases.iter().zip(&plan.cases) {
+        let Some(most) = case.looks_max.filter(|_| !case.given_up) else {
+            continue;
+        };
+        let contender = case.contender(target);
+        if contender.half_width.is_some_and(|width| width <= target) {
+            continue;
+        }
+        let limit = looks::limit(&contender, most);
+        let same = warnings.iter_mut().find_map(|warning| match warning {
+            Warning::TargetMissed {
+                cases,
+                which,
+                limit: of,
+                ..
+            } if *of == limit => Some((cases, which)),
+            _ => None,
+        });
+        if let Some((cases, which)) = same {
+            *cases += 1;
+            which.push(planned.id.clone());
+        } else {
+            warnings.push(Warning::TargetMissed {
+                cases: 1,
+                target,
+                limit,
+                which: vec![planned.id.clone()],
+            });
+        }
+    }
+    warnings
 }
 
 /// Time that the rounds still wanted will take; `None` where only the budget ends the run.
@@ -320,9 +346,46 @@ mod tests {
     }
 
     #[test]
-    fn a_hopeless_case_does_not_burn_the_time() {
+    fn a_hopeless_case_is_given_up_at_the_second_look_and_not_before() {
         let plan = plan(Some(0.001), None, None);
-        assert_eq!(rounds_until_done(&plan, wobble(30.0)), 6);
+        assert_eq!(rounds_until_done(&plan, wobble(30.0)), 9);
+        // The first two rounds met a storm that is over: what six seemed to say has vanished at nine.
+        let storm = |n| if n <= 2 { Some(89.0) } else { wobble(0.01)(n) };
+        let plan = self::plan(Some(0.02), None, None);
+        assert!(rounds_until_done(&plan, storm) > 9);
+    }
+
+    #[test]
+    fn what_misses_its_target_is_named_with_what_kept_it_from_it() {
+        let missed_by = |passes, values: &dyn Fn(u32) -> Option<f64>, rounds: u32| {
+            let plan = plan(Some(0.02), passes, None);
+            let mut case = Running::new(&plan, 0, vec![]);
+            for n in 1..=rounds {
+                case.learn(&plan.cases[0], &round(&plan.cases[0], values(n)));
+            }
+            let warnings = missed(&plan, &[case], 0.02);
+            assert!(warnings.len() <= 1, "{warnings:?}");
+            warnings.into_iter().next().map(|warning| match warning {
+                Warning::TargetMissed {
+                    cases,
+                    target,
+                    limit,
+                    which,
+                } => {
+                    assert_eq!((cases, which), (1, vec![plan.cases[0].id.clone()]));
+                    assert!((target - 0.02).abs() < 1e-12);
+                    limit
+                }
+                other => panic!("{other:?}"),
+            })
+        };
+        use model::warning::TargetLimit::{Rounds, Scatter, Time};
+        assert_eq!(missed_by(None, &wobble(0.1), 6), None);
+        assert_eq!(missed_by(None, &wobble(3.0), 6), Some(Time));
+        assert_eq!(missed_by(None, &wobble(3.0), 4), Some(Time));
+        assert_eq!(missed_by(None, &wobble(30.0), 9), Some(Scatter(28)));
+        assert_eq!(missed_by(Some(4), &wobble(0.1), 4), Some(Rounds(4)));
+        assert_eq!(missed_by(None, &|_| None, 3), None, "it failed");
     }
 
     #[test]

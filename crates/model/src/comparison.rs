@@ -271,8 +271,26 @@ pub struct Comparison {
 pub struct Scope {
     /// Which machines.
     pub place: Place,
-    /// From the first round's start to the last round's end, of the run that is shortest.
-    pub span: Nanos,
+    /// When, and for how long.
+    pub watched: Watched,
+}
+
+/// For how long machines were watched before something was concluded about them. Time in which nothing was measured is
+/// never counted as watched, so that two runs days apart are not "these three days".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watched {
+    /// At one time: from the start of a run, or of the first of several that overlap, to the end of the last. Of
+    /// groups the shortest run.
+    Once(Nanos),
+    /// At two times, one run after the other.
+    Twice {
+        /// From start to end of the base.
+        base: Nanos,
+        /// The same of the other run.
+        other: Nanos,
+        /// From the start of the earlier run to that of the later one.
+        apart: Nanos,
+    },
 }
 
 /// Which machines a conclusion is about.

@@ -10,7 +10,7 @@ pub struct Estimate {
     pub value: f64,
     /// The interval, where the rounds allow one.
     pub interval: Option<Interval>,
-    /// How many rounds stand behind it.
+    /// How many rounds stand behind it; 0 for what describes the set-up and was not measured.
     pub n: u32,
 }
 
@@ -67,6 +67,11 @@ pub enum State {
     },
     /// A soak: its rounds are stretches of one series, which has a course of its own.
     Series,
+    /// No series of measurements at all: how the rounds were set up ([`PlannedMetric::setting`]).
+    Setting {
+        /// True where every round was set up alike; otherwise the value is that of the middle one.
+        alike: bool,
+    },
     /// The rounds scatter so widely that no single number describes them: (max - min) over the median.
     Unstable {
         /// The spread.

@@ -3,6 +3,7 @@
 //! The enum is closed so that every language can say every warning; the sentences are in `report`.
 
 use crate::limit::Limit;
+use crate::plan::CaseId;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -119,11 +120,32 @@ pub enum Warning {
         cases: u32,
         /// The half-width that was asked for, as a share of the value.
         target: f64,
+        /// What kept them from it.
+        #[serde(default)]
+        limit: TargetLimit,
+        /// Which cases.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        which: Vec<CaseId>,
     },
     /// Something else than the storage may have decided the figure.
     Limited(Limit),
     /// Something particular to the workload, in English.
     Other(String),
+}
+
+/// What kept cases from the width that was asked for. Each takes something else to get there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetLimit {
+    /// The version that measured did not keep it.
+    #[default]
+    Unknown,
+    /// The time was over: more of it may help.
+    Time,
+    /// They have so many rounds, the most that there were to be: more rounds may help.
+    Rounds(u32),
+    /// Their own scatter: not even so many rounds would leave them less than twice as wide. Neither time nor rounds help.
+    Scatter(u32),
 }
 
 /// Why work that only computes was not on a CPU.

@@ -6,7 +6,7 @@
 use crate::number::rfc3339;
 use crate::view::{RunView, better_word};
 use dialects::printable::printable;
-use model::estimate::Interval;
+use model::estimate::{Interval, MetricSummary, State};
 use model::noise::Noise;
 use model::plan::PlannedCase;
 use model::record::{Outcome, Round};
@@ -79,7 +79,7 @@ pub fn metrics(view: &RunView<'_>) -> String {
             end(|interval| interval.lo),
             end(|interval| interval.hi),
             end(|interval| interval.confidence),
-            metric.rounds.len().to_string(),
+            counted(metric).to_string(),
             number(metric.floor.map(|floor| floor.value)),
             crate::json::state_word(&metric.state).to_owned(),
             metric.missing.clone().unwrap_or_default(),
@@ -88,6 +88,15 @@ pub fn metrics(view: &RunView<'_>) -> String {
         ]));
     }
     out
+}
+
+/// The rounds that count: none for what describes the set-up.
+fn counted(metric: &MetricSummary) -> usize {
+    if matches!(metric.state, State::Setting { .. }) {
+        0
+    } else {
+        metric.rounds.len()
+    }
 }
 
 /// One line per round and metric, in the order in which the rounds ran.

@@ -77,7 +77,7 @@ fn metrics(out: &mut String, view: &RunView<'_>, words: &Words) {
             shown.value,
             shown.unit,
             shown.interval,
-            shown.rounds.to_string(),
+            shown.rounds,
             escape(&(words.state)(&metric.state)),
             escape(&view.marks.of(&metric.warnings)),
         ]));

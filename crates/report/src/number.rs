@@ -7,6 +7,7 @@
 
 use model::estimate::Estimate;
 use model::units::{Nanos, Unit, UnixNanos};
+use std::fmt::Display;
 
 /// The fewest and the most significant digits shown.
 const DIGITS_MIN: i32 = 2;
@@ -91,6 +92,19 @@ impl Scale {
     }
 }
 
+impl Scale {
+    /// A value that is known and not measured: as many digits as it has, five at most, and no zeros behind them.
+    pub fn exact(&self, x: f64) -> String {
+        let x = x / self.divisor;
+        let text = fixed(x, decimals(x, DIGITS_MAX));
+        if text.contains('.') {
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        } else {
+            text
+        }
+    }
+}
+
 /// `lo .. hi`, or [`NONE`].
 pub fn range(ends: Option<&(String, String)>) -> String {
     ends.map_or_else(|| NONE.to_owned(), |(lo, hi)| format!("{lo} .. {hi}"))
@@ -105,6 +119,14 @@ pub fn alone(unit: Unit, x: f64) -> String {
     } else {
         format!("{text} {}", scale.unit)
     }
+}
+
+/// A value that is known and not measured, likewise: `64 B`.
+pub fn alone_exact(unit: Unit, x: f64) -> String {
+    let scale = scale(unit, "", x);
+    format!("{} {}", scale.exact(x), scale.unit)
+        .trim_end()
+        .to_owned()
 }
 
 /// A value of which only the size matters, with two significant digits: `about 90 us` needs no third.
@@ -153,6 +175,12 @@ pub fn duration(span: Nanos) -> String {
         60..=3599 => format!("{} min {} s", seconds / 60, seconds % 60),
         _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
     }
+}
+
+/// `1 case`, `2 cases`: a number with the English word for one or for several.
+pub fn counted<N: Copy + Display + PartialEq + From<u8>>(n: N, one: &str, many: &str) -> String {
+    let word = if n == N::from(1) { one } else { many };
+    format!("{n} {word}")
 }
 
 /// An instant as people read it: `2026-11-21 00:43:11 UTC`.
@@ -283,6 +311,24 @@ mod tests {
         check(Unit::Share, 0.034, "3.40 %");
         check(Unit::Number, 12_000.0, "12.0 k");
         check(Unit::OpsPerSecond, f64::NAN, "- ops/s");
+    }
+
+    #[test]
+    fn what_is_known_has_no_digits_of_doubt() {
+        let check = |unit: Unit, x: f64, expect: &str| assert_eq!(alone_exact(unit, x), expect);
+        check(Unit::Bytes, 64.0, "64 B");
+        check(Unit::Bytes, 4096.0, "4 KiB");
+        check(Unit::Bytes, 44_739_244.0, "42.667 MiB");
+        check(Unit::Bytes, 100.0 * 1024.0, "100 KiB");
+        check(Unit::Share, 1.0, "100 %");
+        check(Unit::Share, 0.0, "0 %");
+        check(Unit::Share, 0.9876, "98.76 %");
+    }
+
+    #[test]
+    fn one_is_not_several() {
+        let found = [0_u32, 1, 2].map(|n| counted(n, "case", "cases"));
+        assert_eq!(found, ["0 cases", "1 case", "2 cases"]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::text::Page;
 use crate::view::RunView;
 use crate::words::{Marked, Said, Spent, Words};
 use dialects::printable::printable;
+use model::estimate::State;
 use model::num::{count, round_to_u64, round_to_usize};
 use model::units::{Nanos, Unit, UnixNanos};
 use stats::burst::{Burst, Cause};
@@ -386,8 +387,13 @@ fn other_metrics<'a>(
         .filter(|metric| metric.id.quantity != soak.quantity);
     other.filter_map(|metric| {
         let value = metric.estimate?.value;
+        let quantity = printable(&metric.id.quantity);
+        if let State::Setting { .. } = metric.state {
+            let text = number::alone_exact(metric.metric.unit, value);
+            return Some([quantity, text, (words.state)(&metric.state)]);
+        }
         Some([
-            (words.soak.of_stretches)(&printable(&metric.id.quantity)),
+            (words.soak.of_stretches)(&quantity),
             number::alone(metric.metric.unit, value),
             String::new(),
         ])

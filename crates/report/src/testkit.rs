@@ -2,7 +2,7 @@
 
 use model::comparison::{
     CategoryComparison, Comparison, Difference, FloorComparison, Hopeless, MarginSource,
-    MetricComparison, Place, Refusal, RoundsNeeded, Scope, Verdict,
+    MetricComparison, Place, Refusal, RoundsNeeded, Scope, Verdict, Watched,
 };
 use model::digest::Digest;
 use model::estimate::Interval;
@@ -448,7 +448,7 @@ pub(crate) fn comparison() -> (Run, Run, Comparison) {
         disturbed: (Vec::new(), Vec::new()),
         scope: Scope {
             place: Place::TwoInstances,
-            span: Nanos::from_secs(720),
+            watched: Watched::Once(Nanos::from_secs(720)),
         },
         repeats: Vec::new(),
         differences: vec![Difference {

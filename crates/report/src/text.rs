@@ -6,6 +6,7 @@
 
 use crate::duel;
 use crate::host;
+use crate::marks::Note;
 use crate::memory;
 use crate::number;
 use crate::scaling;
@@ -15,7 +16,7 @@ use crate::table::{Grid, indent};
 use crate::view::{RunView, index_text};
 use crate::words::{Lang, Words};
 use dialects::printable::printable;
-use model::estimate::{IndexSummary, MetricSummary};
+use model::estimate::{IndexSummary, MetricSummary, State};
 use model::record::Run;
 use model::warning::Warning;
 
@@ -189,7 +190,7 @@ fn metrics(view: &RunView<'_>, style: Style, words: &Words) -> String {
             shown.value,
             shown.unit,
             shown.interval,
-            shown.rounds.to_string(),
+            shown.rounds,
             (words.state)(&metric.state),
             view.marks.of(&metric.warnings),
         ]);
@@ -211,13 +212,16 @@ fn narrow(view: &RunView<'_>, metric: &MetricSummary, words: &Words) -> String {
     if !marks.is_empty() {
         head = format!("{head}  {marks}");
     }
+    let state = (words.state)(&metric.state);
+    if matches!(metric.state, State::Setting { .. }) {
+        return format!("{}\n  {state}\n", head.trim_end());
+    }
     format!(
-        "{}\n  {}; {} {}; {}\n",
+        "{}\n  {}; {} {}; {state}\n",
         head.trim_end(),
         shown.interval,
         words.run.rounds,
         shown.rounds,
-        (words.state)(&metric.state)
     )
 }
 
@@ -319,30 +323,35 @@ fn run_warnings(view: &RunView<'_>, style: Style, words: &Words) -> String {
 /// What stands before a note to which no number refers.
 pub(crate) const NOTED: &str = "!";
 
-/// Number and sentence of each note. The page of a soak has no table whose lines could refer to them, and they are all
-/// about its one case.
+/// Number and sentence of each note, and whose figures the notes tell. The page of a soak has no table whose lines could
+/// refer to them, and they are all about its one case.
 pub(crate) fn notes(view: &RunView<'_>, words: &Words) -> Vec<(String, String)> {
+    let notes = view.marks.notes();
     if view.soak.is_some() {
-        let notes = view.marks.notes().iter();
         return notes
+            .iter()
             .map(|note| (words.soak.warning)(&note.warning))
             .map(|sentence| (NOTED.to_owned(), printable(&sentence)))
             .collect();
     }
-    view.marks
-        .notes()
+    let shared = |note: &Note| note.metrics > 1 && has_figures(&note.warning);
+    let mut list: Vec<(String, String)> = notes
         .iter()
         .enumerate()
         .map(|(i, note)| {
             let sentence = warning_line(&note.warning, words);
-            let text = if note.metrics > 1 && has_figures(&note.warning) {
+            let text = if shared(note) {
                 sentence + &(words.run.worst_of)(note.metrics)
             } else {
                 sentence
             };
             (format!("[{}]", i + 1), text)
         })
-        .collect()
+        .collect();
+    if notes.iter().any(shared) {
+        list.push(("-".to_owned(), words.run.worst.to_owned()));
+    }
+    list
 }
 
 /// Whether the sentence holds figures that differ from metric to metric.

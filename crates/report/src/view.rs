@@ -15,7 +15,8 @@ pub struct RunView<'a> {
     pub run: &'a Run,
     /// One summary for each metric, in the order of the plan.
     pub metrics: Vec<MetricSummary>,
-    /// The UnixBench-style indexes, by concurrency; empty where no test of the index was planned, and for soaks.
+    /// The UnixBench-style indexes, of each concurrency for which all twelve tests of the index were asked; none for
+    /// soaks. A run that merely holds some of the tests asked for no index.
     pub indexes: Vec<IndexSummary>,
     /// What a soak says; `None` for every other run.
     pub soak: Option<stats::soak::SoakSummary>,
@@ -56,6 +57,9 @@ pub fn view(run: &Run) -> RunView<'_> {
             Vec::new()
         } else {
             dialects::unixbench::indexes(run)
+                .into_iter()
+                .filter(|index| asks_for_index(run, index.copies))
+                .collect()
         },
         scaling: stats::scaling::scaling(run),
         clock_rate: stats::scaling::clock_rate(run),
@@ -67,6 +71,22 @@ pub fn view(run: &Run) -> RunView<'_> {
     }
 }
 
+/// Whether all twelve tests of the index were asked for at this concurrency: planned, or left out of the plan because
+/// the machine cannot run them, which makes the index partial.
+fn asks_for_index(run: &Run, copies: u32) -> bool {
+    dialects::unixbench::TESTS.iter().all(|entry| {
+        let test = entry.test;
+        let case = format!("{test}@{copies}");
+        let planned = |id: &CaseId| id.test == test && id.copies == copies;
+        run.plan.cases.iter().any(|case| planned(&case.id))
+            || run
+                .plan
+                .dropped
+                .iter()
+                .any(|dropped| dropped.what == test || dropped.what == case)
+    })
+}
+
 /// What stands before the name of a metric below the first one of its case. No-break spaces survive the trimming that
 /// cells get.
 pub(crate) const BELOW: &str = "\u{a0}\u{a0}";
@@ -76,7 +96,7 @@ pub(crate) struct Shown {
     pub(crate) value: String,
     pub(crate) unit: String,
     pub(crate) interval: String,
-    pub(crate) rounds: usize,
+    pub(crate) rounds: String,
 }
 
 impl RunView<'_> {
@@ -96,7 +116,9 @@ impl RunView<'_> {
             .filter(|value| value.is_finite())
             .fold(0.0, |largest: f64, value| largest.max(value.abs()));
         let scale = number::scale(metric.metric.unit, &metric.id.quantity, largest);
+        let is_setting = matches!(metric.state, State::Setting { .. });
         let (value, ends) = match (&metric.estimate, unstable_range(metric)) {
+            (Some(estimate), _) if is_setting => (scale.exact(estimate.value), None),
             (Some(estimate), _) => scale.estimate(estimate),
             (None, Some((lo, hi))) => (
                 number::NONE.to_owned(),
@@ -108,7 +130,11 @@ impl RunView<'_> {
             value,
             unit: scale.unit,
             interval: number::range(ends.as_ref()),
-            rounds: metric.rounds.len(),
+            rounds: if is_setting {
+                number::NONE.to_owned()
+            } else {
+                metric.rounds.len().to_string()
+            },
         }
     }
 

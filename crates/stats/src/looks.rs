@@ -10,6 +10,7 @@ use crate::yuen::{self, NoInterval, RatioInterval, trimmed_each_end};
 use crate::{dist, quantile, rounds};
 use model::comparison::Verdict;
 use model::num::{approx, count};
+use model::warning::TargetLimit;
 
 /// The level of each of five looks that together err in 5 % of cases.
 pub const ALPHA: f64 = 0.0158;
@@ -149,6 +150,9 @@ pub enum Progress {
     Until(u32),
     /// All looks are behind it.
     Exhausted,
+    /// The first look says that it is hopeless, and six rounds, all of one minute, are too few to believe that: it is to
+    /// have this many rounds first, of the time that no other case needs.
+    Doubtful(u32),
     /// Even the last look that the time allows would leave it twice as wide as asked for.
     Hopeless,
 }
@@ -171,14 +175,34 @@ pub fn progress(case: &Contender, seconds: f64) -> Progress {
     let best = affordable.map(|look| predicted_half_width(half_width, case.rounds, look));
     match best {
         Some(best) if best <= HOPELESS_FACTOR * case.target => Progress::Until(next_look),
+        Some(_) if reached(case.rounds) == Some(LOOKS[0]) => Progress::Doubtful(next_look),
         Some(_) => Progress::Hopeless,
         None => Progress::Exhausted,
     }
 }
 
+/// What keeps a case that is wider than its target from getting there, when nothing more is measured; `most` is the
+/// number of rounds that it may have.
+pub fn limit(case: &Contender, most: u32) -> TargetLimit {
+    let last = LOOKS[LOOKS.len() - 1];
+    let at_last = case
+        .half_width
+        .map(|now| predicted_half_width(now, case.rounds, last.max(case.rounds)));
+    let looked_twice = reached(case.rounds) > Some(LOOKS[0]);
+    let lost = at_last.is_some_and(|width| width > HOPELESS_FACTOR * case.target);
+    if lost && looked_twice {
+        TargetLimit::Scatter(last)
+    } else if case.rounds >= most.min(last) {
+        TargetLimit::Rounds(most.min(last))
+    } else {
+        TargetLimit::Time
+    }
+}
+
 /// How many rounds in all each case should reach within `seconds`, a reserve set aside. First every case gets its
 /// first look, in the given order; then the step to a next look with the best gain for its cost is granted until
-/// nothing affordable is left. The gain is the fall of the squared logarithm of half-width over target.
+/// nothing affordable is left. The gain is the fall of the squared logarithm of half-width over target. What is left
+/// then goes to cases that only one look calls hopeless.
 pub fn allocate(cases: &[Contender], seconds: f64) -> Vec<u32> {
     let mut left = seconds * (1.0 - RESERVE);
     let mut plan: Vec<Contender> = cases.to_vec();
@@ -204,6 +228,13 @@ pub fn allocate(cases: &[Contender], seconds: f64) -> Vec<u32> {
         left -= step.cost;
         plan[index].rounds = step.look;
         plan[index].half_width = Some(step.half_width);
+    }
+    for case in &mut plan {
+        if let Progress::Doubtful(look) = progress(case, left) {
+            // Affordable: a case that cannot have its next look is exhausted.
+            left -= seconds_until(case, look);
+            case.rounds = look;
+        }
     }
     plan.iter().map(|case| case.rounds).collect()
 }

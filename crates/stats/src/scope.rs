@@ -2,14 +2,14 @@
 //!
 //! A verdict from twelve minutes of one instance says nothing about another day or another instance of the same plan,
 //! so that every verdict carries the label of what was watched. A plan is claimed only for five instances a side that
-//! are surely separate. Time is counted from the rounds, because a wall clock that is set within a run would stretch
-//! or shrink the difference of two times of day.
+//! are surely separate. Time is counted from round to round, because a wall clock that is set within a run would
+//! stretch or shrink the difference of two times of day. Time between two runs, when nobody measured, is no part of it.
 
 use crate::RUNS_MIN;
 use crate::contrast::Method;
 use crate::rounds::whole;
 use crate::warnings::CLOCK_JUMP_MAX;
-use model::comparison::{Place, Repeat, Scope};
+use model::comparison::{Place, Repeat, Scope, Watched};
 use model::host::HostFacts;
 use model::record::Run;
 use model::units::Nanos;
@@ -26,33 +26,57 @@ enum Kinship {
 pub fn of_run(run: &Run) -> Scope {
     Scope {
         place: Place::OneInstance,
-        span: span(run),
+        watched: Watched::Once(span(run)),
     }
 }
 
-/// From the start of the first round to the end of the last one. Where the wall clock was set during a round, the
-/// rest until the next round counts nothing; time between an interruption and its resumption counts.
+/// From the start of the run to its end, or to that of its last round where it has none: what the run is said to have
+/// taken. Where the wall clock was set during a round, the rest until the next round counts nothing; time between an
+/// interruption and its resumption counts. Nothing where no round ended.
 pub fn span(run: &Run) -> Nanos {
+    let Some(first) = run.rounds.first() else {
+        return Nanos::ZERO;
+    };
+    let before = first.started.0.saturating_sub(run.meta.started.0);
     let measured: u64 = run.rounds.iter().map(|round| round.took.0).sum();
-    let between = run.rounds.windows(2).map(|pair| {
-        let (round, next) = (&pair[0], &pair[1]);
+    let starts = run.rounds.iter().skip(1).map(|next| Some(next.started));
+    let rests = starts.chain([run.meta.finished]);
+    let between = run.rounds.iter().zip(rests).map(|(round, next)| {
         let set = round
             .noise
             .clock_jump
             .is_some_and(|jump| jump > CLOCK_JUMP_MAX);
         let ended = round.started.0.saturating_add(round.took.0);
-        if set {
-            0
-        } else {
-            next.started.0.saturating_sub(ended)
+        match next {
+            Some(next) if !set => next.0.saturating_sub(ended),
+            _ => 0,
         }
     });
-    Nanos(measured.saturating_add(between.sum()))
+    Nanos(
+        before
+            .saturating_add(measured)
+            .saturating_add(between.sum()),
+    )
+}
+
+/// Two runs: at one time where they overlap, otherwise at two.
+fn of_two(base: &Run, other: &Run) -> Watched {
+    let (a, b) = (base.meta.started.0, other.meta.started.0);
+    let (base, other) = (span(base), span(other));
+    let (end_a, end_b) = (a.saturating_add(base.0), b.saturating_add(other.0));
+    if a < end_b && b < end_a {
+        Watched::Once(Nanos(end_a.max(end_b) - a.min(b)))
+    } else {
+        Watched::Twice {
+            base,
+            other,
+            apart: Nanos(a.abs_diff(b)),
+        }
+    }
 }
 
 /// What the comparison of `base` and `other` is about.
 pub(crate) fn of_comparison(base: &[&Run], other: &[&Run], method: Method) -> Scope {
-    let spans = base.iter().chain(other).map(|run| span(run));
     let place = match (method, base, other) {
         (Method::Pairs, ..) => Place::OneInstance,
         (Method::Rounds, [base], [other]) => match kinship(&base.host, &other.host) {
@@ -62,10 +86,14 @@ pub(crate) fn of_comparison(base: &[&Run], other: &[&Run], method: Method) -> Sc
         },
         _ => of_groups(base, other),
     };
-    Scope {
-        place,
-        span: spans.min().unwrap_or(Nanos::ZERO),
-    }
+    let watched = match (base, other) {
+        ([base], [other]) => of_two(base, other),
+        _ => {
+            let spans = base.iter().chain(other).map(|run| span(run));
+            Watched::Once(spans.min().unwrap_or(Nanos::ZERO))
+        }
+    };
+    Scope { place, watched }
 }
 
 fn of_groups(base: &[&Run], other: &[&Run]) -> Place {
@@ -188,19 +216,64 @@ mod tests {
     #[test]
     fn the_span_counts_rounds_and_pauses_and_no_set_clock() {
         let mut run = fixture::run(&[("os.pipe@1", vec![1.0; 3])]);
+        (run.meta.started, run.meta.finished) = (UnixNanos(0), None);
         for (round, started) in run.rounds.iter_mut().zip([0, 2, 5]) {
             round.started = UnixNanos(started * MINUTE);
             round.took = Nanos(MINUTE);
         }
         assert_eq!(span(&run), Nanos(6 * MINUTE));
         run.rounds[0].started = UnixNanos(90 * MINUTE);
+        run.meta.started = UnixNanos(90 * MINUTE);
         assert_eq!(span(&run), Nanos(5 * MINUTE), "the clock went back");
         run.rounds[0].started = UnixNanos(0);
+        run.meta.started = UnixNanos(0);
         run.rounds[2].started = UnixNanos(900 * MINUTE);
         assert_eq!(span(&run), Nanos(901 * MINUTE), "resumed after a night");
         run.rounds[1].noise.clock_jump = Some(Nanos(800 * MINUTE));
         assert_eq!(span(&run), Nanos(4 * MINUTE), "the clock was set");
         run.rounds.clear();
         assert_eq!(span(&run), Nanos::ZERO);
+    }
+
+    /// A run of one round of a minute that begins at this minute, a minute of set-up before it and one of clean-up.
+    fn three_minutes(begin: u64) -> Run {
+        let mut run = fixture::run(&[("os.pipe@1", vec![1.0])]);
+        run.meta.started = UnixNanos(begin * MINUTE);
+        run.rounds[0].started = UnixNanos((begin + 1) * MINUTE);
+        run.rounds[0].took = Nanos(MINUTE);
+        run.meta.finished = Some(UnixNanos((begin + 3) * MINUTE));
+        run
+    }
+
+    #[test]
+    fn the_span_of_a_run_is_what_it_is_said_to_have_taken() {
+        let run = three_minutes(7);
+        assert_eq!(span(&run), Nanos(3 * MINUTE));
+        let one = of_run(&run).watched;
+        assert_eq!(one, Watched::Once(Nanos(3 * MINUTE)));
+    }
+
+    #[test]
+    fn runs_apart_are_watched_twice_and_the_time_between_them_not_at_all() {
+        let check = |a: u64, b: u64, expect: Watched| {
+            let (a, b) = (three_minutes(a), three_minutes(b));
+            for (base, other) in [(&a, &b), (&b, &a)] {
+                let found = of_comparison(&[base], &[other], Method::Rounds).watched;
+                assert_eq!(found, expect);
+            }
+        };
+        let each = Nanos(3 * MINUTE);
+        let twice = |minutes| Watched::Twice {
+            base: each,
+            other: each,
+            apart: Nanos(minutes * MINUTE),
+        };
+        check(10, 10, Watched::Once(each));
+        check(10, 12, Watched::Once(Nanos(5 * MINUTE)));
+        check(10, 13, twice(3));
+        check(10, 10 + 3 * 24 * 60, twice(3 * 24 * 60));
+        let (a, b) = (three_minutes(1), three_minutes(90));
+        let group = of_comparison(&[&a, &b], &[&b], Method::Runs).watched;
+        assert_eq!(group, Watched::Once(each));
     }
 }

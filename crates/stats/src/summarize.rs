@@ -42,6 +42,16 @@ fn summarize_case(
         .first()
         .is_some_and(|metric| is_rate(metric.unit));
     let of_metric = |(index, metric): (usize, &PlannedMetric)| {
+        if metric.setting {
+            return as_setting(summarize_metric(
+                case,
+                metric,
+                &done,
+                &[],
+                missing.as_deref(),
+                &[],
+            ));
+        }
         let has_windows = index == 0 && first_is_rate;
         let windows: &[&Measured] = if has_windows { &done } else { &[] };
         let found = summarize_metric(case, metric, &done, windows, missing.as_deref(), &warnings);
@@ -133,6 +143,26 @@ fn as_stretches(summary: MetricSummary) -> MetricSummary {
             .into_iter()
             .filter(|warning| !of_rounds(warning))
             .collect(),
+        ..summary
+    }
+}
+
+/// What is left of a quantity that describes the set-up: its value. An interval, a number of rounds or a warning would
+/// make a measurement of it.
+fn as_setting(summary: MetricSummary) -> MetricSummary {
+    let alike = summary
+        .rounds
+        .windows(2)
+        .all(|pair| pair[0].to_bits() == pair[1].to_bits());
+    MetricSummary {
+        estimate: summary.estimate.map(|estimate| Estimate {
+            interval: None,
+            n: 0,
+            ..estimate
+        }),
+        floor: None,
+        state: State::Setting { alike },
+        warnings: Vec::new(),
         ..summary
     }
 }
@@ -274,6 +304,44 @@ mod tests {
         assert_eq!(few.estimate.unwrap().interval, None);
         assert_eq!(few.warnings, [Warning::TooFewRounds { have: 5, need: 6 }]);
         assert_eq!(few.state, State::Unknown);
+    }
+
+    #[test]
+    fn what_describes_the_set_up_has_a_value_and_nothing_that_a_measurement_has() {
+        let mut run = fixture::run(&[("memory.triad@1", fixture::noisy(3, 9, 64.0, 0.01))]);
+        run.plan.cases[0].metrics[0].setting = true;
+        run.host.storage.file_system = model::host::Fact::Known("tmpfs".to_owned());
+        run.plan.cases[0].on_disk = true;
+        let of = |run: &Run| summarize(run).remove(0);
+        let differing = of(&run);
+        let estimate = differing.estimate.unwrap();
+        assert_eq!((estimate.interval, estimate.n), (None, 0));
+        assert_eq!((differing.floor, differing.warnings.len()), (None, 0));
+        assert_eq!(differing.state, State::Setting { alike: false });
+        assert_eq!(differing.rounds.len(), 9, "each round's own is kept");
+        for round in &mut run.rounds {
+            let Outcome::Done(measured) = &mut round.outcome else {
+                panic!()
+            };
+            measured.values.insert(fixture::QUANTITY.to_owned(), 32.0);
+        }
+        let alike = of(&run);
+        assert_eq!(alike.estimate.unwrap().value.to_bits(), 32f64.to_bits());
+        assert_eq!(alike.state, State::Setting { alike: true });
+        run.plan.soak = Some(model::soak::Soak {
+            span: Nanos::from_secs(60),
+            every: None,
+            opening: Nanos::from_secs(60),
+        });
+        assert_eq!(
+            of(&run).state,
+            State::Setting { alike: true },
+            "in a soak too"
+        );
+        run.rounds.clear();
+        let none = of(&run);
+        assert_eq!(none.estimate, None);
+        assert_eq!(none.missing.as_deref(), Some("no round of it was run"));
     }
 
     #[test]

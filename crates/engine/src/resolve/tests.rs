@@ -387,6 +387,30 @@ fn both_sides_of_a_duel_live_on_one_budget() {
 }
 
 #[test]
+fn a_budget_that_is_over_before_the_passes_is_told() {
+    let short = |secs: Option<u64>, passes: Option<u32>, sides: u64| {
+        let plan = plan(&Request {
+            budget: secs.map(Nanos::from_secs),
+            passes,
+            ..request(&["all"])
+        })
+        .unwrap();
+        crate::budget::short_of(&plan, sides).map(|short| (short.passes, short.wanted))
+    };
+    assert_eq!(short(None, Some(20), 1), None);
+    assert_eq!(short(Some(600), Some(20), 1), None);
+    assert_eq!(short(Some(600), None, 1), None);
+    // The four cases that are not optional, of 0.35 s at least.
+    assert_eq!(short(Some(5), Some(20), 1), Some((3, 20)));
+    assert_eq!(short(Some(1), None, 1), Some((0, 6)));
+    // A duel takes twice as long.
+    let one = short(Some(30), Some(12), 1);
+    let two = short(Some(30), Some(12), 2);
+    assert!(one.is_none_or(|one| two.is_some_and(|two| two.0 < one.0)));
+    assert!(two.is_some());
+}
+
+#[test]
 fn rounds_are_shortened_until_the_passes_asked_for_fit() {
     let plan = plan(&Request {
         budget: Some(Nanos::from_secs(9)),

@@ -10,7 +10,7 @@ use crate::view::better_word;
 use crate::words::Lang;
 use model::comparison::{
     CategoryComparison, Comparison, FloorComparison, Hopeless, MarginSource, MetricComparison,
-    Place, Refusal, Repeat, RoundsNeeded, Scope,
+    Place, Refusal, Repeat, RoundsNeeded, Scope, Watched,
 };
 use model::plan::CaseId;
 use schemars::JsonSchema;
@@ -67,8 +67,13 @@ pub(super) struct ScopePart {
         "this_instance", "these_two_instances", "these_two_runs", "this_plan", "these_runs"
     ]))]
     place: &'static str,
-    /// From the first round's start to the last round's end, of the shortest run.
+    /// For how long was watched: from start to end of a run, or of runs that overlap; otherwise of the shortest one.
     span_ns: u64,
+    /// The same of the base and of the other run, where they do not overlap; null otherwise.
+    base_span_ns: Option<u64>,
+    other_span_ns: Option<u64>,
+    /// How long after one of them the other began, where they do not overlap.
+    apart_ns: Option<u64>,
     /// Runs on the base side and on the other side, where groups are compared; null otherwise.
     base_runs: Option<u32>,
     other_runs: Option<u32>,
@@ -263,9 +268,16 @@ pub(super) fn scope_part(scope: &Scope) -> ScopePart {
         Place::Plan { base, other } | Place::Runs { base, other } => Some((base, other)),
         Place::OneInstance | Place::TwoInstances | Place::TwoRuns => None,
     };
+    let (span, twice) = match scope.watched {
+        Watched::Once(span) => (span, None),
+        Watched::Twice { base, other, apart } => (base.min(other), Some((base, other, apart))),
+    };
     ScopePart {
         place: scope.place.word(),
-        span_ns: scope.span.0,
+        span_ns: span.0,
+        base_span_ns: twice.map(|(base, ..)| base.0),
+        other_span_ns: twice.map(|(_, other, _)| other.0),
+        apart_ns: twice.map(|(.., apart)| apart.0),
         base_runs: runs.map(|runs| runs.0),
         other_runs: runs.map(|runs| runs.1),
         text: (Lang::En.words().comparison.scope)(scope),

@@ -31,7 +31,7 @@ pub(super) struct MetricPart {
     /// The slow end: the median over rounds of each round's 10th percentile window. Rates only.
     floor: Option<EstimatePart>,
     /// What the series of rounds looks like.
-    #[schemars(extend("enum" = ["unknown", "steady", "drifting", "possible_drift", "step", "two_state", "unstable", "series"]))]
+    #[schemars(extend("enum" = ["unknown", "steady", "drifting", "possible_drift", "step", "two_state", "unstable", "series", "setting"]))]
     state: &'static str,
     /// The figures of that state.
     state_figures: StatePart,
@@ -57,7 +57,7 @@ pub(super) struct NoisePart {
     throttled: Option<f64>,
     /// The wall clock was set, or the machine suspended.
     clock_trouble: Option<f64>,
-    /// A probe was more than 3 % faster or slower than usual in the run.
+    /// A probe was more than 3 % faster or slower than the run's median.
     uneven_speed: Option<f64>,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct EstimatePart {
     hi: Option<f64>,
     /// The nominal confidence of the interval, such as 0.95.
     confidence: Option<f64>,
-    /// How many rounds (for an index: passes) stand behind it.
+    /// How many rounds (for an index: passes) stand behind it; 0 for what describes the set-up (`setting`).
     n: u32,
 }
 
@@ -174,7 +174,7 @@ pub(super) fn missing(estimate: Option<&Estimate>, why: Option<&str>) -> Option<
 fn state_part(state: &State) -> StatePart {
     let none = StatePart::default();
     match *state {
-        State::Unknown | State::Steady | State::Series => none,
+        State::Unknown | State::Steady | State::Series | State::Setting { .. } => none,
         State::Drifting { change } | State::PossibleDrift { change } => StatePart {
             change: finite(change),
             ..none

@@ -94,6 +94,7 @@ pub(crate) const fn state_word(state: &State) -> &'static str {
         State::TwoState { .. } => "two_state",
         State::Series => "series",
         State::Unstable { .. } => "unstable",
+        State::Setting { .. } => "setting",
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{finite, warning_kind};
 use crate::words::Lang;
 use model::limit::Limit;
-use model::warning::{OffCpuCause, Warning};
+use model::warning::{OffCpuCause, TargetLimit, Warning};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -18,9 +18,9 @@ pub(super) struct WarningPart {
     rounds_share: Option<f64>,
     /// The worst round's share; of time off a CPU, of a loss and of a limit, the median.
     worst_share: Option<f64>,
-    /// How many (rounds, allocations, copies).
+    /// How many (rounds, allocations, copies, cases).
     count: Option<u64>,
-    /// Of how many, or how many would be needed.
+    /// Of how many, how many would be needed, or how many are not enough (`target_missed`).
     of: Option<u64>,
     /// The half-width that was asked for, as a share of the value.
     target: Option<f64>,
@@ -33,8 +33,11 @@ pub(super) struct WarningPart {
     longer_ns: Option<u64>,
     /// Whom or what it is about: places in the `run` or in the `pass`, a process,
     /// a file system, a clock source, a reason, what is shared, what limits
-    /// (`cpu`, `late`, `cached`, `device_idle`).
+    /// (`cpu`, `late`, `cached`, `device_idle`), what kept cases from their target (`time`,
+    /// `rounds`, `scatter`, or `unknown` in runs of earlier versions).
     subject: Option<String>,
+    /// Which cases (`target_missed`).
+    cases: Option<Vec<String>>,
 }
 
 /// Fills the part.
@@ -60,6 +63,7 @@ fn part_saying(text: String, warning: &Warning) -> WarningPart {
         discarded_ns: None,
         longer_ns: None,
         subject: None,
+        cases: None,
     };
     match warning {
         Warning::RoundsFailed { failed, of, reason } => {
@@ -134,14 +138,35 @@ fn part_saying(text: String, warning: &Warning) -> WarningPart {
             part.subject = Some(shared.to_owned());
         }
         Warning::Allocated { allocations } => part.count = Some(*allocations),
-        Warning::TargetMissed { cases, target } => {
+        Warning::TargetMissed {
+            cases,
+            target,
+            limit,
+            which,
+        } => {
             part.count = Some(u64::from(*cases));
             part.target = finite(*target);
+            let (word, rounds) = missed_by(*limit);
+            part.subject = Some(word.to_owned());
+            part.of = rounds.map(u64::from);
+            if !which.is_empty() {
+                part.cases = Some(which.iter().map(ToString::to_string).collect());
+            }
         }
         Warning::Limited(limit) => limited(&mut part, limit),
         Warning::DebugBuild | Warning::BudgetShort => {}
     }
     part
+}
+
+/// What kept cases from their target, and the rounds that it is about.
+const fn missed_by(limit: TargetLimit) -> (&'static str, Option<u32>) {
+    match limit {
+        TargetLimit::Unknown => ("unknown", None),
+        TargetLimit::Time => ("time", None),
+        TargetLimit::Rounds(n) => ("rounds", Some(n)),
+        TargetLimit::Scatter(n) => ("scatter", Some(n)),
+    }
 }
 
 fn limited(part: &mut WarningPart, limit: &Limit) {

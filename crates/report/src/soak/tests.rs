@@ -76,7 +76,7 @@ fn a_soak_is_a_sentence_a_picture_levels_and_marks() {
 
 #[test]
 fn a_soak_has_no_index_whose_passes_would_be_stretches() {
-    let mut run = testkit::normal();
+    let mut run = testkit::unixbench("off", 3.0);
     assert!(!view(&run).indexes.is_empty());
     run.plan.soak = self::run().plan.soak;
     assert!(view(&run).indexes.is_empty());

@@ -4,9 +4,10 @@ use model::comparison::Refusal;
 use model::estimate::State;
 use model::host::{BlockDevice, Cache, Fact, HostFacts};
 use model::limit::Limit;
+use model::plan::CaseId;
 use model::record::{CommandEnd, Failure};
 use model::units::{Bytes, Nanos};
-use model::warning::{OffCpuCause, Warning};
+use model::warning::{OffCpuCause, TargetLimit, Warning};
 use std::collections::BTreeMap;
 
 /// A small VM in a container, with some facts hidden.
@@ -90,6 +91,7 @@ pub(crate) fn all_warnings() -> Vec<Warning> {
         },
         Warning::Gaps { rounds_share },
         Warning::UnevenSpeed { rounds_share },
+        Warning::UnevenSpeed { rounds_share: 0.9 },
         Warning::ClockTrouble { rounds_share },
         Warning::OrderEffect {
             within_pass: false,
@@ -153,10 +155,10 @@ pub(crate) fn all_warnings() -> Vec<Warning> {
         },
         Warning::Allocated { allocations: 17 },
         Warning::BudgetShort,
-        Warning::TargetMissed {
-            cases: 3,
-            target: 0.02,
-        },
+        target_missed(3, TargetLimit::Unknown),
+        target_missed(3, TargetLimit::Time),
+        target_missed(4, TargetLimit::Rounds(9)),
+        target_missed(5, TargetLimit::Scatter(28)),
         Warning::Limited(Limit::Cpu {
             share: 0.83,
             copies: 1,
@@ -184,6 +186,21 @@ pub(crate) fn all_warnings() -> Vec<Warning> {
         Warning::Limited(Limit::DeviceIdle { busy_share: 0.4 }),
         Warning::Other("said by a workload".to_owned()),
     ]
+}
+
+/// So many cases, named `os.pipe@1`, `os.pipe@2`... that missed a target of 2 %.
+fn target_missed(cases: u32, limit: TargetLimit) -> Warning {
+    Warning::TargetMissed {
+        cases,
+        target: 0.02,
+        limit,
+        which: (1..=cases)
+            .map(|copies| CaseId {
+                test: "os.pipe".to_owned(),
+                copies,
+            })
+            .collect(),
+    }
 }
 
 /// One of each refusal.
@@ -250,6 +267,8 @@ pub(crate) fn all_states() -> Vec<State> {
         },
         State::Series,
         State::Unstable { spread: 0.9 },
+        State::Setting { alike: true },
+        State::Setting { alike: false },
     ]
 }
 

@@ -102,6 +102,62 @@ fn further_metrics_stand_below_their_case_in_one_table() {
     }
 }
 
+/// A memory test with what it was set up with, in each of six rounds.
+fn with_a_setting(values: [f64; 6]) -> Run {
+    use testkit::{BYTES, Quantity};
+    let width = Quantity("array_bytes", model::units::Unit::Bytes, BYTES.2);
+    let mut run = testkit::empty();
+    let case = testkit::add_case(&mut run, "memory.triad", 1, "off", &[BYTES, width]);
+    run.plan.cases[0].metrics[1].setting = true;
+    for (pass, (rate, value)) in (1..).zip(testkit::six_around(2e10).into_iter().zip(values)) {
+        let values = [("bytes_per_s", rate), ("array_bytes", value)];
+        testkit::add_round(&mut run, &case, pass, Ok(&values));
+    }
+    run
+}
+
+#[test]
+fn what_describes_the_set_up_stands_without_interval_and_count() {
+    let line_of = |run: &Run, width, lang, name: &str| {
+        let text = shown(run, width, lang);
+        let line = text
+            .lines()
+            .find(|line| line.contains(name))
+            .map(ToOwned::to_owned);
+        let line = line.unwrap_or_else(|| panic!("{text}"));
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let alike = with_a_setting([33_554_432.0; 6]);
+    let check = |run: &Run, lang, expect: &str| {
+        assert_eq!(line_of(run, 120, lang, "array_bytes"), expect);
+    };
+    check(&alike, Lang::En, "array_bytes 32 MiB - - set-up");
+    check(&alike, Lang::Ja, "array_bytes 32 MiB - - 測定条件");
+    let differing = with_a_setting([32.0, 32.0, 32.0, 64.0, 32.0, 32.0]);
+    check(
+        &differing,
+        Lang::En,
+        "array_bytes 32 B - - set-up, not alike in all rounds",
+    );
+    let narrow = shown(&alike, 45, Lang::En);
+    assert!(
+        narrow.contains("memory.triad@1:array_bytes  32 MiB\n  set-up\n"),
+        "{narrow}"
+    );
+    let page = crate::markdown::markdown(&view(&alike), Lang::En);
+    assert!(
+        page.contains("| `memory.triad@1:array_bytes` | 32 | MiB | - | - | set-up |"),
+        "{page}"
+    );
+    let lines = crate::csv::metrics(&view(&alike));
+    let line = lines.lines().find(|line| line.contains("array_bytes"));
+    let line = line.unwrap_or_else(|| panic!("{lines}"));
+    assert!(
+        line.contains(",bytes,higher,33554432,,,,0,,setting,"),
+        "{line}"
+    );
+}
+
 /// Columns that a line takes on a screen: two for what East Asian terminals draw wide.
 pub(crate) fn columns(line: &str) -> usize {
     line.chars()
@@ -135,6 +191,23 @@ fn the_index_of_twelve_tests_in_both_modes() {
         compat.contains("by the rules of UnixBench 6: one figure, no interval"),
         "{compat}"
     );
+}
+
+#[test]
+fn some_tests_of_the_index_are_no_index_and_one_that_cannot_run_leaves_it_partial() {
+    let normal = shown(&testkit::normal(), 100, Lang::En);
+    assert!(!normal.to_lowercase().contains("unixbench"), "{normal}");
+    let mut run = testkit::unixbench("off", 100.0);
+    let left_out = run.plan.cases.remove(3).id;
+    run.rounds.retain(|round| round.case != left_out);
+    let unasked = shown(&run, 100, Lang::En);
+    assert!(!unasked.contains("index"), "{unasked}");
+    run.plan.dropped.push(model::plan::Dropped {
+        what: left_out.test,
+        why: "no compiler".to_owned(),
+    });
+    let partial = shown(&run, 100, Lang::En);
+    assert!(partial.contains("partial: 11 of 12 tests"), "{partial}");
 }
 
 #[test]

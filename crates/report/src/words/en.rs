@@ -2,13 +2,14 @@
 
 mod comparison;
 
-use super::{HostWords, RunWords, Words};
+use super::{HostWords, Named, RunWords, Words, soak_command};
+pub(super) use crate::number::counted as plural;
 use crate::number::{percent, signed_percent, time};
 use model::comparison::Verdict;
 use model::estimate::State;
+use model::plan::CaseId;
 use model::record::End;
-use model::warning::{OffCpuCause, Warning};
-use std::fmt::Display;
+use model::warning::{OffCpuCause, TargetLimit, Warning};
 
 pub(super) static WORDS: Words = Words {
     run: RunWords {
@@ -38,7 +39,8 @@ pub(super) static WORDS: Words = Words {
             "unstable, two states",
             "no single number describes the rounds; the interval column shows their range",
         ),
-        worst_of: |n| format!(" (figures of the worst of {n} metrics)"),
+        worst_of: |n| format!(" ({})", plural(n, "metric", "metrics")),
+        worst: "the figures of a note about several metrics are those of the worst of them",
         scope: "scope",
         next: "next",
         next_show: "for a blog post; or csv, json",
@@ -108,7 +110,7 @@ pub(super) static WORDS: Words = Words {
         refused: |why| format!("refused: {why}"),
         unknown: |why| format!("unknown: {why}"),
         cpus: |n| plural(n, "CPU", "CPUs"),
-        quota: |cpus| format!("quota of {cpus} CPUs"),
+        quota: |cpus| format!("quota of {}", cpus_of(cpus)),
         free_space: |size| format!("{size} free"),
         reading: |time| format!("{time} a reading"),
         mitigated: |done, open| {
@@ -131,15 +133,6 @@ pub(super) static WORDS: Words = Words {
     verdict: Verdict::word,
     failure: ToString::to_string,
 };
-
-pub(super) fn plural<N: Copy + Display + PartialEq + From<u8>>(
-    n: N,
-    one: &str,
-    many: &str,
-) -> String {
-    let word = if n == N::from(1) { one } else { many };
-    format!("{n} {word}")
-}
 
 fn warning(warning: &Warning) -> String {
     warning_about(("round", "rounds"), warning)
@@ -187,8 +180,12 @@ fn warning_about((one, many): (&str, &str), warning: &Warning) -> String {
             "in {} of the {many} CPU time was lost in gaps that no counter explains",
             percent(*rounds_share)
         ),
+        Warning::UnevenSpeed { rounds_share } if *rounds_share > 0.5 => format!(
+            "the CPU itself had no steady speed: around {} of the {many} it ran more than 3 % faster or slower than the run's median",
+            percent(*rounds_share)
+        ),
         Warning::UnevenSpeed { rounds_share } => format!(
-            "around {} of the {many} the CPU itself ran more than 3 % faster or slower than usual in this run",
+            "around {} of the {many} the CPU itself ran more than 3 % faster or slower than the run's median",
             percent(*rounds_share)
         ),
         Warning::ClockTrouble { rounds_share } => format!(
@@ -263,14 +260,45 @@ fn warning_about((one, many): (&str, &str), warning: &Warning) -> String {
         Warning::BudgetShort => {
             "time ran out before six passes were done: allow more with `--budget`".to_owned()
         }
-        Warning::TargetMissed { cases, target } => format!(
-            "{} wider than the {} asked for: a larger `--budget` may help, unless their own noise is the limit",
-            plural(u64::from(*cases), "case ends", "cases end"),
-            percent(*target)
-        ),
+        Warning::TargetMissed {
+            cases,
+            target,
+            limit,
+            which,
+        } => target_missed(*cases, &percent(*target), *limit, which),
         Warning::Limited(limit) => (super::storage::EN.limit)(limit),
         Warning::Other(text) => text.clone(),
     }
+}
+
+fn target_missed(cases: u32, target: &str, limit: TargetLimit, which: &[CaseId]) -> String {
+    let names = match Named::of(which) {
+        Named { ids, more: 0 } => ids.join(", "),
+        Named { ids, more } => format!("{} and {more} more", ids.join(", ")),
+    };
+    let end = plural(cases, "case ends", "cases end");
+    match limit {
+        TargetLimit::Unknown => format!("{end} wider than the {target} asked for"),
+        TargetLimit::Time => format!(
+            "{end} wider than the {target} asked for because the time was over ({names}): a larger `--budget` may help"
+        ),
+        TargetLimit::Rounds(n) => format!(
+            "{end} wider than the {target} asked for after {}, the most that there were to be ({names}): a larger `--passes`, without `--target`, may help",
+            plural(n, "round", "rounds")
+        ),
+        TargetLimit::Scatter(n) => format!(
+            "{} given up ({names}): the rounds differ so much from one another that even {}, the most that a target is given, would leave the interval more than twice as wide as the {target} asked for; more time does not change that: `{}` shows what the rate does, a quieter hour may have less noise, and another test may be steadier",
+            plural(cases, "case was", "cases were"),
+            plural(n, "round", "rounds"),
+            soak_command(which)
+        ),
+    }
+}
+
+/// So many CPUs, which need not be whole.
+pub(super) fn cpus_of(cpus: &str) -> String {
+    let word = if cpus == "1" { "CPU" } else { "CPUs" };
+    format!("{cpus} {word}")
 }
 
 fn off_cpu_cause(cause: OffCpuCause) -> String {
@@ -278,7 +306,9 @@ fn off_cpu_cause(cause: OffCpuCause) -> String {
         OffCpuCause::MoreCopiesThanCpus(cpus) => {
             format!("there are only {}", plural(cpus, "CPU", "CPUs"))
         }
-        OffCpuCause::Quota(Some(cpus)) => format!("a quota of {cpus} CPUs held them back"),
+        OffCpuCause::Quota(Some(cpus)) => {
+            format!("a quota of {} held them back", cpus_of(&cpus.to_string()))
+        }
         OffCpuCause::Quota(None) => "a quota held them back".to_owned(),
         OffCpuCause::Steal => "the host took the time away".to_owned(),
         OffCpuCause::Foreign => "other processes of this machine took it".to_owned(),
@@ -305,6 +335,8 @@ fn state(state: &State) -> String {
             percent(*low_share)
         ),
         State::Series => "see the course".to_owned(),
+        State::Setting { alike: true } => "set-up".to_owned(),
+        State::Setting { alike: false } => "set-up, not alike in all rounds".to_owned(),
         State::Unstable { spread } => format!("unstable, spread {}", percent(*spread)),
     }
 }

@@ -2,12 +2,13 @@
 
 mod comparison;
 
-use super::{HostWords, RunWords, Words};
+use super::{HostWords, Named, RunWords, Words, soak_command};
 use crate::number::{percent, signed_percent, time};
 use model::comparison::Verdict;
 use model::estimate::State;
+use model::plan::CaseId;
 use model::record::{CommandEnd, End, Failure, brief};
-use model::warning::{OffCpuCause, Warning};
+use model::warning::{OffCpuCause, TargetLimit, Warning};
 
 pub(super) static WORDS: Words = Words {
     run: RunWords {
@@ -39,7 +40,8 @@ pub(super) static WORDS: Words = Words {
             "不安定・二状態",
             "ラウンドを一つの数値では表せないため、区間の列に範囲を示しています",
         ),
-        worst_of: |n| format!("（{n} 項目のうち最も悪い値）"),
+        worst_of: |n| format!("（{n} 項目）"),
+        worst: "複数の項目に共通する注の数値は、そのうち最も悪い項目のものです",
         scope: "対象",
         next: "次にできること",
         next_show: "ブログ用に出力します（csv、json も選べます）",
@@ -181,8 +183,12 @@ fn warning_about(unit: &str, warning: &Warning) -> String {
             "{} の{unit}で、どのカウンターでも説明できない空白時間がありました",
             percent(*rounds_share)
         ),
+        Warning::UnevenSpeed { rounds_share } if *rounds_share > 0.5 => format!(
+            "CPU の速度が一定していません。{} の{unit}の前後で、この測定の中央値から 3 % 超ずれていました",
+            percent(*rounds_share)
+        ),
         Warning::UnevenSpeed { rounds_share } => format!(
-            "{} の{unit}の前後で、CPU の速度がこの測定中の通常値から 3 % 超ずれていました",
+            "{} の{unit}の前後で、CPU の速度がこの測定の中央値から 3 % 超ずれていました",
             percent(*rounds_share)
         ),
         Warning::ClockTrouble { rounds_share } => format!(
@@ -256,12 +262,36 @@ fn warning_about(unit: &str, warning: &Warning) -> String {
         Warning::BudgetShort => {
             "6 巡を終える前に時間切れになりました。`--budget` で時間を増やしてください".to_owned()
         }
-        Warning::TargetMissed { cases, target } => format!(
-            "{cases} 件のケースで、区間の半幅が目標の {} より広いまま終わりました。`--budget` を増やすと狭くなる可能性があります",
-            percent(*target)
-        ),
+        Warning::TargetMissed {
+            cases,
+            target,
+            limit,
+            which,
+        } => target_missed(*cases, &percent(*target), *limit, which),
         Warning::Limited(limit) => (super::storage::JA.limit)(limit),
         Warning::Other(text) => text.clone(),
+    }
+}
+
+fn target_missed(cases: u32, target: &str, limit: TargetLimit, which: &[CaseId]) -> String {
+    let names = match Named::of(which) {
+        Named { ids, more: 0 } => ids.join("、"),
+        Named { ids, more } => format!("{}、ほか {more} 件", ids.join("、")),
+    };
+    match limit {
+        TargetLimit::Unknown => {
+            format!("{cases} 件のケースで、区間の半幅が目標の {target} より広いまま終わりました")
+        }
+        TargetLimit::Time => format!(
+            "時間切れのため、{cases} 件のケース（{names}）で、区間の半幅が目標の {target} より広いまま終わりました。`--budget` を増やすと狭くなる可能性があります"
+        ),
+        TargetLimit::Rounds(n) => format!(
+            "{cases} 件のケース（{names}）で、上限の {n} 回まで測定しても区間の半幅が目標の {target} より広いままでした。`--target` を付けずに `--passes` を増やすと狭くなる可能性があります"
+        ),
+        TargetLimit::Scatter(n) => format!(
+            "{cases} 件のケース（{names}）の測定を打ち切りました。ラウンドごとの差が大きく、目標を指定した測定の上限である {n} 回まで続けても、区間の半幅が目標の {target} の 2 倍を超えるためです。時間を増やしても狭くなりません。`{}` で速度の推移を確認するか、静かな時間帯に測定するか、より安定した別のテストを選んでください",
+            soak_command(which)
+        ),
     }
 }
 
@@ -295,6 +325,8 @@ fn state(state: &State) -> String {
             percent(*low_share)
         ),
         State::Series => "推移を参照".to_owned(),
+        State::Setting { alike: true } => "測定条件".to_owned(),
+        State::Setting { alike: false } => "測定条件（ラウンドにより異なります）".to_owned(),
         State::Unstable { spread } => format!("不安定（幅 {}）", percent(*spread)),
     }
 }

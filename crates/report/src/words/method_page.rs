@@ -96,7 +96,7 @@ fn what_every_document_and_table_says_is_explained() {
     for words in [
         "without a value",
         "left out of the plan",
-        "figures of the worst of",
+        "are those of the worst of them",
         "differences in set-up",
         "largest gain",
         "largest loss",

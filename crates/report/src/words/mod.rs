@@ -9,12 +9,14 @@ mod en;
 mod ja;
 mod memory;
 mod scaling;
+mod shared;
 mod soak;
 mod storage;
 
 pub use duel::DuelWords;
 pub use memory::MemoryWords;
 pub use scaling::ScalingWords;
+pub(crate) use shared::{Named, Span, command, days, sets_of, soak_command};
 pub use soak::{Marked, Said, SoakWords, Spent};
 pub use storage::{SaidFall, SaidFirstWrite, SaidMode, SaidModes, SaidSteady, StorageWords};
 
@@ -23,7 +25,6 @@ use model::estimate::State;
 use model::plan::CaseId;
 use model::record::{End, Failure};
 use model::warning::Warning;
-use std::fmt::Write as _;
 
 /// A language.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -173,8 +174,10 @@ pub struct RunWords {
     pub warnings: &'static str,
     /// Why a metric that scatters too widely shows no value; the spread as a percentage.
     pub unstable: (&'static str, &'static str),
-    /// Right behind a warning that several metrics have: the figures are those of the worst of so many.
+    /// Right behind a warning that several metrics have: how many.
     pub worst_of: fn(usize) -> String,
+    /// Below such warnings, once: whose figures they tell.
+    pub worst: &'static str,
     /// Fact: what the figures are about.
     pub scope: &'static str,
     /// Heading: what to type next.
@@ -419,57 +422,6 @@ pub struct FloorNote {
     pub range: String,
     /// Shares of slow windows on the base side and on the other side.
     pub slow_shares: Option<(String, String)>,
-}
-
-/// A length of time as a scope gives it: one unit, rounded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Span {
-    /// Up to a minute and a half.
-    Seconds(u64),
-    /// Up to an hour and a half.
-    Minutes(u64),
-    /// Less than most of a day.
-    Hours(u64),
-    /// A day's round or more: every hour of the day was seen.
-    DayAndMore(u64),
-}
-
-impl Span {
-    /// A day's round in hours, less what a run may stop short of it.
-    const DAY_HOURS: u64 = 23;
-
-    pub(crate) const fn of(span: model::units::Nanos) -> Self {
-        let seconds = (span.0 + 500_000_000) / 1_000_000_000;
-        let hours = (seconds + 1800) / 3600;
-        match seconds {
-            0..90 => Self::Seconds(seconds),
-            90..5400 => Self::Minutes((seconds + 30) / 60),
-            _ if hours < Self::DAY_HOURS => Self::Hours(hours),
-            _ => Self::DayAndMore(hours),
-        }
-    }
-}
-
-/// The command that measures a case again.
-pub(crate) fn command(case: &CaseId, sets: &[(String, String)]) -> String {
-    let mut sets_text = String::new();
-    for (name, value) in sets {
-        // Writing to a String cannot fail.
-        let _ = write!(sets_text, " --set {}.{name}={value}", case.test);
-    }
-    format!(
-        "`kurabe run {} --copies {}{sets_text} --passes 9`",
-        case.test, case.copies
-    )
-}
-
-/// What to set so that parameters are the base's: all that the base has a value for.
-pub(crate) fn sets_of(differences: &[(String, String, String)]) -> Vec<(String, String)> {
-    differences
-        .iter()
-        .filter(|(name, base, _)| name != "workload" && base != "not set")
-        .map(|(name, base, _)| (name.clone(), base.clone()))
-        .collect()
 }
 
 #[cfg(test)]

@@ -67,7 +67,10 @@ pub(super) const EN: ScalingWords = ScalingWords {
             "it scales over the cores; further copies share cores with others (SMT)".to_owned()
         }
         Finding::Quota { cpus } => {
-            format!("a quota of {cpus} CPUs limits it, not the CPUs there are")
+            format!(
+                "a quota of {} limits it, not the CPUs there are",
+                super::en::cpus_of(&cpus.to_string())
+            )
         }
         Finding::Stolen { share } => format!(
             "the host took away {} of the time asked for: the machine does not have these CPUs for itself",
@@ -108,7 +111,8 @@ pub(super) const EN: ScalingWords = ScalingWords {
         ),
         Refused::TooFewPasses { have } => {
             format!(
-                "no Universal Scalability Law: {have} complete passes, where an interval needs 6"
+                "no Universal Scalability Law: {}, where an interval needs 6",
+                super::en::plural(*have, "complete pass", "complete passes")
             )
         }
         Refused::DoesNotDescribe { copies, off } => format!(
@@ -117,7 +121,12 @@ pub(super) const EN: ScalingWords = ScalingWords {
         ),
     },
     second_thread: |gain, interval| format!("the second thread of a core adds {gain} ({interval})"),
-    quota: |cpus| format!("a quota allows {cpus} CPUs at the same time"),
+    quota: |cpus| {
+        format!(
+            "a quota allows {} at the same time",
+            super::en::cpus_of(cpus)
+        )
+    },
     clock_rate: "clock rate while measuring",
     clock_range: |lo, hi, median| {
         format!("{lo}..{hi} GHz (median {median}), seen before and after the rounds")

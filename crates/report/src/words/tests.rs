@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testkit::{all_failures, all_refusals, all_states, all_warnings};
-use model::comparison::{Hopeless, Place};
+use model::comparison::{Hopeless, Place, Watched};
 use model::units::Nanos;
 
 /// Every sentence that carries figures, in this language.
@@ -65,8 +65,8 @@ fn scopes() -> Vec<Scope> {
         Place::Plan { base: 5, other: 6 },
         Place::Runs { base: 5, other: 1 },
     ];
-    let span = Nanos::from_secs(720);
-    places.map(|place| Scope { place, span }).to_vec()
+    let watched = Watched::Once(Nanos::from_secs(720));
+    places.map(|place| Scope { place, watched }).to_vec()
 }
 
 fn floor_notes() -> Vec<FloorNote> {
@@ -92,7 +92,7 @@ fn a_scope_gives_its_time_in_one_unit() {
     let check = |seconds: u64, en: &str, ja: &str| {
         let scope = Scope {
             place: Place::OneInstance,
-            span: Nanos::from_secs(seconds),
+            watched: Watched::Once(Nanos::from_secs(seconds)),
         };
         let [en_found, ja_found] = Lang::ALL.map(|lang| (lang.words().comparison.scope)(&scope));
         assert_eq!(en_found, format!("this instance, {en}"));
@@ -104,6 +104,54 @@ fn a_scope_gives_its_time_in_one_unit() {
     check(700, "these 12 minutes", "今回の 12 分間");
     check(3 * 3600 + 60, "these 3 hours", "今回の 3 時間");
     check(24 * 3600 - 300, "24 hours", "24 時間");
+}
+
+#[test]
+fn runs_apart_give_the_time_of_each_and_how_far_apart_they_began() {
+    let check = |seconds: [u64; 3], en: &str, ja: &str| {
+        let [base, other, apart] = seconds.map(Nanos::from_secs);
+        let scope = Scope {
+            place: Place::TwoRuns,
+            watched: Watched::Twice { base, other, apart },
+        };
+        let [en_found, ja_found] = Lang::ALL.map(|lang| (lang.words().comparison.scope)(&scope));
+        assert_eq!(en_found, format!("these two runs, {en}"));
+        assert_eq!(ja_found, format!("この 2 件の測定、{ja}"));
+    };
+    check(
+        [18, 23, 41],
+        "18 seconds and 23 seconds, begun 41 seconds apart",
+        "18 秒間と 23 秒間（開始時刻の差は 41 秒）",
+    );
+    check(
+        [130, 135, 136],
+        "2 minutes each, begun 2 minutes apart",
+        "それぞれ 2 分間（開始時刻の差は 2 分）",
+    );
+    check(
+        [1, 3600, 3 * 86_400],
+        "1 second and 60 minutes, begun 3 days apart",
+        "1 秒間と 60 分間（開始時刻の差は 3 日）",
+    );
+}
+
+#[test]
+fn a_scope_and_what_the_run_took_agree() {
+    // Below a minute and a half both count seconds, and neither counts one that has only begun.
+    for millis in [400, 999, 1000, 1999, 18_600, 41_999, 59_999] {
+        let span = Nanos::from_millis(millis);
+        let took = crate::number::duration(span);
+        let scope = Scope {
+            place: Place::OneInstance,
+            watched: Watched::Once(span),
+        };
+        let said = (en::WORDS.comparison.scope)(&scope);
+        match took.strip_suffix(" s") {
+            Some("1") => assert_eq!(said, "this instance, this second"),
+            Some(n) => assert_eq!(said, format!("this instance, these {n} seconds")),
+            None => assert_eq!(said, "this instance, less than a second", "{took}"),
+        }
+    }
 }
 
 #[test]
@@ -172,9 +220,139 @@ fn figures_are_the_same_in_every_language() {
         .map(|warning| ((en::WORDS.warning)(warning), (ja::WORDS.warning)(warning)))
     {
         let (en_digits, ja_digits) = (digits(&en), digits(&ja));
-        // "six passes" is a word in English.
-        let spelled = en.contains(" six ");
+        // "six passes" and "twice" are words in English.
+        let spelled = en.contains(" six ") || en.contains(" twice ");
         assert!(spelled || en_digits == ja_digits, "{en} | {ja}");
+    }
+}
+
+/// What a count of one must not stand before.
+const SEVERAL: [&str; 16] = [
+    "rounds",
+    "cases",
+    "metrics",
+    "runs",
+    "CPUs",
+    "copies",
+    "passes",
+    "tests",
+    "seconds",
+    "minutes",
+    "hours",
+    "days",
+    "points",
+    "instances",
+    "times",
+    "weaknesses",
+];
+
+#[test]
+fn one_is_never_several() {
+    let words = &en::WORDS;
+    let (run, host, says) = (&words.run, &words.host, &words.comparison);
+    let one = Nanos::from_secs(60);
+    let scope = |watched| {
+        (says.scope)(&Scope {
+            place: Place::OneInstance,
+            watched,
+        })
+    };
+    let missed = |limit| Warning::TargetMissed {
+        cases: 1,
+        target: 0.02,
+        limit,
+        which: vec!["os.pipe@1".parse().unwrap()],
+    };
+    use model::warning::{OffCpuCause, TargetLimit};
+    let off_cpu = |cause| Warning::OffCpu {
+        share: 0.5,
+        copies: 1,
+        cause,
+    };
+    let warnings = [
+        Warning::RoundsFailed {
+            failed: 1,
+            of: 1,
+            reason: "x".to_owned(),
+        },
+        Warning::TooFewRounds { have: 1, need: 6 },
+        Warning::Allocated { allocations: 1 },
+        missed(TargetLimit::Unknown),
+        missed(TargetLimit::Time),
+        missed(TargetLimit::Rounds(1)),
+        missed(TargetLimit::Scatter(28)),
+        off_cpu(OffCpuCause::MoreCopiesThanCpus(1)),
+        off_cpu(OffCpuCause::Quota(Some(1.0))),
+    ];
+    let mut all: Vec<String> = warnings.iter().map(words.warning).collect();
+    all.extend([
+        (run.copies)(1),
+        (run.passes)(1),
+        (run.worst_of)(1),
+        (host.cpus)(1),
+        (host.quota)("1"),
+        (host.mitigated)(1, 0),
+        (says.metrics)(1),
+        (says.not_compared)(1),
+        (says.setup_differs)(1, "kernel"),
+        (says.rounds_needed)(RoundsNeeded::Rounds(1)),
+        (says.rounds_needed)(RoundsNeeded::Instances(1)),
+        (says.counts)(&Counts {
+            compared: 1,
+            ..Counts::default()
+        }),
+        (words.scaling.quota)("1"),
+        scope(Watched::Once(one)),
+        scope(Watched::Once(Nanos::from_secs(1))),
+        scope(Watched::Twice {
+            base: one,
+            other: Nanos::from_secs(1),
+            apart: Nanos::from_secs(1),
+        }),
+    ]);
+    for text in all {
+        let parts: Vec<&str> = text
+            .split([' ', ',', ';', ':', '(', ')'])
+            .filter(|part| !part.is_empty())
+            .collect();
+        assert!(
+            !parts
+                .windows(2)
+                .any(|pair| pair[0] == "1" && SEVERAL.contains(&pair[1])),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_speed_without_a_middle_has_no_usual() {
+    for lang in Lang::ALL {
+        let say = |rounds_share| (lang.words().warning)(&Warning::UnevenSpeed { rounds_share });
+        let (few, most) = (say(0.2), say(1.0));
+        assert!(
+            !few.contains("usual") && !most.contains("usual"),
+            "{few} {most}"
+        );
+        assert_ne!(few.replace("20 %", "100 %"), most);
+    }
+}
+
+#[test]
+fn a_larger_budget_is_advised_only_where_time_was_the_limit() {
+    use model::warning::TargetLimit;
+    for lang in Lang::ALL {
+        for warning in all_warnings() {
+            let Warning::TargetMissed { limit, .. } = warning else {
+                continue;
+            };
+            let text = (lang.words().warning)(&warning);
+            let has = |word: &str| text.contains(word);
+            assert_eq!(has("--budget"), limit == TargetLimit::Time, "{text}");
+            assert_eq!(has("--passes"), matches!(limit, TargetLimit::Rounds(_)));
+            assert_eq!(has("kurabe soak"), matches!(limit, TargetLimit::Scatter(_)));
+            assert_eq!(has("os.pipe@3"), limit != TargetLimit::Unknown, "{text}");
+            assert!(!has("os.pipe@4"), "the rest is counted: {text}");
+        }
     }
 }
 

@@ -182,12 +182,15 @@ fn progress_says_when_to_stop() {
     let check = |case: Contender, seconds, expect| assert_eq!(progress(&case, seconds), expect);
     check(case(6, 0.01), 100.0, Progress::Done);
     check(case(6, 0.03), 100.0, Progress::Until(9));
-    check(case(6, 1.00), 100.0, Progress::Hopeless);
+    // Six rounds are too few to give a case up.
+    check(case(6, 1.00), 100.0, Progress::Doubtful(9));
+    check(case(9, 1.00), 100.0, Progress::Hopeless);
     check(case(28, 0.03), 100.0, Progress::Exhausted);
     check(case(6, 0.03), 2.0, Progress::Exhausted);
     // What 28 rounds would reach and 9 would not is hopeless only where 28 are not affordable.
     check(case(6, 0.09), 22.0, Progress::Until(9));
-    check(case(6, 0.09), 3.0, Progress::Hopeless);
+    check(case(6, 0.09), 3.0, Progress::Doubtful(9));
+    check(case(9, 0.09), 4.0, Progress::Hopeless);
     let fresh = Contender {
         half_width: None,
         rounds: 0,
@@ -208,8 +211,16 @@ fn time_goes_where_it_narrows_most() {
     };
     assert_eq!(
         allocate(&[quiet, near, wide, lost, dear], 1000.0),
-        [6, 9, 19, 6, 6]
+        [6, 9, 19, 9, 6],
+        "what looks lost at the first look has a second one"
     );
+    assert_eq!(
+        allocate(&[lost, near], 4.0),
+        [6, 9],
+        "of the time that others leave"
+    );
+    let lost_twice = case(9, 5.0);
+    assert_eq!(allocate(&[lost_twice], 1000.0), [9]);
     let found = allocate(&[wide, near], 10.0);
     assert_eq!(
         found,
@@ -228,6 +239,25 @@ fn time_goes_where_it_narrows_most() {
         "first looks come first"
     );
     assert_eq!(allocate(&[], 5.0), [] as [u32; 0]);
+}
+
+#[test]
+fn what_keeps_a_case_from_its_target_is_told_apart() {
+    let check = |case: Contender, most, expect| assert_eq!(limit(&case, most), expect, "{case:?}");
+    check(case(6, 0.03), 28, TargetLimit::Time);
+    check(case(9, 0.5), 28, TargetLimit::Scatter(28));
+    check(case(28, 0.05), 28, TargetLimit::Scatter(28));
+    check(case(28, 0.03), 28, TargetLimit::Rounds(28));
+    check(case(9, 0.03), 9, TargetLimit::Rounds(9));
+    check(case(9, 0.5), 9, TargetLimit::Scatter(28));
+    // One look is not enough to say that nothing helps.
+    check(case(6, 0.5), 28, TargetLimit::Time);
+    let fresh = Contender {
+        half_width: None,
+        ..case(4, 0.0)
+    };
+    check(fresh, 28, TargetLimit::Time);
+    check(fresh, 4, TargetLimit::Rounds(4));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! English, of comparisons.
 
 use super::plural;
-use crate::words::{ComparisonWords, Counts, FloorNote, Span, command, sets_of};
-use model::comparison::{Hopeless, Place, Refusal, RoundsNeeded, Scope, Verdict};
+use crate::words::{ComparisonWords, Counts, FloorNote, Span, command, days, sets_of};
+use model::comparison::{Hopeless, Place, Refusal, RoundsNeeded, Scope, Verdict, Watched};
 use model::plan::CaseId;
 
 pub(super) const WORDS: ComparisonWords = ComparisonWords {
@@ -17,9 +17,11 @@ pub(super) const WORDS: ComparisonWords = ComparisonWords {
     differences: "differences in set-up",
     metrics: |n| plural(n, "metric", "metrics"),
     rounds_needed: |needed| match needed {
-        RoundsNeeded::Rounds(n) => format!("about {n} rounds a side"),
-        RoundsNeeded::Pairs(n) => format!("about {n} pairs"),
-        RoundsNeeded::Instances(n) => format!("about {n} instances a side"),
+        RoundsNeeded::Rounds(n) => format!("about {} a side", plural(n, "round", "rounds")),
+        RoundsNeeded::Pairs(n) => format!("about {}", plural(n, "pair", "pairs")),
+        RoundsNeeded::Instances(n) => {
+            format!("about {} a side", plural(n, "instance", "instances"))
+        }
         RoundsNeeded::NotAtThisNoise => "not at this noise level".to_owned(),
     },
     counts,
@@ -83,19 +85,44 @@ fn counts(counts: &Counts) -> String {
     )
 }
 
+fn length(span: Span) -> String {
+    match span {
+        Span::Seconds(0) => "less than a second".to_owned(),
+        Span::Seconds(n) => plural(n, "second", "seconds"),
+        Span::Minutes(n) => plural(n, "minute", "minutes"),
+        Span::Hours(n) | Span::DayAndMore(n) => plural(n, "hour", "hours"),
+    }
+}
+
+fn watched(watched: Watched) -> String {
+    match watched {
+        Watched::Once(span) => match Span::of(span) {
+            Span::Seconds(1) => "this second".to_owned(),
+            span @ (Span::Seconds(0) | Span::DayAndMore(_)) => length(span),
+            span => format!("these {}", length(span)),
+        },
+        Watched::Twice { base, other, apart } => {
+            let (base, other) = (length(Span::of(base)), length(Span::of(other)));
+            let spans = if base == other {
+                format!("{base} each")
+            } else {
+                format!("{base} and {other}")
+            };
+            let apart = match days(apart) {
+                Some(days) => plural(days, "day", "days"),
+                None => length(Span::of(apart)),
+            };
+            format!("{spans}, begun {apart} apart")
+        }
+    }
+}
+
 fn scope(scope: &Scope) -> String {
-    let (these, span) = match Span::of(scope.span) {
-        Span::Seconds(0) => ("", "less than a second".to_owned()),
-        Span::Seconds(1) => ("", "this second".to_owned()),
-        Span::Seconds(n) => ("these ", plural(n, "second", "seconds")),
-        Span::Minutes(n) => ("these ", plural(n, "minute", "minutes")),
-        Span::Hours(n) => ("these ", plural(n, "hour", "hours")),
-        Span::DayAndMore(n) => ("", plural(n, "hour", "hours")),
-    };
+    let when = watched(scope.watched);
     match scope.place {
-        Place::OneInstance => format!("this instance, {these}{span}"),
-        Place::TwoInstances => format!("these two instances, {these}{span}"),
-        Place::TwoRuns => format!("these two runs, {these}{span}"),
+        Place::OneInstance => format!("this instance, {when}"),
+        Place::TwoInstances => format!("these two instances, {when}"),
+        Place::TwoRuns => format!("these two runs, {when}"),
         Place::Plan { base, other } => format!("this plan ({base} and {other} instances)"),
         Place::Runs { base, other } => format!("these {base} and {other} runs, no plan"),
     }

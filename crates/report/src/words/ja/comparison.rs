@@ -1,7 +1,7 @@
 //! Japanese, of comparisons.
 
-use crate::words::{ComparisonWords, Counts, FloorNote, Span, command, sets_of};
-use model::comparison::{Hopeless, Place, Refusal, RoundsNeeded, Scope, Verdict};
+use crate::words::{ComparisonWords, Counts, FloorNote, Span, command, days, sets_of};
+use model::comparison::{Hopeless, Place, Refusal, RoundsNeeded, Scope, Verdict, Watched};
 use model::plan::CaseId;
 
 pub(super) const WORDS: ComparisonWords = ComparisonWords {
@@ -87,18 +87,47 @@ fn counts(counts: &Counts) -> String {
     )
 }
 
-fn scope(scope: &Scope) -> String {
-    let span = match Span::of(scope.span) {
+fn length(span: Span) -> String {
+    match span {
         Span::Seconds(0) => "1 秒未満".to_owned(),
-        Span::Seconds(n) => format!("今回の {n} 秒間"),
-        Span::Minutes(n) => format!("今回の {n} 分間"),
-        Span::Hours(n) => format!("今回の {n} 時間"),
-        Span::DayAndMore(n) => format!("{n} 時間"),
-    };
+        Span::Seconds(n) => format!("{n} 秒間"),
+        Span::Minutes(n) => format!("{n} 分間"),
+        Span::Hours(n) | Span::DayAndMore(n) => format!("{n} 時間"),
+    }
+}
+
+fn watched(watched: Watched) -> String {
+    match watched {
+        Watched::Once(span) => match Span::of(span) {
+            span @ (Span::Seconds(0) | Span::DayAndMore(_)) => length(span),
+            span => format!("今回の {}", length(span)),
+        },
+        Watched::Twice { base, other, apart } => {
+            let (base, other) = (length(Span::of(base)), length(Span::of(other)));
+            let spans = if base == other {
+                format!("それぞれ {base}")
+            } else {
+                format!("{base}と {other}")
+            };
+            let apart = match days(apart) {
+                Some(days) => format!("{days} 日"),
+                None => match Span::of(apart) {
+                    Span::Seconds(n) => format!("{n} 秒"),
+                    Span::Minutes(n) => format!("{n} 分"),
+                    Span::Hours(n) | Span::DayAndMore(n) => format!("{n} 時間"),
+                },
+            };
+            format!("{spans}（開始時刻の差は {apart}）")
+        }
+    }
+}
+
+fn scope(scope: &Scope) -> String {
+    let when = watched(scope.watched);
     match scope.place {
-        Place::OneInstance => format!("このインスタンス、{span}"),
-        Place::TwoInstances => format!("この 2 台のインスタンス、{span}"),
-        Place::TwoRuns => format!("この 2 件の測定、{span}"),
+        Place::OneInstance => format!("このインスタンス、{when}"),
+        Place::TwoInstances => format!("この 2 台のインスタンス、{when}"),
+        Place::TwoRuns => format!("この 2 件の測定、{when}"),
         Place::Plan { base, other } => format!("このプラン（{base} 台と {other} 台）"),
         Place::Runs { base, other } => {
             format!("この {base} 件と {other} 件の測定（プラン全体ではありません）")

@@ -1,0 +1,101 @@
+//! What the sentences of every language share: lengths of time in one unit, the first few of a list, and commands.
+
+use model::plan::CaseId;
+use std::fmt::Write as _;
+
+/// A length of time as a scope gives it: one unit, rounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Span {
+    /// Up to a minute and a half.
+    Seconds(u64),
+    /// Up to an hour and a half.
+    Minutes(u64),
+    /// Less than most of a day.
+    Hours(u64),
+    /// A day's round or more: every hour of the day was seen.
+    DayAndMore(u64),
+}
+
+impl Span {
+    /// A day's round in hours, less what a run may stop short of it.
+    const DAY_HOURS: u64 = 23;
+
+    pub(crate) const fn of(span: model::units::Nanos) -> Self {
+        // Begun seconds do not count, as in `number::duration`: both stand on one page.
+        let seconds = span.0 / 1_000_000_000;
+        let hours = (seconds + 1800) / 3600;
+        match seconds {
+            0..90 => Self::Seconds(seconds),
+            90..5400 => Self::Minutes((seconds + 30) / 60),
+            _ if hours < Self::DAY_HOURS => Self::Hours(hours),
+            _ => Self::DayAndMore(hours),
+        }
+    }
+}
+
+/// Whole days, from two on: what lies between two runs of which the later was on another day.
+pub(crate) const fn days(span: model::units::Nanos) -> Option<u64> {
+    let hours = span.0 / 3_600_000_000_000;
+    if hours >= 48 {
+        Some((hours + 12) / 24)
+    } else {
+        None
+    }
+}
+
+/// The first few of a list of cases, and how many more there are.
+pub(crate) struct Named {
+    pub(crate) ids: Vec<String>,
+    pub(crate) more: usize,
+}
+
+impl Named {
+    /// As many as a sentence bears.
+    const MOST: usize = 3;
+
+    pub(crate) fn of(cases: &[CaseId]) -> Self {
+        Self {
+            ids: cases
+                .iter()
+                .take(Self::MOST)
+                .map(ToString::to_string)
+                .collect(),
+            more: cases.len().saturating_sub(Self::MOST),
+        }
+    }
+}
+
+/// The command that shows what the rate of the first of these cases does in the course of time.
+pub(crate) fn soak_command(cases: &[CaseId]) -> String {
+    cases.first().map_or_else(
+        || "kurabe soak TEST --for 10m".to_owned(),
+        |case| {
+            format!(
+                "kurabe soak {} --copies {} --for 10m",
+                case.test, case.copies
+            )
+        },
+    )
+}
+
+/// The command that measures a case again.
+pub(crate) fn command(case: &CaseId, sets: &[(String, String)]) -> String {
+    let mut sets_text = String::new();
+    for (name, value) in sets {
+        // Writing to a String cannot fail.
+        let _ = write!(sets_text, " --set {}.{name}={value}", case.test);
+    }
+    format!(
+        "`kurabe run {} --copies {}{sets_text} --passes 9`",
+        case.test, case.copies
+    )
+}
+
+/// What to set so that parameters are the base's: all that the base has a value for.
+pub(crate) fn sets_of(differences: &[(String, String, String)]) -> Vec<(String, String)> {
+    differences
+        .iter()
+        .filter(|(name, base, _)| name != "workload" && base != "not set")
+        .map(|(name, base, _)| (name.clone(), base.clone()))
+        .collect()
+}
