@@ -27,10 +27,11 @@ pub struct Args {
 /// Options of every command.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Global {
-    /// Keep runs in this file [default: `$XDG_DATA_HOME/kurabe/kurabe.db`]
-    #[arg(long, value_name = "FILE", global = true, env = "KURABE_STORE")]
+    /// Keep runs in this file [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]
+    // The variable is read in `context`: clap would show the option as required in every usage line while it is set.
+    #[arg(long, value_name = "FILE", global = true)]
     pub(crate) store: Option<PathBuf>,
-    /// Speak this language [default: from LANG]
+    /// Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]
     #[arg(long, global = true)]
     pub(crate) lang: Option<LangArg>,
     /// Add colour to words
@@ -360,7 +361,7 @@ pub(crate) struct CleanArgs {
 fn duration(text: &str) -> Result<Nanos, String> {
     match parse_duration(text) {
         Some(nanos) if nanos.0 > 0 => Ok(nanos),
-        _ => Err("expected a time such as 90s, 5m or 1h".to_owned()),
+        _ => Err("expected a time with its unit, such as 90s, 5m or 1h".to_owned()),
     }
 }
 
@@ -381,6 +382,8 @@ pub(crate) fn run_label(text: &str) -> Result<String, String> {
     let taken = text == "-" || text == "latest" || text.starts_with("latest~");
     if taken {
         Err("`latest` and `-` mean other runs already".to_owned())
+    } else if text.contains(',') {
+        Err("a comma separates the runs of a list, as in `kurabe compare A1,A2 B1,B2`".to_owned())
     } else {
         Ok(text)
     }
@@ -470,12 +473,21 @@ mod tests {
     }
 
     #[test]
+    fn a_time_has_its_unit_as_a_share_has() {
+        assert_eq!(duration("10s"), Ok(Nanos::from_secs(10)));
+        for bad in ["10", "1.5", "0", "0s", "", "10 parsecs"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
     fn labels_stay_on_one_line() {
         assert_eq!(label(" vps a "), Ok("vps a".to_owned()));
         for bad in ["", "  ", "a\nb", "\u{1b}[31m", &"x".repeat(81)] {
             assert!(label(bad).is_err(), "{bad:?}");
         }
         assert!(run_label("latest~1").is_err() && run_label("latest-kernel").is_ok());
+        assert!(run_label("a,b").is_err() && run_label("a;b").is_ok());
         assert!(tag("a").is_err() && tag("=b").is_err());
     }
 }

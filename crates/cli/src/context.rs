@@ -42,7 +42,7 @@ impl Context {
             blocks: shows_blocks(),
             began,
             consent,
-            store: global.store.clone(),
+            store: global.store.clone().or_else(store_of_environment),
         }
     }
 
@@ -98,6 +98,13 @@ impl Context {
             store: OnceCell::new(),
         }
     }
+}
+
+/// The store that the environment names; a variable without a value names none.
+fn store_of_environment() -> Option<PathBuf> {
+    std::env::var_os("KURABE_STORE")
+        .filter(|path| !path.is_empty())
+        .map(PathBuf::from)
 }
 
 /// Reads runs; the store is opened for the first one that is in it, once, because opening checks the whole file.

@@ -178,7 +178,7 @@ pub fn parse(def: &ParamDef, text: &str) -> Result<ParamValue, ParamError> {
         },
         ParamKind::Duration => parse_duration(text)
             .map(ParamValue::Duration)
-            .ok_or_else(|| bad("a time such as 500ms, 10s, 5m or 24h".to_owned())),
+            .ok_or_else(|| bad("a time with its unit, such as 500ms, 10s, 5m or 24h".to_owned())),
         ParamKind::Size => parse_size(text)
             .map(ParamValue::Size)
             .ok_or_else(|| bad("a size such as 4k, 1M or 2GiB".to_owned())),
@@ -193,15 +193,17 @@ pub fn parse(def: &ParamDef, text: &str) -> Result<ParamValue, ParamError> {
     }
 }
 
-/// Reads `500ms`, `10s`, `1.5m`, `24h`; a bare number means seconds. `None` for anything else, and for spans
-/// beyond what 64 bits of nanoseconds hold.
+/// Reads `500ms`, `10s`, `1.5m`, `24h`, and `0`; any other number needs its unit. `None` for anything else, and for
+/// spans beyond what 64 bits of nanoseconds hold.
 pub fn parse_duration(text: &str) -> Option<Nanos> {
     let (number, unit) = split_unit(text)?;
     let scale = match unit {
         "ns" => 1.0,
         "us" => 1e3,
         "ms" => 1e6,
-        "" | "s" => 1e9,
+        "s" => 1e9,
+        // No time is no time in any unit; a bare number of anything else would be a guess.
+        "" if number <= 0.0 => 1.0,
         "m" | "min" => 60e9,
         "h" => 3600e9,
         "d" => 86400e9,
@@ -253,7 +255,8 @@ mod tests {
         let duration = |text| parse_duration(text).map(|nanos| nanos.0);
         assert_eq!(duration("500ms"), Some(500_000_000));
         assert_eq!(duration("1.5m"), Some(90_000_000_000));
-        assert_eq!(duration("10"), Some(10_000_000_000));
+        assert_eq!(duration("10"), None, "ten of what?");
+        assert_eq!(duration("0"), Some(0));
         assert_eq!(duration("24h"), Some(86_400_000_000_000));
         for bad in [
             "",

@@ -63,7 +63,7 @@ pub enum ParamKind {
         /// The largest allowed value.
         max: u64,
     },
-    /// A span of time: `500ms`, `10s`, `5m`, `24h`; a bare number means seconds.
+    /// A span of time: `500ms`, `10s`, `5m`, `24h`, or `0`.
     Duration,
     /// An amount of data: `4k`, `1M`, `2GiB`; k, M, G, T count in 1024s, kB, MB, GB, TB in 1000s.
     Size,

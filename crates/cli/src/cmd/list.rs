@@ -6,6 +6,8 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::output;
 use model::record::End;
+use report::Lang;
+use report::number::counted;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use store::DuelLine;
@@ -18,6 +20,14 @@ pub(crate) fn run(context: &Context, args: &ListArgs) -> anyhow::Result<Exit> {
         ListWhat::Runs => runs(context)?,
     };
     output::print(&columns(&rows))?;
+    let described = matches!(
+        args.what,
+        ListWhat::Tests | ListWhat::Profiles | ListWhat::Metrics
+    );
+    if described && context.lang == Lang::Ja {
+        // They are the reference to which every figure refers; a translation could differ from it.
+        output::say("注: テスト、プロファイル、測定項目の説明は英語のみです");
+    }
     Ok(Exit::Ok)
 }
 
@@ -93,8 +103,8 @@ fn runs(context: &Context) -> anyhow::Result<Vec<Vec<String>>> {
                 line.label.unwrap_or_default(),
                 report::number::instant(line.started),
                 what,
-                format!("{} cases", line.cases),
-                format!("{} rounds", line.rounds),
+                counted(line.cases, "case", "cases"),
+                counted(line.rounds, "round", "rounds"),
                 end,
             ]
         })

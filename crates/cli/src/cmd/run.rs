@@ -7,12 +7,15 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::named;
 use crate::new_run;
+use crate::output;
 use crate::resume::{self, Kind};
 use crate::session;
+use engine::budget::Short;
 use engine::resolve::Request;
 use model::host::HostFacts;
-use model::plan::Plan;
+use model::plan::{Plan, PlannedCase};
 use model::record::Run;
+use report::number::counted;
 use std::fmt::Write;
 
 pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
@@ -24,6 +27,9 @@ pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
         if args.new.dry_run {
             let runs = [run];
             return named::dry_run(context, &runs, &context.consent, &describe(&runs));
+        }
+        if let Some(note) = shortage(&run.plan, 1).filter(|_| !quiet) {
+            output::say(&format!("note: {note}"));
         }
         session::begin(context, run, quiet)?
     };
@@ -58,23 +64,14 @@ pub(crate) fn describe(sides: &[Run]) -> String {
     let Some(Run { plan, .. }) = sides.first() else {
         return String::new();
     };
-    let word = if sides.len() > 1 { "pairs" } else { "rounds" };
     let rows: Vec<Vec<String>> = plan
         .cases
         .iter()
         .map(|case| {
-            let rounds = match (engine::budget::rounds_wanted(plan, case), looks(plan)) {
-                (None, false) => format!("as many {word} as fit"),
-                (most, true) if case.shape.rounds.is_none() => match most.unwrap_or(LAST_LOOK) {
-                    few @ ..=FIRST_LOOK => format!("{few} {word}"),
-                    most => format!("{FIRST_LOOK} to {} {word}", most.min(LAST_LOOK)),
-                },
-                (rounds, _) => format!("{} {word}", rounds.unwrap_or_default()),
-            };
             let measure = case.shape.measure.as_secs_f64();
             vec![
                 case.id.to_string(),
-                rounds,
+                rounds_in_words(plan, case, sides.len()),
                 format!("{measure:.1} s each"),
                 case.title.clone(),
             ]
@@ -94,13 +91,62 @@ pub(crate) fn describe(sides: &[Run]) -> String {
     let time = plan
         .budget
         .map_or(time, |budget| time.min(budget.as_secs_f64()));
+    if let Some(note) = shortage(plan, sides.len()) {
+        let _ = writeln!(text, "note: {note}");
+    }
     let _ = writeln!(
         text,
-        "{} cases, about {time:.0} s, seed {}",
-        plan.cases.len(),
+        "{}, about {time:.0} s while nothing else runs, seed {}",
+        counted(plan.cases.len() as u64, "case", "cases"),
         plan.seed
     );
     text
+}
+
+/// How many rounds a case is to have, or pairs of them.
+fn rounds_in_words(plan: &Plan, case: &PlannedCase, sides: usize) -> String {
+    let (one, many) = if sides > 1 {
+        ("pair", "pairs")
+    } else {
+        ("round", "rounds")
+    };
+    let most = |n: u32| match short_of(plan, sides) {
+        Some(short) if short.passes < n => format!("up to {}", counted(n, one, many)),
+        _ => counted(n, one, many),
+    };
+    match (engine::budget::rounds_wanted(plan, case), looks(plan)) {
+        (None, false) => format!("as many {many} as fit"),
+        (wanted, true) if case.shape.rounds.is_none() => match wanted.unwrap_or(LAST_LOOK) {
+            few @ ..=FIRST_LOOK => most(few),
+            more => format!("{FIRST_LOOK} to {} {many}", more.min(LAST_LOOK)),
+        },
+        (rounds, _) => most(rounds.unwrap_or_default()),
+    }
+}
+
+fn short_of(plan: &Plan, sides: usize) -> Option<Short> {
+    engine::budget::short_of(plan, u64::try_from(sides).unwrap_or(1))
+}
+
+/// What is said where the budget cannot hold the passes that were asked for, or those that an interval takes.
+pub(crate) fn shortage(plan: &Plan, sides: usize) -> Option<String> {
+    let short = short_of(plan, sides)?;
+    let budget = plan.budget.unwrap_or_default().as_secs_f64();
+    let passes = counted(short.wanted, "pass", "passes");
+    let fit = match short.passes {
+        0 => "not even one fits".to_owned(),
+        1 => "about one fits".to_owned(),
+        n => format!("about {n} fit"),
+    };
+    let few = if short.passes < engine::budget::ROUNDS_MIN.min(short.wanted) {
+        ", and fewer than six rounds have no interval"
+    } else {
+        ""
+    };
+    Some(format!(
+        "the budget of {budget:.0} s is over before {passes}: {fit}, and the run ends there{few}; {passes} take about {:.0} s",
+        short.needs.as_secs_f64().ceil()
+    ))
 }
 
 /// Whether looks at the data decide how many rounds there will be.

@@ -219,10 +219,88 @@ fn a_target_spends_rounds_where_they_are_needed_and_stops_at_looks() {
         "100,103,97,101,99,104,96,100,102,98,100,103,97,101,99",
     );
     assert!([9, 13, 19, 28].contains(&noisy), "{noisy}");
-    let (hopeless, text) = series("hopeless", "100,200,50,170,60,230");
-    assert_eq!(hopeless, 6, "no affordable number of rounds would do");
+    let (hopeless, text) = series("hopeless", "100,200,50,170,60,230,80,150,90");
+    assert_eq!(hopeless, 9, "nothing is given up before the second look");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let said = words.join(" ");
+    for sentence in [
+        "1 case was given up (selftest.replay@1)",
+        "even 28 rounds",
+        "the 2.0 % asked for",
+        "more time does not change that",
+        "`kurabe soak selftest.replay --copies 1 --for 10m`",
+    ] {
+        assert!(said.contains(sentence), "`{sentence}` is not in: {text}");
+    }
+    assert!(!said.contains("budget"), "{text}");
+}
+
+#[test]
+fn a_budget_that_cannot_hold_the_passes_says_what_happens() {
+    let bed = Bed::new();
+    let plan = ["run", "selftest.sleep", "--budget", "2s", "--passes", "20"];
+    let dry: Vec<&str> = plan.iter().copied().chain(["--dry-run"]).collect();
+    let shown = bed.run(&dry).code(0);
+    shown.out_has(&[
+        "up to 20 rounds",
+        "the budget of 2 s is over before 20 passes",
+        "the run ends there",
+        "1 case, about 2 s",
+    ]);
+    bed.run(&plan)
+        .code(0)
+        .err_has(&["the budget of 2 s is over before 20 passes"]);
+    let enough = ["run", "selftest.replay", "--budget", "1m", "--passes", "6"];
+    let dry: Vec<&str> = enough.iter().copied().chain(["--dry-run"]).collect();
+    let text = bed.run(&dry).code(0).out;
     assert!(
-        text.contains("2.0 %") && text.contains("asked for"),
+        !text.contains("budget") && !text.contains("up to"),
         "{text}"
     );
+    assert!(text.contains("6 rounds"), "{text}");
+}
+
+#[test]
+fn times_and_shares_are_refused_without_their_unit() {
+    let bed = Bed::new();
+    for (option, value) in [("--budget", "10"), ("--target", "2")] {
+        let args = ["run", "selftest.replay", option, value, "--dry-run"];
+        bed.run(&args).code(2).err_has(&["expected a"]);
+    }
+    let set = "selftest.sleep.op=10";
+    bed.run(&["run", "selftest.sleep", "--set", set, "--dry-run"])
+        .code(2)
+        .err_has(&["with its unit"]);
+}
+
+#[test]
+fn a_usage_line_asks_for_no_store_where_the_environment_names_one() {
+    let bed = Bed::new();
+    let said = bed.run(&["run", "--no-such-option"]).code(2).err;
+    assert!(
+        said.contains("Usage") && !said.contains("--store"),
+        "{said}"
+    );
+    // The variable still counts, and the option before it.
+    bed.run(&["run", "selftest.replay", "--passes", "1"])
+        .code(0);
+    assert!(bed.store().exists());
+    bed.run(&["run", "selftest.replay", "--passes", "1", "--store", "x.db"])
+        .code(0);
+    assert!(bed.path().join("x.db").exists());
+}
+
+#[test]
+fn one_case_is_one_case() {
+    let bed = Bed::new();
+    bed.run(&["run", "selftest.replay", "--passes", "1"])
+        .code(0);
+    let runs = bed.run(&["list"]).code(0).out;
+    assert!(
+        runs.contains("1 case  ") && runs.contains("1 round  "),
+        "{runs}"
+    );
+    bed.run(&["run", "selftest.replay", "--label", "a,b"])
+        .code(2)
+        .err_has(&["a comma separates"]);
 }
