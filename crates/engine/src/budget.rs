@@ -65,8 +65,8 @@ pub struct Short {
     pub needs: Nanos,
 }
 
-/// Whether the budget of `plan`, of which each pass has a round on so many `sides`, is over before the passes asked for,
-/// or before six. `None` where it is not, where there is none, or where a method fixes the rounds.
+/// Whether the budget of `plan`, of which each pass has a round on so many `sides`, is over before the passes asked
+/// for, or before six. `None` where it is not, where there is none, or where a method fixes the rounds.
 pub fn short_of(plan: &Plan, sides: u64) -> Option<Short> {
     let budget = plan.budget?;
     if plan.cases.iter().any(|case| case.shape.rounds.is_some()) {

@@ -2,8 +2,9 @@
 //!
 //! Without a target every case gets the passes of the plan, or as many as the budget holds. With a target
 //! (`--target 2%`) the run looks at its data after 6, 9, 13, 19 and 28 rounds, and only then: a case whose interval is
-//! narrow enough is done, one that cannot become narrow enough in the time left is given up (after two looks at least),
-//! and what is left of the time goes where it narrows most. Looking more often would make intervals lie; see the method page, "Looks".
+//! narrow enough is done, one that cannot become narrow enough in the time left is given up, at the second look at the
+//! earliest, and what is left of the time goes where it narrows most. Looking more often would make intervals lie; see
+//! the method page, "Looks".
 
 use crate::budget;
 use model::num::approx;
@@ -357,6 +358,7 @@ mod tests {
 
     #[test]
     fn what_misses_its_target_is_named_with_what_kept_it_from_it() {
+        use model::warning::TargetLimit::{Rounds, Scatter, Time};
         let missed_by = |passes, values: &dyn Fn(u32) -> Option<f64>, rounds: u32| {
             let plan = plan(Some(0.02), passes, None);
             let mut case = Running::new(&plan, 0, vec![]);
@@ -379,7 +381,6 @@ mod tests {
                 other => panic!("{other:?}"),
             })
         };
-        use model::warning::TargetLimit::{Rounds, Scatter, Time};
         assert_eq!(missed_by(None, &wobble(0.1), 6), None);
         assert_eq!(missed_by(None, &wobble(3.0), 6), Some(Time));
         assert_eq!(missed_by(None, &wobble(3.0), 4), Some(Time));

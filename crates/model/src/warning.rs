@@ -144,7 +144,8 @@ pub enum TargetLimit {
     Time,
     /// They have so many rounds, the most that there were to be: more rounds may help.
     Rounds(u32),
-    /// Their own scatter: not even so many rounds would leave them less than twice as wide. Neither time nor rounds help.
+    /// Their own scatter: not even so many rounds would leave them less than twice as wide. Neither time nor rounds
+    /// help.
     Scatter(u32),
 }
 

@@ -150,8 +150,8 @@ pub enum Progress {
     Until(u32),
     /// All looks are behind it.
     Exhausted,
-    /// The first look says that it is hopeless, and six rounds, all of one minute, are too few to believe that: it is to
-    /// have this many rounds first, of the time that no other case needs.
+    /// The first look says that it is hopeless, and six rounds, all of one minute, are too few to believe that: it is
+    /// to have this many rounds first, of the time that no other case needs.
     Doubtful(u32),
     /// Even the last look that the time allows would leave it twice as wide as asked for.
     Hopeless,

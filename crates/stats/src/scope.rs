@@ -86,12 +86,11 @@ pub(crate) fn of_comparison(base: &[&Run], other: &[&Run], method: Method) -> Sc
         },
         _ => of_groups(base, other),
     };
-    let watched = match (base, other) {
-        ([base], [other]) => of_two(base, other),
-        _ => {
-            let spans = base.iter().chain(other).map(|run| span(run));
-            Watched::Once(spans.min().unwrap_or(Nanos::ZERO))
-        }
+    let watched = if let ([base], [other]) = (base, other) {
+        of_two(base, other)
+    } else {
+        let spans = base.iter().chain(other).map(|run| span(run));
+        Watched::Once(spans.min().unwrap_or(Nanos::ZERO))
     };
     Scope { place, watched }
 }

@@ -31,7 +31,9 @@ pub(super) struct MetricPart {
     /// The slow end: the median over rounds of each round's 10th percentile window. Rates only.
     floor: Option<EstimatePart>,
     /// What the series of rounds looks like.
-    #[schemars(extend("enum" = ["unknown", "steady", "drifting", "possible_drift", "step", "two_state", "unstable", "series", "setting"]))]
+    #[schemars(extend("enum" = [
+        "unknown", "steady", "drifting", "possible_drift", "step", "two_state", "unstable", "series", "setting"
+    ]))]
     state: &'static str,
     /// The figures of that state.
     state_figures: StatePart,

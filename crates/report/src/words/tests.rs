@@ -248,6 +248,7 @@ const SEVERAL: [&str; 16] = [
 
 #[test]
 fn one_is_never_several() {
+    use model::warning::{OffCpuCause, TargetLimit};
     let words = &en::WORDS;
     let (run, host, says) = (&words.run, &words.host, &words.comparison);
     let one = Nanos::from_secs(60);
@@ -263,7 +264,6 @@ fn one_is_never_several() {
         limit,
         which: vec!["os.pipe@1".parse().unwrap()],
     };
-    use model::warning::{OffCpuCause, TargetLimit};
     let off_cpu = |cause| Warning::OffCpu {
         share: 0.5,
         copies: 1,

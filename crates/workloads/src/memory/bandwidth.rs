@@ -189,7 +189,8 @@ impl Workload for Bandwidth {
     }
 
     fn shape(&self, params: &Params) -> Shape {
-        // Touching and filling, and giving back: a second for a GiB; where the caches are to be found first, they are once per run.
+        // Touching and filling, and giving back: a second for a GiB; where the caches are to be found first, they are
+        // once per run.
         let bytes = params.size("size").0.max(256 << 20);
         Shape {
             setup: Nanos(bytes),
