@@ -189,7 +189,7 @@ impl<'a> Parts<'a> {
             file::check_alignment(&sized, first, &opened)?;
         }
         prepare_cache(job, &files)?;
-        let watch = Watch::new(is_alone.then_some(&opened));
+        let mut watch = Watch::new(is_alone.then_some(&opened));
         let mut notes = Vec::new();
         if place.copy == 0 && !job.trims() {
             notes.extend(honest::never_written(&opened, first.size));
@@ -201,6 +201,8 @@ impl<'a> Parts<'a> {
                 notes.extend(honest::looked(job, found)?);
             }
         }
+        // What those looks read is not the job's: it would hide as much that a cache answers.
+        watch.begin();
         Ok(Self {
             job,
             place,

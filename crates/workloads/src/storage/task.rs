@@ -364,6 +364,8 @@ impl Disk {
         [
             ("reads", now.reads, then.reads),
             ("writes", now.writes, then.writes),
+            ("read_bytes", now.read_bytes, then.read_bytes),
+            ("write_bytes", now.write_bytes, then.write_bytes),
             ("read_merges", now.read_merges, then.read_merges),
             ("write_merges", now.write_merges, then.write_merges),
             ("read_ms", ms(now.read_time), ms(then.read_time)),

@@ -42,8 +42,8 @@ impl Watch {
         counters::device(tree, self.device.as_deref()?).ok()
     }
 
-    /// Reports the share of `asked` bytes read that no device delivered, and the share of time in which the device was
-    /// busy.
+    /// Reports what storage delivered to this process and took from it, the share of `asked` bytes read that no device
+    /// delivered, and the share of time in which the device was busy.
     pub(super) fn end(&self, asked: u64, reported: &mut BTreeMap<String, f64>) {
         let tree = Tree::real();
         let wall = sys::clock::monotonic() - self.began;
@@ -56,10 +56,13 @@ impl Watch {
         let (Some(then), Ok(now)) = (self.process, counters::process(&tree)) else {
             return;
         };
+        let fetched = now.read_bytes.saturating_sub(then.read_bytes);
+        let sent = now.write_bytes.saturating_sub(then.write_bytes);
+        reported.insert("fetched_bytes".to_owned(), approx(fetched));
+        reported.insert("sent_bytes".to_owned(), approx(sent));
         if asked == 0 {
             return;
         }
-        let fetched = now.read_bytes.saturating_sub(then.read_bytes);
         let cached = (1.0 - approx(fetched) / approx(asked)).max(0.0);
         reported.insert("cached_share".to_owned(), cached);
     }

@@ -7,6 +7,7 @@
     reason = "tests set disks up with the system's own tools"
 )]
 
+mod counters;
 mod devices;
 mod failing;
 mod limits;
