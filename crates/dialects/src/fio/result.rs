@@ -242,10 +242,10 @@ pub struct Samples {
 /// What the processes of a job took.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cpu {
-    /// Time in the program, in per cent of wall time.
-    pub user_percent: f64,
-    /// Time in the kernel.
-    pub system_percent: f64,
+    /// Time in the program, in per cent of wall time; none where nothing was done that could have taken any.
+    pub user_percent: Option<f64>,
+    /// Time in the kernel, likewise.
+    pub system_percent: Option<f64>,
     /// Context switches.
     pub context_switches: u64,
     /// Page faults that had to read.

@@ -230,11 +230,16 @@ fn cpu(piece: &Piece<'_>) -> Cpu {
     let wall: f64 = walls
         .map(|(job, copy)| approx(copy.wall.0) * f64::from(job.members()))
         .sum();
-    let wall = wall.max(1.0);
+    // A job that failed before its first operation spent CPU time on getting ready, and no time at work.
+    let worked = ["reads", "writes", "trims"].iter().any(|name| {
+        let mut copies = piece.copies.iter();
+        copies.any(|copy| reported(copy, name) > 0.0)
+    });
+    let share = |ns: f64| (worked && wall > 0.0).then(|| 100.0 * ns / wall);
     let details = || piece.copies.iter().filter_map(|copy| copy.apart.as_deref());
     Cpu {
-        user_percent: 100.0 * sum(|copy| copy.user.0) / wall,
-        system_percent: 100.0 * sum(|copy| copy.system.0) / wall,
+        user_percent: share(sum(|copy| copy.user.0)),
+        system_percent: share(sum(|copy| copy.system.0)),
         context_switches: details()
             .map(|detail| detail.voluntary_switches + detail.involuntary_switches)
             .sum(),

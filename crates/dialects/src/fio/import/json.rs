@@ -177,8 +177,8 @@ impl Job {
                 Some(major_faults),
                 Some(minor_faults),
             ) => Some(Cpu {
-                user_percent,
-                system_percent,
+                user_percent: Some(user_percent),
+                system_percent: Some(system_percent),
                 context_switches,
                 major_faults,
                 minor_faults,

@@ -69,8 +69,8 @@ fn read_line(fields: &[&str]) -> Result<(String, JobResult, Vec<DiskUse>), Strin
         }
     }
     job.cpu = Some(Cpu {
-        user_percent: rest.percent("usr cpu")?,
-        system_percent: rest.percent("sys cpu")?,
+        user_percent: Some(rest.percent("usr cpu")?),
+        system_percent: Some(rest.percent("sys cpu")?),
         context_switches: rest.number("context switches")?,
         major_faults: rest.number("major faults")?,
         minor_faults: rest.number("minor faults")?,

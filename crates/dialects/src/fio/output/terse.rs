@@ -131,8 +131,9 @@ impl Fields {
 
     fn rest(&mut self, job: &JobResult) {
         let cpu = job.cpu.unwrap_or_default();
-        self.add(format!("{:.6}%", cpu.user_percent));
-        self.add(format!("{:.6}%", cpu.system_percent));
+        for share in [cpu.user_percent, cpu.system_percent] {
+            self.add(format!("{:.6}%", share.unwrap_or(0.0)));
+        }
         self.add(cpu.context_switches);
         self.add(cpu.major_faults);
         self.add(cpu.minor_faults);

@@ -210,13 +210,13 @@ impl Text {
     }
 
     fn cpu(&mut self, cpu: &Cpu) {
+        let shares = cpu.user_percent.zip(cpu.system_percent);
+        let shares = shares.map_or_else(String::new, |(user, system)| {
+            format!("usr={user:.2}%, sys={system:.2}%, ")
+        });
         self.line(&format!(
-            "  cpu: usr={:.2}%, sys={:.2}%, ctx={}, majf={}, minf={}",
-            cpu.user_percent,
-            cpu.system_percent,
-            cpu.context_switches,
-            cpu.major_faults,
-            cpu.minor_faults
+            "  cpu: {shares}ctx={}, majf={}, minf={}",
+            cpu.context_switches, cpu.major_faults, cpu.minor_faults
         ));
     }
 

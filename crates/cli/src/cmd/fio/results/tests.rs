@@ -108,10 +108,32 @@ fn a_job_is_told_by_what_its_copy_did() {
     assert!(result.trim.is_none() && result.mixed.is_none());
     let cpu = result.cpu.unwrap();
     assert_eq!(
-        (cpu.context_switches, round_to_u64(cpu.user_percent)),
-        (7, 25)
+        (cpu.context_switches, cpu.user_percent.map(round_to_u64)),
+        (7, Some(25))
     );
     assert_eq!(result.elapsed_s, Some(3));
+}
+
+#[test]
+fn a_job_that_did_nothing_has_no_share_of_the_cpu_in_any_form() {
+    let plan = plan("--name=a --size=1m");
+    let mut idle = copy(1, 1);
+    // It took longer to get ready than its work lasted.
+    idle.wall = Nanos(50_000_000);
+    for name in ["reads", "writes"] {
+        idle.reported.insert(name.to_owned(), 0.0);
+    }
+    let copies = [idle];
+    let told = result(&piece(&plan, &copies), 0.0);
+    let cpu = told.cpu.unwrap();
+    assert_eq!((cpu.user_percent, cpu.system_percent), (None, None));
+    let report = Report {
+        jobs: vec![told],
+        ..Report::default()
+    };
+    let text = dialects::fio::output::text(&report, false);
+    assert!(text.contains("\n  cpu: ctx=7, majf="), "{text}");
+    assert!(!text.contains("usr="), "{text}");
 }
 
 #[test]
