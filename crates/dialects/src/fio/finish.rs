@@ -1,7 +1,7 @@
 //! The last step of a job: what its options say together, and what cannot go together.
 
 use super::draft::Draft;
-use super::job::{EngineKind, Extent, Job, Mix, Order, Zones};
+use super::job::{EngineKind, Extent, Job, Mix, Order, Pace, Zones};
 use super::options::finish_blocks;
 use super::value::seconds;
 
@@ -58,6 +58,7 @@ fn conflicts(job: &Job) -> Result<(), String> {
     if has(job.pace.bytes_per_s) && has(job.pace.iops) {
         return Err("`rate` and `rate_iops` exclude each other".to_owned());
     }
+    kept_rates(&job.pace)?;
     if let Some(Extent::Bytes(size)) = job.amount.size
         && size > 0
     {
@@ -93,6 +94,29 @@ fn conflicts(job: &Job) -> Result<(), String> {
     }
     if job.target.creates_only && !job.target.may_create {
         return Err("`create_only` and `allow_file_create=0` contradict each other".to_owned());
+    }
+    Ok(())
+}
+
+/// A smallest rate above the rate that is asked for can never be kept. As in fio, that of a direction which the job
+/// does not have counts too, and what is judged in another unit than it is asked for is found out by running.
+fn kept_rates(pace: &Pace) -> Result<(), String> {
+    let pairs = [
+        ("rate", &pace.bytes_per_s, &pace.min_bytes_per_s),
+        ("rate_iops", &pace.iops, &pace.min_iops),
+    ];
+    for (name, rates, least) in pairs {
+        let each = rates.iter().zip(least.iter());
+        for (direction, (rate, least)) in ["reads", "writes", "trims"].iter().zip(each) {
+            if let (Some(rate), Some(least)) = (*rate, *least)
+                && rate > 0
+                && least > rate
+            {
+                return Err(format!(
+                    "`{name}_min={least}` is above `{name}={rate}` of {direction}: it can never be kept"
+                ));
+            }
+        }
     }
     Ok(())
 }

@@ -27,7 +27,8 @@ pub(super) static OPTIONS: &[OptionDef] = &[
             max: ANY,
             set: |d, v| d.job.pace.min_bytes_per_s.merge(v),
         },
-        "The job fails where it stays below these bytes per second.",
+        "The job fails where it stays below these bytes per second. More than the `rate` of any \
+             direction is refused.",
     )
     .or(&["ratemin"]),
     OptionDef::new(
@@ -48,7 +49,8 @@ pub(super) static OPTIONS: &[OptionDef] = &[
             max: ANY,
             set: |d, v| d.job.pace.min_iops.merge(v),
         },
-        "The job fails where it stays below these operations per second.",
+        "The job fails where it stays below these operations per second. More than the \
+             `rate_iops` of any direction is refused.",
     ),
     OptionDef::new(
         "rate_process",

@@ -229,3 +229,20 @@ fn values_that_fio_refuses_are_refused() {
         assert!(file(&format!("[a]\n{option}\n")).is_err(), "{option}");
     }
 }
+
+#[test]
+fn smallest_rates_that_fio_runs_with_are_taken() {
+    // Tried with fio 3.33.
+    for options in [
+        "rate_min=100k",
+        "rate_iops_min=100",
+        "rate=100k\nrate_min=100k",
+        "rate=10k,0\nrate_min=5k",
+        "rate_iops=10\nrate_iops_min=0,5,5",
+        // Another unit than that of the rate.
+        "rate=10k\nrate_iops_min=500",
+        "rate_iops=1000\nrate_min=10m",
+    ] {
+        assert!(file(&format!("[a]\n{options}\n")).is_ok(), "{options}");
+    }
+}

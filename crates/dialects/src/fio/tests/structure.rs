@@ -90,6 +90,19 @@ fn what_is_wrong_is_named_with_file_and_line() {
         "[a]\nrate=1m\nrate_iops=5\n",
         "`job.fio` line 1: job `a`: `rate` and `rate_iops` exclude each other",
     );
+    // As fio 3.33 has it: of each direction, whether the job has it or not.
+    check(
+        "[a]\nrate_iops=1000,10\nrate_iops_min=500\n",
+        "`job.fio` line 1: job `a`: `rate_iops_min=500` is above `rate_iops=10` of writes: it can never be kept",
+    );
+    check(
+        "[a]\nrate_iops=1000\nrate_iops_min=500,,2000\n",
+        "`job.fio` line 1: job `a`: `rate_iops_min=2000` is above `rate_iops=1000` of trims: it can never be kept",
+    );
+    check(
+        "[a]\nrate=1m\nrate_min=,2m\n",
+        "`job.fio` line 1: job `a`: `rate_min=2097152` is above `rate=1048576` of writes: it can never be kept",
+    );
     check(
         "[a]\nsize=1m\nbs=2m\n",
         "`job.fio` line 1: job `a`: size=1048576 is less than one operation of 2097152 bytes",
