@@ -8,6 +8,7 @@ mod beside;
 mod floor;
 mod page;
 mod side;
+mod sleep;
 
 use crate::process::{command, output, succeed, succeeds, target_dir};
 use crate::truth::machine::Machine;
@@ -60,6 +61,8 @@ enum Part {
     Both,
     /// What the program itself costs
     Own,
+    /// Sleeps of a known length alone, which are part of `own`
+    Sleep,
     /// The comparisons with fio
     Fio,
 }
@@ -69,7 +72,38 @@ struct Line {
     what: &'static str,
     value: f64,
     unit: &'static str,
-    limit: Option<f64>,
+    limit: Limit,
+}
+
+/// What a figure must be.
+#[derive(Clone, Copy, Debug)]
+enum Limit {
+    /// Anything.
+    None,
+    /// This at most.
+    AtMost(f64),
+    /// Not below the first and not above the second.
+    Within(f64, f64),
+}
+
+impl Limit {
+    fn holds(self, value: f64) -> bool {
+        match self {
+            Self::None => true,
+            Self::AtMost(most) => value <= most,
+            Self::Within(least, most) => (least..=most).contains(&value),
+        }
+    }
+}
+
+impl std::fmt::Display for Limit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::None => f.write_str("-"),
+            Self::AtMost(most) => write!(f, "{most}"),
+            Self::Within(least, most) => write!(f, "{least} to {most}"),
+        }
+    }
 }
 
 /// Measures what `arguments` ask for.
@@ -104,11 +138,17 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     std::fs::create_dir_all(&dir).with_context(|| format!("create `{}`", dir.display()))?;
     let mut broken = Vec::new();
     let mut attempt = || -> anyhow::Result<()> {
-        if options.part != Part::Fio {
-            let over = own_costs(root, &binary, &dir)?;
-            broken.extend(over.into_iter().map(str::to_owned));
+        let lines = match options.part {
+            Part::Fio => Vec::new(),
+            Part::Sleep => sleep::lines(&binary, &dir)?.into(),
+            Part::Both | Part::Own => own_costs(root, &binary, &dir)?,
+        };
+        if !lines.is_empty() {
+            print(&lines);
         }
-        if options.part != Part::Own {
+        let over = lines.iter().filter(|line| !line.limit.holds(line.value));
+        broken.extend(over.map(|line| line.what.to_owned()));
+        if matches!(options.part, Part::Both | Part::Fio) {
             broken.extend(beside_fio(&options, &comparisons, &binary, &dir)?);
         }
         Ok(())
@@ -120,7 +160,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
         return Ok(());
     }
     bail!(
-        "over the limit: {}\nhint: on a busy machine this says nothing; try again when it is quiet",
+        "not within the limit: {}\nhint: on a busy machine this says nothing; try again when it is quiet",
         broken.join("; ")
     )
 }
@@ -245,8 +285,8 @@ fn warm(file: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Measures what the program itself costs, prints it, and says what is over its limit.
-fn own_costs(root: &Path, binary: &Path, dir: &Path) -> anyhow::Result<Vec<&'static str>> {
+/// Measures what the program itself costs.
+fn own_costs(root: &Path, binary: &Path, dir: &Path) -> anyhow::Result<Vec<Line>> {
     let size = std::fs::metadata(binary)
         .context("look at the binary")?
         .len();
@@ -255,83 +295,72 @@ fn own_costs(root: &Path, binary: &Path, dir: &Path) -> anyhow::Result<Vec<&'sta
         dir,
         &["run", "selftest.null", "selftest.null-latency", "--json"],
     )?;
-    let sleep = document(binary, dir, &["run", "selftest.sleep", "--json"])?;
     let plain = plain_run(binary, dir)?;
-    let lines = [
+    let mut lines = vec![
         Line {
             what: "harness, no latencies",
             value: value(&null, "selftest.null@1:ns_per_op")?,
             unit: "ns per operation",
-            limit: Some(5.0),
+            limit: Limit::AtMost(5.0),
         },
         Line {
             what: "harness, every latency recorded",
             value: value(&null, "selftest.null-latency@1:ns_per_op")?,
             unit: "ns per operation",
-            limit: Some(40.0),
+            limit: Limit::AtMost(40.0),
         },
         Line {
             what: "allocations while measuring",
             value: value(&null, "selftest.null@1:allocations")?
                 + value(&null, "selftest.null-latency@1:allocations")?,
             unit: "in 9 rounds",
-            limit: Some(0.0),
-        },
-        Line {
-            what: "median latency of a sleep of 4 ms",
-            value: value(&sleep, "selftest.sleep@1:lat_ns_p50")? / 1e6,
-            unit: "ms",
-            limit: Some(4.08),
+            limit: Limit::AtMost(0.0),
         },
         Line {
             what: "round, beside warm-up and measured part",
             value: round_overhead_ms(&plain)?,
             unit: "ms",
-            limit: None,
+            limit: Limit::None,
         },
         Line {
             what: "clock rate that the sentinel sees",
             value: sentinel_ghz(&plain)?,
             unit: "GHz",
-            limit: Some(10.0),
+            limit: Limit::AtMost(10.0),
         },
         Line {
             what: "start (`kurabe --version`)",
             value: crate::dist::start_ms(root, binary)?,
             unit: "ms",
-            limit: Some(10.0),
+            limit: Limit::AtMost(10.0),
         },
         Line {
             what: "largest resident memory of `run quick`",
             value: peak_mb(binary, dir)?,
             unit: "MB",
-            limit: Some(64.0),
+            limit: Limit::AtMost(64.0),
         },
         Line {
             what: "file",
             value: approx(size) / 1e6,
             unit: "MB",
-            limit: Some(12.0),
+            limit: Limit::AtMost(12.0),
         },
     ];
-    print(&lines);
-    let broken = lines
-        .iter()
-        .filter(|line| line.limit.is_some_and(|limit| line.value > limit))
-        .map(|line| line.what);
-    Ok(broken.collect())
+    lines.extend(sleep::lines(binary, dir)?);
+    Ok(lines)
 }
 
 fn print(lines: &[Line]) {
     say!("| what | measured | unit | limit |\n|---|---|---|---|");
     for line in lines {
-        let limit = line.limit.map_or("-".to_owned(), |limit| limit.to_string());
-        say!(
-            "| {} | {:.2} | {} | {limit} |",
-            line.what,
-            line.value,
-            line.unit
-        );
+        let Line {
+            what,
+            value,
+            unit,
+            limit,
+        } = line;
+        say!("| {what} | {value:.2} | {unit} | {limit} |");
     }
 }
 
@@ -379,6 +408,11 @@ fn sentinel_ghz(run: &Value) -> anyhow::Result<f64> {
 /// The run that is looked at for what a round costs beside its work.
 fn plain_run(binary: &Path, dir: &Path) -> anyhow::Result<Value> {
     document(binary, dir, &["run", "os.pipe", "--json", "--passes", "15"])?;
+    export(binary, dir)
+}
+
+/// The last run, as it is kept.
+fn export(binary: &Path, dir: &Path) -> anyhow::Result<Value> {
     let text = output(
         command(dir, binary)
             .args(["export", "--store"])

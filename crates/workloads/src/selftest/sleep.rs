@@ -31,11 +31,12 @@ const fn latency(
 
 static SPEC: Spec = Spec {
     name: "selftest.sleep",
-    version: 1,
+    version: 2,
     title: "operations of a known latency",
     doc: "One operation sleeps until a deadline that lies `op` after its start (clock_nanosleep, absolute), so its \
-          latency is `op` plus what the machine takes to wake up a sleeper: tens of microseconds with a timer slack \
-          of 50 us. A latency that comes out lower is a bug of the harness.",
+          latency is `op` plus what the machine takes to wake up a sleeper. The timer slack is 1 ns (prctl), so that \
+          the kernel does not let a sleep run up to 50 us longer to end several at once. A latency that comes out lower \
+          is a bug of the harness.",
     params: &[ParamDef {
         name: "op",
         kind: ParamKind::Duration,
@@ -85,6 +86,7 @@ impl Workload for Sleep {
     }
 
     fn prepare(&self, params: &Params, _place: &Place) -> Result<Box<dyn Body>, WorkError> {
+        sys::clock::sleep_exactly();
         Ok(Box::new(Sleeper {
             op: params.duration("op"),
             done: 0,
