@@ -114,9 +114,14 @@ pub(crate) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The run that the user means, as far as a comparison looks at it.
-    pub(crate) fn load_to_compare(&self, text: &str) -> anyhow::Result<Run> {
-        self.read(text, Store::load_to_compare)
+    /// The run that the user means, as far as a comparison looks at it, and the ids of the others of that label.
+    pub(crate) fn load_to_compare(&self, text: &str) -> anyhow::Result<(Run, Vec<String>)> {
+        if let Some(path) = exported(text) {
+            return Ok((read_export(path)?, Vec::new()));
+        }
+        let store = self.store()?;
+        let meant = store.meant(text)?;
+        Ok((store.load_to_compare(&meant.id)?, meant.alike))
     }
 
     /// A path to an exported file, or a run in the store, read in this way.
@@ -125,9 +130,7 @@ impl Reader<'_> {
         text: &str,
         load: fn(&Store, &str) -> Result<Run, StoreError>,
     ) -> anyhow::Result<Run> {
-        let path = Path::new(text);
-        let named_as_file = text.contains('/') || path.extension().is_some_and(|end| end == "json");
-        if named_as_file && path.exists() {
+        if let Some(path) = exported(text) {
             return read_export(path);
         }
         let store = self.store()?;
@@ -141,6 +144,13 @@ impl Reader<'_> {
         let opened = self.context.store_to_read()?;
         Ok(self.store.get_or_init(|| opened))
     }
+}
+
+/// The file that the text names, where it names one that is there.
+fn exported(text: &str) -> Option<&Path> {
+    let path = Path::new(text);
+    let named_as_file = text.contains('/') || path.extension().is_some_and(|end| end == "json");
+    (named_as_file && path.exists()).then_some(path)
 }
 
 /// What is known about this machine, with the storage behind `dir`.

@@ -4,6 +4,7 @@ use crate::args::NewRun;
 use crate::context::Context;
 use crate::exit::{Exit, failure};
 use crate::output;
+use dialects::printable::quoted;
 use engine::consent::{self, Consent, Granted, Left, Refusal};
 use engine::workload::{StandIn, Workload};
 use model::named::{Named, NamedKind};
@@ -151,33 +152,4 @@ fn refused(refusal: &Refusal) -> anyhow::Error {
         )
     });
     failure(Exit::Usage, refusal, hint.as_deref())
-}
-
-/// A word as it is typed in a shell.
-pub(crate) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_where_a_shell_would_change_them() {
-        for (word, expect) in [
-            ("--device", "--device"),
-            ("/dev/loop0=ab-1", "/dev/loop0=ab-1"),
-            ("storage.*", "'storage.*'"),
-            ("a b", "'a b'"),
-            ("it's", r"'it'\''s'"),
-            ("", "''"),
-        ] {
-            assert_eq!(quoted(word), expect);
-        }
-    }
 }

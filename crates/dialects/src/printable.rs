@@ -15,6 +15,16 @@ pub fn printable(text: &str) -> String {
         .collect()
 }
 
+/// A word as it is typed in a shell.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
 /// C0 and C1 controls, DEL, line and paragraph separators, and the marks of Unicode's bidirectional algorithm
 /// (UAX #9) together with the other invisible marks of the same block.
 fn is_unsafe(c: char) -> bool {
@@ -28,6 +38,20 @@ fn is_unsafe(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_change_them() {
+        for (word, expect) in [
+            ("--device", "--device"),
+            ("/dev/loop0=ab-1", "/dev/loop0=ab-1"),
+            ("storage.*", "'storage.*'"),
+            ("a b", "'a b'"),
+            ("it's", r"'it'\''s'"),
+            ("", "''"),
+        ] {
+            assert_eq!(quoted(word), expect);
+        }
+    }
 
     #[test]
     fn nothing_that_moves_a_cursor_or_turns_text_around_gets_through() {

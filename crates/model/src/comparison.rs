@@ -1,6 +1,6 @@
 //! What is concluded from two runs, or from two groups of runs.
 
-use crate::estimate::Interval;
+use crate::estimate::{Interval, State};
 use crate::plan::MetricId;
 use crate::units::Nanos;
 use crate::warning::Warning;
@@ -57,6 +57,12 @@ pub enum RoundsNeeded {
     Pairs(u32),
     /// About this many runs on each side in all, each from an instance of its own.
     Instances(u32),
+    /// As many rounds on each side as an interval needs: how many a verdict needs is not known before.
+    RoundsAtLeast(u32),
+    /// As many pairs of rounds, likewise.
+    PairsAtLeast(u32),
+    /// As many runs on each side, likewise.
+    InstancesAtLeast(u32),
     /// More than 200: not at this noise level.
     NotAtThisNoise,
 }
@@ -129,10 +135,51 @@ pub struct MetricComparison {
     pub refused: Option<Refusal>,
     /// Rounds on the base side and on the other side; runs, where groups are compared.
     pub n: (u32, u32),
-    /// Median of the rounds (or runs) on the base side and on the other side, in the metric's unit.
+    /// The central values on the base side and on the other side, in the metric's unit: what
+    /// [`Comparison::estimator`] names, so that one over the other is the ratio. `None` where a value has no logarithm.
     pub values: (Option<f64>, Option<f64>),
+    /// Median of the rounds (or runs) on the base side and on the other side, in the metric's unit: what a run by
+    /// itself shows.
+    pub medians: (Option<f64>, Option<f64>),
+    /// What the rounds of each run of the base side and of the other side look like.
+    pub states: (Vec<RunState>, Vec<RunState>),
     /// The same comparison of slow moments; leading rates only, and only where rounds have windows.
     pub floor: Option<FloorComparison>,
+}
+
+/// What the rounds of one run look like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunState {
+    /// The run's id.
+    pub run: String,
+    /// What they look like.
+    pub state: State,
+}
+
+/// What ratios are ratios of. All of them are formed on logarithms, so that each side's value is a geometric mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Estimator {
+    /// The mean of a side's rounds without the fifth at either end.
+    Rounds,
+    /// The means of both sides over the pairs that are left when the fifth of the smallest and of the largest
+    /// differences is set aside.
+    Pairs,
+    /// The mean of the medians of a side's runs.
+    Runs,
+}
+
+impl Estimator {
+    /// Every estimator.
+    pub const ALL: [Self; 3] = [Self::Rounds, Self::Pairs, Self::Runs];
+
+    /// The word in documents.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Rounds => "trimmed_geometric_mean_of_rounds",
+            Self::Pairs => "trimmed_geometric_mean_of_pairs",
+            Self::Runs => "geometric_mean_of_runs",
+        }
+    }
 }
 
 /// Where a margin comes from.
@@ -162,8 +209,11 @@ pub struct FloorComparison {
     pub verdict: Verdict,
     /// The conclusion after correcting for the number of metrics.
     pub adjusted: Verdict,
-    /// Median of the rounds' floors on the base side and on the other side, in the metric's unit.
+    /// The central values of the floors on the base side and on the other side, in the metric's unit: what
+    /// [`Comparison::estimator`] names.
     pub values: (Option<f64>, Option<f64>),
+    /// Median of the floors of the rounds (or runs) on the base side and on the other side, likewise.
+    pub medians: (Option<f64>, Option<f64>),
     /// Share of windows below 90 % of the typical rate on the base side and on the other side, 0 to 1.
     pub slow_shares: (Option<f64>, Option<f64>),
 }
@@ -185,6 +235,15 @@ pub enum Refusal {
     },
     /// Parameters differ: name, value in the base, value in the other run.
     Parameters(Vec<(String, String, String)>),
+    /// Both sides planned it, and a side has no value in any round.
+    NoValue {
+        /// True where the base has none.
+        base: bool,
+        /// True where the other side has none.
+        other: bool,
+        /// Why the first of them has none.
+        why: String,
+    },
     /// One side has fewer rounds than an interval needs.
     TooFewRounds {
         /// Rounds on the base side.
@@ -222,9 +281,19 @@ pub enum Refusal {
         why: Box<Self>,
     },
     /// A side is a soak: its stretches depend on one another, so that they give no interval.
-    Soak,
+    Soak {
+        /// True where the base is one.
+        base: bool,
+        /// True where the other side is one.
+        other: bool,
+    },
     /// A value is zero, negative or not finite, so there is no ratio.
-    NoRatio,
+    NoRatio {
+        /// True where the base has nothing but zeros, as a count of what never happened.
+        base_is_zero: bool,
+        /// The same of the other side.
+        other_is_zero: bool,
+    },
 }
 
 /// A family of metrics as one figure.
@@ -247,7 +316,8 @@ pub struct CategoryComparison {
 /// One run against the base.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// One entry for each metric of either run, in the base's order.
+    /// One entry for each metric of either run that was measured, in the base's order. What describes the set-up is
+    /// among the differences.
     pub metrics: Vec<MetricComparison>,
     /// One entry for each family that has at least one ratio.
     pub categories: Vec<CategoryComparison>,
@@ -255,6 +325,8 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     /// True where the rounds were measured in pairs (a duel) and compared as pairs.
     pub paired: bool,
+    /// What the ratios of the metrics are ratios of.
+    pub estimator: Estimator,
     /// What took time from the rounds of the base and of the other side, in enough of them to matter.
     pub disturbed: (Vec<Warning>, Vec<Warning>),
     /// True where looks at the data decided how many rounds there are: verdicts are then read at a stricter level than

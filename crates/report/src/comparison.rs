@@ -1,17 +1,22 @@
 //! What a comparison shows, computed once; every format starts from it.
 
+use crate::comparison_refused;
 use crate::duel;
 use crate::number::{self, NONE};
 use crate::text::run_line;
 use crate::view::BELOW;
 use crate::words::{Counts, Words};
 use dialects::printable::printable;
-use model::comparison::{CategoryComparison, Comparison, Difference, MetricComparison, Verdict};
+use model::comparison::{
+    CategoryComparison, Comparison, Difference, Estimator, MetricComparison, RunState, Verdict,
+};
 use model::estimate::{Estimate, Interval};
 use model::plan::{CaseId, MetricId, PlannedCase, PlannedMetric};
 use model::record::Run;
+use model::spec::Better;
 use stats::verdict::Levels;
 
+pub use crate::party::{LatestOf, Party};
 pub use stats::CompareOptions;
 
 /// The most lines of a summary.
@@ -24,45 +29,6 @@ pub struct ComparisonView<'a> {
     pub base: Party<'a>,
     /// Each other side with the conclusions about it.
     pub others: Vec<(Party<'a>, Comparison)>,
-}
-
-/// One side of a comparison: a run, or several runs of a group.
-#[derive(Clone, Debug)]
-pub struct Party<'a> {
-    first: &'a Run,
-    rest: Vec<&'a Run>,
-}
-
-impl<'a> Party<'a> {
-    /// One run.
-    pub const fn one(run: &'a Run) -> Self {
-        let rest = Vec::new();
-        Self { first: run, rest }
-    }
-
-    /// A group; `None` for no run at all.
-    pub fn group(runs: &'a [Run]) -> Option<Self> {
-        let (first, rest) = runs.split_first()?;
-        let rest = rest.iter().collect();
-        Some(Self { first, rest })
-    }
-
-    /// The first run, or the only one.
-    pub(crate) const fn first(&self) -> &'a Run {
-        self.first
-    }
-
-    /// Every run.
-    pub(crate) fn runs(&self) -> Vec<&'a Run> {
-        std::iter::once(self.first)
-            .chain(self.rest.iter().copied())
-            .collect()
-    }
-
-    /// True for more than one run.
-    pub(crate) const fn is_group(&self) -> bool {
-        !self.rest.is_empty()
-    }
 }
 
 /// Compares each of `others` with `base`.
@@ -88,15 +54,27 @@ pub fn view_groups<'a>(
     ComparisonView { base, others }
 }
 
+/// A line for each run of a side: which it is, and whether its label would mean others too.
+fn run_lines(party: &Party<'_>, words: &Words) -> Vec<String> {
+    let line = |run: &'_ Run| {
+        let line = run_line(run, words);
+        match party.latest_of().iter().find(|of| of.run == run.meta.id) {
+            Some(of) => format!("{line}; {}", (words.comparison.latest_of)(of.runs)),
+            None => line,
+        }
+    };
+    party.runs().into_iter().map(line).collect()
+}
+
 /// What a side is called in sentences: its label, or its id where it has none; a group by its first run.
 pub(crate) fn name(party: &Party<'_>, words: &Words) -> String {
-    let meta = &party.first.meta;
+    let meta = &party.first().meta;
     named(meta.label.as_deref().unwrap_or(&meta.id), party, words)
 }
 
 fn named(first: &str, party: &Party<'_>, words: &Words) -> String {
     let first = printable(first);
-    match party.rest.len() {
+    match party.runs().len() - 1 {
         0 => first,
         more => (words.comparison.and_more)(&first, more),
     }
@@ -109,7 +87,7 @@ pub(crate) fn names(base: &Party<'_>, other: &Party<'_>, words: &Words) -> (Stri
     }
     let (a, b) = (name(base, words), name(other, words));
     if a == b {
-        let id = |party: &Party<'_>| named(&party.first.meta.id, party, words);
+        let id = |party: &Party<'_>| named(&party.first().meta.id, party, words);
         (id(base), id(other))
     } else {
         (a, b)
@@ -139,8 +117,7 @@ pub(crate) fn heads(
         } else {
             words.comparison.other
         };
-        let runs = party.runs();
-        let mut lines: Vec<String> = runs.iter().map(|run| run_line(run, words)).collect();
+        let mut lines = run_lines(party, words);
         let own = party.first().plan.duel.as_ref().filter(|_| is_duel);
         lines.extend(own.and_then(|_| duel::side_text(party.first(), words)));
         let name = own.map_or_else(
@@ -167,6 +144,9 @@ pub(crate) struct Row {
 
 /// What marks the better of two values; a sign and not a colour.
 const BETTER_MARK: &str = "*";
+
+/// What marks the mean of rounds that have no single level.
+const NO_LEVEL_MARK: &str = "~";
 
 /// The metrics that have a ratio, in order.
 pub(crate) fn rows(
@@ -200,12 +180,17 @@ fn row(base: &Party<'_>, other: &Party<'_>, metric: &MetricComparison, words: &W
         || number::scale(model::units::Unit::Number, "", largest),
         |declared| number::scale(declared.unit, &declared.quantity, largest),
     );
-    let show = |value: Option<f64>, better: bool| {
+    let show = |value: Option<f64>, better: bool, states: &[RunState]| {
         let mark = if better { BETTER_MARK } else { " " };
+        let level = if states.iter().all(has_level) {
+            ""
+        } else {
+            NO_LEVEL_MARK
+        };
         value.map_or_else(
             || NONE.to_owned(),
             |value| {
-                format!("{} {mark}", scale.value(value))
+                format!("{level}{} {mark}", scale.value(value))
                     .trim_end()
                     .to_owned()
             },
@@ -216,9 +201,14 @@ fn row(base: &Party<'_>, other: &Party<'_>, metric: &MetricComparison, words: &W
     Row {
         metric: metric_name(base, other, &metric.id),
         below: None,
-        unit: scale.unit.clone(),
-        base: show(metric.values.0, base_better),
-        other: show(metric.values.1, other_better),
+        unit: match declared {
+            Some(declared) if declared.better == Better::Lower => {
+                format!("{} {}", scale.unit, words.comparison.lower)
+            }
+            _ => scale.unit.clone(),
+        },
+        base: show(metric.values.0, base_better, &metric.states.0),
+        other: show(metric.values.1, other_better, &metric.states.1),
         ratio,
         interval,
         verdict: (words.verdict)(metric.adjusted).to_owned(),
@@ -227,6 +217,17 @@ fn row(base: &Party<'_>, other: &Party<'_>, metric: &MetricComparison, words: &W
             .map(words.comparison.rounds_needed)
             .unwrap_or_default(),
     }
+}
+
+/// True where the rounds of a run have a level that one number stands for.
+pub(crate) const fn has_level(of: &RunState) -> bool {
+    stats::state::has_single_number(&of.state)
+}
+
+/// The same of all runs of both sides.
+fn both_have_level(metric: &MetricComparison) -> bool {
+    let (base, other) = &metric.states;
+    base.iter().chain(other).all(has_level)
 }
 
 /// The metric's name: the case alone for the first metric of a case, the full id for further ones.
@@ -278,26 +279,6 @@ pub(crate) fn ratio_text(ratio: Option<f64>, interval: Option<&Interval>) -> (St
         n: 0,
     });
     (value, number::range(ends.as_ref()))
-}
-
-/// Metrics that were not compared, or without an interval, with the reason.
-pub(crate) fn refusals(
-    base: &Party<'_>,
-    other: &Party<'_>,
-    comparison: &Comparison,
-    words: &Words,
-) -> Vec<(String, String)> {
-    comparison
-        .metrics
-        .iter()
-        .filter_map(|metric| {
-            let refusal = metric.refused.as_ref()?;
-            Some((
-                metric_name(base, other, &metric.id),
-                printable(&duel::refusal(base, other, refusal, &metric.id.case, words)),
-            ))
-        })
-        .collect()
 }
 
 /// One line per category: name, figures, verdict, how many metrics.
@@ -369,18 +350,42 @@ pub(crate) fn summary(
     if let Some(worst) = sure([Verdict::Worse, Verdict::WorseMaybe]).min_by(by_ratio) {
         lines.push(line(worst, says.loss));
     }
-    let refused = comparison
-        .metrics
-        .iter()
-        .filter(|metric| metric.ratio.is_none())
-        .count();
-    if refused > 0 && counts.compared > 0 {
-        lines.push((says.not_compared)(refused));
+    let (without_interval, not_compared) = comparison_refused::numbers(comparison);
+    if without_interval + not_compared > 0 && counts.compared > 0 {
+        lines.push((says.incomplete)(without_interval, not_compared));
     }
     if !comparison.differences.is_empty() {
         let list = first_few(&comparison.differences);
         lines.push((says.setup_differs)(comparison.differences.len(), &list));
     }
+    lines
+}
+
+/// How to read the tables of a page.
+pub(crate) fn legend(view: &ComparisonView<'_>, words: &Words) -> Vec<&'static str> {
+    let says = &words.comparison;
+    let shown = || {
+        view.others.iter().flat_map(|(other, comparison)| {
+            let with_ratio = comparison.metrics.iter().filter(|m| m.ratio.is_some());
+            with_ratio.map(move |metric| (other, metric))
+        })
+    };
+    let is_lower = |party: &Party<'_>, metric: &MetricComparison| {
+        declared(party, &metric.id).is_some_and(|declared| declared.better == Better::Lower)
+    };
+    let any_lower = shown().any(|(other, m)| is_lower(&view.base, m) || is_lower(other, m));
+    let any_torn = shown().any(|(_, metric)| !both_have_level(metric));
+    let mut lines = Vec::new();
+    for estimator in Estimator::ALL {
+        let uses = |(_, comparison): &(_, Comparison)| comparison.estimator == estimator;
+        if view.others.iter().any(uses) {
+            lines.push((says.values_are)(estimator));
+        }
+    }
+    lines.extend(any_torn.then_some(says.no_level_legend));
+    lines.extend(says.legend.first());
+    lines.extend(any_lower.then_some(says.lower_legend));
+    lines.extend(says.legend.iter().skip(1));
     lines
 }
 
@@ -413,6 +418,7 @@ fn counts(base: &Party<'_>, other: &Party<'_>, comparison: &Comparison, words: &
         .filter(|metric| metric.ratio.is_some())
     {
         counts.compared += 1;
+        counts.no_level += usize::from(!both_have_level(metric));
         match metric.adjusted {
             Verdict::Better | Verdict::BetterMaybe => counts.better += 1,
             Verdict::Worse | Verdict::WorseMaybe => counts.worse += 1,
@@ -469,6 +475,43 @@ mod tests {
         let sum = counts.better + counts.worse + counts.same + counts.unclear;
         assert_eq!(sum, counts.compared);
         assert!(counts.compared > 3);
+    }
+
+    #[test]
+    fn no_row_shows_a_value_on_the_wrong_side_of_its_ratio() {
+        // Rates whose medians are 100 and 99, while the ratio of the trimmed means is above 1; latencies likewise.
+        let sides = [
+            [95.0, 96.0, 97.0, 98.0, 100.0, 100.5, 101.0, 101.0, 101.5],
+            [98.0, 98.0, 98.5, 98.8, 99.0, 104.0, 105.0, 106.0, 107.0],
+        ];
+        let [base, other] = sides.map(|values| {
+            let mut run = testkit::empty();
+            let quantities = [testkit::OPS, testkit::P99];
+            let id = testkit::add_case(&mut run, "os.pipe", 1, "off", &quantities);
+            for (pass, value) in (1..).zip(values) {
+                let both = [("ops_per_s", value), ("clat_ns_p99", value)];
+                testkit::add_round(&mut run, &id, pass, Ok(&both));
+            }
+            run
+        });
+        for lang in Lang::ALL {
+            let words = lang.words();
+            let view = view(&base, &[&other], &CompareOptions::default());
+            let (party, comparison) = &view.others[0];
+            let rows = rows(&view.base, party, comparison, words);
+            let number = |text: &str| text.trim_end_matches(" *").parse::<f64>().unwrap();
+            let [rate, latency] = &rows[..] else {
+                panic!("{} rows", rows.len())
+            };
+            for row in &rows {
+                assert!(number(&row.base) < number(&row.other));
+            }
+            assert!(number(&rate.ratio) > 1.0 && number(&latency.ratio) < 1.0);
+            // Where the larger value is the worse one, the row says that lower is better.
+            assert!(latency.unit.ends_with(words.comparison.lower));
+            assert!(!rate.unit.contains(words.comparison.lower));
+            assert!(legend(&view, words).contains(&words.comparison.lower_legend));
+        }
     }
 
     #[test]

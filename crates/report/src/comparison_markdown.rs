@@ -2,6 +2,7 @@
 
 use crate::comparison::{self, ComparisonView, Party};
 use crate::comparison_notes;
+use crate::comparison_refused;
 use crate::markdown::{bullets, code, escape, head_row, row};
 use crate::words::{Lang, Words};
 use dialects::printable::printable;
@@ -22,7 +23,7 @@ pub fn markdown(view: &ComparisonView<'_>, lang: Lang) -> String {
         return format!("{}\n", escape(words.comparison.nothing));
     }
     out.push('\n');
-    out.push_str(&bullets(words.comparison.legend));
+    out.push_str(&bullets(&comparison::legend(view, words)));
     out
 }
 
@@ -72,10 +73,16 @@ fn one(
         section(out, says.notes);
         out.push_str(&bullets(&notes));
     }
-    let refusals = comparison::refusals(base, other, comparison, words);
-    if !refusals.is_empty() {
-        section(out, says.refused);
-        for (metric, why) in refusals {
+    let refused = comparison_refused::refused(base, other, comparison, words);
+    for (heading, list) in [
+        (says.without_interval, refused.without_interval),
+        (says.refused, refused.not_compared),
+    ] {
+        if list.is_empty() {
+            continue;
+        }
+        section(out, heading);
+        for (metric, why) in list {
             let _ = writeln!(out, "- {}: {}", code(&metric), escape(&why));
         }
     }

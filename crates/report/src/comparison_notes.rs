@@ -1,15 +1,17 @@
-//! What a comparison says beside its table: slow moments that tell another story than the typical rate, why no number
-//! of rounds would tell, margins that were raised, and runs of one side that are no separate instances.
+//! What a comparison says beside its table: runs of one side that are no separate instances, what took time from the
+//! rounds, rounds that have no single level or changed it, slow moments that tell another story than the typical rate,
+//! why no number of rounds would tell, and margins that were raised.
 
-use crate::comparison::{Party, metric_name, names};
+use crate::comparison::{Party, has_level, metric_name, names};
 use crate::number::{self, percent};
 use crate::text::warning_line;
 use crate::words::{FloorNote, Words};
 use dialects::printable::printable;
 use model::comparison::{
-    Comparison, FloorComparison, Hopeless, MarginSource, MetricComparison, Repeat, Verdict,
+    Comparison, FloorComparison, Hopeless, MarginSource, MetricComparison, Repeat, RunState,
+    Verdict,
 };
-use model::estimate::Interval;
+use model::estimate::{Interval, State};
 use std::collections::BTreeSet;
 
 /// The notes, in the order of the metrics; what concerns the runs comes first.
@@ -31,6 +33,7 @@ pub(crate) fn notes(
         let said = |warning| format!("{name}: {}", warning_line(warning, words));
         notes.extend(warnings.iter().map(said));
     }
+    notes.extend(levels(base, other, comparison, words));
     for metric in &comparison.metrics {
         let name = metric_name(base, other, &metric.id);
         if let Some(floor) = metric.floor.filter(|floor| differs(floor, metric.adjusted)) {
@@ -50,6 +53,63 @@ pub(crate) fn notes(
     }
     notes.extend(raised_margins(base, other, comparison, words));
     notes
+}
+
+/// Of each side, which metrics have no single level, and which changed theirs during the run: what the runs by
+/// themselves say.
+fn levels(
+    base: &Party<'_>,
+    other: &Party<'_>,
+    comparison: &Comparison,
+    words: &Words,
+) -> Vec<String> {
+    let says = &words.comparison;
+    let names = names(base, other, words);
+    let mut notes = Vec::new();
+    for (name, party, on_base) in [(names.0, base, true), (names.1, other, false)] {
+        let (mut torn, mut changed) = (Vec::new(), Vec::new());
+        for metric in comparison.metrics.iter().filter(|m| m.ratio.is_some()) {
+            let states = if on_base {
+                &metric.states.0
+            } else {
+                &metric.states.1
+            };
+            let metric = metric_name(base, other, &metric.id);
+            let has_changed =
+                |of: &RunState| matches!(of.state, State::Drifting { .. } | State::Step { .. });
+            torn.extend(among(&metric, states, party, |of| !has_level(of), words));
+            changed.extend(among(&metric, states, party, has_changed, words));
+        }
+        if !torn.is_empty() {
+            notes.push((says.no_level)(
+                &name,
+                &torn.join(", "),
+                comparison.estimator,
+            ));
+        }
+        if !changed.is_empty() {
+            notes.push((says.changed)(&name, &changed.join(", ")));
+        }
+    }
+    notes
+}
+
+/// The metric, where some of the runs are concerned, with what that one looks like or how many of them are.
+fn among(
+    metric: &str,
+    states: &[RunState],
+    party: &Party<'_>,
+    concerned: impl Fn(&RunState) -> bool,
+    words: &Words,
+) -> Option<String> {
+    let found: Vec<&RunState> = states.iter().filter(|of| concerned(of)).collect();
+    let first = found.first()?;
+    let how = if party.is_group() {
+        (words.comparison.in_runs)(found.len(), states.len())
+    } else {
+        (words.state)(&first.state)
+    };
+    Some((words.comparison.with_remark)(metric, &how))
 }
 
 /// One note for all concurrencies of a test, which share a noise floor.

@@ -6,6 +6,7 @@
 
 use crate::comparison::{self, ComparisonView, Party, Row};
 use crate::comparison_notes;
+use crate::comparison_refused;
 use crate::style::Style;
 use crate::table::Grid;
 use crate::text::{Page, pairs};
@@ -30,10 +31,9 @@ pub fn text(view: &ComparisonView<'_>, style: Style, lang: Lang) -> String {
         page.out.push_str(words.comparison.nothing);
         page.out.push('\n');
     } else {
-        let legend = words.comparison.legend;
-        let lines: Vec<(String, String)> = legend
-            .iter()
-            .map(|line| ("-".to_owned(), (*line).to_owned()))
+        let lines: Vec<(String, String)> = comparison::legend(view, words)
+            .into_iter()
+            .map(|line| ("-".to_owned(), line.to_owned()))
             .collect();
         page.block(None, &pairs(&lines, style));
     }
@@ -89,10 +89,12 @@ fn one(
     );
     let notes = bulleted(comparison_notes::notes(base, other, comparison, words));
     page.block(Some(says.notes), &pairs(&notes, style));
+    let refused = comparison_refused::refused(base, other, comparison, words);
     page.block(
-        Some(says.refused),
-        &pairs(&comparison::refusals(base, other, comparison, words), style),
+        Some(says.without_interval),
+        &pairs(&refused.without_interval, style),
     );
+    page.block(Some(says.refused), &pairs(&refused.not_compared, style));
     page.block(Some(says.differences), &differences(comparison, style));
 }
 

@@ -234,11 +234,11 @@ pub(crate) fn refusal(
     base: &Party<'_>,
     other: &Party<'_>,
     refusal: &Refusal,
-    case: &CaseId,
+    command: &str,
     words: &Words,
 ) -> String {
     let own = sides(base, other).and_then(|_| (words.duel.refusal)(refusal));
-    own.unwrap_or_else(|| (words.refusal)(refusal, case))
+    own.unwrap_or_else(|| (words.refusal)(refusal, command))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 pub mod comparison;
 pub mod comparison_markdown;
 mod comparison_notes;
+mod comparison_refused;
 pub mod comparison_text;
 pub mod csv;
 pub mod duel;
@@ -18,6 +19,7 @@ pub mod markdown;
 mod marks;
 mod memory;
 pub mod number;
+mod party;
 mod scaling;
 mod soak;
 mod storage;

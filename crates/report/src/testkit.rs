@@ -1,11 +1,11 @@
 //! Runs, machines and comparisons made by hand, for the tests of this crate.
 
 use model::comparison::{
-    CategoryComparison, Comparison, Difference, FloorComparison, Hopeless, MarginSource,
-    MetricComparison, Place, Refusal, RoundsNeeded, Scope, Verdict, Watched,
+    CategoryComparison, Comparison, Difference, Estimator, FloorComparison, Hopeless, MarginSource,
+    MetricComparison, Place, Refusal, RoundsNeeded, RunState, Scope, Verdict, Watched,
 };
 use model::digest::Digest;
-use model::estimate::Interval;
+use model::estimate::{Interval, State};
 use model::host::Fact;
 use model::noise::Noise;
 use model::params::Params;
@@ -327,8 +327,16 @@ fn compared(
         refused: None,
         n: (6, 6),
         values: (Some(values.0), Some(values.1)),
+        medians: (Some(values.0), Some(values.1)),
+        states: (Vec::new(), Vec::new()),
         floor: None,
     }
+}
+
+/// What one run's rounds look like.
+fn looks(run: &str, state: State) -> Vec<RunState> {
+    let run = run.to_owned();
+    vec![RunState { run, state }]
 }
 
 /// Slow moments in which the other side is a fifth slower.
@@ -343,6 +351,7 @@ fn slower_floor() -> FloorComparison {
         verdict: Verdict::Worse,
         adjusted: Verdict::Worse,
         values: (Some(2.2e6), Some(1.76e6)),
+        medians: (Some(2.21e6), Some(1.75e6)),
         slow_shares: (Some(0.031), Some(0.12)),
     }
 }
@@ -418,9 +427,11 @@ pub(crate) fn comparison() -> (Run, Run, Comparison) {
         class: 0.05,
         floor: 0.036,
     };
+    metrics[0].states.1 = looks("20261122-010000-aaaa", State::Unstable { spread: 0.23 });
+    metrics[2].states.0 = looks("20261121-004311-9f3c", State::Drifting { change: -0.07 });
     let cases = [
         "os.a@1", "os.b@1", "os.c@1", "os.d@1", "os.e@1", "os.f@1", "os.g@1", "os.h@1", "os.i@1",
-        "os.j@1", "os.k@1", "os.l@1",
+        "os.j@1", "os.k@1", "os.l@1", "os.m@1", "os.n@1", "os.o@1", "os.p@1", "os.q@1",
     ];
     assert_eq!(cases.len(), all_refusals().len());
     metrics.extend(
@@ -444,6 +455,7 @@ pub(crate) fn comparison() -> (Run, Run, Comparison) {
             metrics: 3,
         }],
         paired: false,
+        estimator: Estimator::Rounds,
         looked: false,
         disturbed: (Vec::new(), Vec::new()),
         scope: Scope {

@@ -91,7 +91,9 @@ fn compare_one(
         &composites(&sides.base, members),
         &composites(&sides.other, members),
     );
-    let found = contrast.found();
+    // Members that have no verdict, such as those of a soak, give none together either.
+    let any_interval = members.iter().any(|member| member.found.is_some());
+    let found = contrast.found().filter(|_| any_interval);
     let verdict = found.map_or(Verdict::Unclear, |found| {
         verdict::of_ratio(&found, sides.levels, margin)
     });

@@ -6,12 +6,14 @@
 //! plain ratio is then given without an interval, and the verdict is `unclear`.
 
 use crate::calibration::{self, Calibration};
-use crate::contrast::{Contrast, ERROR_RATE, Method, contrast};
-use crate::side::{self, Side, described};
+use crate::contrast::{Contrast, ERROR_RATE, Method, centres, contrast};
+use crate::side::{self, Point, Side, described};
 use crate::summarize::is_rate;
 use crate::verdict::{self, Levels};
 use crate::yuen::RatioInterval;
-use crate::{category, difference, family, hopeless, looks, needed, rounds, scope, warnings};
+use crate::{
+    category, difference, family, hopeless, looks, needed, rounds, scope, setting, warnings,
+};
 use model::comparison::{
     Comparison, FloorComparison, MetricComparison, Refusal, RoundsNeeded, Verdict,
 };
@@ -94,8 +96,13 @@ pub(crate) fn compare_with(
             .into_iter()
             .map(|candidate| candidate.result)
             .collect(),
-        differences: difference::between_groups(base, other),
+        differences: [
+            difference::between_groups(base, other),
+            setting::differences(&sides),
+        ]
+        .concat(),
         paired: sides.method == Method::Pairs,
+        estimator: sides.method.estimator(),
         looked: sides.looked(),
         disturbed: (warnings::disturbed(base), warnings::disturbed(other)),
         scope: scope::of_comparison(base, other, sides.method),
@@ -143,13 +150,15 @@ impl Sides<'_> {
         }
     }
 
-    /// Whether a side's rounds are stretches of one series.
-    fn any_soak(&self) -> bool {
-        self.base.has_soak() || self.other.has_soak()
+    /// Which side's rounds are stretches of one series, where one is. In a group a run counts once, whatever its
+    /// rounds are.
+    fn soak(&self) -> Option<Refusal> {
+        let (base, other) = (self.base.has_soak(), self.other.has_soak());
+        (self.method != Method::Runs && (base || other)).then_some(Refusal::Soak { base, other })
     }
 }
 
-/// Every metric of either side: the base's in its order, then those that only the other side has.
+/// Every metric of either side that was measured: the base's in its order, then those that only the other side has.
 fn pair_up<'a>(
     sides: &Sides<'a>,
     options: &CompareOptions,
@@ -158,21 +167,25 @@ fn pair_up<'a>(
     let mut candidates = Vec::new();
     for case in sides.base.cases() {
         for (index, metric) in case.metrics.iter().enumerate() {
+            if sides.is_setting(&case.id, &metric.quantity) {
+                continue;
+            }
             let mut candidate = Candidate::new(case, metric, index == 0, options, calibration);
             match sides.other.case(&case.id) {
                 Some(there) if sides.other.metric(&case.id, &metric.quantity).is_some() => {
                     candidate.judge(sides, there);
                 }
-                _ => candidate.one_side_only(&sides.base, true),
+                _ => candidate.one_side_only(sides, true),
             }
             candidates.push(candidate);
         }
     }
     for case in sides.other.cases() {
         for (index, metric) in case.metrics.iter().enumerate() {
-            if sides.base.metric(&case.id, &metric.quantity).is_none() {
+            let new = sides.base.metric(&case.id, &metric.quantity).is_none();
+            if new && !metric.setting {
                 let mut candidate = Candidate::new(case, metric, index == 0, options, calibration);
-                candidate.one_side_only(&sides.other, false);
+                candidate.one_side_only(sides, false);
                 candidates.push(candidate);
             }
         }
@@ -213,29 +226,40 @@ impl<'a> Candidate<'a> {
                 refused: None,
                 n: (0, 0),
                 values: (None, None),
+                medians: (None, None),
+                states: (Vec::new(), Vec::new()),
                 floor: None,
             },
         }
     }
 
-    fn one_side_only(&mut self, owner: &Side<'_>, base_has_it: bool) {
-        let (n, value) = described(&owner.typical(&self.result.id));
+    fn one_side_only(&mut self, sides: &Sides<'_>, base_has_it: bool) {
+        self.describe(sides);
         let result = &mut self.result;
-        if base_has_it {
-            (result.n.0, result.values.0) = (n, value);
-        } else {
-            (result.n.1, result.values.1) = (n, value);
-        }
         result.refused = Some(Refusal::OneSideOnly { base_has_it });
+    }
+
+    /// What either side has, whatever comes of it.
+    fn describe(&mut self, sides: &Sides<'_>) -> (Vec<Point>, Vec<Point>) {
+        let result = &mut self.result;
+        let (base, other) = (
+            sides.base.typical(&result.id),
+            sides.other.typical(&result.id),
+        );
+        let (on_base, on_other) = (described(&base), described(&other));
+        result.n = (on_base.0, on_other.0);
+        result.medians = (on_base.1, on_other.1);
+        result.values = centres(sides.method, &base, &other);
+        result.states = (
+            sides.base.states(&result.id),
+            sides.other.states(&result.id),
+        );
+        (base, other)
     }
 
     /// Draws the conclusion for a metric that both sides have.
     fn judge(&mut self, sides: &Sides<'_>, there: &PlannedCase) {
-        let on_base = sides.base.typical(&self.result.id);
-        let on_other = sides.other.typical(&self.result.id);
-        let (base, other) = (described(&on_base), described(&on_other));
-        self.result.n = (base.0, other.0);
-        self.result.values = (base.1, other.1);
+        let (on_base, on_other) = self.describe(sides);
         // Parameters of a duel's sides may differ: they may be what it is about.
         if sides.method != Method::Pairs {
             self.result.refused = self.not_comparable(sides, there);
@@ -243,18 +267,29 @@ impl<'a> Candidate<'a> {
                 return;
             }
         }
-        match contrast(sides.method, &on_base, &on_other) {
-            Contrast::Found(found) if sides.method != Method::Runs && sides.any_soak() => {
-                self.result.ratio = Some(self.turned(found.ratio().ln()).exp());
-                self.result.refused = Some(Refusal::Soak);
-                return;
-            }
+        if on_base.is_empty() || on_other.is_empty() {
+            self.no_value(sides);
+            return;
+        }
+        let found = contrast(sides.method, &on_base, &on_other);
+        if let Some(soak) = sides.soak() {
+            // How many stretches there are does not matter: no number of them gives an interval.
+            self.result.ratio = found.ln_ratio().map(|ln_ratio| self.turned(ln_ratio).exp());
+            self.result.refused = Some(soak);
+            return;
+        }
+        match found {
             Contrast::Found(found) => self.conclude(found, sides),
             Contrast::TooFew(ln_ratio) => {
                 self.result.ratio = ln_ratio.map(|ln_ratio| self.turned(ln_ratio).exp());
                 self.too_few(sides, side::pairs(&on_base, &on_other).len());
             }
-            Contrast::NoRatio => self.result.refused = Some(Refusal::NoRatio),
+            Contrast::NoRatio => {
+                self.result.refused = Some(Refusal::NoRatio {
+                    base_is_zero: all_zero(&on_base),
+                    other_is_zero: all_zero(&on_other),
+                });
+            }
         }
         if self.leads && is_rate(self.metric.unit) {
             self.judge_floor(sides);
@@ -279,17 +314,28 @@ impl<'a> Candidate<'a> {
         }
     }
 
+    /// Both sides planned it, and one of them has nothing: more rounds alone would not change that.
+    fn no_value(&mut self, sides: &Sides<'_>) {
+        let (base, other) = (self.result.n.0 == 0, self.result.n.1 == 0);
+        let side = if base { &sides.base } else { &sides.other };
+        self.result.refused = Some(Refusal::NoValue {
+            base,
+            other,
+            why: side.why_no_value(&self.result.id).unwrap_or_default(),
+        });
+    }
+
     fn too_few(&mut self, sides: &Sides<'_>, pairs: usize) {
         let (base, other) = self.result.n;
         let need = sides.method.fewest();
         let (refused, needed) = match sides.method {
             Method::Runs => {
                 let refused = Refusal::TooFewRuns { base, other, need };
-                (refused, RoundsNeeded::Instances(need))
+                (refused, RoundsNeeded::InstancesAtLeast(need))
             }
             Method::Rounds => {
                 let refused = Refusal::TooFewRounds { base, other, need };
-                (refused, RoundsNeeded::Rounds(need))
+                (refused, RoundsNeeded::RoundsAtLeast(need))
             }
             Method::Pairs => {
                 let refused = Refusal::TooFewPairs {
@@ -297,7 +343,7 @@ impl<'a> Candidate<'a> {
                     need,
                     resume: sides.base.unfinished().map(ToOwned::to_owned),
                 };
-                (refused, RoundsNeeded::Pairs(need))
+                (refused, RoundsNeeded::PairsAtLeast(need))
             }
         };
         self.result.refused = Some(refused);
@@ -335,23 +381,26 @@ impl<'a> Candidate<'a> {
         });
         let metric = &self.result.id;
         self.result.floor = Some(FloorComparison {
-            ratio: match contrast {
-                Contrast::Found(found) => Some(found.ratio()),
-                Contrast::TooFew(ln_ratio) => ln_ratio.map(f64::exp),
-                Contrast::NoRatio => None,
-            },
+            ratio: contrast.ln_ratio().map(f64::exp),
             interval: self
                 .floor
                 .map(|found| found.interval_of(found.ln_ends(ERROR_RATE))),
             verdict,
             adjusted: verdict,
-            values: (described(&on_base).1, described(&on_other).1),
+            values: centres(sides.method, &on_base, &on_other),
+            medians: (described(&on_base).1, described(&on_other).1),
             slow_shares: (
                 sides.base.slow_share(metric),
                 sides.other.slow_share(metric),
             ),
         });
     }
+}
+
+/// Whether there are values and all of them are 0.
+fn all_zero(points: &[Point]) -> bool {
+    let zero = |&(_, value): &Point| value.to_bits() << 1 == 0;
+    !points.is_empty() && points.iter().all(zero)
 }
 
 /// What it would take to tell, in what the method counts.
@@ -467,3 +516,5 @@ fn not_alike(base: &PlannedCase, other: &PlannedCase) -> Option<Refusal> {
 mod group_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod value_tests;

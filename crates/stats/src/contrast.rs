@@ -3,6 +3,7 @@
 use crate::side::{self, Point};
 use crate::yuen::{self, RatioInterval};
 use crate::{CONFIDENCE, ROUNDS_MIN, RUNS_MIN, quantile};
+use model::comparison::Estimator;
 use model::num::{approx, count};
 
 /// The share of false claims that is accepted, in each family of metrics and over the categories.
@@ -27,6 +28,23 @@ impl Method {
             Self::Runs => RUNS_MIN,
         }
     }
+
+    /// What its ratios are ratios of.
+    pub(crate) const fn estimator(self) -> Estimator {
+        match self {
+            Self::Rounds => Estimator::Rounds,
+            Self::Pairs => Estimator::Pairs,
+            Self::Runs => Estimator::Runs,
+        }
+    }
+
+    /// One side's logarithms as their mean; a side of pairs that has no partner is one of rounds.
+    fn reduce(self, logs: &[f64]) -> Option<yuen::Side> {
+        match self {
+            Self::Rounds | Self::Pairs => yuen::side(logs),
+            Self::Runs => yuen::untrimmed_side(logs),
+        }
+    }
 }
 
 /// What two lists of values say about their ratio, other over base.
@@ -41,6 +59,15 @@ pub(crate) enum Contrast {
 }
 
 impl Contrast {
+    /// The logarithm of the ratio, with an interval or without.
+    pub(crate) const fn ln_ratio(self) -> Option<f64> {
+        match self {
+            Self::Found(found) => Some(found.ln_ratio),
+            Self::TooFew(ln_ratio) => ln_ratio,
+            Self::NoRatio => None,
+        }
+    }
+
     /// The ratio with its interval, where there is one.
     pub(crate) const fn found(self) -> Option<RatioInterval> {
         match self {
@@ -66,8 +93,48 @@ fn in_pairs(pairs: &[(f64, f64)]) -> Contrast {
     let differences: Vec<f64> = other.iter().zip(&base).map(|(o, b)| o - b).collect();
     match yuen::paired(&differences, ERROR_RATE) {
         Some(found) => Contrast::Found(found),
-        None => Contrast::TooFew(quantile::mean(&differences)),
+        None => Contrast::TooFew(yuen::side(&differences).map(|side| side.mean)),
     }
+}
+
+/// The central value of each side, base first: the ratio of [`contrast`] is one over the other. A side whose values
+/// have no logarithms has none.
+pub(crate) fn centres(
+    method: Method,
+    base: &[Point],
+    other: &[Point],
+) -> (Option<f64>, Option<f64>) {
+    let of_pairs = || centres_of_pairs(&side::pairs(base, other));
+    match (method == Method::Pairs).then(of_pairs).flatten() {
+        Some((base, other)) => (Some(base), Some(other)),
+        None => (centre(method, base), centre(method, other)),
+    }
+}
+
+fn centre(method: Method, points: &[Point]) -> Option<f64> {
+    let values = side::values(points);
+    let logs = quantile::logs(&values)?;
+    // Values that are all alike come back to the last bit.
+    let first = *values.first()?;
+    let alike = values
+        .iter()
+        .all(|value| value.to_bits() == first.to_bits());
+    if alike {
+        return Some(first);
+    }
+    Some(method.reduce(&logs)?.mean.exp())
+}
+
+/// The means of either side over the pairs whose differences the trimming keeps: their difference is the trimmed mean
+/// of the differences.
+fn centres_of_pairs(pairs: &[(f64, f64)]) -> Option<(f64, f64)> {
+    let (base, other): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    let (base, other) = (quantile::logs(&base)?, quantile::logs(&other)?);
+    let mut logs: Vec<(f64, f64)> = base.into_iter().zip(other).collect();
+    logs.sort_by(|a, b| (a.1 - a.0).total_cmp(&(b.1 - b.0)));
+    let cut = yuen::trimmed_each_end(logs.len());
+    let (base, other): (Vec<f64>, Vec<f64>) = logs[cut..logs.len() - cut].iter().copied().unzip();
+    Some((quantile::mean(&base)?.exp(), quantile::mean(&other)?.exp()))
 }
 
 fn apart(method: Method, base: &[f64], other: &[f64]) -> Contrast {
@@ -75,11 +142,7 @@ fn apart(method: Method, base: &[f64], other: &[f64]) -> Contrast {
         return Contrast::NoRatio;
     };
     let fewest = count(base.len().min(other.len()));
-    let reduce = match method {
-        Method::Rounds | Method::Pairs => yuen::side,
-        Method::Runs => yuen::untrimmed_side,
-    };
-    let (Some(base), Some(other)) = (reduce(&base), reduce(&other)) else {
+    let (Some(base), Some(other)) = (method.reduce(&base), method.reduce(&other)) else {
         return Contrast::TooFew(None);
     };
     let found = yuen::between(base, other, ERROR_RATE);
@@ -87,5 +150,52 @@ fn apart(method: Method, base: &[f64], other: &[f64]) -> Contrast {
         Contrast::TooFew(Some(found.ln_ratio))
     } else {
         Contrast::Found(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::rng::Rng;
+
+    fn points(values: &[f64]) -> Vec<Point> {
+        (1..).zip(values.iter().copied()).collect()
+    }
+
+    #[test]
+    fn one_central_value_over_the_other_is_the_ratio_whatever_the_method_and_the_number() {
+        let mut rng = Rng::new(29);
+        for n in 1..=14 {
+            // Heavy tails on one side: there the medians and the ratio part.
+            let mut values = |deviation: f64| -> Vec<f64> {
+                let shares = (0..n).map(|_| deviation * rng.normal().powi(3));
+                shares.map(|share| 100.0 * share.exp()).collect()
+            };
+            let (base, other) = (points(&values(0.01)), points(&values(0.3)));
+            for method in [Method::Rounds, Method::Pairs, Method::Runs] {
+                let ln_ratio = match contrast(method, &base, &other) {
+                    Contrast::Found(found) => found.ln_ratio,
+                    Contrast::TooFew(ln_ratio) => ln_ratio.unwrap(),
+                    Contrast::NoRatio => panic!("{method:?} {n}"),
+                };
+                let (a, b) = centres(method, &base, &other);
+                let quotient = (b.unwrap() / a.unwrap()).ln();
+                assert!((quotient - ln_ratio).abs() < 1e-12, "{method:?} {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_side_without_logarithms_has_no_central_value_and_the_other_keeps_its_own() {
+        let check = |base: &[f64], expect: Option<f64>| {
+            for method in [Method::Rounds, Method::Pairs, Method::Runs] {
+                let found = centres(method, &points(base), &points(&[3.0; 4]));
+                assert_eq!(found, (expect, Some(3.0)), "{method:?} {base:?}");
+            }
+        };
+        check(&[], None);
+        check(&[1.0, 0.0], None);
+        check(&[-1.0], None);
+        check(&[f64::NAN], None);
     }
 }

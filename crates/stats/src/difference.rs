@@ -60,7 +60,8 @@ pub(crate) fn between_groups(base: &[&Run], other: &[&Run]) -> Vec<Difference> {
         .collect()
 }
 
-fn push_new(list: &mut Vec<String>, value: String) {
+/// Adds a value that the list does not hold yet.
+pub(crate) fn push_new(list: &mut Vec<String>, value: String) {
     if !list.contains(&value) {
         list.push(value);
     }
@@ -342,7 +343,8 @@ impl List {
     }
 }
 
-fn differs(a: f64, b: f64) -> bool {
+/// Whether two figures that need not agree exactly differ beyond what they may.
+pub(crate) fn differs(a: f64, b: f64) -> bool {
     (a - b).abs() > STATED_TOLERANCE * a.abs().max(b.abs())
 }
 
@@ -407,7 +409,7 @@ fn length(warmup: Nanos, measure: Nanos) -> String {
 }
 
 /// Whole multiples of the largest fitting power of 1024 stay exact; anything else has one decimal.
-fn bytes(Bytes(n): Bytes) -> String {
+pub(crate) fn bytes(Bytes(n): Bytes) -> String {
     const UNITS: [(&str, u64); 4] = [
         ("TiB", 1 << 40),
         ("GiB", 1 << 30),

@@ -26,6 +26,7 @@ pub mod quantile;
 pub mod rounds;
 pub mod scaling;
 pub mod scope;
+mod setting;
 pub mod soak;
 pub mod state;
 pub mod storage;

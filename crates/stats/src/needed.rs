@@ -103,10 +103,8 @@ mod tests {
             );
             match rounds_needed(&found, 0.05, levels) {
                 RoundsNeeded::Rounds(rounds) => rounds,
-                RoundsNeeded::Pairs(_) | RoundsNeeded::Instances(_) => {
-                    panic!("rounds were asked for")
-                }
                 RoundsNeeded::NotAtThisNoise => u32::MAX,
+                other => panic!("rounds were asked for: {other:?}"),
             }
         };
         let needed = |ratio, deviation| at(Levels::both(0.05), ratio, deviation);

@@ -4,8 +4,8 @@
 //! rounds of one instance know nothing of the others. Each run then counts once, with its median. Rounds are sorted by
 //! case once, so that the work of a comparison grows with the number of rounds and not with its square.
 
-use crate::{quantile, rounds, warnings};
-use model::comparison::Refusal;
+use crate::{quantile, rounds, summarize, warnings};
+use model::comparison::{Refusal, RunState};
 use model::num::count;
 use model::plan::{CaseId, Duel, MetricId, PlannedCase, PlannedMetric};
 use model::record::{End, Measured, Outcome, Round, Run};
@@ -65,6 +65,16 @@ impl<'a> Indexed<'a> {
         self.done(case)
             .filter_map(|(round, measured)| Some((round.pass, floor_of(measured)?)))
             .collect()
+    }
+
+    /// What its rounds look like in this metric, where it has the case.
+    fn state(&self, id: &MetricId) -> Option<RunState> {
+        let case = self.cases.get(&id.case)?;
+        let done: Vec<&Measured> = self.done(&id.case).map(|(_, measured)| measured).collect();
+        Some(RunState {
+            run: self.run.meta.id.clone(),
+            state: summarize::state_of(self.run, case, &id.quantity, &done)?,
+        })
     }
 
     /// How many windows there are, and how many of them are slow.
@@ -157,6 +167,29 @@ impl<'a> Side<'a> {
     /// The slow end of each sample, in the unit of the case's first metric.
     pub(crate) fn floors(&self, case: &CaseId) -> Vec<Point> {
         self.points(|indexed| indexed.floors(case))
+    }
+
+    /// The median of each run that has the metric.
+    pub(crate) fn medians(&self, id: &MetricId) -> Vec<f64> {
+        let runs = self.runs.iter();
+        runs.filter_map(|run| quantile::median(&values(&run.typical(id))))
+            .collect()
+    }
+
+    /// What the rounds of each run that has the metric look like.
+    pub(crate) fn states(&self, id: &MetricId) -> Vec<RunState> {
+        let states = self.runs.iter().filter_map(|run| run.state(id));
+        states.collect()
+    }
+
+    /// Why a metric of which there is no value has none: what the first run that has the case says.
+    pub(crate) fn why_no_value(&self, id: &MetricId) -> Option<String> {
+        self.runs.iter().find_map(|indexed| {
+            let case = indexed.cases.get(&id.case)?;
+            let done: Vec<&Measured> = indexed.done(&id.case).map(|(_, done)| done).collect();
+            let why = summarize::why_no_value(indexed.run, case, &id.quantity, &done);
+            Some(why)
+        })
     }
 
     /// The share of windows below 90 % of the typical rate of their run, over all runs of the side.

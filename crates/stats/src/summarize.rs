@@ -37,10 +37,6 @@ fn summarize_case(
     let noise = warnings::noise_shares(case, run, usual);
     let done = rounds::done(run, &case.id);
     let missing = no_round_reason(case, run);
-    let first_is_rate = case
-        .metrics
-        .first()
-        .is_some_and(|metric| is_rate(metric.unit));
     let of_metric = |(index, metric): (usize, &PlannedMetric)| {
         if metric.setting {
             return as_setting(summarize_metric(
@@ -52,8 +48,11 @@ fn summarize_case(
                 &[],
             ));
         }
-        let has_windows = index == 0 && first_is_rate;
-        let windows: &[&Measured] = if has_windows { &done } else { &[] };
+        let windows: &[&Measured] = if has_windows(index, metric) {
+            &done
+        } else {
+            &[]
+        };
         let found = summarize_metric(case, metric, &done, windows, missing.as_deref(), &warnings);
         if run.plan.soak.is_some() {
             // How it goes on in time is for the course of the soak to say.
@@ -65,6 +64,51 @@ fn summarize_case(
         with_surroundings(found, run, starts, noise)
     };
     case.metrics.iter().enumerate().map(of_metric).collect()
+}
+
+/// Whether the windows of a case's rounds are in the unit of its metric number `index`: they are in the first one's.
+fn has_windows(index: usize, metric: &PlannedMetric) -> bool {
+    index == 0 && is_rate(metric.unit)
+}
+
+/// What the finished rounds of a case look like in one of its metrics, as the run by itself says it.
+pub(crate) fn state_of(
+    run: &Run,
+    case: &PlannedCase,
+    quantity: &str,
+    done: &[&Measured],
+) -> Option<State> {
+    let mut metrics = case.metrics.iter().enumerate();
+    let (index, metric) = metrics.find(|(_, metric)| metric.quantity == quantity)?;
+    if run.plan.soak.is_some() {
+        return Some(State::Series);
+    }
+    let windowed = if has_windows(index, metric) {
+        done
+    } else {
+        &[]
+    };
+    Some(state::of_case(
+        &finite_values(done, quantity),
+        &telling_windows(windowed),
+    ))
+}
+
+/// Why the finished rounds of a case have no value of one of its metrics.
+pub(crate) fn why_no_value(
+    run: &Run,
+    case: &PlannedCase,
+    quantity: &str,
+    done: &[&Measured],
+) -> String {
+    no_round_reason(case, run).unwrap_or_else(|| no_value_reason(done, quantity))
+}
+
+fn finite_values(done: &[&Measured], quantity: &str) -> Vec<f64> {
+    done.iter()
+        .filter_map(|measured| measured.values.get(quantity).copied())
+        .filter(|value| value.is_finite())
+        .collect()
 }
 
 /// Adds what the rounds' order and noise say.
@@ -90,11 +134,7 @@ fn summarize_metric(
     no_round: Option<&str>,
     shared_warnings: &[Warning],
 ) -> MetricSummary {
-    let rounds: Vec<f64> = done
-        .iter()
-        .filter_map(|measured| measured.values.get(&metric.quantity).copied())
-        .filter(|value| value.is_finite())
-        .collect();
+    let rounds = finite_values(done, &metric.quantity);
     let estimate = composite::estimate(&rounds);
     let missing = match (&estimate, no_round) {
         (Some(_), _) => None,

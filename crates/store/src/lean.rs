@@ -2,11 +2,13 @@
 //!
 //! Most of the time of reading a run goes into turning text into numbers, and two thirds of those numbers no
 //! comparison looks at. They are passed over here; the digest covers them all the same. What is left out is empty in
-//! the round, as it is in a round that had none.
+//! the round, as it is in a round that had none; of a copy only the number of its operations is read, which says
+//! whether windows are fine enough to tell states apart.
 
+use model::digest::Digest;
 use model::noise::Noise;
 use model::plan::CaseId;
-use model::record::{Failure, Measured, Outcome, Round};
+use model::record::{CopyRecord, Failure, Measured, Outcome, Round};
 use model::soak::Stretch;
 use model::units::{Nanos, UnixNanos};
 use serde::Deserialize;
@@ -39,6 +41,12 @@ struct LeanMeasured {
     values: BTreeMap<String, f64>,
     missing: BTreeMap<String, String>,
     windows: Vec<f64>,
+    copies: Vec<LeanCopy>,
+}
+
+#[derive(Deserialize)]
+struct LeanCopy {
+    ops: u64,
 }
 
 /// What a comparison asks of the noise: who took time, and whether the clock can be trusted.
@@ -50,6 +58,24 @@ struct LeanNoise {
     foreign_top: Option<String>,
     clock_jump: Option<Nanos>,
     suspended: Option<Nanos>,
+}
+
+impl From<LeanCopy> for CopyRecord {
+    fn from(lean: LeanCopy) -> Self {
+        Self {
+            ops: lean.ops,
+            work: 0.0,
+            wall: Nanos::ZERO,
+            user: Nanos::ZERO,
+            system: Nanos::ZERO,
+            digest: Digest::EMPTY,
+            allocations: 0,
+            cpu: None,
+            latency: Vec::new(),
+            reported: BTreeMap::new(),
+            apart: None,
+        }
+    }
 }
 
 impl From<LeanRound> for Round {
@@ -67,7 +93,7 @@ impl From<LeanRound> for Round {
                     missing: done.missing,
                     cpu_windows: Vec::new(),
                     windows: done.windows,
-                    copies: Vec::new(),
+                    copies: done.copies.into_iter().map(Into::into).collect(),
                     latencies: BTreeMap::new(),
                     notes: Vec::new(),
                 }),

@@ -18,6 +18,7 @@ mod resolve;
 mod sqlite;
 
 pub use error::StoreError;
+pub use resolve::Meant;
 pub use sqlite::Store;
 
 use model::plan::Duel;

@@ -9,14 +9,33 @@ use crate::error::StoreError;
 /// How many suggestions an error shows: more is a list, and `kurabe list runs` is better at it.
 const NEAREST_MAX: usize = 3;
 
-/// The id that `text` means among `lines`, which are in the order of [`crate::Store::list`]: the latest first.
-pub(crate) fn resolve(text: &str, lines: &[RunLine]) -> Result<String, StoreError> {
+/// The run that a text means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Meant {
+    /// Its id.
+    pub id: String,
+    /// The ids of the other runs that the text would mean just as well: those with the same label, the latest first.
+    /// None where the text is no label.
+    pub alike: Vec<String>,
+}
+
+impl Meant {
+    fn surely(line: &RunLine) -> Self {
+        Self {
+            id: line.id.clone(),
+            alike: Vec::new(),
+        }
+    }
+}
+
+/// What `text` means among `lines`, which are in the order of [`crate::Store::list`]: the latest first.
+pub(crate) fn resolve(text: &str, lines: &[RunLine]) -> Result<Meant, StoreError> {
     if let Some(line) = lines.iter().find(|line| line.id == text) {
-        return Ok(line.id.clone());
+        return Ok(Meant::surely(line));
     }
     if let Some(back) = steps_back(text) {
         return match lines.get(back) {
-            Some(line) => Ok(line.id.clone()),
+            Some(line) => Ok(Meant::surely(line)),
             None if lines.is_empty() => Err(unknown(text, lines)),
             None => Err(StoreError::TooFarBack {
                 text: text.to_owned(),
@@ -25,8 +44,12 @@ pub(crate) fn resolve(text: &str, lines: &[RunLine]) -> Result<String, StoreErro
         };
     }
     let labelled = |line: &&RunLine| line.label.as_deref() == Some(text);
-    if let Some(line) = lines.iter().find(labelled) {
-        return Ok(line.id.clone());
+    let mut labelled = lines.iter().filter(labelled);
+    if let Some(line) = labelled.next() {
+        return Ok(Meant {
+            id: line.id.clone(),
+            alike: labelled.map(|line| line.id.clone()).collect(),
+        });
     }
     let begins = |line: &&RunLine| !text.is_empty() && line.id.starts_with(text);
     let candidates: Vec<String> = lines
@@ -36,7 +59,10 @@ pub(crate) fn resolve(text: &str, lines: &[RunLine]) -> Result<String, StoreErro
         .collect();
     match candidates.as_slice() {
         [] => Err(unknown(text, lines)),
-        [only] => Ok(only.clone()),
+        [only] => Ok(Meant {
+            id: only.clone(),
+            alike: Vec::new(),
+        }),
         _ => Err(StoreError::Ambiguous {
             text: text.to_owned(),
             candidates,
@@ -107,7 +133,7 @@ mod tests {
     #[test]
     fn every_form_of_run_finds_the_run_it_means() {
         let check = |text, expect: &str| {
-            assert_eq!(resolve(text, &lines()).unwrap(), expect, "{text}");
+            assert_eq!(resolve(text, &lines()).unwrap().id, expect, "{text}");
         };
         check("20261122-090000-b1b1", "20261122-090000-b1b1");
         check("20261121-09", "20261121-090000-a0a0");
@@ -119,6 +145,18 @@ mod tests {
         // A label wins over the beginning of an id, an id over a label.
         check("2026", "20261121-080000-c2c2");
         check("20261121-090000-a0a0", "20261121-090000-a0a0");
+    }
+
+    #[test]
+    fn a_label_of_several_runs_brings_the_others_too_and_nothing_else_does() {
+        let check = |text, expect: &[&str]| {
+            assert_eq!(resolve(text, &lines()).unwrap().alike, expect, "{text}");
+        };
+        check("base", &["20261121-090000-a0a0"]);
+        check("新サーバー", &[]);
+        check("20261122-090000-b1b1", &[]);
+        check("20261122", &[]);
+        check("latest~1", &[]);
     }
 
     #[test]

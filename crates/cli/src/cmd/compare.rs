@@ -1,4 +1,6 @@
 //! `kurabe compare BASE OTHER...`: reads the runs and calls one pure function for each pair of sides.
+//!
+//! A run against itself is refused: it would always be the same as itself, and that is no finding.
 
 use crate::args::{CompareArgs, CompareFormat, FailIf};
 use crate::context::{Context, Reader};
@@ -6,24 +8,31 @@ use crate::exit::{Exit, failure};
 use crate::output;
 use model::comparison::Verdict;
 use model::record::Run;
-use report::comparison::{self, CompareOptions, Party};
+use report::comparison::{self, CompareOptions, LatestOf, Party};
+
+/// One side as it was typed, and what was read for it: at least one run.
+struct Side<'a> {
+    text: &'a str,
+    runs: Vec<Run>,
+    /// The runs of one label, the one that was taken first, where several have it.
+    alike: Vec<Vec<String>>,
+}
 
 pub(crate) fn run(context: &Context, args: &CompareArgs) -> anyhow::Result<Exit> {
     let reader = context.reader();
     let base = side(&reader, &args.base)?;
-    let others: Vec<Vec<Run>> = args
+    let others: Vec<Side<'_>> = args
         .others
         .iter()
         .map(|other| side(&reader, other))
         .collect::<anyhow::Result<_>>()?;
+    for other in &others {
+        no_run_on_both_sides(&base, other)?;
+    }
     let options = CompareOptions {
         margin: args.margin,
     };
-    let view = comparison::view_groups(
-        party(&base),
-        others.iter().map(|other| party(other)).collect(),
-        &options,
-    );
+    let view = comparison::view_groups(party(&base), others.iter().map(party).collect(), &options);
     output::print(&match args.format {
         CompareFormat::Text => report::comparison_text::text(&view, context.style, context.lang),
         CompareFormat::Markdown => report::comparison_markdown::markdown(&view, context.lang),
@@ -50,41 +59,92 @@ pub(crate) fn run(context: &Context, args: &CompareArgs) -> anyhow::Result<Exit>
 
 /// The runs of one side: one, or a list with commas. What is a run's name as a whole is no list: labels and paths may
 /// hold commas.
-fn side(reader: &Reader<'_>, text: &str) -> anyhow::Result<Vec<Run>> {
+fn side<'a>(reader: &Reader<'_>, text: &'a str) -> anyhow::Result<Side<'a>> {
+    let mut side = Side {
+        text,
+        runs: Vec::new(),
+        alike: Vec::new(),
+    };
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     if parts.len() == 1 {
-        return Ok(vec![reader.load_to_compare(text)?]);
+        side.push(reader.load_to_compare(text)?);
+        return Ok(side);
     }
-    if let Ok(run) = reader.load_to_compare(text) {
-        return Ok(vec![run]);
+    if let Ok(found) = reader.load_to_compare(text) {
+        side.push(found);
+        return Ok(side);
     }
-    let runs: Vec<Run> = parts
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .map(|part| reader.load_to_compare(part))
-        .collect::<anyhow::Result<_>>()?;
-    no_run_twice(text, &runs)?;
-    Ok(runs)
+    for part in parts.into_iter().filter(|part| !part.is_empty()) {
+        side.push(reader.load_to_compare(part)?);
+    }
+    side.no_run_twice()?;
+    Ok(side)
 }
 
-/// A run that is named twice would count as two instances.
-fn no_run_twice(text: &str, runs: &[Run]) -> anyhow::Result<()> {
-    let mut ids: Vec<&str> = runs.iter().map(|run| run.meta.id.as_str()).collect();
-    ids.sort_unstable();
-    let twice = ids.windows(2).find(|pair| pair[0] == pair[1]);
-    match (twice, runs.is_empty()) {
-        (Some(pair), _) => {
-            let why = format!("compare: `{text}` names the run `{}` twice", pair[0]);
-            Err(failure(Exit::Usage, why, None))
+impl Side<'_> {
+    fn push(&mut self, (run, others): (Run, Vec<String>)) {
+        if !others.is_empty() {
+            let all = std::iter::once(run.meta.id.clone()).chain(others);
+            self.alike.push(all.collect());
         }
-        (None, true) => {
+        self.runs.push(run);
+    }
+
+    /// A run that is named twice would count as two instances.
+    fn no_run_twice(&self) -> anyhow::Result<()> {
+        let text = self.text;
+        let mut ids: Vec<&str> = self.runs.iter().map(|run| run.meta.id.as_str()).collect();
+        ids.sort_unstable();
+        if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+            let why = format!("compare: `{text}` names the run `{}` twice", twice[0]);
+            return Err(failure(Exit::Usage, why, Some(&self.another(twice[0]))));
+        }
+        if ids.is_empty() {
             let why = format!("compare: `{text}` names no run");
-            Err(failure(Exit::Usage, why, Some("see `kurabe list`")))
+            return Err(failure(Exit::Usage, why, Some("see `kurabe list`")));
         }
-        (None, false) => Ok(()),
+        Ok(())
+    }
+
+    /// What may have been meant in the place of a run: where its label has others, one of those.
+    fn another(&self, id: &str) -> String {
+        let mut labels = self.alike.iter();
+        match labels.find(|alike| alike[0] == id) {
+            Some(alike) => format!(
+                "its label stands for the latest of {} runs; name an older one by its id, such as `{}`",
+                alike.len(),
+                alike[1]
+            ),
+            None => "name another run; `kurabe list runs` shows every run".to_owned(),
+        }
     }
 }
 
-fn party(runs: &[Run]) -> Party<'_> {
-    Party::group(runs).expect("a side has been read with at least one run")
+/// A run on both sides would be compared with itself.
+fn no_run_on_both_sides(base: &Side<'_>, other: &Side<'_>) -> anyhow::Result<()> {
+    let ids: Vec<&str> = base.runs.iter().map(|run| run.meta.id.as_str()).collect();
+    let mut theirs = other.runs.iter().map(|run| run.meta.id.as_str());
+    let Some(id) = theirs.find(|id| ids.contains(id)) else {
+        return Ok(());
+    };
+    let why = format!(
+        "compare: `{}` and `{}` both name the run `{id}`: a run is always the same as itself",
+        base.text, other.text
+    );
+    let hint = if base.alike.iter().any(|alike| alike[0] == id) {
+        base.another(id)
+    } else {
+        other.another(id)
+    };
+    Err(failure(Exit::Usage, why, Some(&hint)))
+}
+
+fn party<'a>(side: &'a Side<'_>) -> Party<'a> {
+    let latest_of = side.alike.iter().map(|alike| LatestOf {
+        run: alike[0].clone(),
+        runs: alike.len(),
+    });
+    Party::group(&side.runs)
+        .expect("a side has been read with at least one run")
+        .with_latest_of(latest_of.collect())
 }

@@ -106,12 +106,15 @@ fn fewer_than_five_instances_say_what_to_run() {
     let done = bed
         .run(&["compare", "a0,a1,a2,a3", "b0,b1,b2,b3,b4"])
         .code(0);
-    done.out_has(&[
+    let done = done.out_has(&[
         "these 4 and 5 runs, no plan",
         "unclear",
-        "about 5 instances a side",
+        "at least 5 instances a side",
+        "2 metrics without an interval",
         "kurabe run selftest.replay --copies 1",
     ]);
+    // The counts are those of the lists, and nothing that has a ratio is called not compared.
+    assert!(!done.out.contains("not compared") && !done.out.contains("about 5"));
     let gate = ["compare", "a0,a1", "b0,b1", "--fail-if", "worse"];
     bed.run(&gate).code(4);
 }
@@ -136,6 +139,10 @@ fn the_same_instance_twice_is_no_plan() {
     assert_eq!(document["others"][0]["repeats"][0]["sure"], false);
     let twice = ["compare", "a0,a1,a2,a3,a0", "b0,b1,b2,b3,b4"];
     bed.run(&twice).code(2).err_has(&["names the run", "twice"]);
+    let both = ["compare", "a0,a1,a2,a3,a4", "b0,b1,b2,b3,a0"];
+    bed.run(&both)
+        .code(2)
+        .err_has(&["both name the run `20200101-000000-a0`", "hint: "]);
     bed.run(&["compare", ",", "b0"])
         .code(2)
         .err_has(&["names no run"]);
@@ -175,7 +182,8 @@ fn every_verdict_says_what_it_is_about() {
     copy(&bed, "two", "nowhere", |run| {
         run["host"].as_object_mut().unwrap().remove("identity");
     });
-    assert_eq!(place("here", "here"), "this_instance");
+    copy(&bed, "two", "here-too", |run| on_machine(run, "m"));
+    assert_eq!(place("here", "here-too"), "this_instance");
     assert_eq!(place("here", "there"), "these_two_instances");
     assert_eq!(place("here", "nowhere"), "these_two_runs");
     bed.run(&["compare", "here", "there"]).code(0).out_has(&[
@@ -280,7 +288,8 @@ fn slow_moments_are_told_where_the_typical_rate_hides_them() {
         (&"same".into(), &"worse".into())
     );
     assert_eq!(metric["floor"]["other_slow_share"], 0.25);
-    let quiet = bed.run(&["compare", "even", "even"]).code(0).out;
+    copy(&bed, "even", "alike", |_| {});
+    let quiet = bed.run(&["compare", "even", "alike"]).code(0).out;
     assert!(!quiet.contains("slow moments"), "{quiet}");
 }
 
@@ -288,8 +297,9 @@ fn slow_moments_are_told_where_the_typical_rate_hides_them() {
 fn a_given_margin_is_named_as_such() {
     let bed = Bed::new();
     bed.replay("base", SERIES);
+    bed.replay("again", SERIES);
     let args = [
-        "compare", "base", "base", "--margin", "7%", "--format", "json",
+        "compare", "base", "again", "--margin", "7%", "--format", "json",
     ];
     let document: Value = serde_json::from_str(&bed.run(&args).code(0).out).unwrap();
     let metric = &document["others"][0]["metrics"][0];
@@ -297,7 +307,7 @@ fn a_given_margin_is_named_as_such() {
         (&metric["margin"], &metric["margin_source"]),
         (&0.07.into(), &"given".into())
     );
-    let metric = &compared(&bed, "base", "base")["others"][0]["metrics"][0];
+    let metric = &compared(&bed, "base", "again")["others"][0]["metrics"][0];
     assert_eq!(metric["margin_source"], "class");
     assert_eq!(metric["noise_floor"], Value::Null);
 }
@@ -333,4 +343,108 @@ fn a_figure_that_drains_is_warned_about() {
         .out_has(&["in the course of the run", "let the machine rest"]);
     let ja = bed.run(&["show", "draining", "--lang", "ja"]).code(0);
     ja.out_has(&["しばらく休ませてから"]);
+}
+
+#[test]
+fn a_run_is_not_compared_with_itself() {
+    let bed = Bed::new();
+    bed.replay("base", SERIES);
+    bed.replay("other", SERIES);
+    let export = bed.run(&["export", "base"]).code(0).out;
+    std::fs::write(bed.path().join("base.json"), export).unwrap();
+    for (base, other) in [
+        ("base", "base"),
+        ("base", "base.json"),
+        ("latest", "latest~0"),
+        ("base,other", "other,base"),
+        ("base,other", "base"),
+    ] {
+        let done = bed.run(&["compare", base, other]).code(2);
+        let done = done.err_has(&["both name the run", "same as itself", "hint: name another"]);
+        assert_eq!(done.out, "");
+    }
+    bed.run(&["compare", "base", "other", "base"]).code(2);
+}
+
+#[test]
+fn a_label_of_several_runs_says_which_was_taken() {
+    let bed = Bed::new();
+    for series in [SERIES, "90,91,89,90,92,88,90,91,89", SERIES] {
+        bed.replay("web", series);
+    }
+    bed.replay("plain", SERIES);
+    let runs = bed.run(&["list", "runs"]).code(0).out;
+    let ids: Vec<&str> = runs
+        .lines()
+        .filter(|line| line.contains("web"))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert_eq!(ids.len(), 3, "{runs}");
+    let args = ["compare", "web", "plain", "--format", "markdown"];
+    let page = bed.run(&args).code(0);
+    page.out_has(&[ids[0], "the latest of 3 runs of that label"]);
+    let ja = bed.run(&[&args[..], &["--lang", "ja"]].concat()).code(0);
+    ja.out_has(&[ids[0], "このラベルの 3 件のうち最新"]);
+    let document = compared(&bed, "web", "plain");
+    let expect = serde_json::json!([{ "run": ids[0], "label": "web", "runs": 3 }]);
+    assert_eq!(document["latest_of_label"], expect);
+    // Nothing is said where the run was named by what it alone has.
+    let by_id = bed.run(&["compare", ids[0], "plain"]).code(0).out;
+    assert!(!by_id.contains("of that label"), "{by_id}");
+    let plain = compared(&bed, ids[1], "plain");
+    assert_eq!(plain["latest_of_label"], serde_json::json!([]));
+    // Whoever means two of them hears how to name the older one.
+    let twice = bed.run(&["compare", "web", "web"]).code(2);
+    twice.err_has(&["latest of 3 runs", "by its id", ids[1]]);
+}
+
+#[test]
+fn rounds_without_a_single_level_are_marked_wherever_they_are_compared() {
+    let bed = Bed::new();
+    bed.replay("base", SERIES);
+    let torn = "100,40,90,150,60,120,45,140,80";
+    bed.replay("torn", torn);
+    // The run by itself gives no value.
+    let shown: Value =
+        serde_json::from_str(&bed.run(&["show", "torn", "--json"]).code(0).out).unwrap();
+    let own = &shown["metrics"][0];
+    assert_eq!(
+        (&own["state"], &own["estimate"]),
+        (&"unstable".into(), &Value::Null)
+    );
+    // Other parameters would not compare: a copy has those of the base and the rounds of the other.
+    let values: Vec<f64> = torn.split(',').map(|x| x.parse().unwrap()).collect();
+    copy(&bed, "base", "wild", |run| {
+        for (round, value) in run["rounds"]
+            .as_array_mut()
+            .unwrap()
+            .iter_mut()
+            .zip(&values)
+        {
+            round["outcome"]["done"]["values"]["ops_per_s"] = (*value).into();
+        }
+    });
+    let args = ["compare", "base", "wild", "--format", "markdown"];
+    bed.run(&args).code(0).out_has(&[
+        "\\~",
+        "wild: no single level in selftest.replay@1 (unstable, spread",
+        "the trimmed mean of all rounds",
+        "1 of all these has no single level",
+    ]);
+    let ja = bed.run(&[&args[..], &["--lang", "ja"]].concat()).code(0);
+    ja.out_has(&["一つの水準に落ち着いていない", "全ラウンドのトリム平均"]);
+    let metric = &compared(&bed, "base", "wild")["others"][0]["metrics"][0];
+    assert_eq!(metric["other_states"][0]["state"], own["state"]);
+    assert_eq!(
+        metric["other_states"][0]["state_figures"],
+        own["state_figures"]
+    );
+    assert_eq!(metric["estimator"], "trimmed_geometric_mean_of_rounds");
+    let (a, b) = (
+        metric["base_value"].as_f64(),
+        metric["other_value"].as_f64(),
+    );
+    let quotient = b.unwrap() / a.unwrap();
+    assert!((quotient - metric["ratio"].as_f64().unwrap()).abs() < 1e-12);
+    assert_eq!(metric["base_median"], 100.0);
 }

@@ -118,10 +118,11 @@ fn a_gate_fails_only_where_something_is_surely_worse() {
     let bed = Bed::new();
     bed.replay("base", SERIES);
     variant(&bed, "base", "slower", 0.8);
+    variant(&bed, "base", "alike", 1.0);
     bed.run(&["compare", "base", "slower", "--fail-if", "worse"])
         .code(1)
         .out_has(&["worse"]);
-    bed.run(&["compare", "base", "base", "--fail-if", "worse"])
+    bed.run(&["compare", "base", "alike", "--fail-if", "worse"])
         .code(0);
     bed.run(&["compare", "slower", "base", "--fail-if", "worse"])
         .code(0)

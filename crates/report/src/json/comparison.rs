@@ -1,16 +1,18 @@
 //! The document `kurabe.comparison/1`.
 
 use super::duel::{AgainstPart, against_part};
+use super::metric::{STATES, StatePart, state_part};
 use super::run::{RunPart, run_part};
 use super::warning::{WarningPart, warning_part};
-use super::{COMPARISON_SCHEMA, finite};
-use crate::comparison::{ComparisonView, Party, declared};
+use super::{COMPARISON_SCHEMA, finite, state_word};
+use crate::comparison::{ComparisonView, LatestOf, Party, declared};
+use crate::comparison_refused;
 use crate::duel;
 use crate::view::better_word;
 use crate::words::Lang;
 use model::comparison::{
-    CategoryComparison, Comparison, FloorComparison, Hopeless, MarginSource, MetricComparison,
-    Place, Refusal, Repeat, RoundsNeeded, Scope, Watched,
+    CategoryComparison, Comparison, Estimator, FloorComparison, Hopeless, MarginSource,
+    MetricComparison, Place, Refusal, Repeat, RoundsNeeded, RunState, Scope, Watched,
 };
 use model::plan::CaseId;
 use schemars::JsonSchema;
@@ -27,6 +29,8 @@ pub(super) struct ComparisonDocument {
     /// Every run of the base, where it is a group; empty otherwise.
     base_group: Vec<RunPart>,
     others: Vec<OtherPart>,
+    /// The runs that were named by a label that other runs have too.
+    latest_of_label: Vec<LatestOfPart>,
     /// What differs between the base and another run in machine, system or program.
     differences_in_setup: Vec<DifferencePart>,
 }
@@ -53,7 +57,8 @@ pub(super) struct OtherPart {
     /// True where looks at the data decided how many rounds there are (a duel without passes, a run with a target).
     /// Verdicts are then read at a stricter level than that of the intervals.
     looked: bool,
-    /// One entry for each metric of either run.
+    /// One entry for each metric of either run that was measured; what describes the set-up of a test is among the
+    /// differences.
     metrics: Vec<MetricPart>,
     /// One entry for each family that has a ratio.
     categories: Vec<CategoryPart>,
@@ -102,8 +107,12 @@ pub(super) struct MetricPart {
     unit: Option<&'static str>,
     /// Which direction is good, `higher` or `lower`; null likewise.
     better: Option<&'static str>,
-    /// Other over base, turned so that above 1 is better.
+    /// `other_value` over `base_value`, turned so that above 1 is better.
     ratio: Option<f64>,
+    /// What `base_value` and `other_value` are, and so what the ratio is a ratio of: means of logarithms. Of rounds and
+    /// of pairs the fifth at either end is set aside; of a group's runs each counts with its median.
+    #[schemars(extend("enum" = ESTIMATORS))]
+    estimator: &'static str,
     /// The lower end of the ratio's interval, not corrected for the number of metrics.
     lo: Option<f64>,
     /// The upper end.
@@ -124,7 +133,8 @@ pub(super) struct MetricPart {
     /// The conclusion corrected for the number of metrics.
     #[schemars(extend("enum" = VERDICTS))]
     adjusted: &'static str,
-    /// Rounds on each side, or pairs, that it would take to tell; null where the verdict is final or none are enough.
+    /// Rounds on each side, or pairs, that it would take to tell; where there are too few for an interval, as many as
+    /// that needs; null where the verdict is final or no number is enough.
     rounds_needed: Option<u32>,
     /// The same in instances on each side, where groups are compared.
     instances_needed: Option<u32>,
@@ -139,10 +149,19 @@ pub(super) struct MetricPart {
     missing: Option<RefusalPart>,
     base_n: u32,
     other_n: u32,
-    /// The median of the base's rounds, in the metric's unit.
+    /// The base's central value by `estimator`, in the metric's unit; null where a value is zero, negative or missing.
     base_value: Option<f64>,
-    /// The median of the other run's rounds, in the metric's unit.
+    /// The other side's.
     other_value: Option<f64>,
+    /// The median of the base's rounds (of a group's runs), in the metric's unit: what `kurabe show` gives.
+    base_median: Option<f64>,
+    /// The other side's.
+    other_median: Option<f64>,
+    /// What the rounds of each run of the base look like. Where one has no single level (`two_state`, `unstable`), the
+    /// values, the ratio and the verdict are about a mean at which the machine may never run.
+    base_states: Vec<StateOfRun>,
+    /// The same of the other side.
+    other_states: Vec<StateOfRun>,
     /// The same comparison of slow moments; null where the metric is no leading rate or no round has windows.
     floor: Option<FloorPart>,
     /// What the conclusions are about, in English.
@@ -163,15 +182,48 @@ pub(super) struct FloorPart {
     /// The conclusion corrected for the number of metrics.
     #[schemars(extend("enum" = VERDICTS))]
     adjusted: &'static str,
-    /// The median of the base's floors, in the metric's unit.
+    /// The central value of the base's floors by the metric's `estimator`, in the metric's unit.
     base_value: Option<f64>,
-    /// The median of the other run's floors, in the metric's unit.
+    /// The other side's.
     other_value: Option<f64>,
+    /// The median of the base's floors.
+    base_median: Option<f64>,
+    /// The other side's.
+    other_median: Option<f64>,
     /// Share of the base's windows below 90 % of its typical rate.
     base_slow_share: Option<f64>,
     /// Share of the other run's windows below 90 % of its typical rate.
     other_slow_share: Option<f64>,
 }
+
+/// What the rounds of one run look like.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct StateOfRun {
+    /// The run's id.
+    run: String,
+    /// What its rounds look like, in a word.
+    #[schemars(extend("enum" = STATES))]
+    state: &'static str,
+    /// The figures of that state.
+    state_figures: StatePart,
+}
+
+/// A run that was named by a label that others have too.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct LatestOfPart {
+    /// The id of the run that was taken: the latest one.
+    run: String,
+    /// Its label.
+    label: Option<String>,
+    /// How many runs of the store have it, this one among them.
+    runs: usize,
+}
+
+/// The words for what ratios are ratios of.
+const ESTIMATORS: [&str; 3] = {
+    let [rounds, pairs, runs] = Estimator::ALL;
+    [rounds.word(), pairs.word(), runs.word()]
+};
 
 /// The words a verdict may have.
 const VERDICTS: [&str; 6] = ["better", "worse", "better?", "worse?", "same", "unclear"];
@@ -179,7 +231,7 @@ const VERDICTS: [&str; 6] = ["better", "worse", "better?", "worse?", "same", "un
 /// Why two values do not compare.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct RefusalPart {
-    /// `one_side_only`, `workload_version`, `parameters`, `too_few_rounds`, `too_few_pairs`, `too_few_runs`,
+    /// `one_side_only`, `workload_version`, `parameters`, `no_value`, `too_few_rounds`, `too_few_pairs`, `too_few_runs`,
     /// `group_disagrees`, `soak` or `no_ratio`.
     kind: &'static str,
     /// The sentence in English.
@@ -224,12 +276,33 @@ pub(super) fn document(view: &ComparisonView<'_>) -> ComparisonDocument {
             .iter()
             .map(|(other, comparison)| other_part(&view.base, other, comparison))
             .collect(),
+        latest_of_label: std::iter::once(&view.base)
+            .chain(view.others.iter().map(|(other, _)| other))
+            .flat_map(latest_of)
+            .collect(),
         differences_in_setup: view
             .others
             .iter()
             .flat_map(|(other, comparison)| differences(other, comparison))
             .collect(),
     }
+}
+
+fn latest_of(party: &Party<'_>) -> Vec<LatestOfPart> {
+    let runs = party.runs();
+    let label = |id: &str| {
+        runs.iter()
+            .find(|run| run.meta.id == id)?
+            .meta
+            .label
+            .clone()
+    };
+    let part = |of: &LatestOf| LatestOfPart {
+        run: of.run.clone(),
+        label: label(&of.run),
+        runs: of.runs,
+    };
+    party.latest_of().iter().map(part).collect()
 }
 
 fn group(party: &Party<'_>) -> Vec<RunPart> {
@@ -254,7 +327,7 @@ fn other_part(base: &Party<'_>, other: &Party<'_>, comparison: &Comparison) -> O
         metrics: comparison
             .metrics
             .iter()
-            .map(|metric| metric_part(base, other, metric, &scope.text))
+            .map(|metric| metric_part(base, other, metric, comparison.estimator, &scope.text))
             .collect(),
         scope,
         repeats: comparison.repeats.iter().map(repeat_part).collect(),
@@ -296,6 +369,7 @@ fn metric_part(
     base: &Party<'_>,
     other: &Party<'_>,
     metric: &MetricComparison,
+    estimator: Estimator,
     scope: &str,
 ) -> MetricPart {
     let declared = declared(base, &metric.id).or_else(|| declared(other, &metric.id));
@@ -311,6 +385,7 @@ fn metric_part(
         unit: declared.map(|declared| declared.unit.key()),
         better: declared.map(|declared| better_word(declared.better)),
         ratio: metric.ratio.and_then(finite),
+        estimator: estimator.word(),
         lo: interval.and_then(|interval| finite(interval.lo)),
         hi: interval.and_then(|interval| finite(interval.hi)),
         confidence: interval.and_then(|interval| finite(interval.confidence)),
@@ -321,26 +396,32 @@ fn metric_part(
         verdict: metric.verdict.word(),
         adjusted: metric.adjusted.word(),
         rounds_needed: match metric.needed {
-            Some(RoundsNeeded::Rounds(n) | RoundsNeeded::Pairs(n)) => Some(n),
-            Some(RoundsNeeded::Instances(_) | RoundsNeeded::NotAtThisNoise) | None => None,
+            Some(
+                RoundsNeeded::Rounds(n)
+                | RoundsNeeded::RoundsAtLeast(n)
+                | RoundsNeeded::Pairs(n)
+                | RoundsNeeded::PairsAtLeast(n),
+            ) => Some(n),
+            _ => None,
         },
         instances_needed: match metric.needed {
-            Some(RoundsNeeded::Instances(n)) => Some(n),
-            Some(
-                RoundsNeeded::Rounds(_) | RoundsNeeded::Pairs(_) | RoundsNeeded::NotAtThisNoise,
-            )
-            | None => None,
+            Some(RoundsNeeded::Instances(n) | RoundsNeeded::InstancesAtLeast(n)) => Some(n),
+            _ => None,
         },
         not_at_this_noise: metric.needed == Some(RoundsNeeded::NotAtThisNoise),
         not_at_this_noise_because: metric.hopeless.map(Hopeless::word),
         missing: metric
             .refused
             .as_ref()
-            .map(|refusal| refusal_part(base, other, refusal, &metric.id.case)),
+            .map(|refusal| refusal_part(refusal, &metric.id.case, base, other)),
         base_n: metric.n.0,
         other_n: metric.n.1,
         base_value: metric.values.0.and_then(finite),
         other_value: metric.values.1.and_then(finite),
+        base_median: metric.medians.0.and_then(finite),
+        other_median: metric.medians.1.and_then(finite),
+        base_states: metric.states.0.iter().map(state_of_run).collect(),
+        other_states: metric.states.1.iter().map(state_of_run).collect(),
         floor: metric.floor.as_ref().map(floor_part),
         scope: scope.to_owned(),
     }
@@ -357,6 +438,8 @@ fn floor_part(floor: &FloorComparison) -> FloorPart {
         adjusted: floor.adjusted.word(),
         base_value: floor.values.0.and_then(finite),
         other_value: floor.values.1.and_then(finite),
+        base_median: floor.medians.0.and_then(finite),
+        other_median: floor.medians.1.and_then(finite),
         base_slow_share: floor.slow_shares.0.and_then(finite),
         other_slow_share: floor.slow_shares.1.and_then(finite),
     }
@@ -368,24 +451,34 @@ pub(crate) const fn refusal_word(refusal: &Refusal) -> &'static str {
         Refusal::OneSideOnly { .. } => "one_side_only",
         Refusal::WorkloadVersion { .. } => "workload_version",
         Refusal::Parameters(_) => "parameters",
+        Refusal::NoValue { .. } => "no_value",
         Refusal::TooFewRounds { .. } => "too_few_rounds",
         Refusal::TooFewPairs { .. } => "too_few_pairs",
         Refusal::TooFewRuns { .. } => "too_few_runs",
         Refusal::GroupDisagrees { .. } => "group_disagrees",
-        Refusal::Soak => "soak",
-        Refusal::NoRatio => "no_ratio",
+        Refusal::Soak { .. } => "soak",
+        Refusal::NoRatio { .. } => "no_ratio",
     }
 }
 
 fn refusal_part(
-    base: &Party<'_>,
-    other: &Party<'_>,
     refusal: &Refusal,
     case: &CaseId,
+    base: &Party<'_>,
+    other: &Party<'_>,
 ) -> RefusalPart {
+    let command = comparison_refused::remedy(refusal, &[case], base, other);
     RefusalPart {
         kind: refusal_word(refusal),
-        text: duel::refusal(base, other, refusal, case, Lang::En.words()),
+        text: duel::refusal(base, other, refusal, &command, Lang::En.words()),
+    }
+}
+
+fn state_of_run(of: &RunState) -> StateOfRun {
+    StateOfRun {
+        run: of.run.clone(),
+        state: state_word(&of.state),
+        state_figures: state_part(&of.state),
     }
 }
 

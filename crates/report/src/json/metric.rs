@@ -31,9 +31,7 @@ pub(super) struct MetricPart {
     /// The slow end: the median over rounds of each round's 10th percentile window. Rates only.
     floor: Option<EstimatePart>,
     /// What the series of rounds looks like.
-    #[schemars(extend("enum" = [
-        "unknown", "steady", "drifting", "possible_drift", "step", "two_state", "unstable", "series", "setting"
-    ]))]
+    #[schemars(extend("enum" = STATES))]
     state: &'static str,
     /// The figures of that state.
     state_figures: StatePart,
@@ -77,6 +75,19 @@ pub(super) struct EstimatePart {
     /// How many rounds (for an index: passes) stand behind it; 0 for what describes the set-up (`setting`).
     n: u32,
 }
+
+/// The words for what a series looks like.
+pub(super) const STATES: [&str; 9] = [
+    "unknown",
+    "steady",
+    "drifting",
+    "possible_drift",
+    "step",
+    "two_state",
+    "unstable",
+    "series",
+    "setting",
+];
 
 /// The figures of a state; null where the state has no such figure.
 #[derive(Debug, Default, Serialize, JsonSchema)]
@@ -173,7 +184,7 @@ pub(super) fn missing(estimate: Option<&Estimate>, why: Option<&str>) -> Option<
     }
 }
 
-fn state_part(state: &State) -> StatePart {
+pub(super) fn state_part(state: &State) -> StatePart {
     let none = StatePart::default();
     match *state {
         State::Unknown | State::Steady | State::Series | State::Setting { .. } => none,

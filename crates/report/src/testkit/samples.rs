@@ -234,6 +234,16 @@ pub(crate) fn all_refusals() -> Vec<Refusal> {
             need: 6,
             resume: Some("20261121-004311-9f3ca".to_owned()),
         },
+        Refusal::NoValue {
+            base: true,
+            other: true,
+            why: "a 99th percentile needs 1000 operations".to_owned(),
+        },
+        Refusal::NoValue {
+            base: false,
+            other: true,
+            why: "no round of it was run".to_owned(),
+        },
         Refusal::TooFewRuns {
             base: 5,
             other: 2,
@@ -244,8 +254,26 @@ pub(crate) fn all_refusals() -> Vec<Refusal> {
             runs: ("first".to_owned(), "second".to_owned()),
             why: Box::new(Refusal::WorkloadVersion { base: 1, other: 2 }),
         },
-        Refusal::NoRatio,
-        Refusal::Soak,
+        Refusal::NoRatio {
+            base_is_zero: false,
+            other_is_zero: false,
+        },
+        Refusal::NoRatio {
+            base_is_zero: false,
+            other_is_zero: true,
+        },
+        Refusal::Soak {
+            base: true,
+            other: false,
+        },
+        Refusal::Soak {
+            base: false,
+            other: true,
+        },
+        Refusal::Soak {
+            base: true,
+            other: true,
+        },
     ]
 }
 

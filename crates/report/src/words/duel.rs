@@ -80,7 +80,8 @@ pub(super) const EN: DuelWords = DuelWords {
         Refusal::OneSideOnly { .. } => {
             Some("only one side of the duel has it, because the sides differ in what they measure".to_owned())
         }
-        Refusal::NoRatio => Some(
+        Refusal::NoRatio { base_is_zero: true, other_is_zero: true } => None,
+        Refusal::NoRatio { .. } => Some(
             "a value is zero, negative or missing, so there is no ratio: see the rounds with `kurabe show RUN --format csv-rounds`"
                 .to_owned(),
         ),
@@ -129,7 +130,8 @@ pub(super) const JA: DuelWords = DuelWords {
         Refusal::OneSideOnly { .. } => {
             Some("両側で測定内容が異なるため、デュエルの片側にしかありません".to_owned())
         }
-        Refusal::NoRatio => Some(
+        Refusal::NoRatio { base_is_zero: true, other_is_zero: true } => None,
+        Refusal::NoRatio { .. } => Some(
             "値がゼロ、負、または欠けているため、比を計算できません。`kurabe show RUN --format csv-rounds` で確認してください"
                 .to_owned(),
         ),

@@ -3,7 +3,7 @@
 use crate::json::{refusal_word, state_word, warning_kind};
 use crate::testkit::{all_failures, all_refusals, all_states, all_warnings};
 use crate::{schema_comparison, schema_run};
-use model::comparison::{Hopeless, Verdict};
+use model::comparison::{Estimator, Hopeless, Verdict};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -50,6 +50,7 @@ fn words() -> Vec<(&'static str, Vec<String>)> {
         ("verdict", owned(verdicts.map(Verdict::word))),
         ("refusal", owned(all_refusals().iter().map(refusal_word))),
         ("hopeless", owned(Hopeless::ALL.map(Hopeless::word))),
+        ("estimator", owned(Estimator::ALL.map(Estimator::word))),
         ("end", of_run("/$defs/RunPart/properties/end/enum")),
         ("scope", of_run("/$defs/ScopePart/properties/place/enum")),
         (
@@ -101,6 +102,10 @@ fn what_every_document_and_table_says_is_explained() {
         "largest gain",
         "largest loss",
         "to tell",
+        "without an interval",
+        "not compared",
+        "(lower)",
+        "the latest of",
         "at full speed",
         "medians of the stretches",
         "line of blocks",

@@ -16,13 +16,12 @@ mod storage;
 pub use duel::DuelWords;
 pub use memory::MemoryWords;
 pub use scaling::ScalingWords;
-pub(crate) use shared::{Named, Span, command, days, sets_of, soak_command};
+pub(crate) use shared::{Named, Span, days, sets_of, soak_command};
 pub use soak::{Marked, Said, SoakWords, Spent};
 pub use storage::{SaidFall, SaidFirstWrite, SaidMode, SaidModes, SaidSteady, StorageWords};
 
-use model::comparison::{Hopeless, Refusal, RoundsNeeded, Scope, Verdict};
+use model::comparison::{Estimator, Hopeless, Refusal, RoundsNeeded, Scope, Verdict};
 use model::estimate::State;
-use model::plan::CaseId;
 use model::record::{End, Failure};
 use model::warning::Warning;
 
@@ -92,8 +91,8 @@ pub struct Words {
     pub storage: StorageWords,
     /// One sentence for each warning.
     pub warning: fn(&Warning) -> String,
-    /// Why the values of a case do not compare, and what to run next.
-    pub refusal: fn(&Refusal, &CaseId) -> String,
+    /// Why values do not compare; the command that helps goes into the sentence.
+    pub refusal: fn(&Refusal, &str) -> String,
     /// What a series looks like, in a few words.
     pub state: fn(&State) -> String,
     /// A verdict's word.
@@ -346,10 +345,18 @@ pub struct ComparisonWords {
     pub needed: &'static str,
     /// Heading: what was not compared, and why.
     pub refused: &'static str,
+    /// Heading: what has a ratio and no interval, and why.
+    pub without_interval: &'static str,
     /// Heading: what differs in the set-up.
     pub differences: &'static str,
     /// `12 metrics`.
     pub metrics: fn(u32) -> String,
+    /// `all 12 metrics`.
+    pub all_metrics: fn(usize) -> String,
+    /// A reason and the list of what it is true of.
+    pub these_are: fn(&str, &str) -> String,
+    /// Behind a run that was named by its label: how many runs have it.
+    pub latest_of: fn(usize) -> String,
     /// What it would take to tell.
     pub rounds_needed: fn(RoundsNeeded) -> String,
     /// The counts in one sentence.
@@ -358,8 +365,8 @@ pub struct ComparisonWords {
     pub gain: fn(&str, &str, &str) -> String,
     /// The largest loss: metric, ratio, interval.
     pub loss: fn(&str, &str, &str) -> String,
-    /// How many metrics were not compared.
-    pub not_compared: fn(usize) -> String,
+    /// How many metrics have a ratio without an interval, and how many have no ratio.
+    pub incomplete: fn(usize, usize) -> String,
     /// How many points of the set-up differ, and the first few of them.
     pub setup_differs: fn(usize, &str) -> String,
     /// The rounds were measured and compared in pairs.
@@ -380,6 +387,23 @@ pub struct ComparisonWords {
     pub margin_raised: fn(&str, &str, &str) -> String,
     /// Runs of one side are no separate instances: whether of the base, whether that is sure, which.
     pub repeat: fn(bool, bool, &str) -> String,
+    /// Rounds of a side that have no single level: the side, the metrics with what they look like, what the ratios are
+    /// ratios of.
+    pub no_level: fn(&str, &str, Estimator) -> String,
+    /// Rounds of a side that changed in the course of the run: the side, the metrics with what they look like.
+    pub changed: fn(&str, &str) -> String,
+    /// A name with what its rounds look like, or with how many metrics it stands for.
+    pub with_remark: fn(&str, &str) -> String,
+    /// `in 2 of 5 runs`.
+    pub in_runs: fn(usize, usize) -> String,
+    /// Behind the unit of a metric of which less is better.
+    pub lower: &'static str,
+    /// How to read the values.
+    pub values_are: fn(Estimator) -> &'static str,
+    /// How to read the sign of a value that is no level.
+    pub no_level_legend: &'static str,
+    /// How to read what stands behind some units.
+    pub lower_legend: &'static str,
     /// How to read the table.
     pub legend: &'static [&'static str],
     /// Nothing to compare.
@@ -403,6 +427,8 @@ pub struct Counts {
     pub same: usize,
     /// Cannot tell.
     pub unclear: usize,
+    /// Of all these, how many have no single level on a side.
+    pub no_level: usize,
 }
 
 /// What is said where slow moments differ in another direction than the typical rate.

@@ -1,7 +1,6 @@
 //! What the sentences of every language share: lengths of time in one unit, the first few of a list, and commands.
 
 use model::plan::CaseId;
-use std::fmt::Write as _;
 
 /// A length of time as a scope gives it: one unit, rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,19 +74,6 @@ pub(crate) fn soak_command(cases: &[CaseId]) -> String {
                 case.test, case.copies
             )
         },
-    )
-}
-
-/// The command that measures a case again.
-pub(crate) fn command(case: &CaseId, sets: &[(String, String)]) -> String {
-    let mut sets_text = String::new();
-    for (name, value) in sets {
-        // Writing to a String cannot fail.
-        let _ = write!(sets_text, " --set {}.{name}={value}", case.test);
-    }
-    format!(
-        "`kurabe run {} --copies {}{sets_text} --passes 9`",
-        case.test, case.copies
     )
 }
 

@@ -2,20 +2,51 @@
 
 use super::*;
 use crate::testkit::{all_failures, all_refusals, all_states, all_warnings};
-use model::comparison::{Hopeless, Place, Watched};
+use model::comparison::{Estimator, Hopeless, Place, RoundsNeeded, Watched};
 use model::units::Nanos;
 
 /// Every sentence that carries figures, in this language.
 fn sentences(words: &Words) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     all.extend(all_warnings().iter().map(words.warning));
-    let case = "os.pipe@2".parse().unwrap();
     let refusals = all_refusals();
     all.extend(
         refusals
             .iter()
-            .map(|refusal| (words.refusal)(refusal, &case)),
+            .map(|refusal| (words.refusal)(refusal, "`kurabe run os.pipe`")),
     );
+    let never = Refusal::NoRatio {
+        base_is_zero: true,
+        other_is_zero: true,
+    };
+    all.push((words.refusal)(&never, ""));
+    for estimator in Estimator::ALL {
+        all.push((words.comparison.no_level)("a", "os.pipe@1", estimator));
+        all.push((words.comparison.values_are)(estimator).to_owned());
+    }
+    all.push((words.comparison.changed)("a", "os.pipe@1"));
+    all.push(words.comparison.no_level_legend.to_owned());
+    all.push(words.comparison.lower_legend.to_owned());
+    all.extend([(1, 0), (0, 2), (3, 4)].map(|(a, b)| (words.comparison.incomplete)(a, b)));
+    all.push((words.comparison.latest_of)(3));
+    all.push((words.comparison.in_runs)(2, 5));
+    all.push((words.comparison.all_metrics)(7));
+    for needed in [
+        RoundsNeeded::Rounds(7),
+        RoundsNeeded::Instances(7),
+        RoundsNeeded::RoundsAtLeast(7),
+        RoundsNeeded::PairsAtLeast(7),
+        RoundsNeeded::InstancesAtLeast(7),
+        RoundsNeeded::NotAtThisNoise,
+    ] {
+        all.push((words.comparison.rounds_needed)(needed));
+    }
+    all.extend([0, 2].map(|no_level| {
+        (words.comparison.counts)(&Counts {
+            no_level,
+            ..Counts::default()
+        })
+    }));
     all.extend(scopes().iter().map(words.comparison.scope));
     all.extend(floor_notes().iter().map(words.comparison.slow_moments));
     all.extend(Hopeless::ALL.map(|why| (words.comparison.hopeless)("os.pipe@1", why)));
@@ -52,7 +83,13 @@ fn of_duels(says: &DuelWords) -> Vec<String> {
         (says.given_up)("A", 3),
         (says.end)("", 2, 7),
     ];
-    let refusals = [Refusal::OneSideOnly { base_has_it: true }, Refusal::NoRatio];
+    let refusals = [
+        Refusal::OneSideOnly { base_has_it: true },
+        Refusal::NoRatio {
+            base_is_zero: true,
+            other_is_zero: false,
+        },
+    ];
     all.extend(refusals.iter().filter_map(says.refusal));
     all
 }
@@ -156,10 +193,13 @@ fn a_scope_and_what_the_run_took_agree() {
 
 #[test]
 fn refusals_name_the_command_that_helps() {
-    let case = "os.pipe@2".parse().unwrap();
+    let case: model::plan::CaseId = "os.pipe@2".parse().unwrap();
+    let run = crate::testkit::normal();
+    let party = crate::comparison::Party::one(&run);
     for lang in Lang::ALL {
         for refusal in all_refusals() {
-            let text = (lang.words().refusal)(&refusal, &case);
+            let command = crate::comparison_refused::remedy(&refusal, &[&case], &party, &party);
+            let text = (lang.words().refusal)(&refusal, &command);
             // Rounds of a run beside it are no pairs: a duel is helped by a duel.
             let command = match &refusal {
                 Refusal::TooFewPairs { resume: None, .. } => "`kurabe duel`",
@@ -170,7 +210,7 @@ fn refusals_name_the_command_that_helps() {
         }
     }
     let differ = Refusal::Parameters(vec![("bs".to_owned(), "4k".to_owned(), "8k".to_owned())]);
-    let text = (Lang::En.words().refusal)(&differ, &case);
+    let text = crate::comparison_refused::remedy(&differ, &[&case], &party, &party);
     assert!(text.contains("--set os.pipe.bs=4k --passes 9"), "{text}");
 }
 
@@ -293,7 +333,9 @@ fn one_is_never_several() {
         (host.quota)("1"),
         (host.mitigated)(1, 0),
         (says.metrics)(1),
-        (says.not_compared)(1),
+        (says.incomplete)(1, 0),
+        (says.incomplete)(0, 1),
+        (says.incomplete)(1, 1),
         (says.setup_differs)(1, "kernel"),
         (says.rounds_needed)(RoundsNeeded::Rounds(1)),
         (says.rounds_needed)(RoundsNeeded::Instances(1)),

@@ -44,14 +44,29 @@ fn the_stretches_of_a_soak_give_a_ratio_and_no_verdict() {
         every: None,
         opening: model::units::Nanos::from_secs(720),
     });
-    for (a, b, ratio) in [(&base, &soak, 2.0), (&soak, &base, 0.5)] {
+    let mut short = soak.clone();
+    short.rounds.truncate(2);
+    let of = |base, other| Refusal::Soak { base, other };
+    for (a, b, ratio, refused) in [
+        (&base, &soak, 2.0, of(false, true)),
+        (&soak, &base, 0.5, of(true, false)),
+        (&soak, &soak, 1.0, of(true, true)),
+        // Few stretches are no reason to measure more of them.
+        (&base, &short, 2.0, of(false, true)),
+        (&short, &base, 0.5, of(true, false)),
+    ] {
         let found = compare(a, b, &DEFAULTS).metrics.remove(0);
         assert!(
             (found.ratio.unwrap() / ratio - 1.0).abs() < 0.05,
             "{found:?}"
         );
         assert_eq!((found.interval, found.verdict), (None, Verdict::Unclear));
-        assert_eq!(found.refused, Some(Refusal::Soak));
+        assert_eq!((found.refused, found.needed), (Some(refused), None));
+        let category = compare(a, b, &DEFAULTS).categories.remove(0);
+        assert_eq!(
+            (category.interval, category.verdict),
+            (None, Verdict::Unclear)
+        );
     }
 }
 
@@ -137,32 +152,60 @@ fn too_few_rounds_give_a_ratio_but_no_interval() {
             need: 6
         })
     );
-    assert_eq!(found.needed, Some(RoundsNeeded::Rounds(6)));
-    let nothing = one(Vec::new(), vec![1.0; 6]);
-    assert_eq!((nothing.ratio, nothing.n), (None, (0, 6)));
-    assert_eq!(
-        nothing.refused,
-        Some(Refusal::TooFewRounds {
-            base: 0,
-            other: 6,
-            need: 6
-        })
-    );
+    assert_eq!(found.needed, Some(RoundsNeeded::RoundsAtLeast(6)));
+}
+
+#[test]
+fn a_metric_without_any_value_says_why_it_has_none() {
+    let why = |base: &[f64], other: &[f64]| {
+        let found = one(base.to_vec(), other.to_vec());
+        assert_eq!((found.ratio, found.needed), (None, None));
+        found.refused.unwrap()
+    };
+    let none = |base, other, why: &str| Refusal::NoValue {
+        base,
+        other,
+        why: why.to_owned(),
+    };
+    let no_round = "no round of it was run";
+    assert_eq!(why(&[], &[1.0; 6]), none(true, false, no_round));
+    assert_eq!(why(&[1.0; 6], &[]), none(false, true, no_round));
+    assert_eq!(why(&[], &[]), none(true, true, no_round));
+    // Rounds enough, and none of them has the quantity: more of them would not help.
+    let base = fixture::run(&[("os.pipe@1", vec![1.0; 9])]);
+    let mut other = base.clone();
+    for round in &mut other.rounds {
+        if let Outcome::Done(done) = &mut round.outcome {
+            done.values.clear();
+            let quantity = fixture::QUANTITY.to_owned();
+            done.missing
+                .insert(quantity, "too few operations".to_owned());
+        }
+    }
+    let found = compare(&base, &other, &DEFAULTS).metrics.remove(0);
+    let expect = none(false, true, "too few operations");
+    assert_eq!(found.refused, Some(expect));
 }
 
 #[test]
 fn values_without_a_logarithm_have_no_ratio() {
+    let check = |base: Vec<f64>, other: Vec<f64>, base_is_zero, other_is_zero| {
+        let found = one(base, other);
+        let expect = Refusal::NoRatio {
+            base_is_zero,
+            other_is_zero,
+        };
+        assert_eq!((found.ratio, found.refused), (None, Some(expect)));
+        assert_eq!(found.verdict, Verdict::Unclear);
+    };
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let mut values = vec![1.0; 7];
         values[3] = bad;
-        let found = one(values, vec![1.0; 7]);
-        assert_eq!(
-            (found.ratio, found.refused),
-            (None, Some(Refusal::NoRatio)),
-            "{bad}"
-        );
-        assert_eq!(found.verdict, Verdict::Unclear);
+        check(values, vec![1.0; 7], false, false);
     }
+    check(vec![0.0; 7], vec![1.0; 7], true, false);
+    check(vec![1.0; 7], vec![-0.0; 7], false, true);
+    check(vec![0.0; 7], vec![0.0; 9], true, true);
 }
 
 #[test]

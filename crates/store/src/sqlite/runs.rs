@@ -4,7 +4,7 @@ use super::Store;
 use crate::codec;
 use crate::error::StoreError;
 use crate::lean::LeanRound;
-use crate::{DuelLine, RunLine, resolve};
+use crate::{DuelLine, Meant, RunLine, resolve};
 use model::digest::Digest;
 use model::host::HostFacts;
 use model::plan::Plan;
@@ -184,6 +184,11 @@ impl Store {
     /// The id of the run that the user means by an id, a label (the latest run of that name), `latest`, `latest~N`
     /// (N runs before it), or the beginning of an id.
     pub fn resolve(&self, text: &str) -> Result<String, StoreError> {
+        self.meant(text).map(|meant| meant.id)
+    }
+
+    /// Likewise, with the other runs of that name.
+    pub fn meant(&self, text: &str) -> Result<Meant, StoreError> {
         resolve::resolve(text, &self.list()?)
     }
 

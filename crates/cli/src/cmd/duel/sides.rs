@@ -6,8 +6,8 @@
 
 use crate::args::{DuelArgs, Trait};
 use crate::exit::{Exit, failure};
-use crate::named::quoted;
 use crate::output;
+use dialects::printable::quoted;
 use engine::budget::{ROUNDS_MIN, rounds_wanted};
 use model::record::Run;
 use report::{Lang, duel};

@@ -6,11 +6,11 @@
 //! no device but those that take characters, into no pipe that nobody reads, and over no file that a job works on.
 
 use crate::exit::{Exit, failure};
-use crate::named::quoted;
 use crate::output;
 use dialects::fio::output::{json, terse, text};
 use dialects::fio::result::Report;
 use dialects::fio::{Format, Plan};
+use dialects::printable::quoted;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::FileTypeExt;

@@ -55,11 +55,7 @@ mod root {
         assert_eq!(copies.as_array().unwrap().len(), 1);
         let name = device.trim_start_matches("/dev/");
         let process = ["fetched_bytes", "sent_bytes"][usize::from(direction == "write")];
-        [
-            process.to_owned(),
-            format!("disk/{name}/{direction}_bytes"),
-        ]
-        .map(|counter| {
+        [process.to_owned(), format!("disk/{name}/{direction}_bytes")].map(|counter| {
             let value = copies[0]["reported"][&counter].as_f64();
             model::num::round_to_u64(value.unwrap_or_else(|| panic!("no {counter}: {copies}")))
         })

@@ -1,9 +1,10 @@
 //! English, of comparisons.
 
 use super::plural;
-use crate::words::{ComparisonWords, Counts, FloorNote, Span, command, days, sets_of};
-use model::comparison::{Hopeless, Place, Refusal, RoundsNeeded, Scope, Verdict, Watched};
-use model::plan::CaseId;
+use crate::words::{ComparisonWords, Counts, FloorNote, Span, days};
+use model::comparison::{
+    Estimator, Hopeless, Place, Refusal, RoundsNeeded, Scope, Verdict, Watched,
+};
 
 pub(super) const WORDS: ComparisonWords = ComparisonWords {
     base: "base",
@@ -14,24 +15,37 @@ pub(super) const WORDS: ComparisonWords = ComparisonWords {
     verdict: "verdict",
     needed: "to tell",
     refused: "not compared",
+    without_interval: "without an interval",
     differences: "differences in set-up",
     metrics: |n| plural(n, "metric", "metrics"),
+    all_metrics: |n| format!("all {n} metrics"),
+    these_are: |why, list| format!("{why}; these are {list}"),
+    latest_of: |n| format!("the latest of {n} runs of that label"),
     rounds_needed: |needed| match needed {
         RoundsNeeded::Rounds(n) => format!("about {} a side", plural(n, "round", "rounds")),
+        RoundsNeeded::RoundsAtLeast(n) => format!("at least {n} rounds a side"),
         RoundsNeeded::Pairs(n) => format!("about {}", plural(n, "pair", "pairs")),
+        RoundsNeeded::PairsAtLeast(n) => format!("at least {n} pairs"),
         RoundsNeeded::Instances(n) => {
             format!("about {} a side", plural(n, "instance", "instances"))
         }
+        RoundsNeeded::InstancesAtLeast(n) => format!("at least {n} instances a side"),
         RoundsNeeded::NotAtThisNoise => "not at this noise level".to_owned(),
     },
     counts,
-    gain: |metric, ratio, interval| format!("largest gain: {metric}, {ratio} times ({interval})"),
-    loss: |metric, ratio, interval| format!("largest loss: {metric}, {ratio} times ({interval})"),
-    not_compared: |n| {
-        format!(
-            "{} not compared; the reasons are below",
-            plural(n, "metric", "metrics")
-        )
+    gain: |metric, ratio, interval| format!("largest gain: {metric}, ratio {ratio} ({interval})"),
+    loss: |metric, ratio, interval| format!("largest loss: {metric}, ratio {ratio} ({interval})"),
+    incomplete: |plain, none| {
+        let metrics = |n| plural(n, "metric", "metrics");
+        let what = match (plain, none) {
+            (plain, 0) => format!("{} without an interval", metrics(plain)),
+            (0, none) => format!("{} not compared", metrics(none)),
+            (plain, none) => format!(
+                "{} without an interval, {none} not compared",
+                metrics(plain)
+            ),
+        };
+        format!("{what}; the reasons are below")
     },
     setup_differs: |n, list| {
         let points = plural(n, "point", "points");
@@ -61,6 +75,37 @@ pub(super) const WORDS: ComparisonWords = ComparisonWords {
             )
         }
     },
+    no_level: |side, list, estimator| {
+        let about = match estimator {
+            Estimator::Rounds => "the trimmed mean of all rounds",
+            Estimator::Pairs => "the trimmed mean over all pairs of rounds",
+            Estimator::Runs => "the medians of the runs",
+        };
+        format!(
+            "{side}: no single level in {list}: `kurabe show` gives no value there; what stands in the table is about {about}, at which the machine may never run"
+        )
+    },
+    changed: |side, list| {
+        format!(
+            "{side}: the level changed during the run in {list}: the figures are about the whole of it, and another hour may tell otherwise"
+        )
+    },
+    with_remark: |metric, remark| format!("{metric} ({remark})"),
+    in_runs: |n, of| format!("in {n} of {of} runs"),
+    lower: "(lower)",
+    values_are: |estimator| match estimator {
+        Estimator::Rounds => {
+            "base, other: the trimmed means (on a logarithmic scale) that the ratio is made of; `kurabe show` gives medians, which may differ a little"
+        }
+        Estimator::Pairs => {
+            "base, other: the trimmed means over pairs (on a logarithmic scale) that the ratio is made of; `kurabe show` gives medians, which may differ a little"
+        }
+        Estimator::Runs => {
+            "base, other: the geometric means of the runs' medians, which the ratio is made of; each run counts once"
+        }
+    },
+    no_level_legend: "~ stands before the mean of rounds that have no single level: see the notes",
+    lower_legend: "(lower) behind a unit: lower is better, and the ratio is base over other",
     legend: &[
         "ratio: other over base, turned so that above 1 is better; * marks the better side",
         "intervals are at 95 % for each metric by itself; verdicts are corrected for the number of metrics",
@@ -78,9 +123,15 @@ fn counts(counts: &Counts) -> String {
         worse,
         same,
         unclear,
+        no_level,
     } = counts;
+    let no_level = match no_level {
+        0 => String::new(),
+        1 => "; 1 of all these has no single level (~)".to_owned(),
+        n => format!("; {n} of all these have no single level (~)"),
+    };
     format!(
-        "of {}, {other} is better than {base} in {better}, worse in {worse}, the same in {same}; {unclear} cannot be told",
+        "of {}, {other} is better than {base} in {better}, worse in {worse}, the same in {same}; {unclear} cannot be told{no_level}",
         plural(*compared, "metric", "metrics")
     )
 }
@@ -177,8 +228,7 @@ fn slow_moments(note: &FloorNote) -> String {
     )
 }
 
-pub(super) fn refusal(refusal: &Refusal, case: &CaseId) -> String {
-    let run = command(case, &[]);
+pub(super) fn refusal(refusal: &Refusal, run: &str) -> String {
     match refusal {
         Refusal::OneSideOnly { base_has_it: true } => {
             format!("only the base has it; on the other side: {run}")
@@ -194,8 +244,15 @@ pub(super) fn refusal(refusal: &Refusal, case: &CaseId) -> String {
                 .iter()
                 .map(|(name, base, other)| format!("{name} {base} and {other}"))
                 .collect();
-            let run = command(case, &sets_of(differences));
             format!("parameters differ: {}; as the base: {run}", list.join(", "))
+        }
+        Refusal::NoValue { base, other, why } => {
+            let side = match (base, other) {
+                (true, true) => "on both sides",
+                (true, false) => "on the base's side",
+                _ => "on the other side",
+            };
+            format!("{side} no round has a value: {why}; to try again: {run}")
         }
         Refusal::TooFewRounds { base, other, need } => {
             let single = if *base == 1 || *other == 1 {
@@ -234,10 +291,28 @@ pub(super) fn refusal(refusal: &Refusal, case: &CaseId) -> String {
                 runs.0, runs.1
             )
         }
-        Refusal::Soak => format!(
-            "the rounds of a soak are one series and no independent sample: what it found is in `kurabe show RUN`; for a verdict, on both sides: {run}"
+        Refusal::Soak { base, other } => {
+            let (who, side) = match (base, other) {
+                (true, true) => ("both sides are soaks", "both sides"),
+                (true, false) => ("the base is a soak", "the base's side"),
+                _ => ("the other side is a soak", "the other side"),
+            };
+            format!(
+                "{who}: rounds of a soak are one series and no independent sample, so that the plain ratio is all there is; what a soak found is in `kurabe show RUN`; for a verdict, on {side}: {run}"
+            )
+        }
+        Refusal::NoRatio {
+            base_is_zero: true,
+            other_is_zero: true,
+        } => "0 in every round of both sides: there is no ratio, and no difference".to_owned(),
+        Refusal::NoRatio {
+            base_is_zero,
+            other_is_zero,
+        } if *base_is_zero || *other_is_zero => format!(
+            "0 in every round of the {}, so there is no ratio: see the rounds with `kurabe show RUN --format csv-rounds`, or measure again, {run}",
+            if *base_is_zero { "base" } else { "other side" }
         ),
-        Refusal::NoRatio => format!(
+        Refusal::NoRatio { .. } => format!(
             "a value is zero, negative or missing, so there is no ratio: see the rounds with `kurabe show RUN --format csv-rounds`, or measure again, {run}"
         ),
     }

@@ -1,8 +1,9 @@
 //! Japanese, of comparisons.
 
-use crate::words::{ComparisonWords, Counts, FloorNote, Span, command, days, sets_of};
-use model::comparison::{Hopeless, Place, Refusal, RoundsNeeded, Scope, Verdict, Watched};
-use model::plan::CaseId;
+use crate::words::{ComparisonWords, Counts, FloorNote, Span, days};
+use model::comparison::{
+    Estimator, Hopeless, Place, Refusal, RoundsNeeded, Scope, Verdict, Watched,
+};
 
 pub(super) const WORDS: ComparisonWords = ComparisonWords {
     base: "基準",
@@ -13,22 +14,38 @@ pub(super) const WORDS: ComparisonWords = ComparisonWords {
     verdict: "判定",
     needed: "必要回数",
     refused: "比較しなかった項目",
+    without_interval: "区間のない項目",
     differences: "環境の違い",
     metrics: |n| format!("{n} 項目"),
+    all_metrics: |n| format!("全 {n} 項目"),
+    these_are: |why, list| format!("{why}（対象: {list}）"),
+    latest_of: |n| format!("このラベルの {n} 件のうち最新"),
     rounds_needed: |needed| match needed {
         RoundsNeeded::Rounds(n) => format!("各 {n} 回程度"),
         RoundsNeeded::Pairs(n) => format!("{n} 組程度"),
+        RoundsNeeded::PairsAtLeast(n) => format!("{n} 組以上"),
         RoundsNeeded::Instances(n) => format!("各 {n} 台程度"),
+        RoundsNeeded::RoundsAtLeast(n) => format!("各 {n} 回以上"),
+        RoundsNeeded::InstancesAtLeast(n) => format!("各 {n} 台以上"),
         RoundsNeeded::NotAtThisNoise => "ばらつき大のため困難".to_owned(),
     },
     counts,
     gain: |metric, ratio, interval| {
-        format!("最も向上した項目は {metric} で、{ratio} 倍です（{interval}）")
+        format!("最も向上した項目は {metric} で、比は {ratio} です（{interval}）")
     },
     loss: |metric, ratio, interval| {
-        format!("最も低下した項目は {metric} で、{ratio} 倍です（{interval}）")
+        format!("最も低下した項目は {metric} で、比は {ratio} です（{interval}）")
     },
-    not_compared: |n| format!("{n} 項目は比較していません（理由は下記のとおりです）"),
+    incomplete: |plain, none| {
+        let what = match (plain, none) {
+            (plain, 0) => format!("{plain} 項目には区間がありません"),
+            (0, none) => format!("{none} 項目は比較していません"),
+            (plain, none) => {
+                format!("{plain} 項目には区間がなく、{none} 項目は比較していません")
+            }
+        };
+        format!("{what}（理由は下記のとおりです）")
+    },
     setup_differs: |n, list| {
         format!("環境に {n} 点の違いがあり（{list}）、それが原因の可能性があります")
     },
@@ -64,6 +81,37 @@ pub(super) const WORDS: ComparisonWords = ComparisonWords {
             )
         }
     },
+    no_level: |side, list, estimator| {
+        let about = match estimator {
+            Estimator::Rounds => "全ラウンドのトリム平均",
+            Estimator::Pairs => "全ラウンドの組のトリム平均",
+            Estimator::Runs => "各測定の中央値",
+        };
+        format!(
+            "{side}: 一つの水準に落ち着いていない項目があります。{list}。`kurabe show` では値を示しません。表の値と判定は{about}についてのもので、実際にその速度で動くとは限りません"
+        )
+    },
+    changed: |side, list| {
+        format!(
+            "{side}: 測定中に水準が変わった項目があります。{list}。値は測定全体についてのもので、別の時間帯では異なる可能性があります"
+        )
+    },
+    with_remark: |metric, remark| format!("{metric}: {remark}"),
+    in_runs: |n, of| format!("{of} 件中 {n} 件"),
+    lower: "（小）",
+    values_are: |estimator| match estimator {
+        Estimator::Rounds => {
+            "基準・比較対象の値は、比のもとになるトリム平均（対数で計算）です。`kurabe show` の値は中央値のため、少し異なることがあります"
+        }
+        Estimator::Pairs => {
+            "基準・比較対象の値は、比のもとになる組ごとのトリム平均（対数で計算）です。`kurabe show` の値は中央値のため、少し異なることがあります"
+        }
+        Estimator::Runs => {
+            "基準・比較対象の値は、比のもとになる「各測定の中央値」の幾何平均です。どの測定も 1 件として数えます"
+        }
+    },
+    no_level_legend: "~ の付いた値は、一つの水準に落ち着いていないラウンドの平均です（補足を参照）",
+    lower_legend: "単位の後の（小）は小さいほど良い項目で、比は「基準 ÷ 比較対象」です",
     legend: &[
         "比は「比較対象 ÷ 基準」で、1 より大きいほど良くなるように向きをそろえています。* は良い側を示します",
         "区間は項目ごとの 95 % 信頼区間です。判定は項目数に応じて補正しています",
@@ -81,9 +129,14 @@ fn counts(counts: &Counts) -> String {
         worse,
         same,
         unclear,
+        no_level,
     } = counts;
+    let no_level = match no_level {
+        0 => String::new(),
+        n => format!("（うち {n} 項目は一つの水準に落ち着いていません: ~）"),
+    };
     format!(
-        "{compared} 項目のうち、{other} が {base} より良いもの {better}、悪いもの {worse}、同等 {same}、判定不能 {unclear} です"
+        "{compared} 項目のうち、{other} が {base} より良いもの {better}、悪いもの {worse}、同等 {same}、判定不能 {unclear} です{no_level}"
     )
 }
 
@@ -182,8 +235,7 @@ fn slow_moments(note: &FloorNote) -> String {
     )
 }
 
-pub(super) fn refusal(refusal: &Refusal, case: &CaseId) -> String {
-    let run = command(case, &[]);
+pub(super) fn refusal(refusal: &Refusal, run: &str) -> String {
     match refusal {
         Refusal::OneSideOnly { base_has_it: true } => {
             format!("基準側にしかありません。比較対象側で {run} を実行してください")
@@ -199,10 +251,19 @@ pub(super) fn refusal(refusal: &Refusal, case: &CaseId) -> String {
                 .iter()
                 .map(|(name, base, other)| format!("{name} が {base} と {other}"))
                 .collect();
-            let run = command(case, &sets_of(differences));
             format!(
                 "パラメーターが異なります: {}。基準側に合わせるには {run} を実行してください",
                 list.join("、")
+            )
+        }
+        Refusal::NoValue { base, other, why } => {
+            let side = match (base, other) {
+                (true, true) => "双方",
+                (true, false) => "基準側",
+                _ => "比較対象側",
+            };
+            format!(
+                "{side}のどのラウンドにも値がありません: {why}。測定し直すには{side}で {run} を実行してください"
             )
         }
         Refusal::TooFewRounds { base, other, need } => {
@@ -251,10 +312,32 @@ pub(super) fn refusal(refusal: &Refusal, case: &CaseId) -> String {
                 runs.0, runs.1
             )
         }
-        Refusal::Soak => format!(
-            "ソークの各回はひと続きの系列で、独立した標本ではありません。結果は `kurabe show RUN` で確認し、判定には双方で {run} を実行してください"
+        Refusal::Soak { base, other } => {
+            let (who, side) = match (base, other) {
+                (true, true) => ("双方が", "双方"),
+                (true, false) => ("基準側が", "基準側"),
+                _ => ("比較対象側が", "比較対象側"),
+            };
+            format!(
+                "{who}ソークです。ソークの各回はひと続きの系列で、独立した標本ではないため、比だけを示します。ソークの結果は `kurabe show RUN` で確認し、判定には{side}で {run} を実行してください"
+            )
+        }
+        Refusal::NoRatio {
+            base_is_zero: true,
+            other_is_zero: true,
+        } => "双方ともすべてのラウンドで 0 です。比はありませんが、違いもありません".to_owned(),
+        Refusal::NoRatio {
+            base_is_zero,
+            other_is_zero,
+        } if *base_is_zero || *other_is_zero => format!(
+            "{}がすべてのラウンドで 0 のため、比を計算できません。`kurabe show RUN --format csv-rounds` で確認するか、{run} で測定し直してください",
+            if *base_is_zero {
+                "基準側"
+            } else {
+                "比較対象側"
+            }
         ),
-        Refusal::NoRatio => format!(
+        Refusal::NoRatio { .. } => format!(
             "値がゼロ、負、または欠けているため、比を計算できません。`kurabe show RUN --format csv-rounds` で確認するか、{run} で測定し直してください"
         ),
     }
