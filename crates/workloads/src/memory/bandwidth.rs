@@ -1,7 +1,7 @@
 //! `memory.bandwidth`: streams through arrays beyond the caches, at the widest vectors that the CPU has.
 
 use super::curve::beyond_the_caches;
-use super::{HUGE_PAGE_SHARE, NODE, PAGE_BYTES, PAGES, setting};
+use super::{HUGE_PAGE_SHARE, NODE, PAGE_BYTES, PAGES, set_up_by_each, setting};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
@@ -189,13 +189,17 @@ impl Workload for Bandwidth {
     }
 
     fn shape(&self, params: &Params) -> Shape {
-        // Touching and filling, and giving back: a second for a GiB; where the caches are to be found first, they are
-        // once per run.
+        // Touching, filling and giving back: two seconds for a GiB on a small virtual machine; where the caches are to
+        // be found first, they are once per run.
         let bytes = params.size("size").0.max(256 << 20);
         Shape {
-            setup: Nanos(bytes),
+            setup: Nanos(bytes.saturating_mul(2)),
             ..Shape::DEFAULT
         }
+    }
+
+    fn shape_of(&self, params: &Params, copies: u32) -> Shape {
+        set_up_by_each(self.shape(params), copies)
     }
 
     fn supported(&self, params: &Params, host: &HostFacts) -> Result<(), String> {

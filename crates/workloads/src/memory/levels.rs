@@ -1,7 +1,7 @@
 //! `memory.levels`: the cache levels that a core really sees, read off a curve of latencies.
 
 use super::curve::{Sweep, largest};
-use super::{HUGE_PAGE_SHARE, PAGE_BYTES, PAGES, reported};
+use super::{HUGE_PAGE_SHARE, PAGE_BYTES, PAGES, reported, set_up_by_each};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
@@ -98,9 +98,15 @@ impl Workload for Levels {
                 Pages::Small => 3,
                 Pages::Huge | Pages::Usual => 2,
             }),
+            // Touching and shuffling what is swept, likewise.
+            setup: Nanos::from_millis(1500),
             shortenable: false,
             ..Shape::DEFAULT
         }
+    }
+
+    fn shape_of(&self, params: &Params, copies: u32) -> Shape {
+        set_up_by_each(self.shape(params), copies)
     }
 
     fn supported(&self, params: &Params, host: &HostFacts) -> Result<(), String> {

@@ -2,7 +2,7 @@
 
 use super::curve::{LINE_BYTES, beyond_the_caches, link};
 use super::latency::check;
-use super::{HUGE_PAGE_SHARE, PAGE_BYTES, PAGES, reported};
+use super::{HUGE_PAGE_SHARE, PAGE_BYTES, PAGES, reported, set_up_by_each};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
@@ -117,6 +117,10 @@ impl Workload for Loaded {
             threads: true,
             ..Shape::DEFAULT
         }
+    }
+
+    fn shape_of(&self, params: &Params, copies: u32) -> Shape {
+        set_up_by_each(self.shape(params), copies)
     }
 
     fn supported(&self, params: &Params, host: &HostFacts) -> Result<(), String> {

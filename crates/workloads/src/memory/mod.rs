@@ -8,8 +8,9 @@ use engine::workload::{Place, WorkError};
 use model::host::HostFacts;
 use model::num::approx;
 use model::params::Params;
+use model::plan::Shape;
 use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind};
-use model::units::Unit;
+use model::units::{Nanos, Unit};
 use std::io;
 use sys::memory::numa::{self, Node};
 use sys::memory::{Pages, Region, limits};
@@ -84,6 +85,15 @@ const fn setting(quantity: &'static str, unit: Unit, doc: &'static str) -> Metri
     MetricDef {
         how: How::Setting,
         ..reported(quantity, unit, Better::Higher, MetricClass::Compute, doc)
+    }
+}
+
+/// The shape where every copy sets memory of its own up. Two of them took twice as long as one on a machine of two
+/// CPUs, where they wait for one another; more of them, on more CPUs, are expected to take no longer than that.
+fn set_up_by_each(shape: Shape, copies: u32) -> Shape {
+    Shape {
+        setup: Nanos(shape.setup.0.saturating_mul(u64::from(copies.min(2)))),
+        ..shape
     }
 }
 
@@ -276,9 +286,18 @@ fn page_values(region: &Region, asked: Pages) -> Result<[(String, f64); 2], Work
 mod tests {
     use super::*;
     use crate::os::testing;
+    use engine::workload::Workload as _;
     use model::host::Fact;
     use model::units::Bytes;
     use std::collections::BTreeSet;
+
+    #[test]
+    fn a_second_copy_sets_up_longer_and_a_third_does_not() {
+        let shape = |copies| BANDWIDTH.shape_of(&testing::params(&BANDWIDTH, &[]), copies);
+        assert_eq!(shape(2).setup.0, 2 * shape(1).setup.0);
+        assert_eq!(shape(96), shape(2));
+        assert_eq!(shape(2).measure, shape(1).measure);
+    }
 
     #[test]
     fn what_was_chosen_or_obtained_is_a_setting_and_what_was_measured_is_none() {
