@@ -35,8 +35,8 @@ static SPEC: Spec = Spec {
     title: "operations of a known latency",
     doc: "One operation sleeps until a deadline that lies `op` after its start (clock_nanosleep, absolute), so its \
           latency is `op` plus what the machine takes to wake up a sleeper. The timer slack is 1 ns (prctl), so that \
-          the kernel does not let a sleep run up to 50 us longer to end several at once. A latency that comes out lower \
-          is a bug of the harness.",
+          the kernel does not let a sleep run up to 50 us longer to end several at once. A latency that comes out \
+          lower is a bug of the harness.",
     params: &[ParamDef {
         name: "op",
         kind: ParamKind::Duration,

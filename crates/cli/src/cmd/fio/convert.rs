@@ -247,10 +247,11 @@ fn spread(job: &Job) -> spec::Files {
     }
     spec::Files {
         count,
-        order: match job.target.order {
+        order: match &job.target.order {
             job::FileOrder::RoundRobin => spec::FileOrder::RoundRobin,
             job::FileOrder::Sequential => spec::FileOrder::Sequential,
             job::FileOrder::Random => spec::FileOrder::Random,
+            job::FileOrder::Favours(law) => spec::FileOrder::Favours(law.clone()),
         },
         ops_per_file: job.target.ios_per_file,
     }

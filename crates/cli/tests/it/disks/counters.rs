@@ -11,8 +11,8 @@ mod root {
     const OTHERS: u64 = 256 << 10;
     /// What a file system may read or write of its own for so small a file: the inode, its extents, and the journal.
     const METADATA: u64 = 1 << 20;
-    /// What is read before a job begins: 1 MiB to find out whether `O_DIRECT` is ignored, and places that are looked at for
-    /// signatures and data.
+    /// What is read before a job begins: 1 MiB to find out whether `O_DIRECT` is ignored, and places that are looked at
+    /// for signatures and data.
     const LOOKS: u64 = 4 << 20;
 
     const ENGINES: [(&str, &str); 3] = [

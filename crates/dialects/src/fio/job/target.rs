@@ -1,5 +1,7 @@
 //! The files of a job and how they come to be.
 
+use super::Distribution;
+
 /// How space is reserved for a new file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fallocate {
@@ -31,7 +33,7 @@ pub enum Advice {
 }
 
 /// Which file comes next.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum FileOrder {
     /// Each in turn.
     #[default]
@@ -40,10 +42,12 @@ pub enum FileOrder {
     Sequential,
     /// Any.
     Random,
+    /// Some more often than others.
+    Favours(Distribution),
 }
 
 /// On which files.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is an independent switch of the language"

@@ -2,6 +2,7 @@
 
 use super::super::draft::Draft;
 use super::super::job::{Advice, Fallocate, FileOrder, Job};
+use super::work::skewed;
 use super::{Kind, OptionDef};
 
 /// Files of one job at most. fio has no limit; a list of names must fit in memory here.
@@ -70,10 +71,12 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "file_service_type",
         "roundrobin",
         Kind::Text {
-            takes: "`roundrobin`, `sequential` or `random`, each with `:N`",
+            takes: "`roundrobin`, `sequential` or `random`, each with `:N`; `zipf`, `pareto`, `normal` or `gauss` as \
+                    in `random_distribution`",
             set: service,
         },
-        "Which file comes next, after N operations on the one before.",
+        "Which file comes next, after N operations on the one before. The law of favourites holds over 1024 ranks to \
+             each file.",
     ),
     OptionDef::new(
         "fallocate",
@@ -227,14 +230,19 @@ fn service(draft: &mut Draft, text: &str) -> Result<(), String> {
         "roundrobin" => FileOrder::RoundRobin,
         "sequential" => FileOrder::Sequential,
         "random" => FileOrder::Random,
-        "zipf" | "pareto" | "normal" | "gauss" => {
-            return Err(
-                "`roundrobin`, `sequential` or `random`; skewed orders of files are not \
-             supported"
-                    .to_owned(),
-            );
-        }
-        _ => return Err("`roundrobin`, `sequential` or `random`".to_owned()),
+        word => match skewed(word, ios.unwrap_or(""))? {
+            // What stands behind `:` is the law's.
+            Some(law) => {
+                draft.job.target.order = FileOrder::Favours(law);
+                return Ok(());
+            }
+            None => {
+                return Err(
+                    "`roundrobin`, `sequential`, `random`, `zipf`, `pareto`, `normal` or `gauss`"
+                        .to_owned(),
+                );
+            }
+        },
     };
     if let Some(ios) = ios {
         let ios = ios

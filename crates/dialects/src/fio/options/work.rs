@@ -247,8 +247,28 @@ fn distribution(draft: &mut Draft, text: &str) -> Result<(), String> {
     let (word, rest) = text
         .split_once(':')
         .map_or((text, ""), |(word, rest)| (word, rest));
+    if let Some(skewed) = skewed(word, rest)? {
+        draft.job.work.distribution = skewed;
+        return Ok(());
+    }
     draft.job.work.distribution = match word {
         "random" => Distribution::Uniform,
+        "zoned" => Distribution::Zoned(per_direction(rest, zones)?),
+        "zoned_abs" => {
+            let base = draft.base();
+            let mut warnings = Vec::new();
+            let zones = per_direction(rest, |text| absolute_zones(text, base, &mut warnings))?;
+            draft.warnings.append(&mut warnings);
+            Distribution::ZonedAbsolute(zones)
+        }
+        _ => return Err(format!("one of {DISTRIBUTIONS}")),
+    };
+    Ok(())
+}
+
+/// The law of that name with what stands behind its `:`; `None` where no law of favourites is called so.
+pub(super) fn skewed(word: &str, rest: &str) -> Result<Option<Distribution>, String> {
+    Ok(Some(match word {
         "zipf" => {
             let (theta, center) = skew(rest, 1.1)?;
             if theta <= 0.0 || (theta - 1.0).abs() < 1e-12 {
@@ -274,17 +294,8 @@ fn distribution(draft: &mut Draft, text: &str) -> Result<(), String> {
             }
             Distribution::Normal { deviation_percent }
         }
-        "zoned" => Distribution::Zoned(per_direction(rest, zones)?),
-        "zoned_abs" => {
-            let base = draft.base();
-            let mut warnings = Vec::new();
-            let zones = per_direction(rest, |text| absolute_zones(text, base, &mut warnings))?;
-            draft.warnings.append(&mut warnings);
-            Distribution::ZonedAbsolute(zones)
-        }
-        _ => return Err(format!("one of {DISTRIBUTIONS}")),
-    };
-    Ok(())
+        _ => return Ok(None),
+    }))
 }
 
 /// `THETA` or `THETA:CENTER`.

@@ -246,3 +246,32 @@ fn smallest_rates_that_fio_runs_with_are_taken() {
         assert!(file(&format!("[a]\n{options}\n")).is_ok(), "{options}");
     }
 }
+
+#[test]
+fn favourite_files_have_the_laws_of_favourite_offsets() {
+    let check = |value: &str, expect: Option<FileOrder>| {
+        let plan = file(&format!("[a]\nnrfiles=4\nfile_service_type={value}\n"));
+        let order = plan.ok().map(|plan| first(&plan).target.order.clone());
+        assert_eq!(order, expect, "{value}");
+    };
+    let zipf = |theta, center| Some(FileOrder::Favours(Distribution::Zipf { theta, center }));
+    check("random:8", Some(FileOrder::Random));
+    check("zipf", zipf(1.1, None));
+    check("zipf:1.2", zipf(1.2, None));
+    check("zipf:1.2:0.5", zipf(1.2, Some(0.5)));
+    let pareto = Distribution::Pareto {
+        power: 0.3,
+        center: None,
+    };
+    check("pareto:0.3", Some(FileOrder::Favours(pareto)));
+    for word in ["normal", "gauss"] {
+        let normal = Distribution::Normal {
+            deviation_percent: 10.0,
+        };
+        check(&format!("{word}:10"), Some(FileOrder::Favours(normal)));
+    }
+    // As fio 3.33 refuses them.
+    for value in ["zipf:1", "zipf:abc", "pareto:2", "gauss:200", "popular"] {
+        check(value, None);
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::budget::Budget;
 use super::passes::Passes;
+use super::popular::PopularFile;
 use super::sizes::Sizes;
 use super::walk::{Ground, Walk};
 use crate::storage::body::{Choice, index};
@@ -57,6 +58,8 @@ struct Pick {
     sizes: Vec<u64>,
     rest: Vec<u64>,
     rng: Rng,
+    /// Where some come more often than others.
+    favourites: Option<PopularFile>,
 }
 
 impl Pick {
@@ -81,16 +84,18 @@ impl Pick {
         if self.rest.iter().all(|rest| *rest == 0) {
             self.rest.clone_from(&self.sizes);
         }
-        self.at = match self.order {
-            FileOrder::RoundRobin | FileOrder::Sequential => (self.at + 1) % self.count,
-            FileOrder::Random => u32::try_from(self.rng.below(u64::from(self.count))).unwrap_or(0),
+        let any = |rng: &mut Rng| u32::try_from(rng.below(u64::from(self.count))).unwrap_or(0);
+        self.at = match (&self.order, &mut self.favourites) {
+            (FileOrder::RoundRobin | FileOrder::Sequential, _) => (self.at + 1) % self.count,
+            (FileOrder::Favours(_), Some(favourites)) => favourites.next(),
+            (FileOrder::Random | FileOrder::Favours(_), _) => any(&mut self.rng),
         };
         while self.is_through(self.at) {
             self.at = (self.at + 1) % self.count;
         }
         self.left = match self.order {
             FileOrder::Sequential => self.rest.get(index(self.at)).copied().unwrap_or(self.bytes),
-            FileOrder::RoundRobin | FileOrder::Random => self.ops,
+            FileOrder::RoundRobin | FileOrder::Random | FileOrder::Favours(_) => self.ops,
         };
     }
 
@@ -101,7 +106,9 @@ impl Pick {
         }
         self.left = match self.order {
             FileOrder::Sequential => self.left.saturating_sub(len),
-            FileOrder::RoundRobin | FileOrder::Random => self.left.saturating_sub(1),
+            FileOrder::RoundRobin | FileOrder::Random | FileOrder::Favours(_) => {
+                self.left.saturating_sub(1)
+            }
         };
     }
 }
@@ -184,7 +191,11 @@ impl Course {
             per_file,
             files: Pick {
                 count,
-                order: job.files.order,
+                order: job.files.order.clone(),
+                favourites: match &job.files.order {
+                    FileOrder::Favours(what) => PopularFile::new(what, count, seed),
+                    _ => None,
+                },
                 at: count - 1,
                 left: 0,
                 ops: job.files.ops_per_file.max(1),

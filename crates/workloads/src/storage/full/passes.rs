@@ -1,8 +1,8 @@
 //! When a job has gone through a file and begins again, and what is to be forgotten then.
 //!
-//! A job that reads a file again and again would come upon its own traces in the page cache from the second time on, and
-//! measure memory. fio drops what is cached of a file each time that it begins anew (3.33, looked at with strace), and so
-//! does this, where the job asks for it (`invalidate`) and the page cache takes part.
+//! A job that reads a file again and again would come upon its own traces in the page cache from the second time on,
+//! and measure memory. fio drops what is cached of a file each time that it begins anew (3.33, looked at with strace),
+//! and so does this, where the job asks for it (`invalidate`) and the page cache takes part.
 
 use crate::storage::body::index;
 use crate::storage::job::JobSpec;

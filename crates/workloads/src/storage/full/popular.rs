@@ -22,6 +22,34 @@ pub(super) struct Popular {
     place: Spot,
 }
 
+/// Draws numbers of files. The law holds over 1024 ranks to each file, as fio's does by what it draws: the first 1024
+/// are the most popular file's, the next ones those of the file behind it.
+#[derive(Clone, Debug)]
+pub(super) struct PopularFile(Popular);
+
+/// Ranks of one file.
+const RANKS: u64 = 1024;
+
+impl PopularFile {
+    /// `None` for the distribution that prefers nothing. Where nothing says which file is the most popular one, it is
+    /// drawn.
+    pub(super) fn new(what: &Distribution, files: u32, seed: u64) -> Option<Self> {
+        let files = u64::from(files.max(1));
+        let mut what = what.clone();
+        if let Distribution::Zipf { center, .. } | Distribution::Pareto { center, .. } = &mut what {
+            let drawn = Rng::stream(seed, 37).below(files) * RANKS;
+            // Half a rank behind its first one: no rounding makes it that of the file before.
+            center.get_or_insert((approx(drawn) + 0.5) / approx(files * RANKS));
+        }
+        Popular::new(&what, files * RANKS, 1, seed).map(Self)
+    }
+
+    /// The number of the next file.
+    pub(super) fn next(&mut self) -> u32 {
+        u32::try_from(self.0.next(Kind::Read) / RANKS).unwrap_or(0)
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Law {
     Zipf(Zipf),
@@ -311,6 +339,33 @@ mod tests {
         let deviation = (squares / 200_000.0).sqrt();
         assert!((mean - 499.5).abs() < 1.2, "{mean}");
         assert!((deviation - 100.0).abs() < 0.8, "{deviation}");
+    }
+
+    #[test]
+    fn the_first_files_ranks_come_before_the_next_ones() {
+        let theta = 1.2;
+        let law = |file: u64| -> f64 {
+            let ranks = file * RANKS + 1..=(file + 1) * RANKS;
+            ranks.map(|rank| approx(rank).powf(-theta)).sum()
+        };
+        let all: f64 = (0..10).map(law).sum();
+        for (center, first) in [(Some(0.1), Some(1)), (None, None)] {
+            let what = Distribution::Zipf { theta, center };
+            let mut drawn = PopularFile::new(&what, 10, 5).unwrap();
+            let mut seen = vec![0.0; 10];
+            for _ in 0..200_000 {
+                seen[usize::try_from(drawn.next()).unwrap()] += 1.0;
+            }
+            let most = (0..10).max_by(|&a, &b| f64::total_cmp(&seen[a], &seen[b]));
+            let most = most.unwrap();
+            assert!(first.is_none_or(|first| first == most), "{seen:?}");
+            seen.rotate_left(most);
+            let law: Vec<f64> = (0..10).map(|file| law(file) / all).collect();
+            assert_fits(&seen, &law, &format!("{center:?}"));
+            // fio 3.33 did 920 of 1000 operations on it.
+            assert!((law[0] - 0.904).abs() < 0.001, "{law:?}");
+        }
+        assert!(PopularFile::new(&Distribution::Uniform, 10, 5).is_none());
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use super::*;
 use crate::storage::job::EngineChoice;
 use crate::storage::job::{
-    Batching, Blocks, Contents, ContinueOn, Directions, End, FileOrder, Files, JobSpec,
-    LatencyTarget, Pacing, Pattern, Rate, SteadyQuantity, SteadyState, Steps, VerifyJob,
+    Batching, Blocks, Contents, ContinueOn, Directions, Distribution, End, FileOrder, Files,
+    JobSpec, LatencyTarget, Pacing, Pattern, Rate, SteadyQuantity, SteadyState, Steps, VerifyJob,
 };
 use crate::storage::open;
 use crate::storage::tests::place;
@@ -157,16 +157,21 @@ fn a_time_ends_a_job_and_a_time_alone_goes_through_the_file_again() {
 
 #[test]
 fn several_files_are_worked_on_in_their_order() {
+    let second_first = Distribution::Zipf {
+        theta: 1.2,
+        center: Some(0.25),
+    };
     for order in [
         FileOrder::RoundRobin,
         FileOrder::Sequential,
         FileOrder::Random,
+        FileOrder::Favours(second_first),
     ] {
         let (_root, place) = place();
         let job = JobSpec {
             files: Files {
                 count: 4,
-                order,
+                order: order.clone(),
                 ..Files::default()
             },
             verify: Some(VerifyJob::new(Verify::Crc32c)),
@@ -188,6 +193,10 @@ fn several_files_are_worked_on_in_their_order() {
         if order == FileOrder::Random {
             // 16 each, and no file has more blocks than 16.
             assert!(found.iter().all(|&blocks| blocks > 2), "{found:?}");
+        } else if matches!(order, FileOrder::Favours(_)) {
+            // Nine tenths of 64 go to the second file, over and over again.
+            assert_eq!(found[1], 16, "{found:?}");
+            assert!(found[0] + found[2] + found[3] < 32, "{found:?}");
         } else {
             assert_eq!(found, [16; 4], "{order:?}");
         }
@@ -208,7 +217,7 @@ fn files_of_different_sizes_are_each_gone_through_once() {
                 size: Some(sizes.iter().sum()),
                 files: Files {
                     count: 3,
-                    order,
+                    order: order.clone(),
                     ..Files::default()
                 },
                 file_sizes: sizes.to_vec(),

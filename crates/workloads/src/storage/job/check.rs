@@ -1,6 +1,6 @@
 //! What no job can do: said in words before anything is opened.
 
-use super::{Contents, DEPTH_MAX, EngineChoice, JobSpec, Mix, Target};
+use super::{Contents, DEPTH_MAX, EngineChoice, FileOrder, JobSpec, Mix, Target};
 use crate::storage::body::index;
 use crate::storage::full;
 use model::units::Nanos;
@@ -62,6 +62,9 @@ impl JobSpec {
 
     fn check_work(&self) -> Result<(), String> {
         self.distribution.check()?;
+        if let FileOrder::Favours(distribution) = &self.files.order {
+            distribution.check()?;
+        }
         let (smallest, block) = full::size_range(self);
         if let Some(align) = self
             .steps

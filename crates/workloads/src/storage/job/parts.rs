@@ -2,7 +2,7 @@
 //! end of its own, a rate for each direction, checks of what was written. All of it has defaults that ask for nothing.
 
 use crate::storage::verify::Verify;
-use model::pattern::Directions;
+use model::pattern::{Directions, Distribution};
 use model::units::Nanos;
 use serde::{Deserialize, Serialize};
 use sys::io::Kind;
@@ -286,7 +286,7 @@ pub enum OrderHint {
 }
 
 /// Which file comes next.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileOrder {
     /// Each in turn.
@@ -296,10 +296,12 @@ pub enum FileOrder {
     Sequential,
     /// Any.
     Random,
+    /// Some more often than others.
+    Favours(Distribution),
 }
 
 /// On how many files the work is spread, each of an equal part of the size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Files {
     /// How many there are; at least 1.
