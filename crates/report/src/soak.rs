@@ -20,8 +20,8 @@ pub(crate) const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', 
 /// The line of blocks spans at least this share of the typical value to either side, or noise would look like a storm.
 const HALF_SPAN_MIN: f64 = 0.1;
 
-/// A soak that is shorter than what was asked for by no more windows than this lasted as long as was asked for: its last
-/// stretch has whole windows.
+/// A soak that is shorter than what was asked for by no more windows than this lasted as long as was asked for: its
+/// last stretch has whole windows.
 const SHORTER_WINDOWS: u64 = 2;
 
 /// The blocks of the page that stand in the place of a table of metrics.

@@ -323,8 +323,8 @@ fn run_warnings(view: &RunView<'_>, style: Style, words: &Words) -> String {
 /// What stands before a note to which no number refers.
 pub(crate) const NOTED: &str = "!";
 
-/// Number and sentence of each note, and whose figures the notes tell. The page of a soak has no table whose lines could
-/// refer to them, and they are all about its one case.
+/// Number and sentence of each note, and whose figures the notes tell. The page of a soak has no table whose lines
+/// could refer to them, and they are all about its one case.
 pub(crate) fn notes(view: &RunView<'_>, words: &Words) -> Vec<(String, String)> {
     let notes = view.marks.notes();
     if view.soak.is_some() {

@@ -106,8 +106,8 @@ enum End {
     Tends { bytes: f64, ns: f64 },
 }
 
-/// The flat stretches, and how the curve ends behind them. A flat stretch at the end that is short may be the top of the
-/// climb, flattened by noise: where the climb is on the law, it is none.
+/// The flat stretches, and how the curve ends behind them. A flat stretch at the end that is short may be the top of
+/// the climb, flattened by noise: where the climb is on the law, it is none.
 fn end(points: &[(f64, f64)], mut flats: Vec<Flat>) -> (Vec<Flat>, Option<End>) {
     let last = points.len().saturating_sub(1);
     let tends = |flat: &Flat| {

@@ -101,7 +101,7 @@ impl std::fmt::Display for Limit {
         match self {
             Self::None => f.write_str("-"),
             Self::AtMost(most) => write!(f, "{most}"),
-            Self::Within(least, most) => write!(f, "{least} to {most}"),
+            Self::Within(least, most) => write!(f, "{least:.2} to {most:.2}"),
         }
     }
 }

@@ -231,8 +231,8 @@ const VERDICTS: [&str; 6] = ["better", "worse", "better?", "worse?", "same", "un
 /// Why two values do not compare.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct RefusalPart {
-    /// `one_side_only`, `workload_version`, `parameters`, `no_value`, `too_few_rounds`, `too_few_pairs`, `too_few_runs`,
-    /// `group_disagrees`, `soak` or `no_ratio`.
+    /// `one_side_only`, `workload_version`, `parameters`, `no_value`, `too_few_rounds`, `too_few_pairs`,
+    /// `too_few_runs`, `group_disagrees`, `soak` or `no_ratio`.
     kind: &'static str,
     /// The sentence in English.
     text: String,
