@@ -199,7 +199,9 @@ pub(crate) fn missed(plan: &Plan, cases: &[Running], target: f64) -> Vec<Warning
         if contender.half_width.is_some_and(|width| width <= target) {
             continue;
         }
-        let limit = looks::limit(&contender, most);
+        // Failed rounds are among the most that it may have, as in [`look`], and have no value.
+        let failed = case.rounds.saturating_sub(contenders_rounds(case));
+        let limit = looks::limit(&contender, most.saturating_sub(failed));
         let same = warnings.iter_mut().find_map(|warning| match warning {
             Warning::TargetMissed {
                 cases,

@@ -197,8 +197,8 @@ pub(crate) fn next(soak: &Soak, shape: &Shape, past: &[Past], now: Now) -> Next 
 }
 
 /// How long a stretch of `measure` lasts where `left` is left of the soak: to the end, in whole windows, where what
-/// would stay has no room for another. A window and twice what the last
-/// stretch took to start and end are allowed for what the next one takes.
+/// would stay has no room for another. A window and twice what the last stretch took to start and end are allowed for
+/// what the next one takes.
 fn to_the_end(shape: &Shape, past: &[Past], measure: Nanos, left: Nanos) -> Nanos {
     let window = shape.window.0.max(1);
     let least = Nanos(window.saturating_mul(STRETCH_WINDOWS_MIN));

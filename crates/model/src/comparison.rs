@@ -347,8 +347,8 @@ pub struct Scope {
     pub watched: Watched,
 }
 
-/// For how long machines were watched before something was concluded about them. Time in which nothing was measured is
-/// never counted as watched, so that two runs days apart are not "these three days".
+/// For how long machines were watched before something was concluded about them. Time between two runs, in which
+/// nothing was measured, is never counted as watched, so that two runs days apart are not "these three days".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watched {
     /// At one time: from the start of a run, or of the first of several that overlap, to the end of the last. Of

@@ -222,7 +222,7 @@ pub struct PlannedMetric {
     /// Which margin applies by default.
     pub class: MetricClass,
     /// True where the quantity describes the set-up, such as the size of an array, and is no measurement: it has a
-    /// value, but no interval, no state and no verdict.
+    /// value and the state "set-up", but no interval and no verdict.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub setting: bool,
 }

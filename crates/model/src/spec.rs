@@ -161,7 +161,7 @@ pub enum How {
     /// The body reports the value by itself under the metric's quantity; the mean over the copies counts.
     ReportedMean,
     /// The same of something that was chosen or obtained when the round was set up, such as the size of an array. It
-    /// says what was measured and is no measurement: it has no interval, no state and no verdict.
+    /// says what was measured and is no measurement: its state is "set-up", and it has no interval and no verdict.
     Setting,
     /// Operations over wall time, summed over the copies, whatever one operation is worth.
     OpsPerSecond,

@@ -6,7 +6,6 @@ use crate::words::{Lang, Words};
 use dialects::printable::printable;
 use model::comparison::Refusal;
 use model::host::BlockDevice;
-use model::num::round_to_usize;
 use model::plan::{CaseId, Duel};
 use model::record::{Failure, Outcome, Round, Run, brief};
 use std::collections::BTreeSet;
@@ -219,7 +218,7 @@ fn failures(run: &Run, words: &Words) -> Vec<String> {
         .collect();
     let last = run.rounds.iter().rev();
     let in_a_row = last.take_while(|round| matches!(failed(round), Some(Failure::SetUp { .. })));
-    if in_a_row.count() >= round_to_usize(f64::from(Duel::SET_UP_FAILURES_MAX)) {
+    if u32::try_from(in_a_row.count()).is_ok_and(|n| n >= Duel::SET_UP_FAILURES_MAX) {
         lines.push((words.duel.given_up)(&letter, Duel::SET_UP_FAILURES_MAX));
     }
     match reasons.len().saturating_sub(REASONS_MAX) {

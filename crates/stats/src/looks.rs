@@ -185,10 +185,12 @@ pub fn progress(case: &Contender, seconds: f64) -> Progress {
 /// number of rounds that it may have.
 pub fn limit(case: &Contender, most: u32) -> TargetLimit {
     let last = LOOKS[LOOKS.len() - 1];
+    // The half-width is that of the last look reached; rounds behind it are not in it.
+    let seen = reached(case.rounds).unwrap_or(case.rounds);
     let at_last = case
         .half_width
-        .map(|now| predicted_half_width(now, case.rounds, last.max(case.rounds)));
-    let looked_twice = reached(case.rounds) > Some(LOOKS[0]);
+        .map(|now| predicted_half_width(now, seen, last.max(seen)));
+    let looked_twice = seen > LOOKS[0];
     let lost = at_last.is_some_and(|width| width > HOPELESS_FACTOR * case.target);
     if lost && looked_twice {
         TargetLimit::Scatter(last)

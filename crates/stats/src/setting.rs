@@ -46,6 +46,7 @@ pub(crate) fn differences(sides: &Sides<'_>) -> Vec<Difference> {
         .into_iter()
         .map(|((quantity, base, other), cases)| Difference {
             what: match &cases[..] {
+                [first, _] => format!("{quantity}: {first} and 1 other"),
                 [first, _, ..] => format!("{quantity}: {first} and {} others", cases.len() - 1),
                 _ => format!("{quantity}: {}", cases[0]),
             },
@@ -140,12 +141,12 @@ mod tests {
         assert_eq!(found.metrics.len(), 2);
         let expect = [
             (
-                "vector_bytes: memory.triad@1 and 1 others",
+                "vector_bytes: memory.triad@1 and 1 other",
                 "64 bytes",
                 "32 bytes",
             ),
             (
-                "huge_page_share: memory.triad@1 and 1 others",
+                "huge_page_share: memory.triad@1 and 1 other",
                 "100 %",
                 "50 %",
             ),
@@ -174,7 +175,7 @@ mod tests {
     fn the_settings_of_a_group_are_listed_once_each() {
         let (a, b, c) = (run(1, 64.0, 1.0), run(3, 32.0, 1.0), run(5, 16.0, 1.0));
         let found = compare_groups(&[&a, &a, &b], &[&c, &c], &CompareOptions::default());
-        let what = "vector_bytes: memory.triad@1 and 1 others";
+        let what = "vector_bytes: memory.triad@1 and 1 other";
         assert_eq!(told(&found), [(what, "64 bytes / 32 bytes", "16 bytes")]);
     }
 }

@@ -85,6 +85,9 @@ pub(super) const EN: DuelWords = DuelWords {
             "a value is zero, negative or missing, so there is no ratio: see the rounds with `kurabe show RUN --format csv-rounds`"
                 .to_owned(),
         ),
+        Refusal::NoValue { why, .. } => Some(format!(
+            "no pair has both values: {why}; the rounds are in `kurabe show RUN --format csv-rounds`"
+        )),
         _ => None,
     }
     },
@@ -135,6 +138,9 @@ pub(super) const JA: DuelWords = DuelWords {
             "値がゼロ、負、または欠けているため、比を計算できません。`kurabe show RUN --format csv-rounds` で確認してください"
                 .to_owned(),
         ),
+        Refusal::NoValue { why, .. } => Some(format!(
+            "両側に値がある組がありません: {why}。各ラウンドは `kurabe show RUN --format csv-rounds` で確認できます"
+        )),
         _ => None,
     }
     },

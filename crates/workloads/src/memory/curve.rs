@@ -2,8 +2,8 @@
 //!
 //! The levels that a core sees are measured once per run, by the first copy that asks, and kept in the run's
 //! directory: a machine that hides its caches or shows those of another is found out, and rounds need not pay for it.
-//! That curve goes on until it has been flat for four times the last cache that it shows, whatever the kernel says of
-//! caches, as far as the room allows and no further than [`FARTHEST`].
+//! That curve goes on to four times the last cache that it shows itself, whatever the kernel says of caches, as far as
+//! the room allows, and beyond [`FARTHEST`] only where four times the cache that is shown lies beyond it.
 
 use super::{map, room_of_each};
 use engine::workload::{Place, WorkError};
@@ -160,7 +160,8 @@ impl Sweep {
     }
 }
 
-/// How long another copy may take to measure: a sweep takes a second or three.
+/// How long the others wait for the first copy's curve, which may take several sweeps, the last up to [`FARTHEST`];
+/// less than the deadline of set-up (60 s), so that they can still measure by themselves.
 const PATIENCE: Nanos = Nanos::from_secs(40);
 
 /// The last cache that this run's curve shows, in bytes. The first copy measures and the others wait for it; the
@@ -188,10 +189,9 @@ pub(super) fn observed_cache(place: &Place) -> Result<u64, WorkError> {
         sweep.run()?;
         Ok(sweep.curve)
     })?;
-    let bytes = last_cache(&curve).unwrap_or_else(|| {
-        // A curve without a climb shows no cache: what the kernel shows is all there is.
-        if shown > 0 { shown } else { LAST_CACHE_MIN }
-    });
+    // A curve without a climb shows no cache: what the kernel shows is all there is.
+    let told = if shown > 0 { shown } else { LAST_CACHE_MIN };
+    let bytes = last_cache(&curve).unwrap_or(told);
     // Under another name first, so that nobody reads half of it.
     let fresh = place.dir.join("last-cache-bytes");
     std::fs::write(&fresh, bytes.to_string())

@@ -75,7 +75,11 @@ pub(super) fn lines(binary: &Path, dir: &Path) -> anyhow::Result<[Line; 3]> {
             millis(&recorded, 0.5)?,
             around(approx(SLEEP_NS) / 1e6),
         ),
-        line("the same in a bare loop, 99th percentile", tail, Limit::None),
+        line(
+            "the same in a bare loop, 99th percentile",
+            tail,
+            Limit::None,
+        ),
         line(
             "sleep of 4 ms, 99th percentile",
             millis(&recorded, 0.99)?,

@@ -165,6 +165,7 @@ fn watched(watched: Watched) -> String {
             let apart = match days(apart) {
                 Some(days) => format!("{days} 日"),
                 None => match Span::of(apart) {
+                    Span::Seconds(0) => "1 秒未満".to_owned(),
                     Span::Seconds(n) => format!("{n} 秒"),
                     Span::Minutes(n) => format!("{n} 分"),
                     Span::Hours(n) | Span::DayAndMore(n) => format!("{n} 時間"),
