@@ -261,8 +261,7 @@ fn what_keeps_a_case_from_its_target_is_told_apart() {
     // Between two looks the half-width is that of the one behind: it is no more hopeless at twelve rounds than at nine.
     let widest = (1..4000)
         .map(|width| f64::from(width) / 10_000.0)
-        .filter(|&width| progress(&case(9, width), f64::INFINITY) == Progress::Until(13))
-        .last()
+        .rfind(|&width| progress(&case(9, width), f64::INFINITY) == Progress::Until(13))
         .unwrap();
     check(case(12, widest), 28, TargetLimit::Time);
 }
