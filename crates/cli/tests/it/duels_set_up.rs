@@ -83,7 +83,7 @@ fn a_failure_now_and_then_costs_a_pair_and_is_told_everywhere() {
         "side A: 2 of 7 rounds failed, and a pair that lacks one does not count",
         "exit code 7: no luck",
         "too few pairs with both values: 5, where a verdict takes 6; a new `kurabe duel` takes",
-        "about 6 pairs",
+        "at least 6 pairs",
     ]);
     assert!(!done.out.contains("kurabe run"), "{}", done.out);
     bed.run(&["list"])

@@ -46,10 +46,12 @@ pub fn of_case(rounds: &[f64], windows: &[f64]) -> State {
     let Some(logs) = quantile::logs(rounds) else {
         return State::Unknown;
     };
-    change(&logs)
+    let (means, group) = super::series::thin(&logs, CHANGE_MAX);
+    let trend = trend::of(&means, PRACTICAL_STEP);
+    change(&means, group, trend.as_ref())
         .or_else(|| two_states(rounds, windows))
         .or_else(|| unstable(rounds))
-        .or_else(|| possible_drift(&logs))
+        .or_else(|| possible_drift(&means, trend.as_ref()))
         .unwrap_or(State::Steady)
 }
 
@@ -63,39 +65,26 @@ pub const fn has_single_number(state: &State) -> bool {
 const CHANGE_MAX: usize = 1000;
 
 /// A trend of practical size that is not sure: that it could not be proven does not make the rounds steady.
-fn possible_drift(logs: &[f64]) -> Option<State> {
-    let means = super::series::thin(logs, CHANGE_MAX).0;
-    let trend = trend::of(&means)?;
-    let change = trend.change(means.len());
-    (trend.p_value < POSSIBLE_ALPHA && change.abs() >= PRACTICAL_STEP)
-        .then_some(State::PossibleDrift { change })
+fn possible_drift(means: &[f64], trend: Option<&Trend>) -> Option<State> {
+    let trend = trend.filter(|trend| trend.p_value < POSSIBLE_ALPHA)?;
+    Some(State::PossibleDrift {
+        change: trend.change(means.len()),
+    })
 }
 
-/// A step or a trend, whichever explains more of the logarithms.
-fn change(logs: &[f64]) -> Option<State> {
-    if logs.len() > CHANGE_MAX {
-        let (means, group) = super::series::thin(logs, CHANGE_MAX);
-        let state = change(&means)?;
-        return Some(match state {
-            State::Step { after, change } => State::Step {
-                after: after.saturating_mul(u32::try_from(group).ok()?),
-                change,
-            },
-            other => other,
-        });
-    }
-    let step = step::strongest(logs, ALPHA).filter(|step| step.change().abs() >= PRACTICAL_STEP);
-    let trend = trend::of(logs)
-        .filter(|trend| trend.p_value < ALPHA && trend.change(logs.len()).abs() >= PRACTICAL_STEP);
+/// A step or a trend, whichever explains more of the logarithms, of which each of `means` stands for `group`.
+fn change(means: &[f64], group: usize, trend: Option<&Trend>) -> Option<State> {
+    let step = step::strongest(means, ALPHA, PRACTICAL_STEP);
+    let trend = trend.filter(|trend| trend.p_value < ALPHA);
     let drifting = |trend: &Trend| State::Drifting {
-        change: trend.change(logs.len()),
+        change: trend.change(means.len()),
     };
     match (step, trend) {
         (None, None) => None,
-        (None, Some(trend)) => Some(drifting(&trend)),
-        (Some(step), Some(trend)) if trend.unexplained < step.unexplained => Some(drifting(&trend)),
+        (None, Some(trend)) => Some(drifting(trend)),
+        (Some(step), Some(trend)) if trend.unexplained < step.unexplained => Some(drifting(trend)),
         (Some(step), _) => Some(State::Step {
-            after: u32::try_from(step.after).ok()?,
+            after: u32::try_from(step.after.checked_mul(group)?).ok()?,
             change: step.change(),
         }),
     }

@@ -28,8 +28,9 @@ impl Step {
     }
 }
 
-/// The strongest step in `logs`, where noise alone would show one so strong with a chance of at most `alpha`.
-pub fn strongest(logs: &[f64], alpha: f64) -> Option<Step> {
+/// The strongest step in `logs`, where it changes the level by the share `least` at least, and noise alone would show
+/// one so strong with a chance of at most `alpha`.
+pub fn strongest(logs: &[f64], alpha: f64, least: f64) -> Option<Step> {
     let n = logs.len();
     if n < 2 * SIDE_MIN {
         return None;
@@ -38,7 +39,8 @@ pub fn strongest(logs: &[f64], alpha: f64) -> Option<Step> {
     let tried = count(n - 2 * SIDE_MIN + 1);
     let best = places
         .map(|after| split(logs, after))
-        .min_by(|a, b| a.unexplained.total_cmp(&b.unexplained))?;
+        .min_by(|a, b| a.unexplained.total_cmp(&b.unexplained))
+        .filter(|best| best.change().abs() >= least)?;
     let df = count(n - 2);
     let (before, behind) = (count(best.after), count(n - best.after));
     let se = (best.unexplained / df * (1.0 / before + 1.0 / behind)).sqrt();
@@ -66,16 +68,23 @@ mod tests {
 
     #[test]
     fn finds_the_place_and_ignores_outliers_at_the_end() {
-        let step = strongest(&[0.0, 0.01, -0.01, 0.0, 0.5, 0.51, 0.5, 0.49], 0.01).unwrap();
+        let step = strongest(&[0.0, 0.01, -0.01, 0.0, 0.5, 0.51, 0.5, 0.49], 0.01, 0.03).unwrap();
         assert_eq!(step.after, 4);
         assert!((step.ln_change - 0.5).abs() < 1e-12);
         assert_eq!(
-            strongest(&[0.0, 0.01, -0.01, 0.0, 0.01, 0.0, 0.5, 0.5], 0.001),
+            strongest(&[0.0, 0.01, -0.01, 0.0, 0.01, 0.0, 0.5, 0.5], 0.001, 0.03),
             None
         );
-        assert_eq!(strongest(&[0.0, 0.0, 1.0, 1.0, 1.0], 0.01), None);
+        assert_eq!(strongest(&[0.0, 0.0, 1.0, 1.0, 1.0], 0.01, 0.03), None);
+        let small = [0.0, 0.001, -0.001, 0.0, 0.02, 0.021, 0.02, 0.019];
         assert_eq!(
-            strongest(&[0.0; 10], 0.01),
+            strongest(&small, 0.01, 0.03),
+            None,
+            "smaller than asked for"
+        );
+        assert!(strongest(&small, 0.01, 0.01).is_some());
+        assert_eq!(
+            strongest(&[0.0; 10], 0.01, 0.0),
             None,
             "no step where nothing moves"
         );

@@ -21,21 +21,28 @@ pub struct Trend {
 impl Trend {
     /// Last over first of `n` values on the trend, minus 1.
     pub fn change(&self, n: usize) -> f64 {
-        (self.slope * count(n.saturating_sub(1))).exp_m1()
+        change(self.slope, n)
     }
 }
 
 /// Above this many values the normal approximation of Kendall's statistic is used.
 const EXACT_MAX: usize = 60;
 
-/// The trend of `logs`; `None` for fewer than three values.
-pub fn of(logs: &[f64]) -> Option<Trend> {
+/// The trend of `logs`, where it changes them from the first to the last by the share `least` at least; `None` for
+/// fewer than three values.
+pub fn of(logs: &[f64], least: f64) -> Option<Trend> {
     (logs.len() >= 3).then_some(())?;
+    let slope = theil_sen(logs)?;
+    (change(slope, logs.len()).abs() >= least).then_some(())?;
     Some(Trend {
-        slope: theil_sen(logs)?,
+        slope,
         p_value: kendall_p(logs),
         unexplained: line_residual(logs)?,
     })
+}
+
+fn change(slope: f64, n: usize) -> f64 {
+    (slope * count(n.saturating_sub(1))).exp_m1()
 }
 
 /// The median slope over all pairs of values; `None` for fewer than two values.
@@ -149,9 +156,14 @@ mod tests {
 
     #[test]
     fn a_straight_line_explains_itself() {
-        let trend = of(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
+        let trend = of(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 0.03).unwrap();
         assert!(trend.unexplained < 1e-12);
         assert!((trend.change(6) - 5_f64.exp_m1()).abs() < 1e-9);
-        assert_eq!(of(&[1.0, 2.0]), None);
+        assert_eq!(of(&[1.0, 2.0], 0.0), None);
+        assert_eq!(
+            of(&[0.001, 0.002, 0.003], 0.03),
+            None,
+            "smaller than asked for"
+        );
     }
 }
