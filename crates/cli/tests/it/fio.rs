@@ -258,7 +258,13 @@ fn passes_give_intervals_and_a_label_is_kept() {
     let kept = bed.run(&["export", "two"]).code(0).out;
     let kept: Value = serde_json::from_str(&kept).unwrap();
     assert_eq!(kept["run"]["rounds"].as_array().unwrap().len(), 2);
-    bed.run(&["compare", "two", "latest"]).code(0);
+    fio(&bed, &null).code(0);
+    bed.run(&[
+        "compare",
+        kept["run"]["meta"]["id"].as_str().unwrap(),
+        "latest",
+    ])
+    .code(0);
 }
 
 #[test]
