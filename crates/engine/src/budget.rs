@@ -65,8 +65,12 @@ pub struct Short {
     pub needs: Nanos,
 }
 
+/// What a pass takes is not known better than to one in so many parts: a budget that is less short than that may do.
+const KNOWN_TO: u64 = 20;
+
 /// Whether the budget of `plan`, of which each pass has a round on so many `sides`, is over before the passes asked
-/// for, or before six. `None` where it is not, where there is none, or where a method fixes the rounds.
+/// for, or before six. `None` where it is not, or by less than what the estimate may be off, where there is none, or
+/// where a method fixes the rounds.
 pub fn short_of(plan: &Plan, sides: u64) -> Option<Short> {
     let budget = plan.budget?;
     if plan.cases.iter().any(|case| case.shape.rounds.is_some()) {
@@ -77,7 +81,8 @@ pub fn short_of(plan: &Plan, sides: u64) -> Option<Short> {
     let wanted = plan.passes.unwrap_or(ROUNDS_MIN);
     let needs = Nanos(pass.saturating_mul(u64::from(wanted)));
     let passes = u32::try_from(budget.0.checked_div(pass)?).unwrap_or(u32::MAX);
-    (needs > budget).then_some(Short {
+    let may_do = budget.0.saturating_add(budget.0 / KNOWN_TO);
+    (needs.0 > may_do).then_some(Short {
         passes,
         wanted,
         needs,

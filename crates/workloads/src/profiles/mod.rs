@@ -145,6 +145,14 @@ mod tests {
     }
 
     #[test]
+    fn every_profile_has_time_for_its_own_passes() {
+        for profile in all().unwrap() {
+            let plan = planned(&profile.name, &[], &host(2, None, 1));
+            assert_eq!(engine::budget::short_of(&plan, 1), None, "{}", profile.name);
+        }
+    }
+
+    #[test]
     fn every_profile_is_read_and_names_only_tests_that_exist() {
         let profiles = all().unwrap();
         let names = Catalog {
