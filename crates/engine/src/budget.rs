@@ -68,16 +68,16 @@ pub struct Short {
 /// What a pass takes is not known better than to one in so many parts: a budget that is less short than that may do.
 const KNOWN_TO: u64 = 20;
 
-/// Whether the budget of `plan`, of which each pass has a round on so many `sides`, is over before the passes asked
-/// for, or before six. `None` where it is not, or by less than what the estimate may be off, where there is none, or
+/// Whether the budget of `plan`, which both sides of a duel share, is over before the passes asked for, or before six.
+/// `None` where it is not, or by less than what the estimate may be off, where there is none, or
 /// where a method fixes the rounds.
-pub fn short_of(plan: &Plan, sides: u64) -> Option<Short> {
+pub fn short_of(plan: &Plan) -> Option<Short> {
     let budget = plan.budget?;
     if plan.cases.iter().any(|case| case.shape.rounds.is_some()) {
         return None;
     }
     let pass: u64 = plan.cases.iter().map(|case| round_cost(case).0).sum();
-    let pass = pass.saturating_mul(sides);
+    let pass = pass.saturating_mul(sides(plan));
     let wanted = plan.passes.unwrap_or(ROUNDS_MIN);
     let needs = Nanos(pass.saturating_mul(u64::from(wanted)));
     let passes = u32::try_from(budget.0.checked_div(pass)?).unwrap_or(u32::MAX);
@@ -89,13 +89,16 @@ pub fn short_of(plan: &Plan, sides: u64) -> Option<Short> {
     })
 }
 
+/// How many plans live on one budget: both sides of a duel do.
+const fn sides(plan: &Plan) -> u64 {
+    if plan.duel.is_some() { 2 } else { 1 }
+}
+
 /// Makes six rounds of every case fit into the plan's budget, if there is one: shorter rounds, then fewer optional
 /// tests. What cannot be made to fit stays, and the run says that it had too little time.
 pub fn fit(plan: &mut Plan, optional: &[String]) {
     let Some(budget) = plan.budget else { return };
-    // Both sides of a duel live on one budget.
-    let sides = if plan.duel.is_some() { 2.0 } else { 1.0 };
-    let available = approx(budget.0) * PLANNED_SHARE / sides;
+    let available = approx(budget.0) * PLANNED_SHARE / approx(sides(plan));
     shorten(plan, available);
     for pattern in optional {
         if needed(plan) <= available {

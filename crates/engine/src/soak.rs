@@ -10,7 +10,7 @@ use model::record::Round;
 use model::soak::{Soak, StretchKind};
 use model::units::{Nanos, UnixNanos};
 use stats::burst::Burst;
-use stats::soak::{CHAIN_GAP, Past, STRETCH_WINDOWS_MIN, burst_of, chain, chains, extent};
+use stats::soak::{CHAIN_GAP, Past, burst_of, chain, chains, extent, shortest_stretch};
 use sys::clock;
 
 /// The length of a window, unless the user says otherwise. Shorter ones show shorter stalls and take more room.
@@ -81,7 +81,7 @@ pub fn plan(
     if window < WINDOW_MIN {
         return Err(SoakError::WindowTooShort(window));
     }
-    let least = Nanos(window.0.saturating_mul(STRETCH_WINDOWS_MIN));
+    let least = shortest_stretch(window);
     for (what, time) in [("--for", Some(span)), ("--every", every)] {
         if let Some(time) = time.filter(|time| *time < least) {
             return Err(SoakError::TooShort { what, time, window });
@@ -117,7 +117,7 @@ pub fn plan(
 
 /// How long a sample measures.
 pub fn sample_length(soak: &Soak, shape: &Shape) -> Nanos {
-    let least = Nanos(shape.window.0.saturating_mul(STRETCH_WINDOWS_MIN));
+    let least = shortest_stretch(shape.window);
     match soak.every {
         None => shape.measure,
         Some(every) => Nanos(every.0 / SAMPLE_OF_EVERY)
@@ -160,7 +160,7 @@ pub(crate) struct Now {
 /// What comes next after the stretches in `past`. `shape` is that of its case.
 pub(crate) fn next(soak: &Soak, shape: &Shape, past: &[Past], now: Now) -> Next {
     let elapsed = now.elapsed;
-    let least = Nanos(shape.window.0 * STRETCH_WINDOWS_MIN);
+    let least = shortest_stretch(shape.window);
     let left = soak.span.since(elapsed);
     if left < least {
         return Next::Over;
@@ -201,7 +201,7 @@ pub(crate) fn next(soak: &Soak, shape: &Shape, past: &[Past], now: Now) -> Next 
 /// what the next one takes.
 fn to_the_end(shape: &Shape, past: &[Past], measure: Nanos, left: Nanos) -> Nanos {
     let window = shape.window.0.max(1);
-    let least = Nanos(window.saturating_mul(STRETCH_WINDOWS_MIN));
+    let least = shortest_stretch(Nanos(window));
     let measure = measure.max(least);
     // A stretch that failed says nothing about it.
     let last = past.iter().rev().find(|past| !past.windows.is_empty());
@@ -297,7 +297,7 @@ fn refill(
 fn sample(soak: &Soak, shape: &Shape, past: &[Past], elapsed: Nanos) -> Next {
     let length = sample_length(soak, shape);
     let left = soak.span.since(elapsed);
-    let least = Nanos(shape.window.0 * STRETCH_WINDOWS_MIN);
+    let least = shortest_stretch(shape.window);
     let sample = |measure| Next::Stretch {
         kind: StretchKind::Sample,
         measure,

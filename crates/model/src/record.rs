@@ -180,6 +180,25 @@ pub struct CopyRecord {
     pub apart: Option<Box<CopyDetail>>,
 }
 
+impl CopyRecord {
+    /// A copy of which only the number of its operations is known: everything else is empty.
+    pub const fn of_operations(ops: u64) -> Self {
+        Self {
+            ops,
+            work: 0.0,
+            wall: Nanos::ZERO,
+            user: Nanos::ZERO,
+            system: Nanos::ZERO,
+            digest: Digest::EMPTY,
+            allocations: 0,
+            cpu: None,
+            latency: Vec::new(),
+            reported: BTreeMap::new(),
+            apart: None,
+        }
+    }
+}
+
 /// What one copy did, where that is not told for all copies together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CopyDetail {

@@ -1,6 +1,5 @@
 //! Small runs for tests.
 
-use model::digest::Digest;
 use model::host::HostFacts;
 use model::noise::Noise;
 use model::params::Params;
@@ -76,17 +75,9 @@ pub(crate) fn done(case: &CaseId, pass: u32, values: &[(&str, f64)]) -> Round {
             latencies: BTreeMap::new(),
             notes: Vec::new(),
             copies: vec![CopyRecord {
-                ops: 1_000_000,
                 work: 1e6,
                 wall: Nanos::from_millis(500),
-                user: Nanos::ZERO,
-                system: Nanos::ZERO,
-                digest: Digest::EMPTY,
-                allocations: 0,
-                cpu: None,
-                latency: Vec::new(),
-                reported: BTreeMap::new(),
-                apart: None,
+                ..CopyRecord::of_operations(1_000_000)
             }],
         }),
         noise: Noise::default(),

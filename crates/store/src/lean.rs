@@ -5,7 +5,6 @@
 //! the round, as it is in a round that had none; of a copy only the number of its operations is read, which says
 //! whether windows are fine enough to tell states apart.
 
-use model::digest::Digest;
 use model::noise::Noise;
 use model::plan::CaseId;
 use model::record::{CopyRecord, Failure, Measured, Outcome, Round};
@@ -60,24 +59,6 @@ struct LeanNoise {
     suspended: Option<Nanos>,
 }
 
-impl From<LeanCopy> for CopyRecord {
-    fn from(lean: LeanCopy) -> Self {
-        Self {
-            ops: lean.ops,
-            work: 0.0,
-            wall: Nanos::ZERO,
-            user: Nanos::ZERO,
-            system: Nanos::ZERO,
-            digest: Digest::EMPTY,
-            allocations: 0,
-            cpu: None,
-            latency: Vec::new(),
-            reported: BTreeMap::new(),
-            apart: None,
-        }
-    }
-}
-
 impl From<LeanRound> for Round {
     fn from(lean: LeanRound) -> Self {
         Self {
@@ -93,7 +74,11 @@ impl From<LeanRound> for Round {
                     missing: done.missing,
                     cpu_windows: Vec::new(),
                     windows: done.windows,
-                    copies: done.copies.into_iter().map(Into::into).collect(),
+                    copies: done
+                        .copies
+                        .iter()
+                        .map(|copy| CopyRecord::of_operations(copy.ops))
+                        .collect(),
                     latencies: BTreeMap::new(),
                     notes: Vec::new(),
                 }),

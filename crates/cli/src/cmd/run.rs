@@ -10,7 +10,7 @@ use crate::new_run;
 use crate::output;
 use crate::resume::{self, Kind};
 use crate::session;
-use engine::budget::Short;
+use engine::budget::short_of;
 use engine::resolve::Request;
 use model::host::HostFacts;
 use model::plan::{Plan, PlannedCase};
@@ -28,7 +28,7 @@ pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
             let runs = [run];
             return named::dry_run(context, &runs, &context.consent, &describe(&runs));
         }
-        if let Some(note) = shortage(&run.plan, 1).filter(|_| !quiet) {
+        if let Some(note) = shortage(&run.plan).filter(|_| !quiet) {
             output::say(&format!("note: {note}"));
         }
         session::begin(context, run, quiet)?
@@ -91,7 +91,7 @@ pub(crate) fn describe(sides: &[Run]) -> String {
     let time = plan
         .budget
         .map_or(time, |budget| time.min(budget.as_secs_f64()));
-    if let Some(note) = shortage(plan, sides.len()) {
+    if let Some(note) = shortage(plan) {
         let _ = writeln!(text, "note: {note}");
     }
     let _ = writeln!(
@@ -110,7 +110,7 @@ fn rounds_in_words(plan: &Plan, case: &PlannedCase, sides: usize) -> String {
     } else {
         ("round", "rounds")
     };
-    let most = |n: u32| match short_of(plan, sides) {
+    let most = |n: u32| match short_of(plan) {
         Some(short) if short.passes < n => format!("up to {}", counted(n, one, many)),
         _ => counted(n, one, many),
     };
@@ -124,13 +124,9 @@ fn rounds_in_words(plan: &Plan, case: &PlannedCase, sides: usize) -> String {
     }
 }
 
-fn short_of(plan: &Plan, sides: usize) -> Option<Short> {
-    engine::budget::short_of(plan, u64::try_from(sides).unwrap_or(1))
-}
-
 /// What is said where the budget cannot hold the passes that were asked for, or those that an interval takes.
-pub(crate) fn shortage(plan: &Plan, sides: usize) -> Option<String> {
-    let short = short_of(plan, sides)?;
+pub(crate) fn shortage(plan: &Plan) -> Option<String> {
+    let short = short_of(plan)?;
     let budget = plan.budget.unwrap_or_default().as_secs_f64();
     let passes = counted(short.wanted, "pass", "passes");
     let fit = match short.passes {

@@ -1,7 +1,6 @@
 //! Runs made by hand, for the tests of this module.
 
 use crate::unixbench::table::find;
-use model::digest::Digest;
 use model::host::{Fact, HostFacts};
 use model::noise::Noise;
 use model::params::Params;
@@ -174,17 +173,8 @@ fn add(
     seconds: u64,
 ) {
     let copy = CopyRecord {
-        ops: loops,
-        work: 0.0,
         wall: Nanos::from_secs(seconds),
-        user: Nanos::ZERO,
-        system: Nanos::ZERO,
-        digest: Digest::EMPTY,
-        allocations: 0,
-        cpu: None,
-        latency: Vec::new(),
-        reported: BTreeMap::new(),
-        apart: None,
+        ..CopyRecord::of_operations(loops)
     };
     let seq = u32::try_from(run.rounds.len()).unwrap() + 1;
     run.rounds.push(Round {

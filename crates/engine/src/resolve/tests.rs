@@ -389,13 +389,19 @@ fn both_sides_of_a_duel_live_on_one_budget() {
 #[test]
 fn a_budget_that_is_over_before_the_passes_is_told() {
     let short = |secs: Option<u64>, passes: Option<u32>, sides: u64| {
-        let plan = plan(&Request {
+        let mut plan = plan(&Request {
             budget: secs.map(Nanos::from_secs),
             passes,
             ..request(&["all"])
         })
         .unwrap();
-        crate::budget::short_of(&plan, sides).map(|short| (short.passes, short.wanted))
+        plan.duel = (sides == 2).then(|| model::plan::Duel {
+            id: "d".to_owned(),
+            side: "a".to_owned(),
+            prepare: None,
+            traits: None,
+        });
+        crate::budget::short_of(&plan).map(|short| (short.passes, short.wanted))
     };
     assert_eq!(short(None, Some(20), 1), None);
     assert_eq!(short(Some(600), Some(20), 1), None);

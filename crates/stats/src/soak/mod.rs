@@ -32,6 +32,12 @@ use model::units::{Nanos, Unit, UnixNanos};
 
 /// The fewest windows of a stretch.
 pub const STRETCH_WINDOWS_MIN: u64 = 10;
+
+/// The shortest stretch of windows of this length.
+pub const fn shortest_stretch(window: Nanos) -> Nanos {
+    Nanos(window.0.saturating_mul(STRETCH_WINDOWS_MIN))
+}
+
 /// Below this share of the typical window a window counts as slow.
 pub const SLOW_BELOW: f64 = 0.9;
 /// The quantiles that are shown beside the median.
@@ -361,8 +367,7 @@ fn early(run: &Run, lasted: Nanos, room_left: bool) -> Option<Finding> {
 /// From which time on another stretch had room behind the last one: what it needs at least, and with pauses the time
 /// until it is due.
 fn room(case: &PlannedCase, soak: &Soak) -> Nanos {
-    let least = Nanos(case.shape.window.0.saturating_mul(STRETCH_WINDOWS_MIN));
-    least.plus(soak.every.unwrap_or_default())
+    shortest_stretch(case.shape.window).plus(soak.every.unwrap_or_default())
 }
 
 /// What the course says, the most telling first; nothing where it is too short for that.

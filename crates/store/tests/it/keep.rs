@@ -1,12 +1,10 @@
 //! What is kept comes back as it was, and what cannot come back is refused.
 
 use crate::fixture::{self, failed_round, host, keep, meta, plan, round, run};
-use model::digest::Digest;
 use model::record::{CopyRecord, End, Outcome};
-use model::units::{Nanos, UnixNanos};
+use model::units::UnixNanos;
 use model::warning::Warning;
 use proptest::prelude::*;
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -392,19 +390,7 @@ fn a_run_read_for_a_comparison_lacks_only_what_none_looks_at() {
         if let Outcome::Done(done) = &mut round.outcome {
             assert!(!done.copies.is_empty(), "nothing is passed over here");
             for copy in &mut done.copies {
-                *copy = CopyRecord {
-                    ops: copy.ops,
-                    work: 0.0,
-                    wall: Nanos::ZERO,
-                    user: Nanos::ZERO,
-                    system: Nanos::ZERO,
-                    digest: Digest::EMPTY,
-                    allocations: 0,
-                    cpu: None,
-                    latency: Vec::new(),
-                    reported: BTreeMap::new(),
-                    apart: None,
-                };
+                *copy = CopyRecord::of_operations(copy.ops);
             }
             done.latencies.clear();
             done.notes.clear();

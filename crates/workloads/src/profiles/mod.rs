@@ -148,7 +148,7 @@ mod tests {
     fn every_profile_has_time_for_its_own_passes() {
         for profile in all().unwrap() {
             let plan = planned(&profile.name, &[], &host(2, None, 1));
-            assert_eq!(engine::budget::short_of(&plan, 1), None, "{}", profile.name);
+            assert_eq!(engine::budget::short_of(&plan), None, "{}", profile.name);
         }
     }
 
