@@ -13,8 +13,14 @@ use anyhow::{Context, bail, ensure};
 use std::path::Path;
 use std::process::Command;
 
-/// How the compiler is asked for it.
-const FLAGS: &str = "-C target-feature=+crt-static -C relocation-model=static";
+/// How the compiler is asked for it. Every function begins on a cache line, so that a change elsewhere in the program,
+/// or in the order of linking, leaves the code of the measured libraries where it was within its lines: without, JSON
+/// came out 8 % faster or slower (`cargo xtask crosscheck rebuild`).
+const FLAGS: &str =
+    "-C target-feature=+crt-static -C relocation-model=static -C llvm-args=-align-all-functions=6";
+
+/// The same for what is compiled from C.
+const C_FLAGS: &str = "-falign-functions=64";
 
 /// The largest file that still downloads in seconds on a slow server: a promise of the project.
 const SIZE_MAX_BYTES: u64 = 12_000_000;
@@ -37,6 +43,7 @@ pub(crate) fn building(root: &Path, word: &str, target: &str) -> Command {
     let mut build = cargo(root, &what);
     build
         .env("RUSTFLAGS", FLAGS)
+        .env("CFLAGS", C_FLAGS)
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .arg("--target-dir")
         .arg(target_dir(root));

@@ -3,9 +3,10 @@
 //! sysbench, mbw and stress-ng, where they are installed, and a pointer chase in C that is compiled for the purpose.
 //! The two sides of a pair run one right after the other, in an order that changes from pair to pair, so that what the
 //! machine does meanwhile meets both; the median of the pairs' ratios is what counts, with its spread beside it. Our
-//! side is the median of three rounds, one with each clone of the loops. It judges nothing: a ratio off 1 has a
-//! reason, which docs/method/memory.md gives, or is a bug. With `--out` everything is kept: versions, command lines,
-//! and every pair.
+//! side is the median of three rounds, one with each clone of the loops. Beside each ratio stands what it must be and
+//! whether it is, and how far the other program's own figure went from pair to pair, without which no ratio can be
+//! judged. A ratio off 1 has a reason, which docs/method/memory.md gives, or is a bug. With `--out` everything is kept:
+//! versions, command lines, and every pair.
 //!
 //! [`rebuild`] asks another question: whether our own figures stay where they are when the program is linked in another
 //! order.
@@ -91,14 +92,15 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
         options.pairs
     ));
     page.say(
-        "\n| what | ours | theirs | ratio, median | least | most |\n|---|---|---|---|---|---|",
+        "\n| what | ours | theirs | ratio, median | least | most | must be | is | theirs over its median |\n\
+         |---|---|---|---|---|---|---|---|---|",
     );
     for check in wanted {
         match measure(check, options.pairs, &binary, &dir) {
             Ok(measured) => page.add(check, &measured),
             Err(error) => page.say(&format!(
-                "| {} | - | - | skipped: {error:#} | | |",
-                check.name
+                "| {} | - | - | skipped: {error:#} | | | {} | - | |",
+                check.name, check.must
             )),
         }
     }
@@ -160,19 +162,33 @@ impl Measured {
             .collect()
     }
 
-    /// Medians of ours, theirs and the ratios, and the least and the most of these.
-    fn summary(&self) -> [f64; 5] {
+    /// The line of the page.
+    fn line(&self, check: &Check) -> String {
         let median = |values: &[f64]| stats::quantile::median(values).unwrap_or(f64::NAN);
         let (ours, theirs): (Vec<f64>, Vec<f64>) = self.pairs.iter().copied().unzip();
         let ratios = self.ratios();
-        [
+        let (least, most) = range(&ratios);
+        let usual = median(&theirs);
+        let (lowest, highest) = range(&theirs);
+        format!(
+            "| {} | {:.4e} | {usual:.4e} | {:.3} | {least:.3} | {most:.3} | {} | {} | {:.2} to {:.2} |",
+            check.name,
             median(&ours),
-            median(&theirs),
             median(&ratios),
-            ratios.iter().copied().fold(f64::INFINITY, f64::min),
-            ratios.iter().copied().fold(0.0, f64::max),
-        ]
+            check.must,
+            check.must.judge(&ratios),
+            lowest / usual,
+            highest / usual,
+        )
     }
+}
+
+/// The least and the most.
+fn range(values: &[f64]) -> (f64, f64) {
+    values.iter().fold(
+        (f64::INFINITY, f64::NEG_INFINITY),
+        |(least, most), value| (least.min(*value), most.max(*value)),
+    )
 }
 
 fn measure(check: &Check, pairs: u32, binary: &Path, dir: &Path) -> anyhow::Result<Measured> {
@@ -269,11 +285,7 @@ impl Page {
     }
 
     fn add(&mut self, check: &Check, measured: &Measured) {
-        let [ours, theirs, ratio, least, most] = measured.summary();
-        self.say(&format!(
-            "| {} | {ours:.4e} | {theirs:.4e} | {ratio:.3} | {least:.3} | {most:.3} |",
-            check.name
-        ));
+        self.say(&measured.line(check));
         for ((pair, (ours, theirs)), ratio) in (1..).zip(&measured.pairs).zip(measured.ratios()) {
             let first = if pair % 2 == 1 { "ours" } else { "theirs" };
             let _ = writeln!(
@@ -323,7 +335,7 @@ mod tests {
         page.add(&CHECKS[0], &measured);
         assert!(
             page.text
-                .ends_with("| 1.0000e1 | 1.0000e1 | 1.000 | 0.900 | 1.200 |\n"),
+                .ends_with("| 1.0000e1 | 1.0000e1 | 1.000 | 0.900 | 1.200 | within 5 % | met | 1.00 to 1.00 |\n"),
             "{}",
             page.text
         );

@@ -68,7 +68,7 @@ impl Ready {
                     .args(arguments)
                     .arg(format!("--threads={threads}"))
                     .arg("run");
-                sysbench_figure(&self.said(&mut sysbench)?, figure, threads)
+                sysbench_figure(&self.said(&mut sysbench)?, figure)
             }
             Original::Mbw(method, moved) => {
                 let mut mbw = command(&self.dir, "mbw");
@@ -176,17 +176,17 @@ fn in_brackets(report: &str, is: impl Fn(&str) -> bool) -> anyhow::Result<f64> {
         .context("read the rate")
 }
 
-fn sysbench_figure(report: &str, figure: Reported, threads: u32) -> anyhow::Result<f64> {
+fn sysbench_figure(report: &str, figure: Reported) -> anyhow::Result<f64> {
     match figure {
         Reported::EventsPerSecond => behind(report, "events per second:"),
-        Reported::EventsOverTime => {
-            Ok(behind(report, "total number of events:")? / behind(report, "total time:")?)
+        Reported::EventsOverTime(of_ours) => {
+            let events = of_ours * behind(report, "total number of events:")?;
+            Ok(events / behind(report, "total time:")?)
         }
         Reported::Operations => in_brackets(report, |line| line.starts_with("Total operations:")),
         Reported::Transferred => {
             Ok(in_brackets(report, |line| line.contains(" MiB transferred ("))? * 1_048_576.0)
         }
-        Reported::ThreadsOverMean => Ok(f64::from(threads) * 1000.0 / behind(report, "avg:")?),
     }
 }
 
@@ -249,22 +249,15 @@ mod tests {
         let report = "    events per second:  2048.56\n    total time:                          0.5000s\n    \
                       total number of events:              7\nTotal operations: 9070667 (4531985.50 per second)\n\
                       \n51200.00 MiB transferred (5000.50 MiB/sec)\n         avg:      250.00\n";
+        close(sysbench_figure(report, Reported::EventsPerSecond), 2048.56);
+        close(sysbench_figure(report, Reported::EventsOverTime(2.0)), 28.0);
+        close(sysbench_figure(report, Reported::Operations), 4_531_985.5);
         close(
-            sysbench_figure(report, Reported::EventsPerSecond, 1),
-            2048.56,
-        );
-        close(sysbench_figure(report, Reported::EventsOverTime, 1), 14.0);
-        close(
-            sysbench_figure(report, Reported::Operations, 1),
-            4_531_985.5,
-        );
-        close(
-            sysbench_figure(report, Reported::Transferred, 1),
+            sysbench_figure(report, Reported::Transferred),
             5000.5 * 1_048_576.0,
         );
-        close(sysbench_figure(report, Reported::ThreadsOverMean, 3), 12.0);
         let padded = "Total operations: 9876 ( 9874.50 per second)";
-        close(sysbench_figure(padded, Reported::Operations, 1), 9874.5);
+        close(sysbench_figure(padded, Reported::Operations), 9874.5);
         let line = "AVG\tMethod: MEMCPY\tElapsed: 0.02188\tMiB: 128.00000\tCopy: 5850.894 MiB/s\n";
         close(mbw_figure(line, 1), 5850.894 * 1_048_576.0);
         close(mbw_figure(&line.repeat(2), 2), 2.0 * 5850.894 * 1_048_576.0);
@@ -272,7 +265,7 @@ mod tests {
         let line = "stress-ng: info:  [1] stream: memory rate: 2.50 MB read/sec, 1.50 MB write/sec, 0.3 double\n";
         close(stress_ng_figure(&line.repeat(2), 2), 8.0 * 1_048_576.0);
         assert!(stress_ng_figure(line, 2).is_err(), "one is missing");
-        assert!(sysbench_figure("", Reported::Operations, 1).is_err());
+        assert!(sysbench_figure("", Reported::Operations).is_err());
         assert!(mbw_figure("x", 1).is_err());
         assert!(stress_ng_figure("stream: nothing", 1).is_err());
     }
