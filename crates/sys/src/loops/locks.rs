@@ -1,7 +1,9 @@
 //! Mutexes of the C library between threads of one process: the events of sysbench's `threads` and `mutex` tests.
 //!
 //! The library's own mutex and not Rust's, which spins before it sleeps: what programs on the server wait with is what
-//! is measured. Each mutex has 256 bytes of its own, so that no two share a cache line.
+//! is measured. Where the mutexes lie is part of the figure, so both ways of the original are here: those of its
+//! `threads` test lie one behind the other, so that threads with neighbouring ones share a cache line, and those of its
+//! `mutex` test have 256 bytes each. Seen by the addresses that it passes to the library.
 //!
 //! It refuses a set of no mutexes.
 #![expect(
@@ -13,16 +15,51 @@ use super::align::{clone, place_loop};
 use super::failure::Failure;
 use std::cell::UnsafeCell;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A mutex and the count of those who held it, which only a holder raises.
+/// How mutexes lie in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spacing {
+    /// One right behind the other: a thread that takes one takes the cache line of its neighbour too.
+    Together,
+    /// 256 bytes for each.
+    Apart,
+}
+
+/// Mutexes in a row, from the beginning of a cache line; rows have no gaps between them where a mutex has 40 bytes.
+#[repr(C, align(64))]
+struct Row([UnsafeCell<libc::pthread_mutex_t>; ROW]);
+
+const ROW: usize = 8;
+
+/// A count of those who held a mutex, which only a holder raises, on a line of its own.
+#[derive(Default)]
+#[repr(align(128))]
+struct Held(UnsafeCell<u64>);
+
+/// A mutex and its count.
 #[repr(C, align(256))]
 struct Padded {
     mutex: UnsafeCell<libc::pthread_mutex_t>,
     held: UnsafeCell<u64>,
 }
 
+enum Places {
+    Together { rows: Box<[Row]>, held: Box<[Held]> },
+    Apart(Box<[Padded]>),
+}
+
 /// Mutexes that threads share. They stay where they are for as long as they live, as the library demands.
-pub struct Locks(Box<[Padded]>);
+pub struct Locks {
+    places: Places,
+    /// The number that every turn of the `mutex` test raises. As in the original it belongs to no mutex in particular,
+    /// so that its line travels with every turn and raises may be lost.
+    shared: Shared,
+}
+
+#[derive(Default)]
+#[repr(align(128))]
+struct Shared(AtomicU64);
 
 // SAFETY: the mutexes are made to be shared, and each count is only touched by the holder of its mutex.
 unsafe impl Sync for Locks {}
@@ -31,52 +68,85 @@ unsafe impl Send for Locks {}
 
 impl std::fmt::Debug for Locks {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Locks").field(&self.0.len()).finish()
+        f.debug_tuple("Locks").field(&self.len()).finish()
     }
+}
+
+const fn unlocked() -> UnsafeCell<libc::pthread_mutex_t> {
+    UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER)
 }
 
 impl Locks {
     /// `count` mutexes, none of them held; at least one.
-    pub fn new(count: usize) -> Self {
-        let padded = || Padded {
-            mutex: UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER),
-            held: UnsafeCell::new(0),
+    pub fn new(count: usize, spacing: Spacing) -> Self {
+        let count = count.max(1);
+        let places = match spacing {
+            Spacing::Together => Places::Together {
+                rows: (0..count.div_ceil(ROW))
+                    .map(|_| Row([const { unlocked() }; ROW]))
+                    .collect(),
+                held: (0..count).map(|_| Held::default()).collect(),
+            },
+            Spacing::Apart => {
+                let padded = || Padded {
+                    mutex: unlocked(),
+                    held: UnsafeCell::new(0),
+                };
+                Places::Apart((0..count).map(|_| padded()).collect())
+            }
         };
-        Self((0..count.max(1)).map(|_| padded()).collect())
+        Self {
+            places,
+            shared: Shared::default(),
+        }
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.0.len()
+        match &self.places {
+            Places::Together { held, .. } => held.len(),
+            Places::Apart(padded) => padded.len(),
+        }
     }
 
     /// Never true: there is at least one.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.len() == 0
     }
 
     /// How often all of them were held together.
     pub fn held(&self) -> Result<u64, Failure> {
-        (0..self.0.len()).try_fold(0, |sum, index| {
+        (0..self.len()).try_fold(0, |sum, index| {
             self.lock(index, 0)?;
             // SAFETY: the mutex is held, so nobody else touches the count.
-            let held = unsafe { *self.0[index].held.get() };
+            let held = unsafe { *self.at(index).1 };
             self.unlock(index, 0)?;
             Ok(sum + held)
         })
     }
 
+    /// A mutex and its count.
+    #[inline]
+    fn at(&self, index: usize) -> (*mut libc::pthread_mutex_t, *mut u64) {
+        match &self.places {
+            Places::Together { rows, held } => {
+                (rows[index / ROW].0[index % ROW].get(), held[index].0.get())
+            }
+            Places::Apart(padded) => (padded[index].mutex.get(), padded[index].held.get()),
+        }
+    }
+
     #[inline]
     fn lock(&self, index: usize, done: u64) -> Result<(), Failure> {
         // SAFETY: the mutex was initialised, has not moved since and lives as long as `self`.
-        let error = unsafe { libc::pthread_mutex_lock(self.0[index].mutex.get()) };
+        let error = unsafe { libc::pthread_mutex_lock(self.at(index).0) };
         succeeded("pthread_mutex_lock", error, done)
     }
 
     #[inline]
     fn unlock(&self, index: usize, done: u64) -> Result<(), Failure> {
         // SAFETY: as for `lock`; this thread holds it.
-        let error = unsafe { libc::pthread_mutex_unlock(self.0[index].mutex.get()) };
+        let error = unsafe { libc::pthread_mutex_unlock(self.at(index).0) };
         succeeded("pthread_mutex_unlock", error, done)
     }
 
@@ -84,7 +154,7 @@ impl Locks {
     #[inline]
     fn count(&self, index: usize) {
         // SAFETY: the caller holds the mutex, so nobody else touches the count.
-        unsafe { *self.0[index].held.get() += 1 };
+        unsafe { *self.at(index).1 += 1 };
     }
 }
 
@@ -123,8 +193,8 @@ pub enum Spin {
     Removed,
 }
 
-/// `turns` turns of the `mutex` test: `spins` turns of an empty loop, then one random mutex is taken, counted and given
-/// back. `random` is the state of the choice and is left where it came to. `number` chooses the clone.
+/// `turns` turns of the `mutex` test: `spins` turns of an empty loop, then one random mutex is taken, counted, the shared
+/// number raised, and the mutex given back. `random` is the state of the choice and is left where it came to. `number` chooses the clone.
 pub fn turns(
     locks: &Locks,
     turns: u64,
@@ -147,6 +217,8 @@ pub fn turns(
         let index = usize::try_from(*random % locks.len() as u64).unwrap_or(0);
         locks.lock(index, done)?;
         locks.count(index);
+        let shared = &locks.shared.0;
+        shared.store(shared.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         locks.unlock(index, done)?;
     }
     Ok(())
@@ -184,10 +256,14 @@ mod tests {
 
     #[test]
     fn every_turn_of_every_thread_is_counted_once() {
-        let locks = Locks::new(5);
+        for spacing in [Spacing::Together, Spacing::Apart] {
+            all_turns_are_counted(&Locks::new(5, spacing));
+        }
+    }
+
+    fn all_turns_are_counted(locks: &Locks) {
         std::thread::scope(|scope| {
             for thread in 0..4_u64 {
-                let locks = &locks;
                 scope.spawn(move || {
                     for event in 0..10 {
                         yields(locks, thread + event, 20).unwrap();
@@ -202,21 +278,35 @@ mod tests {
     }
 
     #[test]
-    fn each_mutex_has_lines_of_its_own_and_there_is_always_one() {
-        assert_eq!(size_of::<Padded>(), 256);
-        assert_eq!((Locks::new(0).len(), Locks::new(7).len()), (1, 7));
-        assert!(!Locks::new(0).is_empty());
+    fn mutexes_lie_together_or_have_lines_of_their_own_and_there_is_always_one() {
+        let step = |spacing, from: usize| {
+            let locks = Locks::new(20, spacing);
+            locks.at(from + 1).0.addr() - locks.at(from).0.addr()
+        };
+        for from in [0, 6, 7, 8] {
+            assert_eq!(
+                step(Spacing::Together, from),
+                size_of::<libc::pthread_mutex_t>()
+            );
+            assert_eq!(step(Spacing::Apart, from), 256);
+        }
+        for spacing in [Spacing::Together, Spacing::Apart] {
+            assert_eq!(Locks::new(0, spacing).len(), 1);
+            assert_eq!(Locks::new(7, spacing).len(), 7);
+            assert!(!Locks::new(0, spacing).is_empty());
+        }
     }
 
     #[test]
     fn random_choices_reach_every_mutex() {
-        let locks = Locks::new(8);
+        let locks = Locks::new(8, Spacing::Apart);
         let mut random = 99;
         turns(&locks, 800, 0, Spin::Kept, &mut random, 2).unwrap();
-        for padded in &locks.0 {
+        for index in 0..locks.len() {
             // SAFETY: nobody else knows the locks.
-            let held = unsafe { *padded.held.get() };
+            let held = unsafe { *locks.at(index).1 };
             assert!(held > 40, "{held}");
         }
+        assert_eq!(locks.shared.0.load(Ordering::Relaxed), 800);
     }
 }

@@ -17,7 +17,7 @@ use model::units::Unit;
 use std::sync::Arc;
 use sys::loops::blocks::{Access, Walk, event, event_of_halves};
 use sys::loops::failure::Failure;
-use sys::loops::locks::{Locks, Spin, turns};
+use sys::loops::locks::{Locks, Spacing, Spin, turns};
 use sys::memory::{Pages, Region};
 
 /// The workload.
@@ -172,7 +172,7 @@ impl Workload for Block {
         };
         let regions: Vec<Arc<Region>> = (0..blocks).map(|_| filled()).collect::<Result<_, _>>()?;
         let version = Version::of(params);
-        let lock = Arc::new(Locks::new(1));
+        let lock = Arc::new(Locks::new(1, Spacing::Apart));
         let access = match params.text("oper") {
             "read" => Access::Read,
             _ => Access::Write,

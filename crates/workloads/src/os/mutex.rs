@@ -16,7 +16,7 @@ use model::spec::{MetricClass, ParamDef, ParamKind, Spec, TestDef};
 use model::units::Nanos;
 use std::sync::Arc;
 use sys::loops::failure::Failure;
-use sys::loops::locks::{Locks, Spin, turns};
+use sys::loops::locks::{Locks, Spacing, Spin, turns};
 
 /// The workload.
 pub(crate) static MUTEX: Mutex = Mutex;
@@ -39,12 +39,12 @@ const fn count(name: &'static str, default: &'static str, doc: &'static str) -> 
 
 static SPEC: Spec = Spec {
     name: "os.mutex",
-    version: 2,
+    version: 3,
     title: "sysbench's mutex test: many mutexes, short holds",
     doc: "One event of sysbench's mutex test is `locks` turns of one thread: an empty loop of `loops` turns, then one \
-          of `mutexes` mutexes, chosen at random, is taken, a shared number is raised, and the mutex is given back. \
-          There each thread does one event and the total time is the figure; here threads of one process do turns \
-          until the time is over, and an event is as many turns as there.\n\n\
+          of `mutexes` mutexes, chosen at random, is taken, a number that all threads share is raised, and the mutex \
+          is given back. There each thread does one event and the total time is the figure; here threads of one \
+          process do turns until the time is over, and an event is as many turns as there.\n\n\
           With the defaults the empty loop is 99 % of the time: the test measures the clock rate of a core, and hardly \
           any mutex. With `version=0.4` the empty loop is not there, because compilers took it away from that version; \
           then it measures mutexes. Each has 256 bytes of its own.",
@@ -113,7 +113,7 @@ impl Workload for Mutex {
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
         check_room_for(params.count("mutexes"), place)?;
         let mutexes = usize::try_from(params.count("mutexes")).unwrap_or(usize::MAX);
-        let locks = Arc::new(Locks::new(mutexes));
+        let locks = Arc::new(Locks::new(mutexes, Spacing::Apart));
         let per_event = params.count("locks");
         // Parts are alike, so they divide the event.
         let at_once = (1..=TURNS_AT_ONCE.min(per_event))

@@ -14,7 +14,7 @@ use model::units::Nanos;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use sys::loops::failure::Failure;
-use sys::loops::locks::{Locks, yields};
+use sys::loops::locks::{Locks, Spacing, yields};
 
 /// The workload.
 pub(crate) static THREADS: ThreadsTest = ThreadsTest;
@@ -25,11 +25,12 @@ pub(crate) struct ThreadsTest;
 
 static SPEC: Spec = Spec {
     name: "os.threads",
-    version: 2,
+    version: 3,
     title: "sysbench's threads test: mutexes and yields among threads",
     doc: "One operation is one event of sysbench's threads test: a thread takes one of `locks` mutexes, yields the CPU \
           (sched_yield) and gives the mutex back, `yields` times. Which mutex is decided by a count that all threads \
-          share. Copies are threads of one process, as there. Both versions of sysbench do the same here.\n\n\
+          share. Mutexes lie one behind the other, as there, so that two threads at work pull the same cache lines. \
+          Copies are threads of one process. Both versions of sysbench do the same here.\n\n\
           With one thread nobody waits, and it measures two atomic instructions and the system call. With more threads \
           than CPUs a yield switches to another thread, which may wait for the mutex that the yielding one holds: then \
           it measures scheduler and futex together, and its figure depends on the kernel's scheduler (EEVDF's yield \
@@ -96,6 +97,7 @@ impl Workload for ThreadsTest {
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
         let locks = Arc::new(Locks::new(
             usize::try_from(params.count("locks")).unwrap_or(usize::MAX),
+            Spacing::Together,
         ));
         let next = Arc::new(Ticket::default());
         let turns = params.count("yields");
@@ -210,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_lost_turn_is_found() {
-        let locks = Locks::new(2);
+        let locks = Locks::new(2, Spacing::Together);
         yields(&locks, 1, 5).unwrap();
         check_held(&locks, 5).unwrap();
         let error = check_held(&locks, 6).unwrap_err().to_string();
