@@ -100,7 +100,7 @@ fn value(
             .collect();
         values
             .map(|values| values.iter().sum())
-            .ok_or_else(|| "the workload did not report it".to_owned())
+            .ok_or_else(|| why_not_reported(quantity, reports))
     };
     match how {
         How::Rate
@@ -159,6 +159,15 @@ fn value(
             recorder::mean(latency).ok_or_else(|| "no latency was recorded".to_owned())
         }
     }
+}
+
+/// The reason of the first copy that has no value and gives one.
+fn why_not_reported(quantity: &str, reports: &[CopyReport]) -> String {
+    let given = reports
+        .iter()
+        .filter(|report| !report.reported.contains_key(quantity))
+        .find_map(|report| report.missing.get(quantity));
+    given.map_or_else(|| "the workload did not report it".to_owned(), Clone::clone)
 }
 
 /// Operations that must lie beyond a percentile of a round: with fewer, single accidents decide where it is. Source:
@@ -342,6 +351,7 @@ mod tests {
             latencies: BTreeMap::from([("clat".to_owned(), vec![(10, 3), (20, 7)])]),
             notes: vec!["said once".to_owned()],
             reported: BTreeMap::from([("own".to_owned(), 3.0)]),
+            missing: BTreeMap::new(),
             played_windows: Vec::new(),
             failed: None,
         }
@@ -416,6 +426,22 @@ mod tests {
             [8000.0, 2000.0, 2000.0, 2000.0, 8000.0],
             "a window that took the time of three stands for three"
         );
+    }
+
+    #[test]
+    fn a_value_that_is_not_reported_has_the_reason_of_the_copy_that_lacks_it() {
+        let mut lacks = report(1, 1);
+        lacks.reported.clear();
+        lacks.missing = BTreeMap::from([("own".to_owned(), "no such level".to_owned())]);
+        let mut has = report(1, 1);
+        has.missing = BTreeMap::from([("own".to_owned(), "not asked".to_owned())]);
+        let value =
+            |reports: &[CopyReport]| value(How::ReportedMean, "own", reports, &[], &Named::new());
+        assert_eq!(value(&[has, lacks]), Err("no such level".to_owned()));
+        let mut silent = report(1, 1);
+        silent.reported.clear();
+        let none = "the workload did not report it".to_owned();
+        assert_eq!(value(&[silent]), Err(none));
     }
 
     #[test]

@@ -107,6 +107,8 @@ pub(crate) struct CopyReport {
     pub(crate) latencies: BTreeMap<String, Vec<(u64, u64)>>,
     pub(crate) notes: Vec<String>,
     pub(crate) reported: BTreeMap<String, f64>,
+    /// Why a value was not reported, by quantity.
+    pub(crate) missing: BTreeMap<String, String>,
     pub(crate) played_windows: Vec<f64>,
     /// Why it did not do all of its work, where it did not.
     pub(crate) failed: Option<(FailKind, String)>,

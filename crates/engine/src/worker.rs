@@ -151,6 +151,7 @@ fn report(body: &dyn Body, counted: &Counted, recorder: &Recorder, finish: Finis
             .into_iter()
             .filter(|(_, value)| value.is_finite())
             .collect(),
+        missing: finish.missing,
         played_windows: finish.windows,
         failed: finish.failed.as_ref().map(FailKind::of),
     }

@@ -143,6 +143,9 @@ pub struct Finish {
     /// Values of metrics whose [`model::spec::How`] says that the body reports them. A value under the quantity of
     /// a rate replaces work over wall time.
     pub reported: BTreeMap<String, f64>,
+    /// Why a metric that the body reports has no value this time, by quantity; without it nobody knows more than that
+    /// it was not reported.
+    pub missing: BTreeMap<String, String>,
     /// Replaces the rates of the measured windows; only for workloads that play a known series.
     pub windows: Vec<f64>,
     /// Latencies of several kinds by name, for the metrics that are quantiles or means of them.

@@ -55,6 +55,7 @@ impl<E: Engine> Full<E> {
             failed: self.broken.as_ref().map(|broken| broken.error.clone()),
             digest: Digest::EMPTY,
             reported,
+            missing: BTreeMap::new(),
             windows: Vec::new(),
             latencies: self.records.take(),
             notes: std::mem::take(&mut self.notes),
