@@ -26,11 +26,12 @@ const fn ns(quantity: &'static str, class: MetricClass, doc: &'static str) -> Me
 
 static SPEC: Spec = Spec {
     name: "memory.round-trip",
-    version: 1,
+    version: 2,
     title: "round trip of a cache line between CPUs",
     doc: "One operation is the matrix: for every pair of CPUs, two threads kept on them hand one word back and forth \
-          `trips` times; a round trip is one way and back. `@1` takes all CPUs, up to 64, evenly chosen where there \
-          are more; `@N` takes N of them.\n\n\
+          `trips` times; a round trip is one way and back. Both wait by looking, without the CPU's instruction for \
+          such waits, which takes 10 to 140 cycles and would be part of the figure. `@1` takes all CPUs, up to 64, \
+          evenly chosen where there are more; `@N` takes N of them.\n\n\
           It shows what sharing data costs: hyperthreads of one core are nearest, then cores of one cache, of one \
           socket, of two. On a virtual machine it also shows which of its CPUs are neighbours, which the machine may \
           not say. Each pair is kept with the round as `ns_A_B`.",
