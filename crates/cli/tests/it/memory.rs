@@ -10,6 +10,7 @@ fn on_one_cpu_what_needs_two_is_left_out_with_its_reason_and_the_rest_is_measure
         "memory.round-trip",
         "memory.latency-16k",
         "memory.loaded-100@2",
+        "memory.loaded-100@1",
         "--set",
         "memory.loaded-100.size=2M",
         "--set",
@@ -23,6 +24,8 @@ fn on_one_cpu_what_needs_two_is_left_out_with_its_reason_and_the_rest_is_measure
         "memory.latency-16k@1",
         "only one CPU is allowed",
         "a chain and 1 streams need a CPU each, and 1 are allowed",
+        "memory.loaded-100@1:load_bytes_per_s",
+        "one copy is the chain alone: there are no streams",
     ]);
 }
 

@@ -1,8 +1,12 @@
 //! `memory.loaded`: the latency of a load while other CPUs stream through memory.
+//!
+//! Every stream has as much memory of its own as the chain: where CPUs have several last caches, a part of that would
+//! fit into the cache beside it, and nobody would touch the memory. So it refuses what many CPUs need and a small
+//! machine does not have.
 
 use super::curve::{LINE_BYTES, beyond_the_caches, link};
 use super::latency::check;
-use super::{HUGE_PAGE_SHARE, PAGE_BYTES, PAGES, reported, set_up_by_each};
+use super::{HUGE_PAGE_SHARE, PAGE_BYTES, PAGES, reported};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
@@ -13,10 +17,11 @@ use model::plan::Shape;
 use model::rng::Rng;
 use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
 use model::units::{Nanos, Unit};
+use std::collections::BTreeMap;
 use sys::loops::bandwidth::{Arrays, Kernel, Op, STEP, Stores, Width};
 use sys::loops::chase::Chain;
 use sys::loops::team::{Member, Team};
-use sys::memory::{Pages, Region};
+use sys::memory::Pages;
 
 /// The workload.
 pub(crate) static LOADED: Loaded = Loaded;
@@ -41,11 +46,12 @@ const fn test(
 
 static SPEC: Spec = Spec {
     name: "memory.loaded",
-    version: 1,
+    version: 2,
     title: "latency of memory under load",
     doc: "One operation is one load of a chain in random order (see `memory.latency`) over memory beyond the caches, \
           on one CPU, while threads on the other CPUs read streams with the widest vectors, each for `duty` percent of \
-          the time. `@N` is one chain and N - 1 streams; `@1` is the latency without load.\n\n\
+          the time and each through memory of its own. `@N` is one chain and N - 1 streams; `@1` is the latency \
+          without load.\n\n\
           The tests at 25, 50, 75 and 100 percent are the points of the curve of latency over load: the nearer the \
           memory comes to its bandwidth, the longer everybody waits. A machine whose latency doubles at half of its \
           bandwidth has less memory than its idle latency promises.",
@@ -60,8 +66,8 @@ static SPEC: Spec = Spec {
             name: "size",
             kind: ParamKind::Size,
             default: "0",
-            doc: "Working set of the chain, and of all streams together; 0 for four times the last cache that is \
-                  observed.",
+            doc: "Working set of the chain, and of each stream; 0 for four times the last cache that is observed or \
+                  shown.",
         },
         PAGES,
     ],
@@ -79,7 +85,7 @@ static SPEC: Spec = Spec {
             Unit::BytesPerSecond,
             Better::Higher,
             MetricClass::Compute,
-            "Bytes that the streams read meanwhile, all together, over the same time.",
+            "Bytes that the streams read meanwhile, all together, over the same time; no value where there are none.",
         ),
         HUGE_PAGE_SHARE,
         PAGE_BYTES,
@@ -111,20 +117,38 @@ impl Workload for Loaded {
         &SPEC
     }
 
-    fn shape(&self, _: &Params) -> Shape {
+    fn shape(&self, params: &Params) -> Shape {
+        self.shape_of(params, 1)
+    }
+
+    fn shape_of(&self, params: &Params, copies: u32) -> Shape {
+        let setup = set_up(params.size("size").0, copies);
         Shape {
-            setup: Nanos::from_millis(500),
+            setup,
+            setup_max: Shape::DEFAULT
+                .setup_max
+                .plus(Nanos(setup.0.saturating_mul(10))),
             threads: true,
             ..Shape::DEFAULT
         }
     }
 
-    fn shape_of(&self, params: &Params, copies: u32) -> Shape {
-        set_up_by_each(self.shape(params), copies)
-    }
-
     fn supported(&self, params: &Params, host: &HostFacts) -> Result<(), String> {
-        super::supported(params, host, params.size("size").0.saturating_mul(2))
+        let (duty, size) = (params.count("duty"), params.size("size").0);
+        if size != 0 && !(SIZE_MIN..=SIZE_MAX).contains(&size) {
+            return Err(format!(
+                "size is {size} bytes, and neither 0 nor from {SIZE_MIN} to {SIZE_MAX}"
+            ));
+        }
+        // With one copy all of these tests are the same one.
+        let one = host.limits.cpus_allowed.known().is_some() && host.limits.copies_all() == 1;
+        if duty < 100 && one {
+            return Err(format!(
+                "streams at {duty} % need a CPU beside the chain's, and only one may be used: \
+                 `memory.loaded-100@1` is the latency without load"
+            ));
+        }
+        super::supported(params, host, needed(size, 1))
     }
 
     fn implementation(&self, _: &Params) -> Option<String> {
@@ -132,29 +156,20 @@ impl Workload for Loaded {
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
+        self.supported(params, &HostFacts::default())
+            .map_err(WorkError::Unsupported)?;
         let cpus = super::cpus(place)?;
-        let streams = place.copies.saturating_sub(1);
         if usize::try_from(place.copies).is_ok_and(|copies| copies > cpus.len()) {
             return Err(WorkError::Unsupported(format!(
-                "a chain and {streams} streams need a CPU each, and {} are allowed",
+                "a chain and {} streams need a CPU each, and {} are allowed",
+                place.copies.saturating_sub(1),
                 cpus.len()
             )));
         }
         super::pin(cpus[0])?;
-        // The chain's share and the streams', which is why twice the room is looked for.
-        let alone = Place {
-            copies: 2,
-            copy: 0,
-            ..place.clone()
-        };
-        let size = match params.size("size").0 {
-            0 => beyond_the_caches(&alone)?,
-            size => size,
-        };
-        super::check_room(size, &alone)?;
+        let size = size_of_each(params, place)?;
         let pages = super::pages(params);
-        let mut region = super::map(size, pages)?;
-        region.touch();
+        let region = super::region(size, params, cpus[0])?;
         super::page_values(&region, pages)?;
         let mut chain = Chain::new(region, usize::try_from(LINE_BYTES).unwrap_or(64));
         link(
@@ -163,20 +178,20 @@ impl Workload for Loaded {
             &mut Vec::new(),
             &mut Rng::stream(place.seed, 7),
         );
-        let duty = params.count("duty");
-        let each = usize::try_from(size / u64::from(streams.max(1))).unwrap_or(usize::MAX);
-        let works = cpus[1..].iter().take(usize::try_from(streams).unwrap_or(0));
-        let works: Vec<_> = works
-            .map(|&cpu| {
-                let clone = place.round;
-                move |member: &Member| stream(member, cpu, each, duty, clone)
-            })
-            .collect();
-        let team =
-            Team::start(works).map_err(|error| WorkError::failed("start", "a thread", error))?;
+        let streams = streams(&cpus, size, params, place);
+        let works = streams
+            .into_iter()
+            .map(|stream| move |member: &Member| stream.run(member));
+        let mut team = Team::start(works.collect())
+            .map_err(|error| WorkError::failed("start", "a thread", error))?;
+        if team.anybody_ended() {
+            // Nobody does before the work begins, unless it cannot be set up.
+            team.end().into_iter().collect::<Result<(), _>>()?;
+        }
         Ok(Box::new(Beside {
             chain,
             pages,
+            streams: team.len(),
             team,
             clone: place.round,
             walked: 0,
@@ -187,57 +202,144 @@ impl Workload for Loaded {
     }
 }
 
+/// The smallest working set: one page of the smallest kind.
+const SIZE_MIN: u64 = 4096;
+/// The largest: node numbers have 32 bits.
+const SIZE_MAX: u64 = 256 << 30;
+
+/// The working set for which set-up is estimated where the caches decide: four times a last cache of 105 MiB.
+const USUAL_SIZE: u64 = 420 << 20;
+
+/// What set-up takes: linking the chain, and filling the streams, which they do side by side. Each took half a second
+/// for 420 MiB on a small virtual machine; many streams wait for the memory, of which 50 GB a second are expected.
+fn set_up(size: u64, copies: u32) -> Nanos {
+    let size = if size == 0 { USUAL_SIZE } else { size };
+    let streams = u64::from(copies.saturating_sub(1));
+    let one = size.saturating_mul(6) / 5;
+    let together = (size / 50).saturating_mul(streams);
+    Nanos(
+        one.saturating_mul(1 + streams.min(1))
+            .saturating_add(together),
+    )
+}
+
+/// Bytes that a round needs: the chain with the order in which it is linked, 4 bytes for each line, and the streams.
+const fn needed(size: u64, slots: u64) -> u64 {
+    size.saturating_mul(slots)
+        .saturating_add(size / LINE_BYTES * 4)
+}
+
+/// The working set of the chain and of each stream, for which there is room.
+fn size_of_each(params: &Params, place: &Place) -> Result<u64, WorkError> {
+    // One process takes it all, and nothing of it is taken yet.
+    let alone = Place {
+        copies: 1,
+        copy: 0,
+        ..place.clone()
+    };
+    let slots = u64::from(place.copies.max(1));
+    let given = params.size("size").0;
+    if given > 0 {
+        super::check_room(needed(given, slots), &alone)?;
+        return Ok(given);
+    }
+    // The cache is looked for with all of the room, because nobody else is there; it is looked for once.
+    beyond_the_caches(&alone)?;
+    let size = beyond_the_caches(place)?;
+    Ok(size.min(most_for(super::room_of_each(&alone)?, slots)))
+}
+
+/// The largest working set of which so many fit into `room` bytes, and the order of one, which is a sixteenth of it.
+const fn most_for(room: u64, slots: u64) -> u64 {
+    room / (16 * slots + 1) * 16 / LINE_BYTES * LINE_BYTES
+}
+
 /// Bytes between two looks at the clock: 10 to 30 us.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// Streams through memory of its own, on `cpu`, for `duty` percent of the time.
-fn stream(member: &Member, cpu: u32, bytes: usize, duty: u64, clone: u32) -> Result<(), String> {
-    sys::affinity::pin(cpu).map_err(|error| format!("sched_setaffinity `CPU {cpu}`: {error}"))?;
-    let mut region = Region::new(bytes.max(PIECE_BYTES), Pages::Usual)
-        .map_err(|error| format!("mmap `{bytes} bytes`: {error}"))?;
-    let numbers = region.numbers();
-    numbers.fill(1.0);
-    let kernel = Kernel {
-        op: Op::Read,
-        stores: Stores::Regular,
-        width: Width::best(),
-    };
-    let piece = PIECE_BYTES / 8 / STEP * STEP;
-    let expected = count(piece);
-    member.wait();
-    let mut at = 0;
-    while !member.stopped() {
-        let start = sys::clock::monotonic();
-        let mut arrays = Arrays {
-            dest: &mut [],
-            a: &numbers[at..at + piece],
-            b: &[],
+/// What one of the other threads does.
+#[derive(Debug)]
+struct Stream {
+    cpu: u32,
+    bytes: u64,
+    params: Params,
+    clone: u32,
+}
+
+/// The streams beside the chain, which is on the first of `cpus`.
+fn streams(cpus: &[u32], size: u64, params: &Params, place: &Place) -> Vec<Stream> {
+    let streams = usize::try_from(place.copies.saturating_sub(1)).unwrap_or(usize::MAX);
+    let cpus = cpus.iter().skip(1).take(streams);
+    cpus.map(|&cpu| Stream {
+        cpu,
+        bytes: size.max(PIECE_BYTES as u64),
+        params: params.clone(),
+        clone: place.round,
+    })
+    .collect()
+}
+
+impl Stream {
+    /// Streams through memory of its own, on its CPU, for `duty` percent of the time.
+    fn run(&self, member: &Member) -> Result<(), WorkError> {
+        super::pin(self.cpu)?;
+        let mut region = super::region(self.bytes, &self.params, self.cpu)?;
+        let numbers = region.numbers();
+        numbers.fill(1.0);
+        let pages = super::pages(&self.params);
+        super::page_values(&region, pages)?;
+        member.wait();
+        self.pieces(region.numbers(), member)?;
+        super::page_values(&region, pages)?;
+        Ok(())
+    }
+
+    fn pieces(&self, numbers: &[f64], member: &Member) -> Result<(), WorkError> {
+        let duty = self.params.count("duty");
+        let kernel = Kernel {
+            op: Op::Read,
+            stores: Stores::Regular,
+            width: Width::best(),
         };
-        let sum = kernel.pass(&mut arrays, 0.0, clone);
-        if sum.to_bits() != expected.to_bits() {
-            return Err(format!("a stream of {piece} ones has the sum {sum}"));
-        }
-        member.add(PIECE_BYTES as u64);
-        at = if at + 2 * piece <= numbers.len() {
-            at + piece
-        } else {
-            0
-        };
-        if duty < 100 {
-            let now = sys::clock::monotonic();
-            let until = now + (now - start) * (100 - duty) / duty;
-            while sys::clock::monotonic() < until && !member.stopped() {
-                std::hint::spin_loop();
+        let piece = PIECE_BYTES / 8 / STEP * STEP;
+        let expected = count(piece);
+        let mut at = 0;
+        while !member.stopped() {
+            let start = sys::clock::monotonic();
+            let mut arrays = Arrays {
+                dest: &mut [],
+                a: &numbers[at..at + piece],
+                b: &[],
+            };
+            let sum = kernel.pass(&mut arrays, 0.0, self.clone);
+            if sum.to_bits() != expected.to_bits() {
+                return Err(WorkError::Wrong(format!(
+                    "a stream of {piece} ones has the sum {sum}"
+                )));
+            }
+            member.add(PIECE_BYTES as u64);
+            at = if at + 2 * piece <= numbers.len() {
+                at + piece
+            } else {
+                0
+            };
+            if duty < 100 {
+                let now = sys::clock::monotonic();
+                let until = now + (now - start) * (100 - duty) / duty;
+                while sys::clock::monotonic() < until && !member.stopped() {
+                    std::hint::spin_loop();
+                }
             }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 struct Beside {
     chain: Chain,
     pages: Pages,
-    team: Team<Result<(), String>>,
+    team: Team<Result<(), WorkError>>,
+    streams: usize,
     clone: u32,
     walked: u64,
     /// Bytes of the streams when the measured part began, and the measured part so far.
@@ -265,59 +367,35 @@ impl Body for Beside {
     }
 
     fn finish(&mut self) -> Result<Finish, WorkError> {
-        for stream in self.team.end() {
-            stream.map_err(WorkError::Wrong)?;
+        let ended = self.team.end();
+        if ended.len() < self.streams {
+            return Err(WorkError::Failed(
+                "end the streams: a thread has panicked".to_owned(),
+            ));
         }
+        ended.into_iter().collect::<Result<(), _>>()?;
         check(&mut self.chain, self.walked)?;
-        let mut reported: std::collections::BTreeMap<_, _> =
+        let mut reported: BTreeMap<_, _> =
             super::page_values(self.chain.region(), self.pages)?.into();
-        let streamed = approx(self.streamed - self.streamed_before);
-        let load = streamed * 1e9 / approx(self.spent_ns.max(1));
-        reported.insert(LOAD.to_owned(), load);
+        let mut missing = BTreeMap::new();
+        if self.streams > 0 {
+            let streamed = approx(self.streamed - self.streamed_before);
+            let load = streamed * 1e9 / approx(self.spent_ns.max(1));
+            reported.insert(LOAD.to_owned(), load);
+        } else {
+            missing.insert(LOAD.to_owned(), NO_STREAMS.to_owned());
+        }
         Ok(Finish {
             digest: Digest::EMPTY.word(self.chain.nodes()),
             reported,
+            missing,
             ..Finish::default()
         })
     }
 }
 
+/// Why one copy has no load: nothing was loaded, which is no measurement of 0.
+const NO_STREAMS: &str = "one copy is the chain alone: there are no streams";
+
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::os::testing;
-
-    /// In a thread of its own, because the body pins it.
-    fn apart(test: impl FnOnce() + Send) {
-        std::thread::scope(|scope| {
-            scope.spawn(test);
-        });
-    }
-
-    #[test]
-    fn the_streams_run_beside_the_chain_and_not_without_a_cpu_each() {
-        let cpus = sys::affinity::allowed_cpus().unwrap().len();
-        for copies in [1, cpus, cpus + 1] {
-            apart(move || check_load(copies, cpus));
-        }
-    }
-
-    fn check_load(copies: usize, cpus: usize) {
-        let (_root, mut place) = testing::place();
-        place.copies = u32::try_from(copies).unwrap();
-        let set = [("size", "2M"), ("pages", "small"), ("duty", "50")];
-        let body = testing::prepare(&LOADED, &set, &place);
-        if copies > cpus {
-            assert!(matches!(body, Err(WorkError::Unsupported(_))));
-            return;
-        }
-        let mut body = body.unwrap();
-        body.batch(10_000, &mut Recorder::off()).unwrap();
-        body.measured_part_begins();
-        for _ in 0..50 {
-            body.batch(20_000, &mut Recorder::off()).unwrap();
-        }
-        let load = body.finish().unwrap().reported[LOAD];
-        assert_eq!(load > 0.0, copies > 1, "{copies}: {load}");
-    }
-}
+mod tests;
