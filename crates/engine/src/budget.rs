@@ -155,7 +155,8 @@ fn shorten(plan: &mut Plan, available: f64) {
     }
     let factor = ((flexible - (needed - available)) / flexible).max(0.0);
     for case in plan.cases.iter_mut().filter(|case| can(case)) {
-        let shorter = round_to_u64(approx(case.shape.measure.0) * factor);
+        // Rounded down: a nanosecond above what is available would cost an optional test.
+        let shorter = round_to_u64((approx(case.shape.measure.0) * factor).floor());
         let least = Shape::MEASURE_MIN.min(case.shape.measure);
         case.shape.measure = Nanos(shorter).max(least);
     }

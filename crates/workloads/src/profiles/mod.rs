@@ -27,6 +27,7 @@ mod tests {
     use super::*;
     use engine::resolve::{Catalog, Request, resolve};
     use model::host::{Fact, HostFacts};
+    use model::units::Nanos;
 
     /// A machine with so many CPUs, a quota, and threads per core.
     fn host(cpus: u32, quota: Option<f64>, threads_per_core: u32) -> HostFacts {
@@ -62,17 +63,35 @@ mod tests {
     }
 
     fn planned(what: &str, sets: &[&str], host: &HostFacts) -> model::plan::Plan {
+        let sets = sets.iter().map(|text| text.parse().unwrap()).collect();
+        resolved(
+            &Request {
+                what: vec![what.to_owned()],
+                sets,
+                ..Request::default()
+            },
+            host,
+        )
+    }
+
+    fn planned_all(what: &[&str], budget: Option<Nanos>, host: &HostFacts) -> model::plan::Plan {
+        resolved(
+            &Request {
+                what: what.iter().map(|&name| name.to_owned()).collect(),
+                budget,
+                ..Request::default()
+            },
+            host,
+        )
+    }
+
+    fn resolved(request: &Request, host: &HostFacts) -> model::plan::Plan {
         let profiles = all().unwrap();
-        let request = Request {
-            what: vec![what.to_owned()],
-            sets: sets.iter().map(|text| text.parse().unwrap()).collect(),
-            ..Request::default()
-        };
         let catalog = Catalog {
             workloads: crate::ALL,
             profiles: &profiles,
         };
-        resolve(&request, catalog, host).unwrap()
+        resolve(request, catalog, host).unwrap()
     }
 
     #[test]
@@ -136,12 +155,49 @@ mod tests {
             "memory.copy-nt",
             "memory.triad",
             "memory.triad-nt",
-            "memory.round-trip",
         ] {
-            let cases = plan.cases.iter().filter(|case| case.id.test == test);
-            let copies: Vec<u32> = cases.map(|case| case.id.copies).collect();
-            assert_eq!(copies, [1, 4], "{test}");
+            assert_eq!(copies_of(&plan, test), [1, 4], "{test}");
         }
+    }
+
+    fn copies_of(plan: &model::plan::Plan, test: &str) -> Vec<u32> {
+        let cases = plan.cases.iter().filter(|case| case.id.test == test);
+        cases.map(|case| case.id.copies).collect()
+    }
+
+    #[test]
+    fn the_memory_profile_measures_nothing_twice_under_two_names() {
+        let plan = planned("memory", &[], &host(4, None, 1));
+        // One matrix has all CPUs, and one chain alone is the same beside any streams that there are not.
+        assert_eq!(copies_of(&plan, "memory.round-trip"), [1]);
+        for (test, copies) in [
+            ("memory.loaded-25", &[4][..]),
+            ("memory.loaded-50", &[4]),
+            ("memory.loaded-75", &[4]),
+            ("memory.loaded-100", &[1, 4]),
+        ] {
+            assert_eq!(copies_of(&plan, test), copies, "{test}");
+        }
+        let plan = planned("memory", &[], &host(1, None, 1));
+        for test in ["memory.loaded-25", "memory.loaded-50", "memory.loaded-75"] {
+            assert_eq!(copies_of(&plan, test), [0; 0], "{test}");
+            assert!(plan.dropped.iter().any(|dropped| dropped.what == test));
+        }
+        assert_eq!(copies_of(&plan, "memory.loaded-100"), [1]);
+    }
+
+    #[test]
+    fn cpu_and_memory_fit_together_and_a_short_budget_leaves_out_what_is_optional() {
+        for cpus in [2, 8, 96] {
+            let both = planned_all(&["cpu", "memory"], None, &host(cpus, None, 2));
+            assert!(both.dropped.is_empty(), "{cpus}: {:?}", both.dropped);
+        }
+        let host = host(2, None, 1);
+        let short = planned_all(&["memory"], Some(Nanos::from_secs(200)), &host);
+        let dropped: Vec<&str> = short.dropped.iter().map(|d| d.what.as_str()).collect();
+        assert_eq!(dropped[..2], ["memory.loaded-25", "memory.loaded-75"]);
+        assert_eq!(copies_of(&short, "memory.loaded-25"), [0; 0]);
+        assert_eq!(copies_of(&short, "memory.loaded-100"), [1, 2]);
     }
 
     #[test]
