@@ -15,6 +15,7 @@ pub mod csv;
 pub mod duel;
 pub mod host;
 pub mod json;
+mod loaded;
 pub mod markdown;
 mod marks;
 mod memory;

@@ -117,11 +117,15 @@ fn soak(out: &mut String, soak: &SoakSummary, view: &RunView<'_>, words: &Words)
     }
 }
 
-/// Memory: the curves and matrices as they are on a terminal.
+/// Memory: the curves and matrices as they are on a terminal, and the latency under load.
 fn memory(out: &mut String, view: &RunView<'_>, words: &Words) {
-    let block = crate::memory::block(view, Style::PLAIN, words);
-    if !block.is_empty() {
-        let _ = writeln!(out, "\n### {}\n\n```text\n{block}```", words.memory.heading);
+    let memory = crate::memory::block(view, Style::PLAIN, words);
+    let loaded = crate::loaded::block(view, Style::PLAIN, words);
+    let headings = [words.memory.heading, words.loaded.heading];
+    for (heading, block) in headings.into_iter().zip([memory, loaded]) {
+        if !block.is_empty() {
+            let _ = writeln!(out, "\n### {heading}\n\n```text\n{block}```");
+        }
     }
 }
 

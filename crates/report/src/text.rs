@@ -6,6 +6,7 @@
 
 use crate::duel;
 use crate::host;
+use crate::loaded;
 use crate::marks::Note;
 use crate::memory;
 use crate::number;
@@ -40,6 +41,10 @@ pub fn text(view: &RunView<'_>, style: Style, lang: Lang) -> String {
     page.block(
         Some(words.memory.heading),
         &memory::block(view, style, words),
+    );
+    page.block(
+        Some(words.loaded.heading),
+        &loaded::block(view, style, words),
     );
     page.block(
         Some(words.scaling.heading),

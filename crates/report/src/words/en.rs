@@ -125,6 +125,7 @@ pub(super) static WORDS: Words = Words {
     soak: super::soak::EN,
     duel: super::duel::EN,
     memory: super::memory::EN,
+    loaded: super::loaded::EN,
     scaling: super::scaling::EN,
     storage: super::storage::EN,
     warning,

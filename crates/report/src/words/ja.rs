@@ -123,6 +123,7 @@ pub(super) static WORDS: Words = Words {
     soak: super::soak::JA,
     duel: super::duel::JA,
     memory: super::memory::JA,
+    loaded: super::loaded::JA,
     scaling: super::scaling::JA,
     storage: super::storage::JA,
     warning,

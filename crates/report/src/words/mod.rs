@@ -7,6 +7,7 @@
 mod duel;
 mod en;
 mod ja;
+mod loaded;
 mod memory;
 mod scaling;
 mod shared;
@@ -14,6 +15,7 @@ mod soak;
 mod storage;
 
 pub use duel::DuelWords;
+pub use loaded::LoadedWords;
 pub use memory::MemoryWords;
 pub use scaling::ScalingWords;
 pub(crate) use shared::{Named, Span, days, sets_of, soak_command};
@@ -85,6 +87,8 @@ pub struct Words {
     pub soak: SoakWords,
     /// About memory, point by point.
     pub memory: MemoryWords,
+    /// About latency under load.
+    pub loaded: LoadedWords,
     /// About how tests scale.
     pub scaling: ScalingWords,
     /// About storage.

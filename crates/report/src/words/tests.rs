@@ -25,6 +25,7 @@ fn sentences(words: &Words) -> Vec<String> {
         all.push((words.comparison.values_are)(estimator).to_owned());
     }
     all.push((words.comparison.changed)("a", "os.pipe@1"));
+    all.push((words.loaded.costs)("61 GB/s", "3.00"));
     all.push(words.comparison.no_level_legend.to_owned());
     all.push(words.comparison.lower_legend.to_owned());
     all.extend([(1, 0), (0, 2), (3, 4)].map(|(a, b)| (words.comparison.incomplete)(a, b)));
