@@ -2,9 +2,12 @@
 
 use super::*;
 use crate::comparison::Party;
-use crate::testkit;
+use crate::testkit::{self, Quantity};
 use crate::view::view;
-use serde_json::Value;
+use model::record::{Outcome, Run};
+use model::spec::Better;
+use model::units::Unit;
+use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// Fails where `document` is no document of `schema`.
@@ -112,6 +115,75 @@ fn what_is_missing_is_null_with_its_reason() {
     let cpu = &document["run"]["host"]["cpu"];
     assert_eq!(cpu["governor"]["value"], Value::Null);
     assert_eq!(cpu["governor"]["missing"], "not looked at");
+}
+
+/// A run of a memory test that reported these values.
+fn memory(test: &str, values: &[(&str, f64)]) -> Run {
+    let quantity = Quantity("memory_ns", Unit::Nanoseconds, Better::Lower);
+    let mut run = testkit::empty();
+    let case = testkit::add_case(&mut run, test, 1, "off", &[quantity]);
+    for pass in 1..=6 {
+        testkit::add_round(&mut run, &case, pass, Ok(&[("memory_ns", 90.0)]));
+    }
+    for (round, times) in run.rounds.iter_mut().zip([1.0, 1.0, 1.0, 1.0, 0.5, 2.0]) {
+        let Outcome::Done(measured) = &mut round.outcome else {
+            panic!("{round:?}")
+        };
+        let values = values
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), times * value));
+        measured.copies[0].reported = values.collect();
+    }
+    run
+}
+
+#[test]
+fn curves_and_matrices_of_memory_are_there_point_by_point() {
+    let document = |run: &Run| {
+        let text = super::run(&view(run));
+        assert_valid(&text, &schema::schema_run());
+        serde_json::from_str::<Value>(&text).unwrap()["memory"].clone()
+    };
+    let curve = [
+        ("ns_at_4096", 4.0),
+        ("ns_at_8192", 3.0),
+        ("ns_at_16384", 8.0),
+        ("l1_ns", 9.0),
+    ];
+    let found = document(&memory("memory.levels", &curve));
+    assert_eq!(found["matrices"], json!([]));
+    assert_eq!(found["curves"].as_array().unwrap().len(), 1);
+    assert_eq!(found["curves"][0]["case"], "memory.levels@1");
+    assert_eq!(found["curves"][0]["largest_fall"], 0.25);
+    let point = |bytes: u64, ns: f64| {
+        json!({
+            "working_set_bytes": bytes,
+            "ns_per_load": ns,
+            "least_ns": ns / 2.0,
+            "most_ns": ns * 2.0,
+        })
+    };
+    assert_eq!(
+        found["curves"][0]["points"],
+        json!([point(4096, 4.0), point(8192, 3.0), point(16_384, 8.0)])
+    );
+
+    let pairs = [("ns_0_3", 90.0), ("ns_0_1", 50.0), ("ns_1_3", 95.0)];
+    let found = document(&memory("memory.round-trip", &pairs));
+    assert_eq!(found["curves"], json!([]));
+    assert_eq!(
+        found["matrices"],
+        json!([{
+            "case": "memory.round-trip@1",
+            "cpus": [0, 1, 3],
+            "pairs": [
+                {"a": 0, "b": 1, "ns": 50.0},
+                {"a": 0, "b": 3, "ns": 90.0},
+                {"a": 1, "b": 3, "ns": 95.0},
+            ],
+        }])
+    );
+    assert_eq!(document(&testkit::normal()), Value::Null);
 }
 
 #[test]
