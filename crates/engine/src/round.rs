@@ -82,7 +82,7 @@ pub(crate) fn execute(
     }
     let mut noise = model::noise::Noise::default();
     if !case.simulated {
-        noise.before = Some(sentinel());
+        noise.before = sentinel();
     }
     let dir = bench.work_dir.join(format!("round-{}", which.seq));
     let mut crew = Crew::default();
@@ -99,7 +99,7 @@ pub(crate) fn execute(
                 let after_probe = sentinel();
                 noise = model::noise::Noise {
                     before: noise.before,
-                    after: Some(after_probe),
+                    after: after_probe,
                     ..bench.watch.noise(&before, &after, workers)
                 };
             }

@@ -7,11 +7,17 @@
 //!
 //! Why not the CPU's counter for everything: its rate is only known from calibration against the kernel's clock
 //! (to about 10 parts per million over 20 ms), which is enough for a latency and too little for a rate over minutes.
+//!
+//! [`add_chain`] tells the effective clock rate, and refuses to where an architecture has no chain in assembly.
 
 #![expect(
     unsafe_code,
     reason = "clock_gettime, clock_nanosleep and rdtsc have no safe interface in std at this cost"
 )]
+
+mod chain;
+
+pub use chain::add_chain;
 
 /// Nanoseconds since some fixed point before boot, not counting suspended time. `CLOCK_MONOTONIC`.
 #[inline]
@@ -173,7 +179,7 @@ impl Clock {
     pub fn tick(self) -> u64 {
         match self {
             Self::Kernel => monotonic(),
-            Self::Counter { .. } => counter(),
+            Self::Counter { .. } => counter::ordered(),
         }
     }
 
@@ -184,7 +190,7 @@ impl Clock {
     pub fn tick_unordered(self) -> u64 {
         match self {
             Self::Kernel => monotonic(),
-            Self::Counter { .. } => counter_unordered(),
+            Self::Counter { .. } => counter::unordered(),
         }
     }
 
@@ -207,13 +213,13 @@ impl Clock {
 
 /// The counter and the kernel's clock at the same instant: the closest of ten tries.
 fn pair() -> Option<(u64, u64)> {
-    if !HAS_COUNTER {
+    if !counter::EXISTS {
         return None;
     }
     (0..10)
         .map(|_| {
             let before = monotonic();
-            let tick = counter();
+            let tick = counter::ordered();
             let after = monotonic();
             (after - before, (tick, before + (after - before) / 2))
         })
@@ -230,74 +236,49 @@ fn rate(start: (u64, u64), end: (u64, u64)) -> Option<f64> {
     Some((end.1 - start.1) as f64 / ticks as f64)
 }
 
+/// The CPU's own counter.
 #[cfg(target_arch = "x86_64")]
-const HAS_COUNTER: bool = true;
-#[cfg(not(target_arch = "x86_64"))]
-const HAS_COUNTER: bool = false;
+mod counter {
+    /// Whether there is one that a process may read cheaply.
+    pub(super) const EXISTS: bool = true;
 
-/// The time-stamp counter. `lfence` keeps earlier instructions from finishing after the reading; without it the
-/// reading may move up by a few dozen instructions. Source: Intel SDM volume 2B, RDTSC.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn counter() -> u64 {
-    // SAFETY: every x86-64 CPU has SSE2's lfence.
-    unsafe { core::arch::x86_64::_mm_lfence() };
-    counter_unordered()
-}
-
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn counter_unordered() -> u64 {
-    // SAFETY: every x86-64 CPU has rdtsc, and Linux leaves it enabled unless prctl(PR_SET_TSC) forbids it.
-    unsafe { core::arch::x86_64::_rdtsc() }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-#[inline]
-fn counter() -> u64 {
-    monotonic()
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-#[inline]
-fn counter_unordered() -> u64 {
-    monotonic()
-}
-
-/// A chain of `adds` dependent additions; returns its duration in nanoseconds and the sum. One addition takes one
-/// clock cycle on every CPU of the last twenty years, so adds per nanosecond is the effective clock rate in GHz.
-#[inline(never)]
-pub fn add_chain(adds: u64) -> (u64, u64) {
-    let start = monotonic();
-    let mut sum = start;
-    for i in 0..adds / 8 {
-        sum = chain_of_8(sum, i | 1);
+    /// The time-stamp counter. `lfence` keeps earlier instructions from finishing after the reading; without it the
+    /// reading may move up by a few dozen instructions. Source: Intel SDM volume 2B, RDTSC.
+    #[inline]
+    pub(super) fn ordered() -> u64 {
+        // SAFETY: every x86-64 CPU has SSE2's lfence.
+        unsafe { core::arch::x86_64::_mm_lfence() };
+        unordered()
     }
-    (monotonic() - start, sum)
-}
 
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn chain_of_8(mut sum: u64, step: u64) -> u64 {
-    // SAFETY: register-only arithmetic; without assembly the optimiser would fold the eight additions into one. Not
-    // `pure`: a caller who wants only the time drops the sum, and a pure chain would be dropped with it.
-    unsafe {
-        core::arch::asm!(
-            "add {sum}, {step}", "add {sum}, {step}", "add {sum}, {step}", "add {sum}, {step}",
-            "add {sum}, {step}", "add {sum}, {step}", "add {sum}, {step}", "add {sum}, {step}",
-            sum = inout(reg) sum, step = in(reg) step, options(nomem, nostack),
-        );
+    #[inline]
+    pub(super) fn unordered() -> u64 {
+        // SAFETY: every x86-64 CPU has rdtsc, and Linux leaves it enabled unless prctl(PR_SET_TSC) forbids it.
+        unsafe { core::arch::x86_64::_rdtsc() }
     }
-    sum
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-#[inline]
-fn chain_of_8(mut sum: u64, step: u64) -> u64 {
-    for _ in 0..8 {
-        sum = std::hint::black_box(sum.wrapping_add(step));
+use portable as counter;
+
+/// The kernel's clock in its place: never calibrated, because it is no counter.
+#[cfg(any(test, not(target_arch = "x86_64")))]
+mod portable {
+    #[cfg_attr(
+        target_arch = "x86_64",
+        expect(dead_code, reason = "the twin is compiled for tests of its readings")
+    )]
+    pub(super) const EXISTS: bool = false;
+
+    #[inline]
+    pub(super) fn ordered() -> u64 {
+        super::monotonic()
     }
-    sum
+
+    #[inline]
+    pub(super) fn unordered() -> u64 {
+        super::monotonic()
+    }
 }
 
 /// Time lost in gaps while a loop did nothing but read the clock.
@@ -362,10 +343,11 @@ mod tests {
     }
 
     #[test]
-    fn the_add_chain_adds() {
-        let (nanos, _) = add_chain(1 << 20);
-        // Between 0.05 and 100 GHz: whatever the machine does, it does not fold the chain away.
-        assert!(nanos > (1 << 20) / 100, "{nanos}");
+    fn the_portable_counter_is_the_kernels_clock() {
+        for read in [portable::ordered, portable::unordered] {
+            let (before, now, after) = (monotonic(), read(), monotonic());
+            assert!(before <= now && now <= after, "{before} {now} {after}");
+        }
     }
 
     #[test]

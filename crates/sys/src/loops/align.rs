@@ -147,3 +147,37 @@ pub(super) fn check_clones(addresses: &[Vec<usize>; 3]) {
         assert_eq!(moved, vec![offset; first.len()], "{addresses:x?}");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    /// The offset of the clone that is called.
+    fn offset<const PAD: usize>() -> usize {
+        PAD
+    }
+
+    mod at_0 {
+        pub(super) fn offset() -> usize {
+            0
+        }
+    }
+
+    mod at_16 {
+        pub(super) fn offset() -> usize {
+            16
+        }
+    }
+
+    mod at_32 {
+        pub(super) fn offset() -> usize {
+            32
+        }
+    }
+
+    #[test]
+    fn three_rounds_in_a_row_reach_three_clones_and_the_fourth_the_first_again() {
+        let clones = [1_u32, 2, 3, 4].map(|round| clone!(round, offset()));
+        assert_eq!(clones, [20, 44, 0, 20]);
+        let clones = [1_u32, 2, 3, 4].map(|round| clone_of!(round, offset()));
+        assert_eq!(clones, [16, 32, 0, 16]);
+    }
+}

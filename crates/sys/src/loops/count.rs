@@ -1,10 +1,12 @@
-//! Counts the instructions and calls of the compute loops: the proof that the compiler took nothing away.
+//! Counts the instructions and calls of the compute loops: the proof that the compiler took nothing away, and that
+//! divisions are those of the 64-bit divider.
 //!
 //! The loops are built with optimisation and run under callgrind, which counts what a program executes whatever else
-//! the machine does. It refuses to pass where valgrind is missing: the test is ignored unless asked for.
+//! the machine does, instruction by instruction where it is asked to. It refuses to pass where valgrind is missing: the
+//! test is ignored unless asked for.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What callgrind says of one function: instructions in it and calls of it, not counting what it calls.
@@ -16,6 +18,71 @@ struct Cost {
 
 /// Everything that one run of an example costs, by function.
 type Profile = BTreeMap<String, Cost>;
+
+/// How often each instruction of a function ran, by its address: the same output with `--dump-instr=yes`, for the
+/// functions of which the symbol contains `part`.
+fn parse_instructions(text: &str, part: &str) -> BTreeMap<String, BTreeMap<u64, u64>> {
+    let mut functions: BTreeMap<String, BTreeMap<u64, u64>> = BTreeMap::new();
+    let (mut names, mut current) = (BTreeMap::new(), String::new());
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if let Some(name) = line.strip_prefix("fn=") {
+            current = symbol(&mut names, name);
+        } else if let Some(name) = line.strip_prefix("cfn=") {
+            symbol(&mut names, name);
+        } else if line.starts_with("calls=") {
+            lines.next();
+        } else if let Some(line) = line.strip_prefix("0x").filter(|_| current.contains(part)) {
+            // Address, line of the source, count.
+            let mut words = line.split(' ');
+            let address = u64::from_str_radix(words.next().unwrap(), 16).unwrap();
+            let count: u64 = words.nth(1).unwrap().parse().unwrap();
+            let function = functions.entry(current.clone()).or_default();
+            *function.entry(address).or_default() += count;
+        }
+    }
+    functions
+}
+
+/// The instructions of a function, by their distance from its first one, as `objdump --disassemble --no-show-raw-insn`
+/// writes them.
+fn parse_listing(text: &str, function: &str) -> BTreeMap<u64, String> {
+    let heading = format!("<{function}>:");
+    let mut lines = text.lines().skip_while(|line| !line.ends_with(&heading));
+    let address = |text: &str| u64::from_str_radix(text.trim(), 16).unwrap();
+    let (start, _) = lines
+        .next()
+        .expect("objdump lists it")
+        .split_once(' ')
+        .unwrap();
+    let start = address(start);
+    lines
+        .map_while(|line| line.split_once(":\t"))
+        .map(|(at, instruction)| (address(at) - start, instruction.trim().to_owned()))
+        .collect()
+}
+
+/// The width in bits of what a `div` or `idiv` divides by; `None` for every other instruction. AT&T syntax, in which
+/// 64-bit registers alone are called `%r` with nothing behind, and operands in memory have a letter at the instruction.
+fn division(instruction: &str) -> Option<u32> {
+    let (name, operand) = instruction.split_once(' ')?;
+    let letter = name.strip_prefix('i').unwrap_or(name).strip_prefix("div")?;
+    match (letter, operand.trim()) {
+        ("q", _) => Some(64),
+        ("l", _) => Some(32),
+        ("w", _) => Some(16),
+        ("b", _) => Some(8),
+        ("", operand) => match (
+            operand.strip_prefix("%r"),
+            operand.ends_with(['d', 'w', 'b']),
+        ) {
+            (Some(_), false) => Some(64),
+            (Some(_), true) => Some(32),
+            (None, _) => Some(if operand.starts_with("%e") { 32 } else { 16 }),
+        },
+        _ => None,
+    }
+}
 
 /// Reads callgrind's output format, version 1, as `callgrind --dump-instr=no` writes it.
 /// Source: <https://valgrind.org/docs/manual/cl-format.html>.
@@ -45,15 +112,20 @@ fn parse(text: &str) -> Profile {
     profile
 }
 
-/// The name behind `(7) name`, or behind a later `(7)` alone. Rust's names lose their path and hash.
-fn full_name(names: &mut BTreeMap<String, String>, text: &str) -> String {
+/// The name behind `(7) name`, or behind a later `(7)` alone.
+fn symbol(names: &mut BTreeMap<String, String>, text: &str) -> String {
     let (id, name) = text.split_once(' ').unwrap_or((text, ""));
     if !name.is_empty() {
-        let name = name.rsplit_once("::h").map_or(name, |(path, _)| path);
-        let name = name.rsplit("::").next().unwrap_or(name);
         names.insert(id.to_owned(), name.to_owned());
     }
     names[id].clone()
+}
+
+/// The same without the path and the hash that Rust's names have.
+fn full_name(names: &mut BTreeMap<String, String>, text: &str) -> String {
+    let name = symbol(names, text);
+    let name = name.rsplit_once("::h").map_or(&*name, |(path, _)| path);
+    name.rsplit("::").next().unwrap_or(name).to_owned()
 }
 
 #[test]
@@ -71,6 +143,43 @@ fn a_profile_is_read_function_by_function() {
         (profile["strcmp"].instructions, profile["strcmp"].calls),
         (0, 3)
     );
+}
+
+#[test]
+fn instructions_are_counted_by_their_address() {
+    let counted = parse_instructions(
+        "positions: instr line\nfn=(1) a_main\n0x10 0 1\ncfn=(2) b_work\ncalls=3 0x90 0\n0x14 0 30\n\
+         fn=(2)\n0x90 7 3\n0x94 8 30\n0x90 9 1\nfn=(1)\n0x18 0 1\n",
+        "work",
+    );
+    let expected = [("b_work".to_owned(), BTreeMap::from([(0x90, 4), (0x94, 30)]))];
+    assert_eq!(counted, BTreeMap::from(expected));
+    let listed = parse_listing(
+        "0000000000000080 <a>:\n  80:\tret\n\n0000000000000090 <b>:\n      90:\tdiv    %rcx\n      94:\tret\n\n\
+         00000000000000a0 <c>:\n      a0:\tret\n",
+        "b",
+    );
+    let expected = [(0, "div    %rcx".to_owned()), (4, "ret".to_owned())];
+    assert_eq!(listed, BTreeMap::from(expected));
+}
+
+#[test]
+fn divisions_are_told_from_each_other_by_their_width() {
+    for (instruction, width) in [
+        ("div    %rcx", Some(64)),
+        ("div    %r8", Some(64)),
+        ("idiv   %rbp", Some(64)),
+        ("divq   0x8(%rsp)", Some(64)),
+        ("div    %r8d", Some(32)),
+        ("div    %ecx", Some(32)),
+        ("idivl  (%rax)", Some(32)),
+        ("div    %cx", Some(16)),
+        ("divsd  %xmm1,%xmm0", None),
+        ("mov    %rax,%rcx", None),
+        ("ret", None),
+    ] {
+        assert_eq!(division(instruction), width, "{instruction}");
+    }
 }
 
 mod slow {
@@ -93,39 +202,96 @@ mod slow {
         }
     }
 
+    fn profile(example: &str, count: u64) -> Profile {
+        parse(&callgrind(&built(example), &[count], &[]))
+    }
+
+    fn output(command: &mut Command) -> String {
+        let ran = command.output().unwrap_or_else(|error| {
+            panic!("{command:?}: {error}; `apt-get install valgrind binutils` brings the tools")
+        });
+        let said = String::from_utf8_lossy(&ran.stderr);
+        assert!(ran.status.success(), "{command:?}: {said}");
+        String::from_utf8(ran.stdout).unwrap()
+    }
+
     #[expect(
         clippy::disallowed_methods,
         reason = "the children are tools, and end before the test"
     )]
-    fn profile(example: &str, count: u64) -> Profile {
+    fn tool(program: &str) -> Command {
+        Command::new(program)
+    }
+
+    /// An example, built with optimisation.
+    fn built(example: &str) -> PathBuf {
         let target = PathBuf::from(std::env::current_exe().unwrap().parent().unwrap());
         let target = target.join("count-instructions");
-        let built = Command::new(env!("CARGO"))
-            .args([
-                "build",
-                "--quiet",
-                "--release",
-                "--offline",
-                "--example",
-                example,
-            ])
-            .arg("--manifest-path")
+        let mut cargo = tool(env!("CARGO"));
+        cargo
+            .args(["build", "--quiet", "--release", "--offline"])
+            .args(["--example", example, "--manifest-path"])
             .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
             .arg("--target-dir")
-            .arg(&target)
-            .status()
-            .unwrap();
-        assert!(built.success());
-        let out = target.join(format!("{example}-{count}.callgrind"));
-        let ran = Command::new("valgrind")
+            .arg(&target);
+        output(&mut cargo);
+        target.join("release/examples").join(example)
+    }
+
+    /// What callgrind writes of a run of `program` with `arguments`.
+    fn callgrind(program: &Path, arguments: &[u64], options: &[&str]) -> String {
+        let arguments: Vec<String> = arguments.iter().map(u64::to_string).collect();
+        let out = program.with_extension(format!("{}.callgrind", arguments.join("-")));
+        let mut valgrind = tool("valgrind");
+        valgrind
             .args(["--quiet", "--tool=callgrind", "--compress-pos=no"])
+            .args(options)
             .arg(format!("--callgrind-out-file={}", out.display()))
-            .arg(target.join("release/examples").join(example))
-            .arg(count.to_string())
-            .status()
-            .expect("valgrind is installed: apt-get install valgrind");
-        assert!(ran.success());
-        parse(&std::fs::read_to_string(&out).unwrap())
+            .arg(program)
+            .args(&arguments);
+        output(&mut valgrind);
+        std::fs::read_to_string(&out).unwrap()
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    #[ignore = "slow: needs valgrind"]
+    fn every_division_of_every_clone_is_that_of_the_64_bit_divider() {
+        const LIMIT: u64 = 3000;
+        const EVENTS: u64 = 2;
+        let program = built("count_prime");
+        let listing = output(
+            tool("objdump")
+                .args(["--disassemble", "--no-show-raw-insn"])
+                .arg(&program),
+        );
+        for (bound, name) in [(0, "float"), (1, "whole")] {
+            for clone in 0..u64::from(crate::loops::CLONES) {
+                let said = callgrind(
+                    &program,
+                    &[EVENTS, LIMIT, bound, clone],
+                    &["--dump-instr=yes", "--demangle=no"],
+                );
+                let ran = parse_instructions(&said, &format!("prime5{name}"));
+                let ran: Vec<_> = ran.into_iter().collect();
+                let [(function, counts)] = &ran[..] else {
+                    panic!("one clone should have run: {ran:x?}");
+                };
+                let listed = parse_listing(&listing, function);
+                // Where a program is loaded is another thing than where it lies in its file; the first instruction of
+                // a function runs wherever any other does.
+                let start = *counts.keys().next().unwrap();
+                let mut divisions: BTreeMap<u32, u64> = BTreeMap::new();
+                for (address, count) in counts {
+                    let instruction = &listed[&(address - start)];
+                    if let Some(width) = division(instruction) {
+                        *divisions.entry(width).or_default() += count;
+                    }
+                }
+                let expected = EVENTS * crate::loops::prime::plain(LIMIT).divisions;
+                assert_eq!(divisions, BTreeMap::from([(64, expected)]), "{function}");
+            }
+        }
     }
 
     #[test]

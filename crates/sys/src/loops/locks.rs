@@ -224,30 +224,52 @@ pub fn turns(
     Ok(())
 }
 
-/// An empty loop, written out on x86-64: a step, a comparison and a jump for each turn, which is how compilers leave
-/// one that they may not take away. Left to ours, it would be unrolled or not as it pleases.
+/// An empty loop: a step, a comparison and a jump for each turn, which is how compilers leave one that they may not
+/// take away. Returns how many turns it made.
 #[inline(never)]
-fn empty<const PAD: usize>(turns: u64) {
+fn empty<const PAD: usize>(turns: u64) -> u64 {
     place_loop!(PAD);
-    #[cfg(target_arch = "x86_64")]
-    if turns > 0 {
-        // SAFETY: the loop counts in a register that it is given and touches nothing else.
-        unsafe {
-            std::arch::asm!(
-                "2:",
-                "add {turn}, 1",
-                "cmp {turn}, {turns}",
-                "jne 2b",
-                turn = inout(reg) 0_u64 => _,
-                turns = in(reg) turns,
-                options(nomem, nostack)
-            );
-        }
+    count_to(turns)
+}
+
+/// The loop, written out: left to our compiler, it would be unrolled or not as it pleases.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "the loop begins where it was placed")]
+fn count_to(turns: u64) -> u64 {
+    if turns == 0 {
+        return 0;
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    for turn in 0..turns {
+    let mut turn = 0_u64;
+    // SAFETY: the loop counts in a register that it is given and touches nothing else.
+    unsafe {
+        std::arch::asm!(
+            "2:",
+            "add {turn}, 1",
+            "cmp {turn}, {turns}",
+            "jne 2b",
+            turn = inout(reg) turn,
+            turns = in(reg) turns,
+            options(nomem, nostack)
+        );
+    }
+    turn
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+use portable_count_to as count_to;
+
+/// The loop as the compiler makes it where each turn must be kept.
+#[cfg(any(test, not(target_arch = "x86_64")))]
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "the loop begins where it was placed")]
+fn portable_count_to(turns: u64) -> u64 {
+    let mut turn = 0;
+    while turn < turns {
+        turn += 1;
         super::opaque::kept(turn);
     }
+    turn
 }
 
 #[cfg(test)]
@@ -294,6 +316,15 @@ mod tests {
             assert_eq!(Locks::new(0, spacing).len(), 1);
             assert_eq!(Locks::new(7, spacing).len(), 7);
             assert!(!Locks::new(0, spacing).is_empty());
+        }
+    }
+
+    #[test]
+    fn the_empty_loop_makes_every_turn_and_ends_and_so_does_its_portable_twin() {
+        for turns in [0, 1, 2, 3, 1000, 1 << 17] {
+            let clones = [empty::<0>(turns), empty::<20>(turns), empty::<44>(turns)];
+            assert_eq!(clones, [turns; 3]);
+            assert_eq!(portable_count_to(turns), turns);
         }
     }
 

@@ -2,115 +2,158 @@
 //!
 //! [`std::hint::black_box`] sends its value through memory, which costs several cycles; inside of a measured loop
 //! that would be part of the figure. An empty piece of assembly keeps the value in its register. On architectures
-//! other than x86-64 and aarch64 `black_box` serves, and the loops that use this are a little slower than they need be.
+//! other than x86-64 and aarch64 the twins by `black_box` serve, and the loops that use them are a little slower than
+//! they need be. Wherever there is assembly, the twins are compiled for tests, and compared.
 #![expect(
     unsafe_code,
     reason = "empty pieces of assembly as barriers for the compiler"
 )]
 
-/// Hides an integer.
-#[inline]
-pub(super) fn opaque_i32(value: i32) -> i32 {
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use assembly as here;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+use portable as here;
+
+#[cfg(any(test, not(target_arch = "x86_64")))]
+pub(super) use here::kept;
+pub(super) use here::{opaque_f64, opaque_i32, opaque_u64, written};
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod assembly {
+    use std::arch::asm;
+
+    /// A function that hides a value in a register: with the register's kind and how the comment names it.
+    macro_rules! hidden {
+        ($(#[$doc:meta])* $name:ident, $kind:ty, $register:ident, $text:literal) => {
+            $(#[$doc])*
+            #[inline]
+            pub(in crate::loops) fn $name(value: $kind) -> $kind {
+                let mut value = value;
+                // SAFETY: the assembly is a comment, so it changes neither the register nor anything else.
+                unsafe {
+                    asm!(
+                        $text,
+                        inout($register) value,
+                        options(pure, nomem, nostack, preserves_flags)
+                    );
+                }
+                value
+            }
+        };
+    }
+
     #[cfg(target_arch = "x86_64")]
-    {
-        let mut value = value;
-        // SAFETY: the assembly is a comment, so it changes neither the register nor anything else.
-        unsafe {
-            std::arch::asm!("/* {0:e} */", inout(reg) value, options(pure, nomem, nostack, preserves_flags));
-        }
-        value
-    }
+    hidden!(
+        /// Hides an integer.
+        opaque_i32, i32, reg, "/* {0:e} */"
+    );
     #[cfg(target_arch = "aarch64")]
-    {
-        let mut value = value;
-        // SAFETY: the assembly is a comment, so it changes neither the register nor anything else.
-        unsafe {
-            std::arch::asm!("/* {0:w} */", inout(reg) value, options(pure, nomem, nostack, preserves_flags));
-        }
-        value
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    std::hint::black_box(value)
-}
-
-/// Hides a word.
-#[inline]
-pub(super) fn opaque_u64(value: u64) -> u64 {
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    {
-        let mut value = value;
-        // SAFETY: the assembly is a comment, so it changes neither the register nor anything else.
-        unsafe {
-            std::arch::asm!("/* {0} */", inout(reg) value, options(pure, nomem, nostack, preserves_flags));
-        }
-        value
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    std::hint::black_box(value)
-}
-
-/// Hides a floating-point number, in a floating-point register.
-#[inline]
-pub(super) fn opaque_f64(value: f64) -> f64 {
+    hidden!(
+        /// Hides an integer.
+        opaque_i32, i32, reg, "/* {0:w} */"
+    );
+    hidden!(
+        /// Hides a word.
+        opaque_u64, u64, reg, "/* {0} */"
+    );
     #[cfg(target_arch = "x86_64")]
-    {
-        let mut value = value;
-        // SAFETY: the assembly is a comment, so it changes neither the register nor anything else.
-        unsafe {
-            std::arch::asm!("/* {0} */", inout(xmm_reg) value, options(pure, nomem, nostack, preserves_flags));
-        }
-        value
-    }
+    hidden!(
+        /// Hides a floating-point number, in a floating-point register.
+        opaque_f64, f64, xmm_reg, "/* {0} */"
+    );
     #[cfg(target_arch = "aarch64")]
-    {
-        let mut value = value;
-        // SAFETY: the assembly is a comment, so it changes neither the register nor anything else.
+    hidden!(
+        /// Hides a floating-point number, in a floating-point register.
+        opaque_f64, f64, vreg, "/* {0:d} */"
+    );
+
+    /// Uses a word where the compiler cannot see for what, so that the turn of a loop that made it is kept.
+    #[cfg(any(test, not(target_arch = "x86_64")))]
+    #[inline]
+    pub(in crate::loops) fn kept(value: u64) {
+        // SAFETY: the assembly is a comment; it is taken to read the register and all of memory, and changes nothing.
         unsafe {
-            std::arch::asm!("/* {0:d} */", inout(vreg) value, options(pure, nomem, nostack, preserves_flags));
+            asm!("/* {0} */", in(reg) value, options(nostack, preserves_flags));
         }
-        value
     }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    std::hint::black_box(value)
+
+    /// Uses what a pointer leads to where the compiler cannot see for what: everything written before must be in
+    /// memory, and everything read later is read anew.
+    #[inline]
+    pub(in crate::loops) fn written<T>(pointer: *const T) {
+        // SAFETY: the assembly is a comment; it is taken to read and write memory, and does neither.
+        unsafe {
+            asm!("/* {0} */", in(reg) pointer, options(nostack, preserves_flags));
+        }
+    }
 }
 
-/// Uses a word where the compiler cannot see for what, so that the turn of a loop that made it is kept.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline]
-pub(super) fn kept(value: u64) {
-    #[cfg(target_arch = "aarch64")]
-    // SAFETY: the assembly is a comment; it is taken to read the register and all of memory, and changes nothing.
-    unsafe {
-        std::arch::asm!("/* {0} */", in(reg) value, options(nostack, preserves_flags));
-    }
-    #[cfg(not(target_arch = "aarch64"))]
-    std::hint::black_box(value);
-}
+/// The same by the standard library.
+#[cfg(any(test, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+mod portable {
+    use std::hint::black_box;
 
-/// Uses what a pointer leads to where the compiler cannot see for what: everything written before must be in memory,
-/// and everything read later is read anew.
-#[inline]
-pub(super) fn written<T>(pointer: *const T) {
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    // SAFETY: the assembly is a comment; it is taken to read and write memory, and does neither.
-    unsafe {
-        std::arch::asm!("/* {0} */", in(reg) pointer, options(nostack, preserves_flags));
+    #[inline]
+    pub(in crate::loops) fn opaque_i32(value: i32) -> i32 {
+        black_box(value)
     }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    std::hint::black_box(pointer);
+
+    #[inline]
+    pub(in crate::loops) fn opaque_u64(value: u64) -> u64 {
+        black_box(value)
+    }
+
+    #[inline]
+    pub(in crate::loops) fn opaque_f64(value: f64) -> f64 {
+        black_box(value)
+    }
+
+    #[inline]
+    pub(in crate::loops) fn kept(value: u64) {
+        black_box(value);
+    }
+
+    #[inline]
+    pub(in crate::loops) fn written<T>(pointer: *const T) {
+        black_box(pointer);
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{here, portable};
 
     #[test]
-    fn hidden_values_stay_the_same() {
-        assert_eq!([i32::MIN, -1, 0, 7].map(opaque_i32), [i32::MIN, -1, 0, 7]);
-        assert_eq!([0, u64::MAX].map(opaque_u64), [0, u64::MAX]);
-        assert_eq!(
-            [0.1, -0.0, f64::INFINITY].map(|x| opaque_f64(x).to_bits()),
-            [0.1, -0.0, f64::INFINITY].map(f64::to_bits)
-        );
+    fn hidden_values_stay_the_same_and_so_do_those_of_the_portable_twins() {
+        for value in [i32::MIN, -1, 0, 7, i32::MAX] {
+            assert_eq!(
+                [here::opaque_i32, portable::opaque_i32].map(|hide| hide(value)),
+                [value; 2]
+            );
+        }
+        for value in [0, 1, 1 << 63, u64::MAX] {
+            assert_eq!(
+                [here::opaque_u64, portable::opaque_u64].map(|hide| hide(value)),
+                [value; 2]
+            );
+        }
+        for value in [0.1, -0.0, f64::INFINITY, f64::MIN_POSITIVE] {
+            let hidden = [here::opaque_f64, portable::opaque_f64].map(|hide| hide(value).to_bits());
+            assert_eq!(hidden, [value.to_bits(); 2]);
+        }
+    }
+
+    #[test]
+    fn what_is_kept_or_written_is_not_changed() {
+        let value = 9_u64;
+        let both: [(fn(u64), fn(*const u64)); 2] = [
+            (here::kept, here::written),
+            (portable::kept, portable::written),
+        ];
+        for (kept, written) in both {
+            kept(value);
+            written(&raw const value);
+            assert_eq!(value, 9);
+        }
     }
 }

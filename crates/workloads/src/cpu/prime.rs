@@ -87,19 +87,7 @@ impl Workload for Prime {
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
-        let limit = params.count("max_prime");
-        Ok(Box::new(Divisions {
-            limit,
-            bound: match Version::of(params) {
-                Version::V10 => Bound::Float,
-                Version::V04 => Bound::Whole,
-            },
-            clone: place.round,
-            expected: plain(limit),
-            wrong: 0,
-            done: 0,
-            spent_ns: 0,
-        }))
+        Ok(Box::new(Divisions::new(params, place)))
     }
 }
 
@@ -112,6 +100,24 @@ struct Divisions {
     done: u64,
     /// The time of the measured batches.
     spent_ns: u64,
+}
+
+impl Divisions {
+    fn new(params: &Params, place: &Place) -> Self {
+        let limit = params.count("max_prime");
+        Self {
+            limit,
+            bound: match Version::of(params) {
+                Version::V10 => Bound::Float,
+                Version::V04 => Bound::Whole,
+            },
+            clone: place.round,
+            expected: plain(limit),
+            wrong: 0,
+            done: 0,
+            spent_ns: 0,
+        }
+    }
 }
 
 impl Body for Divisions {
@@ -177,6 +183,17 @@ mod tests {
                 assert!((product / 1e9 - 1.0).abs() < 1e-9, "{product}");
             }
         }
+    }
+
+    #[test]
+    fn rounds_take_the_clones_of_the_loop_in_turn() {
+        let (_root, mut place) = testing::place();
+        let params = testing::params(&PRIME, &[("max_prime", "10")]);
+        let clones = [1, 2, 3, 4].map(|round| {
+            place.round = round;
+            Divisions::new(&params, &place).clone % sys::loops::CLONES
+        });
+        assert_eq!(clones, [1, 2, 0, 1]);
     }
 
     #[test]

@@ -8,6 +8,43 @@
 use std::arch::asm;
 use std::sync::atomic::AtomicU64;
 
+/// Assembly whose lines, which loop to the label `2`, begin `pad` bytes behind a boundary of 64: as `place_loop!`, but
+/// in one piece, because a compiler may put what sets registers up between two. Tests look where it came to lie.
+#[cfg(test)]
+macro_rules! placed {
+    ($pad:ident, [$($line:literal),* $(,)?], $($operand:tt)*) => {{
+        let address: usize;
+        asm!(
+            "lea {address}, [rip + 2f]",
+            ".p2align 6",
+            ".rept {pad}",
+            "nop",
+            ".endr",
+            "2:",
+            $($line,)*
+            pad = const $pad,
+            address = out(reg) address,
+            $($operand)*
+        );
+        assert_eq!(address % 64, $pad, "a clone lies at another place than it should");
+    }};
+}
+#[cfg(not(test))]
+macro_rules! placed {
+    ($pad:ident, [$($line:literal),* $(,)?], $($operand:tt)*) => {
+        asm!(
+            ".p2align 6",
+            ".rept {pad}",
+            "nop",
+            ".endr",
+            "2:",
+            $($line,)*
+            pad = const $pad,
+            $($operand)*
+        )
+    };
+}
+
 /// Words of one turn.
 const TURN: usize = 8;
 
@@ -32,12 +69,7 @@ fn turns_read<const PAD: usize>(turns: &[[AtomicU64; TURN]]) -> u64 {
     // SAFETY: the loop loads each word once and nothing beyond them; atomic words may be written by others meanwhile,
     // and an aligned load of eight bytes is atomic on x86-64.
     unsafe {
-        asm!(
-            ".p2align 6",
-            ".rept {pad}",
-            "nop",
-            ".endr",
-            "2:",
+        placed!(PAD, [
             "xor {a}, qword ptr [{at}]",
             "xor {b}, qword ptr [{at} + 8]",
             "xor {c}, qword ptr [{at} + 16]",
@@ -49,7 +81,7 @@ fn turns_read<const PAD: usize>(turns: &[[AtomicU64; TURN]]) -> u64 {
             "add {at}, 64",
             "cmp {at}, {end}",
             "jne 2b",
-            pad = const PAD,
+            ],
             a = inout(reg) a,
             b = inout(reg) b,
             c = inout(reg) c,
@@ -82,18 +114,13 @@ fn turns_written<const PAD: usize>(turns: &[[AtomicU64; TURN]], value: u64) {
     // SAFETY: the loop stores into each word once and nowhere else; atomic words may be written through a shared
     // reference, and an aligned store of eight bytes is atomic on x86-64.
     unsafe {
-        asm!(
+        placed!(PAD, [
             ".macro kurabe_store offset",
             "mov qword ptr [{at} + \\offset], {value}",
             "lea {a}, [{at} + 8]",
             "lea {b}, [{at} + 16]",
             "lea {c}, [{at} + 24]",
             ".endm",
-            ".p2align 6",
-            ".rept {pad}",
-            "nop",
-            ".endr",
-            "2:",
             "kurabe_store 0",
             "lea {a}, [{at} + 32]",
             "kurabe_store 8",
@@ -113,7 +140,7 @@ fn turns_written<const PAD: usize>(turns: &[[AtomicU64; TURN]], value: u64) {
             "cmp {at}, {end}",
             "jne 2b",
             ".purgem kurabe_store",
-            pad = const PAD,
+            ],
             value = in(reg) value,
             a = out(reg) _,
             b = out(reg) _,
