@@ -64,7 +64,7 @@ pub(crate) const COMMANDS: &[(&str, &str)] = &[
     ),
     (
         "guest",
-        "the same, and devices in use, on a kernel of Debian's in an emulator; `guest --help`",
+        "the same, devices in use, and memory tests on rare machines, on a kernel of Debian's in an emulator; `guest --help`",
     ),
 ];
 
