@@ -214,7 +214,7 @@ fn moved_apart(one: (u64, u64), other: (u64, u64)) -> u64 {
     if apart < READING_SKEW_NS { 0 } else { apart }
 }
 
-/// The micro-probe before and after a round: gaps and effective clock rate, about 6 ms. `None` on architectures on which
+/// The micro-probe before and after a round: gaps and effective clock rate, about 6 ms. `None` on architectures where
 /// the clock rate is not known: a probe of gaps alone would call every CPU equally fast.
 pub(crate) fn sentinel() -> Option<Sentinel> {
     let gaps = sys::clock::gaps(GAP_PROBE_NS);

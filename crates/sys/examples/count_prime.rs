@@ -1,6 +1,6 @@
 //! Does as many events of trial division as its first argument says, up to the limit in its second, with the bound
-//! (0 for `Float`, 1 for `Whole`) and the clone that the others name, and nothing else: for counting instructions with a
-//! tool such as callgrind. It fails where events do not find the same primes.
+//! (0 for `Float`, 1 for `Whole`) and the clone that the others name, and nothing else: for counting instructions with
+//! a tool such as callgrind. It fails where events do not find the same primes.
 
 use sys::loops::prime::{Bound, event};
 

@@ -1,7 +1,7 @@
 //! Machines that are hard to come by: an old CPU, two NUMA nodes, a CPU offline and no huge pages.
 //!
 //! Each is booted once and runs what [`MACHINES`] says. Beside the runs stand two witnesses that do not come from the
-//! program: another one, of a single AVX2 instruction, which an old CPU must kill (or the emulator does not emulate one,
+//! program: another one, of a single AVX2 instruction, which an old CPU must kill (or the emulator emulates no old one,
 //! and that nothing else was killed would say nothing), and what the kernel tells meanwhile of where memory lies.
 //!
 //! It judges which code ran, what was left out and why, and where memory came from; never a rate, for those are the
