@@ -215,12 +215,7 @@ fn measure(
 /// Time that all copies together asked of the CPUs, in nanoseconds: a worker with threads asks for each of them.
 fn demanded_ns(case: &PlannedCase, reports: &[CopyReport]) -> u64 {
     let wall: u64 = reports.iter().map(|report| report.wall_ns).sum();
-    let each = if case.shape.threads {
-        u64::from(case.id.copies)
-    } else {
-        1
-    };
-    wall.saturating_mul(each)
+    wall.saturating_mul(u64::from(case.cpus_of_each()))
 }
 
 fn total_usage(reports: &[CopyReport]) -> Usage {

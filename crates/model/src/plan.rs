@@ -210,6 +210,17 @@ pub struct PlannedCase {
     pub implementation: Option<String>,
 }
 
+impl PlannedCase {
+    /// How many CPUs one worker process of it asks for at the same time: threads belong to one worker.
+    pub const fn cpus_of_each(&self) -> u32 {
+        if self.shape.threads {
+            self.id.copies
+        } else {
+            1
+        }
+    }
+}
+
 /// A metric as it was declared when the plan was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedMetric {

@@ -29,6 +29,12 @@ pub const STEPS_MIN: usize = 3;
 /// usual effects that the law does not know: clock rates that fall with the number of busy cores, turbo bins.
 pub const DESCRIBES_MAX: f64 = 0.05;
 
+/// The quantity of the average time of an event.
+const EVENT_MEAN: &str = "lat_ns_mean";
+
+/// The quantity of the time that 95 % of the events did not exceed.
+const EVENT_P95: &str = "lat_ns_p95";
+
 /// How one test does at several concurrencies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scaling {
@@ -75,6 +81,10 @@ pub struct Step {
     pub efficiency: Option<Estimate>,
     /// Work per CPU second, over that of one copy: below 1 where copies slow each other down while they run.
     pub cpu_worth: Option<Estimate>,
+    /// The mean time of an event, in nanoseconds, where the test tells it.
+    pub event_mean: Option<Estimate>,
+    /// The 95th percentile of the times of events, likewise.
+    pub event_p95: Option<Estimate>,
     /// Share of the wall time in which the copies were on a CPU, 0 to 1; median over the rounds.
     pub on_cpu: Option<f64>,
     /// Share of the demanded time that the host took away; median over the rounds.
@@ -190,11 +200,11 @@ fn of_test(run: &Run, test: &str) -> Option<Scaling> {
     if !asked || cases.len() < 2 || cases.first()?.id.copies != 1 {
         return None;
     }
-    let metric = cases
-        .first()?
+    let alone = *cases.first()?;
+    let metric = alone
         .metrics
         .iter()
-        .find(|metric| is_rate(metric))?
+        .find(|metric| is_rate(metric) && !is_nothing(run, &alone.id, &metric.quantity))?
         .clone();
     let cpus = Cpus::of(&run.host);
     let per_step: Vec<PerPass> = cases
@@ -204,7 +214,8 @@ fn of_test(run: &Run, test: &str) -> Option<Scaling> {
     let one = per_step.first()?;
     let steps: Vec<Step> = per_step
         .iter()
-        .map(|step| step.against(one, cpus, usable, run))
+        .zip(&cases)
+        .map(|(step, case)| step.against(one, case, cpus, run))
         .collect();
     let second_thread = second_thread(&per_step, cpus);
     Some(Scaling {
@@ -221,6 +232,13 @@ fn of_test(run: &Run, test: &str) -> Option<Scaling> {
 fn is_rate(metric: &PlannedMetric) -> bool {
     metric.better == Better::Higher
         && matches!(metric.unit, Unit::OpsPerSecond | Unit::BytesPerSecond)
+}
+
+/// Whether one copy was measured and did none of it, such as the load beside a chain that is alone: nothing can be
+/// held against that.
+fn is_nothing(run: &Run, one: &CaseId, quantity: &str) -> bool {
+    let values = composite::pass_values(run, one, quantity);
+    !rounds::done(run, one).is_empty() && !values.into_values().any(|value| value > 0.0)
 }
 
 /// What one concurrency did in each pass.
@@ -246,10 +264,15 @@ impl PerPass {
         }
     }
 
-    fn against(&self, one: &Self, cpus: Cpus, usable: u32, run: &Run) -> Step {
+    fn against(&self, one: &Self, case: &PlannedCase, cpus: Cpus, run: &Run) -> Step {
         let copies = self.case.copies;
         let done = rounds::done(run, &self.case);
-        let on_cpu: Vec<f64> = done.iter().filter_map(|m| on_cpu(m)).collect();
+        let each = case.cpus_of_each();
+        let on_cpu: Vec<f64> = done.iter().filter_map(|m| on_cpu(m, each)).collect();
+        let over_passes = |quantity| {
+            let values = composite::pass_values(run, &self.case, quantity);
+            composite::estimate(&values.into_values().collect::<Vec<f64>>())
+        };
         let noise = |share: fn(&model::noise::Noise) -> Option<f64>| {
             let shares: Vec<f64> = run
                 .rounds_of(&self.case)
@@ -261,7 +284,9 @@ impl PerPass {
         let rates: Vec<f64> = self.rate.values().copied().collect();
         Step {
             copies,
-            oversubscribed: copies > usable,
+            oversubscribed: copies > run.host.limits.copies_all(),
+            event_mean: over_passes(EVENT_MEAN),
+            event_p95: over_passes(EVENT_P95),
             rate: composite::estimate(&rates),
             efficiency: speedup.map(|speedup| divided(speedup, copies.min(cpus.allowed))),
             speedup,
@@ -301,11 +326,12 @@ fn mapped(estimate: Estimate, f: impl Fn(f64) -> f64) -> Estimate {
     }
 }
 
-/// CPU time of all copies over their wall time, 0 to 1; `None` where the kernel counted none.
-fn on_cpu(measured: &Measured) -> Option<f64> {
+/// CPU time of all copies over their wall time, 0 to 1, where `each` record is of so many; `None` where the kernel
+/// counted none.
+fn on_cpu(measured: &Measured, each: u32) -> Option<f64> {
     let used: u64 = measured.copies.iter().map(|c| c.user.0 + c.system.0).sum();
     let wall: u64 = measured.copies.iter().map(|c| c.wall.0).sum();
-    (used > 0 && wall > 0).then(|| approx(used) / approx(wall))
+    (used > 0 && wall > 0).then(|| approx(used) / approx(wall) / f64::from(each.max(1)))
 }
 
 fn per_cpu_s(measured: &Measured) -> Option<f64> {

@@ -5,6 +5,7 @@ use crate::fixture;
 use model::host::Fact;
 use model::noise::{Noise, Sentinel};
 use model::rng::Rng;
+use model::spec::MetricClass;
 use model::units::Nanos;
 
 /// Repetitions of the coverage test.
@@ -334,6 +335,111 @@ fn an_ordinary_run_does_not_ask_how_it_scales() {
     let found = one(&failed);
     assert!(found.steps.iter().all(|step| step.speedup.is_none()));
     assert_eq!(found.finding, Finding::Unclear);
+}
+
+/// As one worker with threads reports: one record, the CPU time of all of them over the wall time of one.
+fn as_threads(mut run: Run) -> Run {
+    for case in &mut run.plan.cases {
+        case.shape.threads = true;
+    }
+    for round in &mut run.rounds {
+        if let Outcome::Done(measured) = &mut round.outcome {
+            let all = count(measured.copies.len());
+            measured.copies.truncate(1);
+            let one = &mut measured.copies[0];
+            one.work *= all;
+            one.user = Nanos(model::num::round_to_u64(approx(one.user.0) * all));
+        }
+    }
+    run
+}
+
+#[test]
+fn threads_of_one_worker_are_on_a_cpu_as_much_as_as_many_processes() {
+    let half = |n: u32| 1000.0 * f64::from(n) * if n == 1 { 1.0 } else { 0.5 };
+    let waiting = Made {
+        rate: &half,
+        on_cpu: &|n| if n == 1 { 1.0 } else { 0.5 },
+        noise: (0.0, 0.05),
+        ..Made::default()
+    };
+    let (processes, threads) = (run(&waiting, 8), as_threads(run(&waiting, 8)));
+    let found = one(&threads);
+    for step in &found.steps[1..] {
+        close(step.on_cpu.unwrap(), 0.5, 1e-6);
+        close(step.cpu_worth.unwrap().value, 1.0, 1e-6);
+    }
+    assert!(
+        matches!(found.finding, Finding::Waits { on_cpu } if (on_cpu - 0.5).abs() < 1e-6),
+        "{:?}",
+        found.finding
+    );
+    assert_eq!(found.finding, one(&processes).finding);
+}
+
+#[test]
+fn what_one_copy_does_not_do_is_not_asked_how_it_scales() {
+    let load = "load_bytes_per_s";
+    let made = |alone: &[f64]| {
+        let mut run = run(&Made::default(), 8);
+        for case in &mut run.plan.cases {
+            let (unit, class) = (Unit::BytesPerSecond, MetricClass::Compute);
+            let metric = fixture::metric(load, unit, Better::Higher, class);
+            case.metrics.insert(0, metric);
+        }
+        for round in &mut run.rounds {
+            let value = match round.case.copies {
+                1 => alone.get(usize::try_from(round.pass).unwrap()).copied(),
+                copies => Some(1e9 * f64::from(copies)),
+            };
+            if let (Outcome::Done(measured), Some(value)) = (&mut round.outcome, value) {
+                measured.values.insert(load.to_owned(), value);
+            }
+        }
+        run
+    };
+    // A chain alone has no load beside it; the next rate of the test is asked in its place.
+    for alone in [&[0.0; 10][..], &[]] {
+        let mut run = made(alone);
+        assert_eq!(one(&run).metric.quantity, fixture::QUANTITY);
+        for case in &mut run.plan.cases {
+            case.metrics.truncate(1);
+        }
+        assert!(scaling(&run).is_empty());
+    }
+    assert_eq!(one(&made(&[1e9; 10])).metric.quantity, load);
+}
+
+#[test]
+fn the_times_of_events_are_the_medians_of_the_rounds() {
+    let mut run = run(&Made::default(), 8);
+    assert!(
+        one(&run)
+            .steps
+            .iter()
+            .all(|step| step.event_mean.is_none() && step.event_p95.is_none())
+    );
+    for round in &mut run.rounds {
+        if let Outcome::Done(measured) = &mut round.outcome {
+            let (copies, pass) = (f64::from(round.case.copies), f64::from(round.pass));
+            measured
+                .values
+                .insert(EVENT_MEAN.to_owned(), 100.0 * copies + pass);
+            if round.case.copies > 1 {
+                measured
+                    .values
+                    .insert(EVENT_P95.to_owned(), 200.0 * copies + pass);
+            }
+        }
+    }
+    let found = one(&run);
+    for (step, copies) in found.steps.iter().zip([1.0, 2.0, 4.0, 8.0]) {
+        // Nine passes: the fifth.
+        close(step.event_mean.unwrap().value, 100.0 * copies + 5.0, 1e-9);
+        assert!(step.event_mean.unwrap().interval.is_some());
+        let p95 = step.event_p95.map(|p95| p95.value);
+        assert_eq!(p95, (copies > 1.0).then_some(200.0 * copies + 5.0));
+    }
 }
 
 #[test]
