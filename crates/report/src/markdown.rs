@@ -154,9 +154,13 @@ fn scales(out: &mut String, view: &RunView<'_>, words: &Words) {
     let says = &words.scaling;
     for test in &view.scaling {
         let _ = writeln!(out, "\n### {}: {}\n", says.heading, code(&test.test));
-        out.push_str(&head_row(&scaling::headings(says, words)));
+        let head = scaling::headings(test, says, words);
+        let head: Vec<&str> = head.iter().map(String::as_str).collect();
+        out.push_str(&head_row(&head));
         for step in &test.steps {
-            out.push_str(&row(&scaling::cells(test, step).map(|cell| escape(&cell))));
+            let cells = scaling::cells(test, step);
+            let cells: Vec<String> = cells.iter().map(|cell| escape(cell)).collect();
+            out.push_str(&row(&cells));
         }
         out.push('\n');
         let lines: Vec<String> = scaling::sentences(test, says);

@@ -9,10 +9,14 @@ use crate::words::{ScalingWords, Words};
 use dialects::printable::printable;
 use model::estimate::Estimate;
 use model::num::round_to_usize;
+use model::units::Unit;
 use stats::scaling::{ClockRate, Fit, Scaling, Step};
 
 /// Cells of the longest bar.
 const BAR: usize = 20;
+
+/// The columns that hold figures, and stand to the right: those before the interval.
+const RIGHT: [usize; 6] = [0, 1, 2, 3, 4, 5];
 
 /// How much of the table fits a terminal.
 #[derive(Clone, Copy, PartialEq)]
@@ -23,6 +27,8 @@ enum Layout {
     Medium,
     /// Without the bars too.
     Narrow,
+    /// And of the times of events with the mean alone.
+    Narrowest,
 }
 
 /// The block of all tests; empty where the run does not ask how anything scales.
@@ -30,14 +36,14 @@ pub(crate) fn block(view: &RunView<'_>, style: Style, words: &Words) -> String {
     let says = &words.scaling;
     let mut out = String::new();
     for scaling in &view.scaling {
-        let grid = [Layout::Wide, Layout::Medium]
+        let grid = [Layout::Wide, Layout::Medium, Layout::Narrow]
             .map(|layout| table(scaling, says, words, layout))
             .into_iter()
             .find(|grid| grid.width() <= style.columns() - 2)
-            .unwrap_or_else(|| table(scaling, says, words, Layout::Narrow));
+            .unwrap_or_else(|| table(scaling, says, words, Layout::Narrowest));
         out.push_str(&printable(&scaling.test));
         out.push('\n');
-        out.push_str(&grid.render(&[0, 1, 2, 3]));
+        out.push_str(&grid.render(&RIGHT[..4 + times(scaling).len()]));
         let lines: Vec<(String, String)> = sentences(scaling, says)
             .into_iter()
             .map(|line| ("-".to_owned(), line))
@@ -48,6 +54,13 @@ pub(crate) fn block(view: &RunView<'_>, style: Style, words: &Words) -> String {
     if !out.is_empty() {
         let mut legend = Grid::new(1);
         legend.row(vec![says.legend.to_owned()]);
+        if view
+            .scaling
+            .iter()
+            .any(|scaling| !times(scaling).is_empty())
+        {
+            legend.row(vec![says.legend_times.to_owned()]);
+        }
         out.push_str(&legend.render_wrapped(style.columns() - 2, &[]));
     }
     out
@@ -109,35 +122,127 @@ fn small(share: f64) -> String {
     number::percent(if share.abs() < 1e-5 { 0.0 } else { share })
 }
 
-/// The cells of a step without its bar: copies, rate, speed-up, its interval, and three shares.
-pub(crate) fn cells(scaling: &Scaling, step: &Step) -> [String; 7] {
-    let largest = scaling
-        .steps
-        .iter()
-        .filter_map(|step| step.rate.map(|rate| rate.value))
-        .fold(0.0, f64::max);
-    let metric = &scaling.metric;
-    let scale = number::scale(metric.unit, &metric.quantity, largest);
-    let none = || number::NONE.to_owned();
-    let percent = |estimate: Option<Estimate>| estimate.map_or_else(none, |e| share(e.value));
-    let times = |x: f64| format!("{x:.2}");
-    let interval = step
-        .speedup
-        .and_then(|speedup| speedup.interval)
-        .map(|interval| (times(interval.lo), times(interval.hi)));
-    let mark = if step.oversubscribed { "*" } else { "" };
-    [
-        format!("{}{mark}", step.copies),
-        step.rate.map_or_else(none, |rate| {
-            format!("{} {}", scale.estimate(&rate).0, scale.unit)
-        }),
-        step.speedup
-            .map_or_else(none, |speedup| times(speedup.value)),
-        number::range(interval.as_ref()),
-        percent(step.efficiency),
-        percent(step.cpu_worth),
-        step.on_cpu.map_or_else(none, share),
-    ]
+/// A row of the table without its bar: what a step says, or what stands above it.
+struct Cells {
+    copies: String,
+    rate: String,
+    /// The times of events: the mean and the 95th percentile, where the test tells them.
+    times: Vec<String>,
+    speedup: String,
+    interval: String,
+    per_cpu: String,
+    worth: String,
+    on_cpu: String,
+}
+
+/// A time of events that a test tells: its heading, and where to find it in a step.
+type Time = (
+    fn(&ScalingWords) -> &'static str,
+    fn(&Step) -> Option<Estimate>,
+);
+
+/// The times of events that any step has.
+fn times(scaling: &Scaling) -> Vec<Time> {
+    let all: [Time; 2] = [
+        (|says| says.event_mean, |step| step.event_mean),
+        (|says| says.event_p95, |step| step.event_p95),
+    ];
+    let told = |(_, of): &Time| scaling.steps.iter().any(|step| of(step).is_some());
+    all.into_iter().filter(told).collect()
+}
+
+/// A figure of a step in the unit that suits its whole column.
+fn in_column(
+    scaling: &Scaling,
+    step: &Step,
+    (unit, quantity): (Unit, &str),
+    of: fn(&Step) -> Option<Estimate>,
+) -> String {
+    let values = scaling.steps.iter().filter_map(of).map(|e| e.value);
+    let scale = number::scale(unit, quantity, values.fold(0.0, f64::max));
+    of(step).map_or_else(
+        || number::NONE.to_owned(),
+        |estimate| format!("{} {}", scale.estimate(&estimate).0, scale.unit),
+    )
+}
+
+impl Cells {
+    fn of(scaling: &Scaling, step: &Step) -> Self {
+        let metric = (scaling.metric.unit, scaling.metric.quantity.as_str());
+        let none = || number::NONE.to_owned();
+        let percent = |estimate: Option<Estimate>| estimate.map_or_else(none, |e| share(e.value));
+        let ratio = |x: f64| format!("{x:.2}");
+        let interval = step
+            .speedup
+            .and_then(|speedup| speedup.interval)
+            .map(|interval| (ratio(interval.lo), ratio(interval.hi)));
+        let mark = if step.oversubscribed { "*" } else { "" };
+        let time = |(_, of): Time| in_column(scaling, step, (Unit::Nanoseconds, ""), of);
+        Self {
+            copies: format!("{}{mark}", step.copies),
+            rate: in_column(scaling, step, metric, |step| step.rate),
+            times: times(scaling).into_iter().map(time).collect(),
+            speedup: step.speedup.map_or_else(none, |e| ratio(e.value)),
+            interval: number::range(interval.as_ref()),
+            per_cpu: percent(step.efficiency),
+            worth: percent(step.cpu_worth),
+            on_cpu: step.on_cpu.map_or_else(none, share),
+        }
+    }
+
+    fn heading(scaling: &Scaling, says: &ScalingWords, words: &Words) -> Self {
+        let times = times(scaling).into_iter().map(|(word, _)| word(says));
+        Self {
+            copies: says.copies.to_owned(),
+            rate: words.run.value.to_owned(),
+            times: times.map(ToOwned::to_owned).collect(),
+            speedup: says.speedup.to_owned(),
+            interval: words.run.interval.to_owned(),
+            per_cpu: says.per_cpu.to_owned(),
+            worth: says.worth.to_owned(),
+            on_cpu: says.on_cpu.to_owned(),
+        }
+    }
+
+    /// What of it a page without bars shows: everything.
+    fn all(self) -> Vec<String> {
+        let mut cells = vec![self.copies, self.rate];
+        cells.extend(self.times);
+        cells.extend([
+            self.speedup,
+            self.interval,
+            self.per_cpu,
+            self.worth,
+            self.on_cpu,
+        ]);
+        cells
+    }
+
+    fn chosen(self, bar: String, layout: Layout) -> Vec<String> {
+        let mut cells = vec![self.copies, self.rate];
+        let times = match layout {
+            Layout::Wide | Layout::Medium | Layout::Narrow => self.times.len(),
+            Layout::Narrowest => 1,
+        };
+        cells.extend(self.times.into_iter().take(times));
+        cells.extend([self.speedup, self.per_cpu]);
+        match layout {
+            Layout::Wide => cells.extend([self.interval, self.worth, self.on_cpu, bar]),
+            Layout::Medium => cells.push(bar),
+            Layout::Narrow | Layout::Narrowest => {}
+        }
+        cells
+    }
+}
+
+/// The cells of a step: copies, rate, times of events, speed-up, its interval, and three shares.
+pub(crate) fn cells(scaling: &Scaling, step: &Step) -> Vec<String> {
+    Cells::of(scaling, step).all()
+}
+
+/// What stands above [`cells`].
+pub(crate) fn headings(scaling: &Scaling, says: &ScalingWords, words: &Words) -> Vec<String> {
+    Cells::heading(scaling, says, words).all()
 }
 
 /// A share as a whole percentage.
@@ -145,39 +250,19 @@ fn share(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// What stands above [`cells`].
-pub(crate) fn headings(says: &ScalingWords, words: &Words) -> [&'static str; 7] {
-    [
-        says.copies,
-        words.run.value,
-        says.speedup,
-        words.run.interval,
-        says.per_cpu,
-        says.worth,
-        says.on_cpu,
-    ]
-}
-
 /// The table with its bars.
 fn table(scaling: &Scaling, says: &ScalingWords, words: &Words, layout: Layout) -> Grid {
-    let chosen = |cells: [String; 7], bar: String| {
-        let [copies, rate, speedup, interval, per_cpu, worth, on_cpu] = cells;
-        match layout {
-            Layout::Wide => vec![copies, rate, speedup, per_cpu, interval, worth, on_cpu, bar],
-            Layout::Medium => vec![copies, rate, speedup, per_cpu, bar],
-            Layout::Narrow => vec![copies, rate, speedup, per_cpu],
-        }
-    };
     let longest = scaling
         .steps
         .iter()
         .map(|step| perfect(scaling, step).max(speedup(step)))
         .fold(1.0, f64::max);
-    let head = chosen(headings(says, words).map(ToOwned::to_owned), String::new());
+    let head = Cells::heading(scaling, says, words).chosen(String::new(), layout);
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
     let mut grid = Grid::with_header(&head);
     for step in &scaling.steps {
-        grid.row(chosen(cells(scaling, step), bar(scaling, step, longest)));
+        let bar = bar(scaling, step, longest);
+        grid.row(Cells::of(scaling, step).chosen(bar, layout));
     }
     grid
 }

@@ -52,6 +52,10 @@ pub(super) struct StepPart {
     efficiency: Option<EstimatePart>,
     /// Work per CPU second over that of one copy.
     cpu_second_worth: Option<EstimatePart>,
+    /// The mean time of an event, in nanoseconds, median of the rounds; null where the test does not tell it.
+    event_mean_ns: Option<EstimatePart>,
+    /// The 95th percentile of the times of events, likewise.
+    event_p95_ns: Option<EstimatePart>,
     /// Share of the wall time on a CPU, median.
     on_cpu_share: Option<f64>,
     /// Share of the demanded time that the host took away, median.
@@ -104,6 +108,8 @@ fn step_part(step: &Step) -> StepPart {
         speedup: part(step.speedup),
         efficiency: part(step.efficiency),
         cpu_second_worth: part(step.cpu_worth),
+        event_mean_ns: part(step.event_mean),
+        event_p95_ns: part(step.event_p95),
         on_cpu_share: step.on_cpu.and_then(finite),
         steal_share: step.steal.and_then(finite),
         foreign_cpu_share: step.foreign.and_then(finite),

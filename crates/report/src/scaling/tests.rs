@@ -1,13 +1,14 @@
 //! What is shown of runs that ask how they scale.
 
 use crate::style::Style;
-use crate::testkit::{self, OPS};
+use crate::testkit::{self, OPS, Quantity};
 use crate::text::tests::columns;
 use crate::view::view;
 use crate::words::Lang;
 use model::host::Fact;
 use model::record::{Outcome, Run};
-use model::units::Nanos;
+use model::spec::Better;
+use model::units::{Nanos, Unit};
 
 /// A test that does so many times one copy's work at each number of copies.
 fn run(cpus: u32, speedups: &[(u32, f64)]) -> Run {
@@ -22,6 +23,38 @@ fn run(cpus: u32, speedups: &[(u32, f64)]) -> Run {
         for (pass, level) in (1..).zip(testkit::six_around(1000.0 * speedup)) {
             testkit::add_round(&mut run, &case, pass, Ok(&[("ops_per_s", level)]));
             share_cpus(&mut run, cpus, level);
+        }
+    }
+    run
+}
+
+const MEAN: Quantity = Quantity("lat_ns_mean", Unit::Nanoseconds, Better::Lower);
+const P95: Quantity = Quantity("lat_ns_p95", Unit::Nanoseconds, Better::Lower);
+
+/// A test of threads like sysbench's: one worker, events that take 0.9 ms alone, and no 95th percentile at one thread.
+fn events(cpus: u32, threads: &[u32]) -> Run {
+    let mut run = run(cpus, &[]);
+    for &copies in threads {
+        let case = testkit::add_case(&mut run, "os.threads", copies, "off", &[OPS, MEAN, P95]);
+        let planned = run.plan.cases.last_mut().unwrap();
+        planned.shape.threads = true;
+        let at_once = f64::from(copies.min(cpus));
+        let mean = 0.9e6 * f64::from(copies) / at_once;
+        for (pass, level) in (1..).zip(testkit::six_around(1.0)) {
+            let values = [
+                ("ops_per_s", 1e9 / 0.9e6 * at_once * level),
+                ("lat_ns_mean", mean / level),
+                ("lat_ns_p95", 3.0 * mean / level),
+            ];
+            let told = if copies == 1 { 2 } else { 3 };
+            testkit::add_round(&mut run, &case, pass, Ok(&values[..told]));
+            let Outcome::Done(measured) = &mut run.rounds.last_mut().unwrap().outcome else {
+                panic!()
+            };
+            measured.copies.truncate(1);
+            measured.copies[0].work = values[0].1 / 2.0;
+            measured.copies[0].user = Nanos(model::num::round_to_u64(5e8 * at_once));
+            measured.copies[0].system = Nanos::ZERO;
         }
     }
     run
@@ -67,6 +100,48 @@ fn a_chart_and_the_law() {
 }
 
 #[test]
+fn the_times_of_events_stand_beside_the_rates() {
+    let run = events(2, &[1, 2, 4, 8, 16]);
+    for (width, lang) in [(120, Lang::En), (80, Lang::En), (80, Lang::Ja)] {
+        let name = format!(
+            "scaling_events_{}_{width}",
+            format!("{lang:?}").to_lowercase()
+        );
+        insta::assert_snapshot!(name, block(&shown(&run, width, lang)));
+    }
+    let markdown = crate::markdown::markdown(&view(&run), Lang::En);
+    insta::assert_snapshot!("scaling_events_markdown", block(&markdown));
+    // Where not even two columns of times fit, the mean is left.
+    let narrow = shown(&run, 60, Lang::En);
+    assert!(
+        narrow.contains("mean time") && !block(&narrow).contains(" p95 "),
+        "{narrow}"
+    );
+    for width in [60, 80, 100, 120] {
+        for lang in Lang::ALL {
+            for line in block(&shown(&run, width, lang)).lines() {
+                assert!(columns(line) <= width, "{width}: {line}");
+            }
+        }
+    }
+}
+
+/// What a page says of scaling, from its heading to what comes behind.
+fn block(page: &str) -> String {
+    let lines = page.lines().skip_while(|line| {
+        !["scaling", "### scaling", "スケーリング"]
+            .iter()
+            .any(|head| line.starts_with(head))
+    });
+    let lines = lines.take_while(|line| {
+        !["next", "次に", "##"]
+            .iter()
+            .any(|next| line.starts_with(next) && !line.starts_with("### scaling"))
+    });
+    lines.collect::<Vec<&str>>().join("\n")
+}
+
+#[test]
 fn two_cpus_say_what_two_cpus_can_say() {
     let text = shown(&run(2, &[(1, 1.0), (2, 1.9), (4, 1.88)]), 100, Lang::En);
     for part in [
@@ -108,6 +183,15 @@ fn the_document_has_the_figures() {
         document["run"]["plan"]["cases"][0]["implementation"],
         "portable"
     );
+    assert!(scaling["steps"][3]["event_mean_ns"].is_null());
+    let events: serde_json::Value =
+        serde_json::from_str(&crate::json::run(&view(&events(2, &[1, 2, 4])))).unwrap();
+    let steps = &events["scaling"][0]["steps"];
+    let mean = steps[2]["event_mean_ns"]["estimate"].as_f64().unwrap();
+    assert!((mean / 1.8e6 - 1.0).abs() < 0.001, "{mean}");
+    assert!(steps[1]["event_p95_ns"]["estimate"].as_f64().unwrap() > 2.6e6);
+    assert!(steps[0]["event_p95_ns"].is_null());
+    assert_eq!(steps[2]["on_cpu_share"], 0.5);
     let ordinary = crate::json::run(&view(&testkit::normal()));
     let ordinary: serde_json::Value = serde_json::from_str(&ordinary).unwrap();
     assert_eq!(ordinary["scaling"], serde_json::json!([]));

@@ -18,8 +18,14 @@ pub struct ScalingWords {
     pub worth: &'static str,
     /// Column: share of the time on a CPU.
     pub on_cpu: &'static str,
+    /// Column: the mean time of an event.
+    pub event_mean: &'static str,
+    /// Column: the 95th percentile of the times of events.
+    pub event_p95: &'static str,
     /// How to read the bars.
     pub legend: &'static str,
+    /// How to read the times of events.
+    pub legend_times: &'static str,
     /// Copies beyond the CPUs that may be used.
     pub oversubscribed: fn(u32) -> String,
     /// What is concluded.
@@ -57,8 +63,14 @@ pub(super) const EN: ScalingWords = ScalingWords {
     on_cpu: "on CPU",
     legend: "speed-up: times one copy; per CPU: of a perfect speed-up; CPU second: its work against one copy alone; \
              on CPU: share of the time. # reached, . lost",
+    event_mean: "mean time",
+    event_p95: "p95",
+    legend_times: "mean time, p95: what an event (operation) took, the average and the 95th percentile; medians of the rounds",
     oversubscribed: |cpus| {
-        format!("* more copies than may run at the same time: they take turns on {cpus} CPUs")
+        format!(
+            "* more copies than may run at the same time: they take turns on {}",
+            super::en::plural(cpus, "CPU", "CPUs")
+        )
     },
     finding: |finding| match finding {
         Finding::OneCpu => "there is one CPU: nothing to scale to".to_owned(),
@@ -143,6 +155,9 @@ pub(super) const JA: ScalingWords = ScalingWords {
     on_cpu: "CPU 上",
     legend: "倍率: 1 並列との比。CPU あたり: 理想の倍率に対する割合。CPU 秒: CPU 時間 1 秒の仕事量の 1 並列との比。\
              CPU 上: CPU 上にいた時間の割合。# は到達、. は損失",
+    event_mean: "平均時間",
+    event_p95: "p95",
+    legend_times: "平均時間、p95: 1 イベント（操作）の所要時間の平均と 95 パーセンタイル。各ラウンドの中央値",
     oversubscribed: |cpus| {
         format!("* は同時に実行できる数を超える並列数で、{cpus} CPU を交代で使用します")
     },
@@ -214,3 +229,168 @@ pub(super) const JA: ScalingWords = ScalingWords {
     },
     implementations: "実行されたコード",
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+    use std::mem::discriminant;
+
+    const FINDINGS: [Finding; 10] = [
+        Finding::OneCpu,
+        Finding::Scales,
+        Finding::SharedCores,
+        Finding::Quota { cpus: 1.5 },
+        Finding::Stolen { share: 0.4 },
+        Finding::Foreign { share: 0.25 },
+        Finding::SharedResource { worth: 0.62 },
+        Finding::Waits { on_cpu: 0.45 },
+        Finding::Falls { best: 4 },
+        Finding::Unclear,
+    ];
+
+    const REFUSED: [Refused; 3] = [
+        Refused::TooFewSteps { have: 2 },
+        Refused::TooFewPasses { have: 5 },
+        Refused::DoesNotDescribe {
+            copies: 8,
+            off: -0.12,
+        },
+    ];
+
+    /// What a sentence must name, in English and in Japanese.
+    type Says = [&'static [&'static str]; 2];
+
+    /// No wildcard: whoever adds a finding says here what it is about.
+    const fn of_finding(finding: &Finding) -> Says {
+        match finding {
+            Finding::OneCpu => [&["one CPU", "nothing to scale to"], &["CPU が 1 個"]],
+            Finding::Scales => [&["it scales:", "90 %"], &["スケールします", "90 %"]],
+            Finding::SharedCores => [&["over the cores", "(SMT)"], &["コア", "（SMT）"]],
+            Finding::Quota { .. } => [
+                &["a quota of 1.5 CPUs limits it"],
+                &["クォータ 1.5", "制限"],
+            ],
+            Finding::Stolen { .. } => [&["the host took away 40 %"], &["40 % をホストに奪われ"]],
+            Finding::Foreign { .. } => [
+                &["other processes", "25 % of a CPU", "quiet machine"],
+                &["他のプロセス", "1 CPU の 25 %"],
+            ],
+            Finding::SharedResource { .. } => [
+                &[
+                    "a shared resource",
+                    "a CPU second did only 62 %",
+                    "cache",
+                    "memory",
+                ],
+                &["共有資源", "62 %", "キャッシュ", "メモリ"],
+            ],
+            Finding::Waits { .. } => [
+                &["the copies waited", "45 % of the time"],
+                &["待ち", "45 %"],
+            ],
+            Finding::Falls { .. } => [
+                &["more copies do less", "4 did most"],
+                &["性能が下がります", "4 並列"],
+            ],
+            Finding::Unclear => [&["cannot tell", "scatter"], &["判断できません", "ばらつき"]],
+        }
+    }
+
+    const fn of_refused(refused: &Refused) -> Says {
+        match refused {
+            Refused::TooFewSteps { .. } => [
+                &[
+                    "no Universal Scalability Law",
+                    "need 3 concurrencies",
+                    "here are 2",
+                ],
+                &["適用できません", "3 種類", "2 種類"],
+            ],
+            Refused::TooFewPasses { .. } => [
+                &[
+                    "no Universal Scalability Law",
+                    "5 complete passes",
+                    "needs 6",
+                ],
+                &["適用できません", "6 巡", "5 巡"],
+            ],
+            Refused::DoesNotDescribe { .. } => [
+                &["does not describe", "at 8 copies off by 12 %"],
+                &["合いません", "8 並列", "12 %"],
+            ],
+        }
+    }
+
+    fn check(sentences: &[String; 2], says: Says) {
+        for (sentence, parts) in sentences.iter().zip(says) {
+            assert!(
+                !sentence.contains('\n') && !sentence.contains("  "),
+                "{sentence}"
+            );
+            for part in parts {
+                assert!(sentence.contains(part), "`{part}` is not in: {sentence}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_finding_says_what_it_is_about_in_both_languages() {
+        let kinds: HashSet<_> = FINDINGS.iter().map(discriminant).collect();
+        assert_eq!(kinds.len(), FINDINGS.len());
+        for finding in FINDINGS {
+            let said = [EN, JA].map(|says| (says.finding)(&finding));
+            check(&said, of_finding(&finding));
+        }
+    }
+
+    #[test]
+    fn every_refusal_says_why_there_is_no_law_in_both_languages() {
+        let kinds: HashSet<_> = REFUSED.iter().map(discriminant).collect();
+        assert_eq!(kinds.len(), REFUSED.len());
+        for refused in REFUSED {
+            let said = [EN, JA].map(|says| (says.refused)(&refused));
+            check(&said, of_refused(&refused));
+        }
+    }
+
+    #[test]
+    fn what_is_said_beside_the_finding_has_its_figures_in_both_languages() {
+        let second = [EN, JA].map(|says| (says.second_thread)("+20 %", "18 % .. 22 %"));
+        check(
+            &second,
+            [
+                &["the second thread of a core adds +20 %", "18 % .. 22 %"],
+                &["2 番目のスレッド", "+20 %", "18 % .. 22 %"],
+            ],
+        );
+        let quota = [EN, JA].map(|says| (says.quota)("1.5"));
+        check(
+            &quota,
+            [
+                &["a quota allows 1.5 CPUs at the same time"],
+                &["クォータ", "1.5 CPU"],
+            ],
+        );
+        let turns = [EN, JA].map(|says| (says.oversubscribed)(2));
+        check(&turns, [&["they take turns on 2 CPUs"], &["2 CPU を交代"]]);
+        for (measured, says) in [
+            (
+                true,
+                [
+                    &["it peaks at about 31 copies"][..],
+                    &["約 31 並列で最大になります"],
+                ],
+            ),
+            (
+                false,
+                [
+                    &["would peak at about 31", "not measured"],
+                    &["約 31 並列", "測定していません"],
+                ],
+            ),
+        ] {
+            check(&[EN, JA].map(|words| (words.peak)("31", measured)), says);
+        }
+    }
+}

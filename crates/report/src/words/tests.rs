@@ -345,6 +345,7 @@ fn one_is_never_several() {
             ..Counts::default()
         }),
         (words.scaling.quota)("1"),
+        (words.scaling.oversubscribed)(1),
         scope(Watched::Once(one)),
         scope(Watched::Once(Nanos::from_secs(1))),
         scope(Watched::Twice {
