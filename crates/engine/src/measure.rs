@@ -33,7 +33,7 @@ pub(crate) struct Counted {
     pub(crate) windows: Vec<Window>,
     /// What this process used in the measured part.
     pub(crate) usage: Usage,
-    /// What children that had been waited for when the measured part began had used: not part of it.
+    /// What children, living or waited for, had used when the measured part began: not part of it.
     pub(crate) children_before: Usage,
     /// Heap allocations in the measured part.
     pub(crate) allocations: u64,
@@ -65,7 +65,7 @@ pub(crate) fn measure(
         body.measured_part_begins();
     }
 
-    let children_before = sys::process::usage_children();
+    let children_before = sys::process::usage_children().plus(body.living_children()?);
     let usage_before = sys::process::usage_self();
     let allocations_before = sys::alloc::allocations();
     let start = sys::clock::monotonic();
@@ -271,6 +271,46 @@ mod tests {
         let counted = measure(&mut body, &shape(50, 1), &mut Recorder::off()).unwrap();
         let before = counted.children_before;
         assert!(before.user + before.system > 1_000_000, "{before:?}");
+    }
+
+    /// A child that says what it has used.
+    struct Living(Usage);
+
+    impl Body for Living {
+        fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
+            sys::clock::sleep(100_000);
+            Ok(ops)
+        }
+
+        fn measured_part_begins(&mut self) {
+            self.0.system += 3;
+        }
+
+        fn living_children(&mut self) -> Result<Usage, WorkError> {
+            Ok(self.0)
+        }
+
+        fn finish(&mut self) -> Result<Finish, WorkError> {
+            Ok(Finish::default())
+        }
+    }
+
+    #[test]
+    fn what_living_children_used_before_the_measured_part_is_not_part_of_it() {
+        let waited_for = sys::process::usage_children();
+        let day = 86_400_000_000_000;
+        let mut body = Living(Usage {
+            user: day,
+            system: 2 * day,
+            ..Usage::default()
+        });
+        let counted = measure(&mut body, &shape(1, 1), &mut Recorder::off()).unwrap();
+        let before = counted.children_before.since(waited_for);
+        assert!((day..2 * day).contains(&before.user), "{before:?}");
+        assert!(
+            (2 * day + 3..3 * day).contains(&before.system),
+            "{before:?}"
+        );
     }
 
     #[test]

@@ -114,8 +114,8 @@ fn work(
 }
 
 fn report(body: &dyn Body, counted: &Counted, recorder: &Recorder, finish: Finish) -> CopyReport {
-    // Children are counted when they have been waited for: those of the warm-up are over, and those that live through
-    // the round bring their part of it with them.
+    // Children are counted when they have been waited for. What those of the warm-up used, and those that live through
+    // the round until the measured part began, is taken off.
     let children = sys::process::usage_children().since(counted.children_before);
     let used: Usage = counted.usage.plus(children);
     CopyReport {

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use sys::clock::Clock;
+use sys::process::Usage;
 
 /// Code that can do one kind of work, with parameters.
 pub trait Workload: Sync {
@@ -127,6 +128,12 @@ pub trait Body {
 
     /// Called between warm-up and measured part: forget what was counted so far.
     fn measured_part_begins(&mut self) {}
+
+    /// What processes that the body started and has not waited for yet have used until now, together with their own
+    /// children. Called when the measured part begins: what is counted for them at the end holds the warm-up as well.
+    fn living_children(&mut self) -> Result<Usage, WorkError> {
+        Ok(Usage::default())
+    }
 
     /// Ends the copy's work, checks its results and hands over what only the body knows. Not timed.
     fn finish(&mut self) -> Result<Finish, WorkError>;

@@ -11,8 +11,9 @@
  *     helper run PROGRAM ARGUMENT...     per operation: fork, the child executes PROGRAM, wait, check the status
  *
  * Each first reports zero operations, which tells that it runs at all. Then it reads from stdin how many operations
- * to do (8 bytes, at least 1), does them, and writes what came of it to stdout (struct reply). It ends when stdin
- * does, or with the first failure. Byte order is the machine's own.
+ * to do (8 bytes), does them, and writes what came of it to stdout (struct reply). To 0 operations it answers with
+ * what it and the children it waited for have used until now (struct used): nobody else can tell that exactly while
+ * it lives. It ends when stdin does, or with the first failure. Byte order is the machine's own.
  *
  * It refuses to print anything: whoever started it puts failures into words.
  */
@@ -25,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,6 +38,15 @@ struct reply {
     uint64_t done;   /* operations finished */
     uint32_t stage;  /* what failed after them, or NOTHING */
     uint32_t detail; /* errno, or for STATUS the wait status */
+};
+
+struct used {
+    uint64_t user;        /* CPU time in user mode, in microseconds */
+    uint64_t system;      /* CPU time in kernel mode */
+    uint64_t voluntary;   /* context switches */
+    uint64_t involuntary;
+    uint64_t major_faults;
+    uint64_t minor_faults;
 };
 
 /* No chain of replacements goes on for longer without reporting, whatever became of the one who waits for it. */
@@ -59,15 +70,38 @@ int __wrap___libc_start_main(int (*program)(int, char **, char **), int argc, ch
 }
 #endif
 
-/* The next request, or the end of the program where nobody will send one. */
-static uint64_t next_request(void) {
-    uint64_t operations;
-    ssize_t got;
+static void tell_used(void) {
+    static const int whose[] = {RUSAGE_SELF, RUSAGE_CHILDREN};
+    struct used used = {0};
+    ssize_t put;
+    for (int i = 0; i < 2; i++) {
+        struct rusage part;
+        if (getrusage(whose[i], &part) != 0) _exit(1);
+        used.user += (uint64_t)part.ru_utime.tv_sec * 1000000 + (uint64_t)part.ru_utime.tv_usec;
+        used.system += (uint64_t)part.ru_stime.tv_sec * 1000000 + (uint64_t)part.ru_stime.tv_usec;
+        used.voluntary += (uint64_t)part.ru_nvcsw;
+        used.involuntary += (uint64_t)part.ru_nivcsw;
+        used.major_faults += (uint64_t)part.ru_majflt;
+        used.minor_faults += (uint64_t)part.ru_minflt;
+    }
     do {
-        got = read(0, &operations, sizeof operations);
-    } while (got < 0 && errno == EINTR);
-    if (got != (ssize_t)sizeof operations) _exit(got == 0 ? 0 : 1);
-    return operations;
+        put = write(1, &used, sizeof used);
+    } while (put < 0 && errno == EINTR);
+    if (put != (ssize_t)sizeof used) _exit(1);
+}
+
+/* The next operations asked for, or the end of the program where nobody will ask for any. */
+static uint64_t next_request(void) {
+    for (;;) {
+        uint64_t operations;
+        ssize_t got;
+        do {
+            got = read(0, &operations, sizeof operations);
+        } while (got < 0 && errno == EINTR);
+        if (got != (ssize_t)sizeof operations) _exit(got == 0 ? 0 : 1);
+        if (operations > 0) return operations;
+        tell_used();
+    }
 }
 
 /* Reports; a failure or a lost reader ends the program. */

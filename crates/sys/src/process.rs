@@ -10,8 +10,10 @@
     reason = "fork-time set-up, process groups and rusage are beyond std"
 )]
 
+mod living;
 mod programs;
 
+pub use living::usage_of;
 pub use programs::{ScriptEnd, first_line, script, shell};
 
 use std::ffi::OsStr;

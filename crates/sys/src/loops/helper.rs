@@ -6,6 +6,7 @@
 use super::failure::Failure;
 use super::launch::{Child, Launch, Program};
 use super::transfer::{read_full, write_full};
+use crate::process::Usage;
 use std::ffi::{CStr, OsStr};
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -146,6 +147,31 @@ impl Helper {
         let input = self.child.input().ok_or_else(|| gone("write"))?;
         write_full(input.as_raw_fd(), &ops.to_ne_bytes(), 0)?;
         self.reply_after(ops)
+    }
+
+    /// What it and the children that it waited for have used until now, as the kernel counts it for them.
+    pub fn used(&mut self) -> Result<Usage, Failure> {
+        let input = self.child.input().ok_or_else(|| gone("write"))?;
+        write_full(input.as_raw_fd(), &0_u64.to_ne_bytes(), 0)?;
+        let mut bytes = [0; 48];
+        if !read_full(self.child.output().as_raw_fd(), &mut bytes, 0)? {
+            return Err(gone("read"));
+        }
+        let mut words = bytes.chunks_exact(8).map(|word| {
+            let mut eight = [0; 8];
+            eight.copy_from_slice(word);
+            u64::from_ne_bytes(eight)
+        });
+        let mut next = || words.next().unwrap_or(0);
+        // The order of `struct used` in C.
+        Ok(Usage {
+            user: next().saturating_mul(1_000),
+            system: next().saturating_mul(1_000),
+            voluntary: next(),
+            involuntary: next(),
+            major_faults: next(),
+            minor_faults: next(),
+        })
     }
 
     /// Ends it, reaps it and removes its file. True where it ended in good order.

@@ -9,6 +9,7 @@ use model::plan::Shape;
 use model::spec::{Spec, TestDef};
 use std::io;
 use sys::loops::context::Partner;
+use sys::process::Usage;
 
 /// The workload.
 pub(crate) static CONTEXT: Context = Context;
@@ -72,6 +73,11 @@ impl Body for Exchange {
                 }
             },
         )
+    }
+
+    fn living_children(&mut self) -> Result<Usage, WorkError> {
+        sys::process::usage_of(self.partner.pid())
+            .map_err(|error| WorkError::failed("read the CPU time of", "the other process", error))
     }
 
     fn finish(&mut self) -> Result<Finish, WorkError> {

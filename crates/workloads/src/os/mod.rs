@@ -171,6 +171,26 @@ mod tests {
     }
 
     #[test]
+    fn what_living_children_used_is_known_when_the_measured_part_begins() {
+        let cpu = |used: sys::process::Usage| used.user + used.system;
+        for workload in ALL {
+            let name = workload.spec().name;
+            let (_root, place) = testing::place();
+            let mut body = testing::prepare(workload, &[], &place).unwrap();
+            let mut used = |ops| {
+                body.batch(ops, &mut Recorder::off()).unwrap();
+                cpu(body.living_children().unwrap())
+            };
+            let first = used(2);
+            let ops = if name == "os.shell" { 5 } else { 1000 };
+            let second = used(ops);
+            let has_children = ["os.context", "os.spawn", "os.execl", "os.shell"].contains(&name);
+            assert_eq!(second > first, has_children, "{name}: {first} {second}");
+            body.finish().unwrap();
+        }
+    }
+
+    #[test]
     fn compat_has_the_originals_durations_and_passes() {
         let shapes = ALL.map(|workload| {
             let shape = workload.shape(&testing::params(workload, &[("compat", "6")]));

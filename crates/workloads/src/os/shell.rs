@@ -16,6 +16,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use sys::loops::helper::{Helper, Linking, StartError, Task};
 use sys::loops::launch::{Child, Launch, Program};
+use sys::process::Usage;
 
 /// The workload.
 pub(crate) static SHELL: Shell = Shell;
@@ -187,6 +188,10 @@ impl Body for Looper {
 
     fn batch_target(&self) -> Nanos {
         self.helper.batch_target()
+    }
+
+    fn living_children(&mut self) -> Result<Usage, WorkError> {
+        self.helper.living_children()
     }
 
     fn finish(&mut self) -> Result<Finish, WorkError> {

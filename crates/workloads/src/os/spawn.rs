@@ -9,6 +9,7 @@ use model::plan::Shape;
 use model::spec::{Spec, TestDef};
 use model::units::Nanos;
 use sys::loops::helper::{Helper, Linking, Task};
+use sys::process::Usage;
 
 /// The workload.
 pub(crate) static SPAWN: Spawn = Spawn;
@@ -74,6 +75,12 @@ impl Body for InHelper {
 
     fn batch_target(&self) -> Nanos {
         HELPER_BATCH
+    }
+
+    fn living_children(&mut self) -> Result<Usage, WorkError> {
+        self.helper
+            .used()
+            .map_err(|failure| failed(&failure, "the helper"))
     }
 
     fn finish(&mut self) -> Result<Finish, WorkError> {

@@ -24,6 +24,34 @@ fn every_task_does_what_is_asked_and_leaves_nothing() {
 }
 
 #[test]
+fn what_it_has_used_is_known_while_it_lives_with_its_children() {
+    let dir = tempfile::tempdir().unwrap();
+    let spin: [&OsStr; 3] = [
+        "/bin/sh".as_ref(),
+        "-c".as_ref(),
+        "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done".as_ref(),
+    ];
+    let cpu = |used: Usage| used.user + used.system;
+    for task in [Task::Spawn, Task::Chain, Task::Run(&spin)] {
+        let mut helper = Helper::start(Linking::Dynamic, task, dir.path()).unwrap();
+        let before = helper.used().unwrap();
+        let mut last = before;
+        for _ in 0..3 {
+            let ops = if matches!(task, Task::Run(_)) { 1 } else { 200 };
+            assert_eq!(helper.batch(ops).unwrap(), ops);
+            let now = helper.used().unwrap();
+            assert!(cpu(now) > cpu(last), "{task:?}: {now:?} after {last:?}");
+            assert!(now.minor_faults > last.minor_faults, "{task:?}");
+            last = now;
+        }
+        // Nothing was asked of it since: it uses nothing but the answer.
+        let idle = cpu(helper.used().unwrap()) - cpu(last);
+        assert!(idle * 2 < cpu(last) - cpu(before), "{task:?}: {idle}");
+        assert!(helper.finish(), "{task:?}");
+    }
+}
+
+#[test]
 fn the_helper_runs_from_memory_too() {
     let memory = in_memory(DYNAMIC).unwrap();
     let launch = Launch {
