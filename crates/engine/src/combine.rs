@@ -133,14 +133,8 @@ fn value(
             .get(name)
             .and_then(|pairs| recorder::mean(pairs))
             .ok_or_else(|| "no latency was recorded".to_owned()),
-        How::CpuRate => {
-            let cpu_ns: u64 = reports.iter().map(|r| r.user_ns + r.system_ns).sum();
-            if cpu_ns == 0 {
-                return Err("the kernel counted no CPU time".to_owned());
-            }
-            let work: f64 = reports.iter().map(|r| approx(r.ops) * r.work_per_op).sum();
-            Ok(work / Nanos(cpu_ns).as_secs_f64())
-        }
+        How::CpuRate => per_cpu_second(reports, |r| approx(r.ops) * r.work_per_op),
+        How::OpsPerCpuSecond => per_cpu_second(reports, |r| approx(r.ops)),
         How::ReportedSum => reported(),
         How::ReportedMean | How::Setting => reported().map(|sum| sum / copies),
         How::WallPerOp => {
@@ -199,6 +193,18 @@ fn percentile(q: f64) -> String {
 /// Work over wall time, per second.
 fn rate(report: &CopyReport) -> f64 {
     per_second(approx(report.ops) * report.work_per_op, report)
+}
+
+/// An amount of all copies over the CPU time, user and system, that they used for it together.
+fn per_cpu_second(
+    reports: &[CopyReport],
+    amount: impl Fn(&CopyReport) -> f64,
+) -> Result<f64, String> {
+    let cpu_ns: u64 = reports.iter().map(|r| r.user_ns + r.system_ns).sum();
+    if cpu_ns == 0 {
+        return Err("the kernel counted no CPU time".to_owned());
+    }
+    Ok(reports.iter().map(amount).sum::<f64>() / Nanos(cpu_ns).as_secs_f64())
 }
 
 fn per_second(amount: f64, report: &CopyReport) -> f64 {
@@ -509,13 +515,14 @@ mod tests {
                 with(1_000_000_000, 0, 500_000_000),
             ],
         ] {
-            assert_eq!(
-                value(How::CpuRate, "x", &reports, &[], &Named::new()),
-                Ok(400.0)
-            );
+            let value = |how| value(how, "x", &reports, &[], &Named::new());
+            assert_eq!(value(How::CpuRate), Ok(400.0));
+            assert_eq!(value(How::OpsPerCpuSecond), Ok(200.0));
         }
-        let uncounted = value(How::CpuRate, "x", &[with(1, 0, 0)], &[], &Named::new());
-        assert_eq!(uncounted, Err("the kernel counted no CPU time".to_owned()));
+        for how in [How::CpuRate, How::OpsPerCpuSecond] {
+            let uncounted = value(how, "x", &[with(1, 0, 0)], &[], &Named::new());
+            assert_eq!(uncounted, Err("the kernel counted no CPU time".to_owned()));
+        }
     }
 
     #[test]

@@ -147,6 +147,8 @@ pub enum How {
     /// Work of all copies over the CPU time (user and system) that they used for it together: what a second on a CPU is
     /// worth, whoever else had one meanwhile.
     CpuRate,
+    /// Operations of all copies over the same CPU time, whatever one operation is worth.
+    OpsPerCpuSecond,
     /// This quantile (0 to 1) of the latencies of all copies together.
     LatencyQuantile(f64),
     /// The same for operations so long that a round holds only some: the smallest latency that this share of them did

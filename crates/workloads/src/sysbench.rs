@@ -326,3 +326,91 @@ fn run<E: Events>(
     }
     (events, recorder, None)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::workload::Workload;
+    use model::params::ParamValue;
+    use model::units::Bytes;
+
+    type Defaults = Vec<(&'static str, ParamValue)>;
+
+    /// The four, each with what the original does where nobody asks for anything else: its public documentation, and
+    /// the usage text of `sysbench TEST help`.
+    fn originals() -> [(&'static dyn Workload, Defaults); 4] {
+        let word = |text: &str| ParamValue::Text(text.to_owned());
+        [
+            (
+                &crate::cpu::PRIME,
+                vec![("max_prime", ParamValue::Count(10_000))],
+            ),
+            (
+                &crate::os::THREADS,
+                vec![
+                    ("yields", ParamValue::Count(1_000)),
+                    ("locks", ParamValue::Count(8)),
+                ],
+            ),
+            (
+                &crate::os::MUTEX,
+                vec![
+                    ("mutexes", ParamValue::Count(4_096)),
+                    ("locks", ParamValue::Count(50_000)),
+                    ("loops", ParamValue::Count(10_000)),
+                ],
+            ),
+            (
+                &crate::memory::BLOCK,
+                vec![
+                    ("block_size", ParamValue::Size(Bytes(1_024))),
+                    ("scope", word("global")),
+                    ("oper", word("write")),
+                    ("mode", word("seq")),
+                    ("timing", word("sysbench")),
+                ],
+            ),
+        ]
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_original() {
+        for (workload, mut expected) in originals() {
+            let spec = workload.spec();
+            expected.push(("version", ParamValue::Text("1.0".to_owned())));
+            let params = Params::resolve(spec, []).unwrap();
+            let mut found: Vec<(&str, ParamValue)> = params
+                .iter()
+                .map(|(name, value)| (name, value.clone()))
+                .collect();
+            found.sort_by_key(|(name, _)| *name);
+            expected.sort_by_key(|(name, _)| *name);
+            assert_eq!(found, expected, "{}", spec.name);
+            // The first test of each is the plain one.
+            assert!(spec.tests[0].params.is_empty(), "{}", spec.name);
+        }
+    }
+
+    #[test]
+    fn each_tells_its_events_per_wall_second_and_per_cpu_second() {
+        for (workload, _) in originals() {
+            let spec = workload.spec();
+            let of = |quantity: &str| {
+                let mut metrics = spec.metrics.iter();
+                metrics
+                    .find(|def| def.quantity == quantity)
+                    .unwrap_or_else(|| panic!("{} {quantity}", spec.name))
+            };
+            let (wall, cpu) = (of("ops_per_s"), of("ops_per_cpu_s"));
+            assert_eq!((wall.unit, wall.class), (cpu.unit, cpu.class));
+            // Where the work of an event is more than 1, a rate of work is none of events.
+            let expected = match wall.how {
+                How::Rate => How::CpuRate,
+                How::ReportedSum => How::OpsPerCpuSecond,
+                other => panic!("{} {other:?}", spec.name),
+            };
+            assert_eq!(cpu.how, expected, "{}", spec.name);
+            assert_eq!(of("lat_ns_mean").how, How::LatencyMean, "{}", spec.name);
+        }
+    }
+}

@@ -3,6 +3,7 @@
 use super::map;
 use crate::sysbench::{
     Events, LAT_MAX, LAT_MEAN, LAT_MIN, LAT_P95, Threads, Timing, VERSION, Version,
+    events_per_cpu_s,
 };
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
@@ -93,6 +94,10 @@ static SPEC: Spec = Spec {
             class: MetricClass::Compute,
             how: How::ReportedSum,
             doc: "Events of all threads over the time of the measured batches: sysbench's operations per second.",
+        },
+        MetricDef {
+            how: How::OpsPerCpuSecond,
+            ..events_per_cpu_s(MetricClass::Compute)
         },
         LAT_MEAN,
         LAT_MIN,

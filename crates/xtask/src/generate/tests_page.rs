@@ -104,6 +104,7 @@ fn metric(def: &MetricDef) -> [String; 5] {
     let how = match def.how {
         How::Rate => "work over wall time, summed over the copies".to_owned(),
         How::CpuRate => "work over CPU time, all copies together".to_owned(),
+        How::OpsPerCpuSecond => "operations over CPU time, all copies together".to_owned(),
         How::LatencyQuantile(q) | How::LatencyQuantileOfFew(q) => {
             format!("quantile {q} of the latencies of all copies together")
         }
