@@ -14,6 +14,7 @@ mod duels_set_up;
 mod faults;
 mod fio;
 mod memory;
+mod profiles;
 mod root;
 mod runs;
 mod soaks;

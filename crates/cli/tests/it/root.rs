@@ -79,6 +79,42 @@ impl Drop for MemoryLimit {
     }
 }
 
+/// A CPU cgroup with a quota, v1 or v2, whichever this machine has.
+pub(crate) struct CpuQuota(PathBuf);
+
+impl CpuQuota {
+    /// So many CPUs, counted over a tenth of a second.
+    pub(crate) fn new(cpus: f64) -> Self {
+        let name = format!("kurabe-test-{}-quota", std::process::id());
+        let v1 = Path::new("/sys/fs/cgroup/cpu");
+        let period = 100_000;
+        let quota = (cpus * f64::from(period)).to_string();
+        let (group, file, text) = if v1.join("cpu.cfs_quota_us").exists() {
+            (v1.join(name), "cpu.cfs_quota_us", quota)
+        } else {
+            sh("echo +cpu > /sys/fs/cgroup/cgroup.subtree_control");
+            let group = Path::new("/sys/fs/cgroup").join(name);
+            (group, "cpu.max", format!("{quota} {period}"))
+        };
+        std::fs::create_dir(&group).unwrap();
+        std::fs::write(group.join(file), text).unwrap();
+        Self(group)
+    }
+
+    /// Runs the bed's binary inside the quota.
+    pub(crate) fn run(&self, bed: &Bed, args: &[&str]) -> Done {
+        let procs = self.0.join("cgroup.procs");
+        let script = format!("echo $$ > {}; exec \"$@\"", procs.display());
+        bed.behind(&["sh", "-ec", &script, "sh"], args)
+    }
+}
+
+impl Drop for CpuQuota {
+    fn drop(&mut self) {
+        crate::bed::eventually(5, || std::fs::remove_dir(&self.0).is_ok());
+    }
+}
+
 #[test]
 #[ignore = "root: mounts a file system"]
 fn a_full_directory_is_said_before_measuring() {

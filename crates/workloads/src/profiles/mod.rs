@@ -62,6 +62,25 @@ mod tests {
         check(&host(96, None, 2), &[1, 2, 4, 8, 16, 32, 48, 64, 96, 128]);
     }
 
+    #[test]
+    fn the_scaling_profile_has_a_bandwidth_and_leaves_out_what_the_page_says() {
+        let check = |cpus: u32, expected: &[&str]| {
+            let plan = planned("scaling", &[], &host(cpus, None, 1));
+            let dropped: Vec<&str> = plan.dropped.iter().map(|d| d.what.as_str()).collect();
+            assert_eq!(dropped, expected, "{cpus} CPUs");
+            let has = |test: &str| plan.cases.iter().any(|case| case.id.test == test);
+            assert_eq!(has("memory.triad"), !expected.contains(&"memory.triad"));
+            assert_eq!(plan.budget, Some(model::units::Nanos::from_secs(360)));
+        };
+        check(1, &[]);
+        check(2, &[]);
+        check(16, &[]);
+        check(64, &[]);
+        check(96, &[]);
+        check(192, &[]);
+        check(1024, &[]);
+    }
+
     fn planned(what: &str, sets: &[&str], host: &HostFacts) -> model::plan::Plan {
         let sets = sets.iter().map(|text| text.parse().unwrap()).collect();
         resolved(

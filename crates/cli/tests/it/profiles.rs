@@ -1,0 +1,189 @@
+//! Profiles on the real binary: all of their tests run, on one CPU too, and what a machine cannot tell is said.
+
+use crate::bed::Bed;
+use serde_json::Value;
+
+/// The document of the last run.
+fn document(bed: &Bed) -> Value {
+    let shown = bed.run(&["show", "--format", "json"]).code(0);
+    serde_json::from_str(&shown.out).unwrap()
+}
+
+/// The estimate of a metric such as `cpu.prime@2:ops_per_s`.
+fn estimate(document: &Value, id: &str) -> f64 {
+    let mut metrics = document["metrics"].as_array().unwrap().iter();
+    let metric = metrics
+        .find(|metric| metric["id"] == id)
+        .unwrap_or_else(|| panic!("no {id}"));
+    metric["estimate"]
+        .as_f64()
+        .unwrap_or_else(|| panic!("{metric}"))
+}
+
+/// Every step of every block about scaling: test, copies, and the step.
+fn steps(document: &Value) -> Vec<(String, f64, &Value)> {
+    let mut found = Vec::new();
+    for block in document["scaling"].as_array().unwrap() {
+        let test = block["test"].as_str().unwrap();
+        for step in block["steps"].as_array().unwrap() {
+            let copies = step["concurrency"].as_f64().unwrap();
+            found.push((test.to_owned(), copies, step));
+        }
+    }
+    found
+}
+
+/// So many CPUs cannot give more time than they have; a hundredth is for the instants at which clocks are read.
+#[track_caller]
+fn check_on_cpu(document: &Value, cpus: f64) {
+    for (test, copies, step) in steps(document) {
+        let share = step["on_cpu_share"].as_f64().unwrap();
+        assert!(
+            share > 0.0 && share * copies <= 1.01 * copies.min(cpus),
+            "{test}@{copies} is said to be on a CPU for {share} of the time"
+        );
+    }
+}
+
+#[test]
+fn what_lives_through_the_warm_up_is_not_counted_as_more_time_than_a_cpu_has() {
+    let bed = Bed::new();
+    let args = [
+        "run",
+        "os.spawn",
+        "os.execl",
+        "os.context",
+        "os.shell-1",
+        "--copies",
+        "steps",
+        "--passes",
+        "1",
+    ];
+    bed.behind(&["taskset", "-c", "0"], &args).code(0);
+    let document = document(&bed);
+    assert_eq!(steps(&document).len(), 8);
+    check_on_cpu(&document, 1.0);
+}
+
+#[test]
+fn the_cpu_and_memory_profiles_fit_into_one_run() {
+    let bed = Bed::new();
+    let args = ["run", "cpu", "memory", "--dry-run"];
+    let planned = bed.run(&args).code(0);
+    planned.out_has(&[
+        "cpu.whetstone@1",
+        "cpu.json-write@1",
+        "memory.levels-small@1",
+        "memory.loaded-50@1",
+        "memory.copy-nt@1",
+        "memory.triad-nt@1",
+        "memory.round-trip@1",
+    ]);
+    let text = bed.run(&args).out;
+    assert!(!text.contains("do not fit"), "{text}");
+}
+
+mod slow {
+    use super::*;
+
+    /// Runs both profiles with less work in an event and smaller arrays than usual, on so many CPUs.
+    fn sysbench_and_mbw(before: &[&str], cpus: f64) {
+        let bed = Bed::new();
+        let mut args = vec!["run", "sysbench", "mbw", "--passes", "1"];
+        for set in [
+            "mbw.size=8M",
+            "os.threads.yields=100",
+            "os.mutex.locks=2000",
+        ] {
+            args.extend(["--set", set]);
+        }
+        let done = bed.behind(before, &args).code(0);
+        done.out_has(&["mean time"]);
+        let document = document(&bed);
+        for test in [
+            "cpu.prime",
+            "os.threads",
+            "os.mutex",
+            "memory.block-write",
+            "memory.block-read",
+        ] {
+            for threads in [1, 2, 4, 8, 16] {
+                let of = |what: &str| estimate(&document, &format!("{test}@{threads}:{what}"));
+                for quantity in ["ops_per_s", "ops_per_cpu_s", "lat_ns_min", "lat_ns_mean"] {
+                    assert!(of(quantity) > 0.0, "{test}@{threads} {quantity}");
+                }
+                assert!(of("lat_ns_mean") <= of("lat_ns_max"), "{test}@{threads}");
+            }
+        }
+        for method in ["memcpy", "dumb", "mcblock"] {
+            let id = format!("memory.mbw-{method}@1:bytes_per_s");
+            assert!(estimate(&document, &id) > 0.0);
+        }
+        let steps = steps(&document);
+        assert_eq!(steps.len(), 25);
+        for (test, copies, step) in &steps {
+            let mean = step["event_mean_ns"]["estimate"].as_f64().unwrap();
+            let id = format!("{test}@{copies}:lat_ns_mean");
+            assert!((mean / estimate(&document, &id) - 1.0).abs() < 1e-9, "{id}");
+        }
+        check_on_cpu(&document, cpus);
+    }
+
+    #[test]
+    #[ignore = "slow: two profiles, half a minute"]
+    fn sysbench_and_mbw_give_all_their_figures() {
+        let cpus = std::thread::available_parallelism().unwrap().get();
+        sysbench_and_mbw(&["env"], f64::from(u32::try_from(cpus).unwrap()));
+    }
+
+    #[test]
+    #[ignore = "slow: two profiles, half a minute"]
+    fn sysbench_and_mbw_give_all_their_figures_on_one_cpu() {
+        sysbench_and_mbw(&["taskset", "-c", "0"], 1.0);
+    }
+
+    #[test]
+    #[ignore = "slow: a profile, half a minute"]
+    fn one_cpu_is_told_that_there_is_nothing_to_scale_to() {
+        let bed = Bed::new();
+        let args = [
+            "run",
+            "scaling",
+            "--passes",
+            "1",
+            "--set",
+            "memory.triad.size=16M",
+        ];
+        let done = bed.behind(&["taskset", "-c", "0"], &args).code(0);
+        let done = done.out_says(&[
+            "there is one CPU: nothing to scale to",
+            "no Universal Scalability Law: its three figures need 3 concurrencies within the usable CPUs, here are 1",
+            "they take turns on 1 CPU",
+        ]);
+        let blocks = done.out.matches("nothing to scale to").count();
+        assert_eq!(blocks, 9, "one for each test:\n{}", done.out);
+        check_on_cpu(&document(&bed), 1.0);
+    }
+}
+
+mod root {
+    use super::*;
+    use crate::root::CpuQuota;
+
+    #[test]
+    #[ignore = "root: makes a CPU cgroup"]
+    fn a_quota_is_named_as_what_limits_the_copies() {
+        let cpus = std::thread::available_parallelism().unwrap().get();
+        assert!(cpus > 1, "a quota below one CPU leaves nothing to scale to");
+        let bed = Bed::new();
+        // Of all CPUs but one a half: as many copies as CPUs may run, and not all the time.
+        let allowed = f64::from(u32::try_from(cpus).unwrap()) - 0.5;
+        let quota = CpuQuota::new(allowed);
+        let args = ["run", "cpu.sha256", "--copies", "steps", "--passes", "6"];
+        let done = quota.run(&bed, &args).code(0);
+        done.out_says(&[
+            &format!("a quota of {allowed} CPUs limits it, not the CPUs there are"),
+            &format!("a quota allows {allowed} CPUs at the same time"),
+        ]);
+    }
+}
