@@ -177,8 +177,17 @@ pub fn resolve(
         for copies in concurrencies(request, choice, host) {
             let case = planned(choice.entry, &params, copies, request.passes);
             // `os.pipe os.pipe@1` asks for the same case twice.
-            if !cases.iter().any(|other: &PlannedCase| other.id == case.id) {
+            if cases.iter().any(|other: &PlannedCase| other.id == case.id) {
+                continue;
+            }
+            let workload = choice.entry.workload;
+            let Err(why) = workload.supported_with(&params, host, copies) else {
                 cases.push(case);
+                continue;
+            };
+            let what = case.id.to_string();
+            if !dropped.iter().any(|other: &Dropped| other.what == what) {
+                dropped.push(Dropped { what, why });
             }
         }
     }

@@ -40,6 +40,17 @@ pub trait Workload: Sync {
         Ok(())
     }
 
+    /// The same for so many copies at the same time, asked for every concurrency of a plan. What each copy has for
+    /// itself, such as memory, may suffice for one of them and not for all.
+    fn supported_with(
+        &self,
+        _params: &Params,
+        _host: &HostFacts,
+        _copies: u32,
+    ) -> Result<(), String> {
+        Ok(())
+    }
+
     /// The metrics that a round yields with these parameters, the most telling first: all that the spec declares, or
     /// those of them that mean something here.
     fn metrics(&self, _params: &Params) -> Vec<&'static MetricDef> {

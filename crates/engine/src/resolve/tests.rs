@@ -21,6 +21,14 @@ impl Workload for Fake {
         }
     }
 
+    fn supported_with(&self, params: &Params, _: &HostFacts, copies: u32) -> Result<(), String> {
+        if params.count("size") == 77 && copies > 1 {
+            Err(format!("{copies} times 77 is too much"))
+        } else {
+            Ok(())
+        }
+    }
+
     fn prepare(&self, _: &Params, _: &Place) -> Result<Box<dyn Body>, WorkError> {
         Err(WorkError::Unsupported("a made-up workload".to_owned()))
     }
@@ -300,6 +308,20 @@ fn what_the_machine_cannot_do_is_dropped_with_the_reason() {
     assert_eq!(
         (plan.dropped[0].what.as_str(), plan.dropped[0].why.as_str()),
         ("a.alpha", "99 is too much")
+    );
+    let many = Request {
+        sets: sets(&["b.beta.size=77"]),
+        copies: Some(vec![Copies::Exactly(1), Copies::Exactly(2)]),
+        ..self::request(&["b.beta", "b.beta@2"])
+    };
+    let plan = self::plan(&many).unwrap();
+    assert_eq!(cases(&plan), ["b.beta@1"]);
+    let [left_out] = &plan.dropped[..] else {
+        panic!("once, although asked for twice: {:?}", plan.dropped);
+    };
+    assert_eq!(
+        (left_out.what.as_str(), left_out.why.as_str()),
+        ("b.beta@2", "2 times 77 is too much")
     );
     let none = Request {
         sets: sets(&["b.beta.size=99"]),
