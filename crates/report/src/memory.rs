@@ -65,8 +65,10 @@ fn line(text: &str, style: Style) -> String {
 /// Whether the curve rises as it must.
 fn said(curve: &Curve, says: &MemoryWords) -> String {
     let fall = curve.largest_fall();
-    if fall < FALL_MIN {
+    if fall <= 0.0 {
         says.rises.to_owned()
+    } else if fall < FALL_MIN {
+        (says.rises_within)(&format!("{} %", round_to_usize(FALL_MIN * 100.0)))
     } else {
         (says.falls)(&number::percent(fall))
     }
@@ -216,8 +218,21 @@ mod tests {
                         \u{20}     1 GiB      150  150 .. 150    ########################\n\
                         -  the latency never falls from one size to the next\n";
         assert!(text.starts_with(expected), "{text}");
-        let fallen = shown(&[point(4096, 2.0), point(8192, 1.0)], 80, Lang::En);
-        assert!(fallen.contains("falls by up to 50"), "{fallen}");
+        let check = |second: f64, lang, expected: &str| {
+            let text = shown(&[point(4096, 1.0), point(8192, second)], 80, lang);
+            assert!(text.contains(expected), "{second}: {text}");
+        };
+        let falls = "the latency never falls from one";
+        check(1.0, Lang::En, falls);
+        check(1.5, Lang::En, falls);
+        let within = "the latency never falls by more than 3 % from one";
+        check(0.98, Lang::En, within);
+        check(0.999, Lang::En, within);
+        check(0.5, Lang::En, "falls by up to 50 %");
+        check(0.96, Lang::En, "falls by up to 4.0 %");
+        check(1.0, Lang::Ja, "レイテンシーは下がりません");
+        check(0.98, Lang::Ja, "レイテンシーは 3 % を超えて下がりません");
+        check(0.5, Lang::Ja, "最大 50 %");
         assert!(shown(&[point(4096, 2.0)], 80, Lang::Ja).contains("ワーキングセット"));
     }
 

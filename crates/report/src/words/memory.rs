@@ -15,8 +15,10 @@ pub struct MemoryWords {
     pub legend: &'static str,
     /// By how much a curve falls where it should not, as a percentage.
     pub falls: fn(&str) -> String,
-    /// A curve that never falls by more than its noise.
+    /// A curve that never falls.
     pub rises: &'static str,
+    /// A curve that never falls by more than its noise, which is a percentage.
+    pub rises_within: fn(&str) -> String,
     /// What a matrix shows.
     pub matrix: &'static str,
     /// Of a matrix that is too large to be shown: the CPUs, and the nearest and the farthest pairs.
@@ -36,6 +38,9 @@ pub(super) const EN: MemoryWords = MemoryWords {
         )
     },
     rises: "the latency never falls from one size to the next",
+    rises_within: |share| {
+        format!("the latency never falls by more than {share} from one size to the next")
+    },
     matrix: "round trip of a cache line between two CPUs, in nanoseconds",
     pairs: |cpus, nearest, farthest| {
         format!(
@@ -56,6 +61,7 @@ pub(super) const JA: MemoryWords = MemoryWords {
         )
     },
     rises: "サイズが増えてもレイテンシーは下がりません",
+    rises_within: |share| format!("サイズが増えてもレイテンシーは {share} を超えて下がりません"),
     matrix: "2 個の CPU 間のキャッシュライン往復時間（ナノ秒）",
     pairs: |cpus, nearest, farthest| {
         format!(
