@@ -99,17 +99,42 @@ mod root {
             "run",
             "memory.latency-512m",
             "memory.latency-128m",
-            "memory.triad",
+            "memory.latency-128m@2",
             "--passes",
             "1",
         ];
+        // What fits once and not twice is left out for two copies.
         let done = limit.run(&bed, "", &args).code(0);
         done.out_has(&[
             "memory.latency-128m@1",
             "too little memory: 544 MiB are needed",
+            "memory.latency-128m@2",
+            "too little memory: 272 MiB are needed",
         ]);
+        // Arrays beyond the last cache, or a cache so large that there is no room for them, whichever machine this is.
+        let done = limit.run(&bed, "", &["run", "memory.triad", "--passes", "1"]);
+        let refused = done.out.contains("too little memory: ");
+        let done = done.code(if refused { 4 } else { 0 });
+        let array = done.out.lines().find(|line| line.contains("array_bytes"));
+        let without = array.and_then(|line| line.split_whitespace().nth(1)) == Some("-");
+        assert_eq!(without, refused, "{}", done.out);
         assert_eq!(swapped_out(), before);
         assert_eq!(bed.left_behind(), [""; 0]);
+    }
+
+    #[test]
+    #[ignore = "root: makes a memory cgroup"]
+    fn a_curve_that_the_limit_of_a_cgroup_ends_says_so() {
+        let bed = Bed::new();
+        // Not even the 128 MiB that a curve has at least.
+        let limit = MemoryLimit::new(120 << 20);
+        let args = ["run", "memory.levels-small", "--passes", "1"];
+        let done = limit.run(&bed, "", &args).code(0);
+        done.out_says(&[
+            "the curve ends at",
+            "MiB: four times the last cache",
+            "do not fit into the memory",
+        ]);
     }
 
     /// The last CPU, taken offline until the end.

@@ -36,7 +36,7 @@ const fn test(
 
 static SPEC: Spec = Spec {
     name: "memory.bandwidth",
-    version: 1,
+    version: 2,
     title: "memory bandwidth of streams",
     doc: "One operation goes through the next piece of arrays of numbers of 8 bytes: `read` sums one, `write` fills \
           one, `copy`, `scale`, `add` and `triad` compute one from one or two others, per element what STREAM's \
@@ -213,6 +213,11 @@ impl Workload for Bandwidth {
             });
         }
         super::supported(params, host, params.size("size").0)
+    }
+
+    fn supported_with(&self, params: &Params, host: &HostFacts, copies: u32) -> Result<(), String> {
+        let each = params.size("size").0;
+        super::supported(params, host, each.saturating_mul(u64::from(copies)))
     }
 
     fn implementation(&self, params: &Params) -> Option<String> {

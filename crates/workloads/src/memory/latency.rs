@@ -34,7 +34,7 @@ const fn test(
 
 static SPEC: Spec = Spec {
     name: "memory.latency",
-    version: 1,
+    version: 2,
     title: "latency of dependent loads in random order",
     doc: "One operation loads the address of the next: a chain through a working set of `size`, one node per cache \
           line of 64 bytes, in an order shuffled anew in every round, as one cycle through all lines. No load can \
@@ -168,6 +168,11 @@ impl Workload for Latency {
         super::supported(params, host, with_order(size))
     }
 
+    fn supported_with(&self, params: &Params, host: &HostFacts, copies: u32) -> Result<(), String> {
+        let each = with_order(params.size("size").0);
+        super::supported(params, host, each.saturating_mul(u64::from(copies)))
+    }
+
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
         self.supported(params, &HostFacts::default())
             .map_err(WorkError::Unsupported)?;
@@ -260,6 +265,20 @@ mod tests {
         chain.walk(99, 0);
         let error = check(&mut chain, 100).unwrap_err().to_string();
         assert!(error.contains("at node 99 in place of 100"), "{error}");
+    }
+
+    #[test]
+    fn a_size_that_fits_once_and_not_for_all_copies_is_left_out_for_all() {
+        let mut host = HostFacts::default();
+        host.memory.available = model::host::Fact::Known(model::units::Bytes(1 << 30));
+        let params = testing::params(&LATENCY, &[("size", "512M"), ("pages", "small")]);
+        let check = |copies, fits: bool| {
+            let found = LATENCY.supported_with(&params, &host, copies);
+            assert_eq!(found.is_ok(), fits, "{copies}: {found:?}");
+        };
+        check(1, true);
+        check(2, false);
+        check(u32::MAX, false);
     }
 
     #[test]

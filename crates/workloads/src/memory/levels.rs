@@ -1,6 +1,6 @@
 //! `memory.levels`: the cache levels that a core really sees, read off a curve of latencies.
 
-use super::curve::{Sweep, largest};
+use super::curve::{Reach, Sweep, reach};
 use super::{HUGE_PAGE_SHARE, PAGE_BYTES, PAGES, reported, set_up_by_each};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
@@ -43,7 +43,7 @@ const fn bytes(quantity: &'static str, doc: &'static str) -> MetricDef {
 
 static SPEC: Spec = Spec {
     name: "memory.levels",
-    version: 2,
+    version: 3,
     title: "cache levels as seen by latency",
     doc: "One operation is one sweep: chains of dependent loads in random order (see `memory.latency`) over working \
           sets from 4 KiB to four times the last cache, two sizes per doubling. The last cache is the one that the \
@@ -115,13 +115,14 @@ impl Workload for Levels {
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
         super::keep_on_a_cpu(place)?;
-        let largest = largest(place)?;
-        super::check_room(largest, place)?;
-        let sweep = Sweep::new(largest, super::pages(params), place)?;
+        let reach = reach(place)?;
+        super::check_room(reach.largest, place)?;
+        let sweep = Sweep::new(reach.largest, super::pages(params), place)?;
         super::page_values(sweep.chain().region(), super::pages(params))?;
         Ok(Box::new(Sweeping {
             sweep,
             pages: super::pages(params),
+            reach,
             done: false,
         }))
     }
@@ -130,6 +131,7 @@ impl Workload for Levels {
 struct Sweeping {
     sweep: Sweep,
     pages: Pages,
+    reach: Reach,
     done: bool,
 }
 
@@ -146,13 +148,47 @@ impl Body for Sweeping {
 
     fn finish(&mut self) -> Result<Finish, WorkError> {
         let mut reported = values(&self.sweep.curve);
+        let missing = missing(&reported, self.reach.cut.as_deref());
         reported.extend(super::page_values(self.sweep.chain().region(), self.pages)?);
+        let no_huge_pages = (!self.reach.huge).then(|| NO_HUGE_PAGES.to_owned());
         Ok(Finish {
             digest: Digest::EMPTY,
             reported,
+            missing,
+            notes: self
+                .reach
+                .cut
+                .iter()
+                .cloned()
+                .chain(no_huge_pages)
+                .collect(),
             ..Finish::default()
         })
     }
+}
+
+/// Said where the first curve of the run was not in huge pages: with small ones the latency climbs where their
+/// translation is no longer at hand as well.
+const NO_HUGE_PAGES: &str = "the curve that looks for the last cache obtained no huge pages: a step of the translation \
+                             of addresses may have been taken for a cache";
+
+/// Why the metrics that a curve has no `values` of have none; `cut` says what the memory did not allow.
+fn missing(values: &BTreeMap<String, f64>, cut: Option<&str>) -> BTreeMap<String, String> {
+    let quantities = SPEC.metrics.iter().filter(|metric| !metric.is_setting());
+    quantities
+        .map(|metric| metric.quantity)
+        .filter(|quantity| !values.contains_key(*quantity))
+        .map(|quantity| {
+            let is_there = |level| values.contains_key(&format!("{level}_ns"));
+            let why = match (cut, quantity.strip_suffix("_bytes")) {
+                (Some(cut), _) => cut,
+                (None, Some(level)) if is_there(level) => "the curve ends within this level",
+                (None, None) if quantity == "memory_ns" => "the curve still climbs at its end",
+                (None, _) => "no such level on the curve",
+            };
+            (quantity.to_owned(), why.to_owned())
+        })
+        .collect()
 }
 
 /// The metrics of a curve, and its points.
@@ -204,11 +240,50 @@ mod tests {
         let mut body = Sweeping {
             sweep: Sweep::new(32 << 10, Pages::Small, &place).unwrap(),
             pages: Pages::Small,
+            reach: Reach {
+                largest: 32 << 10,
+                cut: None,
+                huge: true,
+            },
             done: false,
         };
         assert_eq!(body.batch(7, &mut Recorder::off()).unwrap(), 1);
         assert_eq!(body.batch(7, &mut Recorder::off()).unwrap(), 0);
         let finish = body.finish().unwrap();
         assert!(finish.reported.contains_key("ns_at_4096"));
+        assert_eq!(finish.notes, [""; 0]);
+        // Cut short, and looked for in small pages: both are said, and what is missing is missing for the first reason.
+        body.reach.cut = Some("the curve ends at 0 MiB".to_owned());
+        body.reach.huge = false;
+        let finish = body.finish().unwrap();
+        assert_eq!(finish.notes, ["the curve ends at 0 MiB", NO_HUGE_PAGES]);
+        assert!(!finish.reported.contains_key("l3_ns"));
+        assert_eq!(finish.missing["l3_ns"], "the curve ends at 0 MiB");
+    }
+
+    #[test]
+    fn a_figure_that_a_curve_does_not_have_is_missing_for_a_reason() {
+        let known = |names: &[&str]| -> BTreeMap<String, f64> {
+            names.iter().map(|name| ((*name).to_owned(), 1.0)).collect()
+        };
+        let check = |names: &[&str], cut: Option<&str>, expected: &[(&str, &str)]| {
+            let found = missing(&known(names), cut);
+            let found: Vec<(&str, &str)> = found
+                .iter()
+                .map(|(quantity, why)| (quantity.as_str(), why.as_str()))
+                .collect();
+            assert_eq!(found, expected, "{names:?}");
+        };
+        let two = ["memory_ns", "l1_ns", "l1_bytes", "l2_ns", "l2_bytes"];
+        let none = "no such level on the curve";
+        check(&two, None, &[("l3_bytes", none), ("l3_ns", none)]);
+        let within = "the curve ends within this level";
+        let climbs = "the curve still climbs at its end";
+        let three = ["l1_ns", "l1_bytes", "l2_ns", "l2_bytes", "l3_ns"];
+        check(&three, None, &[("l3_bytes", within), ("memory_ns", climbs)]);
+        let cut = Some("it ends at 90 MiB");
+        let why = "it ends at 90 MiB";
+        check(&three, cut, &[("l3_bytes", why), ("memory_ns", why)]);
+        check(&two, cut, &[("l3_bytes", why), ("l3_ns", why)]);
     }
 }

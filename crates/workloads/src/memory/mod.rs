@@ -6,7 +6,6 @@
 
 use engine::workload::{Place, WorkError};
 use model::host::HostFacts;
-use model::num::approx;
 use model::params::Params;
 use model::plan::Shape;
 use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind};
@@ -23,6 +22,8 @@ mod latency;
 mod levels;
 mod loaded;
 mod mbw;
+mod paging;
+mod places;
 mod round_trip;
 
 pub(crate) use bandwidth::BANDWIDTH;
@@ -32,6 +33,9 @@ pub(crate) use levels::LEVELS;
 pub(crate) use loaded::LOADED;
 pub(crate) use mbw::MBW;
 pub(crate) use round_trip::ROUND_TRIP;
+
+use paging::page_values;
+use places::{cpus, keep_on_a_cpu, pin};
 
 /// Which pages are asked for.
 const PAGES: ParamDef = ParamDef {
@@ -59,7 +63,8 @@ const HUGE_PAGE_SHARE: MetricDef = setting(
 const PAGE_BYTES: MetricDef = setting(
     "page_bytes",
     Unit::Bytes,
-    "The size of the pages that most of the memory was in, read back likewise.",
+    "The size of the pages that most of the memory was in: where it was huge pages, as the kernel tells their size \
+     (`hpage_pmd_size`), and otherwise that of the mapping, read back likewise.",
 );
 
 /// A value that the body reports, as the mean over the copies.
@@ -153,35 +158,15 @@ pub(crate) fn check_room(bytes: u64, place: &Place) -> Result<(), WorkError> {
     Ok(())
 }
 
+/// The room that all copies together may take, in bytes.
+fn room_of_all() -> Result<u64, WorkError> {
+    let room = limits::room(&Tree::real()).map_err(|error| WorkError::Failed(error.to_string()))?;
+    Ok(share_of(room.bytes))
+}
+
 /// The room that one of the copies may take, in bytes.
 fn room_of_each(place: &Place) -> Result<u64, WorkError> {
-    let room = limits::room(&Tree::real()).map_err(|error| WorkError::Failed(error.to_string()))?;
-    Ok(share_of(room.bytes) / u64::from(place.copies.max(1)))
-}
-
-/// The CPUs that copies are kept on, in an order that begins elsewhere in each round.
-fn cpus(place: &Place) -> Result<Vec<u32>, WorkError> {
-    let mut cpus = sys::affinity::allowed_cpus()
-        .map_err(|error| WorkError::failed("sched_getaffinity", "self", error))?;
-    let first = usize::try_from(place.round).unwrap_or(0) % cpus.len().max(1);
-    cpus.rotate_left(first);
-    Ok(cpus)
-}
-
-fn pin(cpu: u32) -> Result<(), WorkError> {
-    sys::affinity::pin(cpu)
-        .map_err(|error| WorkError::failed("sched_setaffinity", format!("CPU {cpu}"), error))
-}
-
-/// Keeps the calling thread on the CPU of its copy, and returns which that is.
-fn keep_on_a_cpu(place: &Place) -> Result<u32, WorkError> {
-    let cpus = cpus(place)?;
-    let index = usize::try_from(place.copy).unwrap_or(0) % cpus.len().max(1);
-    let cpu = *cpus
-        .get(index)
-        .ok_or_else(|| WorkError::Failed("find a CPU: none is allowed".to_owned()))?;
-    pin(cpu)?;
-    Ok(cpu)
+    Ok(room_of_all()? / u64::from(place.copies.max(1)))
 }
 
 /// The node that `cpu` is to use.
@@ -234,11 +219,22 @@ fn check_nodes(
     for part in 0..LOOKED_AT {
         let found = node_of(len.saturating_sub(1) / (LOOKED_AT - 1) * part)
             .map_err(|error| WorkError::failed("get_mempolicy of", "the memory", error))?;
-        if found != expected {
-            return Err(WorkError::Failed(format!(
-                "place memory on node `{expected}`: some of it is on node {found}"
-            )));
+        if found == expected {
+            continue;
         }
+        // Where the first page is elsewhere already, rounds on this CPU would fail one like the other: its node has no
+        // memory, or a cpuset or a policy keeps it away.
+        return Err(if part == 0 {
+            WorkError::Unsupported(format!(
+                "memory of node {expected}: the kernel gives that of node {found}\nhint: numactl \
+                 --cpunodebind={found} --membind={found} measures with the CPUs that this memory belongs to, as does a \
+                 cpuset of both"
+            ))
+        } else {
+            WorkError::Failed(format!(
+                "place memory on node `{expected}`: some of it is on node {found}"
+            ))
+        });
     }
     Ok(())
 }
@@ -247,39 +243,6 @@ fn map(bytes: u64, pages: Pages) -> Result<Region, WorkError> {
     let len = usize::try_from(bytes).unwrap_or(usize::MAX);
     Region::new(len, pages)
         .map_err(|error| WorkError::failed("mmap", format!("{bytes} bytes"), error))
-}
-
-/// The share of a region below which huge pages were not obtained: what is left over at an end may be small ones.
-const HUGE_SHARE_MIN: f64 = 0.9;
-
-/// The page metrics of a region, or why it is not what was asked for.
-fn page_values(region: &Region, asked: Pages) -> Result<[(String, f64); 2], WorkError> {
-    let paging = region
-        .paging()
-        .map_err(|error| WorkError::Failed(error.to_string()))?;
-    let share = paging.huge_share().unwrap_or(0.0).min(1.0);
-    if asked == Pages::Huge && share < HUGE_SHARE_MIN {
-        return Err(WorkError::Unsupported(format!(
-            "huge pages: {:.0} % of the memory obtained them\nhint: --set TEST.pages=usual measures with what there is",
-            share * 100.0
-        )));
-    }
-    if paging.swapped_bytes > 0 {
-        return Err(WorkError::Failed(format!(
-            "keep the memory: {} bytes of it were swapped out",
-            paging.swapped_bytes
-        )));
-    }
-    let huge = model::num::count(sys::memory::HUGE_PAGE);
-    let size = if share >= 0.5 {
-        huge
-    } else {
-        approx(paging.page_bytes)
-    };
-    Ok([
-        ("huge_page_share".to_owned(), share),
-        ("page_bytes".to_owned(), size),
-    ])
 }
 
 #[cfg(test)]
@@ -381,22 +344,16 @@ mod tests {
         let len = 1 << 20;
         check_nodes(len, 1, |_| Ok(1)).unwrap();
         let spilled = |offset| Ok(u32::from(offset > len / 10 * 9));
-        let error = check_nodes(len, 0, spilled).unwrap_err().to_string();
+        let error = check_nodes(len, 0, spilled).unwrap_err();
+        assert!(matches!(error, WorkError::Failed(_)), "{error:?}");
+        let error = error.to_string();
         assert!(error.contains("some of it is on node 1"), "{error}");
+        // A node without memory gives none, in no round.
+        let error = check_nodes(len, 0, |_| Ok(1)).unwrap_err();
+        assert!(matches!(error, WorkError::Unsupported(_)), "{error:?}");
+        let error = error.to_string();
+        assert!(error.contains("\nhint: numactl --cpunodebind=1"), "{error}");
         let unknown = |_| Err(io::Error::from(io::ErrorKind::PermissionDenied));
         assert!(check_nodes(len, 0, unknown).is_err());
-    }
-
-    #[test]
-    fn pages_that_were_not_obtained_are_said_and_not_measured() {
-        let mut region = map(4 << 20, Pages::Small).unwrap();
-        region.touch();
-        let values = page_values(&region, Pages::Small).unwrap();
-        assert!(
-            values[0].1.abs() < f64::EPSILON && values[1].1 < 2e6,
-            "{values:?}"
-        );
-        let error = page_values(&region, Pages::Huge).unwrap_err().to_string();
-        assert!(error.contains("0 % of the memory obtained them"), "{error}");
     }
 }
