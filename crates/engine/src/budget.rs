@@ -157,7 +157,8 @@ fn shorten(plan: &mut Plan, available: f64) {
     for case in plan.cases.iter_mut().filter(|case| can(case)) {
         // Rounded down, and a nanosecond less for what arithmetic rounds: all together would else miss by nanoseconds
         // what they were shortened to fit into, and cost an optional test.
-        let shorter = round_to_u64((approx(case.shape.measure.0) * factor).floor()).saturating_sub(1);
+        let shorter =
+            round_to_u64((approx(case.shape.measure.0) * factor).floor()).saturating_sub(1);
         let least = Shape::MEASURE_MIN.min(case.shape.measure);
         case.shape.measure = Nanos(shorter).max(least);
     }

@@ -151,6 +151,11 @@ impl Workload for Loaded {
         super::supported(params, host, needed(size, 1))
     }
 
+    fn supported_with(&self, params: &Params, host: &HostFacts, copies: u32) -> Result<(), String> {
+        let all = needed(params.size("size").0, u64::from(copies));
+        super::supported(params, host, all)
+    }
+
     fn implementation(&self, _: &Params) -> Option<String> {
         Some(format!("{} streams", Width::best().name()))
     }
@@ -243,8 +248,6 @@ fn size_of_each(params: &Params, place: &Place) -> Result<u64, WorkError> {
         super::check_room(needed(given, slots), &alone)?;
         return Ok(given);
     }
-    // The cache is looked for with all of the room, because nobody else is there; it is looked for once.
-    beyond_the_caches(&alone)?;
     let size = beyond_the_caches(place)?;
     Ok(size.min(most_for(super::room_of_each(&alone)?, slots)))
 }
