@@ -452,8 +452,15 @@ fn many_processes_on_a_disk_are_no_question_about_cpus() {
         }));
     assert_eq!(summarize(&run).unwrap().cases.len(), 2);
     assert!(crate::scaling::scaling(&run).is_empty());
+    let disk = run.plan.cases[0].metrics[0].quantity.clone();
     for case in &mut run.plan.cases {
         case.metrics[0].quantity = fixture::QUANTITY.to_owned();
+    }
+    for round in &mut run.rounds {
+        if let model::record::Outcome::Done(measured) = &mut round.outcome {
+            let rate = measured.values[&disk];
+            measured.values.insert(fixture::QUANTITY.to_owned(), rate);
+        }
     }
     assert_eq!(
         crate::scaling::scaling(&run).len(),
