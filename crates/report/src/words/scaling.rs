@@ -65,7 +65,8 @@ pub(super) const EN: ScalingWords = ScalingWords {
              on CPU: share of the time. # reached, . lost",
     event_mean: "mean time",
     event_p95: "p95",
-    legend_times: "mean time, p95: what an event (operation) took, the average and the 95th percentile; medians of the rounds",
+    legend_times: "mean time, p95: what an event (operation) took, the average and the 95th percentile; medians of the \
+                   rounds",
     oversubscribed: |cpus| {
         format!(
             "* more copies than may run at the same time: they take turns on {}",

@@ -5,6 +5,9 @@
 //! at run time and named in the result, with two kinds of stores: regular ones, for which the CPU first reads the line
 //! it will overwrite, and streaming ones (non-temporal), which write past the caches.
 //!
+//! Elements are taken from the first to the last, or several stretches of 4 KiB side by side: a CPU fetches ahead up to
+//! the end of a page and no further, so that one thread that goes in order waits for memory at the beginning of each.
+//!
 //! [`Width::Portable`] is the same in plain Rust, for every architecture, and what the others are tested against.
 //! It refuses streaming stores where there are no such instructions, and vectors that the CPU does not have.
 
@@ -136,6 +139,9 @@ impl Width {
 /// Elements that one turn of the widest loop takes: lengths are multiples of it.
 pub const STEP: usize = 32;
 
+/// Elements of a stretch: a page of 4 KiB.
+pub const STRETCH: usize = 512;
+
 /// Alignment of arrays in bytes: a cache line, which is also the widest vector.
 pub const ALIGN: usize = 64;
 
@@ -159,9 +165,20 @@ pub struct Kernel {
     pub stores: Stores,
     /// How wide the vectors are.
     pub width: Width,
+    /// Stretches of [`STRETCH`] elements that are walked side by side; 1 for all elements in order.
+    pub strides: usize,
 }
 
 impl Kernel {
+    /// Lengths of arrays are multiples of this.
+    pub const fn step(self) -> usize {
+        if self.strides > 1 {
+            STRETCH * self.strides
+        } else {
+            STEP
+        }
+    }
+
     /// Whether it can be done here.
     pub fn available(self) -> bool {
         let streams = self.stores == Stores::Streaming && self.op != Op::Read;
@@ -169,7 +186,7 @@ impl Kernel {
     }
 
     /// One pass over the arrays; the sum for [`Op::Read`], the scalar for the others. Lengths must be equal multiples
-    /// of [`STEP`], and what is used must begin on a boundary of [`ALIGN`]. `number` chooses the clone.
+    /// of [`Self::step`], and what is used must begin on a boundary of [`ALIGN`]. `number` chooses the clone.
     pub fn pass(self, arrays: &mut Arrays<'_>, scalar: f64, number: u32) -> f64 {
         assert!(
             self.available(),
@@ -181,16 +198,16 @@ impl Kernel {
         };
         let fits =
             |array: &[f64]| array.len() == len && array.as_ptr().addr().is_multiple_of(ALIGN);
-        assert!(len.is_multiple_of(STEP));
+        assert!(self.strides > 0 && len.is_multiple_of(self.step()));
         assert!(self.op == Op::Read || fits(arrays.dest));
         assert!(self.op == Op::Write || fits(arrays.a));
         assert!(self.op.arrays() < 3 || fits(arrays.b));
         let result = match self.width {
-            Width::Portable => portable::pass(self.op, arrays, scalar, number),
+            Width::Portable => portable::pass(self.op, self.strides, arrays, scalar, number),
             #[cfg(target_arch = "x86_64")]
             width => x86::pass(self, width, arrays, scalar, number),
             #[cfg(not(target_arch = "x86_64"))]
-            _ => portable::pass(self.op, arrays, scalar, number),
+            _ => portable::pass(self.op, self.strides, arrays, scalar, number),
         };
         written(arrays.dest.as_ptr());
         result
@@ -221,17 +238,24 @@ mod tests {
 
     #[test]
     fn every_clone_of_every_kernel_agrees_with_plain_arithmetic() {
-        let mut region = Region::new(3 * 8 * 1024, Pages::Usual).unwrap();
-        for len in [0, 32, 64, 96, 1024] {
-            let (a, rest) = region.numbers().split_at_mut(1024);
-            let (b, dest) = rest.split_at_mut(1024);
+        let mut region = Region::new(3 * 8 * 4096, Pages::Usual).unwrap();
+        let lengths = [(0, 1), (32, 1), (64, 1), (96, 1), (1024, 1)];
+        let strided = [(0, 2), (1024, 2), (4096, 2), (4096, 4), (4096, 8)];
+        for (len, strides) in lengths.into_iter().chain(strided) {
+            let (a, rest) = region.numbers().split_at_mut(4096);
+            let (b, dest) = rest.split_at_mut(4096);
             let (a, b, dest) = (&mut a[..len], &mut b[..len], &mut dest[..len]);
             for n in 0..len {
                 (a[n], b[n]) = (small(n) + 1.0, small(n * 3) - 2.0);
             }
             for (op, stores, width) in all() {
-                let kernel = Kernel { op, stores, width };
-                if !kernel.available() {
+                let kernel = Kernel {
+                    op,
+                    stores,
+                    width,
+                    strides,
+                };
+                if !kernel.available() || !len.is_multiple_of(kernel.step()) {
                     continue;
                 }
                 for number in 0..super::super::CLONES {
@@ -266,6 +290,7 @@ mod tests {
             op,
             stores,
             width: Width::Portable,
+            strides: 1,
         };
         assert!(kernel(Op::Copy, Stores::Regular).available());
         assert!(!kernel(Op::Copy, Stores::Streaming).available());
@@ -289,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "len.is_multiple_of(STEP)")]
+    #[should_panic(expected = "len.is_multiple_of(self.step())")]
     fn lengths_that_no_kernel_can_do_are_refused() {
         let mut region = Region::new(4096, Pages::Usual).unwrap();
         let (a, dest) = region.numbers().split_at_mut(256);
@@ -302,6 +327,7 @@ mod tests {
             op: Op::Copy,
             stores: Stores::Regular,
             width: Width::Portable,
+            strides: 1,
         };
         kernel.pass(&mut arrays, 1.0, 0);
     }

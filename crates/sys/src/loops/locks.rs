@@ -193,8 +193,9 @@ pub enum Spin {
     Removed,
 }
 
-/// `turns` turns of the `mutex` test: `spins` turns of an empty loop, then one random mutex is taken, counted, the shared
-/// number raised, and the mutex given back. `random` is the state of the choice and is left where it came to. `number` chooses the clone.
+/// `turns` turns of the `mutex` test: `spins` turns of an empty loop, then one random mutex is taken, counted, the
+/// shared number raised, and the mutex given back. `random` is the state of the choice and is left where it came to.
+/// `number` chooses the clone.
 pub fn turns(
     locks: &Locks,
     turns: u64,

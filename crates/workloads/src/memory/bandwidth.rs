@@ -12,7 +12,7 @@ use model::plan::Shape;
 use model::rng::Rng;
 use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
 use model::units::{Nanos, Unit};
-use sys::loops::bandwidth::{Arrays, Kernel, Op, STEP, Stores, Width};
+use sys::loops::bandwidth::{Arrays, Kernel, Op, Stores, Width};
 use sys::memory::Region;
 
 /// The workload.
@@ -45,7 +45,11 @@ static SPEC: Spec = Spec {
           line (write-allocate) is not counted; `stores=streaming` writes past the caches without reading. Where \
           `size` is 0, the arrays are together four times as large as the last cache that the machine was found to \
           have (see `memory.levels`) or shows, whichever is larger. Each copy has its own, on a CPU of its own, \
-          touched first from there. The widest vectors that the CPU has are used and told.",
+          touched first from there. The widest vectors that the CPU has are used and told.\n\n\
+          A CPU fetches ahead to the end of a page of 4 KiB and waits for memory at the beginning of the next, so that \
+          one thread that goes through an array in order gets less than the memory gives. The tests whose names end in \
+          `-x8` walk eight pages side by side (`strides`), which is the most that one thread gets; the others are what \
+          a program gets that goes in order.",
     params: &[
         ParamDef {
             name: "op",
@@ -70,6 +74,13 @@ static SPEC: Spec = Spec {
             kind: ParamKind::Choice(&["best", "avx512", "avx2", "sse2", "portable"]),
             default: "best",
             doc: "Vectors used; `best` for the widest that the CPU has.",
+        },
+        ParamDef {
+            name: "strides",
+            kind: ParamKind::Count { min: 1, max: 64 },
+            default: "1",
+            doc: "Stretches of 4 KiB that are walked side by side; with 1 elements are taken from the first to the \
+                  last, as most programs do.",
         },
         PAGES_USUAL,
         NODE,
@@ -138,6 +149,26 @@ static SPEC: Spec = Spec {
             &[STREAMING],
         ),
         test(
+            "memory.read-x8",
+            "memory bandwidth, read, eight pages side by side",
+            &[("op", "read"), EIGHT],
+        ),
+        test(
+            "memory.write-nt-x8",
+            "memory bandwidth, write, streaming, eight pages side by side",
+            &[("op", "write"), STREAMING, EIGHT],
+        ),
+        test(
+            "memory.copy-nt-x8",
+            "memory bandwidth, copy, streaming, eight pages side by side",
+            &[("op", "copy"), STREAMING, EIGHT],
+        ),
+        test(
+            "memory.triad-nt-x8",
+            "memory bandwidth, triad, streaming, eight pages side by side",
+            &[STREAMING, EIGHT],
+        ),
+        test(
             "memory.read-remote",
             "memory bandwidth, read from another NUMA node",
             &[("op", "read"), ("node", "remote")],
@@ -148,6 +179,7 @@ static SPEC: Spec = Spec {
 };
 
 const STREAMING: (&str, &str) = ("stores", "streaming");
+const EIGHT: (&str, &str) = ("strides", "8");
 
 /// As [`PAGES`], but asking for none by default: a stream crosses a page once, so that it matters little, and should
 /// not fail where huge pages are scarce.
@@ -180,6 +212,7 @@ fn kernel(params: &Params) -> Kernel {
             "portable" => Width::Portable,
             _ => Width::best(),
         },
+        strides: usize::try_from(params.count("strides")).unwrap_or(1),
     }
 }
 
@@ -267,8 +300,9 @@ impl Streams {
     ) -> Result<Self, WorkError> {
         let arrays = usize::from(kernel.op.arrays());
         let all = usize::try_from(bytes).unwrap_or(usize::MAX) / 8;
-        let each = (all / arrays).max(STEP);
-        let piece = (PIECE_BYTES / 8).min(each) / STEP * STEP;
+        let step = kernel.step();
+        let each = (all / arrays).max(step);
+        let piece = (PIECE_BYTES / 8).clamp(step, each) / step * step;
         let len = each / piece * piece;
         let mut rng = Rng::stream(place.seed, 3);
         let mut starts = [0; 3];

@@ -303,6 +303,7 @@ impl Stream {
             op: Op::Read,
             stores: Stores::Regular,
             width: Width::best(),
+            strides: 1,
         };
         let piece = PIECE_BYTES / 8 / STEP * STEP;
         let expected = count(piece);

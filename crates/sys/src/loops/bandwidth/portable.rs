@@ -2,10 +2,53 @@
 #![expect(unsafe_code, reason = "alignment of the loops")]
 
 use super::super::align::{clone, place_loop};
-use super::{Arrays, Op, STEP};
+use super::{Arrays, Op, STEP, STRETCH};
 
 /// One pass; see [`super::Kernel::pass`].
-pub(super) fn pass(op: Op, arrays: &mut Arrays<'_>, scalar: f64, number: u32) -> f64 {
+pub(super) fn pass(
+    op: Op,
+    strides: usize,
+    arrays: &mut Arrays<'_>,
+    scalar: f64,
+    number: u32,
+) -> f64 {
+    if strides == 1 {
+        return in_order(op, arrays, scalar, number);
+    }
+    let len = match op {
+        Op::Read => arrays.a.len(),
+        _ => arrays.dest.len(),
+    };
+    let mut sum = 0.0;
+    for start in starts(len, strides) {
+        let part = start..start + STEP;
+        let source = |array: &'_ [f64]| -> std::ops::Range<usize> {
+            if array.is_empty() { 0..0 } else { part.clone() }
+        };
+        let (a, b) = (&arrays.a[source(arrays.a)], &arrays.b[source(arrays.b)]);
+        let dest = match op {
+            Op::Read => &mut [],
+            _ => &mut arrays.dest[part.clone()],
+        };
+        sum += in_order(op, &mut Arrays { dest, a, b }, scalar, number);
+    }
+    match op {
+        Op::Read => sum,
+        _ => scalar,
+    }
+}
+
+/// Where the turns of so many stretches side by side begin, in their order.
+fn starts(len: usize, strides: usize) -> impl Iterator<Item = usize> {
+    let block = STRETCH * strides;
+    (0..len).step_by(block).flat_map(move |first| {
+        (first..first + STRETCH)
+            .step_by(STEP)
+            .flat_map(move |from| (from..from + block).step_by(STRETCH))
+    })
+}
+
+fn in_order(op: Op, arrays: &mut Arrays<'_>, scalar: f64, number: u32) -> f64 {
     match op {
         Op::Read => return clone!(number, read(arrays.a)),
         Op::Write => clone!(number, write(arrays.dest, scalar)),

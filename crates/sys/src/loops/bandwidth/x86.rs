@@ -1,11 +1,13 @@
 //! The kernels for the vectors of x86-64: SSE2, AVX2 and AVX-512, each with regular and streaming stores.
 //!
 //! One macro writes all three, because they differ in names alone. Four vectors per turn of a loop: memory is the
-//! bound from the second-level cache on, and a turn of four keeps its loop out of the way in the first.
+//! bound from the second-level cache on, and a turn of four keeps its loop out of the way in the first. The loop that
+//! goes from the first element to the last is one of its own, and the one of the clones; the other takes a turn in each
+//! of several stretches before the next turn in the first.
 #![expect(unsafe_code, reason = "vector instructions, and alignment")]
 
 use super::super::align::{clone, place_loop};
-use super::{Arrays, Kernel, Op, Stores, Width};
+use super::{Arrays, Kernel, Op, STRETCH, Stores, Width};
 use std::arch::x86_64 as arch;
 
 /// One pass with vectors that the caller knows the CPU to have; see [`super::Kernel::pass`].
@@ -24,6 +26,7 @@ pub(super) fn pass(
             Op::Read => arrays.a.len(),
             _ => arrays.dest.len(),
         },
+        strides: kernel.strides,
     };
     let streaming = kernel.stores == Stores::Streaming;
     let op = kernel.op;
@@ -45,6 +48,8 @@ struct Pointers {
     a: *const f64,
     b: *const f64,
     len: usize,
+    /// Stretches that are walked side by side; where there are several, `len` is a multiple of all of them.
+    strides: usize,
 }
 
 /// Room for one vector.
@@ -54,12 +59,38 @@ struct Lanes<const N: usize>([f64; N]);
 /// Vectors per turn.
 const UNROLL: usize = 4;
 
-/// Writes a loop that computes each vector of `dest`: `each!(PAD, NT, pointers, |at| value)`.
+/// Writes the loops over all turns, of which each begins at `start`: `turns!(PAD, LANES, pointers, start => turn)`.
+macro_rules! turns {
+    ($pad:ident, $lanes:expr, $pointers:ident, $start:ident => $turn:block) => {{
+        let turn = UNROLL * $lanes;
+        if $pointers.strides > 1 {
+            let block = STRETCH * $pointers.strides;
+            let mut first = 0;
+            while first < $pointers.len {
+                for from in (first..first + STRETCH).step_by(turn) {
+                    let mut $start = from;
+                    while $start < from + block {
+                        $turn
+                        $start += STRETCH;
+                    }
+                }
+                first += block;
+            }
+        } else {
+            place_loop!($pad);
+            let mut $start = 0;
+            while $start < $pointers.len {
+                $turn
+                $start += turn;
+            }
+        }
+    }};
+}
+
+/// Writes the loops that compute each vector of `dest`: `each!(PAD, NT, pointers, |at| value)`.
 macro_rules! each {
-    ($pad:ident, $nt:ident, $pointers:ident, $at:ident => $value:expr) => {{
-        place_loop!($pad);
-        let mut start = 0;
-        while start < $pointers.len {
+    ($pad:ident, $nt:ident, $pointers:ident, $at:ident => $value:expr) => {
+        turns!($pad, LANES, $pointers, start => {
             for turn in 0..UNROLL {
                 let $at = start + turn * LANES;
                 let value = $value;
@@ -73,9 +104,8 @@ macro_rules! each {
                     unsafe { store(to, value) };
                 }
             }
-            start += UNROLL * LANES;
-        }
-    }};
+        })
+    };
 }
 
 /// Writes the module of one width.
@@ -86,7 +116,7 @@ macro_rules! width {
     ) => {
         mod $name {
             use super::arch::{$add, $load, $mul, $set, $store, $stream, $zero};
-            use super::{Op, Pointers, UNROLL, clone, place_loop};
+            use super::{Op, Pointers, STRETCH, UNROLL, clone, place_loop};
 
             const LANES: usize = $lanes;
 
@@ -94,8 +124,8 @@ macro_rules! width {
             use $stream as stream;
 
             /// # Safety
-            /// The CPU has the feature; the arrays that `op` uses are valid for `len` elements, a multiple of 32,
-            /// and aligned to 64 bytes; `dest` overlaps with no other.
+            /// The CPU has the feature; the arrays that `op` uses are valid for `len` elements, a multiple of 32 and
+            /// of all `strides` where there are several, and aligned to 64 bytes; `dest` overlaps with no other.
             pub(super) unsafe fn pass(
                 op: Op,
                 streaming: bool,
@@ -131,17 +161,14 @@ macro_rules! width {
             #[target_feature(enable = $feature)]
             unsafe fn read<const PAD: usize>(pointers: Pointers) -> f64 {
                 let mut sums = [$zero(); UNROLL];
-                place_loop!(PAD);
-                let mut start = 0;
-                while start < pointers.len {
+                turns!(PAD, LANES, pointers, start => {
                     for (turn, sum) in sums.iter_mut().enumerate() {
                         // SAFETY: below the length that the caller vouches for.
                         let from = unsafe { pointers.a.add(start + turn * LANES) };
                         // SAFETY: valid and aligned, as the caller says.
                         *sum = $add(*sum, unsafe { $load(from) });
                     }
-                    start += UNROLL * LANES;
-                }
+                });
                 let all = $add($add(sums[0], sums[1]), $add(sums[2], sums[3]));
                 let mut lanes = super::Lanes([0.0; LANES]);
                 // SAFETY: there is room for one vector, on a boundary of the widest.

@@ -38,8 +38,32 @@ fn streams(op: Op) -> Streams {
         op,
         stores: Stores::Regular,
         width: Width::Portable,
+        strides: 1,
     };
     Streams::new(kernel, 1 << 20, &params, &place, 0).unwrap()
+}
+
+#[test]
+fn stretches_side_by_side_reach_every_element_whatever_the_size() {
+    for (op, stores, size, strides) in [
+        ("copy", "streaming", "1M", "8"),
+        ("read", "regular", "100000", "3"),
+        ("triad", "regular", "1", "64"),
+    ] {
+        let (_root, place) = testing::place();
+        let set = [
+            ("op", op),
+            ("stores", stores),
+            ("size", size),
+            ("strides", strides),
+        ];
+        let params = testing::params(&BANDWIDTH, &set);
+        let mut body = BANDWIDTH.prepare(&params, &place).unwrap();
+        let bytes = body.work_per_op();
+        assert!(bytes >= 4096.0 * strides.parse::<f64>().unwrap(), "{op}");
+        body.batch(20, &mut Recorder::off()).unwrap();
+        body.finish().unwrap();
+    }
 }
 
 #[test]
