@@ -74,7 +74,7 @@ fn the_cpu_and_memory_profiles_fit_into_one_run() {
         "cpu.whetstone@1",
         "cpu.json-write@1",
         "memory.levels-small@1",
-        "memory.loaded-50@1",
+        "memory.loaded-50@",
         "memory.copy-nt@1",
         "memory.triad-nt@1",
         "memory.round-trip@1",
@@ -181,9 +181,16 @@ mod root {
         let quota = CpuQuota::new(allowed);
         let args = ["run", "cpu.sha256", "--copies", "steps", "--passes", "6"];
         let done = quota.run(&bed, &args).code(0);
-        done.out_says(&[
+        done.out_says(&[&format!("a quota allows {allowed} CPUs at the same time")]);
+        // Where other programs take so much that the quota is never used up, they are named.
+        let named = [
             &format!("a quota of {allowed} CPUs limits it, not the CPUs there are"),
-            &format!("a quota allows {allowed} CPUs at the same time"),
-        ]);
+            "other processes of this machine took",
+        ];
+        assert!(
+            named.iter().any(|named| done.out.contains(named)),
+            "{}",
+            done.out
+        );
     }
 }
