@@ -27,4 +27,5 @@ pub mod workdir;
 pub mod worker;
 pub mod workload;
 
+pub use schedule::FAILURES_MAX;
 pub use stats::knee;

@@ -17,7 +17,7 @@ use stats::looks::{self, Contender, LOOKS};
 use std::collections::BTreeMap;
 
 /// A case that stops failing after this many failures in a row is rare; one that goes on costs the others their time.
-const FAILURES_MAX: u32 = 3;
+pub const FAILURES_MAX: u32 = 3;
 
 /// One case while the run goes on.
 #[derive(Clone, Debug)]
@@ -35,6 +35,8 @@ pub(crate) struct Running {
     /// Pass and first metric's value of every round that has one.
     values: Vec<(u32, f64)>,
     failures_in_a_row: u32,
+    /// Whether any round of it was done.
+    was_done: bool,
     given_up: bool,
 }
 
@@ -55,6 +57,7 @@ impl Running {
             looks_max,
             values: Vec::new(),
             failures_in_a_row: 0,
+            was_done: false,
             given_up: false,
         }
     }
@@ -82,16 +85,18 @@ impl Running {
         match &round.outcome {
             Outcome::Done(done) => {
                 self.failures_in_a_row = 0;
+                self.was_done = true;
                 let first = case
                     .metrics
                     .first()
                     .and_then(|metric| done.values.get(&metric.quantity));
                 self.values.extend(first.map(|value| (round.pass, *value)));
             }
-            Outcome::Failed(Failure::Unsupported(_)) => self.given_up = true,
-            Outcome::Failed(_) => {
+            Outcome::Failed(failure) => {
                 self.failures_in_a_row += 1;
-                self.given_up = self.failures_in_a_row >= FAILURES_MAX;
+                // What was done before can be done: somebody has taken the memory meanwhile, and may give it back.
+                let cannot = matches!(failure, Failure::Unsupported(_)) && !self.was_done;
+                self.given_up = cannot || self.failures_in_a_row >= FAILURES_MAX;
             }
         }
     }
@@ -406,6 +411,28 @@ mod tests {
             rounds_until_done(&plan(None, Some(7), None), wobble(30.0)),
             7
         );
+    }
+
+    #[test]
+    fn what_was_done_before_is_not_given_up_at_the_first_round_that_is_not_supported() {
+        let plan = plan(None, Some(9), None);
+        let rounds = |outcomes: &[bool]| {
+            let mut case = Running::new(&plan, 0, vec![]);
+            for done in outcomes {
+                assert!(!case.finished(), "{outcomes:?}");
+                let mut round = round(&plan.cases[0], Some(100.0));
+                if !done {
+                    let why = "too little memory".to_owned();
+                    round.outcome = Outcome::Failed(Failure::Unsupported(why));
+                }
+                case.learn(&plan.cases[0], &round);
+            }
+            case.given_up()
+        };
+        assert!(rounds(&[false]), "never done: it cannot be");
+        assert!(!rounds(&[true, false]));
+        assert!(!rounds(&[true, false, false, true, false, false, true]));
+        assert!(rounds(&[true, false, false, false]));
     }
 
     #[test]

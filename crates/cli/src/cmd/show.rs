@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::output;
 use model::plan::PlannedCase;
-use model::record::{End, Outcome, Run};
+use model::record::{End, Failure, Outcome, Run};
 
 pub(crate) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Exit> {
     let run = context.load(&args.run)?;
@@ -29,20 +29,32 @@ pub(crate) fn measured(context: &Context, run: &Run, shown: Shown) -> anyhow::Re
     Ok(exit(run))
 }
 
-/// How a measured run went: whether it was interrupted, and whether every case has a round.
+/// How a measured run went: whether it was interrupted, and whether every case was measured as it was meant to be.
 pub(crate) fn exit(run: &Run) -> Exit {
     if run.meta.end == End::Interrupted {
         return Exit::Interrupted;
     }
-    let measured = |case: &PlannedCase| {
-        run.rounds_of(&case.id)
-            .any(|round| matches!(round.outcome, Outcome::Done(_)))
-    };
-    if run.plan.cases.iter().all(measured) {
+    let whole = |case: &PlannedCase| is_whole(run.rounds_of(&case.id).map(|round| &round.outcome));
+    if run.plan.cases.iter().all(whole) {
         Exit::Ok
     } else {
         Exit::Incomplete
     }
+}
+
+/// Whether the rounds of a case, in their order, are what was asked for. One that failed now and then costs itself and
+/// no more; a case without any, one that was given up in the end, and one that the machine could not go on doing have
+/// lost something that the caller must know of.
+fn is_whole<'a>(rounds: impl Iterator<Item = &'a Outcome>) -> bool {
+    let (mut any, mut in_a_row) = (false, 0);
+    for outcome in rounds {
+        match outcome {
+            Outcome::Done(_) => (any, in_a_row) = (true, 0),
+            Outcome::Failed(Failure::Unsupported(_)) => return false,
+            Outcome::Failed(_) => in_a_row += 1,
+        }
+    }
+    any && in_a_row < engine::FAILURES_MAX
 }
 
 /// The run in this format.
@@ -57,5 +69,46 @@ fn render(context: &Context, run: &Run, format: ShowFormat) -> String {
         ShowFormat::Csv => report::csv::metrics(&view),
         ShowFormat::CsvRounds => report::csv::rounds(&view),
         ShowFormat::Unixbench => report::unixbench(&view),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::record::Measured;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn a_run_that_lost_rounds_for_good_is_incomplete() {
+        let measured = || Measured {
+            values: BTreeMap::new(),
+            missing: BTreeMap::new(),
+            windows: Vec::new(),
+            cpu_windows: Vec::new(),
+            copies: Vec::new(),
+            latencies: BTreeMap::new(),
+            notes: Vec::new(),
+        };
+        let check = |rounds: &str, expect: bool| {
+            let outcomes: Vec<Outcome> = rounds
+                .chars()
+                .map(|round| match round {
+                    'd' => Outcome::Done(measured()),
+                    'u' => Outcome::Failed(Failure::Unsupported("too little memory".to_owned())),
+                    _ => Outcome::Failed(Failure::OutOfMemory),
+                })
+                .collect();
+            assert_eq!(is_whole(outcomes.iter()), expect, "{rounds}");
+        };
+        check("", false);
+        check("u", false);
+        check("fff", false);
+        check("d", true);
+        check("dfd", true);
+        check("ddff", true);
+        check("fffd", true);
+        // Given up, and no longer possible for a while.
+        check("ddfff", false);
+        check("dddduddd", false);
     }
 }

@@ -69,6 +69,33 @@ fn a_case_that_always_fails_is_given_up_and_the_run_is_incomplete() {
 }
 
 #[test]
+fn what_could_not_be_done_for_a_while_costs_its_round_and_is_said() {
+    let bed = Bed::new();
+    let args = |round: &str| {
+        let kind = "selftest.fault.kind=unsupported";
+        let round = format!("selftest.fault.round={round}");
+        let fixed = ["run", "selftest.fault", "--passes", "7", "--set", kind];
+        let args = fixed.map(str::to_owned);
+        [&args[..], &["--set".to_owned(), round]].concat()
+    };
+    let run = |round: &str| bed.run(&args(round).iter().map(String::as_str).collect::<Vec<_>>());
+    let rounds = || {
+        let csv = bed.run(&["show", "--format", "csv-rounds"]).code(0).out;
+        csv.lines()
+            .filter(|line| line.contains("selftest.fault"))
+            .count()
+    };
+    let done = run("3").code(4);
+    done.out_says(&["1 of 7 rounds failed", "was told that it cannot be done"]);
+    assert_eq!(rounds(), 7);
+    // Never done: one try is enough, and its reason stands where the value would.
+    run("0")
+        .code(4)
+        .out_says(&["was told that it cannot be done"]);
+    assert_eq!(rounds(), 1);
+}
+
+#[test]
 fn ctrl_c_keeps_what_was_measured_and_leaves_nothing_else() {
     for (name, code) in [("-INT", 130), ("-TERM", 130)] {
         let bed = Bed::new();

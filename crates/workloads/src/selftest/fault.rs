@@ -23,12 +23,19 @@ static SPEC: Spec = Spec {
         ParamDef {
             name: "kind",
             kind: ParamKind::Choice(&[
-                "error", "panic", "abort", "exit", "hang", "memory", "wrong",
+                "error",
+                "panic",
+                "abort",
+                "exit",
+                "hang",
+                "memory",
+                "wrong",
+                "unsupported",
             ]),
             default: "error",
             doc: "`error` reports a failed operation; `panic` and `abort` end the process; `exit` ends it with code 7; \
                   `hang` stops answering during set-up; `memory` allocates and touches memory without end; `wrong` \
-                  reports a wrong digest.",
+                  reports a wrong digest; `unsupported` says that the machine cannot do it.",
         },
         ParamDef {
             name: "round",
@@ -76,6 +83,10 @@ impl Workload for Fault {
             loop {
                 sys::clock::sleep(1_000_000_000);
             }
+        }
+        if fails && params.text("kind") == "unsupported" {
+            let why = "selftest.fault was told that it cannot be done";
+            return Err(WorkError::Unsupported(why.to_owned()));
         }
         let kind = if fails { params.text("kind") } else { "" };
         Ok(Box::new(Culprit {
