@@ -8,7 +8,7 @@ mod names;
 pub use names::{glob, nearest, split_copies};
 
 use crate::profile::{Copies, Profile};
-use crate::workload::Workload;
+use crate::workload::{BadValue, Workload};
 use model::host::HostFacts;
 use model::params::{ParamError, Params};
 use model::plan::{CaseId, Dropped, Duel, Plan, PlannedCase, PlannedMetric};
@@ -167,7 +167,11 @@ pub fn resolve(
     let mut dropped = Vec::new();
     for choice in &chosen {
         let params = parameters(request, catalog, choice)?;
-        if let Err(why) = choice.entry.workload.supported(&params, host) {
+        let workload = choice.entry.workload;
+        workload
+            .check_params(&params)
+            .map_err(|bad| bad_value(request, catalog, choice, &params, bad))?;
+        if let Err(why) = workload.supported(&params, host) {
             dropped.push(Dropped {
                 what: choice.entry.test.name.to_owned(),
                 why,
@@ -180,7 +184,6 @@ pub fn resolve(
             if cases.iter().any(|other: &PlannedCase| other.id == case.id) {
                 continue;
             }
-            let workload = choice.entry.workload;
             let Err(why) = workload.supported_with(&params, host, copies) else {
                 cases.push(case);
                 continue;
@@ -323,6 +326,31 @@ fn bad_param(who: &str, param: &str, error: ParamError) -> PlanError {
         error: Box::new(error),
         nearest,
     }
+}
+
+/// A value that the workload does not take, under the name that gave it: the last `--set` of it, or else the profile's
+/// or the test's own.
+fn bad_value(
+    request: &Request,
+    catalog: Catalog<'_>,
+    choice: &Choice<'_>,
+    params: &Params,
+    bad: BadValue,
+) -> PlanError {
+    let meant = |set: &&Set| set.param == bad.param && concerns(&set.who, catalog, choice);
+    let set = request.sets.iter().rev().find(meant);
+    let who: &str = match (set, choice.profile) {
+        (Some(set), _) => &set.who,
+        (None, Some(profile)) if profile.set.contains_key(bad.param) => &profile.name,
+        (None, _) => choice.entry.test.name,
+    };
+    let given = params.get(bad.param).map(ToString::to_string);
+    let error = ParamError::BadValue {
+        param: bad.param.to_owned(),
+        value: set.map_or(given.unwrap_or_default(), |set| set.value.clone()),
+        expected: bad.expected,
+    };
+    bad_param(who, bad.param, error)
 }
 
 fn check_sets(

@@ -35,6 +35,12 @@ pub trait Workload: Sync {
         self.shape(params)
     }
 
+    /// Whether it takes these values, as far as their declarations cannot tell: the bounds of a size, or what two of
+    /// them are together. Asked first when the plan is made: a wrong value is the user's, whatever the machine.
+    fn check_params(&self, _params: &Params) -> Result<(), BadValue> {
+        Ok(())
+    }
+
     /// Whether this machine can do it at all; the error says why not. Called once, when the plan is made.
     fn supported(&self, _params: &Params, _host: &HostFacts) -> Result<(), String> {
         Ok(())
@@ -172,6 +178,33 @@ pub struct Finish {
     pub notes: Vec<String>,
     /// Why the copy did not do all of its work, where it did not; everything else is what it did until then.
     pub failed: Option<WorkError>,
+}
+
+/// A parameter does not take its value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("parameter `{param}` takes {expected}")]
+pub struct BadValue {
+    /// Which.
+    pub param: &'static str,
+    /// What it takes.
+    pub expected: String,
+}
+
+impl BadValue {
+    /// `param` takes `expected`.
+    pub fn new(param: &'static str, expected: impl Into<String>) -> Self {
+        Self {
+            param,
+            expected: expected.into(),
+        }
+    }
+}
+
+impl From<BadValue> for WorkError {
+    /// Where a plan was not made of the user's words, and nobody asked before: no round can be done.
+    fn from(bad: BadValue) -> Self {
+        Self::Unsupported(bad.to_string())
+    }
 }
 
 /// Why a copy could not do its work.

@@ -8,7 +8,7 @@
 
 use crate::storage::Redundancy;
 use engine::recorder::Recorder;
-use engine::workload::{Body, Finish, Place, WorkError, Workload};
+use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
 use model::num::approx;
 use model::params::Params;
@@ -117,13 +117,22 @@ impl Workload for FirstWrite {
         }
     }
 
-    fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
+    fn check_params(&self, params: &Params) -> Result<(), BadValue> {
         let (block, span) = (params.size("bs").0, span(params.size("size").0));
-        if !(512..=BLOCK_MAX).contains(&block) || span < block {
-            return Err(WorkError::Unsupported(format!(
-                "blocks of {block} bytes in a span of {span} are not from 512 to {BLOCK_MAX} bytes, at least one of them"
-            )));
+        if !(512..=BLOCK_MAX).contains(&block) {
+            let expected = format!("a size from 512 to {BLOCK_MAX} bytes");
+            return Err(BadValue::new("bs", expected));
         }
+        if span < block {
+            let expected = format!("a size that holds at least one block of {block} bytes");
+            return Err(BadValue::new("size", expected));
+        }
+        Ok(())
+    }
+
+    fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
+        self.check_params(params)?;
+        let (block, span) = (params.size("bs").0, span(params.size("size").0));
         check_room(place, span)?;
         let path = place
             .run_dir
@@ -425,8 +434,8 @@ mod tests {
                 "{error}"
             );
         };
-        check(&[("bs", "2M")], "not from 512");
-        check(&[("bs", "64k"), ("size", "4k")], "at least one of them");
+        check(&[("bs", "2M")], "from 512 to");
+        check(&[("bs", "64k"), ("size", "4k")], "at least one block");
         assert_eq!(std::fs::read_dir(&place.run_dir).unwrap().count(), 0);
         let crowd = Place {
             copies: u32::MAX,

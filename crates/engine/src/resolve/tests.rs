@@ -13,6 +13,13 @@ impl Workload for Fake {
         self.0
     }
 
+    fn check_params(&self, params: &Params) -> Result<(), BadValue> {
+        if params.count("size") == 13 {
+            return Err(BadValue::new("size", "anything but 13"));
+        }
+        Ok(())
+    }
+
     fn supported(&self, params: &Params, _: &HostFacts) -> Result<(), String> {
         if params.count("size") == 99 {
             Err("99 is too much".to_owned())
@@ -259,6 +266,25 @@ fn a_parameter_goes_to_those_of_a_group_that_have_it_and_to_one_at_least() {
     }
     let wrong = set(&["all"], "all.depth=100").unwrap_err();
     assert!(matches!(wrong, PlanError::BadParam { .. }), "{wrong}");
+}
+
+#[test]
+fn a_value_that_the_workload_does_not_take_is_the_users_and_named_as_he_gave_it() {
+    for (what, set, who) in [
+        ("b.beta", "b.beta.size=13", "b.beta"),
+        ("b.beta", "b.*.size=13", "b.*"),
+        ("all", "all.size=13", "all"),
+    ] {
+        let made = plan(&Request {
+            sets: sets(&["b.beta.size=12", set]),
+            ..request(&[what])
+        });
+        let error = made.unwrap_err();
+        assert!(matches!(error, PlanError::BadParam { .. }), "{error}");
+        let says =
+            format!("set `{who}.size`: parameter `size` does not take `13`: anything but 13");
+        assert_eq!(error.to_string(), says);
+    }
 }
 
 #[test]

@@ -3,9 +3,8 @@
 use crate::os::{all_or_each, failed};
 use crate::unixbench::{COMPAT, Compat, Length, shape};
 use engine::recorder::Recorder;
-use engine::workload::{Body, Finish, Place, WorkError, Workload};
+use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
-use model::host::HostFacts;
 use model::num::approx;
 use model::params::Params;
 use model::plan::Shape;
@@ -106,20 +105,16 @@ impl Workload for Copy {
         }
     }
 
-    fn supported(&self, params: &Params, _: &HostFacts) -> Result<(), String> {
-        let bufsize = params.size("bufsize").0;
-        if (1..=BUFSIZE_MAX).contains(&bufsize) {
-            Ok(())
-        } else {
-            Err(format!(
-                "bufsize is {bufsize} bytes, and not from 1 to {BUFSIZE_MAX}"
-            ))
+    fn check_params(&self, params: &Params) -> Result<(), BadValue> {
+        if (1..=BUFSIZE_MAX).contains(&params.size("bufsize").0) {
+            return Ok(());
         }
+        let expected = format!("from 1 to {BUFSIZE_MAX} bytes");
+        Err(BadValue::new("bufsize", expected))
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
-        self.supported(params, &HostFacts::default())
-            .map_err(WorkError::Unsupported)?;
+        self.check_params(params)?;
         let compat = Compat::of(params);
         let bufsize = params.size("bufsize").0;
         let buffers = (params.count("blocks") * 1024 / bufsize).max(1);
@@ -447,7 +442,7 @@ mod tests {
     fn a_bufsize_out_of_bounds_is_refused_beforehand() {
         for bad in ["0", "2M"] {
             let params = testing::params(&COPY, &[("bufsize", bad)]);
-            let why = COPY.supported(&params, &HostFacts::default()).unwrap_err();
+            let why = COPY.check_params(&params).unwrap_err().to_string();
             assert!(why.contains("from 1 to 1048576"), "{why}");
         }
     }

@@ -6,7 +6,7 @@ use crate::sysbench::{
     events_per_cpu_s,
 };
 use engine::recorder::Recorder;
-use engine::workload::{Body, Finish, Place, WorkError, Workload};
+use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
 use model::host::HostFacts;
 use model::num::approx;
@@ -144,19 +144,23 @@ impl Workload for Block {
         }
     }
 
-    fn supported(&self, params: &Params, host: &HostFacts) -> Result<(), String> {
+    fn check_params(&self, params: &Params) -> Result<(), BadValue> {
         let size = params.size("block_size").0;
-        if size == 0 || size > SIZE_MAX || !size.is_multiple_of(8) {
-            return Err(format!(
-                "block_size is {size} bytes, and not a multiple of 8 from 8 to {SIZE_MAX}"
-            ));
+        if (8..=SIZE_MAX).contains(&size) && size.is_multiple_of(8) {
+            return Ok(());
         }
-        super::supported(params, host, size)
+        Err(BadValue::new(
+            "block_size",
+            "a multiple of 8 bytes, from 8 bytes to 4 GiB",
+        ))
+    }
+
+    fn supported(&self, params: &Params, host: &HostFacts) -> Result<(), String> {
+        super::supported(params, host, params.size("block_size").0)
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
-        self.supported(params, &HostFacts::default())
-            .map_err(WorkError::Unsupported)?;
+        self.check_params(params)?;
         let bytes = params.size("block_size").0;
         let blocks = if params.text("scope") == "local" {
             place.copies.max(1)
@@ -383,10 +387,8 @@ mod tests {
     fn sizes_that_are_no_blocks_are_refused_beforehand() {
         for bad in ["0", "12", "5G"] {
             let params = testing::params(&BLOCK, &[("block_size", bad)]);
-            assert!(
-                BLOCK.supported(&params, &HostFacts::default()).is_err(),
-                "{bad}"
-            );
+            let refused = BLOCK.check_params(&params).unwrap_err();
+            assert_eq!(refused.param, "block_size", "{bad}");
         }
     }
 }

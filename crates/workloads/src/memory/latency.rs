@@ -3,7 +3,7 @@
 use super::curve::{LINE_BYTES, link};
 use super::{HUGE_PAGE_SHARE, NODE, PAGE_BYTES, PAGES};
 use engine::recorder::Recorder;
-use engine::workload::{Body, Finish, Place, WorkError, Workload};
+use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
 use model::host::HostFacts;
 use model::params::Params;
@@ -42,7 +42,8 @@ static SPEC: Spec = Spec {
           the working set fits into, and of the translation of its address.\n\n\
           With pages of 4 KiB translation is part of it from about a megabyte on, as it is for most programs; with \
           huge pages it hardly is, which is how databases with huge pages see it. Each copy is kept on a CPU of its \
-          own and touches its memory first. All copies together show what the shared levels lose under load.",
+          own, as long as there are as many, and touches its memory first: more copies wait for one another, and a \
+          warning says so. All copies together show what the shared levels lose under load.",
     params: &[
         ParamDef {
             name: "size",
@@ -158,14 +159,15 @@ impl Workload for Latency {
         }
     }
 
-    fn supported(&self, params: &Params, host: &HostFacts) -> Result<(), String> {
-        let size = params.size("size").0;
-        if !(SIZE_MIN..=SIZE_MAX).contains(&size) {
-            return Err(format!(
-                "size is {size} bytes, and not from {SIZE_MIN} to {SIZE_MAX}"
-            ));
+    fn check_params(&self, params: &Params) -> Result<(), BadValue> {
+        if (SIZE_MIN..=SIZE_MAX).contains(&params.size("size").0) {
+            return Ok(());
         }
-        super::supported(params, host, with_order(size))
+        Err(BadValue::new("size", "a size from 4 KiB to 256 GiB"))
+    }
+
+    fn supported(&self, params: &Params, host: &HostFacts) -> Result<(), String> {
+        super::supported(params, host, with_order(params.size("size").0))
     }
 
     fn supported_with(&self, params: &Params, host: &HostFacts, copies: u32) -> Result<(), String> {
@@ -174,8 +176,7 @@ impl Workload for Latency {
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
-        self.supported(params, &HostFacts::default())
-            .map_err(WorkError::Unsupported)?;
+        self.check_params(params)?;
         let size = params.size("size").0;
         super::check_room(with_order(size), place)?;
         let cpu = super::keep_on_a_cpu(place)?;
@@ -285,10 +286,8 @@ mod tests {
     fn sizes_out_of_bounds_are_refused_beforehand() {
         for bad in ["0", "4095", "1T"] {
             let params = testing::params(&LATENCY, &[("size", bad)]);
-            assert!(
-                LATENCY.supported(&params, &HostFacts::default()).is_err(),
-                "{bad}"
-            );
+            let refused = LATENCY.check_params(&params).unwrap_err();
+            assert_eq!(refused.param, "size", "{bad}");
         }
     }
 }

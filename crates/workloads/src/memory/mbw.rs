@@ -5,7 +5,7 @@
 
 use super::{HUGE_PAGE_SHARE, PAGE_BYTES, map};
 use engine::recorder::Recorder;
-use engine::workload::{Body, Finish, Place, WorkError, Workload};
+use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
 use model::host::HostFacts;
 use model::params::Params;
@@ -104,19 +104,23 @@ impl Workload for Mbw {
         }
     }
 
-    fn supported(&self, params: &Params, host: &HostFacts) -> Result<(), String> {
-        let (size, block) = (params.size("size").0, params.size("block").0);
-        if size < 8 || !size.is_multiple_of(8) || block < 8 || !block.is_multiple_of(8) {
-            return Err(format!(
-                "size {size} and block {block} must be multiples of 8 and not 0"
-            ));
+    fn check_params(&self, params: &Params) -> Result<(), BadValue> {
+        for param in ["size", "block"] {
+            let bytes = params.size(param).0;
+            if bytes < 8 || !bytes.is_multiple_of(8) {
+                return Err(BadValue::new(param, "a multiple of 8 bytes, from 8 on"));
+            }
         }
+        Ok(())
+    }
+
+    fn supported(&self, params: &Params, host: &HostFacts) -> Result<(), String> {
+        let size = params.size("size").0;
         super::supported(params, host, size.saturating_mul(2))
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
-        self.supported(params, &HostFacts::default())
-            .map_err(WorkError::Unsupported)?;
+        self.check_params(params)?;
         let size = params.size("size").0;
         super::check_room(size.saturating_mul(2), place)?;
         let mut from = map(size, Pages::Usual)?;
@@ -282,10 +286,8 @@ mod tests {
     fn sizes_that_cannot_be_copied_in_words_are_refused_beforehand() {
         for set in [("size", "0"), ("size", "1001"), ("block", "4")] {
             let params = testing::params(&MBW, &[set]);
-            assert!(
-                MBW.supported(&params, &HostFacts::default()).is_err(),
-                "{set:?}"
-            );
+            let refused = MBW.check_params(&params).unwrap_err();
+            assert_eq!(refused.param, set.0, "{set:?}");
         }
     }
 }

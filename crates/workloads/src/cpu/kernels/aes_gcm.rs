@@ -1,10 +1,10 @@
 //! `cpu.aes-gcm`: authenticated encryption of records, as TLS does it.
 
-use super::{all_right, bytes_per_s, data, size, size_param, work};
+use super::{all_right, bytes_per_s, check_size, data, size, size_param, work};
 use aes_gcm::aead::{AeadInOut, Nonce, Tag};
 use aes_gcm::{Aes256Gcm, KeyInit};
 use engine::recorder::Recorder;
-use engine::workload::{Body, Finish, Place, WorkError, Workload};
+use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
 use model::params::Params;
 use model::rng::Rng;
@@ -52,6 +52,10 @@ impl Workload for AesGcm {
     /// src/backend/intrinsics).
     fn implementation(&self, _: &Params) -> Option<String> {
         Some(named(sys::features::has, sys::features::architecture()))
+    }
+
+    fn check_params(&self, params: &Params) -> Result<(), BadValue> {
+        check_size(params)
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {

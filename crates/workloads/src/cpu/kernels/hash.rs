@@ -1,8 +1,8 @@
 //! `cpu.sha256` and `cpu.blake3`: digests of blocks in memory.
 
-use super::{all_right, bytes_per_s, data, size, size_param, work};
+use super::{all_right, bytes_per_s, check_size, data, size, size_param, work};
 use engine::recorder::Recorder;
-use engine::workload::{Body, Finish, Place, WorkError, Workload};
+use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
 use model::params::Params;
 use model::spec::{Spec, TestDef};
@@ -147,6 +147,10 @@ impl Workload for Hash {
 
     fn implementation(&self, _: &Params) -> Option<String> {
         Some((self.implementation)(sys::features::has).to_owned())
+    }
+
+    fn check_params(&self, params: &Params) -> Result<(), BadValue> {
+        check_size(params)
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {

@@ -22,7 +22,7 @@ pub(crate) use json::JSON;
 pub(crate) use matmul::MATMUL;
 pub(crate) use sort::SORT;
 
-use engine::workload::{Place, WorkError};
+use engine::workload::{BadValue, Place, WorkError};
 use model::digest::Digest;
 use model::num::approx;
 use model::params::Params;
@@ -64,14 +64,18 @@ const fn size_param(default: &'static str, doc: &'static str) -> ParamDef {
 /// The largest block: more would measure the memory, and take it from small machines.
 const SIZE_MAX: u64 = 256 << 20;
 
-/// The size asked for, from 64 bytes to [`SIZE_MAX`], of which a copy keeps `times` as much.
-fn size(params: &Params, place: &Place, times: u64) -> Result<usize, WorkError> {
-    let size = params.size("size").0;
-    if !(64..=SIZE_MAX).contains(&size) {
-        return Err(WorkError::Failed(format!(
-            "set `size` to {size} bytes: it must be from 64 bytes to 256 MiB"
-        )));
+/// Refuses a block of [`size_param`] that is not from 64 bytes to [`SIZE_MAX`].
+fn check_size(params: &Params) -> Result<(), BadValue> {
+    if (64..=SIZE_MAX).contains(&params.size("size").0) {
+        return Ok(());
     }
+    Err(BadValue::new("size", "a size from 64 bytes to 256 MiB"))
+}
+
+/// The size asked for, of which a copy keeps `times` as much.
+fn size(params: &Params, place: &Place, times: u64) -> Result<usize, WorkError> {
+    check_size(params)?;
+    let size = params.size("size").0;
     room_for(size.saturating_mul(times), place)?;
     usize::try_from(size).map_err(|error| WorkError::failed("set", "size", error))
 }

@@ -70,6 +70,9 @@ fn sizes_that_make_no_sense_are_refused() {
         let (_root, place) = place();
         let error = prepare(workload, &[("size", bad)], &place).err().unwrap();
         assert!(error.to_string().contains("64 bytes to 256 MiB"), "{error}");
+        // And when the plan is made, which is before.
+        let refused = workload.check_params(&params(workload, &[("size", bad)]));
+        assert_eq!(refused.unwrap_err().param, "size");
     }
 }
 

@@ -1,8 +1,8 @@
 //! `cpu.zstd`: compression and decompression of prose with zstd.
 
-use super::{all_right, bytes_per_s, data, size, size_param, work};
+use super::{all_right, bytes_per_s, check_size, data, size, size_param, work};
 use engine::recorder::Recorder;
-use engine::workload::{Body, Finish, Place, WorkError, Workload};
+use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
 use model::params::Params;
 use model::spec::{ParamDef, ParamKind, Spec, TestDef};
@@ -72,6 +72,10 @@ impl Workload for Zstd {
     fn implementation(&self, _: &Params) -> Option<String> {
         let fast = sys::features::has("bmi2");
         Some(if fast { "C with BMI2" } else { "portable C" }.to_owned())
+    }
+
+    fn check_params(&self, params: &Params) -> Result<(), BadValue> {
+        check_size(params)
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
