@@ -262,3 +262,33 @@ fn a_gate_that_compares_nothing_is_not_passed() {
     bed.run(&["compare", "a", "b", "--fail-if", "worse"])
         .code(4);
 }
+
+#[test]
+fn a_value_that_a_parameter_does_not_take_is_wrong_usage_and_named_with_what_it_takes() {
+    let bed = Bed::new();
+    for (test, set, takes) in [
+        ("cpu.sha256", "size=0", "64 bytes to 256 MiB"),
+        ("cpu.zstd-compress", "size=1G", "64 bytes to 256 MiB"),
+        ("cpu.prime", "max_prime=3", "from 4 to"),
+        ("cpu.prime", "max_prime=2147483648", "from 4 to"),
+        ("memory.latency-8m", "size=0", "from 4 KiB to 256 GiB"),
+        ("memory.loaded-100", "size=1", "0, or a size from 4 KiB"),
+        ("memory.triad", "size=1", "0, or a size from 4 KiB"),
+        (
+            "memory.block-write",
+            "block_size=7",
+            "a multiple of 8 bytes",
+        ),
+        ("memory.mbw-memcpy", "size=1", "a multiple of 8 bytes"),
+        ("fs.copy-256", "bufsize=0", "from 1 to"),
+    ] {
+        let name = format!("{test}.{set}");
+        let args = ["run", test, "--set", &name, "--passes", "1", "--dry-run"];
+        let (param, value) = set.split_once('=').unwrap();
+        bed.run(&args).code(2).err_has(&[
+            &format!("set `{test}.{param}`"),
+            &format!("does not take `{value}`"),
+            takes,
+        ]);
+    }
+}

@@ -29,6 +29,21 @@ fn on_one_cpu_what_needs_two_is_left_out_with_its_reason_and_the_rest_is_measure
     ]);
 }
 
+#[test]
+fn copies_that_wait_for_a_cpu_are_said_to_wait() {
+    let bed = Bed::new();
+    let args = [
+        "run",
+        "memory.latency-16k",
+        "--copies",
+        "3",
+        "--passes",
+        "1",
+    ];
+    let done = bed.behind(&["taskset", "-c", "0"], &args).code(0);
+    done.out_says(&["3 copies were not on a CPU", "there are only 1 CPU"]);
+}
+
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn where_there_are_no_huge_pages_nothing_is_measured_with_them_and_the_rest_is() {
@@ -135,6 +150,36 @@ mod root {
             "MiB: four times the last cache",
             "do not fit into the memory",
         ]);
+    }
+
+    #[test]
+    #[ignore = "root: makes a memory cgroup"]
+    fn copies_share_little_memory_evenly_and_say_that_it_is_little() {
+        let bed = Bed::new();
+        // Too little for two copies that have four times a last cache of 105 MiB each, and enough for twice that.
+        let limit = MemoryLimit::new(700 << 20);
+        let done = limit.run(&bed, "", &["run", "memory.triad@2", "--passes", "2"]);
+        if done.out.contains("too little memory: ") {
+            eprintln!(
+                "skipped: two copies have no room for arrays beyond the caches of this machine"
+            );
+            return;
+        }
+        let done = done.code(0);
+        let text = bed.run(&["export", "latest"]).code(0).out;
+        let kept: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let rounds = kept["run"]["rounds"].as_array().unwrap();
+        assert_eq!(rounds.len(), 2);
+        for round in rounds {
+            let copies = &round["outcome"]["done"]["copies"];
+            let bytes = |copy: usize| copies[copy]["reported"]["array_bytes"].as_f64().unwrap();
+            assert_eq!(bytes(0).to_bits(), bytes(1).to_bits());
+            // All three arrays of both, within the limit.
+            assert!(bytes(0) * 6.0 < 700.0 * 1_048_576.0, "{copies}");
+            let notes = round["outcome"]["done"]["notes"].to_string();
+            let small = notes.contains("in place of");
+            assert_eq!(small, done.out.contains("the cache's"), "{notes}");
+        }
     }
 
     /// The last CPU, taken offline until the end.

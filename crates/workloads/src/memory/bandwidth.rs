@@ -1,9 +1,9 @@
 //! `memory.bandwidth`: streams through arrays beyond the caches, at the widest vectors that the CPU has.
 
-use super::curve::beyond_the_caches;
+use super::curve::{Extent, beyond_the_caches};
 use super::{HUGE_PAGE_SHARE, NODE, PAGE_BYTES, PAGES, set_up_by_each, setting};
 use engine::recorder::Recorder;
-use engine::workload::{Body, Finish, Place, WorkError, Workload};
+use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
 use model::host::HostFacts;
 use model::num::approx;
@@ -44,8 +44,10 @@ static SPEC: Spec = Spec {
           Bytes are those that the program moves: 8 per element and array. What a CPU reads in order to overwrite a \
           line (write-allocate) is not counted; `stores=streaming` writes past the caches without reading. Where \
           `size` is 0, the arrays are together four times as large as the last cache that the machine was found to \
-          have (see `memory.levels`) or shows, whichever is larger. Each copy has its own, on a CPU of its own, \
-          touched first from there. The widest vectors that the CPU has are used and told.\n\n\
+          have (see `memory.levels`) or shows, whichever is larger; where there is too little memory for that a note \
+          tells so, and below twice that cache nothing is measured. Each copy has its own, on a CPU of its own as \
+          long as there are as many, touched first from there. The widest vectors that the CPU has are used and \
+          told.\n\n\
           A CPU fetches ahead to the end of a page of 4 KiB and waits for memory at the beginning of the next, so that \
           one thread that goes through an array in order gets less than the memory gives. The tests whose names end in \
           `-x8` walk eight pages side by side (`strides`), which is the most that one thread gets; the others are what \
@@ -188,6 +190,9 @@ const PAGES_USUAL: ParamDef = ParamDef {
     ..PAGES
 };
 
+/// The smallest that all arrays together may be: a page of the smallest kind, which holds a few steps of each.
+const SIZE_MIN: u64 = 4096;
+
 /// Bytes of each array that one operation goes through: long enough that what it costs to begin is not seen.
 const PIECE_BYTES: usize = 1 << 20;
 
@@ -235,6 +240,14 @@ impl Workload for Bandwidth {
         set_up_by_each(self.shape(params), copies)
     }
 
+    fn check_params(&self, params: &Params) -> Result<(), BadValue> {
+        let size = params.size("size").0;
+        if size == 0 || size >= SIZE_MIN {
+            return Ok(());
+        }
+        Err(BadValue::new("size", "0, or a size from 4 KiB on"))
+    }
+
     fn supported(&self, params: &Params, host: &HostFacts) -> Result<(), String> {
         let kernel = kernel(params);
         if !kernel.available() {
@@ -258,16 +271,24 @@ impl Workload for Bandwidth {
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
+        self.check_params(params)?;
         self.supported(params, &HostFacts::default())
             .map_err(WorkError::Unsupported)?;
         let kernel = kernel(params);
         let cpu = super::keep_on_a_cpu(place)?;
-        let bytes = match params.size("size").0 {
-            0 => beyond_the_caches(place)?,
-            bytes => bytes,
+        let size = params.size("size").0;
+        let extent = if size == 0 {
+            beyond_the_caches(place, "arrays", |room| super::room_of_each(room, place))?
+        } else {
+            super::check_room(size, place)?;
+            Extent {
+                bytes: size,
+                note: None,
+            }
         };
-        super::check_room(bytes, place)?;
-        Ok(Box::new(Streams::new(kernel, bytes, params, place, cpu)?))
+        let mut streams = Streams::new(kernel, extent.bytes, params, place, cpu)?;
+        streams.note = extent.note;
+        Ok(Box::new(streams))
     }
 }
 
@@ -284,6 +305,8 @@ struct Streams {
     clone: u32,
     pass: u64,
     wrong: u64,
+    /// What is said of the size.
+    note: Option<String>,
 }
 
 /// Elements between the ends of arrays, at most: they begin at other places within a page in each round, because
@@ -331,6 +354,7 @@ impl Streams {
             clone: place.round,
             pass: 0,
             wrong: 0,
+            note: None,
         })
     }
 
@@ -466,10 +490,11 @@ impl Body for Streams {
         let vector = approx(self.kernel.width.bytes());
         reported.insert("vector_bytes".to_owned(), vector);
         reported.insert("array_bytes".to_owned(), model::num::count(self.len * 8));
+        let vectors = format!("vectors used: {}", self.kernel.width.name());
         Ok(Finish {
             digest: Digest::EMPTY.word(self.piece_sum().to_bits()),
             reported,
-            notes: vec![format!("vectors used: {}", self.kernel.width.name())],
+            notes: std::iter::once(vectors).chain(self.note.clone()).collect(),
             ..Finish::default()
         })
     }

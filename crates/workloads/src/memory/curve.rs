@@ -12,7 +12,7 @@ use sys::memory::Pages;
 
 mod observed;
 
-pub(super) use observed::{Reach, beyond_the_caches, reach};
+pub(super) use observed::{Extent, Reach, beyond_the_caches, reach};
 
 /// Bytes between two nodes: a cache line of x86-64 and of most of aarch64.
 pub(super) const LINE_BYTES: u64 = 64;

@@ -116,7 +116,6 @@ impl Workload for Levels {
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
         super::keep_on_a_cpu(place)?;
         let reach = reach(place)?;
-        super::check_room(reach.largest, place)?;
         let sweep = Sweep::new(reach.largest, super::pages(params), place)?;
         super::page_values(sweep.chain().region(), super::pages(params))?;
         Ok(Box::new(Sweeping {

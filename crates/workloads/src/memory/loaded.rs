@@ -4,11 +4,11 @@
 //! fit into the cache beside it, and nobody would touch the memory. So it refuses what many CPUs need and a small
 //! machine does not have.
 
-use super::curve::{LINE_BYTES, beyond_the_caches, link};
+use super::curve::{Extent, LINE_BYTES, beyond_the_caches, link};
 use super::latency::check;
-use super::{HUGE_PAGE_SHARE, PAGE_BYTES, PAGES, reported};
+use super::{HUGE_PAGE_SHARE, PAGE_BYTES, PAGES, reported, setting};
 use engine::recorder::Recorder;
-use engine::workload::{Body, Finish, Place, WorkError, Workload};
+use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
 use model::host::HostFacts;
 use model::num::{approx, count};
@@ -31,6 +31,7 @@ pub(crate) static LOADED: Loaded = Loaded;
 pub(crate) struct Loaded;
 
 const LOAD: &str = "load_bytes_per_s";
+const WORKING_SET: &str = "working_set_bytes";
 
 const fn test(
     name: &'static str,
@@ -67,7 +68,8 @@ static SPEC: Spec = Spec {
             kind: ParamKind::Size,
             default: "0",
             doc: "Working set of the chain, and of each stream; 0 for four times the last cache that is observed or \
-                  shown.",
+                  shown. Where there is too little memory for that a note tells so; below twice that cache nothing is \
+                  measured.",
         },
         PAGES,
     ],
@@ -86,6 +88,11 @@ static SPEC: Spec = Spec {
             Better::Higher,
             MetricClass::Compute,
             "Bytes that the streams read meanwhile, all together, over the same time; no value where there are none.",
+        ),
+        setting(
+            WORKING_SET,
+            Unit::Bytes,
+            "Bytes of the chain, and of each stream: what `size` came to.",
         ),
         HUGE_PAGE_SHARE,
         PAGE_BYTES,
@@ -133,13 +140,16 @@ impl Workload for Loaded {
         }
     }
 
+    fn check_params(&self, params: &Params) -> Result<(), BadValue> {
+        let size = params.size("size").0;
+        if size == 0 || (SIZE_MIN..=SIZE_MAX).contains(&size) {
+            return Ok(());
+        }
+        Err(BadValue::new("size", "0, or a size from 4 KiB to 256 GiB"))
+    }
+
     fn supported(&self, params: &Params, host: &HostFacts) -> Result<(), String> {
         let (duty, size) = (params.count("duty"), params.size("size").0);
-        if size != 0 && !(SIZE_MIN..=SIZE_MAX).contains(&size) {
-            return Err(format!(
-                "size is {size} bytes, and neither 0 nor from {SIZE_MIN} to {SIZE_MAX}"
-            ));
-        }
         // With one copy all of these tests are the same one.
         let one = host.limits.cpus_allowed.known().is_some() && host.limits.copies_all() == 1;
         if duty < 100 && one {
@@ -161,8 +171,7 @@ impl Workload for Loaded {
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
-        self.supported(params, &HostFacts::default())
-            .map_err(WorkError::Unsupported)?;
+        self.check_params(params)?;
         let cpus = super::cpus(place)?;
         if usize::try_from(place.copies).is_ok_and(|copies| copies > cpus.len()) {
             return Err(WorkError::Unsupported(format!(
@@ -172,7 +181,7 @@ impl Workload for Loaded {
             )));
         }
         super::pin(cpus[0])?;
-        let size = size_of_each(params, place)?;
+        let Extent { bytes: size, note } = size_of_each(params, place)?;
         let pages = super::pages(params);
         let region = super::region(size, params, cpus[0])?;
         super::page_values(&region, pages)?;
@@ -203,6 +212,7 @@ impl Workload for Loaded {
             streamed_before: 0,
             spent_ns: 0,
             streamed: 0,
+            note,
         }))
     }
 }
@@ -235,21 +245,23 @@ const fn needed(size: u64, slots: u64) -> u64 {
 }
 
 /// The working set of the chain and of each stream, for which there is room.
-fn size_of_each(params: &Params, place: &Place) -> Result<u64, WorkError> {
+fn size_of_each(params: &Params, place: &Place) -> Result<Extent, WorkError> {
+    let slots = u64::from(place.copies.max(1));
+    let given = params.size("size").0;
+    if given == 0 {
+        return beyond_the_caches(place, "working sets", |room| most_for(room, slots));
+    }
     // One process takes it all, and nothing of it is taken yet.
     let alone = Place {
         copies: 1,
         copy: 0,
         ..place.clone()
     };
-    let slots = u64::from(place.copies.max(1));
-    let given = params.size("size").0;
-    if given > 0 {
-        super::check_room(needed(given, slots), &alone)?;
-        return Ok(given);
-    }
-    let size = beyond_the_caches(place)?;
-    Ok(size.min(most_for(super::room_of_each(&alone)?, slots)))
+    super::check_room(needed(given, slots), &alone)?;
+    Ok(Extent {
+        bytes: given,
+        note: None,
+    })
 }
 
 /// The largest working set of which so many fit into `room` bytes, and the order of one, which is a sixteenth of it.
@@ -350,6 +362,8 @@ struct Beside {
     streamed_before: u64,
     spent_ns: u64,
     streamed: u64,
+    /// What is said of the size.
+    note: Option<String>,
 }
 
 impl Body for Beside {
@@ -381,6 +395,8 @@ impl Body for Beside {
         check(&mut self.chain, self.walked)?;
         let mut reported: BTreeMap<_, _> =
             super::page_values(self.chain.region(), self.pages)?.into();
+        let lines = self.chain.nodes().saturating_mul(LINE_BYTES);
+        reported.insert(WORKING_SET.to_owned(), approx(lines));
         let mut missing = BTreeMap::new();
         if self.streams > 0 {
             let streamed = approx(self.streamed - self.streamed_before);
@@ -393,6 +409,7 @@ impl Body for Beside {
             digest: Digest::EMPTY.word(self.chain.nodes()),
             reported,
             missing,
+            notes: self.note.iter().cloned().collect(),
             ..Finish::default()
         })
     }

@@ -15,6 +15,7 @@ use sys::memory::numa::{self, Node};
 use sys::memory::{Pages, Region, limits};
 use sys::tree::Tree;
 
+mod agreed;
 mod bandwidth;
 mod block;
 mod curve;
@@ -34,6 +35,7 @@ pub(crate) use loaded::LOADED;
 pub(crate) use mbw::MBW;
 pub(crate) use round_trip::ROUND_TRIP;
 
+use agreed::agreed;
 use paging::page_values;
 use places::{cpus, keep_on_a_cpu, pin};
 
@@ -145,17 +147,19 @@ fn too_little(need: u64, have: u64, whose: &str) -> String {
     )
 }
 
-/// Refuses what would make anybody swap or be killed: `bytes` for each of the copies.
+/// Refuses what would make anybody swap or be killed: `bytes` for each of the copies. The first copy asks for all of
+/// them, before any has taken its own.
 pub(crate) fn check_room(bytes: u64, place: &Place) -> Result<(), WorkError> {
-    let room = limits::room(&Tree::real()).map_err(|error| WorkError::Failed(error.to_string()))?;
-    // Others of the same round may have taken theirs already or not; those that have not are not seen in the room.
-    let need = bytes.saturating_mul(u64::from(if place.copy == 0 { place.copies } else { 1 }));
-    if need > share_of(room.bytes) {
-        return Err(WorkError::Unsupported(too_little(
-            need, room.bytes, room.whose,
-        )));
-    }
-    Ok(())
+    agreed(place, "room", || {
+        let room =
+            limits::room(&Tree::real()).map_err(|error| WorkError::Failed(error.to_string()))?;
+        let need = bytes.saturating_mul(u64::from(if place.copy == 0 { place.copies } else { 1 }));
+        if need > share_of(room.bytes) {
+            let why = too_little(need, room.bytes, room.whose);
+            return Err(WorkError::Unsupported(why));
+        }
+        Ok(())
+    })
 }
 
 /// The room that all copies together may take, in bytes.
@@ -164,9 +168,9 @@ fn room_of_all() -> Result<u64, WorkError> {
     Ok(share_of(room.bytes))
 }
 
-/// The room that one of the copies may take, in bytes.
-fn room_of_each(place: &Place) -> Result<u64, WorkError> {
-    Ok(room_of_all()? / u64::from(place.copies.max(1)))
+/// Of all the room, what one of the copies may take.
+fn room_of_each(room: u64, place: &Place) -> u64 {
+    room / u64::from(place.copies.max(1))
 }
 
 /// The node that `cpu` is to use.
@@ -275,6 +279,7 @@ mod tests {
             "huge_page_share",
             "page_bytes",
             "vector_bytes",
+            "working_set_bytes",
         ];
         assert_eq!(settings, BTreeSet::from(expected));
     }

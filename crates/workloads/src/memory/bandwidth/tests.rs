@@ -91,3 +91,12 @@ fn streaming_stores_that_do_not_exist_are_refused_beforehand() {
         .unwrap_err();
     assert!(why.contains("no streaming stores"), "{why}");
 }
+
+#[test]
+fn arrays_that_hold_nothing_are_refused_beforehand() {
+    for (size, fits) in [("0", true), ("1", false), ("4095", false), ("4k", true)] {
+        let params = testing::params(&BANDWIDTH, &[("size", size)]);
+        let found = BANDWIDTH.check_params(&params);
+        assert_eq!(found.is_ok(), fits, "{size}: {found:?}");
+    }
+}

@@ -9,6 +9,7 @@
 //! measured: a smaller one, such as L2, is not taken for the last, because bandwidth would then be that of a cache.
 
 use super::{SMALLEST, Sweep, reaching, sizes};
+use crate::memory::agreed::{agreed, keep, kept};
 use crate::memory::{page_values, room_of_all, room_of_each};
 use engine::workload::{Place, WorkError};
 use model::units::Nanos;
@@ -58,7 +59,7 @@ impl LastCache {
 }
 
 /// How far the curves of rounds go, and what must be said about it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Reach {
     /// The largest working set.
     pub(crate) largest: u64,
@@ -72,7 +73,9 @@ pub(crate) struct Reach {
 /// no further than the room allows.
 pub(crate) fn reach(place: &Place) -> Result<Reach, WorkError> {
     let last = observed_cache(place)?;
-    Ok(reach_within(last, room_of_each(place)?))
+    agreed(place, "reach", || {
+        Ok(reach_within(last, room_of_each(room_of_all()?, place)))
+    })
 }
 
 fn reach_within(last: LastCache, room: u64) -> Reach {
@@ -103,33 +106,91 @@ const fn room_of_a_curve(room: u64) -> u64 {
     room / 17 * 16
 }
 
-/// Bytes for all arrays of one copy together, where the user leaves the size to us: four times the last cache that is
-/// observed or shown, so that nothing of a pass is left in it for the next, and at least 64 MiB.
-pub(crate) fn beyond_the_caches(place: &Place) -> Result<u64, WorkError> {
-    let last = observed_cache(place)?;
-    arrays_within(last, room_of_each(place)?).map_err(WorkError::Unsupported)
+/// What each copy takes where the user leaves the size to us.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Extent {
+    /// Bytes of all arrays of a copy together.
+    pub(crate) bytes: u64,
+    /// That this is less than four times the last cache, where it is.
+    pub(crate) note: Option<String>,
 }
 
-fn arrays_within(last: LastCache, room: u64) -> Result<u64, String> {
-    const LEAST: u64 = 64 << 20;
-    let needed = last.bytes.saturating_mul(2).max(LEAST);
-    if room < needed {
-        let why = if last.seen {
-            String::new()
-        } else {
-            format!(
-                ", twice the last cache, which is larger than the {} MiB that could be looked at",
-                last.bytes >> 20
-            )
-        };
-        return Err(format!(
-            "too little memory: {} MiB are needed{why}, and each copy may take {} MiB\nhint: --set TEST.size=SIZE measures \
-             arrays of that size, beyond the caches or not",
-            needed.div_ceil(1 << 20),
-            room >> 20
-        ));
+/// Arrays of four times the last cache that is observed or shown, so that nothing of a pass is left in it for the next,
+/// and of at least 64 MiB; the same for all copies of a round. `share` is what each copy may take of the room, and
+/// `what` the name of that in words.
+pub(crate) fn beyond_the_caches(
+    place: &Place,
+    what: &str,
+    share: impl FnOnce(u64) -> u64,
+) -> Result<Extent, WorkError> {
+    let last = observed_cache(place)?;
+    agreed(place, "arrays", || {
+        arrays_within(last, what, share(room_of_all()?)).map_err(WorkError::Unsupported)
+    })
+}
+
+/// The smallest arrays that are taken for larger than any cache of a core of one's own.
+const ARRAYS_MIN: u64 = 64 << 20;
+
+fn arrays_within(last: LastCache, what: &str, room: u64) -> Result<Extent, String> {
+    let cache = last.larger();
+    let least = cache.saturating_mul(2).max(ARRAYS_MIN);
+    let wanted = cache.saturating_mul(4).max(ARRAYS_MIN);
+    if room < least {
+        return Err(too_small(last, least, room));
     }
-    Ok(last.larger().saturating_mul(4).max(LEAST).min(room))
+    if room >= wanted {
+        return Ok(Extent {
+            bytes: wanted,
+            note: None,
+        });
+    }
+    let bytes = coarse(room).max(least);
+    let or_more = if last.seen { "" } else { " or more" };
+    let note = format!(
+        "{what} of {} MiB in place of {} MiB, four times the last cache ({} MiB{or_more}): the memory that may be used \
+         is not enough, and a part of the figure is the cache's",
+        bytes >> 20,
+        wanted >> 20,
+        cache >> 20
+    );
+    Ok(Extent {
+        bytes,
+        note: Some(note),
+    })
+}
+
+/// `bytes`, rounded down to a step of between a 32nd and a sixteenth of them: rounds that find a little more or less
+/// room have the same arrays, and what others take meanwhile does not make them too large.
+const fn coarse(bytes: u64) -> u64 {
+    match bytes.checked_ilog2() {
+        Some(log @ 4..) => {
+            let step = 1 << (log - 4);
+            bytes / step * step
+        }
+        _ => bytes,
+    }
+}
+
+/// Why there are no arrays at all.
+fn too_small(last: LastCache, least: u64, room: u64) -> String {
+    let cache = last.larger();
+    let why = if !last.seen && last.bytes >= last.shown {
+        format!(
+            ", twice the last cache, which is larger than the {} MiB that could be looked at",
+            last.bytes >> 20
+        )
+    } else if least > ARRAYS_MIN {
+        format!(", twice the last cache of {} MiB", cache >> 20)
+    } else {
+        String::new()
+    };
+    format!(
+        "too little memory: {} MiB are needed{why}, and each copy may take {} MiB\nhint: --set TEST.size=SIZE measures \
+         arrays of that size, beyond the caches or not",
+        least.div_ceil(1 << 20),
+        room >> 20
+    )
 }
 
 /// The largest cache that the kernel shows, in bytes; `None` where it shows none. Of all CPUs and not of those that are
@@ -162,10 +223,9 @@ const PATIENCE: Nanos = Nanos::from_secs(40);
 /// where it will measure.
 fn observed_cache(place: &Place) -> Result<LastCache, WorkError> {
     let path = place.run_dir.join("last-cache");
-    let kept = || serde_json::from_str(&std::fs::read_to_string(&path).ok()?).ok();
     let give_up = sys::clock::monotonic() + PATIENCE.0;
     loop {
-        if let Some(last) = kept() {
+        if let Some(last) = kept(&path) {
             return Ok(last);
         }
         // A first copy that failed leaves nothing, and its failure ends the round for all.
@@ -181,14 +241,7 @@ fn observed_cache(place: &Place) -> Result<LastCache, WorkError> {
     })?;
     // What somebody has seen in a share of the room is no answer for those who will have more.
     if place.copy == 0 {
-        // Under another name first, so that nobody reads half of it.
-        let fresh = place.dir.join("last-cache");
-        let text = serde_json::to_string(&last)
-            .map_err(|error| WorkError::failed("write", fresh.display(), error))?;
-        std::fs::write(&fresh, text)
-            .map_err(|error| WorkError::failed("write", fresh.display(), error))?;
-        std::fs::rename(&fresh, &path)
-            .map_err(|error| WorkError::failed("rename to", path.display(), error))?;
+        keep(place, &path, &last)?;
     }
     Ok(last)
 }
@@ -199,7 +252,7 @@ fn room_to_look(place: &Place, room: u64) -> u64 {
     if place.copy == 0 {
         room
     } else {
-        room / u64::from(place.copies.max(1))
+        room_of_each(room, place)
     }
 }
 

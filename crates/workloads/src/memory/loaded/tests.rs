@@ -29,6 +29,8 @@ fn check_load(copies: usize, cpus: usize) {
         return;
     }
     let finish = measured(&set, &place, 50);
+    let working_set = finish.reported[WORKING_SET];
+    assert!((working_set - 2_097_152.0).abs() < 1.0, "{working_set}");
     let load = finish.reported.get(LOAD);
     assert_eq!(load.is_some_and(|&load| load > 0.0), copies > 1, "{load:?}");
     // What there is none of is no measurement of 0.
@@ -44,6 +46,21 @@ fn measured(set: &[(&str, &str)], place: &Place, batches: u32) -> Finish {
         body.batch(20_000, &mut Recorder::off()).unwrap();
     }
     body.finish().unwrap()
+}
+
+#[test]
+fn a_cpu_that_was_taken_away_is_an_error_of_the_call_and_no_wrong_result() {
+    let (_root, mut place) = testing::place();
+    place.copies = 2;
+    let params = testing::params(&LOADED, &[("size", "2M"), ("pages", "small")]);
+    let works = streams(&[0, 500_000], 2 << 20, &params, &place).into_iter();
+    let works = works.map(|stream| move |member: &Member| stream.run(member));
+    let mut team = Team::start(works.collect()).unwrap();
+    let ended = team.end();
+    let [Err(WorkError::Failed(why))] = &ended[..] else {
+        panic!("{ended:?}");
+    };
+    assert!(why.contains("sched_setaffinity `CPU 500000`"), "{why}");
 }
 
 #[test]
@@ -64,7 +81,8 @@ fn where_there_is_no_room_for_all_streams_the_reason_is_told() {
     let params = testing::params(&LOADED, &[("size", "16M")]);
     for copies in [1, 2] {
         place.copies = copies;
-        assert_eq!(size_of_each(&params, &place).unwrap(), 16 << 20);
+        let extent = size_of_each(&params, &place).unwrap();
+        assert_eq!((extent.bytes, extent.note), (16 << 20, None));
     }
     place.copies = 1 << 20;
     let error = size_of_each(&params, &place).unwrap_err();
@@ -109,7 +127,7 @@ fn sizes_that_hold_no_chain_are_refused_beforehand() {
         ("1T", false),
     ] {
         let params = testing::params(&LOADED, &[("size", size)]);
-        let found = LOADED.supported(&params, &HostFacts::default());
+        let found = LOADED.check_params(&params);
         assert_eq!(found.is_ok(), fits, "{size}: {found:?}");
     }
 }

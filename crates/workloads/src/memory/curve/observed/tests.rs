@@ -18,15 +18,66 @@ fn what_was_observed_once_is_kept_for_the_run() {
     let text = serde_json::to_string(&last).unwrap();
     std::fs::write(place.run_dir.join("last-cache"), text).unwrap();
     assert_eq!(observed_cache(&place).unwrap(), last);
-    let expected = 80_000_000;
-    let room = room_of_each(&place).unwrap();
-    let found = beyond_the_caches(&place).unwrap();
-    assert!(
-        found == expected || (found < expected && found > room / 2),
-        "{found} {expected}"
-    );
+    let four_times = 80_000_000;
+    let arrays = |room: u64| beyond_the_caches(&place, "arrays", |_| room);
+    assert_eq!(arrays(1 << 40).unwrap().bytes, four_times);
+    let found = beyond_the_caches(&place, "arrays", |room| room_of_each(room, &place));
+    assert!(found.unwrap().bytes <= four_times);
     place.copies = 1 << 30;
-    assert!(beyond_the_caches(&place).is_err(), "no room for so many");
+    let found = beyond_the_caches(&place, "arrays", |room| room_of_each(room, &place));
+    assert!(found.is_err(), "no room for so many");
+}
+
+#[test]
+fn arrays_below_four_times_the_last_cache_say_so_and_below_twice_there_are_none() {
+    let check = |bytes: u64, shown: u64, seen, room: u64, expected: Result<(u64, &str), &str>| {
+        let last = LastCache {
+            bytes: bytes * MIB,
+            shown: shown * MIB,
+            seen,
+            huge: true,
+        };
+        let found = arrays_within(last, "arrays", room * MIB);
+        let object = format!("{last:?} {room}: {found:?}");
+        match (found, expected) {
+            (Ok(arrays), Ok((mib, note))) => {
+                assert_eq!(arrays.bytes >> 20, mib, "{object}");
+                let said = arrays.note.unwrap_or_default();
+                assert!(said.starts_with(note), "{object}");
+                assert_eq!(said.is_empty(), note.is_empty(), "{object}");
+            }
+            (Err(why), Err(words)) => assert!(why.contains(words), "{object}"),
+            _ => panic!("{object}"),
+        }
+    };
+    check(105, 105, true, 4096, Ok((420, "")));
+    check(105, 105, true, 420, Ok((420, "")));
+    // What is shown counts where a busy machine showed less of it.
+    let note =
+        "arrays of 256 MiB in place of 420 MiB, four times the last cache (105 MiB): the memory";
+    check(36, 105, true, 267, Ok((256, note)));
+    check(36, 105, true, 210, Ok((210, "arrays of 210 MiB in place")));
+    let twice =
+        "210 MiB are needed, twice the last cache of 105 MiB, and each copy may take 209 MiB";
+    check(36, 105, true, 209, Err(twice));
+    check(36, 105, true, 73, Err("210 MiB are needed"));
+    let more = "arrays of 256 MiB in place of 400 MiB, four times the last cache (100 MiB or more)";
+    check(100, 16, false, 256, Ok((256, more)));
+    // Small caches: 64 MiB are beyond any of them.
+    check(8, 8, true, 64, Ok((64, "")));
+    check(8, 8, true, 63, Err("64 MiB are needed, and each copy"));
+}
+
+#[test]
+fn a_little_more_or_less_room_gives_the_same_arrays_which_fit() {
+    for mib in [64, 70, 100, 139, 300, 5000] {
+        let room = mib * MIB;
+        let taken = coarse(room);
+        assert!(taken <= room && taken > room / 16 * 15, "{mib}: {taken}");
+        assert_eq!(coarse(taken), taken);
+        assert_eq!(coarse(taken + taken / 40), taken, "{mib}");
+    }
+    assert_eq!([0, 1, 15].map(coarse), [0, 1, 15]);
 }
 
 /// What a load takes on a machine whose second cache holds 2 MiB and the last one `last` bytes.
@@ -80,8 +131,8 @@ fn where_the_room_ends_the_curve_too_early_the_last_cache_is_not_the_one_before(
     let check = |last_mib: u64, shown, room_mib: u64, refused: bool| {
         let (end, found) = explored(last_mib, shown, room_mib);
         assert_eq!(found.seen, !refused, "{last_mib} {room_mib}: {found:?}");
-        match arrays_within(found, room_mib * MIB) {
-            Ok(arrays) => assert!(!refused && arrays >= 2 * last_mib * MIB, "{last_mib}"),
+        match arrays_within(found, "arrays", room_mib * MIB) {
+            Ok(arrays) => assert!(!refused && arrays.bytes >= 2 * last_mib * MIB, "{last_mib}"),
             Err(why) => {
                 assert!(refused, "{found:?}: {why}");
                 assert_eq!(found.bytes >> 20, end, "all that was measured");
