@@ -6,8 +6,9 @@
 use crate::{rounds, scaling};
 use model::host::HostFacts;
 use model::noise::Noise;
-use model::plan::PlannedCase;
+use model::plan::{PlannedCase, PlannedMetric};
 use model::record::Run;
+use model::spec::MetricClass;
 use model::warning::{OffCpuCause, Warning};
 
 /// Share of the wall time off a CPU above which it is said: more than starting together and ending batches cost.
@@ -21,15 +22,17 @@ pub(crate) const PER_CPU_SECOND: &str = "_per_cpu_s";
 
 /// The warnings about `case`; none for work that waits by nature.
 pub(crate) fn warnings(case: &PlannedCase, run: &Run, noises: &[&Noise]) -> Vec<Warning> {
-    let computes = case
-        .metrics
-        .iter()
-        .any(|metric| metric.quantity.ends_with(PER_CPU_SECOND));
-    if !computes {
-        return Vec::new();
-    }
-    [off_cpu(case, &run.host, noises), worth_less(case, run)]
+    let has = |is: fn(&PlannedMetric) -> bool| case.metrics.iter().any(is);
+    let per_cpu_second = has(|metric| metric.quantity.ends_with(PER_CPU_SECOND));
+    // Loads and stores keep a CPU as busy as additions do: what waits for one has not waited for the memory. What such
+    // a test is set up with is of this class as well, where its figures are latencies.
+    let computes = per_cpu_second || has(|metric| metric.class == MetricClass::Compute);
+    let off_cpu = computes.then(|| off_cpu(case, &run.host, noises));
+    // What a second on a CPU is worth is asked of those alone that tell it.
+    let worth_less = per_cpu_second.then(|| worth_less(case, run));
+    [off_cpu, worth_less]
         .into_iter()
+        .flatten()
         .flatten()
         .collect()
 }
@@ -168,6 +171,36 @@ mod tests {
         run.host.cpu.threads_per_core = Fact::Known(2);
         run.host.cpu.cores = Fact::Known(1);
         check(&run, &[slower(true)]);
+    }
+
+    #[test]
+    fn loads_that_waited_for_a_cpu_are_told_so_without_a_figure_per_cpu_second() {
+        let mut run = run([1.0, 0.5], [1e6, 0.2e6]);
+        run.host.limits.cpus_allowed = Fact::Known(1);
+        for case in &mut run.plan.cases {
+            case.metrics = vec![fixture::metric(
+                "ns_per_load",
+                Unit::Nanoseconds,
+                Better::Lower,
+                MetricClass::Compute,
+            )];
+        }
+        check(&run, &[off(OffCpuCause::MoreCopiesThanCpus(1))]);
+        // Latencies of a curve, and what it is set up with.
+        for case in &mut run.plan.cases {
+            case.metrics[0].class = MetricClass::LatencyTypical;
+        }
+        check(&run, &[]);
+        for case in &mut run.plan.cases {
+            let setting = fixture::metric(
+                "page_bytes",
+                Unit::Bytes,
+                Better::Higher,
+                MetricClass::Compute,
+            );
+            case.metrics.push(setting);
+        }
+        check(&run, &[off(OffCpuCause::MoreCopiesThanCpus(1))]);
     }
 
     #[test]
