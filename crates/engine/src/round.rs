@@ -60,6 +60,17 @@ const FINISH_DEADLINE: Nanos = Nanos::from_secs(60);
 /// script on a loaded machine takes seconds) is not a hang.
 const MEASURE_GRACE: Nanos = Nanos::from_secs(30);
 
+/// How much longer each stage may take for every further copy that a CPU has to serve: a copy waits for a turn of all
+/// the others, a few milliseconds each, before it does anything, and a round takes some dozens of such turns.
+const GRACE_PER_SHARER: Nanos = Nanos::from_millis(250);
+
+/// The grace of a case whose copies have to share `cpus` CPUs.
+fn crowd_grace(copies: u32, cpus: usize) -> Nanos {
+    let cpus = u32::try_from(cpus).unwrap_or(u32::MAX).max(1);
+    let sharers = copies.div_ceil(cpus).saturating_sub(1);
+    Nanos(GRACE_PER_SHARER.0.saturating_mul(u64::from(sharers)))
+}
+
 /// From the order to open the gate until it opens, for each copy: the time the order needs to reach it.
 const GATE_PER_COPY: Nanos = Nanos(200_000);
 
@@ -194,7 +205,8 @@ fn measure(
         };
         crew.hire(&order, &own_dir, rng.below(4096))?;
     }
-    crew.wait_for(Stage::Ready, case.shape.setup_max)?;
+    let grace = crowd_grace(case.id.copies, bench.cpus.len());
+    crew.wait_for(Stage::Ready, case.shape.setup_max.plus(grace))?;
     crew.ends_early = case.shape.ends_early;
     let before = (!case.simulated).then(|| bench.watch.snapshot());
     let gate = GATE_PER_COPY
@@ -206,9 +218,9 @@ fn measure(
     crew.opens = Some(Moment::now().later(Nanos(gate).plus(case.shape.warmup)));
     let planned = case.shape.warmup.plus(case.shape.measure);
     let deadline = Nanos(planned.0.saturating_mul(2)).plus(MEASURE_GRACE);
-    crew.wait_for(Stage::Measured, deadline)?;
+    crew.wait_for(Stage::Measured, deadline.plus(grace))?;
     let after = (!case.simulated).then(|| bench.watch.snapshot());
-    crew.wait_for(Stage::Done, FINISH_DEADLINE)?;
+    crew.wait_for(Stage::Done, FINISH_DEADLINE.plus(grace))?;
     Ok((crew.reports(), before.zip(after)))
 }
 
@@ -245,5 +257,25 @@ fn settle(settle: Settle) -> Result<(), Interrupted> {
         Settle::None => Ok(()),
         Settle::Sync => pause(0),
         Settle::SyncSleep => pause(1).and_then(|()| pause(2)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_that_share_cpus_are_waited_for_longer_and_others_are_not() {
+        for (copies, cpus, millis) in [
+            (1, 2, 0),
+            (2, 2, 0),
+            (3, 2, 250),
+            (8, 2, 750),
+            (1000, 2, 124_750),
+            (4, 0, 750),
+        ] {
+            let expect = Nanos::from_millis(millis);
+            assert_eq!(crowd_grace(copies, cpus), expect, "{copies} on {cpus}");
+        }
     }
 }

@@ -6,10 +6,11 @@ use crate::sysbench::{
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
-use model::num::approx;
+use model::num::{approx, round_to_u64};
 use model::params::Params;
+use model::plan::Shape;
 use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
-use model::units::Unit;
+use model::units::{Nanos, Unit};
 use sys::loops::prime::{Bound, Counts, event, plain};
 
 /// The workload.
@@ -41,10 +42,11 @@ static SPEC: Spec = Spec {
             name: "max_prime",
             kind: ParamKind::Count {
                 min: 4,
-                max: 1 << 31,
+                max: 5_000_000,
             },
             default: "10000",
-            doc: "Numbers below this are tried. Many tutorials use 20000, whose events have 2.6 times the divisions.",
+            doc: "Numbers below this are tried. Many tutorials use 20000, whose events have 2.6 times the divisions. \
+                  One event of the largest takes some seconds.",
         },
     ],
     metrics: &[
@@ -86,9 +88,32 @@ impl Workload for Prime {
         &SPEC
     }
 
+    fn shape(&self, params: &Params) -> Shape {
+        let event = event_time(params.count("max_prime"));
+        let least = Shape::DEFAULT;
+        Shape {
+            // What is to be found is found once by other means before, which takes about as long.
+            setup: event,
+            warmup: least.warmup.max(event),
+            measure: least.measure.max(Nanos(event.0.saturating_mul(2))),
+            ..least
+        }
+    }
+
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
         Ok(Box::new(Divisions::new(params, place)))
     }
+}
+
+/// What a division of 64 bits takes on a CPU of 2021, in nanoseconds. On one of 2015 it may be eight times as much, for
+/// which the watch over rounds has room.
+const DIVISION_NS: f64 = 4.0;
+
+/// What one event up to `limit` is expected to take. The divisions of all primes up to x are about 2/3 x^1.5 / ln x,
+/// and the composite numbers add half as many: together x^1.5 / ln x, within 7 % where they were counted.
+fn event_time(limit: u64) -> Nanos {
+    let limit = approx(limit);
+    Nanos(round_to_u64(limit.powf(1.5) / limit.ln() * DIVISION_NS))
 }
 
 struct Divisions {
@@ -183,6 +208,23 @@ mod tests {
                 assert!((product / 1e9 - 1.0).abs() < 1e-9, "{product}");
             }
         }
+    }
+
+    #[test]
+    fn a_round_is_long_enough_for_its_events_and_the_estimate_is_that_of_their_divisions() {
+        for limit in [1_000, 10_000, 50_000] {
+            let found = approx(event_time(limit).0) / DIVISION_NS;
+            let counted = approx(plain(limit).divisions);
+            assert!(
+                (found / counted - 1.0).abs() < 0.1,
+                "{limit}: {found} {counted}"
+            );
+        }
+        let shape = |limit: &str| PRIME.shape(&testing::params(&PRIME, &[("max_prime", limit)]));
+        assert_eq!(shape("20000").measure, Shape::DEFAULT.measure);
+        let long = shape("5000000");
+        assert!(long.measure.0 == 2 * long.setup.0 && long.warmup == long.setup);
+        assert!(long.setup.0 > 1_000_000_000 && long.setup.0 < 10_000_000_000);
     }
 
     #[test]

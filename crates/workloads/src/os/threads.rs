@@ -7,6 +7,8 @@ use crate::sysbench::{
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
+use model::host::HostFacts;
+use model::num::{approx, round_to_u64};
 use model::params::Params;
 use model::plan::Shape;
 use model::spec::{MetricClass, ParamDef, ParamKind, Spec, TestDef};
@@ -90,8 +92,31 @@ impl Workload for ThreadsTest {
         &SPEC
     }
 
-    fn shape(&self, _: &Params) -> Shape {
-        THREADS_SHAPE
+    fn shape(&self, params: &Params) -> Shape {
+        self.shape_of(params, 1)
+    }
+
+    fn shape_of(&self, params: &Params, copies: u32) -> Shape {
+        let cpus = sys::affinity::allowed_cpus().map_or(1, |cpus| cpus.len());
+        let event_s = event_s(params, copies, u32::try_from(cpus).unwrap_or(1));
+        let seconds = |s: f64| Nanos(round_to_u64(s * 1e9));
+        Shape {
+            warmup: THREADS_SHAPE.warmup.max(seconds(event_s)),
+            measure: THREADS_SHAPE.measure.max(seconds(2.0 * event_s)),
+            ..THREADS_SHAPE
+        }
+    }
+
+    fn supported_with(&self, params: &Params, host: &HostFacts, copies: u32) -> Result<(), String> {
+        let cpus = host.limits.cpus_allowed.known().copied().unwrap_or(1);
+        let seconds = event_s(params, copies, cpus);
+        if seconds <= EVENT_MAX_S {
+            return Ok(());
+        }
+        Err(format!(
+            "one event takes about {seconds:.0} s with so many threads, and a round has to end within a minute: fewer \
+             `yields` or more `locks` make it shorter"
+        ))
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
@@ -113,6 +138,25 @@ impl Workload for ThreadsTest {
             turns,
         }))
     }
+}
+
+/// What a turn takes one thread alone, and one of several, which may have to wait for the one that holds the mutex to
+/// be woken; in nanoseconds. Generous: the kernel's scheduler decides.
+const TURN_ALONE_NS: f64 = 1_000.0;
+const TURN_NS: f64 = 10_000.0;
+
+/// The longest event of which a round can have a few.
+const EVENT_MAX_S: f64 = 20.0;
+
+/// What an event is expected to take at most: as many threads are at work at the same time as have a CPU and a mutex.
+fn event_s(params: &Params, copies: u32, cpus: u32) -> f64 {
+    let turns = approx(params.count("yields"));
+    if copies <= 1 {
+        return turns * TURN_ALONE_NS / 1e9;
+    }
+    let locks = u32::try_from(params.count("locks")).unwrap_or(u32::MAX);
+    let at_once = copies.min(cpus.max(1)).min(locks);
+    turns * TURN_NS / 1e9 * f64::from(copies) / f64::from(at_once.max(1))
 }
 
 /// The count by which events choose their mutex, on a line of its own.
@@ -207,6 +251,27 @@ mod tests {
             body.add_latencies(&mut recorder);
             let recorded: u64 = recorder.pairs().iter().map(|(_, count)| count).sum();
             assert!(recorded > 0 && recorder.too_long() == 0, "{recorded}");
+        }
+    }
+
+    #[test]
+    fn rounds_are_as_long_as_their_events_and_what_takes_minutes_is_left_out() {
+        let set =
+            |yields, locks| testing::params(&THREADS, &[("yields", yields), ("locks", locks)]);
+        for copies in [1, 2, 16] {
+            assert_eq!(THREADS.shape_of(&set("1000", "8"), copies), THREADS_SHAPE);
+        }
+        let long = set("1000000", "1");
+        assert!(THREADS.shape_of(&long, 2).measure > THREADS.shape_of(&long, 1).measure);
+        assert!(THREADS.shape_of(&long, 1).measure > THREADS_SHAPE.measure);
+        let mut host = HostFacts::default();
+        host.limits.cpus_allowed = model::host::Fact::Known(2);
+        for (copies, fits) in [(1, true), (2, true), (3, false), (64, false)] {
+            let found = THREADS.supported_with(&long, &host, copies);
+            assert_eq!(found.is_ok(), fits, "{copies}: {found:?}");
+            if let Err(why) = found {
+                assert!(why.contains("fewer `yields`"), "{why}");
+            }
         }
     }
 
