@@ -100,6 +100,8 @@ pub fn fit(plan: &mut Plan, optional: &[String]) {
     let Some(budget) = plan.budget else { return };
     let available = approx(budget.0) * PLANNED_SHARE / approx(sides(plan));
     shorten(plan, available);
+    let whole = needed(plan) / PLANNED_SHARE * approx(sides(plan));
+    let whole = Nanos(round_to_u64(whole)).as_secs_f64().ceil();
     for pattern in optional {
         if needed(plan) <= available {
             return;
@@ -115,7 +117,10 @@ pub fn fit(plan: &mut Plan, optional: &[String]) {
         plan.cases
             .retain(|case| !crate::resolve::glob(pattern, &case.id.test));
         if plan.cases.len() < before {
-            let why = format!("six rounds do not fit into {:.0} s", budget.as_secs_f64());
+            let why = format!(
+                "six rounds do not fit into {:.0} s; hint: `--budget {whole:.0}s` leaves nothing out",
+                budget.as_secs_f64()
+            );
             plan.dropped.push(Dropped {
                 what: pattern.clone(),
                 why,

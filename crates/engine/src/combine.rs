@@ -127,7 +127,7 @@ fn value(
         }
         How::QuantileOf(name, q) => {
             let latency = latencies.get(name).map_or(&[][..], Vec::as_slice);
-            latency_quantile(latency, q, BEYOND_MIN)
+            latency_quantile(latency, q, BEYOND_MIN, &[])
         }
         How::MeanOf(name) => latencies
             .get(name)
@@ -147,11 +147,9 @@ fn value(
                 .sum();
             Ok(sum / copies)
         }
-        How::LatencyQuantile(q) => latency_quantile(latency, q, BEYOND_MIN),
-        How::LatencyQuantileOfFew(q) => latency_quantile(latency, q, 1.0),
-        How::LatencyMean => {
-            recorder::mean(latency).ok_or_else(|| "no latency was recorded".to_owned())
-        }
+        How::LatencyQuantile(q) => latency_quantile(latency, q, BEYOND_MIN, reports),
+        How::LatencyQuantileOfFew(q) => latency_quantile(latency, q, 1.0, reports),
+        How::LatencyMean => recorder::mean(latency).ok_or_else(|| why_no_latency(reports)),
     }
 }
 
@@ -170,18 +168,37 @@ const BEYOND_MIN: f64 = 10.0;
 
 /// The quantile, where the round has operations enough that so many of them are expected to lie beyond it. The shortest
 /// and the longest are no percentiles beyond which anything could lie: one operation is enough for them.
-fn latency_quantile(latency: &[(u64, u64)], q: f64, beyond: f64) -> Result<f64, String> {
+fn latency_quantile(
+    latency: &[(u64, u64)],
+    q: f64,
+    beyond: f64,
+    reports: &[CopyReport],
+) -> Result<f64, String> {
     let n: u64 = latency.iter().map(|&(_, n)| n).sum();
-    let found = recorder::quantile(latency, q).ok_or("no operation ended in the round")?;
+    let found = recorder::quantile(latency, q).ok_or_else(|| why_no_latency(reports))?;
     // 1 - 0.9 is a little less than a tenth.
     let needed = round_to_u64((beyond / (1.0 - q)).round());
     if q > 0.0 && q < 1.0 && n < needed {
+        let have = match n {
+            1 => "1 operation in the round is".to_owned(),
+            n => format!("{n} operations in the round are"),
+        };
         return Err(format!(
-            "{n} operations in the round are too few for its percentile {}: it takes {needed}",
+            "{have} too few for its percentile {}: it takes {needed}",
             percentile(q)
         ));
     }
     Ok(approx(found))
+}
+
+/// Why there are no latencies. What is counted may be a part of what is timed: a rate counts those, and a latency is
+/// one from the beginning to the end.
+fn why_no_latency(reports: &[CopyReport]) -> String {
+    if reports.iter().any(|report| report.ops > 0) {
+        "no event was timed from its beginning to its end in the round".to_owned()
+    } else {
+        "no operation ended in the round".to_owned()
+    }
 }
 
 /// `99.9` of 0.999.
@@ -463,6 +480,28 @@ mod tests {
             ..report(100, 1)
         };
         assert!(cpu_windows(&[played], window).is_empty());
+    }
+
+    #[test]
+    fn events_of_which_a_round_holds_only_parts_are_not_said_not_to_be() {
+        let none = "no event was timed from its beginning to its end in the round";
+        let check = |how, ops, latency: &[(u64, u64)], expected: &str| {
+            let found = value(how, "x", &[report(ops, 1)], latency, &Named::new());
+            assert_eq!(found, Err(expected.to_owned()));
+        };
+        check(How::LatencyMean, 7, &[], none);
+        check(How::LatencyQuantile(1.0), 7, &[], none);
+        check(How::LatencyQuantileOfFew(0.95), 7, &[], none);
+        check(How::LatencyMean, 0, &[], "no operation ended in the round");
+        // What is recorded under a name of its own is no part of what the rate counts.
+        check(
+            How::QuantileOf("y", 0.5),
+            7,
+            &[],
+            "no operation ended in the round",
+        );
+        let one = "1 operation in the round is too few for its percentile 95: it takes 20";
+        check(How::LatencyQuantileOfFew(0.95), 7, &[(10, 1)], one);
     }
 
     #[test]

@@ -150,7 +150,12 @@ impl<'a> Catalog<'a> {
             .collect()
     }
 
+    /// A workload that no test is named after is known by its tests.
     fn nearest(self, name: &str) -> Vec<String> {
+        let mut workloads = self.workloads.iter().map(|workload| workload.spec());
+        if let Some(spec) = workloads.find(|spec| spec.name == name) {
+            return spec.tests.iter().map(|test| test.name.to_owned()).collect();
+        }
         let profiles = self.profiles.iter().map(|profile| profile.name.as_str());
         nearest(name, self.test_names().into_iter().chain(profiles))
     }
@@ -385,7 +390,7 @@ fn check_sets(
             return Err(PlanError::SetReachesNothing {
                 who: set.who.clone(),
                 param: set.param.clone(),
-                nearest: nearest(&set.who, chosen.iter().map(|choice| choice.entry.test.name)),
+                nearest: nearest_set(set, catalog, chosen),
             });
         };
         if !meant.iter().any(|choice| has_param(choice, &set.param)) {
@@ -403,6 +408,26 @@ fn check_sets(
         }
     }
     Ok(())
+}
+
+/// What a `--set` that means no test of the run may have meant. A profile that the run does not name has tests that it
+/// may name: those take the parameter by themselves.
+fn nearest_set(set: &Set, catalog: Catalog<'_>, chosen: &[Choice<'_>]) -> Vec<String> {
+    let tests = || chosen.iter().map(|choice| choice.entry.test.name);
+    let Some(profile) = catalog.profile(&set.who) else {
+        return nearest(&set.who, tests());
+    };
+    let patterns = profile.tests.iter().map(|pattern| split_copies(pattern).0);
+    let of_profile: BTreeSet<&str> = patterns
+        .flat_map(|pattern| catalog.matching(pattern))
+        .map(|entry| entry.test.name)
+        .collect();
+    let meant = chosen.iter().filter(|choice| {
+        of_profile.contains(choice.entry.test.name) && has_param(choice, &set.param)
+    });
+    meant
+        .map(|choice| format!("{}.{}", choice.entry.test.name, set.param))
+        .collect()
 }
 
 fn concurrencies(request: &Request, choice: &Choice<'_>, host: &HostFacts) -> Vec<u32> {
@@ -447,6 +472,9 @@ fn planned(entry: Entry, params: &Params, copies: u32, passes: Option<u32>) -> P
         copies,
     };
     let mut case = planned_case(entry.workload, id, entry.test.title, params);
+    // What the catalogue says of a test is right, or the test's own parameters would have been refused before.
+    let own = Params::resolve(entry.workload.spec(), entry.test.params.iter().copied());
+    case.in_place_of = params.differing(&own.unwrap_or_default());
     // The user's word goes before the method's, a profile's does not.
     let rounds = case.shape.rounds;
     case.shape.rounds = rounds.map(|fixed| fixed.min(passes.unwrap_or(fixed)));
@@ -484,6 +512,7 @@ pub fn planned_case(
         on_disk: spec.on_disk,
         allocates: workload.allocates(params),
         implementation: workload.implementation(params),
+        in_place_of: Params::default(),
     }
 }
 

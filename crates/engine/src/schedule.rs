@@ -277,6 +277,7 @@ mod tests {
             on_disk: false,
             allocates: false,
             implementation: None,
+            in_place_of: Params::default(),
         };
         let cases = vec![case];
         let what = vec![];

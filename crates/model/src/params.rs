@@ -39,6 +39,26 @@ impl fmt::Display for ParamValue {
     }
 }
 
+impl ParamValue {
+    /// The value as people read it: sizes with the largest unit that divides them, `64 MiB`.
+    pub fn readable(&self) -> String {
+        const UNITS: [(u64, &str); 4] = [
+            (1 << 40, "TiB"),
+            (1 << 30, "GiB"),
+            (1 << 20, "MiB"),
+            (1 << 10, "KiB"),
+        ];
+        let Self::Size(Bytes(bytes)) = self else {
+            return self.to_string();
+        };
+        let whole = |(size, _): &&(u64, &str)| *bytes > 0 && bytes.is_multiple_of(*size);
+        UNITS.iter().find(whole).map_or_else(
+            || format!("{bytes} B"),
+            |(size, unit)| format!("{} {unit}", bytes / size),
+        )
+    }
+}
+
 /// Why a parameter was refused.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ParamError {
@@ -112,6 +132,22 @@ impl Params {
     /// Name and value of each parameter, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &ParamValue)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// True where there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Those of `own` that have another value here.
+    #[must_use]
+    pub fn differing(&self, own: &Self) -> Self {
+        let other = own
+            .iter()
+            .filter(|(name, value)| self.get(name) != Some(*value));
+        other
+            .map(|(name, value)| (name.to_owned(), value.clone()))
+            .collect()
     }
 
     /// The value of `name`, if the workload has such a parameter.
@@ -286,5 +322,39 @@ mod tests {
                 Some(value)
             );
         }
+    }
+
+    #[test]
+    fn sizes_are_read_with_the_largest_unit_that_divides_them() {
+        let check = |bytes, expect: &str| {
+            assert_eq!(ParamValue::Size(Bytes(bytes)).readable(), expect);
+        };
+        check(0, "0 B");
+        check(1000, "1000 B");
+        check(1024, "1 KiB");
+        check(64 << 20, "64 MiB");
+        check((64 << 20) + 1024, "65537 KiB");
+        check(3 << 40, "3 TiB");
+        let count = ParamValue::Count(20_000);
+        assert_eq!(count.readable(), "20000");
+        let switch = ParamValue::Switch(true);
+        assert_eq!(switch.readable(), "yes");
+    }
+
+    #[test]
+    fn what_differs_is_told_with_the_values_of_the_other_side() {
+        let params = |size: u64| -> Params {
+            [
+                ("size".to_owned(), ParamValue::Size(Bytes(size))),
+                ("pages".to_owned(), ParamValue::Text("any".to_owned())),
+            ]
+            .into_iter()
+            .collect()
+        };
+        assert!(params(1).differing(&params(1)).is_empty());
+        let own: Params = [("size".to_owned(), ParamValue::Size(Bytes(2)))]
+            .into_iter()
+            .collect();
+        assert_eq!(params(1).differing(&params(2)), own);
     }
 }

@@ -1,7 +1,7 @@
 //! What will be measured: a profile resolved for this machine.
 
 use crate::named::Named;
-use crate::params::Params;
+use crate::params::{ParamValue, Params};
 use crate::soak::Soak;
 use crate::spec::{Better, MetricClass};
 use crate::units::{Nanos, Unit};
@@ -208,9 +208,19 @@ pub struct PlannedCase {
     /// The code that does the work on this machine where the workload has several, such as `SHA-NI`.
     #[serde(default)]
     pub implementation: Option<String>,
+    /// What the test itself has for those parameters that were set to something else, by a profile or by the user:
+    /// its name and its title speak of these. Empty where none was, and in runs kept before this was noted.
+    #[serde(default, skip_serializing_if = "Params::is_empty")]
+    pub in_place_of: Params,
 }
 
 impl PlannedCase {
+    /// The parameters that are not the test's own: name, value, and what the test itself has.
+    pub fn set_otherwise(&self) -> impl Iterator<Item = (&str, &ParamValue, &ParamValue)> {
+        let own = self.in_place_of.iter();
+        own.filter_map(|(name, own)| Some((name, self.params.get(name)?, own)))
+    }
+
     /// How many CPUs one worker process of it asks for at the same time: threads belong to one worker.
     pub const fn cpus_of_each(&self) -> u32 {
         if self.shape.threads {

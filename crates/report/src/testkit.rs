@@ -119,6 +119,7 @@ pub(crate) fn add_case(
         on_disk: test.starts_with("fs."),
         allocates: false,
         implementation: None,
+        in_place_of: Params::default(),
     });
     id
 }

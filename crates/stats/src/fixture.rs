@@ -47,6 +47,7 @@ pub(crate) fn case(id: &str) -> PlannedCase {
         on_disk: false,
         allocates: false,
         implementation: None,
+        in_place_of: Params::default(),
         id,
     }
 }

@@ -103,6 +103,7 @@ impl Kit {
             on_disk: false,
             allocates: false,
             implementation: None,
+            in_place_of: Params::default(),
         });
         self
     }

@@ -240,6 +240,57 @@ fn parameters_come_from_test_profile_and_user_in_this_order() {
 }
 
 #[test]
+fn what_was_set_is_known_with_what_the_test_itself_has() {
+    let own = |what: &[&str], set: &[&str]| -> Vec<Option<String>> {
+        let plan = plan(&Request {
+            sets: sets(set),
+            ..request(what)
+        })
+        .unwrap();
+        let own = |case: &PlannedCase| case.in_place_of.get("size").map(ToString::to_string);
+        plan.cases.iter().map(own).collect()
+    };
+    let some = |text: &str| Some(text.to_owned());
+    assert_eq!(own(&["a"], &[]), [None, None]);
+    assert_eq!(own(&["a"], &["a.alpha-big.size=3"]), [None, some("50")]);
+    assert_eq!(own(&["a"], &["a.*.size=50"]), [some("1"), None]);
+    // The profile sets 7.
+    let one = || some("1");
+    let by_profile = [one(), one(), some("50"), some("50"), one(), one()];
+    assert_eq!(own(&["all"], &[]), by_profile);
+}
+
+#[test]
+fn a_workload_that_no_test_is_named_after_is_known_by_its_tests() {
+    static GAMMA: Spec = spec(
+        "a.gamma",
+        &[
+            TestDef {
+                name: "a.gamma-1",
+                title: "t",
+                params: &[],
+            },
+            TestDef {
+                name: "a.gamma-2",
+                title: "t",
+                params: &[],
+            },
+        ],
+    );
+    static ALL: &[&dyn Workload] = &[&Fake(&GAMMA)];
+    let catalog = Catalog {
+        workloads: ALL,
+        profiles: &[],
+    };
+    let Err(PlanError::Unknown { nearest, .. }) =
+        resolve(&request(&["a.gamma"]), catalog, &host(1))
+    else {
+        panic!("there is no such test");
+    };
+    assert_eq!(nearest, ["a.gamma-1", "a.gamma-2"]);
+}
+
+#[test]
 fn a_parameter_goes_to_those_of_a_group_that_have_it_and_to_one_at_least() {
     let set = |what: &[&str], text: &str| {
         plan(&Request {
@@ -305,6 +356,9 @@ fn what_is_unknown_is_named_with_what_comes_nearest() {
     };
     assert_eq!(nearest(set("b.beta.sise=3")), ["size"]);
     assert_eq!(nearest(set("b.bete.size=3")), ["b.beta"]);
+    // A profile that the run does not name: its test takes the parameter by itself.
+    assert_eq!(nearest(set("all.size=3")), ["b.beta.size"]);
+    assert_eq!(nearest(set("all.nothing=3")), [""; 0]);
     assert!(matches!(
         set("b.beta.size=100"),
         Err(PlanError::BadParam { .. })
@@ -400,6 +454,15 @@ fn a_short_budget_shortens_rounds_before_it_drops_optional_tests() {
     );
     let tighter = with_budget(10);
     assert_eq!(tighter.cases.len(), 4);
+    let why = &tighter.dropped[0].why;
+    let hinted = why.split("`--budget ").nth(1);
+    let hinted = hinted.and_then(|text| text.split_once("s`"));
+    let seconds: u64 = hinted.unwrap().0.parse().unwrap();
+    assert!(
+        seconds > 10 && with_budget(seconds).dropped.is_empty(),
+        "{why}"
+    );
+    assert_eq!(with_budget(seconds - 1).dropped.len(), 1, "{why}");
     assert_eq!(tighter.dropped[0].what, "b.beta");
     assert!(
         tighter

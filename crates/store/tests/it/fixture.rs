@@ -54,6 +54,7 @@ pub(crate) fn plan() -> Plan {
             on_disk: false,
             allocates: false,
             implementation: None,
+            in_place_of: Params::default(),
         }],
         seed: u64::MAX,
         budget: Some(Nanos::from_secs(180)),
