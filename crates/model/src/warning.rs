@@ -106,6 +106,9 @@ pub enum Warning {
         copies: u32,
         /// True where so many copies had to share cores as hardware threads.
         threads_share_cores: bool,
+        /// True where the copies are threads of one process, which may share more than the machine.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        of_one_process: bool,
     },
     /// A round allocated memory while measuring, which costs time that is not the workload's.
     Allocated {

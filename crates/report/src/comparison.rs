@@ -3,6 +3,7 @@
 use crate::comparison_refused;
 use crate::duel;
 use crate::number::{self, NONE};
+use crate::set_otherwise;
 use crate::text::run_line;
 use crate::view::BELOW;
 use crate::words::{Counts, Words};
@@ -146,7 +147,7 @@ pub(crate) struct Row {
 const BETTER_MARK: &str = "*";
 
 /// What marks the mean of rounds that have no single level.
-const NO_LEVEL_MARK: &str = "~";
+pub(crate) const NO_LEVEL_MARK: &str = "~";
 
 /// The metrics that have a ratio, in order.
 pub(crate) fn rows(
@@ -312,6 +313,7 @@ pub(crate) fn pairing(
         lines.push((says.looked)(&confidence(difference), &confidence(same)));
     }
     lines.extend(duel::about(base, other, words));
+    lines.extend(set_otherwise::of_sides(base, other, words));
     lines
 }
 
@@ -375,6 +377,10 @@ pub(crate) fn legend(view: &ComparisonView<'_>, words: &Words) -> Vec<&'static s
     };
     let any_lower = shown().any(|(other, m)| is_lower(&view.base, m) || is_lower(other, m));
     let any_torn = shown().any(|(_, metric)| !both_have_level(metric));
+    if shown().next().is_none() {
+        // No table, and nothing in it to be read.
+        return Vec::new();
+    }
     let mut lines = Vec::new();
     for estimator in Estimator::ALL {
         let uses = |(_, comparison): &(_, Comparison)| comparison.estimator == estimator;

@@ -22,8 +22,11 @@ pub fn markdown(view: &ComparisonView<'_>, lang: Lang) -> String {
     if out.is_empty() {
         return format!("{}\n", escape(words.comparison.nothing));
     }
-    out.push('\n');
-    out.push_str(&bullets(&comparison::legend(view, words)));
+    let legend = comparison::legend(view, words);
+    if !legend.is_empty() {
+        out.push('\n');
+        out.push_str(&bullets(&legend));
+    }
     out
 }
 

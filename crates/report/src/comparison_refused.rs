@@ -133,7 +133,7 @@ pub(crate) fn remedy(
     if let Some(arguments) = plan.of_fio() {
         let rest = arguments.iter().filter(|word| !is_passes(word));
         let rest: Vec<String> = rest.map(|word| quoted(word)).collect();
-        return format!("`kurabe fio --passes=9 {}`", rest.join(" "));
+        return format!("`kurabe fio --passes={} {}`", passes(plan), rest.join(" "));
     }
     let sets = match refusal {
         Refusal::Parameters(differences) => sets_of(differences),
@@ -155,7 +155,7 @@ fn again(cases: &[&CaseId], sets: &[(String, String)], plan: &Plan) -> String {
     }
     if tests.len() > TESTS_NAMED && !plan.what.is_empty() {
         let what: Vec<String> = plan.what.iter().map(|word| quoted(word)).collect();
-        return format!("`kurabe run {} --passes 9`", what.join(" "));
+        return format!("`kurabe run {} --passes {}`", what.join(" "), passes(plan));
     }
     copies.sort_unstable();
     let copies: Vec<String> = copies.iter().map(ToString::to_string).collect();
@@ -171,10 +171,18 @@ fn again(cases: &[&CaseId], sets: &[(String, String)], plan: &Plan) -> String {
         }
     }
     format!(
-        "`kurabe run {} --copies {}{sets_text} --passes 9`",
+        "`kurabe run {} --copies {}{sets_text} --passes {}`",
         tests.join(" "),
-        copies.join(",")
+        copies.join(","),
+        passes(plan)
     )
+}
+
+/// As many passes as the plan had, where those are enough for a verdict; nine otherwise, as by default.
+fn passes(plan: &Plan) -> u32 {
+    plan.passes
+        .filter(|passes| *passes >= stats::ROUNDS_MIN)
+        .unwrap_or(9)
 }
 
 fn is_passes(word: &str) -> bool {
@@ -187,6 +195,20 @@ mod tests {
     use super::*;
     use crate::testkit;
     use crate::words::Lang;
+
+    #[test]
+    fn a_command_asks_for_as_many_passes_as_the_run_had_where_they_are_enough() {
+        let mut run = testkit::normal();
+        let case = run.plan.cases[0].id.clone();
+        for (had, asked) in [(None, 9), (Some(2), 9), (Some(6), 6), (Some(20), 20)] {
+            run.plan.passes = had;
+            let command = again(&[&case], &[], &run.plan);
+            assert!(
+                command.ends_with(&format!(" --passes {asked}`")),
+                "{command}"
+            );
+        }
+    }
     use model::record::Run;
 
     fn case(text: &str) -> CaseId {

@@ -22,6 +22,8 @@ mod memory;
 pub mod number;
 mod party;
 mod scaling;
+mod set_otherwise;
+mod set_up;
 mod soak;
 mod storage;
 pub mod style;
@@ -33,6 +35,7 @@ pub mod view;
 pub mod words;
 
 pub use json::schema::{schema_comparison, schema_run};
+pub use set_otherwise::set_otherwise;
 pub use style::Style;
 pub use words::Lang;
 

@@ -7,7 +7,7 @@ use crate::scaling;
 use crate::style::Style;
 use crate::table::Grid;
 use crate::text::{
-    NOTED, dropped, facts_of, index_remarks, notes, run_line, warning_line, without_value,
+    NOTED, about_run, dropped, facts_of, index_remarks, notes, run_line, state, without_value,
 };
 use crate::view::{RunView, index_text};
 use crate::words::{Lang, Words};
@@ -25,9 +25,12 @@ pub fn markdown(view: &RunView<'_>, lang: Lang) -> String {
     for (name, text) in facts_of(view, words) {
         let _ = writeln!(out, "- {}: {}", escape(&name), escape(&text));
     }
-    match &view.soak {
-        Some(soak) => self::soak(&mut out, soak, view, words),
-        None => metrics(&mut out, view, words),
+    if let Some(soak) = &view.soak {
+        self::soak(&mut out, soak, view, words);
+    } else {
+        metrics(&mut out, view, words);
+        let set_ups = crate::set_up::lines(view, words);
+        list(&mut out, words.run.set_up, &set_ups);
     }
     storage(&mut out, view, words);
     memory(&mut out, view, words);
@@ -39,13 +42,9 @@ pub fn markdown(view: &RunView<'_>, lang: Lang) -> String {
         &without_value(view, words),
     );
     list(&mut out, words.run.dropped, &dropped(run));
-    let warnings = stats::warnings::of_run(run);
-    if !warnings.is_empty() {
+    let lines = about_run(view, words);
+    if !lines.is_empty() {
         let _ = writeln!(out, "\n### {}\n", words.run.warnings);
-        let lines: Vec<String> = warnings
-            .into_iter()
-            .map(|warning| warning_line(warning, words))
-            .collect();
         out.push_str(&bullets(&lines));
     }
     let notes = notes(view, words);
@@ -70,15 +69,15 @@ fn metrics(out: &mut String, view: &RunView<'_>, words: &Words) {
         return;
     }
     out.push_str(&head_row(&words.metric_headings()));
-    for metric in &view.metrics {
+    for metric in view.measured() {
         let shown = view.shown(metric);
         out.push_str(&row(&[
-            code(&view.name(metric)),
+            code(&view.name(metric)) + &escape(view.mark(metric)),
             shown.value,
             shown.unit,
             shown.interval,
             shown.rounds,
-            escape(&(words.state)(&metric.state)),
+            escape(&state(metric, words)),
             escape(&view.marks.of(&metric.warnings)),
         ]));
     }
@@ -153,18 +152,22 @@ fn storage(out: &mut String, view: &RunView<'_>, words: &Words) {
 fn scales(out: &mut String, view: &RunView<'_>, words: &Words) {
     let says = &words.scaling;
     for test in &view.scaling {
-        let _ = writeln!(out, "\n### {}: {}\n", says.heading, code(&test.test));
+        let name = scaling::heading(view, test, words);
+        let _ = writeln!(out, "\n### {}: {}\n", says.heading, code(&name));
         let head = scaling::headings(test, says, words);
         let head: Vec<&str> = head.iter().map(String::as_str).collect();
         out.push_str(&head_row(&head));
         for step in &test.steps {
-            let cells = scaling::cells(test, step);
+            let cells = scaling::cells(view, test, step);
             let cells: Vec<String> = cells.iter().map(|cell| escape(cell)).collect();
             out.push_str(&row(&cells));
         }
         out.push('\n');
         let lines: Vec<String> = scaling::sentences(test, says);
         out.push_str(&bullets(&lines));
+    }
+    if scaling::has_torn(view) {
+        let _ = writeln!(out, "\n{}", escape(says.legend_no_level));
     }
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct Note {
     pub(crate) warning: Warning,
     /// How many metrics have it.
     pub(crate) metrics: usize,
+    /// Of too few rounds, the most that one of them has.
+    pub(crate) rounds_most: Option<u32>,
 }
 
 impl Marks {
@@ -59,6 +61,7 @@ impl Marks {
         {
             Some(note) => {
                 note.metrics += 1;
+                note.rounds_most = note.rounds_most.max(rounds(warning));
                 if badness(warning) > badness(&note.warning) {
                     note.warning = warning.clone();
                 }
@@ -66,8 +69,17 @@ impl Marks {
             None => self.notes.push(Note {
                 warning: warning.clone(),
                 metrics: 1,
+                rounds_most: rounds(warning),
             }),
         }
+    }
+}
+
+/// The rounds of which there are too few.
+const fn rounds(warning: &Warning) -> Option<u32> {
+    match warning {
+        Warning::TooFewRounds { have, .. } => Some(*have),
+        _ => None,
     }
 }
 
@@ -84,17 +96,19 @@ fn alike(a: &Warning, b: &Warning) -> bool {
             (
                 Warning::OrderEffect { within_pass: a, .. },
                 Warning::OrderEffect { within_pass: b, .. },
-            )
-            | (
+            ) => a == b,
+            (
                 Warning::CpuWorthLess {
                     threads_share_cores: a,
+                    of_one_process: c,
                     ..
                 },
                 Warning::CpuWorthLess {
                     threads_share_cores: b,
+                    of_one_process: d,
                     ..
                 },
-            ) => a == b,
+            ) => (a, c) == (b, d),
             _ => true,
         }
 }
@@ -145,7 +159,8 @@ mod tests {
             marks.notes()[0],
             Note {
                 warning: gaps(0.5),
-                metrics: 3
+                metrics: 3,
+                rounds_most: None,
             }
         );
         assert_eq!(marks.notes().len(), 3);
@@ -163,5 +178,14 @@ mod tests {
         };
         let marks = Marks::new([&[failed("a")][..], &[failed("b")][..]]);
         assert_eq!(marks.notes().len(), 2);
+    }
+
+    #[test]
+    fn too_few_rounds_are_noted_with_the_fewest_and_the_most() {
+        let few = |have| [Warning::TooFewRounds { have, need: 6 }];
+        let marks = Marks::new([&few(2)[..], &few(1)[..], &few(2)[..]]);
+        let [note] = marks.notes() else { panic!() };
+        assert_eq!((note.metrics, note.rounds_most), (3, Some(2)));
+        assert_eq!(note.warning, few(1)[0]);
     }
 }

@@ -1,6 +1,8 @@
 //! How tests scale, for people: a table with a chart of bars for each test, and what it means in sentences.
 
+use crate::comparison::NO_LEVEL_MARK;
 use crate::number;
+use crate::set_otherwise;
 use crate::style::Style;
 use crate::table::Grid;
 use crate::text::pairs;
@@ -15,9 +17,6 @@ use stats::scaling::{ClockRate, Fit, Scaling, Step};
 /// Cells of the longest bar.
 const BAR: usize = 20;
 
-/// The columns that hold figures, and stand to the right: those before the interval.
-const RIGHT: [usize; 6] = [0, 1, 2, 3, 4, 5];
-
 /// How much of the table fits a terminal.
 #[derive(Clone, Copy, PartialEq)]
 enum Layout {
@@ -31,19 +30,71 @@ enum Layout {
     Narrowest,
 }
 
+impl Layout {
+    /// How many times of events it shows of so many.
+    fn times(self, all: usize) -> usize {
+        match self {
+            Self::Wide | Self::Medium | Self::Narrow => all,
+            Self::Narrowest => all.min(1),
+        }
+    }
+
+    /// The columns that hold figures and stand to the right: all but the interval, which is a range, and the bar.
+    fn right(self, times: usize) -> Vec<usize> {
+        let speedup = 2 + self.times(times);
+        let behind = match self {
+            Self::Wide => speedup + 2..speedup + 5,
+            Self::Medium | Self::Narrow | Self::Narrowest => speedup + 1..speedup + 2,
+        };
+        (0..=speedup).chain(behind).collect()
+    }
+}
+
+/// The test's name, and what was set for it.
+pub(crate) fn heading(view: &RunView<'_>, scaling: &Scaling, words: &Words) -> String {
+    let mut cases = view.run.plan.cases.iter();
+    let case = cases.find(|case| case.id.test == scaling.test);
+    let set = case.and_then(|case| set_otherwise::of_case(case, words));
+    set.map_or_else(
+        || printable(&scaling.test),
+        |set| format!("{} ({set})", printable(&scaling.test)),
+    )
+}
+
+/// Whether no single number describes the rounds at this concurrency.
+fn is_torn(view: &RunView<'_>, scaling: &Scaling, copies: u32) -> bool {
+    let mut metrics = view.metrics.iter();
+    let metric = metrics.find(|metric| {
+        metric.id.case.test == scaling.test
+            && metric.id.case.copies == copies
+            && metric.id.quantity == scaling.metric.quantity
+    });
+    metric.is_some_and(|metric| !stats::state::has_single_number(&metric.state))
+}
+
+/// Whether any of the page's steps is so.
+pub(crate) fn has_torn(view: &RunView<'_>) -> bool {
+    let mut all = view.scaling.iter();
+    all.any(|scaling| {
+        let mut steps = scaling.steps.iter();
+        steps.any(|step| is_torn(view, scaling, step.copies))
+    })
+}
+
 /// The block of all tests; empty where the run does not ask how anything scales.
 pub(crate) fn block(view: &RunView<'_>, style: Style, words: &Words) -> String {
     let says = &words.scaling;
     let mut out = String::new();
     for scaling in &view.scaling {
-        let grid = [Layout::Wide, Layout::Medium, Layout::Narrow]
-            .map(|layout| table(scaling, says, words, layout))
+        let with = |layout| (table(view, scaling, words, layout), layout);
+        let (grid, layout) = [Layout::Wide, Layout::Medium, Layout::Narrow]
+            .map(with)
             .into_iter()
-            .find(|grid| grid.width() <= style.columns() - 2)
-            .unwrap_or_else(|| table(scaling, says, words, Layout::Narrowest));
-        out.push_str(&printable(&scaling.test));
+            .find(|(grid, _)| grid.width() <= style.columns() - 2)
+            .unwrap_or_else(|| with(Layout::Narrowest));
+        out.push_str(&heading(view, scaling, words));
         out.push('\n');
-        out.push_str(&grid.render(&RIGHT[..4 + times(scaling).len()]));
+        out.push_str(&grid.render(&layout.right(times(scaling).len())));
         let lines: Vec<(String, String)> = sentences(scaling, says)
             .into_iter()
             .map(|line| ("-".to_owned(), line))
@@ -60,6 +111,9 @@ pub(crate) fn block(view: &RunView<'_>, style: Style, words: &Words) -> String {
             .any(|scaling| !times(scaling).is_empty())
         {
             legend.row(vec![says.legend_times.to_owned()]);
+        }
+        if has_torn(view) {
+            legend.row(vec![says.legend_no_level.to_owned()]);
         }
         out.push_str(&legend.render_wrapped(style.columns() - 2, &[]));
     }
@@ -167,7 +221,18 @@ fn in_column(
 }
 
 impl Cells {
-    fn of(scaling: &Scaling, step: &Step) -> Self {
+    fn of(view: &RunView<'_>, scaling: &Scaling, step: &Step) -> Self {
+        let torn = is_torn(view, scaling, step.copies);
+        // A ratio to what has no level has none either.
+        let ratio_torn = step.speedup.is_some() && (torn || is_torn(view, scaling, 1));
+        let marked = |text: String, torn: bool| {
+            let shown = torn && text != number::NONE;
+            if shown {
+                format!("{NO_LEVEL_MARK}{text}")
+            } else {
+                text
+            }
+        };
         let metric = (scaling.metric.unit, scaling.metric.quantity.as_str());
         let none = || number::NONE.to_owned();
         let percent = |estimate: Option<Estimate>| estimate.map_or_else(none, |e| share(e.value));
@@ -180,11 +245,14 @@ impl Cells {
         let time = |(_, of): Time| in_column(scaling, step, (Unit::Nanoseconds, ""), of);
         Self {
             copies: format!("{}{mark}", step.copies),
-            rate: in_column(scaling, step, metric, |step| step.rate),
+            rate: marked(in_column(scaling, step, metric, |step| step.rate), torn),
             times: times(scaling).into_iter().map(time).collect(),
-            speedup: step.speedup.map_or_else(none, |e| ratio(e.value)),
+            speedup: marked(
+                step.speedup.map_or_else(none, |e| ratio(e.value)),
+                ratio_torn,
+            ),
             interval: number::range(interval.as_ref()),
-            per_cpu: percent(step.efficiency),
+            per_cpu: marked(percent(step.efficiency), ratio_torn),
             worth: percent(step.cpu_worth),
             on_cpu: step.on_cpu.map_or_else(none, share),
         }
@@ -220,14 +288,14 @@ impl Cells {
 
     fn chosen(self, bar: String, layout: Layout) -> Vec<String> {
         let mut cells = vec![self.copies, self.rate];
-        let times = match layout {
-            Layout::Wide | Layout::Medium | Layout::Narrow => self.times.len(),
-            Layout::Narrowest => 1,
-        };
+        let times = layout.times(self.times.len());
         cells.extend(self.times.into_iter().take(times));
-        cells.extend([self.speedup, self.per_cpu]);
+        // The interval is that of the speed-up, so it stands behind it and before what follows from it.
+        cells.push(self.speedup);
+        cells.extend((layout == Layout::Wide).then_some(self.interval));
+        cells.push(self.per_cpu);
         match layout {
-            Layout::Wide => cells.extend([self.interval, self.worth, self.on_cpu, bar]),
+            Layout::Wide => cells.extend([self.worth, self.on_cpu, bar]),
             Layout::Medium => cells.push(bar),
             Layout::Narrow | Layout::Narrowest => {}
         }
@@ -236,8 +304,8 @@ impl Cells {
 }
 
 /// The cells of a step: copies, rate, times of events, speed-up, its interval, and three shares.
-pub(crate) fn cells(scaling: &Scaling, step: &Step) -> Vec<String> {
-    Cells::of(scaling, step).all()
+pub(crate) fn cells(view: &RunView<'_>, scaling: &Scaling, step: &Step) -> Vec<String> {
+    Cells::of(view, scaling, step).all()
 }
 
 /// What stands above [`cells`].
@@ -251,7 +319,8 @@ fn share(share: f64) -> String {
 }
 
 /// The table with its bars.
-fn table(scaling: &Scaling, says: &ScalingWords, words: &Words, layout: Layout) -> Grid {
+fn table(view: &RunView<'_>, scaling: &Scaling, words: &Words, layout: Layout) -> Grid {
+    let says = &words.scaling;
     let longest = scaling
         .steps
         .iter()
@@ -262,7 +331,7 @@ fn table(scaling: &Scaling, says: &ScalingWords, words: &Words, layout: Layout) 
     let mut grid = Grid::with_header(&head);
     for step in &scaling.steps {
         let bar = bar(scaling, step, longest);
-        grid.row(Cells::of(scaling, step).chosen(bar, layout));
+        grid.row(Cells::of(view, scaling, step).chosen(bar, layout));
     }
     grid
 }

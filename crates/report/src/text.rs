@@ -11,14 +11,18 @@ use crate::marks::Note;
 use crate::memory;
 use crate::number;
 use crate::scaling;
+use crate::set_otherwise;
+use crate::set_up;
 use crate::storage;
 use crate::style::Style;
 use crate::table::{Grid, indent};
 use crate::view::{RunView, index_text};
 use crate::words::{Lang, Words};
 use dialects::printable::printable;
-use model::estimate::{IndexSummary, MetricSummary, State};
-use model::record::Run;
+use model::estimate::{IndexSummary, MetricSummary};
+use model::num::{approx, round_to_u64};
+use model::record::{End, Run};
+use model::units::Nanos;
 use model::warning::Warning;
 
 /// The run as text.
@@ -34,6 +38,7 @@ pub fn text(view: &RunView<'_>, style: Style, lang: Lang) -> String {
         Some(soak) => crate::soak::text(&mut page, soak, view, words),
         None => page.block(None, &metrics(view, style, words)),
     }
+    page.block(Some(words.run.set_up), &set_ups(view, style, words));
     page.block(
         Some(words.storage.heading),
         &storage::block_of(view, style, words),
@@ -140,9 +145,16 @@ pub(crate) fn run_line(run: &Run, words: &Words) -> String {
 /// How it ended. A side of a duel tells its failed rounds here too: each of them cost a pair.
 fn end(run: &Run, words: &Words) -> String {
     let end = (words.run.end)(run.meta.end);
-    match duel::failed_of(run) {
+    let end = match duel::failed_of(run) {
         (failed @ 1.., of) if run.plan.duel.is_some() => (words.duel.end)(end, failed, of),
         _ => end.to_owned(),
+    };
+    // A run that is not complete has more to say than what it never was to measure.
+    match run.plan.dropped.len() {
+        left_out @ 1.. if run.meta.end == End::Complete => {
+            format!("{end}, {}", (words.run.left_out)(left_out))
+        }
+        _ => end,
     }
 }
 
@@ -176,6 +188,7 @@ pub(crate) fn facts_of(view: &RunView<'_>, words: &Words) -> Vec<(String, String
     list.extend(host::works_on(&view.run.plan, &words.host));
     list.extend(duel::fact(view.run, words));
     list.extend(scaling::facts(view, words));
+    list.extend(set_otherwise::facts(view, words));
     if !view.run.rounds.is_empty() {
         let scope = (words.comparison.scope)(&stats::scope::of_run(view.run));
         list.push((words.run.scope.to_owned(), scope));
@@ -188,7 +201,7 @@ fn metrics(view: &RunView<'_>, style: Style, words: &Words) -> String {
         return format!("{}\n", words.run.nothing);
     }
     let mut grid = Grid::with_header(&words.metric_headings());
-    for metric in &view.metrics {
+    for metric in view.measured() {
         let shown = view.shown(metric);
         grid.row(vec![
             view.name_in_table(metric),
@@ -196,31 +209,37 @@ fn metrics(view: &RunView<'_>, style: Style, words: &Words) -> String {
             shown.unit,
             shown.interval,
             shown.rounds,
-            (words.state)(&metric.state),
+            state(metric, words),
             view.marks.of(&metric.warnings),
         ]);
     }
     if grid.width() <= style.columns() {
         return grid.render(&[1, 3, 4]);
     }
-    view.metrics
-        .iter()
+    view.measured()
         .map(|metric| narrow(view, metric, words))
         .collect()
+}
+
+/// What the metric looks like. Rounds of which none has a value are not too few of them.
+pub(crate) fn state(metric: &MetricSummary, words: &Words) -> String {
+    if metric.estimate.is_none() && metric.rounds.is_empty() {
+        words.run.no_value.to_owned()
+    } else {
+        (words.state)(&metric.state)
+    }
 }
 
 /// A metric on two lines, for terminals that are too narrow for the table.
 fn narrow(view: &RunView<'_>, metric: &MetricSummary, words: &Words) -> String {
     let shown = view.shown(metric);
-    let mut head = format!("{}  {} {}", view.name(metric), shown.value, shown.unit);
+    let name = view.name(metric) + view.mark(metric);
+    let mut head = format!("{name}  {} {}", shown.value, shown.unit);
     let marks = view.marks.of(&metric.warnings);
     if !marks.is_empty() {
         head = format!("{head}  {marks}");
     }
-    let state = (words.state)(&metric.state);
-    if matches!(metric.state, State::Setting { .. }) {
-        return format!("{}\n  {state}\n", head.trim_end());
-    }
+    let state = state(metric, words);
     format!(
         "{}\n  {}; {} {}; {state}\n",
         head.trim_end(),
@@ -228,6 +247,13 @@ fn narrow(view: &RunView<'_>, metric: &MetricSummary, words: &Words) -> String {
         words.run.rounds,
         shown.rounds,
     )
+}
+
+fn set_ups(view: &RunView<'_>, style: Style, words: &Words) -> String {
+    if view.soak.is_some() {
+        return String::new();
+    }
+    pairs(&set_up::lines(view, words), style)
 }
 
 fn indexes(view: &RunView<'_>, style: Style, words: &Words) -> String {
@@ -311,10 +337,38 @@ pub(crate) fn warning_line(warning: &Warning, words: &Words) -> String {
     printable(&(words.warning)(warning))
 }
 
+/// The warnings about the run as a whole. Where its budget was too short, what it should have been.
+pub(crate) fn about_run(view: &RunView<'_>, words: &Words) -> Vec<String> {
+    let line = |warning: &Warning| {
+        let mut line = warning_line(warning, words);
+        if let Warning::BudgetShort = warning
+            && let Some(time) = six_passes(view.run)
+        {
+            line.push_str(&(words.run.six_passes_take)(&number::duration(time)));
+        }
+        line
+    };
+    stats::warnings::of_run(view.run)
+        .into_iter()
+        .map(line)
+        .collect()
+}
+
+/// What six passes take, by the rounds that were run; `None` where a case has none.
+fn six_passes(run: &Run) -> Option<Nanos> {
+    let mut pass = 0.0;
+    for case in &run.plan.cases {
+        let rounds = run.rounds_of(&case.id);
+        let took: Vec<f64> = rounds.map(|round| approx(round.took.0)).collect();
+        pass += stats::quantile::median(&took)?;
+    }
+    (pass > 0.0).then(|| Nanos(round_to_u64(f64::from(stats::ROUNDS_MIN) * pass)))
+}
+
 fn run_warnings(view: &RunView<'_>, style: Style, words: &Words) -> String {
     let mut grid = Grid::new(2);
-    for warning in stats::warnings::of_run(view.run) {
-        grid.row(vec!["!".to_owned(), warning_line(warning, words)]);
+    for line in about_run(view, words) {
+        grid.row(vec!["!".to_owned(), line]);
     }
     if grid.is_empty() {
         return String::new();
@@ -344,7 +398,12 @@ pub(crate) fn notes(view: &RunView<'_>, words: &Words) -> Vec<(String, String)> 
         .iter()
         .enumerate()
         .map(|(i, note)| {
-            let sentence = warning_line(&note.warning, words);
+            let sentence = match (&note.warning, note.rounds_most) {
+                (Warning::TooFewRounds { have, need }, Some(most)) if most > *have => {
+                    (words.run.too_few_between)(*have, most, *need)
+                }
+                (warning, _) => warning_line(warning, words),
+            };
             let text = if shared(note) {
                 sentence + &(words.run.worst_of)(note.metrics)
             } else {

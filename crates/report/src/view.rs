@@ -38,6 +38,12 @@ pub struct RunView<'a> {
 pub fn view(run: &Run) -> RunView<'_> {
     let mut metrics = stats::summarize(run);
     for metric in &mut metrics {
+        let mut cases = run.plan.cases.iter();
+        let case = cases.find(|case| case.id == metric.id.case);
+        // The title speaks of the test's own parameters, also where nothing else stands beside it, as in CSV.
+        if let Some(set) = case.and_then(crate::set_otherwise) {
+            metric.title = format!("{}; set otherwise: {set}", metric.title);
+        }
         if stats::state::has_single_number(&metric.state) || metric.estimate.take().is_none() {
             continue;
         }
@@ -116,9 +122,7 @@ impl RunView<'_> {
             .filter(|value| value.is_finite())
             .fold(0.0, |largest: f64, value| largest.max(value.abs()));
         let scale = number::scale(metric.metric.unit, &metric.id.quantity, largest);
-        let is_setting = matches!(metric.state, State::Setting { .. });
         let (value, ends) = match (&metric.estimate, unstable_range(metric)) {
-            (Some(estimate), _) if is_setting => (scale.exact(estimate.value), None),
             (Some(estimate), _) => scale.estimate(estimate),
             (None, Some((lo, hi))) => (
                 number::NONE.to_owned(),
@@ -130,12 +134,16 @@ impl RunView<'_> {
             value,
             unit: scale.unit,
             interval: number::range(ends.as_ref()),
-            rounds: if is_setting {
-                number::NONE.to_owned()
-            } else {
-                metric.rounds.len().to_string()
-            },
+            rounds: metric.rounds.len().to_string(),
         }
+    }
+
+    /// The metrics that were measured: all but what the tests were set up with.
+    pub(crate) fn measured(&self) -> impl Iterator<Item = &MetricSummary> {
+        let is_setting = |metric: &MetricSummary| matches!(metric.state, State::Setting { .. });
+        self.metrics
+            .iter()
+            .filter(move |metric| !is_setting(metric))
     }
 
     /// The metric's name where it stands alone: the case alone for the first metric of a case, the full id for further
@@ -151,10 +159,21 @@ impl RunView<'_> {
     /// The metric's name in a table, where further metrics of a case stand below its first one.
     pub(crate) fn name_in_table(&self, metric: &MetricSummary) -> String {
         if self.leads(metric) {
-            return self.name(metric);
+            return self.name(metric) + self.mark(metric);
         }
         let quantity = dialects::printable::printable(&metric.id.quantity);
         format!("{BELOW}{quantity}")
+    }
+
+    /// What stands behind the name of the first metric of a case whose parameters are not the test's own.
+    pub(crate) fn mark(&self, metric: &MetricSummary) -> &'static str {
+        let mut cases = self.run.plan.cases.iter();
+        let case = cases.find(|case| case.id == metric.id.case);
+        if self.leads(metric) && case.is_some_and(|case| case.set_otherwise().next().is_some()) {
+            " *"
+        } else {
+            ""
+        }
     }
 
     /// True for the first metric of a case.

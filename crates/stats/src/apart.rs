@@ -80,6 +80,7 @@ fn worth_less(case: &PlannedCase, run: &Run) -> Option<Warning> {
         loss: 1.0 - worth.value,
         copies: case.id.copies,
         threads_share_cores: cores.is_some_and(|cores| case.id.copies > cores),
+        of_one_process: case.shape.threads,
     })
 }
 
@@ -165,12 +166,23 @@ mod tests {
             loss: 0.25,
             copies: 2,
             threads_share_cores: threads,
+            of_one_process: false,
         };
         let mut run = run([1.0, 1.0], [1e6, 0.75e6]);
         check(&run, &[slower(false)]);
         run.host.cpu.threads_per_core = Fact::Known(2);
         run.host.cpu.cores = Fact::Known(1);
         check(&run, &[slower(true)]);
+        for case in &mut run.plan.cases {
+            case.shape.threads = true;
+        }
+        let threads = Warning::CpuWorthLess {
+            loss: 0.25,
+            copies: 2,
+            threads_share_cores: true,
+            of_one_process: true,
+        };
+        check(&run, &[threads]);
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::{
 use model::comparison::{
     Comparison, FloorComparison, MetricComparison, Refusal, RoundsNeeded, Verdict,
 };
+use model::params::ParamValue;
 use model::plan::{MetricId, PlannedCase, PlannedMetric};
 use model::record::Run;
 use model::spec::{Better, MetricClass};
@@ -498,7 +499,7 @@ fn not_alike(base: &PlannedCase, other: &PlannedCase) -> Option<Refusal> {
     }
     let text = |case: &PlannedCase, name: &str| {
         let value = case.params.get(name);
-        value.map_or_else(|| "not set".to_owned(), ToString::to_string)
+        value.map_or_else(|| "not set".to_owned(), ParamValue::readable)
     };
     let only_there = other
         .params

@@ -16,6 +16,7 @@ use model::host::HostFacts;
 use model::plan::{Plan, PlannedCase};
 use model::record::Run;
 use report::number::counted;
+use report::set_otherwise;
 use std::fmt::Write;
 
 pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
@@ -73,7 +74,10 @@ pub(crate) fn describe(sides: &[Run]) -> String {
                 case.id.to_string(),
                 rounds_in_words(plan, case, sides.len()),
                 format!("{measure:.1} s each"),
-                case.title.clone(),
+                set_otherwise(case).map_or_else(
+                    || case.title.clone(),
+                    |set| format!("{}; set otherwise: {set}", case.title),
+                ),
             ]
         })
         .collect();

@@ -74,6 +74,53 @@ fn a_dry_run_prints_the_plan_and_keeps_nothing() {
 }
 
 #[test]
+fn what_was_set_is_said_beside_a_name_that_says_something_else() {
+    let bed = Bed::new();
+    let args = [
+        "run",
+        "sysbench",
+        "--copies",
+        "1",
+        "--set",
+        "cpu.prime.max_prime=20000",
+        "--set",
+        "memory.block-write.block_size=1M",
+    ];
+    let planned = bed.run(&[&args[..], &["--dry-run"]].concat()).code(0);
+    planned.out_has(&[
+        "primes below 10000; set otherwise: max_prime 20000 in place of 10000",
+        "; set otherwise: block_size 1 MiB in place of 1 KiB",
+    ]);
+    assert_eq!(
+        planned.out.matches("set otherwise").count(),
+        2,
+        "{}",
+        planned.out
+    );
+    bed.replay("one", "1,2,3");
+    let shown = bed.run(&["show", "one"]).code(0);
+    shown.out_has(&["* set otherwise", "series 1,2,3 in place of"]);
+}
+
+#[test]
+fn what_is_no_test_hints_the_tests_that_were_meant() {
+    let bed = Bed::new();
+    bed.run(&["run", "memory.latency"])
+        .code(2)
+        .err_has(&["`memory.latency`", "nearest: memory.latency-"]);
+    let args = [
+        "run",
+        "memory.mbw-memcpy",
+        "--set",
+        "mbw.size=1G",
+        "--dry-run",
+    ];
+    bed.run(&args)
+        .code(2)
+        .err_has(&["set `mbw.size`", "nearest: memory.mbw-memcpy.size"]);
+}
+
+#[test]
 fn lists_name_what_there_is() {
     let bed = Bed::new();
     bed.run(&["list", "tests"])

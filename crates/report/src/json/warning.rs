@@ -32,7 +32,8 @@ pub(super) struct WarningPart {
     /// How much longer it should at least be.
     longer_ns: Option<u64>,
     /// Whom or what it is about: places in the `run` or in the `pass`, a process,
-    /// a file system, a clock source, a reason, what is shared, what limits
+    /// a file system, a clock source, a reason, what is shared (`cores`,
+    /// `process` where the copies are threads of one, both, or `unknown`), what limits
     /// (`cpu`, `late`, `cached`, `device_idle`), what kept cases from their target (`time`,
     /// `rounds`, `scatter`, or `unknown` in runs of earlier versions).
     subject: Option<String>,
@@ -127,13 +128,15 @@ fn part_saying(text: String, warning: &Warning) -> WarningPart {
             loss,
             copies,
             threads_share_cores,
+            of_one_process,
         } => {
             part.worst_share = finite(*loss);
             part.count = Some(u64::from(*copies));
-            let shared = if *threads_share_cores {
-                "cores"
-            } else {
-                "unknown"
+            let shared = match (threads_share_cores, of_one_process) {
+                (true, true) => "cores, process",
+                (true, false) => "cores",
+                (false, true) => "process",
+                (false, false) => "unknown",
             };
             part.subject = Some(shared.to_owned());
         }

@@ -196,3 +196,63 @@ fn the_document_has_the_figures() {
     let ordinary: serde_json::Value = serde_json::from_str(&ordinary).unwrap();
     assert_eq!(ordinary["scaling"], serde_json::json!([]));
 }
+
+#[test]
+fn the_interval_stands_beside_what_it_is_one_of() {
+    let run = run(8, &[amdahl(1), amdahl(2), amdahl(4), amdahl(8)]);
+    for (lang, [speedup, interval, per_cpu]) in [
+        (Lang::En, ["speed-up", "95 % interval", "per CPU"]),
+        (Lang::Ja, ["倍率", "95 % 信頼区間", "CPU あたり"]),
+    ] {
+        let text = shown(&run, 140, lang);
+        let head = text
+            .lines()
+            .find(|line| line.contains(per_cpu) && line.contains(speedup));
+        let head = head.unwrap_or_else(|| panic!("{text}"));
+        let behind = head.split_once(speedup).unwrap().1.trim_start();
+        assert!(behind.starts_with(interval), "{head}");
+    }
+}
+
+#[test]
+fn what_has_no_level_is_marked_and_so_is_what_is_held_against_it() {
+    let mut steady = run(2, &[(1, 1.0), (2, 2.0), (4, 2.0)]);
+    let unmarked = shown(&steady, 140, Lang::En);
+    assert!(!unmarked.contains('~'), "{unmarked}");
+    // Rounds of two copies that have no single number.
+    for (round, rate) in steady
+        .rounds
+        .iter_mut()
+        .filter(|round| round.case.copies == 2)
+        .zip([900.0, 2900.0, 1200.0, 2500.0, 1500.0, 2100.0])
+    {
+        let Outcome::Done(measured) = &mut round.outcome else {
+            panic!()
+        };
+        measured.values.insert("ops_per_s".to_owned(), rate);
+        measured.windows = vec![rate; 5];
+    }
+    let marks = |run: &Run, copies: &str| {
+        let text = shown(run, 140, Lang::En);
+        let block = text.split("\nscaling\n").nth(1).unwrap();
+        let mut rows = block.lines().map(str::trim_start);
+        let row = rows.find(|row| row.split_whitespace().next() == Some(copies));
+        row.unwrap_or_else(|| panic!("{text}")).matches('~').count()
+    };
+    assert_eq!(
+        [
+            marks(&steady, "1"),
+            marks(&steady, "2"),
+            marks(&steady, "4*")
+        ],
+        [0, 3, 0]
+    );
+    for (lang, says) in [
+        (Lang::En, "~ stands before what"),
+        (Lang::Ja, "~ の付いた値は"),
+    ] {
+        assert!(shown(&steady, 140, lang).contains(says));
+        let page = crate::markdown::markdown(&view(&steady), lang);
+        assert!(page.contains(&format!("\\{says}")), "{page}");
+    }
+}

@@ -128,25 +128,26 @@ fn what_describes_the_set_up_stands_without_interval_and_count() {
         line.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let alike = with_a_setting([33_554_432.0; 6]);
-    let check = |run: &Run, lang, expect: &str| {
-        assert_eq!(line_of(run, 120, lang, "array_bytes"), expect);
+    let check = |run: &Run, width, lang, expect: &str| {
+        assert_eq!(line_of(run, width, lang, "array_bytes"), expect);
     };
-    check(&alike, Lang::En, "array_bytes 32 MiB - - set-up");
-    check(&alike, Lang::Ja, "array_bytes 32 MiB - - 測定条件");
+    check(&alike, 120, Lang::En, "memory.triad array_bytes 32 MiB");
+    check(&alike, 120, Lang::Ja, "memory.triad array_bytes 32 MiB");
+    check(&alike, 45, Lang::En, "memory.triad array_bytes 32 MiB");
+    for (lang, heading) in [(Lang::En, "\nset-up\n"), (Lang::Ja, "\n測定条件\n")] {
+        let text = shown(&alike, 120, lang);
+        assert!(text.contains(heading), "{text}");
+    }
     let differing = with_a_setting([32.0, 32.0, 32.0, 64.0, 32.0, 32.0]);
     check(
         &differing,
+        120,
         Lang::En,
-        "array_bytes 32 B - - set-up, not alike in all rounds",
-    );
-    let narrow = shown(&alike, 45, Lang::En);
-    assert!(
-        narrow.contains("memory.triad@1:array_bytes  32 MiB\n  set-up\n"),
-        "{narrow}"
+        "memory.triad array_bytes 32 B (set-up, not alike in all rounds)",
     );
     let page = crate::markdown::markdown(&view(&alike), Lang::En);
     assert!(
-        page.contains("| `memory.triad@1:array_bytes` | 32 | MiB | - | - | set-up |"),
+        page.contains("### set-up\n\n- `memory.triad`: array\\_bytes 32 MiB\n"),
         "{page}"
     );
     let lines = crate::csv::metrics(&view(&alike));
@@ -155,6 +156,117 @@ fn what_describes_the_set_up_stands_without_interval_and_count() {
     assert!(
         line.contains(",bytes,higher,33554432,,,,0,,setting,"),
         "{line}"
+    );
+}
+
+#[test]
+fn cases_that_were_set_up_alike_share_a_line() {
+    use testkit::{BYTES, Quantity};
+    let width = Quantity("array_bytes", model::units::Unit::Bytes, BYTES.2);
+    let mut run = testkit::empty();
+    for (test, copies, bytes) in [
+        ("memory.read", 1, 1024.0),
+        ("memory.read", 2, 1024.0),
+        ("memory.triad", 1, 1024.0),
+        ("memory.triad", 2, 512.0),
+    ] {
+        let case = testkit::add_case(&mut run, test, copies, "off", &[BYTES, width]);
+        run.plan.cases.last_mut().unwrap().metrics[1].setting = true;
+        for (pass, rate) in (1..).zip(testkit::six_around(2e10)) {
+            let values = [("bytes_per_s", rate), ("array_bytes", bytes)];
+            testkit::add_round(&mut run, &case, pass, Ok(&values));
+        }
+    }
+    let lines = crate::set_up::lines(&view(&run), Lang::En.words());
+    let lines: Vec<(&str, &str)> = lines
+        .iter()
+        .map(|(a, b)| (a.as_str(), b.as_str()))
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            ("memory.read, memory.triad@1", "array_bytes 1 KiB"),
+            ("memory.triad@2", "array_bytes 512 B"),
+        ]
+    );
+}
+
+#[test]
+fn a_complete_run_says_how_many_tests_its_plan_left_out() {
+    let mut run = testkit::normal();
+    let first = |run: &Run, lang| {
+        let text = shown(run, 200, lang);
+        text.lines().next().unwrap().to_owned()
+    };
+    assert!(first(&run, Lang::En).contains(", complete; kurabe"));
+    for (what, en, ja) in [
+        (
+            "os.spawn",
+            "complete, 1 test left out of the plan; kurabe",
+            "1 件",
+        ),
+        (
+            "os.pipe",
+            "complete, 2 tests left out of the plan; kurabe",
+            "2 件",
+        ),
+    ] {
+        run.plan.dropped.push(model::plan::Dropped {
+            what: what.to_owned(),
+            why: "six rounds do not fit".to_owned(),
+        });
+        assert!(
+            first(&run, Lang::En).contains(en),
+            "{}",
+            first(&run, Lang::En)
+        );
+        let line = first(&run, Lang::Ja);
+        assert!(
+            line.contains(&format!("{ja}のテストを計画から除外")),
+            "{line}"
+        );
+    }
+    run.meta.end = model::record::End::Interrupted;
+    assert!(!first(&run, Lang::En).contains("left out"));
+}
+
+#[test]
+fn a_budget_that_was_too_short_is_told_with_what_it_takes() {
+    let mut run = testkit::interrupted();
+    run.meta.warnings = vec![Warning::BudgetShort];
+    // Rounds of 0.7 s.
+    let seconds = run.plan.cases.len() * 6 * 7 / 10;
+    let check = |lang, before: &str, behind: &str| {
+        let text = shown(&run, 300, lang);
+        let expect = format!("{before}{seconds} s{behind}");
+        assert!(text.contains(&expect), "{expect}: {text}");
+    };
+    check(Lang::En, "`--budget`; here six passes take about ", "\n");
+    check(Lang::Ja, "この測定では 6 巡に約 ", " かかります）\n");
+}
+
+#[test]
+fn rounds_without_any_value_are_not_called_too_few() {
+    let mut run = testkit::empty();
+    let (rate, tail) = (testkit::OPS, testkit::P99);
+    let case = testkit::add_case(&mut run, "os.mutex", 1, "off", &[rate, tail]);
+    for (pass, value) in (1..).zip(testkit::six_around(2.0)) {
+        testkit::add_round(&mut run, &case, pass, Ok(&[(rate.0, value)]));
+    }
+    let line = |lang, width| {
+        let text = shown(&run, width, lang);
+        let line = text.lines().find(|line| line.contains("clat_ns_p99"));
+        line.unwrap_or_else(|| panic!("{text}")).to_owned()
+    };
+    assert!(
+        line(Lang::En, 100).ends_with("  no value"),
+        "{}",
+        line(Lang::En, 100)
+    );
+    assert!(
+        line(Lang::Ja, 100).ends_with("値なし"),
+        "{}",
+        line(Lang::Ja, 100)
     );
 }
 

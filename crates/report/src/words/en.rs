@@ -34,6 +34,19 @@ pub(super) static WORDS: Words = Words {
         compat: |version| format!("by the rules of UnixBench {version}: one figure, no interval"),
         without_value: "without a value",
         dropped: "left out of the plan",
+        left_out: |n| match n {
+            1 => "1 test left out of the plan".to_owned(),
+            n => format!("{n} tests left out of the plan"),
+        },
+        no_value: "no value",
+        too_few_between: |fewest, most, need| {
+            format!("only {fewest} to {most} rounds; a 95 % interval needs {need}")
+        },
+        six_passes_take: |time| format!("; here six passes take about {time}"),
+        set_up: "set-up",
+        set_otherwise: "set otherwise",
+        in_place_of: |name, value, own| format!("{name} {value} in place of {own}"),
+        all_tests: "all tests",
         warnings: "warnings",
         unstable: (
             "unstable, two states",
@@ -182,11 +195,11 @@ fn warning_about((one, many): (&str, &str), warning: &Warning) -> String {
             percent(*rounds_share)
         ),
         Warning::UnevenSpeed { rounds_share } if *rounds_share > 0.5 => format!(
-            "the CPU itself had no steady speed: around {} of the {many} it ran more than 3 % faster or slower than the run's median",
+            "the CPU itself had no steady speed: before or after {} of the {many} it ran more than 3 % faster or slower than the run's median",
             percent(*rounds_share)
         ),
         Warning::UnevenSpeed { rounds_share } => format!(
-            "around {} of the {many} the CPU itself ran more than 3 % faster or slower than the run's median",
+            "before or after {} of the {many} the CPU itself ran more than 3 % faster or slower than the run's median",
             percent(*rounds_share)
         ),
         Warning::ClockTrouble { rounds_share } => format!(
@@ -197,7 +210,7 @@ fn warning_about((one, many): (&str, &str), warning: &Warning) -> String {
             within_pass: false,
             change,
         } => format!(
-            "the value changes by {} in the course of the run: the state of a budget (CPU credits, disk bursts) is unknown, or what was measured before has an effect; let the machine rest and run again",
+            "the value changes by {} from the earlier half of the run to the later one (median to median, where a state tells first to last round): the state of a budget (CPU credits, disk bursts) is unknown, or what was measured before has an effect; let the machine rest and run again",
             signed_percent(*change)
         ),
         Warning::OrderEffect {
@@ -249,14 +262,11 @@ fn warning_about((one, many): (&str, &str), warning: &Warning) -> String {
             loss,
             copies,
             threads_share_cores,
+            of_one_process,
         } => format!(
             "with {copies} copies a CPU second does {} less than with one: {}",
             percent(*loss),
-            if *threads_share_cores {
-                "they share cores as hardware threads (SMT)"
-            } else {
-                "they share something, such as a core, a cache, memory, or the power that sets the clock rate"
-            }
+            shared(*threads_share_cores, *of_one_process)
         ),
         Warning::BudgetShort => {
             "time ran out before six passes were done: allow more with `--budget`".to_owned()
@@ -269,6 +279,22 @@ fn warning_about((one, many): (&str, &str), warning: &Warning) -> String {
         } => target_missed(*cases, &percent(*target), *limit, which),
         Warning::Limited(limit) => (super::storage::EN.limit)(limit),
         Warning::Other(text) => text.clone(),
+    }
+}
+
+/// What copies may share that makes each of them slower.
+const fn shared(cores: bool, of_one_process: bool) -> &'static str {
+    match (cores, of_one_process) {
+        (true, false) => "they share cores as hardware threads (SMT)",
+        (true, true) => {
+            "they share cores as hardware threads (SMT), and what the threads of the test share (locks, cache lines)"
+        }
+        (false, false) => {
+            "they share something, such as a core, a cache, memory, or the power that sets the clock rate"
+        }
+        (false, true) => {
+            "they share something, such as a core, a cache, memory, the power that sets the clock rate, or what the threads of the test share (locks, cache lines)"
+        }
     }
 }
 

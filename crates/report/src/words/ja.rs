@@ -35,6 +35,18 @@ pub(super) static WORDS: Words = Words {
         },
         without_value: "値が得られなかった項目",
         dropped: "計画から外した項目",
+        left_out: |n| format!("{n} 件のテストを計画から除外"),
+        no_value: "値なし",
+        too_few_between: |fewest, most, need| {
+            format!(
+                "回数が {fewest} から {most} 回しかありません。95 % 信頼区間には {need} 回必要です"
+            )
+        },
+        six_passes_take: |time| format!("（この測定では 6 巡に約 {time} かかります）"),
+        set_up: "測定条件",
+        set_otherwise: "変更した設定",
+        in_place_of: |name, value, own| format!("{name} は {own} の代わりに {value}"),
+        all_tests: "全テスト",
         warnings: "警告",
         unstable: (
             "不安定・二状態",
@@ -200,7 +212,7 @@ fn warning_about(unit: &str, warning: &Warning) -> String {
             within_pass: false,
             change,
         } => format!(
-            "測定が進むにつれて値が {} 変化しています。CPU クレジットやディスクのバーストなどの残量が不明か、先に行った測定の影響を受けています。しばらく休ませてから測定し直してください",
+            "測定の前半から後半にかけて値が {} 変化しています（中央値どうしの比較。状態の列の値は最初から最後のラウンドまでの変化です）。CPU クレジットやディスクのバーストなどの残量が不明か、先に行った測定の影響を受けています。しばらく休ませてから測定し直してください",
             signed_percent(*change)
         ),
         Warning::OrderEffect {
@@ -251,14 +263,11 @@ fn warning_about(unit: &str, warning: &Warning) -> String {
             loss,
             copies,
             threads_share_cores,
+            of_one_process,
         } => format!(
             "{copies} 並列では、CPU 時間あたりの仕事量が単独の場合より {} 少なくなります: {}",
             percent(*loss),
-            if *threads_share_cores {
-                "同じコアをハードウェアスレッドとして共有しています（SMT）"
-            } else {
-                "コア、キャッシュ、メモリ、クロックを決める電力などを共有しています"
-            }
+            shared(*threads_share_cores, *of_one_process)
         ),
         Warning::BudgetShort => {
             "6 巡を終える前に時間切れになりました。`--budget` で時間を増やしてください".to_owned()
@@ -271,6 +280,20 @@ fn warning_about(unit: &str, warning: &Warning) -> String {
         } => target_missed(*cases, &percent(*target), *limit, which),
         Warning::Limited(limit) => (super::storage::JA.limit)(limit),
         Warning::Other(text) => text.clone(),
+    }
+}
+
+/// What copies may share that makes each of them slower.
+const fn shared(cores: bool, of_one_process: bool) -> &'static str {
+    match (cores, of_one_process) {
+        (true, false) => "同じコアをハードウェアスレッドとして共有しています（SMT）",
+        (true, true) => {
+            "同じコアをハードウェアスレッドとして共有し（SMT）、テストのスレッドどうしもロックやキャッシュラインを共有しています"
+        }
+        (false, false) => "コア、キャッシュ、メモリ、クロックを決める電力などを共有しています",
+        (false, true) => {
+            "コア、キャッシュ、メモリ、クロックを決める電力、またはテストのスレッドどうしのロックやキャッシュラインなどを共有しています"
+        }
     }
 }
 

@@ -173,6 +173,22 @@ pub struct RunWords {
     pub without_value: &'static str,
     /// Heading: what was left out of the plan.
     pub dropped: &'static str,
+    /// Behind how a run ended: how many tests, or cases of them, were left out of its plan.
+    pub left_out: fn(usize) -> String,
+    /// What a metric looks like that has no value in any round.
+    pub no_value: &'static str,
+    /// The warning about too few rounds of several metrics: the fewest, the most, and how many it takes.
+    pub too_few_between: fn(u32, u32, u32) -> String,
+    /// Behind the warning about a budget that was too short: what six passes take.
+    pub six_passes_take: fn(&str) -> String,
+    /// Heading: what the tests were set up with.
+    pub set_up: &'static str,
+    /// Fact: parameters that are not the tests' own.
+    pub set_otherwise: &'static str,
+    /// One of them: name, value, and what the test itself has.
+    pub in_place_of: fn(&str, &str, &str) -> String,
+    /// In the place of the names of all tests.
+    pub all_tests: &'static str,
     /// Heading: warnings about the whole run.
     pub warnings: &'static str,
     /// Why a metric that scatters too widely shows no value; the spread as a percentage.

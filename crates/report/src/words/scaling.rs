@@ -26,6 +26,8 @@ pub struct ScalingWords {
     pub legend: &'static str,
     /// How to read the times of events.
     pub legend_times: &'static str,
+    /// How to read the sign before figures of rounds without a single level.
+    pub legend_no_level: &'static str,
     /// Copies beyond the CPUs that may be used.
     pub oversubscribed: fn(u32) -> String,
     /// What is concluded.
@@ -65,6 +67,7 @@ pub(super) const EN: ScalingWords = ScalingWords {
              on CPU: share of the time. # reached, . lost",
     event_mean: "mean time",
     event_p95: "p95",
+    legend_no_level: "~ stands before what comes from rounds that no single number describes, here or with one copy",
     legend_times: "mean time, p95: what an event (operation) took, the average and the 95th percentile; medians of the \
                    rounds",
     oversubscribed: |cpus| {
@@ -93,10 +96,18 @@ pub(super) const EN: ScalingWords = ScalingWords {
             "other processes of this machine took {} of a CPU meanwhile: measure again on a quiet machine",
             whole(*share)
         ),
-        Finding::SharedResource { worth } => format!(
+        Finding::SharedResource {
+            worth,
+            of_one_process,
+        } => format!(
             "a shared resource: the copies ran, but a CPU second did only {} of what it does alone (threads of one core, \
-             clock rate, cache, memory, or locks that spin)",
-            whole(*worth)
+             clock rate, cache, memory, {})",
+            whole(*worth),
+            if *of_one_process {
+                "or what the threads of the test share, such as locks and cache lines"
+            } else {
+                "or locks that spin"
+            }
         ),
         Finding::Waits { on_cpu } => format!(
             "the copies waited: they were on a CPU for only {} of the time (for each other, for the kernel, or for a CPU)",
@@ -158,6 +169,7 @@ pub(super) const JA: ScalingWords = ScalingWords {
              CPU 上: CPU 上にいた時間の割合。# は到達、. は損失",
     event_mean: "平均時間",
     event_p95: "p95",
+    legend_no_level: "~ の付いた値は、その並列数または 1 並列のラウンドを一つの数値では表せないものです",
     legend_times: "平均時間、p95: 1 イベント（操作）の所要時間の平均と 95 パーセンタイル。各ラウンドの中央値",
     oversubscribed: |cpus| {
         format!("* は同時に実行できる数を超える並列数で、{cpus} CPU を交代で使用します")
@@ -181,10 +193,18 @@ pub(super) const JA: ScalingWords = ScalingWords {
             "このマシンの他のプロセスが 1 CPU の {} を使用しました。静かな状態で測定し直してください",
             whole(*share)
         ),
-        Finding::SharedResource { worth } => format!(
+        Finding::SharedResource {
+            worth,
+            of_one_process,
+        } => format!(
             "共有資源が限界です: 実行は続いていましたが、CPU 時間あたりの仕事量は単独時の {} でした（同一コアのスレッド、\
-             クロック、キャッシュ、メモリ、スピンロックなど）",
-            whole(*worth)
+             クロック、キャッシュ、メモリ、{}など）",
+            whole(*worth),
+            if *of_one_process {
+                "テストのスレッドどうしで共有するロックやキャッシュライン"
+            } else {
+                "スピンロック"
+            }
         ),
         Finding::Waits { on_cpu } => format!(
             "待ちが発生しています: CPU 上にいた時間は {} のみでした（相互の待ち、カーネル、CPU の空き待ち）",
@@ -244,7 +264,10 @@ mod tests {
         Finding::Quota { cpus: 1.5 },
         Finding::Stolen { share: 0.4 },
         Finding::Foreign { share: 0.25 },
-        Finding::SharedResource { worth: 0.62 },
+        Finding::SharedResource {
+            worth: 0.62,
+            of_one_process: false,
+        },
         Finding::Waits { on_cpu: 0.45 },
         Finding::Falls { best: 4 },
         Finding::Unclear,
@@ -343,6 +366,21 @@ mod tests {
             let said = [EN, JA].map(|says| (says.finding)(&finding));
             check(&said, of_finding(&finding));
         }
+    }
+
+    #[test]
+    fn threads_of_one_process_may_share_what_is_the_tests_own() {
+        let finding = Finding::SharedResource {
+            worth: 0.43,
+            of_one_process: true,
+        };
+        check(
+            &[EN, JA].map(|says| (says.finding)(&finding)),
+            [
+                &["43 %", "or what the threads of the test share", "locks"],
+                &["43 %", "テストのスレッドどうしで共有するロック"],
+            ],
+        );
     }
 
     #[test]

@@ -82,6 +82,33 @@ pub(crate) fn sets_of(differences: &[(String, String, String)]) -> Vec<(String, 
     differences
         .iter()
         .filter(|(name, base, _)| name != "workload" && base != "not set")
-        .map(|(name, base, _)| (name.clone(), base.clone()))
+        .map(|(name, base, _)| (name.clone(), typed(base)))
         .collect()
+}
+
+/// A value as one types it: a size without the space that people read.
+fn typed(value: &str) -> String {
+    match model::params::parse_size(value) {
+        Some(_) => value.replace(' ', ""),
+        None => value.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_that_differs_is_set_without_a_space() {
+        let differing = |base: &str| [("size".to_owned(), base.to_owned(), "1 KiB".to_owned())];
+        let check = |base: &str, expect: &str| {
+            let set = sets_of(&differing(base));
+            assert_eq!(set, [("size".to_owned(), expect.to_owned())]);
+        };
+        check("64 MiB", "64MiB");
+        check("1000 B", "1000B");
+        check("10", "10");
+        check("a b", "a b");
+        assert!(sets_of(&differing("not set")).is_empty());
+    }
 }

@@ -429,3 +429,57 @@ fn the_locale_chooses_the_language() {
     assert_eq!(Lang::from_name("ja"), Some(Lang::Ja));
     assert_eq!(Lang::from_name("fr"), None);
 }
+
+#[test]
+fn few_rounds_of_several_metrics_are_said_from_the_fewest_to_the_most() {
+    let said = Lang::ALL.map(|lang| (lang.words().run.too_few_between)(1, 2, 6));
+    assert_eq!(said[0], "only 1 to 2 rounds; a 95 % interval needs 6");
+    assert!(said[1].contains("1 から 2 回"), "{}", said[1]);
+}
+
+#[test]
+fn what_is_unsteady_is_said_of_shares_and_not_about() {
+    let text = (Lang::En.words().warning)(&Warning::UnevenSpeed { rounds_share: 0.83 });
+    assert!(
+        text.contains("before or after 83 % of the rounds"),
+        "{text}"
+    );
+    let halves = (Lang::En.words().warning)(&Warning::OrderEffect {
+        within_pass: false,
+        change: 0.11,
+    });
+    assert!(
+        halves.contains("+11 % from the earlier half of the run to the later one"),
+        "{halves}"
+    );
+    let halves = (Lang::Ja.words().warning)(&Warning::OrderEffect {
+        within_pass: false,
+        change: 0.11,
+    });
+    assert!(
+        halves.contains("前半から後半にかけて値が +11 %"),
+        "{halves}"
+    );
+}
+
+#[test]
+fn threads_of_a_test_may_share_what_belongs_to_the_test() {
+    let said = Lang::ALL.map(|lang| {
+        (lang.words().warning)(&Warning::CpuWorthLess {
+            loss: 0.57,
+            copies: 4,
+            threads_share_cores: false,
+            of_one_process: true,
+        })
+    });
+    assert!(
+        said[0].ends_with("or what the threads of the test share (locks, cache lines)"),
+        "{}",
+        said[0]
+    );
+    assert!(
+        said[1].contains("テストのスレッドどうしのロック"),
+        "{}",
+        said[1]
+    );
+}

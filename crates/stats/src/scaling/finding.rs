@@ -47,6 +47,8 @@ pub enum Finding {
     SharedResource {
         /// Work per CPU second over that of one copy.
         worth: f64,
+        /// True where the copies are threads of one process, which may share more than the machine.
+        of_one_process: bool,
     },
     /// The copies were not on a CPU as much as one alone: they waited, for each other, for the kernel, or for input.
     Waits {
@@ -63,7 +65,13 @@ pub enum Finding {
 }
 
 /// Concludes from the steps, ascending.
-pub(super) fn of(steps: &[Step], cpus: Cpus, second_thread: Option<Estimate>) -> Finding {
+/// `of_one_process`: the copies are threads of one process.
+pub(super) fn of(
+    steps: &[Step],
+    cpus: Cpus,
+    second_thread: Option<Estimate>,
+    of_one_process: bool,
+) -> Finding {
     let within: Vec<&Step> = steps.iter().filter(|step| !step.oversubscribed).collect();
     let Some(top) = within.last().filter(|top| top.copies > 1) else {
         return match cpus.quota {
@@ -104,7 +112,7 @@ pub(super) fn of(steps: &[Step], cpus: Cpus, second_thread: Option<Estimate>) ->
     if second_thread.is_some() && cores_scale {
         return Finding::SharedCores;
     }
-    cause(&within, top)
+    cause(&within, top, of_one_process)
 }
 
 fn interval(step: &Step) -> Option<Interval> {
@@ -126,7 +134,7 @@ fn better_below(within: &[&Step], top: &Step) -> Option<u32> {
 }
 
 /// Which of two factors lost more: work per CPU second, or the share of time on a CPU.
-fn cause(within: &[&Step], top: &Step) -> Finding {
+fn cause(within: &[&Step], top: &Step, of_one_process: bool) -> Finding {
     let alone = within.first().and_then(|step| step.on_cpu);
     let (Some(worth), Some(on_cpu), Some(alone)) = (top.cpu_worth, top.on_cpu, alone) else {
         return Finding::Unclear;
@@ -137,6 +145,9 @@ fn cause(within: &[&Step], top: &Step) -> Finding {
     if on_cpu / alone < worth.value {
         Finding::Waits { on_cpu }
     } else {
-        Finding::SharedResource { worth: worth.value }
+        Finding::SharedResource {
+            worth: worth.value,
+            of_one_process,
+        }
     }
 }

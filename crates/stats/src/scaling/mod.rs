@@ -220,7 +220,7 @@ fn of_test(run: &Run, test: &str) -> Option<Scaling> {
     let second_thread = second_thread(&per_step, cpus);
     Some(Scaling {
         test: test.to_owned(),
-        finding: finding::of(&steps, cpus, second_thread),
+        finding: finding::of(&steps, cpus, second_thread, alone.shape.threads),
         fit: fitted(&per_step, &steps, cpus, usable),
         metric,
         steps,

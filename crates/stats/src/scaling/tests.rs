@@ -244,7 +244,7 @@ fn threads_of_a_core_are_told_from_what_is_shared() {
     hidden.host.cpu.threads_per_core = Fact::Known(1);
     let found = one(&hidden);
     assert!(
-        matches!(found.finding, Finding::SharedResource { worth } if (0.55..0.65).contains(&worth))
+        matches!(found.finding, Finding::SharedResource { worth, of_one_process: false } if (0.55..0.65).contains(&worth))
     );
     assert_eq!(found.second_thread, None);
     let mut part = two_threads_a_core();
@@ -254,6 +254,19 @@ fn threads_of_a_core_are_told_from_what_is_shared() {
         None,
         "which cores they are on is not known"
     );
+}
+
+/// Makes one record of the copies' records, as threads of one process have it.
+fn together(round: &mut model::record::Round) {
+    let Outcome::Done(measured) = &mut round.outcome else {
+        panic!()
+    };
+    let sum = |of: fn(&model::record::CopyRecord) -> u64| measured.copies.iter().map(of).sum();
+    let (user, system) = (sum(|copy| copy.user.0), sum(|copy| copy.system.0));
+    let work = measured.copies.iter().map(|copy| copy.work).sum();
+    measured.copies.truncate(1);
+    let all = &mut measured.copies[0];
+    (all.user, all.system, all.work) = (Nanos(user), Nanos(system), work);
 }
 
 #[test]
@@ -271,7 +284,24 @@ fn what_costs_the_most_is_named() {
     };
     assert!(matches!(
         one(&run(&sharing, 8)).finding,
-        Finding::SharedResource { .. }
+        Finding::SharedResource {
+            of_one_process: false,
+            ..
+        }
+    ));
+    let mut threads = run(&sharing, 8);
+    for case in &mut threads.plan.cases {
+        case.shape.threads = true;
+    }
+    for round in &mut threads.rounds {
+        together(round);
+    }
+    assert!(matches!(
+        one(&threads).finding,
+        Finding::SharedResource {
+            of_one_process: true,
+            ..
+        }
     ));
 
     let noise = |change: fn(&mut Noise)| {

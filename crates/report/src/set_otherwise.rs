@@ -1,0 +1,199 @@
+//! Parameters that a run set to something else than its tests have by themselves.
+//!
+//! A test's name and title speak of its own parameters: `memory.latency-512m` is one of 512 MiB until somebody sets
+//! another size. So every page says what was set, and in place of what. Tests that were set alike share a line.
+
+use crate::party::Party;
+use crate::view::RunView;
+use crate::words::{Lang, Words};
+use dialects::printable::printable;
+use model::plan::{Plan, PlannedCase};
+
+/// What stands behind the names of tests whose parameters are not their own.
+pub(crate) const MARK: &str = "*";
+
+/// More tests than this, when they are all of the plan's and set alike, are called all.
+const NAMED_MAX: usize = 3;
+
+/// What was set for `case`, in English: `size 8 MiB in place of 512 MiB`. `None` where its parameters are its own.
+pub fn set_otherwise(case: &PlannedCase) -> Option<String> {
+    of_case(case, Lang::En.words())
+}
+
+/// The same in any language.
+pub(crate) fn of_case(case: &PlannedCase, words: &Words) -> Option<String> {
+    let said: Vec<String> = case
+        .set_otherwise()
+        .map(|(name, value, own)| (words.run.in_place_of)(name, &value.readable(), &own.readable()))
+        .collect();
+    (!said.is_empty()).then(|| printable(&said.join(", ")))
+}
+
+/// One line for the tests that were set alike: `memory.read, memory.write: size 8 MiB in place of 512 MiB`.
+pub(crate) fn lines(plan: &Plan, words: &Words) -> Vec<String> {
+    let mut tests: Vec<&str> = Vec::new();
+    let mut found: Vec<(String, Vec<&str>)> = Vec::new();
+    for case in &plan.cases {
+        let test = case.id.test.as_str();
+        if tests.contains(&test) {
+            continue;
+        }
+        tests.push(test);
+        let Some(said) = of_case(case, words) else {
+            continue;
+        };
+        match found.iter_mut().find(|(alike, _)| *alike == said) {
+            Some((_, names)) => names.push(test),
+            None => found.push((said, vec![test])),
+        }
+    }
+    found
+        .into_iter()
+        .map(|(said, names)| {
+            let who = if names.len() == tests.len() && names.len() > NAMED_MAX {
+                words.run.all_tests.to_owned()
+            } else {
+                printable(&names.join(", "))
+            };
+            format!("{who}: {said}")
+        })
+        .collect()
+}
+
+/// The lines as a fact of the page.
+pub(crate) fn facts(view: &RunView<'_>, words: &Words) -> Vec<(String, String)> {
+    let lines = lines(&view.run.plan, words);
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    let name = format!("{MARK} {}", words.run.set_otherwise);
+    vec![(name, lines.join("; "))]
+}
+
+/// What the sides of a comparison set: once where both did the same, each by its name otherwise.
+pub(crate) fn of_sides(base: &Party<'_>, other: &Party<'_>, words: &Words) -> Vec<String> {
+    let said = |party: &Party<'_>| lines(&party.first().plan, words).join("; ");
+    let (here, there) = (said(base), said(other));
+    let heading = words.run.set_otherwise;
+    if here == there {
+        let both = (!here.is_empty()).then(|| format!("{heading}: {here}"));
+        return both.into_iter().collect();
+    }
+    let (base_name, other_name) = crate::comparison::names(base, other, words);
+    [(base_name, here), (other_name, there)]
+        .into_iter()
+        .filter(|(_, said)| !said.is_empty())
+        .map(|(name, said)| format!("{name}: {heading}: {said}"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::style::Style;
+    use crate::testkit::{self, BYTES};
+    use crate::view::view;
+    use model::params::ParamValue;
+    use model::record::Run;
+    use model::units::Bytes;
+
+    /// Tests of 8 MiB, which is the own size of those that are not in `set`.
+    fn run(tests: &[&str], set: &[&str]) -> Run {
+        let size = |bytes| [("size".to_owned(), ParamValue::Size(Bytes(bytes)))];
+        let mut run = testkit::empty();
+        for test in tests {
+            let case = testkit::add_case(&mut run, test, 1, "off", &[BYTES]);
+            let planned = run.plan.cases.last_mut().unwrap();
+            planned.params = size(8 << 20).into_iter().collect();
+            if set.contains(test) {
+                planned.in_place_of = size(512 << 20).into_iter().collect();
+            }
+            for (pass, value) in (1..).zip(testkit::six_around(2e10)) {
+                testkit::add_round(&mut run, &case, pass, Ok(&[(BYTES.0, value)]));
+            }
+        }
+        run
+    }
+
+    #[test]
+    fn the_page_says_what_was_set_and_marks_the_result() {
+        let run = run(
+            &["memory.latency-512m", "memory.read"],
+            &["memory.latency-512m"],
+        );
+        let view = view(&run);
+        let check = |width, lang, fact: &str, row: &str| {
+            let style = Style {
+                width,
+                color: false,
+            };
+            let text = crate::text::text(&view, style, lang);
+            assert!(text.contains(fact), "{fact}: {text}");
+            assert!(text.contains(row), "{row}: {text}");
+            assert!(!text.contains("memory.read@1 *"), "{text}");
+        };
+        let said = "memory.latency-512m: size 8 MiB in place of 512 MiB\n";
+        check(120, Lang::En, said, "memory.latency-512m@1 *  ");
+        check(60, Lang::En, "* set otherwise", "memory.latency-512m@1 *  ");
+        let said = "memory.latency-512m: size は 512 MiB の代わりに 8 MiB\n";
+        check(120, Lang::Ja, said, "memory.latency-512m@1 *  ");
+        let csv = crate::csv::metrics(&view);
+        let title = "Title of memory.latency-512m; set otherwise: size 8 MiB in place of 512 MiB";
+        assert!(csv.contains(title), "{csv}");
+        assert_eq!(csv.matches("set otherwise").count(), 1, "{csv}");
+        let page = crate::markdown::markdown(&view, Lang::En);
+        assert!(
+            page.contains("- \\* set otherwise: memory.latency-512m: size 8 MiB in"),
+            "{page}"
+        );
+        assert!(page.contains("| `memory.latency-512m@1` \\* |"), "{page}");
+        assert!(page.contains("| `memory.read@1` |"), "{page}");
+    }
+
+    #[test]
+    fn tests_that_were_set_alike_share_a_line() {
+        let check = |tests: &[&str], set: &[&str], expect: &[&str]| {
+            let found = lines(&run(tests, set).plan, Lang::En.words());
+            assert_eq!(found, expect);
+        };
+        check(&["a", "b"], &[], &[]);
+        check(
+            &["a", "b"],
+            &["a", "b"],
+            &["a, b: size 8 MiB in place of 512 MiB"],
+        );
+        check(
+            &["a", "b", "c", "d"],
+            &["a", "b", "c", "d"],
+            &["all tests: size 8 MiB in place of 512 MiB"],
+        );
+        check(
+            &["a", "b", "c", "d", "e"],
+            &["a", "b", "c", "d"],
+            &["a, b, c, d: size 8 MiB in place of 512 MiB"],
+        );
+    }
+
+    #[test]
+    fn a_comparison_says_what_both_sides_or_one_of_them_set() {
+        let plain = run(&["memory.read"], &[]);
+        let set = run(&["memory.read"], &["memory.read"]);
+        let said = |base: &Run, other: &Run| {
+            let (base, other) = (
+                crate::party::Party::one(base),
+                crate::party::Party::one(other),
+            );
+            of_sides(&base, &other, Lang::En.words())
+        };
+        assert_eq!(said(&plain, &plain), Vec::<String>::new());
+        assert_eq!(
+            said(&set, &set),
+            ["set otherwise: memory.read: size 8 MiB in place of 512 MiB"]
+        );
+        let one = said(&plain, &set);
+        assert!(
+            matches!(&one[..], [line] if line.ends_with("set otherwise: memory.read: size 8 MiB in place of 512 MiB") && !line.starts_with("set")),
+            "{one:?}"
+        );
+    }
+}
