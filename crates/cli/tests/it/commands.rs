@@ -87,7 +87,7 @@ fn what_was_set_is_said_beside_a_name_that_says_something_else() {
         "memory.block-write.block_size=1M",
     ];
     let planned = bed.run(&[&args[..], &["--dry-run"]].concat()).code(0);
-    planned.out_has(&[
+    let planned = planned.out_has(&[
         "primes below 10000; set otherwise: max_prime 20000 in place of 10000",
         "; set otherwise: block_size 1 MiB in place of 1 KiB",
     ]);

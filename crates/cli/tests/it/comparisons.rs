@@ -340,7 +340,7 @@ fn a_figure_that_drains_is_warned_about() {
     bed.replay("draining", "100,98,96,94,92,90,88,86,84");
     bed.run(&["show", "draining"])
         .code(0)
-        .out_has(&["in the course of the run", "let the machine rest"]);
+        .out_has(&["from the earlier half", "let the machine rest"]);
     let ja = bed.run(&["show", "draining", "--lang", "ja"]).code(0);
     ja.out_has(&["しばらく休ませてから"]);
 }

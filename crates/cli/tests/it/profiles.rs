@@ -181,7 +181,7 @@ mod root {
         let quota = CpuQuota::new(allowed);
         let args = ["run", "cpu.sha256", "--copies", "steps", "--passes", "6"];
         let done = quota.run(&bed, &args).code(0);
-        done.out_says(&[&format!("a quota allows {allowed} CPUs at the same time")]);
+        let done = done.out_says(&[&format!("a quota allows {allowed} CPUs at the same time")]);
         // Where other programs take so much that the quota is never used up, they are named.
         let named = [
             &format!("a quota of {allowed} CPUs limits it, not the CPUs there are"),

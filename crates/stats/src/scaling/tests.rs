@@ -243,9 +243,14 @@ fn threads_of_a_core_are_told_from_what_is_shared() {
     let mut hidden = two_threads_a_core();
     hidden.host.cpu.threads_per_core = Fact::Known(1);
     let found = one(&hidden);
-    assert!(
-        matches!(found.finding, Finding::SharedResource { worth, of_one_process: false } if (0.55..0.65).contains(&worth))
-    );
+    let Finding::SharedResource {
+        worth,
+        of_one_process: false,
+    } = found.finding
+    else {
+        panic!("{:?}", found.finding)
+    };
+    assert!((0.55..0.65).contains(&worth), "{worth}");
     assert_eq!(found.second_thread, None);
     let mut part = two_threads_a_core();
     part.host.cpu.online = Fact::Known(16);
