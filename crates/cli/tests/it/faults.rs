@@ -262,7 +262,8 @@ fn a_work_directory_that_is_removed_does_not_come_back_unmarked() {
         std::fs::remove_dir_all(bed.path().join(&dir[0])).is_ok()
     });
     let done: Done = child.wait_with_output().unwrap().into();
-    done.code(0).out_has(&["No such file"]);
+    // Rounds fail until the test is given up: the rest is lost for good.
+    done.code(4).out_has(&["No such file"]);
     assert_eq!(bed.left_behind(), [""; 0]);
 }
 

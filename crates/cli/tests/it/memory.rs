@@ -130,7 +130,7 @@ mod root {
         let done = limit.run(&bed, "", &["run", "memory.triad", "--passes", "1"]);
         let refused = done.out.contains("too little memory: ");
         let done = done.code(if refused { 4 } else { 0 });
-        let told = done.out.contains("  array_bytes ");
+        let told = done.out.contains("array_bytes ");
         assert_eq!(told, !refused, "{}", done.out);
         assert_eq!(swapped_out(), before);
         assert_eq!(bed.left_behind(), [""; 0]);

@@ -33,13 +33,15 @@ fn steps(document: &Value) -> Vec<(String, f64, &Value)> {
     found
 }
 
-/// So many CPUs cannot give more time than they have; a hundredth is for the instants at which clocks are read.
+/// So many CPUs cannot give more time than they have. A hundredth is for the instants at which clocks are read, and
+/// more where processes take turns: their measured parts do not begin at the same instant.
 #[track_caller]
 fn check_on_cpu(document: &Value, cpus: f64) {
     for (test, copies, step) in steps(document) {
         let share = step["on_cpu_share"].as_f64().unwrap();
+        let room = if copies > cpus { 1.1 } else { 1.01 };
         assert!(
-            share > 0.0 && share * copies <= 1.01 * copies.min(cpus),
+            share > 0.0 && share * copies <= room * copies.min(cpus),
             "{test}@{copies} is said to be on a CPU for {share} of the time"
         );
     }
