@@ -48,7 +48,7 @@ fn stretches_side_by_side_reach_every_element_whatever_the_size() {
     for (op, stores, size, strides) in [
         ("copy", "streaming", "1M", "8"),
         ("read", "regular", "100000", "3"),
-        ("triad", "regular", "1", "64"),
+        ("triad", "regular", "4k", "64"),
     ] {
         let (_root, place) = testing::place();
         let set = [
