@@ -14,8 +14,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// How the compiler is asked for it. Every function begins on a cache line, so that a change elsewhere in the program,
-/// or in the order of linking, leaves the code of the measured libraries where it was within its lines: without, JSON
-/// came out 8 % faster or slower (`cargo xtask crosscheck rebuild`).
+/// or in the order of linking, leaves the code of the measured libraries where it was within its lines.
 const FLAGS: &str =
     "-C target-feature=+crt-static -C relocation-model=static -C llvm-args=-align-all-functions=6";
 
