@@ -14,6 +14,14 @@
 /// How many clones every measured loop has.
 pub const CLONES: u32 = 3;
 
+/// The directives of x86-64 assembly that put what follows `{pad}` bytes behind a boundary of 64.
+#[cfg(target_arch = "x86_64")]
+macro_rules! placement {
+    () => {
+        ".p2align 6\n.rept {pad}\nnop\n.endr"
+    };
+}
+
 /// Aligns what follows to 64 bytes and then moves it by `PAD` bytes (`PAD` / 4 instructions where they have four).
 macro_rules! place_loop {
     ($pad:ident) => {
@@ -25,10 +33,7 @@ macro_rules! place_loop {
             unsafe {
                 std::arch::asm!(
                     "lea {address}, [rip + 2f]",
-                    ".p2align 6",
-                    ".rept {pad}",
-                    "nop",
-                    ".endr",
+                    $crate::loops::align::placement!(),
                     "2:",
                     pad = const $pad,
                     address = out(reg) address,
@@ -41,10 +46,7 @@ macro_rules! place_loop {
         // SAFETY: directives and no-operations change neither registers nor memory.
         unsafe {
             std::arch::asm!(
-                ".p2align 6",
-                ".rept {pad}",
-                "nop",
-                ".endr",
+                $crate::loops::align::placement!(),
                 pad = const $pad,
                 options(nomem, nostack, preserves_flags)
             );
@@ -134,6 +136,8 @@ macro_rules! begin_section {
     };
 }
 
+#[cfg(target_arch = "x86_64")]
+pub(super) use placement;
 pub(super) use {begin_section, clone, clone_at, clone_of, place_loop, three_clones};
 
 /// Clones whose functions begin at `addresses`, in the same order in each, must lie 0, 16 and 32 bytes further within

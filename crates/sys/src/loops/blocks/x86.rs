@@ -5,6 +5,7 @@
 //! loops here have as many; what the others of a writing turn are for, counting does not tell, and here they only step
 //! through registers. A core that executes six at once is limited by them, and not by its stores.
 
+use super::super::align::placement;
 use std::arch::asm;
 use std::sync::atomic::AtomicU64;
 
@@ -16,10 +17,7 @@ macro_rules! placed {
         let address: usize;
         asm!(
             "lea {address}, [rip + 2f]",
-            ".p2align 6",
-            ".rept {pad}",
-            "nop",
-            ".endr",
+            placement!(),
             "2:",
             $($line,)*
             pad = const $pad,
@@ -33,10 +31,7 @@ macro_rules! placed {
 macro_rules! placed {
     ($pad:ident, [$($line:literal),* $(,)?], $($operand:tt)*) => {
         asm!(
-            ".p2align 6",
-            ".rept {pad}",
-            "nop",
-            ".endr",
+            placement!(),
             "2:",
             $($line,)*
             pad = const $pad,
