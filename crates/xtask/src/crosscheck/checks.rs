@@ -7,7 +7,6 @@ pub(super) struct Check {
     /// Ours; of several the best counts.
     pub(super) tests: &'static [&'static str],
     pub(super) copies: Copies,
-    pub(super) set: &'static [(&'static str, &'static str)],
     pub(super) quantity: &'static str,
     pub(super) original: Original,
     pub(super) must: Must,
@@ -148,7 +147,6 @@ const fn sysbench(
         name,
         tests,
         copies: Exactly(threads),
-        set: &[],
         quantity: "ops_per_s",
         original: Sysbench(Exactly(threads), arguments, figure),
         must: Within(0.05),
@@ -166,7 +164,6 @@ const fn bandwidth(
         name,
         tests,
         copies,
-        set: &[],
         quantity: "bytes_per_s",
         original,
         must,
@@ -183,7 +180,6 @@ const fn chase(
         name,
         tests,
         copies: Exactly(1),
-        set: &[],
         quantity: "ns_per_load",
         original: Chase(bytes, loads),
         must: Within(0.03),
@@ -233,7 +229,8 @@ const READ_1G: &[&str] = &[
     "--memory-oper=read",
 ];
 
-/// The kernels of ours that are the fastest on one machine or another; the best is what the machine gives.
+/// The kernels of ours that may be the fastest; the others do the same work with more waiting or more reading of what
+/// is overwritten.
 const KERNELS: &[&str] = &[
     "memory.read",
     "memory.copy-nt",
@@ -472,9 +469,6 @@ mod tests {
                     metrics.any(|metric| metric.quantity == check.quantity),
                     "{test}"
                 );
-                for (param, _) in check.set {
-                    assert!(spec.params.iter().any(|def| def.name == *param), "{param}");
-                }
             }
         }
     }

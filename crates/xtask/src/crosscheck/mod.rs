@@ -230,11 +230,6 @@ fn own_value(
     run.arg("run").args(check.tests).args([
         "--passes", &rounds, "--json", "--quiet", "--copies", &copies,
     ]);
-    for (param, value) in check.set {
-        for test in check.tests {
-            run.arg("--set").arg(format!("{test}.{param}={value}"));
-        }
-    }
     originals::note(commands, &run);
     run.arg("--store").arg(&store);
     let text = output(&mut run)?;

@@ -94,7 +94,8 @@ impl Ready {
         }
     }
 
-    /// As ours: three rounds, each on the CPU on which ours is in its round, in memory mapped anew.
+    /// As ours: three rounds, each on another CPU, in memory mapped anew. It is the CPU on which ours is in its round
+    /// where no two CPUs share a core; where some do, ours takes one of each core first, and this one all in turn.
     fn chase(&mut self, bytes: &str, loads: &str, pair: u32) -> anyhow::Result<f64> {
         let cpus = sys::affinity::allowed_cpus().context("read the CPUs allowed")?;
         let mut rounds = Vec::new();
