@@ -34,8 +34,8 @@ struct Run {
     musts: &'static [Must],
 }
 
-/// Every size is given, because an emulated machine has little memory and takes long; nothing else differs from what
-/// the profiles have.
+/// Every size is given, because an emulated machine has little memory and takes long; remote latency is measured in
+/// small pages, for the same reason. Nothing else is set.
 const MACHINES: &[Case] = &[
     Case {
         name: "old-cpu",
