@@ -4,17 +4,18 @@
 //! names the nearest valid thing comes out.
 
 mod names;
+mod sets;
 
 pub use names::{glob, nearest, split_copies};
+pub use sets::Set;
 
 use crate::profile::{Copies, Profile};
-use crate::workload::{BadValue, Workload};
+use crate::workload::Workload;
 use model::host::HostFacts;
 use model::params::{ParamError, Params};
 use model::plan::{CaseId, Dropped, Duel, Plan, PlannedCase, PlannedMetric};
 use model::spec::TestDef;
 use model::units::Nanos;
-use std::collections::BTreeSet;
 
 /// What the user asked for.
 #[derive(Clone, Debug, Default)]
@@ -35,35 +36,6 @@ pub struct Request {
     pub seed: u64,
     /// Set for one side of a duel.
     pub duel: Option<Duel>,
-}
-
-/// One `--set WHO.param=value`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Set {
-    /// A profile, a test or a glob.
-    pub who: String,
-    /// The parameter.
-    pub param: String,
-    /// The value as written.
-    pub value: String,
-}
-
-impl std::str::FromStr for Set {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let bad = || format!("`{text}` is not of the form TEST.PARAM=VALUE");
-        let (path, value) = text.split_once('=').ok_or_else(bad)?;
-        let (who, param) = path.rsplit_once('.').ok_or_else(bad)?;
-        if who.is_empty() || param.is_empty() {
-            return Err(bad());
-        }
-        Ok(Self {
-            who: who.to_owned(),
-            param: param.to_owned(),
-            value: value.to_owned(),
-        })
-    }
 }
 
 /// Everything that can be asked for.
@@ -171,16 +143,13 @@ pub fn resolve(
     let mut cases = Vec::new();
     let mut dropped = Vec::new();
     for choice in &chosen {
-        let params = parameters(request, catalog, choice)?;
+        let params = sets::parameters(request, catalog, choice)?;
         let workload = choice.entry.workload;
         workload
             .check_params(&params)
-            .map_err(|bad| bad_value(request, catalog, choice, &params, bad))?;
+            .map_err(|bad| sets::bad_value(request, catalog, choice, &params, bad))?;
         if let Err(why) = workload.supported(&params, host) {
-            dropped.push(Dropped {
-                what: choice.entry.test.name.to_owned(),
-                why,
-            });
+            leave_out(&mut dropped, choice.entry.test.name.to_owned(), why);
             continue;
         }
         for copies in concurrencies(request, choice, host) {
@@ -189,17 +158,13 @@ pub fn resolve(
             if cases.iter().any(|other: &PlannedCase| other.id == case.id) {
                 continue;
             }
-            let Err(why) = workload.supported_with(&params, host, copies) else {
-                cases.push(case);
-                continue;
-            };
-            let what = case.id.to_string();
-            if !dropped.iter().any(|other: &Dropped| other.what == what) {
-                dropped.push(Dropped { what, why });
+            match workload.supported_with(&params, host, copies) {
+                Ok(()) => cases.push(case),
+                Err(why) => leave_out(&mut dropped, case.id.to_string(), why),
             }
         }
     }
-    check_sets(request, catalog, &chosen)?;
+    sets::check_sets(request, catalog, &chosen)?;
     if cases.is_empty() {
         let whys: Vec<String> = dropped
             .iter()
@@ -229,6 +194,13 @@ pub fn resolve(
         .collect();
     crate::budget::fit(&mut plan, &optional);
     Ok(plan)
+}
+
+/// Notes what the machine cannot do, and why, once: `os.pipe os.pipe@2` asks for the same test twice.
+fn leave_out(dropped: &mut Vec<Dropped>, what: String, why: String) {
+    if !dropped.iter().any(|other| other.what == what) {
+        dropped.push(Dropped { what, why });
+    }
 }
 
 /// A test chosen for the plan, and the profile that brought it.
@@ -276,158 +248,6 @@ fn choose<'a>(request: &Request, catalog: Catalog<'a>) -> Result<Vec<Choice<'a>>
         }
     }
     Ok(chosen)
-}
-
-/// Whether a `--set` for `who` concerns this choice.
-fn concerns(who: &str, catalog: Catalog<'_>, choice: &Choice<'_>) -> bool {
-    match catalog.profile(who) {
-        Some(profile) => choice.profile.is_some_and(|own| own.name == profile.name),
-        None => catalog
-            .matching(who)
-            .iter()
-            .any(|entry| entry.test.name == choice.entry.test.name),
-    }
-}
-
-fn parameters(
-    request: &Request,
-    catalog: Catalog<'_>,
-    choice: &Choice<'_>,
-) -> Result<Params, PlanError> {
-    let spec = choice.entry.workload.spec();
-    let mut params = Params::resolve(spec, choice.entry.test.params.iter().copied())
-        .map_err(|error| bad_param(choice.entry.test.name, "default", error))?;
-    for (param, value) in choice.profile.iter().flat_map(|profile| &profile.set) {
-        if has_param(choice, param) {
-            params
-                .set(spec, param, value)
-                .map_err(|error| bad_param(choice.entry.test.name, param, error))?;
-        }
-    }
-    for set in &request.sets {
-        // A family's tests need not all have it: that one of them does is seen to where all are known.
-        if concerns(&set.who, catalog, choice) && has_param(choice, &set.param) {
-            params
-                .set(spec, &set.param, &set.value)
-                .map_err(|error| bad_param(&set.who, &set.param, error))?;
-        }
-    }
-    Ok(params)
-}
-
-fn has_param(choice: &Choice<'_>, name: &str) -> bool {
-    let mut params = choice.entry.workload.spec().params.iter();
-    params.any(|def| def.name == name)
-}
-
-fn bad_param(who: &str, param: &str, error: ParamError) -> PlanError {
-    let nearest = match &error {
-        ParamError::Unknown { known, .. } => nearest(param, known.iter().map(String::as_str)),
-        ParamError::BadValue { .. } => Vec::new(),
-    };
-    PlanError::BadParam {
-        who: who.to_owned(),
-        param: param.to_owned(),
-        error: Box::new(error),
-        nearest,
-    }
-}
-
-/// A value that the workload does not take, under the name that gave it: the last `--set` of it, or else the profile's
-/// or the test's own.
-fn bad_value(
-    request: &Request,
-    catalog: Catalog<'_>,
-    choice: &Choice<'_>,
-    params: &Params,
-    bad: BadValue,
-) -> PlanError {
-    let meant = |set: &&Set| set.param == bad.param && concerns(&set.who, catalog, choice);
-    let set = request.sets.iter().rev().find(meant);
-    let who: &str = match (set, choice.profile) {
-        (Some(set), _) => &set.who,
-        (None, Some(profile)) if profile.set.contains_key(bad.param) => &profile.name,
-        (None, _) => choice.entry.test.name,
-    };
-    let given = params.get(bad.param).map(ToString::to_string);
-    let error = ParamError::BadValue {
-        param: bad.param.to_owned(),
-        value: set.map_or(given.unwrap_or_default(), |set| set.value.clone()),
-        expected: bad.expected,
-    };
-    bad_param(who, bad.param, error)
-}
-
-fn check_sets(
-    request: &Request,
-    catalog: Catalog<'_>,
-    chosen: &[Choice<'_>],
-) -> Result<(), PlanError> {
-    for choice in chosen {
-        for param in choice.profile.iter().flat_map(|profile| profile.set.keys()) {
-            let has = |other: &Choice<'_>| {
-                let own = other.profile.map(|profile| &profile.name);
-                own == choice.profile.map(|profile| &profile.name) && has_param(other, param)
-            };
-            if !chosen.iter().any(has) {
-                return Err(PlanError::SetReachesNothing {
-                    who: choice
-                        .profile
-                        .map(|profile| profile.name.clone())
-                        .unwrap_or_default(),
-                    param: param.clone(),
-                    nearest: Vec::new(),
-                });
-            }
-        }
-    }
-    for set in &request.sets {
-        let meant = chosen
-            .iter()
-            .filter(|choice| concerns(&set.who, catalog, choice));
-        let meant: Vec<&Choice<'_>> = meant.collect();
-        let Some(first) = meant.first() else {
-            return Err(PlanError::SetReachesNothing {
-                who: set.who.clone(),
-                param: set.param.clone(),
-                nearest: nearest_set(set, catalog, chosen),
-            });
-        };
-        if !meant.iter().any(|choice| has_param(choice, &set.param)) {
-            let known: BTreeSet<&str> = meant
-                .iter()
-                .flat_map(|choice| choice.entry.workload.spec().params)
-                .map(|def| def.name)
-                .collect();
-            let error = ParamError::Unknown {
-                workload: first.entry.workload.spec().name.to_owned(),
-                param: set.param.clone(),
-                known: known.into_iter().map(str::to_owned).collect(),
-            };
-            return Err(bad_param(&set.who, &set.param, error));
-        }
-    }
-    Ok(())
-}
-
-/// What a `--set` that means no test of the run may have meant. A profile that the run does not name has tests that it
-/// may name: those take the parameter by themselves.
-fn nearest_set(set: &Set, catalog: Catalog<'_>, chosen: &[Choice<'_>]) -> Vec<String> {
-    let tests = || chosen.iter().map(|choice| choice.entry.test.name);
-    let Some(profile) = catalog.profile(&set.who) else {
-        return nearest(&set.who, tests());
-    };
-    let patterns = profile.tests.iter().map(|pattern| split_copies(pattern).0);
-    let of_profile: BTreeSet<&str> = patterns
-        .flat_map(|pattern| catalog.matching(pattern))
-        .map(|entry| entry.test.name)
-        .collect();
-    let meant = chosen.iter().filter(|choice| {
-        of_profile.contains(choice.entry.test.name) && has_param(choice, &set.param)
-    });
-    meant
-        .map(|choice| format!("{}.{}", choice.entry.test.name, set.param))
-        .collect()
 }
 
 fn concurrencies(request: &Request, choice: &Choice<'_>, host: &HostFacts) -> Vec<u32> {
@@ -516,9 +336,6 @@ pub fn planned_case(
     }
 }
 
-/// Passes where neither the user nor a profile says: enough for an interval that leaves out one round on each side.
-const PASSES_DEFAULT: u32 = 9;
-
 /// Budget and passes: the user's where given, else the longest of the profiles named; one of the two is always set.
 fn limits(request: &Request, catalog: Catalog<'_>) -> (Option<Nanos>, Option<u32>) {
     let own = request.budget.is_some() || request.passes.is_some();
@@ -534,7 +351,7 @@ fn limits(request: &Request, catalog: Catalog<'_>) -> (Option<Nanos>, Option<u32
     let budget = profiles.iter().filter_map(|profile| profile.budget).max();
     let passes = profiles.iter().filter_map(|profile| profile.passes).max();
     match (budget, passes) {
-        (None, None) => (None, Some(PASSES_DEFAULT)),
+        (None, None) => (None, Some(Plan::PASSES_DEFAULT)),
         both => both,
     }
 }

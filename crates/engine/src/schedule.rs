@@ -16,7 +16,8 @@ use model::warning::Warning;
 use stats::looks::{self, Contender, LOOKS};
 use std::collections::BTreeMap;
 
-/// A case that stops failing after this many failures in a row is rare; one that goes on costs the others their time.
+/// A case is given up after this many failed rounds in a row: one that works again after them is rare, and one that
+/// goes on failing costs the others their time.
 pub const FAILURES_MAX: u32 = 3;
 
 /// One case while the run goes on.

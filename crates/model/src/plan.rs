@@ -131,6 +131,14 @@ impl Plan {
     /// The first word of [`Plan::what`] where `kurabe fio` made the plan.
     pub const FIO: &str = "fio";
 
+    /// Passes where neither the user nor a profile says: enough for an interval that leaves out one round on each side.
+    pub const PASSES_DEFAULT: u32 = 9;
+
+    /// The case of this id; `None` where the plan has none.
+    pub fn case(&self, id: &CaseId) -> Option<&PlannedCase> {
+        self.cases.iter().find(|case| case.id == *id)
+    }
+
     /// fio's arguments, where `kurabe fio` made the plan; none in runs that were kept before they were.
     pub fn of_fio(&self) -> Option<&[String]> {
         match self.what.split_first() {

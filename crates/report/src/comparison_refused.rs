@@ -178,11 +178,11 @@ fn again(cases: &[&CaseId], sets: &[(String, String)], plan: &Plan) -> String {
     )
 }
 
-/// As many passes as the plan had, where those are enough for a verdict; nine otherwise, as by default.
+/// As many passes as the plan had, where those are enough for a verdict; those of a run that is told none otherwise.
 fn passes(plan: &Plan) -> u32 {
     plan.passes
         .filter(|passes| *passes >= stats::ROUNDS_MIN)
-        .unwrap_or(9)
+        .unwrap_or(Plan::PASSES_DEFAULT)
 }
 
 fn is_passes(word: &str) -> bool {
@@ -195,6 +195,11 @@ mod tests {
     use super::*;
     use crate::testkit;
     use crate::words::Lang;
+    use model::record::Run;
+
+    fn case(text: &str) -> CaseId {
+        text.parse().unwrap()
+    }
 
     #[test]
     fn a_command_asks_for_as_many_passes_as_the_run_had_where_they_are_enough() {
@@ -208,11 +213,6 @@ mod tests {
                 "{command}"
             );
         }
-    }
-    use model::record::Run;
-
-    fn case(text: &str) -> CaseId {
-        text.parse().unwrap()
     }
 
     #[test]

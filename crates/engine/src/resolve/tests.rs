@@ -1,7 +1,7 @@
 //! Plans made from a small catalogue of made-up workloads.
 
 use super::*;
-use crate::workload::{Body, Place, WorkError};
+use crate::workload::{BadValue, Body, Place, WorkError};
 use model::host::Fact;
 use model::plan::Shape;
 use model::spec::{ParamDef, ParamKind, Spec};
@@ -403,6 +403,14 @@ fn what_the_machine_cannot_do_is_dropped_with_the_reason() {
         (left_out.what.as_str(), left_out.why.as_str()),
         ("b.beta@2", "2 times 77 is too much")
     );
+    let of_a_test = Request {
+        sets: sets(&["b.beta.size=99"]),
+        ..self::request(&["b.beta", "b.beta@2", "a.alpha-big"])
+    };
+    let plan = self::plan(&of_a_test).unwrap();
+    assert_eq!(cases(&plan), ["a.alpha-big@1"]);
+    let left_out: Vec<&str> = plan.dropped.iter().map(|d| d.what.as_str()).collect();
+    assert_eq!(left_out, ["b.beta"], "once, although asked for twice");
     let none = Request {
         sets: sets(&["b.beta.size=99"]),
         ..self::request(&["b.beta"])
@@ -420,7 +428,10 @@ fn the_user_decides_the_length_before_the_profile() {
         limits(&request(&["all"])),
         (Some(Nanos::from_secs(60)), Some(9))
     );
-    assert_eq!(limits(&request(&["b.beta"])), (None, Some(PASSES_DEFAULT)));
+    assert_eq!(
+        limits(&request(&["b.beta"])),
+        (None, Some(Plan::PASSES_DEFAULT))
+    );
     let budget = Request {
         budget: Some(Nanos::from_secs(99)),
         ..request(&["all"])
