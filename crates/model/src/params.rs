@@ -42,20 +42,10 @@ impl fmt::Display for ParamValue {
 impl ParamValue {
     /// The value as people read it: sizes with the largest unit that divides them, `64 MiB`.
     pub fn readable(&self) -> String {
-        const UNITS: [(u64, &str); 4] = [
-            (1 << 40, "TiB"),
-            (1 << 30, "GiB"),
-            (1 << 20, "MiB"),
-            (1 << 10, "KiB"),
-        ];
-        let Self::Size(Bytes(bytes)) = self else {
-            return self.to_string();
-        };
-        let whole = |(size, _): &&(u64, &str)| *bytes > 0 && bytes.is_multiple_of(*size);
-        UNITS.iter().find(whole).map_or_else(
-            || format!("{bytes} B"),
-            |(size, unit)| format!("{} {unit}", bytes / size),
-        )
+        match self {
+            Self::Size(size) => size.exact(),
+            _ => self.to_string(),
+        }
     }
 }
 
@@ -325,16 +315,9 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_read_with_the_largest_unit_that_divides_them() {
-        let check = |bytes, expect: &str| {
-            assert_eq!(ParamValue::Size(Bytes(bytes)).readable(), expect);
-        };
-        check(0, "0 B");
-        check(1000, "1000 B");
-        check(1024, "1 KiB");
-        check(64 << 20, "64 MiB");
-        check((64 << 20) + 1024, "65537 KiB");
-        check(3 << 40, "3 TiB");
+    fn values_are_read_as_they_are_written_and_sizes_with_their_unit() {
+        let size = ParamValue::Size(Bytes(64 << 20));
+        assert_eq!(size.readable(), "64 MiB");
         let count = ParamValue::Count(20_000);
         assert_eq!(count.readable(), "20000");
         let switch = ParamValue::Switch(true);

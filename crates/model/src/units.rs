@@ -73,6 +73,42 @@ pub struct UnixNanos(pub u64);
 #[serde(transparent)]
 pub struct Bytes(pub u64);
 
+impl Bytes {
+    /// Powers of 1024 with their names, the largest first.
+    const PREFIXED: [(u64, &str); 4] = [
+        (1 << 40, "TiB"),
+        (1 << 30, "GiB"),
+        (1 << 20, "MiB"),
+        (1 << 10, "KiB"),
+    ];
+
+    /// The amount as people read it, exactly, in the largest unit that divides it: `64 MiB`, `1000 B`.
+    pub fn exact(self) -> String {
+        let Self(bytes) = self;
+        let divides = |(size, _): &&(u64, &str)| bytes > 0 && bytes.is_multiple_of(*size);
+        Self::PREFIXED.iter().find(divides).map_or_else(
+            || format!("{bytes} B"),
+            |(size, unit)| format!("{} {unit}", bytes / size),
+        )
+    }
+
+    /// The amount of something that need not be even, such as a memory: with one decimal in a unit of which there are
+    /// ten or more, unless a unit as large divides it.
+    pub fn rounded(self) -> String {
+        let Self(bytes) = self;
+        for (size, unit) in Self::PREFIXED {
+            if bytes > 0 && bytes.is_multiple_of(size) {
+                break;
+            }
+            if bytes >= 10 * size {
+                let value = crate::num::approx(bytes) / crate::num::approx(size);
+                return format!("{value:.1} {unit}");
+            }
+        }
+        self.exact()
+    }
+}
+
 /// The unit of a metric's value. Always a base unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -108,5 +144,30 @@ impl Unit {
 impl fmt::Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.key())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_amount_is_exact_in_the_largest_unit_that_divides_it_and_rounded_where_it_need_not_be_even()
+     {
+        let check = |bytes, exact: &str, rounded: &str| {
+            let amount = Bytes(bytes);
+            assert_eq!(
+                (amount.exact(), amount.rounded()),
+                (exact.into(), rounded.into())
+            );
+        };
+        check(0, "0 B", "0 B");
+        check(1000, "1000 B", "1000 B");
+        check(1024, "1 KiB", "1 KiB");
+        check(64 << 20, "64 MiB", "64 MiB");
+        check((64 << 20) + 1024, "65537 KiB", "64.0 MiB");
+        check((9 << 20) + 1024, "9217 KiB", "9217 KiB");
+        check((15 << 30) + (768 << 20) + 1, "16911433729 B", "15.8 GiB");
+        check(3 << 40, "3 TiB", "3 TiB");
     }
 }

@@ -11,6 +11,7 @@ use crate::view::RunView;
 use crate::words::{MemoryWords, Words};
 use dialects::printable::printable;
 use model::num::{count, round_to_usize};
+use model::units::Bytes;
 use stats::memory::{Curve, Matrix};
 
 /// Cells of the longest bar.
@@ -88,7 +89,7 @@ fn table(curve: &Curve, says: &MemoryWords) -> Grid {
     for point in shown {
         let ends = (nanos(point.least), nanos(point.most));
         grid.row(vec![
-            size(point.bytes),
+            Bytes(point.bytes).exact(),
             nanos(point.ns),
             number::range(Some(&ends)),
             bar(point.ns, least, most),
@@ -105,17 +106,6 @@ fn nanos(ns: f64) -> String {
         format!("{ns:.1}")
     } else {
         format!("{ns:.0}")
-    }
-}
-
-/// `16 KiB`.
-fn size(bytes: u64) -> String {
-    if bytes < 1 << 20 {
-        format!("{} KiB", bytes >> 10)
-    } else if bytes < 1 << 30 {
-        format!("{} MiB", bytes >> 20)
-    } else {
-        format!("{} GiB", bytes >> 30)
     }
 }
 

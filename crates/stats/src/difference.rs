@@ -107,7 +107,7 @@ impl List {
         if let (Some(a), Some(b)) = (base.known(), other.known())
             && differs(model::num::approx(a.0), model::num::approx(b.0))
         {
-            self.texts(what, bytes(*a), bytes(*b));
+            self.texts(what, a.rounded(), b.rounded());
         }
     }
 
@@ -213,7 +213,7 @@ impl List {
         });
         self.counts("CPUs allowed", &base.cpus_allowed, &other.cpus_allowed);
         self.facts("memory limit", &base.memory, &other.memory, |limit| {
-            limit.map_or_else(|| "none".to_owned(), bytes)
+            limit.map_or_else(|| "none".to_owned(), Bytes::rounded)
         });
         self.facts("container", &base.container, &other.container, or_none);
         self.texts("root", yes_no(&base.root), yes_no(&other.root));
@@ -309,7 +309,7 @@ impl List {
     fn code(&mut self, base: &Plan, other: &Plan) {
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         for case in &base.cases {
-            let there = other.cases.iter().find(|there| there.id == case.id);
+            let there = other.case(&case.id);
             let both = there.and_then(|there| {
                 case.implementation
                     .as_ref()
@@ -328,7 +328,7 @@ impl List {
     fn shapes(&mut self, base: &Plan, other: &Plan) {
         let mut seen: BTreeSet<(Nanos, Nanos, Nanos, Nanos)> = BTreeSet::new();
         for case in &base.cases {
-            let Some(there) = other.cases.iter().find(|there| there.id == case.id) else {
+            let Some(there) = other.case(&case.id) else {
                 continue;
             };
             let (a, b) = (&case.shape, &there.shape);
@@ -396,7 +396,7 @@ fn cache(cache: &Cache) -> String {
         "L{} {} {} shared by {shared}",
         cache.level,
         cache.kind,
-        bytes(cache.size)
+        cache.size.rounded()
     )
 }
 
@@ -406,26 +406,6 @@ fn length(warmup: Nanos, measure: Nanos) -> String {
         measure.as_secs_f64(),
         warmup.as_secs_f64()
     )
-}
-
-/// Whole multiples of the largest fitting power of 1024 stay exact; anything else has one decimal.
-pub(crate) fn bytes(Bytes(n): Bytes) -> String {
-    const UNITS: [(&str, u64); 4] = [
-        ("TiB", 1 << 40),
-        ("GiB", 1 << 30),
-        ("MiB", 1 << 20),
-        ("KiB", 1 << 10),
-    ];
-    for (unit, size) in UNITS {
-        if n % size == 0 && n > 0 {
-            return format!("{} {unit}", n / size);
-        }
-        if n >= 10 * size {
-            let value = model::num::approx(n) / model::num::approx(size);
-            return format!("{value:.1} {unit}");
-        }
-    }
-    format!("{n} bytes")
 }
 
 #[expect(

@@ -4,7 +4,7 @@
 //! which may be the cause of others, and it is told among those.
 
 use crate::compare::Sides;
-use crate::difference::{bytes, differs, push_new};
+use crate::difference::{differs, push_new};
 use model::comparison::Difference;
 use model::num::round_to_u64;
 use model::plan::{CaseId, MetricId, PlannedMetric};
@@ -84,7 +84,7 @@ fn unlike(unit: Unit, a: f64, b: f64) -> bool {
 
 fn shown(unit: Unit, value: f64) -> String {
     match unit {
-        Unit::Bytes => bytes(Bytes(round_to_u64(value))),
+        Unit::Bytes => Bytes(round_to_u64(value)).rounded(),
         Unit::Share => format!("{:.0} %", 100.0 * value),
         _ => value.to_string(),
     }
@@ -140,11 +140,7 @@ mod tests {
         let found = compare(&run(1, 64.0, 1.0), &run(5, 32.0, 0.5), &options);
         assert_eq!(found.metrics.len(), 2);
         let expect = [
-            (
-                "vector_bytes: memory.triad@1 and 1 other",
-                "64 bytes",
-                "32 bytes",
-            ),
+            ("vector_bytes: memory.triad@1 and 1 other", "64 B", "32 B"),
             (
                 "huge_page_share: memory.triad@1 and 1 other",
                 "100 %",
@@ -155,7 +151,7 @@ mod tests {
         let mut lone = run(5, 32.0, 1.0);
         lone.plan.cases.truncate(1);
         let found = compare(&run(1, 64.0, 1.0), &lone, &options);
-        let expect = [("vector_bytes: memory.triad@1", "64 bytes", "32 bytes")];
+        let expect = [("vector_bytes: memory.triad@1", "64 B", "32 B")];
         assert_eq!(told(&found), expect);
     }
 
@@ -176,6 +172,6 @@ mod tests {
         let (a, b, c) = (run(1, 64.0, 1.0), run(3, 32.0, 1.0), run(5, 16.0, 1.0));
         let found = compare_groups(&[&a, &a, &b], &[&c, &c], &CompareOptions::default());
         let what = "vector_bytes: memory.triad@1 and 1 other";
-        assert_eq!(told(&found), [(what, "64 bytes / 32 bytes", "16 bytes")]);
+        assert_eq!(told(&found), [(what, "64 B / 32 B", "16 B")]);
     }
 }
