@@ -5,11 +5,36 @@
 //! columns that have nothing to say of it.
 
 use crate::number;
+use crate::style::Style;
+use crate::table::{Grid, indent, wrapped};
+use crate::text::pairs;
 use crate::view::RunView;
 use crate::words::Words;
 use dialects::printable::printable;
 use model::estimate::{MetricSummary, State};
 use model::plan::CaseId;
+
+/// The lines on a terminal: beside the names of the cases where these leave half of the line, below them otherwise.
+/// Beside a long list of names there is room for a word or two a line.
+pub(crate) fn block(view: &RunView<'_>, style: Style, words: &Words) -> String {
+    let mut lines = lines(view, words);
+    for (_, told) in &mut lines {
+        // A quantity and its value stay together.
+        *told = told.replace(' ', "\u{a0}").replace(",\u{a0}", ", ");
+    }
+    let width = style.columns() - 2;
+    let mut names = Grid::new(1);
+    for (cases, _) in &lines {
+        names.row(vec![cases.clone()]);
+    }
+    if names.width() <= width / 2 {
+        return pairs(&lines, style);
+    }
+    lines
+        .iter()
+        .map(|(cases, told)| wrapped(cases, width) + &indent(&wrapped(told, width - 2)))
+        .collect()
+}
 
 /// The cases that were set up alike, and with what: `memory.triad` and `array_bytes 32 MiB, page_bytes 4 KiB`. Empty
 /// where no test tells.

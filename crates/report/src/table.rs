@@ -99,6 +99,13 @@ impl Grid {
     }
 }
 
+/// `text`, broken over lines so that none is wider than `width`.
+pub(crate) fn wrapped(text: &str, width: usize) -> String {
+    let mut grid = Grid::new(1);
+    grid.row(vec![text.to_owned()]);
+    grid.render_wrapped(width, &[])
+}
+
 /// `text` with two spaces before each line that is not empty.
 pub(crate) fn indent(text: &str) -> String {
     text.lines()

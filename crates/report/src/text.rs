@@ -15,7 +15,7 @@ use crate::set_otherwise;
 use crate::set_up;
 use crate::storage;
 use crate::style::Style;
-use crate::table::{Grid, indent};
+use crate::table::{Grid, indent, wrapped};
 use crate::view::{RunView, index_text};
 use crate::words::{Lang, Words};
 use dialects::printable::printable;
@@ -34,11 +34,12 @@ pub fn text(view: &RunView<'_>, style: Style, lang: Lang) -> String {
     };
     page.out.push_str(&title(view.run, style, words));
     page.block(None, &facts(view, style, words));
-    match &view.soak {
-        Some(soak) => crate::soak::text(&mut page, soak, view, words),
-        None => page.block(None, &metrics(view, style, words)),
+    if let Some(soak) = &view.soak {
+        crate::soak::text(&mut page, soak, view, words);
+    } else {
+        page.block(None, &metrics(view, style, words));
+        page.block(Some(words.run.set_up), &set_up::block(view, style, words));
     }
-    page.block(Some(words.run.set_up), &set_ups(view, style, words));
     page.block(
         Some(words.storage.heading),
         &storage::block_of(view, style, words),
@@ -159,10 +160,7 @@ fn end(run: &Run, words: &Words) -> String {
 }
 
 fn title(run: &Run, style: Style, words: &Words) -> String {
-    let mut grid = Grid::new(1);
-    grid.row(vec![run_line(run, words)]);
-    let mut out: String = grid
-        .render_wrapped(style.columns(), &[])
+    let mut out: String = wrapped(&run_line(run, words), style.columns())
         .lines()
         .map(|line| style.heading(line) + "\n")
         .collect();
@@ -247,13 +245,6 @@ fn narrow(view: &RunView<'_>, metric: &MetricSummary, words: &Words) -> String {
         words.run.rounds,
         shown.rounds,
     )
-}
-
-fn set_ups(view: &RunView<'_>, style: Style, words: &Words) -> String {
-    if view.soak.is_some() {
-        return String::new();
-    }
-    pairs(&set_up::lines(view, words), style)
 }
 
 fn indexes(view: &RunView<'_>, style: Style, words: &Words) -> String {

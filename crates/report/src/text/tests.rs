@@ -160,6 +160,52 @@ fn what_describes_the_set_up_stands_without_interval_and_count() {
 }
 
 #[test]
+fn a_long_list_of_cases_stands_above_what_they_were_set_up_with() {
+    use model::units::Unit;
+    use testkit::{BYTES, Quantity};
+    let settings = [
+        Quantity("array_bytes", Unit::Bytes, BYTES.2),
+        Quantity("page_bytes", Unit::Bytes, BYTES.2),
+        Quantity("vector_bytes", Unit::Bytes, BYTES.2),
+    ];
+    let mut run = testkit::empty();
+    for test in ["read", "write", "copy", "triad", "read-x8"] {
+        let test = format!("memory.{test}");
+        let case = testkit::add_case(&mut run, &test, 1, "off", &settings);
+        for metric in &mut run.plan.cases.last_mut().unwrap().metrics {
+            metric.setting = true;
+        }
+        let values = [
+            ("array_bytes", 33_554_432.0),
+            ("page_bytes", 4096.0),
+            ("vector_bytes", 32.0),
+        ];
+        testkit::add_round(&mut run, &case, 1, Ok(&values));
+    }
+    let check = |width, expect: &str| {
+        let text = shown(&run, width, Lang::En);
+        let block = text.split("\nset-up\n").nth(1).unwrap();
+        let block = block.split("\n\n").next().unwrap();
+        assert_eq!(block, expect, "{width}");
+    };
+    check(
+        200,
+        "  memory.read, memory.write, memory.copy, memory.triad, memory.read-x8  \
+           array_bytes 32 MiB, page_bytes 4 KiB, vector_bytes 32 B",
+    );
+    check(
+        80,
+        "  memory.read, memory.write, memory.copy, memory.triad, memory.read-x8\n    \
+           array_bytes 32 MiB, page_bytes 4 KiB, vector_bytes 32 B",
+    );
+    check(
+        50,
+        "  memory.read, memory.write, memory.copy,\n  memory.triad, memory.read-x8\n    \
+           array_bytes 32 MiB, page_bytes 4 KiB,\n    vector_bytes 32 B",
+    );
+}
+
+#[test]
 fn cases_that_were_set_up_alike_share_a_line() {
     use testkit::{BYTES, Quantity};
     let width = Quantity("array_bytes", model::units::Unit::Bytes, BYTES.2);
