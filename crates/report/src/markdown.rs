@@ -166,8 +166,11 @@ fn scales(out: &mut String, view: &RunView<'_>, words: &Words) {
         let lines: Vec<String> = scaling::sentences(test, says);
         out.push_str(&bullets(&lines));
     }
-    if scaling::has_torn(view) {
-        let _ = writeln!(out, "\n{}", escape(says.legend_no_level));
+    if view.scaling.is_empty() {
+        return;
+    }
+    for line in scaling::legend(view, says) {
+        let _ = writeln!(out, "\n{}", escape(line));
     }
 }
 

@@ -4,7 +4,7 @@ use crate::comparison::NO_LEVEL_MARK;
 use crate::number;
 use crate::set_otherwise;
 use crate::style::Style;
-use crate::table::Grid;
+use crate::table::{Grid, wrapped};
 use crate::text::pairs;
 use crate::view::RunView;
 use crate::words::{ScalingWords, Words};
@@ -16,6 +16,10 @@ use stats::scaling::{ClockRate, Fit, Scaling, Step};
 
 /// Cells of the longest bar.
 const BAR: usize = 20;
+
+/// What stands behind a number of copies above that of the CPUs that may be used; an asterisk, which stands behind
+/// names of tests, says that something was set.
+const ABOVE_MARK: &str = "^";
 
 /// How much of the table fits a terminal.
 #[derive(Clone, Copy, PartialEq)]
@@ -31,6 +35,10 @@ enum Layout {
 }
 
 impl Layout {
+    fn has_bars(self) -> bool {
+        matches!(self, Self::Wide | Self::Medium)
+    }
+
     /// How many times of events it shows of so many.
     fn times(self, all: usize) -> usize {
         match self {
@@ -73,7 +81,7 @@ fn is_torn(view: &RunView<'_>, scaling: &Scaling, copies: u32) -> bool {
 }
 
 /// Whether any of the page's steps is so.
-pub(crate) fn has_torn(view: &RunView<'_>) -> bool {
+fn has_torn(view: &RunView<'_>) -> bool {
     let mut all = view.scaling.iter();
     all.any(|scaling| {
         let mut steps = scaling.steps.iter();
@@ -81,10 +89,21 @@ pub(crate) fn has_torn(view: &RunView<'_>) -> bool {
     })
 }
 
+/// How to read the columns of the page's tables, and the sign before some of their figures.
+pub(crate) fn legend(view: &RunView<'_>, says: &ScalingWords) -> Vec<&'static str> {
+    let mut all = view.scaling.iter();
+    let timed = all.any(|scaling| !times(scaling).is_empty());
+    let mut lines = vec![says.legend];
+    lines.extend(timed.then_some(says.legend_times));
+    lines.extend(has_torn(view).then_some(says.legend_no_level));
+    lines
+}
+
 /// The block of all tests; empty where the run does not ask how anything scales.
 pub(crate) fn block(view: &RunView<'_>, style: Style, words: &Words) -> String {
     let says = &words.scaling;
     let mut out = String::new();
+    let mut any_bars = false;
     for scaling in &view.scaling {
         let with = |layout| (table(view, scaling, words, layout), layout);
         let (grid, layout) = [Layout::Wide, Layout::Medium, Layout::Narrow]
@@ -92,8 +111,9 @@ pub(crate) fn block(view: &RunView<'_>, style: Style, words: &Words) -> String {
             .into_iter()
             .find(|(grid, _)| grid.width() <= style.columns() - 2)
             .unwrap_or_else(|| with(Layout::Narrowest));
-        out.push_str(&heading(view, scaling, words));
-        out.push('\n');
+        any_bars |= layout.has_bars();
+        let name = heading(view, scaling, words);
+        out.push_str(&wrapped(&name, style.columns() - 2));
         out.push_str(&grid.render(&layout.right(times(scaling).len())));
         let lines: Vec<(String, String)> = sentences(scaling, says)
             .into_iter()
@@ -103,19 +123,10 @@ pub(crate) fn block(view: &RunView<'_>, style: Style, words: &Words) -> String {
         out.push('\n');
     }
     if !out.is_empty() {
-        let mut legend = Grid::new(1);
-        legend.row(vec![says.legend.to_owned()]);
-        if view
-            .scaling
-            .iter()
-            .any(|scaling| !times(scaling).is_empty())
-        {
-            legend.row(vec![says.legend_times.to_owned()]);
+        let bars = any_bars.then_some(says.legend_bars);
+        for line in legend(view, says).into_iter().chain(bars) {
+            out.push_str(&wrapped(line, style.columns() - 2));
         }
-        if has_torn(view) {
-            legend.row(vec![says.legend_no_level.to_owned()]);
-        }
-        out.push_str(&legend.render_wrapped(style.columns() - 2, &[]));
     }
     out
 }
@@ -241,7 +252,7 @@ impl Cells {
             .speedup
             .and_then(|speedup| speedup.interval)
             .map(|interval| (ratio(interval.lo), ratio(interval.hi)));
-        let mark = if step.oversubscribed { "*" } else { "" };
+        let mark = if step.oversubscribed { ABOVE_MARK } else { "" };
         let time = |(_, of): Time| in_column(scaling, step, (Unit::Nanoseconds, ""), of);
         Self {
             copies: format!("{}{mark}", step.copies),

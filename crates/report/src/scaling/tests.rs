@@ -6,9 +6,10 @@ use crate::text::tests::columns;
 use crate::view::view;
 use crate::words::Lang;
 use model::host::Fact;
+use model::params::ParamValue;
 use model::record::{Outcome, Run};
 use model::spec::Better;
-use model::units::{Nanos, Unit};
+use model::units::{Bytes, Nanos, Unit};
 
 /// A test that does so many times one copy's work at each number of copies.
 fn run(cpus: u32, speedups: &[(u32, f64)]) -> Run {
@@ -111,6 +112,19 @@ fn the_times_of_events_stand_beside_the_rates() {
     }
     let markdown = crate::markdown::markdown(&view(&run), Lang::En);
     insta::assert_snapshot!("scaling_events_markdown", block(&markdown));
+    for lang in Lang::ALL {
+        let says = &lang.words().scaling;
+        let page = crate::markdown::markdown(&view(&run), lang);
+        for line in [says.legend, says.legend_times] {
+            assert!(page.contains(&format!("\n\n{line}\n")), "{line}: {page}");
+        }
+        assert!(!page.contains(says.legend_bars), "{page}");
+        // Bars are explained where there are any.
+        for (width, bars) in [(120, true), (80, false)] {
+            let text = shown(&run, width, lang);
+            assert_eq!(text.contains(says.legend_bars), bars, "{text}");
+        }
+    }
     // Where not even two columns of times fit, the mean is left.
     let narrow = shown(&run, 60, Lang::En);
     assert!(
@@ -148,7 +162,7 @@ fn two_cpus_say_what_two_cpus_can_say() {
         "it scales: at all CPUs at least 90 %",
         "its three figures need 3 concurrencies",
         "###################.\n",
-        "4*",
+        "4^",
         "they take turns on 2 CPUs",
         "code that ran",
     ] {
@@ -158,7 +172,16 @@ fn two_cpus_say_what_two_cpus_can_say() {
 
 #[test]
 fn the_block_fits_the_terminal() {
-    let run = run(8, &[1, 2, 4, 8].map(amdahl));
+    let mut run = run(8, &[1, 2, 4, 8].map(amdahl));
+    // With a name that is too long for a line.
+    let sizes = |bytes| {
+        ["first_parameter", "second_parameter", "third_parameter"]
+            .map(|name| (name.to_owned(), ParamValue::Size(Bytes(bytes))))
+    };
+    for case in &mut run.plan.cases {
+        case.params = sizes(512 << 20).into_iter().collect();
+        case.in_place_of = sizes(32 << 20).into_iter().collect();
+    }
     for width in [60, 80, 100, 120] {
         for lang in Lang::ALL {
             for line in shown(&run, width, lang).lines() {
@@ -243,7 +266,7 @@ fn what_has_no_level_is_marked_and_so_is_what_is_held_against_it() {
         [
             marks(&steady, "1"),
             marks(&steady, "2"),
-            marks(&steady, "4*")
+            marks(&steady, "4^")
         ],
         [0, 3, 0]
     );

@@ -22,8 +22,10 @@ pub struct ScalingWords {
     pub event_mean: &'static str,
     /// Column: the 95th percentile of the times of events.
     pub event_p95: &'static str,
-    /// How to read the bars.
+    /// How to read the columns.
     pub legend: &'static str,
+    /// How to read the bars.
+    pub legend_bars: &'static str,
     /// How to read the times of events.
     pub legend_times: &'static str,
     /// How to read the sign before figures of rounds without a single level.
@@ -64,7 +66,8 @@ pub(super) const EN: ScalingWords = ScalingWords {
     worth: "CPU second",
     on_cpu: "on CPU",
     legend: "speed-up: times one copy; per CPU: of a perfect speed-up; CPU second: its work against one copy alone; \
-             on CPU: share of the time. # reached, . lost",
+             on CPU: share of the time",
+    legend_bars: "# reached, . lost",
     event_mean: "mean time",
     event_p95: "p95",
     legend_no_level: "~ stands before what comes from rounds that no single number describes, here or with one copy",
@@ -72,7 +75,7 @@ pub(super) const EN: ScalingWords = ScalingWords {
                    rounds",
     oversubscribed: |cpus| {
         format!(
-            "* more copies than may run at the same time: they take turns on {}",
+            "^ more copies than may run at the same time: they take turns on {}",
             super::en::plural(cpus, "CPU", "CPUs")
         )
     },
@@ -166,13 +169,14 @@ pub(super) const JA: ScalingWords = ScalingWords {
     worth: "CPU 秒",
     on_cpu: "CPU 上",
     legend: "倍率: 1 並列との比。CPU あたり: 理想の倍率に対する割合。CPU 秒: CPU 時間 1 秒の仕事量の 1 並列との比。\
-             CPU 上: CPU 上にいた時間の割合。# は到達、. は損失",
+             CPU 上: CPU 上にいた時間の割合",
+    legend_bars: "# は到達、. は損失",
     event_mean: "平均時間",
     event_p95: "p95",
     legend_no_level: "~ の付いた値は、その並列数または 1 並列のラウンドを一つの数値では表せないものです",
     legend_times: "平均時間、p95: 1 イベント（操作）の所要時間の平均と 95 パーセンタイル。各ラウンドの中央値",
     oversubscribed: |cpus| {
-        format!("* は同時に実行できる数を超える並列数で、{cpus} CPU を交代で使用します")
+        format!("^ は同時に実行できる数を超える並列数で、{cpus} CPU を交代で使用します")
     },
     finding: |finding| match finding {
         Finding::OneCpu => "CPU が 1 個のため、スケーリングを測定できません".to_owned(),
