@@ -22,7 +22,7 @@ mod memory;
 pub mod number;
 mod party;
 mod scaling;
-mod set_otherwise;
+pub mod set_otherwise;
 mod set_up;
 mod soak;
 mod storage;
@@ -35,7 +35,6 @@ pub mod view;
 pub mod words;
 
 pub use json::schema::{schema_comparison, schema_run};
-pub use set_otherwise::set_otherwise;
 pub use style::Style;
 pub use words::Lang;
 

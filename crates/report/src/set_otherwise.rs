@@ -10,17 +10,25 @@ use dialects::printable::printable;
 use model::plan::{Plan, PlannedCase};
 
 /// What stands behind the names of tests whose parameters are not their own.
-pub(crate) const MARK: &str = "*";
+pub(crate) const MARK: &str = " *";
 
 /// More tests than this, when they are all of the plan's and set alike, are called all.
 const NAMED_MAX: usize = 3;
 
 /// What was set for `case`, in English: `size 8 MiB in place of 512 MiB`. `None` where its parameters are its own.
-pub fn set_otherwise(case: &PlannedCase) -> Option<String> {
+pub fn parameters(case: &PlannedCase) -> Option<String> {
     of_case(case, Lang::En.words())
 }
 
-/// The same in any language.
+/// The test's title, in English, and behind it what was set: its own parameters are what a title speaks of.
+pub fn title(case: &PlannedCase) -> String {
+    parameters(case).map_or_else(
+        || case.title.clone(),
+        |set| format!("{}; set otherwise: {set}", case.title),
+    )
+}
+
+/// What was set, in any language.
 pub(crate) fn of_case(case: &PlannedCase, words: &Words) -> Option<String> {
     let said: Vec<String> = case
         .set_otherwise()
@@ -66,7 +74,7 @@ pub(crate) fn facts(view: &RunView<'_>, words: &Words) -> Vec<(String, String)> 
     if lines.is_empty() {
         return Vec::new();
     }
-    let name = format!("{MARK} {}", words.run.set_otherwise);
+    let name = format!("{} {}", MARK.trim_start(), words.run.set_otherwise);
     vec![(name, lines.join("; "))]
 }
 

@@ -2,6 +2,7 @@
 
 use crate::marks::Marks;
 use crate::number;
+use crate::set_otherwise;
 use model::estimate::{Estimate, IndexSummary, MetricSummary, State};
 use model::plan::CaseId;
 use model::record::{Failure, Outcome, Run};
@@ -38,11 +39,9 @@ pub struct RunView<'a> {
 pub fn view(run: &Run) -> RunView<'_> {
     let mut metrics = stats::summarize(run);
     for metric in &mut metrics {
-        let mut cases = run.plan.cases.iter();
-        let case = cases.find(|case| case.id == metric.id.case);
         // The title speaks of the test's own parameters, also where nothing else stands beside it, as in CSV.
-        if let Some(set) = case.and_then(crate::set_otherwise) {
-            metric.title = format!("{}; set otherwise: {set}", metric.title);
+        if let Some(case) = run.plan.case(&metric.id.case) {
+            metric.title = set_otherwise::title(case);
         }
         if stats::state::has_single_number(&metric.state) || metric.estimate.take().is_none() {
             continue;
@@ -167,10 +166,9 @@ impl RunView<'_> {
 
     /// What stands behind the name of the first metric of a case whose parameters are not the test's own.
     pub(crate) fn mark(&self, metric: &MetricSummary) -> &'static str {
-        let mut cases = self.run.plan.cases.iter();
-        let case = cases.find(|case| case.id == metric.id.case);
+        let case = self.run.plan.case(&metric.id.case);
         if self.leads(metric) && case.is_some_and(|case| case.set_otherwise().next().is_some()) {
-            " *"
+            set_otherwise::MARK
         } else {
             ""
         }

@@ -74,10 +74,7 @@ pub(crate) fn describe(sides: &[Run]) -> String {
                 case.id.to_string(),
                 rounds_in_words(plan, case, sides.len()),
                 format!("{measure:.1} s each"),
-                set_otherwise(case).map_or_else(
-                    || case.title.clone(),
-                    |set| format!("{}; set otherwise: {set}", case.title),
-                ),
+                set_otherwise::title(case),
             ]
         })
         .collect();

@@ -15,6 +15,7 @@ use engine::soak::{SoakError, WINDOW, sample_length};
 use model::host::HostFacts;
 use model::plan::Plan;
 use model::units::Nanos;
+use report::set_otherwise;
 
 pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
     let quiet = args.session.shown.quiet;
@@ -88,11 +89,12 @@ fn describe(plan: &Plan) -> String {
         return String::new();
     };
     let seconds = |time: Nanos| format!("{} s", time.as_secs_f64());
-    let mut rows = vec![
-        vec!["test".to_owned(), case.id.to_string()],
-        vec!["time".to_owned(), seconds(soak.span)],
-        vec!["windows of".to_owned(), seconds(case.shape.window)],
-    ];
+    let mut rows = vec![vec!["test".to_owned(), case.id.to_string()]];
+    if let Some(set) = set_otherwise::parameters(case) {
+        rows.push(vec!["set otherwise".to_owned(), set]);
+    }
+    rows.push(vec!["time".to_owned(), seconds(soak.span)]);
+    rows.push(vec!["windows of".to_owned(), seconds(case.shape.window)]);
     match soak.every {
         None => rows.push(vec![
             "load".to_owned(),

@@ -331,6 +331,17 @@ fn a_dry_run_says_how_the_time_is_spent() {
 }
 
 #[test]
+fn a_dry_run_says_what_is_set_otherwise() {
+    let bed = Bed::new();
+    let args = ["soak", "memory.read", "--for", "1h", "--dry-run"];
+    let plain = bed.run(&args).code(0);
+    assert!(!plain.out.contains("set otherwise"), "{}", plain.out);
+    let set = [&args[..], &["--set", "memory.read.size=64M"]].concat();
+    let said = bed.run(&set).code(0);
+    said.out_says(&["set otherwise size 64 MiB in place of 0 B"]);
+}
+
+#[test]
 fn a_stretch_that_fails_is_marked_and_kept() {
     let bed = Bed::new();
     let plays = series(&[("100*20", 2), ("fail", 1), ("100*20", 20)]);
