@@ -249,7 +249,7 @@ fn planned<'a>(party: &Party<'a>, id: &MetricId) -> Option<&'a PlannedCase> {
     party
         .runs()
         .into_iter()
-        .find_map(|run| run.plan.cases.iter().find(|case| case.id == id.case))
+        .find_map(|run| run.plan.case(&id.case))
 }
 
 /// How the side declared the metric.

@@ -42,11 +42,10 @@ pub(crate) fn block(view: &RunView<'_>, style: Style, words: &Words) -> String {
     let says = &words.loaded;
     let idle = levels.iter().find(|level| level.load.is_none());
     let idle = idle.map(|level| level.ns);
-    let grid = [BAR, 0]
-        .map(|bar| table(&levels, idle, bar, says))
-        .into_iter()
-        .find(|grid| grid.width() <= style.columns() - 2)
-        .unwrap_or_else(|| table(&levels, idle, 0, says));
+    let mut grid = table(&levels, idle, BAR, says);
+    if grid.width() > style.columns() - 2 {
+        grid = table(&levels, idle, 0, says);
+    }
     let mut out = grid.render(&[1, 2, 3]);
     let mut lines = Vec::new();
     if let (Some(idle), Some(load)) = (idle, most.load) {

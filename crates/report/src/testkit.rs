@@ -294,7 +294,7 @@ pub(crate) fn round_metrics(run: &Run) -> usize {
     run.rounds
         .iter()
         .map(|round| {
-            let case = run.plan.cases.iter().find(|case| case.id == round.case);
+            let case = run.plan.case(&round.case);
             case.map_or(1, |case| case.metrics.len())
         })
         .sum()

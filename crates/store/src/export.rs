@@ -141,9 +141,8 @@ fn check(run: Run) -> Result<Run, ImportError> {
             )));
         }
     }
-    let planned =
-        |round: &&model::record::Round| !run.plan.cases.iter().any(|case| case.id == round.case);
-    if let Some(round) = run.rounds.iter().find(planned) {
+    let unplanned = |round: &&model::record::Round| run.plan.case(&round.case).is_none();
+    if let Some(round) = run.rounds.iter().find(unplanned) {
         return Err(ImportError::Contradiction(format!(
             "round {} is of case `{}`, which is not in the plan",
             round.seq, round.case

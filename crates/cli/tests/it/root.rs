@@ -42,6 +42,13 @@ impl Drop for Mount {
     }
 }
 
+/// Runs the bed's binary in a cgroup, with `prefix` before it.
+fn run_in(group: &Path, bed: &Bed, prefix: &str, args: &[&str]) -> Done {
+    let procs = group.join("cgroup.procs");
+    let script = format!("echo $$ > {}; exec {prefix} \"$@\"", procs.display());
+    bed.behind(&["sh", "-ec", &script, "sh"], args)
+}
+
 /// A memory cgroup with a limit, v1 or v2, whichever this machine has.
 pub(crate) struct MemoryLimit(PathBuf);
 
@@ -63,12 +70,7 @@ impl MemoryLimit {
 
     /// Runs the bed's binary inside the limit, on one CPU, with `prefix` before it.
     pub(crate) fn run(&self, bed: &Bed, prefix: &str, args: &[&str]) -> Done {
-        let procs = self.0.join("cgroup.procs");
-        let script = format!(
-            "echo $$ > {}; exec taskset -c 0 {prefix} \"$@\"",
-            procs.display()
-        );
-        bed.behind(&["sh", "-ec", &script, "sh"], args)
+        run_in(&self.0, bed, &format!("taskset -c 0 {prefix}"), args)
     }
 }
 
@@ -103,9 +105,7 @@ impl CpuQuota {
 
     /// Runs the bed's binary inside the quota.
     pub(crate) fn run(&self, bed: &Bed, args: &[&str]) -> Done {
-        let procs = self.0.join("cgroup.procs");
-        let script = format!("echo $$ > {}; exec \"$@\"", procs.display());
-        bed.behind(&["sh", "-ec", &script, "sh"], args)
+        run_in(&self.0, bed, "", args)
     }
 }
 

@@ -34,10 +34,7 @@ pub(super) static WORDS: Words = Words {
         compat: |version| format!("by the rules of UnixBench {version}: one figure, no interval"),
         without_value: "without a value",
         dropped: "left out of the plan",
-        left_out: |n| match n {
-            1 => "1 test left out of the plan".to_owned(),
-            n => format!("{n} tests left out of the plan"),
-        },
+        left_out: |n| format!("{} left out of the plan", plural(n, "test", "tests")),
         no_value: "no value",
         too_few_between: |fewest, most, need| {
             format!("only {fewest} to {most} rounds; a 95 % interval needs {need}")

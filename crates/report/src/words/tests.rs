@@ -444,22 +444,20 @@ fn what_is_unsteady_is_said_of_shares_and_not_about() {
         text.contains("before or after 83 % of the rounds"),
         "{text}"
     );
-    let halves = (Lang::En.words().warning)(&Warning::OrderEffect {
+    let halves = Warning::OrderEffect {
         within_pass: false,
         change: 0.11,
-    });
-    assert!(
-        halves.contains("+11 % from the earlier half of the run to the later one"),
-        "{halves}"
-    );
-    let halves = (Lang::Ja.words().warning)(&Warning::OrderEffect {
-        within_pass: false,
-        change: 0.11,
-    });
-    assert!(
-        halves.contains("前半から後半にかけて値が +11 %"),
-        "{halves}"
-    );
+    };
+    for (lang, expect) in [
+        (
+            Lang::En,
+            "+11 % from the earlier half of the run to the later one",
+        ),
+        (Lang::Ja, "前半から後半にかけて値が +11 %"),
+    ] {
+        let text = (lang.words().warning)(&halves);
+        assert!(text.contains(expect), "{text}");
+    }
 }
 
 #[test]

@@ -243,7 +243,7 @@ fn is_nothing(run: &Run, one: &CaseId, quantity: &str) -> bool {
 
 /// What one concurrency did in each pass.
 struct PerPass {
-    case: CaseId,
+    copies: u32,
     rate: BTreeMap<u32, f64>,
     per_cpu_s: BTreeMap<u32, f64>,
 }
@@ -258,24 +258,24 @@ impl PerPass {
             })
             .collect();
         Self {
-            case: case.clone(),
+            copies: case.copies,
             rate: composite::pass_values(run, case, quantity),
             per_cpu_s,
         }
     }
 
     fn against(&self, one: &Self, case: &PlannedCase, cpus: Cpus, run: &Run) -> Step {
-        let copies = self.case.copies;
-        let done = rounds::done(run, &self.case);
+        let copies = self.copies;
+        let done = rounds::done(run, &case.id);
         let each = case.cpus_of_each();
         let on_cpu: Vec<f64> = done.iter().filter_map(|m| on_cpu(m, each)).collect();
         let over_passes = |quantity| {
-            let values = composite::pass_values(run, &self.case, quantity);
+            let values = composite::pass_values(run, &case.id, quantity);
             composite::estimate(&values.into_values().collect::<Vec<f64>>())
         };
         let noise = |share: fn(&model::noise::Noise) -> Option<f64>| {
             let shares: Vec<f64> = run
-                .rounds_of(&self.case)
+                .rounds_of(&case.id)
                 .filter_map(|round| share(&round.noise))
                 .collect();
             quantile::median(&shares)
@@ -341,7 +341,7 @@ fn per_cpu_s(measured: &Measured) -> Option<f64> {
 }
 
 fn second_thread(steps: &[PerPass], cpus: Cpus) -> Option<Estimate> {
-    let at = |copies: u32| steps.iter().find(|step| step.case.copies == copies);
+    let at = |copies: u32| steps.iter().find(|step| step.copies == copies);
     let (cores, threads) = (at(cpus.smt_cores?)?, at(cpus.allowed)?);
     let gain = composite::estimate(&ratios(&threads.rate, &cores.rate))?;
     Some(mapped(gain, |ratio| ratio - 1.0))
@@ -361,7 +361,7 @@ fn fitted(per_step: &[PerPass], steps: &[Step], cpus: Cpus, usable: u32) -> Resu
 fn fit_up_to(per_step: &[PerPass], steps: &[Step], up_to: u32) -> Result<Fit, Refused> {
     let within: Vec<&PerPass> = per_step
         .iter()
-        .filter(|step| step.case.copies <= up_to && !step.rate.is_empty())
+        .filter(|step| step.copies <= up_to && !step.rate.is_empty())
         .collect();
     let whole = crate::rounds::whole;
     if within.len() < STEPS_MIN {
@@ -395,7 +395,7 @@ fn fit_up_to(per_step: &[PerPass], steps: &[Step], up_to: u32) -> Result<Fit, Re
         sigma,
         kappa,
         peak: law.peak().filter(|_| sure),
-        up_to: within.last().map_or(1, |step| step.case.copies),
+        up_to: within.last().map_or(1, |step| step.copies),
         steps: whole(within.len()),
     })
 }
@@ -403,7 +403,7 @@ fn fit_up_to(per_step: &[PerPass], steps: &[Step], up_to: u32) -> Result<Fit, Re
 fn points_of(within: &[&PerPass], pass: u32) -> Vec<(u32, f64)> {
     within
         .iter()
-        .filter_map(|step| Some((step.case.copies, *step.rate.get(&pass)?)))
+        .filter_map(|step| Some((step.copies, *step.rate.get(&pass)?)))
         .collect()
 }
 

@@ -294,13 +294,7 @@ fn what_costs_the_most_is_named() {
             ..
         }
     ));
-    let mut threads = run(&sharing, 8);
-    for case in &mut threads.plan.cases {
-        case.shape.threads = true;
-    }
-    for round in &mut threads.rounds {
-        together(round);
-    }
+    let threads = as_threads(run(&sharing, 8));
     assert!(matches!(
         one(&threads).finding,
         Finding::SharedResource {
@@ -377,15 +371,7 @@ fn as_threads(mut run: Run) -> Run {
     for case in &mut run.plan.cases {
         case.shape.threads = true;
     }
-    for round in &mut run.rounds {
-        if let Outcome::Done(measured) = &mut round.outcome {
-            let all = count(measured.copies.len());
-            measured.copies.truncate(1);
-            let one = &mut measured.copies[0];
-            one.work *= all;
-            one.user = Nanos(model::num::round_to_u64(approx(one.user.0) * all));
-        }
-    }
+    run.rounds.iter_mut().for_each(together);
     run
 }
 

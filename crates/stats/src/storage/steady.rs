@@ -41,7 +41,7 @@ pub(super) fn written(run: &Run) -> Written {
     let mut so_far: BTreeMap<String, f64> = BTreeMap::new();
     let mut written = Written::new();
     for round in &run.rounds {
-        let case = run.plan.cases.iter().find(|case| case.id == round.case);
+        let case = run.plan.case(&round.case);
         let Some((file, block)) = case.and_then(|case| Some((file(case)?, block(case)?))) else {
             continue;
         };

@@ -28,6 +28,7 @@ mod tests {
     use engine::resolve::{Catalog, Request, resolve};
     use model::host::{Fact, HostFacts};
     use model::units::Nanos;
+    use std::collections::BTreeSet;
 
     /// A machine with so many CPUs, a quota, and threads per core.
     fn host(cpus: u32, quota: Option<f64>, threads_per_core: u32) -> HostFacts {
@@ -79,6 +80,28 @@ mod tests {
         check(96, &[]);
         check(192, &[]);
         check(1024, &[]);
+    }
+
+    #[test]
+    fn a_short_budget_of_the_scaling_profile_leaves_out_what_the_page_says_in_its_order() {
+        let order = ["os.spawn", "os.pipe", "memory.triad", "cpu.sort"];
+        for cpus in [2, 8] {
+            let host = host(cpus, None, 1);
+            let mut least = 0;
+            let mut numbers = BTreeSet::new();
+            for seconds in (1..=360).rev() {
+                let plan = planned_all(&["scaling"], Some(Nanos::from_secs(seconds)), &host);
+                let dropped: Vec<&str> = plan.dropped.iter().map(|d| d.what.as_str()).collect();
+                assert!(
+                    order.starts_with(&dropped),
+                    "{cpus}, {seconds} s: {dropped:?}"
+                );
+                assert!(dropped.len() >= least, "{cpus}, {seconds} s: {dropped:?}");
+                least = dropped.len();
+                numbers.insert(least);
+            }
+            assert_eq!(numbers, BTreeSet::from([0, 1, 2, 3, 4]), "{cpus} CPUs");
+        }
     }
 
     fn planned(what: &str, sets: &[&str], host: &HostFacts) -> model::plan::Plan {
