@@ -8,7 +8,8 @@
 //! Why not the CPU's counter for everything: its rate is only known from calibration against the kernel's clock
 //! (to about 10 parts per million over 20 ms), which is enough for a latency and too little for a rate over minutes.
 //!
-//! [`add_chain`] tells the effective clock rate, and refuses to where an architecture has no chain in assembly.
+//! [`add_chain`] tells the effective clock rate, and [`add_side_by_side`] how much the core does at a time; both refuse
+//! to where an architecture has no loop in assembly.
 
 #![expect(
     unsafe_code,
@@ -16,8 +17,10 @@
 )]
 
 mod chain;
+mod width;
 
 pub use chain::add_chain;
+pub use width::add_side_by_side;
 
 /// Nanoseconds since some fixed point before boot, not counting suspended time. `CLOCK_MONOTONIC`.
 #[inline]
