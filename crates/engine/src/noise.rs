@@ -47,8 +47,12 @@ pub(crate) struct Workers<'a> {
 /// How long the sentinel looks for gaps, in nanoseconds: long enough for a 4 ms timer tick of a 250 Hz kernel.
 const GAP_PROBE_NS: u64 = 5_000_000;
 
-/// Dependent additions of the sentinel: about 1 ms at 3 GHz.
-const ADDS: u64 = 3_000_000;
+/// How many moments of the sentinel look at the core itself, spread over its search for gaps. Odd, so that the middle
+/// one is one of them.
+const MOMENTS: u64 = 11;
+
+/// Additions of either kind in each moment: 0.07 ms at 3 GHz where they wait for each other, less where they do not.
+const ADDS: u64 = 200_000;
 
 impl Watch {
     /// Watches this machine.
@@ -214,19 +218,37 @@ fn moved_apart(one: (u64, u64), other: (u64, u64)) -> u64 {
     if apart < READING_SKEW_NS { 0 } else { apart }
 }
 
-/// The micro-probe before and after a round: gaps and effective clock rate, about 6 ms. `None` on architectures where
-/// the clock rate is not known: a probe of gaps alone would call every CPU equally fast.
-pub(crate) fn sentinel() -> Option<Sentinel> {
-    let gaps = sys::clock::gaps(GAP_PROBE_NS);
-    // The fastest of three: a gap inside the chain would otherwise pass for a slow clock.
-    let chain_ns = (0..3)
-        .filter_map(|_| sys::clock::add_chain(ADDS / 3))
-        .map(|(nanos, _)| nanos)
-        .min()?;
+/// The micro-probe before and after a round: gaps, effective clock rate, and how much the core does in a cycle, about
+/// 6.5 ms. It starts on `cpu`, as the first copy does, and the scheduler may move it as it may move that. `None` on
+/// architectures where the clock rate is not known: a probe of gaps alone would call every CPU equally fast.
+///
+/// The two kinds of additions run one right after the other in each of the moments, and each moment is judged by
+/// itself: the clock may change between them. The middle moment tells. A gap falls into one or two of eleven and makes
+/// the core look slow there, or many times as fast where it falls into the chain, so that the least, the mean and the
+/// most would tell gaps; and the most would tell of a free core wherever a neighbour pauses for a moment.
+pub(crate) fn sentinel(cpu: Option<u32>) -> Option<Sentinel> {
+    // Where that CPU is gone, the copy starts elsewhere too.
+    let _ = cpu.map(sys::affinity::start_on);
+    let mut gaps = sys::clock::Gaps::default();
+    // The fastest chain of all: a gap inside of it would otherwise pass for a slow clock.
+    let mut chain_ns = u64::MAX;
+    let mut widths = Vec::new();
+    for _ in 0..MOMENTS {
+        let seen = sys::clock::gaps(GAP_PROBE_NS / MOMENTS);
+        gaps.wall += seen.wall;
+        gaps.lost += seen.lost;
+        gaps.max = gaps.max.max(seen.max);
+        let (one_by_one, _) = sys::clock::add_chain(ADDS)?;
+        chain_ns = chain_ns.min(one_by_one);
+        if let Some((side_by_side, _)) = sys::clock::add_side_by_side(ADDS) {
+            widths.push(approx(one_by_one) / approx(side_by_side.max(1)));
+        }
+    }
     Some(Sentinel {
-        add_ns: approx(chain_ns) / approx(ADDS / 3),
+        add_ns: approx(chain_ns) / approx(ADDS),
         gap_share: approx(gaps.lost) / approx(gaps.wall.max(1)),
         gap_max: Nanos(gaps.max),
+        adds_per_cycle: stats::quantile::median(&widths),
     })
 }
 
@@ -297,12 +319,38 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn the_sentinel_gives_a_plausible_clock_rate() {
-        let sentinel = sentinel().unwrap();
+        let sentinel = sentinel(None).unwrap();
         assert!((0.0..=1.0).contains(&sentinel.gap_share));
+        // No CPU adds more than eight at a time, and the middle of eleven moments is none that was interrupted.
+        let width = sentinel.adds_per_cycle.unwrap();
+        assert!((0.3..10.0).contains(&width), "{sentinel:?}");
         // The time-stamp counter runs at the nominal rate, and no CPU runs four times as fast as that.
         if let Some(ns_per_tick) = sys::clock::Clock::calibrate().rate() {
             let per_tick = ns_per_tick / sentinel.add_ns;
             assert!((0.1..4.0).contains(&per_tick), "{sentinel:?} {ns_per_tick}");
         }
+    }
+
+    #[test]
+    fn a_probe_leaves_its_thread_all_the_cpus_that_it_had() {
+        let before = sys::affinity::allowed_cpus().unwrap();
+        for cpu in [None, before.last().copied(), Some(u32::MAX)] {
+            sentinel(cpu);
+            assert_eq!(sys::affinity::allowed_cpus().unwrap(), before, "{cpu:?}");
+        }
+    }
+
+    #[test]
+    fn a_probe_of_an_earlier_version_is_read_and_kept_as_it_was() {
+        let kept = r#"{"add_ns":0.25,"gap_share":0.5,"gap_max":9000}"#;
+        let probe: Sentinel = serde_json::from_str(kept).unwrap();
+        assert_eq!(probe.adds_per_cycle, None);
+        assert_eq!(serde_json::to_string(&probe).unwrap(), kept);
+        let newer = Sentinel {
+            adds_per_cycle: Some(4.5),
+            ..probe
+        };
+        let text = serde_json::to_string(&newer).unwrap();
+        assert_eq!(serde_json::from_str::<Sentinel>(&text).unwrap(), newer);
     }
 }

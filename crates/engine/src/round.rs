@@ -92,8 +92,10 @@ pub(crate) fn execute(
         settle(case.shape.settle)?;
     }
     let mut noise = model::noise::Noise::default();
+    let place = first_place(&mut Rng::new(which.layout_seed), bench.cpus);
+    let first_cpu = bench.cpus.get(place).copied();
     if !case.simulated {
-        noise.before = sentinel();
+        noise.before = sentinel(first_cpu);
     }
     let dir = bench.work_dir.join(format!("round-{}", which.seq));
     let mut crew = Crew::default();
@@ -107,7 +109,7 @@ pub(crate) fn execute(
                     usage: total_usage(&reports),
                     wall_ns: demanded_ns(case, &reports),
                 };
-                let after_probe = sentinel();
+                let after_probe = sentinel(first_cpu);
                 noise = model::noise::Noise {
                     before: noise.before,
                     after: after_probe,
@@ -175,7 +177,7 @@ fn measure(
     fs::create_dir(&shared_dir)
         .map_err(|error| Stop::error("create directory", shared_dir.display(), error))?;
     let mut rng = Rng::new(which.layout_seed);
-    let first_cpu = rng.below(bench.cpus.len() as u64);
+    let first_place = first_place(&mut rng, bench.cpus);
     // Threads belong to the one worker of copy 0, which starts them by itself.
     let workers = if case.shape.threads {
         1
@@ -186,7 +188,7 @@ fn measure(
         let own_dir = dir.join(format!("copy-{copy}"));
         fs::create_dir(&own_dir)
             .map_err(|error| Stop::error("create directory", own_dir.display(), error))?;
-        let spread = usize::try_from(first_cpu + u64::from(copy)).unwrap_or(0);
+        let spread = first_place + usize::try_from(copy).unwrap_or(0);
         let order = Order {
             workload: case.workload.clone(),
             params: case.params.clone(),
@@ -222,6 +224,11 @@ fn measure(
     let after = (!case.simulated).then(|| bench.watch.snapshot());
     crew.wait_for(Stage::Done, FINISH_DEADLINE.plus(grace))?;
     Ok((crew.reports(), before.zip(after)))
+}
+
+/// Where among `cpus` the first copy starts: the first draw of the round's generator.
+fn first_place(rng: &mut Rng, cpus: &[u32]) -> usize {
+    rng.index(cpus.len())
 }
 
 /// Time that all copies together asked of the CPUs, in nanoseconds: a worker with threads asks for each of them.

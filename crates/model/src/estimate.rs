@@ -122,6 +122,8 @@ pub struct NoiseShares {
     pub clock_trouble: Option<f64>,
     /// A probe was more than 3 % off the run's median.
     pub uneven_speed: Option<f64>,
+    /// A probe found that something else ran on the core too.
+    pub shared_core: Option<f64>,
 }
 
 /// An index: one number for several tests, with its interval.

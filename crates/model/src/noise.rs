@@ -39,7 +39,8 @@ pub struct Noise {
     pub after: Option<Sentinel>,
 }
 
-/// A micro-probe of a few milliseconds: what the machine is worth when nothing of ours runs.
+/// A micro-probe of a few milliseconds: what the machine is worth when nothing of ours runs. It is taken on the CPU on
+/// which the first copy starts; earlier versions took it wherever the supervisor was.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sentinel {
     /// Time per dependent addition, in nanoseconds; its inverse is the effective clock rate in GHz.
@@ -48,4 +49,10 @@ pub struct Sentinel {
     pub gap_share: f64,
     /// The longest gap seen.
     pub gap_max: Nanos,
+    /// How many additions that do not wait for each other the core did in the time of one that waits, which is one
+    /// cycle: the middle one of several moments of the probe. Above 0; 3 to 6 where a core of these years has nothing
+    /// else to do, about half of that where another hardware thread of it is as busy, and at most 8, which is as many
+    /// as the loop can tell. `None` in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adds_per_cycle: Option<f64>,
 }

@@ -56,6 +56,14 @@ pub enum Warning {
         /// Share of rounds concerned, 0 to 1.
         rounds_share: f64,
     },
+    /// Before or after some rounds the core did less than 75 % of what it does in a cycle at its best in this run:
+    /// something else ran on it too.
+    SharedCore {
+        /// Share of rounds concerned, 0 to 1.
+        rounds_share: f64,
+        /// How much less the worst probe of all was than the best, as a share of the best, 0 to 1.
+        worst_share: f64,
+    },
     /// The wall clock was set, or the machine suspended, during some rounds.
     ClockTrouble {
         /// Share of rounds concerned, 0 to 1.

@@ -118,7 +118,9 @@ fn badness(warning: &Warning) -> f64 {
     match warning {
         Warning::RoundsFailed { failed, of, .. } => f64::from(*failed) / f64::from((*of).max(1)),
         Warning::TooFewRounds { have, .. } => -f64::from(*have),
-        Warning::Steal { worst_share, .. } => *worst_share,
+        Warning::Steal { worst_share, .. } | Warning::SharedCore { worst_share, .. } => {
+            *worst_share
+        }
         Warning::Throttled { rounds_share }
         | Warning::ForeignCpu { rounds_share, .. }
         | Warning::Gaps { rounds_share }

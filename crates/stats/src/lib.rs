@@ -49,6 +49,7 @@ mod fixture;
 mod hopeless;
 #[cfg(test)]
 mod rule;
+mod shared_core;
 mod side;
 mod summarize;
 mod warming;

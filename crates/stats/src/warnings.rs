@@ -4,7 +4,7 @@
 //! never drops or corrects a round. What the kernel does not tell is not counted as quiet: shares are of the rounds
 //! for which the figure is known.
 
-use crate::{ROUNDS_MIN, quantile, rounds};
+use crate::{ROUNDS_MIN, quantile, rounds, shared_core};
 use model::estimate::NoiseShares;
 use model::host::HostFacts;
 use model::noise::{Noise, Sentinel};
@@ -31,17 +31,19 @@ pub const GAP_FLOOR: f64 = 0.01;
 /// The wall clock's movement against the monotonic clock above which somebody set it.
 pub const CLOCK_JUMP_MAX: Nanos = Nanos::from_millis(1);
 
-/// What is usual in a run: the medians that single probes are held against.
+/// What is usual in a run: what single probes are held against.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usual {
     /// The median time per dependent addition over all probes, in nanoseconds.
     pub add_ns: Option<f64>,
     /// The median share lost in gaps over all probes, 0 to 1.
     pub gap_share: Option<f64>,
+    /// How many independent additions a core does in a cycle at its best.
+    pub best_adds_per_cycle: Option<f64>,
 }
 
 impl Usual {
-    /// The medians over every probe of `run`.
+    /// Over every probe of `run`.
     pub fn of(run: &Run) -> Self {
         let probes = || run.rounds.iter().flat_map(|round| probes(&round.noise));
         let adds: Vec<f64> = probes().map(|probe| probe.add_ns).collect();
@@ -49,6 +51,7 @@ impl Usual {
         Self {
             add_ns: quantile::median(&adds),
             gap_share: quantile::median(&gaps),
+            best_adds_per_cycle: shared_core::best(probes()),
         }
     }
 }
@@ -64,6 +67,7 @@ pub fn of_case(case: &PlannedCase, run: &Run, usual: &Usual) -> Vec<Warning> {
         foreign(&noises),
         gaps(&noises, usual),
         uneven(&noises, usual),
+        shared_core::warning(&noises, usual),
         clock_trouble(&noises),
         in_memory(case, &run.host),
         allocated(case, &all),
@@ -125,6 +129,7 @@ pub fn noise_shares(case: &PlannedCase, run: &Run, usual: &Usual) -> NoiseShares
         throttled: share_of(noises.iter().map(|noise| held_back(noise))),
         clock_trouble: share_of(noises.iter().map(|noise| clock_troubled(noise))),
         uneven_speed: uneven_share(&noises, usual),
+        shared_core: shared_core::share(&noises, usual),
     }
 }
 
@@ -145,7 +150,7 @@ pub fn too_few(have: u32) -> Option<Warning> {
     })
 }
 
-fn probes(noise: &Noise) -> impl Iterator<Item = &Sentinel> {
+pub(crate) fn probes(noise: &Noise) -> impl Iterator<Item = &Sentinel> {
     noise.before.iter().chain(&noise.after)
 }
 
@@ -178,7 +183,7 @@ pub(crate) fn share_of(answers: impl Iterator<Item = Option<bool>>) -> Option<f6
 }
 
 /// A share that is worth a warning: some rounds are concerned.
-fn some(share: Option<f64>) -> Option<f64> {
+pub(crate) fn some(share: Option<f64>) -> Option<f64> {
     share.filter(|share| *share > 0.0)
 }
 
@@ -303,6 +308,7 @@ mod tests {
             add_ns: 0.25,
             gap_share: 0.002,
             gap_max: Nanos(9_000),
+            adds_per_cycle: Some(4.0),
         };
         for round in &mut run.rounds {
             round.noise = Noise {
@@ -367,6 +373,14 @@ mod tests {
             |noise| probe(noise).add_ns = 0.242,
             &[Warning::UnevenSpeed { rounds_share }],
         );
+        check(|noise| probe(noise).adds_per_cycle = Some(3.0), &[]);
+        check(
+            |noise| probe(noise).adds_per_cycle = Some(2.0),
+            &[Warning::SharedCore {
+                rounds_share,
+                worst_share: 0.5,
+            }],
+        );
         check(|noise| noise.clock_jump = Some(Nanos::from_millis(1)), &[]);
         check(
             |noise| noise.clock_jump = Some(Nanos(1_000_001)),
@@ -385,13 +399,14 @@ mod tests {
                 add_ns: 0.25,
                 gap_share: 0.05,
                 gap_max: Nanos(9_000),
+                adds_per_cycle: None,
             }),
             ..Noise::default()
         };
         let with_usual = |gap_share| {
             let usual = Usual {
-                add_ns: None,
                 gap_share,
+                ..Usual::default()
             };
             gaps(&[&noise], &usual).is_some()
         };

@@ -59,6 +59,8 @@ pub(super) struct NoisePart {
     clock_trouble: Option<f64>,
     /// A probe was more than 3 % faster or slower than the run's median.
     uneven_speed: Option<f64>,
+    /// A probe found the core doing less than 75 % of its best in a cycle: something else ran on it too.
+    shared_core: Option<f64>,
 }
 
 /// A value with its interval.
@@ -153,6 +155,7 @@ const fn noise_part(noise: &NoiseShares) -> NoisePart {
         throttled,
         clock_trouble,
         uneven_speed,
+        shared_core,
     } = *noise;
     NoisePart {
         steal,
@@ -161,6 +164,7 @@ const fn noise_part(noise: &NoiseShares) -> NoisePart {
         throttled,
         clock_trouble,
         uneven_speed,
+        shared_core,
     }
 }
 

@@ -67,6 +67,7 @@ pub(crate) const fn warning_kind(warning: &Warning) -> &'static str {
         Warning::ForeignCpu { .. } => "foreign_cpu",
         Warning::Gaps { .. } => "gaps",
         Warning::UnevenSpeed { .. } => "uneven_speed",
+        Warning::SharedCore { .. } => "shared_core",
         Warning::ClockTrouble { .. } => "clock_trouble",
         Warning::OrderEffect { .. } => "order_effect",
         Warning::WarmingUp { .. } => "warming_up",

@@ -79,6 +79,10 @@ fn part_saying(text: String, warning: &Warning) -> WarningPart {
         Warning::Steal {
             rounds_share,
             worst_share,
+        }
+        | Warning::SharedCore {
+            rounds_share,
+            worst_share,
         } => {
             part.rounds_share = finite(*rounds_share);
             part.worst_share = finite(*worst_share);

@@ -216,6 +216,7 @@ fn the_page_of_a_soak_speaks_of_stretches_and_numbers_no_note_that_nothing_refer
             add_ns: if i < 3 { 0.5 } else { 0.4 },
             gap_share: if i < 3 { 0.5 } else { 0.0 },
             gap_max: Nanos(9_000),
+            adds_per_cycle: None,
         });
     }
     let view = view(&run);

@@ -92,6 +92,10 @@ pub(crate) fn all_warnings() -> Vec<Warning> {
         Warning::Gaps { rounds_share },
         Warning::UnevenSpeed { rounds_share },
         Warning::UnevenSpeed { rounds_share: 0.9 },
+        Warning::SharedCore {
+            rounds_share,
+            worst_share: 0.48,
+        },
         Warning::ClockTrouble { rounds_share },
         Warning::OrderEffect {
             within_pass: false,

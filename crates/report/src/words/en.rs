@@ -199,6 +199,14 @@ fn warning_about((one, many): (&str, &str), warning: &Warning) -> String {
             "before or after {} of the {many} the CPU itself ran more than 3 % faster or slower than the run's median",
             percent(*rounds_share)
         ),
+        Warning::SharedCore {
+            rounds_share,
+            worst_share,
+        } => format!(
+            "before or after {} of the {many} the core did less in a cycle than at its best in this run (at worst {} less): something else ran on it too, such as another guest on the second hardware thread of the core, which no counter shows",
+            percent(*rounds_share),
+            percent(*worst_share)
+        ),
         Warning::ClockTrouble { rounds_share } => format!(
             "the clock was set or the machine suspended during {} of the {many}",
             percent(*rounds_share)

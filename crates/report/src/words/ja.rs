@@ -204,6 +204,14 @@ fn warning_about(unit: &str, warning: &Warning) -> String {
             "{} の{unit}の前後で、CPU の速度がこの測定の中央値から 3 % 超ずれていました",
             percent(*rounds_share)
         ),
+        Warning::SharedCore {
+            rounds_share,
+            worst_share,
+        } => format!(
+            "{} の{unit}の前後で、コアのサイクル当たりの処理量が、この測定での最良時より少なくなっていました（最大で {} 減）。同じコアで別の何かも動いていたためです。コアのもう一つのハードウェアスレッドを使う他の仮想マシンなどで、これはどのカウンターにも現れません",
+            percent(*rounds_share),
+            percent(*worst_share)
+        ),
         Warning::ClockTrouble { rounds_share } => format!(
             "{} の{unit}の間に、時計が変更されたか、マシンが一時停止しました",
             percent(*rounds_share)

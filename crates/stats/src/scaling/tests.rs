@@ -473,6 +473,7 @@ fn the_clock_rate_is_what_most_probes_saw() {
                 add_ns,
                 gap_share: 0.0,
                 gap_max: Nanos::ZERO,
+                adds_per_cycle: None,
             })
         };
         // One interrupted probe among 36 rounds.

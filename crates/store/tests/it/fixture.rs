@@ -116,6 +116,7 @@ pub(crate) fn round(seq: u32, value: f64) -> Round {
                 add_ns: 1.0 / 3.0,
                 gap_share: 1e-300,
                 gap_max: Nanos(7),
+                adds_per_cycle: Some(4.5 + 0.1 + 0.2),
             }),
             ..Noise::default()
         },
