@@ -5,7 +5,8 @@
 //! machine does meanwhile meets both; the median of the pairs' ratios is what counts, with its spread beside it. Our
 //! side is the median of three rounds, one with each clone of the loops. Beside each ratio stands what it must be and
 //! whether it is, and how far the other program's own figure went from pair to pair, without which no ratio can be
-//! judged. A ratio off 1 has a reason, which docs/method/memory.md gives, or is a bug. With `--out` everything is kept:
+//! judged. Checks of CPU work that say `at once` run both sides at the same time on the same CPUs and compare what they
+//! do in a second of CPU time ([`at_once`]). A ratio off 1 has a reason, which docs/method/memory.md gives, or is a bug. With `--out` everything is kept:
 //! versions, command lines, and every pair.
 //!
 //! [`rebuild`] asks another question: whether our own figures stay where they are when the program is linked in another
@@ -13,18 +14,22 @@
 //!
 //! Run it on a quiet machine, after `cargo xtask dist`.
 
+mod at_once;
 mod checks;
 mod originals;
 mod rebuild;
+mod table;
 
 use crate::process::{command, output, target_dir};
 use anyhow::{Context, bail, ensure};
-use checks::{CHECKS, Check, Figure};
+use at_once::{Program, at_once};
+use checks::{Check, Figure};
 use clap::Parser;
 use originals::Ready;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use table::CHECKS;
 
 /// Rounds of ours in a pair: one with each clone.
 const ROUNDS: u32 = sys::loops::CLONES;
@@ -199,7 +204,13 @@ fn measure(check: &Check, pairs: u32, binary: &Path, dir: &Path) -> anyhow::Resu
     };
     for pair in 0..pairs {
         let mut ours = || own_value(check, binary, dir, &mut measured.ours);
-        let values = if pair % 2 == 0 {
+        let values = if check.at_once() {
+            let cpus = cpus_of(check.copies, pair)?;
+            let sides: Vec<Program<'_, f64>> =
+                vec![Box::new(ours), Box::new(|| original.value(pair))];
+            let said = at_once(&cpus, sides)?;
+            (said[0], said[1])
+        } else if pair % 2 == 0 {
             (ours()?, original.value(pair)?)
         } else {
             let other = original.value(pair)?;
@@ -214,6 +225,16 @@ fn measure(check: &Check, pairs: u32, binary: &Path, dir: &Path) -> anyhow::Resu
     }
     measured.theirs = original.commands();
     Ok(measured)
+}
+
+/// As many CPUs as there are threads on each side, another one from pair to pair where some are left.
+fn cpus_of(copies: checks::Copies, pair: u32) -> anyhow::Result<Vec<u32>> {
+    let mut cpus = sys::affinity::allowed_cpus().context("read the CPUs allowed")?;
+    let wanted = usize::try_from(copies.number()).unwrap_or(usize::MAX);
+    let first = usize::try_from(pair).unwrap_or(0) % cpus.len().max(1);
+    cpus.rotate_left(first);
+    cpus.truncate(wanted);
+    Ok(cpus)
 }
 
 /// Our side: the best of the check's tests, each the median of its rounds.

@@ -62,12 +62,18 @@ impl Ready {
     pub(super) fn value(&mut self, pair: u32) -> anyhow::Result<f64> {
         match self.original {
             Original::Sysbench(threads, arguments, figure) => {
-                let mut sysbench = command(&self.dir, "sysbench");
-                let threads = threads.number();
-                sysbench
-                    .args(arguments)
-                    .arg(format!("--threads={threads}"))
-                    .arg("run");
+                let line = format!(
+                    "sysbench {} --threads={} run",
+                    arguments.join(" "),
+                    threads.number()
+                );
+                let line = match figure {
+                    // The shell tells the CPU time of what it has waited for.
+                    Reported::EventsOverCpuTime(_) => format!("{line}; times"),
+                    _ => line,
+                };
+                let mut sysbench = command(&self.dir, "sh");
+                sysbench.args(["-c", &line]);
                 sysbench_figure(&self.said(&mut sysbench)?, figure)
             }
             Original::Mbw(method, moved) => {
@@ -184,10 +190,29 @@ fn sysbench_figure(report: &str, figure: Reported) -> anyhow::Result<f64> {
             let events = of_ours * behind(report, "total number of events:")?;
             Ok(events / behind(report, "total time:")?)
         }
+        Reported::EventsOverCpuTime(of_ours) => {
+            let events = of_ours * behind(report, "total number of events:")?;
+            Ok(events / cpu_seconds(report)?)
+        }
         Reported::Operations => in_brackets(report, |line| line.starts_with("Total operations:")),
         Reported::Transferred => {
             Ok(in_brackets(report, |line| line.contains(" MiB transferred ("))? * 1_048_576.0)
         }
+    }
+}
+
+/// The last line of the shell's `times`: user and system time of the children, `0m2.010000s 0m0.020000s`.
+fn cpu_seconds(text: &str) -> anyhow::Result<f64> {
+    let last = text.trim_end().lines().next_back().unwrap_or_default();
+    let seconds = |time: &str| -> Option<f64> {
+        let (minutes, rest) = time.split_once('m')?;
+        let rest: f64 = rest.strip_suffix('s')?.parse().ok()?;
+        Some(60.0 * minutes.parse::<f64>().ok()? + rest)
+    };
+    let times: Option<Vec<f64>> = last.split_whitespace().map(seconds).collect();
+    match times.as_deref() {
+        Some([user, system]) if user + system > 0.0 => Ok(user + system),
+        _ => anyhow::bail!("`{last}` is not what `times` says last"),
     }
 }
 
@@ -253,6 +278,12 @@ mod tests {
         close(sysbench_figure(report, Reported::EventsPerSecond), 2048.56);
         close(sysbench_figure(report, Reported::EventsOverTime(2.0)), 28.0);
         close(sysbench_figure(report, Reported::Operations), 4_531_985.5);
+        let timed = format!("{report}0m9.000000s 0m9.000000s\n1m1.500000s 0m0.500000s\n");
+        close(
+            sysbench_figure(&timed, Reported::EventsOverCpuTime(31.0)),
+            3.5,
+        );
+        assert!(sysbench_figure(report, Reported::EventsOverCpuTime(1.0)).is_err());
         close(
             sysbench_figure(report, Reported::Transferred),
             5000.5 * 1_048_576.0,

@@ -40,6 +40,7 @@ use lab::Lab;
 use machine::Machine;
 use options::Options;
 use place::Place;
+pub(crate) use sessions::work_per_cpu_second;
 use std::path::{Path, PathBuf};
 use sys::tree::Tree;
 use throttle::Layout;

@@ -1,23 +1,30 @@
 //! Whether figures stay where they are when the program is linked in another order.
 //!
 //! One build, linked several times with its sections shuffled, as any change anywhere in the program may shuffle them:
-//! functions and data lie at other addresses and do the same. The binaries take turns at each test, each first as often
-//! as last, so that what the machine does within a quarter of a minute meets all of them; each of their figures is the
-//! median of three rounds, one with each clone of the loops, over the mean of the others in the same turn. A binary is
-//! off where the whole interval of its figure lies beyond the bound. That happens by chance in one of a hundred or two,
-//! and there are five for each test, so such a test is measured once more: it moved where the same binary is off again,
-//! in the same direction.
+//! functions and data lie at other addresses and do the same.
+//!
+//! All binaries do each test at the same time on one CPU, which the kernel gives to one after the other for a few
+//! milliseconds, and the figure is work per second of CPU time. So the clock rate, the neighbour on the other hardware
+//! thread of the core and all else that changes what a second is worth meet all of them alike: where rounds of one
+//! binary scatter by a fifth, the figures of two stay within a percent of each other. A turn is as many rounds as there
+//! are clones of the loops, twice, and in another order of starting; what is looked at is each binary's figure over the
+//! mean of the others in the same turn. A binary is off where the whole interval of that lies beyond the bound. It
+//! happens by chance in one of a hundred or two, and there are five for each test, so such a test is measured once more:
+//! it moved where the same binary is off again, in the same direction.
 //!
 //! It refuses to judge with fewer than six turns, which give no interval, where there is no linker that shuffles, and
 //! binaries that are byte for byte the same.
 
-use super::{ROUNDS, median_of, parsed};
-use crate::dist::building;
-use crate::process::{command, host_target, output, succeed, target_dir};
+mod link;
+
+use super::at_once::{Program, at_once};
+use super::{ROUNDS, parsed};
+use crate::process::{command, output, target_dir};
+use crate::truth::work_per_cpu_second;
 use anyhow::{Context, ensure};
 use clap::Parser;
+use link::{all_differ, build};
 use model::estimate::Interval;
-use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -29,6 +36,9 @@ const MOVES_MAX: f64 = 0.015;
 
 /// Turns below which there is no interval.
 const TURNS_MIN: usize = 6;
+
+/// Rounds of a binary in a turn.
+const PASSES: u32 = 2 * ROUNDS;
 
 /// What is measured where nothing is asked for: every kernel of which the code is the figure.
 const TESTS: &[&str] = &[
@@ -79,7 +89,7 @@ struct Options {
     #[arg(long, default_value_t = 5)]
     builds: usize,
     /// Turns of all binaries; at least 6
-    #[arg(long, default_value_t = 7)]
+    #[arg(long, default_value_t = 12)]
     turns: usize,
     /// Only build
     #[arg(long)]
@@ -149,75 +159,6 @@ pub(super) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Builds as `cargo xtask dist` does, with a linker that links once more for each binary.
-fn build(root: &Path, dir: &Path, binaries: &[PathBuf]) -> anyhow::Result<()> {
-    std::fs::create_dir_all(dir).with_context(|| format!("create `{}`", dir.display()))?;
-    let target = host_target(root)?;
-    for old in binaries {
-        let _ = std::fs::remove_file(old);
-    }
-    // Under another name in each call: cargo would not link again for a script that says something else.
-    let script = dir.join(format!("linker-{}", std::process::id()));
-    std::fs::write(&script, linker(&shuffler(root, &target)?, binaries))
-        .with_context(|| format!("write `{}`", script.display()))?;
-    succeed(command(root, "chmod").arg("+x").arg(&script))?;
-    let linker = format!("linker={}", script.display());
-    let mut build = building(root, "rustc", &target);
-    build.args(["--bin", "kurabe", "--", "-C", &linker]);
-    let built = succeed(&mut build);
-    std::fs::remove_file(&script).with_context(|| format!("remove `{}`", script.display()))?;
-    built
-}
-
-/// What was linked in another order is another file; of two that are the same nothing can be learned.
-fn all_differ(binaries: &[PathBuf]) -> anyhow::Result<()> {
-    let mut seen: Vec<Vec<u8>> = Vec::new();
-    for binary in binaries {
-        let bytes =
-            std::fs::read(binary).with_context(|| format!("read `{}`", binary.display()))?;
-        ensure!(
-            !seen.contains(&bytes),
-            "compare `{}`: another of the binaries is the same",
-            binary.display()
-        );
-        seen.push(bytes);
-    }
-    Ok(())
-}
-
-/// Where the compiler keeps the linker that can shuffle sections.
-fn shuffler(root: &Path, target: &str) -> anyhow::Result<PathBuf> {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let sysroot = output(command(root, rustc).args(["--print", "sysroot"]))?;
-    let dir = Path::new(sysroot.trim())
-        .join("lib/rustlib")
-        .join(target)
-        .join("bin/gcc-ld");
-    ensure!(
-        dir.join("ld.lld").is_file(),
-        "link with lld: this compiler does not come with it (`{}`)",
-        dir.display()
-    );
-    Ok(dir)
-}
-
-/// A linker that does what it is asked, and then the same with the sections of code and data in other orders.
-fn linker(lld: &Path, binaries: &[PathBuf]) -> String {
-    let mut script = "#!/bin/sh\nset -e\ncc \"$@\"\n".to_owned();
-    for (seed, binary) in (1..).zip(binaries) {
-        let shuffles = [".text*", ".rodata*", ".data*", ".bss*"]
-            .map(|sections| format!("'-Wl,--shuffle-sections={sections}={seed}'"));
-        let _ = writeln!(
-            script,
-            "cc \"$@\" -fuse-ld=lld -B'{}' {} -o '{}'",
-            lld.display(),
-            shuffles.join(" "),
-            binary.display()
-        );
-    }
-    script
-}
-
 /// The figures of one test.
 struct Row<'a> {
     test: &'a str,
@@ -248,14 +189,21 @@ fn measure<'a>(
     tests: &[&'a str],
     turns: usize,
 ) -> anyhow::Result<Vec<Row<'a>>> {
+    let cpus = sys::affinity::allowed_cpus().context("read the CPUs allowed")?;
     let mut figures = vec![vec![Vec::new(); binaries.len()]; tests.len()];
     for turn in 0..turns {
         say!("turn {} of {turns}", turn + 1);
         for (test, figures) in tests.iter().zip(&mut figures) {
-            for place in 0..binaries.len() {
-                // Another one begins in each turn.
-                let which = (turn + place) % binaries.len();
-                figures[which].push(once(dir, &binaries[which], test)?);
+            // Another one begins in each turn.
+            let order: Vec<usize> = (0..binaries.len())
+                .map(|place| (turn + place) % binaries.len())
+                .collect();
+            let programs = order.iter().map(|&which| -> Program<'_, f64> {
+                Box::new(move || once(&dir.join(which.to_string()), &binaries[which], test, turn))
+            });
+            let values = at_once(&cpus[turn % cpus.len()..][..1], programs.collect())?;
+            for (which, value) in order.into_iter().zip(values) {
+                figures[which].push(value);
             }
         }
     }
@@ -264,25 +212,23 @@ fn measure<'a>(
         .collect()
 }
 
-/// The leading figure of a test, as the median of its rounds.
-fn once(dir: &Path, binary: &Path, test: &str) -> anyhow::Result<f64> {
+/// What a binary does of a test in a second of CPU time, over the rounds of a turn.
+fn once(dir: &Path, binary: &Path, test: &str, turn: usize) -> anyhow::Result<f64> {
+    std::fs::create_dir_all(dir).with_context(|| format!("create `{}`", dir.display()))?;
     let store = dir.join("store.db");
-    let rounds = ROUNDS.to_string();
+    let (passes, seed) = (PASSES.to_string(), (turn + 1).to_string());
     let mut run = command(dir, binary);
-    run.args(["run", test, "--passes", &rounds])
-        .args(["--seed", "1", "--json", "--quiet", "--copies", "1"])
-        .arg("--store")
+    run.args(["run", test, "--passes", &passes, "--seed", &seed])
+        .args(["--quiet", "--copies", "1", "--store"])
         .arg(&store);
     for (test, set) in SET.iter().filter(|(of, _)| *of == test) {
         run.arg("--set").arg(format!("{test}.{set}"));
     }
-    let text = output(&mut run)?;
-    let _ = std::fs::remove_file(&store);
-    let document: Value = serde_json::from_str(&text).context("read our own document")?;
-    let first = document["metrics"].get(0);
-    let id = first.and_then(|metric| metric["id"].as_str());
-    let id = id.with_context(|| format!("no metric of `{test}`"))?;
-    median_of(&document, id)
+    output(&mut run)?;
+    let kept = output(command(dir, binary).args(["export", "--store"]).arg(&store))?;
+    std::fs::remove_file(&store).with_context(|| format!("remove `{}`", store.display()))?;
+    let run = store::export::read(&kept).context("read our own export")?;
+    work_per_cpu_second(&run).with_context(|| format!("`{test}` used no CPU time"))
 }
 
 /// How far one binary's figure is from those of the others, with its interval over the turns. Over the mean of all it
@@ -328,8 +274,8 @@ fn moved<'a>(rows: &[Row<'a>]) -> Vec<&'a str> {
 
 fn page(rows: &[Row], builds: usize, turns: usize) -> String {
     let mut page = format!(
-        "{builds} binaries linked in other orders, {turns} turns, {ROUNDS} rounds in each; \
-         figure over the mean of the others\n\n\
+        "{builds} binaries linked in other orders, all at once on one CPU, {turns} turns, {PASSES} rounds of each in a \
+         turn; work per CPU second over the mean of the others\n\n\
          | test | the binaries, from the first | the one that is off most, and its interval | off |\n\
          |---|---|---|---|\n"
     );
@@ -448,38 +394,6 @@ mod tests {
             *value *= if turn % 2 == 0 { 0.95 } else { 1.05 };
         }
         assert!(!Row::new("cpu.sort", noisy).unwrap().is_off());
-    }
-
-    #[test]
-    fn the_linker_links_as_asked_and_once_more_for_each_binary() {
-        let binaries = ["/out/kurabe-1", "/out/kurabe-2"].map(PathBuf::from);
-        let script = linker(Path::new("/lld"), &binaries);
-        let lines: Vec<&str> = script.lines().collect();
-        assert_eq!(lines[..3], ["#!/bin/sh", "set -e", "cc \"$@\""]);
-        assert_eq!(lines.len(), 5, "{script}");
-        for (seed, line) in (1..).zip(&lines[3..]) {
-            let expected = format!(
-                "cc \"$@\" -fuse-ld=lld -B'/lld' '-Wl,--shuffle-sections=.text*={seed}' \
-                 '-Wl,--shuffle-sections=.rodata*={seed}' '-Wl,--shuffle-sections=.data*={seed}' \
-                 '-Wl,--shuffle-sections=.bss*={seed}' -o '/out/kurabe-{seed}'"
-            );
-            assert_eq!(*line, expected);
-        }
-    }
-
-    #[test]
-    fn binaries_that_are_the_same_are_refused() {
-        let root = tempfile::tempdir().unwrap();
-        let binaries = ["1", "2", "3"].map(|name| root.path().join(name));
-        for (binary, text) in binaries.iter().zip(["a", "b", "a"]) {
-            std::fs::write(binary, text).unwrap();
-        }
-        all_differ(&binaries[..2]).unwrap();
-        let error = all_differ(&binaries).unwrap_err().to_string();
-        assert!(
-            error.contains("another of the binaries is the same"),
-            "{error}"
-        );
     }
 
     #[test]
