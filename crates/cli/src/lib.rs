@@ -31,6 +31,16 @@ pub fn command() -> clap::Command {
 /// The program.
 pub fn main() -> ExitCode {
     let began = sys::clock::monotonic();
+    if let Err(short) = sys::limits::suffice() {
+        output::say(&format!("error: {short}"));
+        return Exit::Unsupported.into();
+    }
+    start(began)
+}
+
+/// The program, where it has what it takes. By itself, because its frame alone is too large for a small stack.
+#[inline(never)]
+fn start(began: u64) -> ExitCode {
     // Before anything else, clap included: a worker is small, and its start is part of a round.
     if std::env::args_os().nth(1).as_deref() == Some(OsStr::new(engine::worker::WORKER_WORD)) {
         return worker();

@@ -10,6 +10,7 @@ pub mod clock;
 pub mod counters;
 pub mod features;
 pub mod io;
+pub mod limits;
 pub mod loops;
 pub mod memory;
 pub mod mounts;
