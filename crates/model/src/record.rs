@@ -315,7 +315,8 @@ impl std::fmt::Display for Failure {
             Self::Hung { stage, after } => {
                 write!(
                     f,
-                    "worker hung ({stage}): killed after {:.1} s",
+                    "worker hung: {stage} did not end within {:.1} s, and it was killed; hint: fewer copies at a time, \
+                     or nothing else on the machine; `dmesg` may name a device or file system that does not answer",
                     after.as_secs_f64()
                 )
             }

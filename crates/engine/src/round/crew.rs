@@ -101,11 +101,15 @@ impl Crew {
         dir: &Path,
         stack_offset: u64,
     ) -> Result<(), Stop> {
+        // Looked at before each: to start a thousand takes seconds.
+        if sys::signal::interrupted().is_some() {
+            return Err(Stop::Interrupted);
+        }
         // Environment strings lie above the stack: their length moves it.
         let pad = "x".repeat(usize::try_from(stack_offset).unwrap_or(0));
         let args = [OsStr::new(WORKER_WORD)];
         let mut worker = Worker::start(&args, dir, ("KURABE_PAD", &pad))
-            .map_err(|error| Stop::error("start worker for", &order.workload, error))?;
+            .map_err(|error| not_started(&order.workload, &error))?;
         self.groups.push(worker.pid());
         let sent = unless_dead(send(&mut worker, order));
         self.members.push(Member {
@@ -210,6 +214,12 @@ impl Crew {
 
     /// Ends everybody: those who are done have ended by themselves, the others are killed with all they started.
     pub(super) fn dismiss(&mut self) {
+        // All before the first is waited for: who has to be killed would else take turns with those who still work.
+        for member in &self.members {
+            if member.stage < Stage::Done {
+                sys::process::kill_group(member.worker.pid());
+            }
+        }
         for member in &mut self.members {
             let grace = monotonic() + 1_000_000_000;
             while member.stage == Stage::Done
@@ -258,6 +268,23 @@ fn send(worker: &mut Worker, what: &impl serde::Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(what)?;
     line.push(b'\n');
     worker.input.write_all(&line)
+}
+
+/// A worker could not be started, mostly because of a limit on processes, files or memory.
+fn not_started(workload: &str, error: &io::Error) -> Stop {
+    let hint = match error.kind() {
+        // EAGAIN of fork(2).
+        io::ErrorKind::WouldBlock => {
+            "\nhint: fewer `--copies`, or more processes (`ulimit -u`, `pids.max` of the cgroup)"
+        }
+        io::ErrorKind::OutOfMemory => "\nhint: fewer `--copies`, or more memory (`ulimit -v`)",
+        // EMFILE and ENFILE, for which std has no kind that is stable.
+        _ if matches!(error.raw_os_error(), Some(23 | 24)) => {
+            "\nhint: fewer `--copies`, or more open files (`ulimit -n`): each copy takes three, and three more to start"
+        }
+        _ => "",
+    };
+    Stop::error("start worker for", workload, format!("{error}{hint}"))
 }
 
 /// A worker that died says why on standard error, and `listen` notices: that its pipe is broken says less.
@@ -329,6 +356,18 @@ mod tests {
         check(600, 10, 60);
         check(600, 595, 600);
         check(30, 0, 30);
+    }
+
+    #[test]
+    fn a_limit_that_keeps_workers_from_starting_is_named() {
+        for (errno, limit) in [(11, "ulimit -u"), (12, "ulimit -v"), (24, "ulimit -n")] {
+            let error = io::Error::from_raw_os_error(errno);
+            let Stop::Failed(Failure::Error(text)) = not_started("os.pipe", &error) else {
+                panic!("{errno}")
+            };
+            assert!(text.starts_with("start worker for `os.pipe`: "), "{text}");
+            assert!(text.contains("\nhint: ") && text.contains(limit), "{text}");
+        }
     }
 
     #[test]

@@ -386,7 +386,8 @@ fn failure(failure: &Failure) -> String {
             "メモリ不足のため、ワーカーがカーネルに強制終了されました".to_owned()
         }
         Failure::Hung { stage, after } => format!(
-            "ワーカーが応答しなくなり（{}）、{:.1} 秒後に強制終了しました",
+            "ワーカーが応答しなくなりました（{}が {:.1} 秒以内に終わらず強制終了）。同時に動かすコピーを減らすか、ほかの処理を\
+             止めてください。応答しないデバイスやファイルシステムは `dmesg` で分かることがあります",
             stage_word(stage),
             after.as_secs_f64()
         ),
@@ -413,9 +414,9 @@ fn command_end(end: &CommandEnd) -> String {
 /// The stages that [`Failure::Hung`] names; a stage of a later version stays as it is.
 fn stage_word(stage: &str) -> &str {
     match stage {
-        "set-up" => "準備中",
-        "measuring" => "測定中",
-        "finishing" => "終了処理中",
+        "set-up" => "準備",
+        "measuring" => "測定",
+        "finishing" => "終了処理",
         other => other,
     }
 }
