@@ -295,8 +295,11 @@ pub(crate) fn without_value(view: &RunView<'_>, words: &Words) -> Vec<(String, S
         if metric.rounds.is_empty()
             && let Some(failure) = view.last_failure(&metric.id.case)
         {
-            if first {
-                list.push((view.name(metric), printable(&(words.failure)(failure))));
+            let why = (words.failure)(failure);
+            // Its note may have the same words.
+            let noted = |warning: &Warning| matches!(warning, Warning::RoundsFailed { reason, .. } if *reason == why);
+            if first && !metric.warnings.iter().any(noted) {
+                list.push((view.name(metric), printable(&why)));
             }
             continue;
         }

@@ -13,6 +13,7 @@ mod duels;
 mod duels_set_up;
 mod faults;
 mod fio;
+mod limits;
 mod memory;
 mod profiles;
 mod root;

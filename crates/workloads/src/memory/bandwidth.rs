@@ -335,7 +335,7 @@ impl Streams {
             *start = end + usize::try_from(rng.below(OFFSET_MAX / 8)).unwrap_or(0) * 8;
             end = *start + len;
         }
-        let mut region = super::region(end as u64 * 8, params, cpu)?;
+        let mut region = super::region("the arrays", end as u64 * 8, params, cpu)?;
         super::page_values(&region, super::pages(params))?;
         for start in starts.iter().take(arrays) {
             let array = &mut region.numbers()[*start..*start + len];

@@ -175,7 +175,7 @@ impl Workload for Block {
             },
         )?;
         let filled = || -> Result<Arc<Region>, WorkError> {
-            let mut region = map(bytes, Pages::Usual)?;
+            let mut region = map("a block that is read or written", bytes, Pages::Usual)?;
             region.words().fill(FILL);
             Ok(Arc::new(region))
         };

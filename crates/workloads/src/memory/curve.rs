@@ -74,7 +74,7 @@ impl Sweep {
     pub(super) fn new(largest: u64, pages: Pages, place: &Place) -> Result<Self, WorkError> {
         let sizes = sizes(largest);
         let most = sizes.last().copied().unwrap_or(SMALLEST);
-        let mut region = map(most, pages)?;
+        let mut region = map("the chains of loads", most, pages)?;
         region.touch();
         let line = usize::try_from(LINE_BYTES).unwrap_or(64);
         Ok(Self {

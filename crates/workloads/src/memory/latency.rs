@@ -180,7 +180,7 @@ impl Workload for Latency {
         let size = params.size("size").0;
         super::check_room(with_order(size), place)?;
         let cpu = super::keep_on_a_cpu(place)?;
-        let region = super::region(size, params, cpu)?;
+        let region = super::region("the chain of loads", size, params, cpu)?;
         super::page_values(&region, super::pages(params))?;
         let mut chain = Chain::new(region, usize::try_from(LINE_BYTES).unwrap_or(64));
         link(
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_skipped_load_is_found() {
-        let region = super::super::map(1 << 16, sys::memory::Pages::Usual).unwrap();
+        let region = super::super::map("a chain", 1 << 16, sys::memory::Pages::Usual).unwrap();
         let mut chain = Chain::new(region, 64);
         link(&mut chain, 1 << 16, &mut Vec::new(), &mut Rng::new(1));
         chain.walk(99, 0);

@@ -183,7 +183,7 @@ impl Workload for Loaded {
         super::pin(cpus[0])?;
         let Extent { bytes: size, note } = size_of_each(params, place)?;
         let pages = super::pages(params);
-        let region = super::region(size, params, cpus[0])?;
+        let region = super::region("the chain of loads", size, params, cpus[0])?;
         super::page_values(&region, pages)?;
         let mut chain = Chain::new(region, usize::try_from(LINE_BYTES).unwrap_or(64));
         link(
@@ -298,7 +298,12 @@ impl Stream {
     /// Streams through memory of its own, on its CPU, for `duty` percent of the time.
     fn run(&self, member: &Member) -> Result<(), WorkError> {
         super::pin(self.cpu)?;
-        let mut region = super::region(self.bytes, &self.params, self.cpu)?;
+        let mut region = super::region(
+            "a stream beside the loads",
+            self.bytes,
+            &self.params,
+            self.cpu,
+        )?;
         let numbers = region.numbers();
         numbers.fill(1.0);
         let pages = super::pages(&self.params);

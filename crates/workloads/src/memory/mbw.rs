@@ -123,8 +123,8 @@ impl Workload for Mbw {
         self.check_params(params)?;
         let size = params.size("size").0;
         super::check_room(size.saturating_mul(2), place)?;
-        let mut from = map(size, Pages::Usual)?;
-        let mut to = map(size, Pages::Usual)?;
+        let mut from = map("the array that is copied from", size, Pages::Usual)?;
+        let mut to = map("the array that is copied to", size, Pages::Usual)?;
         for (word, value) in from.words().iter_mut().zip(1..) {
             *word = value;
         }
@@ -243,8 +243,8 @@ mod tests {
 
     fn copies(size: u64, method: Method) -> Copies {
         let mut body = Copies {
-            from: map(size, Pages::Usual).unwrap(),
-            to: map(size, Pages::Usual).unwrap(),
+            from: map("a", size, Pages::Usual).unwrap(),
+            to: map("b", size, Pages::Usual).unwrap(),
             method,
             clone: 0,
             stamp: 0,

@@ -188,13 +188,13 @@ fn node_for(cpu: u32, remote: bool, nodes: &[Node]) -> Result<Option<u32>, WorkE
     })
 }
 
-/// Maps `bytes` with the pages and from the node that the parameters ask for, and touches all of it. The calling
-/// thread must be where it will measure.
-fn region(bytes: u64, params: &Params, cpu: u32) -> Result<Region, WorkError> {
+/// Maps `bytes` for this `purpose` with the pages and from the node that the parameters ask for, and touches all of it.
+/// The calling thread must be where it will measure.
+fn region(purpose: &str, bytes: u64, params: &Params, cpu: u32) -> Result<Region, WorkError> {
     let remote = params.get("node").is_some() && params.text("node") == "remote";
     let nodes = numa::nodes(&Tree::real()).map_err(|error| WorkError::Failed(error.to_string()))?;
     let node = node_for(cpu, remote, &nodes)?;
-    let mut region = map(bytes, pages(params))?;
+    let mut region = map(purpose, bytes, pages(params))?;
     if let Some(node) = node {
         numa::bind(&region, node)
             .map_err(|error| WorkError::failed("mbind to node", node, error))?;
@@ -243,10 +243,22 @@ fn check_nodes(
     Ok(())
 }
 
-fn map(bytes: u64, pages: Pages) -> Result<Region, WorkError> {
+fn map(purpose: &str, bytes: u64, pages: Pages) -> Result<Region, WorkError> {
     let len = usize::try_from(bytes).unwrap_or(usize::MAX);
-    Region::new(len, pages)
-        .map_err(|error| WorkError::failed("mmap", format!("{bytes} bytes"), error))
+    Region::new(len, pages).map_err(|error| not_mapped(purpose, bytes, &error))
+}
+
+/// Memory that the kernel refuses. That there is enough of it was seen to before, so it is mostly a limit.
+fn not_mapped(purpose: &str, bytes: u64, error: &io::Error) -> WorkError {
+    let hint = if error.kind() == io::ErrorKind::OutOfMemory {
+        "\nhint: `ulimit -v unlimited`, where a limit on the address space is in the way; or a smaller `size` with \
+         `--set`, or fewer `--copies`"
+    } else {
+        ""
+    };
+    // Rounded up: less than a KiB more than there was asked for.
+    let size = bytes.div_ceil(1024);
+    WorkError::Failed(format!("map {size} KiB for {purpose}: {error}{hint}"))
 }
 
 #[cfg(test)]
@@ -319,6 +331,27 @@ mod tests {
         );
         host.limits.memory = Fact::Known(Some(Bytes(256 << 20)));
         check(&host, &small, 512 << 20, "90 % of 256 MiB");
+    }
+
+    #[test]
+    fn memory_that_cannot_be_mapped_is_named_with_its_purpose_its_size_and_a_way_out() {
+        let error = map("the arrays", u64::MAX / 2, Pages::Usual).unwrap_err();
+        assert!(matches!(error, WorkError::Failed(_)), "{error:?}");
+        let text = error.to_string();
+        let size = (u64::MAX / 2).div_ceil(1024);
+        assert!(
+            text.starts_with(&format!("map {size} KiB for the arrays: ")),
+            "{text}"
+        );
+        let refused = not_mapped("the chain", 2048, &io::Error::from_raw_os_error(12)).to_string();
+        assert!(
+            refused.starts_with("map 2 KiB for the chain: "),
+            "{refused}"
+        );
+        assert!(
+            refused.contains("\nhint: `ulimit -v unlimited`"),
+            "{refused}"
+        );
     }
 
     #[test]

@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn pages_that_were_not_obtained_are_said_and_not_measured() {
-        let mut region = map(4 << 20, Pages::Small).unwrap();
+        let mut region = map("a region", 4 << 20, Pages::Small).unwrap();
         region.touch();
         let values = page_values(&region, Pages::Small).unwrap();
         assert!(
