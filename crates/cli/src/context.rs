@@ -2,6 +2,7 @@
 
 use crate::args::{ColorArg, Global, LangArg};
 use crate::exit::{Exit, failure};
+use dialects::printable::quoted;
 use engine::consent::Consent;
 use engine::host::Probes;
 use model::host::HostFacts;
@@ -55,8 +56,12 @@ impl Context {
         }
     }
 
-    /// Opens the store for writing, making it where there is none.
+    /// Opens the store for writing, making it where there is none. Only where nobody named it are directories made for
+    /// it: a name that leads nowhere is a slip, and what was measured would lie where nobody looks for it.
     pub(crate) fn store(&self) -> anyhow::Result<Store> {
+        if let Some(path) = &self.store {
+            has_directory(path)?;
+        }
         Ok(Store::open(&self.store_path()?)?)
     }
 
@@ -97,6 +102,29 @@ impl Context {
             context: self,
             store: OnceCell::new(),
         }
+    }
+}
+
+/// Refuses a file in a directory that does not exist.
+fn has_directory(path: &Path) -> anyhow::Result<()> {
+    let Some(dir) = path.parent().filter(|dir| *dir != Path::new("")) else {
+        return Ok(());
+    };
+    match dir.try_exists() {
+        Ok(false) => Err(failure(
+            Exit::Usage,
+            format!(
+                "open the store `{}`: there is no directory `{}`",
+                path.display(),
+                dir.display()
+            ),
+            Some(&format!(
+                "`mkdir -p {}` makes it; or name another file with `--store FILE` or KURABE_STORE",
+                quoted(&dir.display().to_string())
+            )),
+        )),
+        // What else may be wrong is said when it is opened.
+        Ok(true) | Err(_) => Ok(()),
     }
 }
 

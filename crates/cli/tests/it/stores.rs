@@ -40,6 +40,34 @@ fn a_store_that_cannot_be_made_is_said_before_measuring() {
 }
 
 #[test]
+fn a_store_that_is_named_in_a_directory_that_is_not_there_is_refused_and_nothing_is_made() {
+    let bed = Bed::new();
+    let run = ["run", "selftest.replay", "--passes", "1"];
+    let option = ["--store", "typo/deep/kurabe.db"];
+    bed.run(&[&run[..], &option].concat()).code(2).err_has(&[
+        "there is no directory `typo/deep`",
+        "hint: `mkdir -p typo/deep`",
+    ]);
+    let variable = |value: &str| -> crate::bed::Done {
+        let mut command = bed.command(&run);
+        command.env("KURABE_STORE", value);
+        command.output().unwrap().into()
+    };
+    variable("typo/kurabe.db")
+        .code(2)
+        .err_has(&["there is no directory `typo`"]);
+    assert_eq!(bed.left_behind(), [""; 0]);
+    variable("here.db").code(0);
+    // The place that nobody named is made.
+    let home = bed.path().join("home/somebody");
+    let mut command = bed.command(&run);
+    command.env_remove("KURABE_STORE").env("HOME", &home);
+    let done: crate::bed::Done = command.output().unwrap().into();
+    done.code(0);
+    assert!(home.join(".local/share/kurabe/kurabe.db").exists());
+}
+
+#[test]
 fn without_a_home_the_user_is_told_what_to_do() {
     let bed = Bed::new();
     let done: crate::bed::Done = bed
