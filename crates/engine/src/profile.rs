@@ -14,7 +14,10 @@ pub struct Profile {
     pub title: String,
     /// Names and globs of tests, in the order of the report.
     pub tests: Vec<String>,
-    /// Those of them that are left out first where the budget is short, the least important first.
+    /// Names and globs of tests that follow them where the machine has several NUMA nodes. Elsewhere they are no part
+    /// of the profile, so that nothing is said to be left out on every small machine.
+    pub numa: Vec<String>,
+    /// Those of all that are left out first where the budget is short, the least important first.
     pub optional: Vec<String>,
     /// The time that the whole run may take.
     pub budget: Option<Nanos>,
@@ -78,6 +81,8 @@ struct Text {
     title: String,
     tests: Vec<String>,
     #[serde(default)]
+    numa: Vec<String>,
+    #[serde(default)]
     optional: Vec<String>,
     budget: Option<String>,
     passes: Option<u32>,
@@ -126,6 +131,7 @@ impl Profile {
             name: name.to_owned(),
             title: raw.title,
             tests: raw.tests,
+            numa: raw.numa,
             optional: raw.optional,
             budget,
             passes: raw.passes,
@@ -162,6 +168,7 @@ mod tests {
             ("title = 'T'\ntests = ['t']\npasses = 0", "at least 1"),
             ("title = 'T'\ntests = ['t']\nrounds = 3", "rounds"),
             ("title = 'T'\ntests = []", "lists no tests"),
+            ("title = 'T'\ntests = []\nnuma = ['t']", "lists no tests"),
             ("title = 'T'\ntests = ['t']\nbudget = '0s'", "no time"),
             ("title = ", "TOML"),
         ] {

@@ -139,7 +139,7 @@ pub fn resolve(
     catalog: Catalog<'_>,
     host: &HostFacts,
 ) -> Result<Plan, PlanError> {
-    let chosen = choose(request, catalog)?;
+    let chosen = choose(request, catalog, host)?;
     let mut cases = Vec::new();
     let mut dropped = Vec::new();
     for choice in &chosen {
@@ -153,7 +153,11 @@ pub fn resolve(
             continue;
         }
         for copies in concurrencies(request, choice, host) {
-            let case = planned(choice.entry, &params, copies, request.passes);
+            let mut case = planned(choice.entry, &params, copies, request.passes);
+            case.shape.setup = case
+                .shape
+                .setup
+                .plus(crate::budget::starting(&case, host.limits.copies_all()));
             // `os.pipe os.pipe@1` asks for the same case twice.
             if cases.iter().any(|other: &PlannedCase| other.id == case.id) {
                 continue;
@@ -211,7 +215,12 @@ struct Choice<'a> {
     copies: Option<Copies>,
 }
 
-fn choose<'a>(request: &Request, catalog: Catalog<'a>) -> Result<Vec<Choice<'a>>, PlanError> {
+fn choose<'a>(
+    request: &Request,
+    catalog: Catalog<'a>,
+    host: &HostFacts,
+) -> Result<Vec<Choice<'a>>, PlanError> {
+    let has_nodes = host.cpu.numa_nodes.known().is_some_and(|&nodes| nodes > 1);
     let mut chosen: Vec<Choice<'a>> = Vec::new();
     let mut add = |pattern: &str, profile: Option<&'a Profile>| {
         let (name, copies) = split_copies(pattern);
@@ -240,6 +249,13 @@ fn choose<'a>(request: &Request, catalog: Catalog<'a>) -> Result<Vec<Choice<'a>>
         if let Some(profile) = catalog.profile(name) {
             for pattern in &profile.tests {
                 if !add(pattern, Some(profile)) {
+                    return Err(unknown(pattern));
+                }
+            }
+            for pattern in &profile.numa {
+                // A name that nothing has is wrong on every machine.
+                let known = !catalog.matching(split_copies(pattern).0).is_empty();
+                if !(known && (!has_nodes || add(pattern, Some(profile)))) {
                     return Err(unknown(pattern));
                 }
             }

@@ -263,7 +263,8 @@ pub struct PlannedMetric {
     reason = "each is a property of its own that a workload has or has not"
 )]
 pub struct Shape {
-    /// What set-up is expected to take beside starting processes: only for saying how long a run takes.
+    /// What set-up is expected to take, with starting all processes but the first: only for saying how long a run
+    /// takes.
     pub setup: Nanos,
     /// Set-up that takes longer than this is a hang.
     pub setup_max: Nanos,

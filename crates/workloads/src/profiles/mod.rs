@@ -202,6 +202,44 @@ mod tests {
         }
     }
 
+    #[test]
+    fn memory_of_another_node_is_part_of_the_memory_profile_where_there_is_one() {
+        let check = |nodes: Fact<u32>, read: &[u32], latency: &[u32]| {
+            let mut host = host(4, None, 1);
+            host.cpu.numa_nodes = nodes;
+            let plan = planned("memory", &[], &host);
+            assert_eq!(copies_of(&plan, "memory.read-remote"), read);
+            assert_eq!(copies_of(&plan, "memory.latency-remote"), latency);
+            let dropped: Vec<&str> = plan.dropped.iter().map(|d| d.what.as_str()).collect();
+            assert_eq!(dropped, [""; 0]);
+        };
+        check(Fact::Known(1), &[], &[]);
+        check(Fact::Missing("no such file".to_owned()), &[], &[]);
+        check(Fact::Known(2), &[1, 4], &[1]);
+    }
+
+    #[test]
+    fn copies_that_take_long_to_start_make_a_run_expected_to_last_longer() {
+        let expected = |what: &str, cpus: u32| {
+            let request = Request {
+                what: vec![what.to_owned()],
+                passes: Some(1),
+                ..Request::default()
+            };
+            engine::budget::expected(&resolved(&request, &host(cpus, None, 1))).as_secs_f64()
+        };
+        let (one, many) = (expected("cpu.sort@1", 2), expected("cpu.sort@1001", 2));
+        assert!(
+            one < 1.0 && (one + 4.9..one + 5.1).contains(&many),
+            "{one} {many}"
+        );
+        let on_many = expected("cpu.sort@1001", 1024);
+        assert!((one + 0.4..one + 0.6).contains(&on_many), "{one} {on_many}");
+        // Threads come with their process.
+        let threads = expected("os.threads@1000", 2);
+        assert!(threads < expected("os.threads@1", 2) + 0.1, "{threads}");
+    }
+
     fn copies_of(plan: &model::plan::Plan, test: &str) -> Vec<u32> {
         let cases = plan.cases.iter().filter(|case| case.id.test == test);
         cases.map(|case| case.id.copies).collect()
