@@ -157,7 +157,7 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__compare)
-            opts="-h --margin --format --fail-if --store --lang --color --help"
+            opts="-h --margin --format --json --fail-if --store --lang --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -251,7 +251,7 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__duel)
-            opts="-q -h --a --b --a-cmd --b-cmd --budget --copies --set --seed --dry-run --dir --device --file --tag --yes-erase --overwrite-file --json --quiet --passes --label --resume --store --lang --color --help"
+            opts="-q -h --a --b --a-cmd --b-cmd --budget --copies --set --seed --dry-run --dir --device --file --tag --yes-erase --overwrite-file --quiet --format --json --passes --label --resume --store --lang --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -311,6 +311,10 @@ _kurabe() {
                     ;;
                 --overwrite-file)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text markdown json" -- "${cur}"))
                     return 0
                     ;;
                 --passes)
@@ -653,7 +657,7 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__run)
-            opts="-q -h --budget --passes --copies --target --set --seed --dry-run --dir --device --file --label --tag --yes-erase --overwrite-file --json --quiet --resume --store --lang --color --help"
+            opts="-q -h --budget --passes --copies --target --set --seed --dry-run --dir --device --file --label --tag --yes-erase --overwrite-file --quiet --format --json --resume --store --lang --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -711,6 +715,10 @@ _kurabe() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text json markdown csv csv-rounds unixbench" -- "${cur}"))
+                    return 0
+                    ;;
                 --resume)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -765,7 +773,7 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__soak)
-            opts="-q -h --for --every --copies --window --set --seed --dry-run --dir --device --file --label --tag --yes-erase --overwrite-file --json --quiet --resume --store --lang --color --help"
+            opts="-q -h --for --every --copies --window --set --seed --dry-run --dir --device --file --label --tag --yes-erase --overwrite-file --quiet --format --json --resume --store --lang --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -821,6 +829,10 @@ _kurabe() {
                     ;;
                 --overwrite-file)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text json markdown csv csv-rounds unixbench" -- "${cur}"))
                     return 0
                     ;;
                 --resume)

@@ -24,7 +24,7 @@ function __fish_kurabe_using_subcommand
     contains -- $cmd[1] $argv
 end
 
-complete -c kurabe -n "__fish_kurabe_needs_command" -l store -d 'Keep runs in this file [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_needs_command" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_needs_command" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_needs_command" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
@@ -58,18 +58,24 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l label -d 'A name f
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l tag -d 'A tag for the run; may be given several times' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l yes-erase -d 'Everything on this device may be lost; where it holds something, add its serial number or UUID' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l overwrite-file -d 'Everything in this file may be lost' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l format -d 'The format' -r -f -a "text\t'A table for people'
+json\t'One document for programs'
+markdown\t'A table for blogs and issues'
+csv\t'One line for each metric'
+csv-rounds\t'One line for each value of each round'
+unixbench\t'`UnixBench`\'s own report layout'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l resume -d 'Go on with a run that was interrupted or killed, on the same machine' -r
-complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l store -d 'Keep runs in this file [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
 always\t'Always'
 never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l dry-run -d 'Print the plan and its time, and measure nothing'
-complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l json -d 'Print the result as one JSON document'
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -s q -l quiet -d 'No progress'
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l json -d 'Short for --format json'
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kurabe -n "__fish_kurabe_using_subcommand list" -l store -d 'Keep runs in this file [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand list" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand list" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand list" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
@@ -82,7 +88,7 @@ markdown\t'A table for blogs and issues'
 csv\t'One line for each metric'
 csv-rounds\t'One line for each value of each round'
 unixbench\t'`UnixBench`\'s own report layout'"
-complete -c kurabe -n "__fish_kurabe_using_subcommand show" -l store -d 'Keep runs in this file [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand show" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand show" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand show" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
@@ -95,12 +101,13 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -l format -d 'The
 markdown\t'A table for blogs and issues'
 json\t'One document for programs'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -l fail-if -d 'End with exit code 1 where any metric is surely worse' -r -f -a "worse\t'Where a metric is worse by more than its margin'"
-complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -l store -d 'Keep runs in this file [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
 always\t'Always'
 never\t'Never'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -l json -d 'Short for --format json'
 complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l a -d 'Side A: dir=DIR, device=DEVICE, file=FILE or set=TEST.PARAM=VALUE; may be given several times' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l b -d 'Side B, likewise' -r
@@ -116,18 +123,21 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l file -d 'Measure 
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l tag -d 'A tag for the run; may be given several times' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l yes-erase -d 'Everything on this device may be lost; where it holds something, add its serial number or UUID' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l overwrite-file -d 'Everything in this file may be lost' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l format -d 'The format' -r -f -a "text\t'A table for people'
+markdown\t'A table for blogs and issues'
+json\t'One document for programs'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l passes -d 'Pairs of rounds of every case [default: until the verdict is final, 28 at most]' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l label -d 'A name for the duel; its runs are called NAME-a and NAME-b' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l resume -d 'Go on with a duel that was interrupted or killed; either of its runs names it' -r
-complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l store -d 'Keep runs in this file [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
 always\t'Always'
 never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l dry-run -d 'Print the plan and its time, and measure nothing'
-complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l json -d 'Print the result as one JSON document'
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -s q -l quiet -d 'No progress'
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l json -d 'Short for --format json'
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l for -d 'How long, such as 10m or 24h' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l every -d 'Rest between samples that begin this far apart [default: load without a pause]' -r
@@ -142,32 +152,38 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l label -d 'A name 
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l tag -d 'A tag for the run; may be given several times' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l yes-erase -d 'Everything on this device may be lost; where it holds something, add its serial number or UUID' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l overwrite-file -d 'Everything in this file may be lost' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l format -d 'The format' -r -f -a "text\t'A table for people'
+json\t'One document for programs'
+markdown\t'A table for blogs and issues'
+csv\t'One line for each metric'
+csv-rounds\t'One line for each value of each round'
+unixbench\t'`UnixBench`\'s own report layout'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l resume -d 'Go on with a soak that was interrupted or killed, on the same machine' -r
-complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l store -d 'Keep runs in this file [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
 always\t'Always'
 never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l dry-run -d 'Print the plan and its time, and measure nothing'
-complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l json -d 'Print the result as one JSON document'
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -s q -l quiet -d 'No progress'
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l json -d 'Short for --format json'
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kurabe -n "__fish_kurabe_using_subcommand fio" -l store -d 'Keep runs in this file [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand fio" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand fio" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand fio" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
 always\t'Always'
 never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand export" -s o -l output -d 'Write to this file, which must not exist yet [default: standard output]' -r -F
-complete -c kurabe -n "__fish_kurabe_using_subcommand export" -l store -d 'Keep runs in this file [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand export" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand export" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand export" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
 always\t'Always'
 never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kurabe -n "__fish_kurabe_using_subcommand import" -l store -d 'Keep runs in this file [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand import" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand import" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand import" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
@@ -175,7 +191,7 @@ always\t'Always'
 never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kurabe -n "__fish_kurabe_using_subcommand doctor" -l dir -d 'Look at the storage behind this directory [default: the current directory]' -r -F
-complete -c kurabe -n "__fish_kurabe_using_subcommand doctor" -l store -d 'Keep runs in this file [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand doctor" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand doctor" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand doctor" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
@@ -184,7 +200,7 @@ never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand doctor" -l json -d 'Print the facts as one JSON document'
 complete -c kurabe -n "__fish_kurabe_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kurabe -n "__fish_kurabe_using_subcommand clean" -l dir -d 'Look in here too, beside the directories of kept runs [default: the current directory]' -r -F
-complete -c kurabe -n "__fish_kurabe_using_subcommand clean" -l store -d 'Keep runs in this file [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand clean" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand clean" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand clean" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
@@ -192,7 +208,7 @@ always\t'Always'
 never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand clean" -l dry-run -d 'Only say what would be removed'
 complete -c kurabe -n "__fish_kurabe_using_subcommand clean" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kurabe -n "__fish_kurabe_using_subcommand completions" -l store -d 'Keep runs in this file [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
+complete -c kurabe -n "__fish_kurabe_using_subcommand completions" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand completions" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand completions" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'

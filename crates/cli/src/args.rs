@@ -1,9 +1,11 @@
 //! What the user may type. Workloads never appear here: their parameters come from their specs.
 
 mod consent;
+mod formats;
 mod measuring;
 
-pub(crate) use measuring::{Amount, NewRun, Session, Shown};
+pub(crate) use formats::{CompareFormat, Formats, PlanFormat, ShowFormat};
+pub(crate) use measuring::{Amount, NewRun, Session};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -27,7 +29,8 @@ pub struct Args {
 /// Options of every command.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Global {
-    /// Keep runs in this file [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]
+    /// Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or
+    /// `$XDG_DATA_HOME/kurabe/kurabe.db`]
     // The variable is read in `context`: clap would show the option as required in every usage line while it is set.
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) store: Option<PathBuf>,
@@ -120,6 +123,8 @@ pub(crate) struct RunArgs {
     pub(crate) new: NewRun,
     #[command(flatten)]
     pub(crate) session: Session,
+    #[command(flatten)]
+    pub(crate) format: Formats<ShowFormat>,
 }
 
 /// Options of `list`.
@@ -149,29 +154,8 @@ pub(crate) struct ShowArgs {
     /// An id or its beginning, a label, `latest`, `latest~1`, or an exported file
     #[arg(default_value = "latest")]
     pub(crate) run: String,
-    /// The format
-    #[arg(long, default_value = "text")]
-    pub(crate) format: ShowFormat,
-    /// Short for --format json
-    #[arg(long, conflicts_with = "format")]
-    pub(crate) json: bool,
-}
-
-/// The formats of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ShowFormat {
-    /// A table for people
-    Text,
-    /// One document for programs
-    Json,
-    /// A table for blogs and issues
-    Markdown,
-    /// One line for each metric
-    Csv,
-    /// One line for each value of each round
-    CsvRounds,
-    /// `UnixBench`'s own report layout
-    Unixbench,
+    #[command(flatten)]
+    pub(crate) format: Formats<ShowFormat>,
 }
 
 /// Options of `compare`.
@@ -185,23 +169,11 @@ pub(crate) struct CompareArgs {
     /// Differences below this count as the same, such as 3% [default: by kind of metric]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) margin: Option<f64>,
-    /// The format
-    #[arg(long, default_value = "text")]
-    pub(crate) format: CompareFormat,
+    #[command(flatten)]
+    pub(crate) format: Formats<CompareFormat>,
     /// End with exit code 1 where any metric is surely worse
     #[arg(long, value_name = "VERDICT")]
     pub(crate) fail_if: Option<FailIf>,
-}
-
-/// The formats of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CompareFormat {
-    /// A table for people
-    Text,
-    /// A table for blogs and issues
-    Markdown,
-    /// One document for programs
-    Json,
 }
 
 /// When a comparison fails.
@@ -247,6 +219,8 @@ pub(crate) struct DuelArgs {
     pub(crate) new: NewRun,
     #[command(flatten)]
     pub(crate) session: Session,
+    #[command(flatten)]
+    pub(crate) format: Formats<CompareFormat>,
 }
 
 /// What makes one side of a duel different from the other.
@@ -303,6 +277,8 @@ pub(crate) struct SoakArgs {
     pub(crate) new: NewRun,
     #[command(flatten)]
     pub(crate) session: Session,
+    #[command(flatten)]
+    pub(crate) format: Formats<ShowFormat>,
 }
 
 /// Options of `fio`: its own language, which is read elsewhere.
@@ -458,8 +434,10 @@ mod tests {
                     "{option}"
                 );
             }
-            let shown = Args::try_parse_from(resume.iter().chain(&["--json", "--quiet"]));
-            assert!(shown.is_ok(), "{command}");
+            for shown in [["--json", "--quiet"], ["--format=markdown", "--quiet"]] {
+                let shown = Args::try_parse_from(resume.iter().chain(&shown));
+                assert!(shown.is_ok(), "{command}");
+            }
         }
     }
 

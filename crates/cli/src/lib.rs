@@ -12,6 +12,7 @@ mod exit;
 mod named;
 mod new_run;
 mod output;
+mod planned;
 mod progress;
 mod resume;
 mod session;

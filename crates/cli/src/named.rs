@@ -112,21 +112,10 @@ pub(crate) fn settle(
     Ok(stay)
 }
 
-/// Prints a plan and measures nothing. What would refuse the run as it was typed is said too: who looks before he leaps
-/// wants to know.
-pub(crate) fn dry_run(
-    context: &Context,
-    runs: &[Run],
-    consent: &Consent,
-    plan: &str,
-) -> anyhow::Result<Exit> {
-    output::print(plan)?;
-    if let Err(refusal) = judged(context, runs, consent, consent::examine) {
-        output::say(&format!(
-            "note: as it stands, this would be refused: {refusal}"
-        ));
-    }
-    Ok(Exit::Ok)
+/// What would refuse the runs as they were typed.
+pub(crate) fn refusal(context: &Context, runs: &[Run]) -> Option<String> {
+    let judged = judged(context, runs, &context.consent, consent::examine);
+    judged.err().map(|refusal| refusal.to_string())
 }
 
 /// What the plan works on beside the run's own directory, a line for each.

@@ -55,7 +55,7 @@ pub(crate) struct NewRun {
 }
 
 /// What a command that measures is told beside what it measures: whether to go on with a kept run, what may be lost,
-/// and how it is shown.
+/// and whether the way to the result is shown.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Session {
     /// Go on with a run that was interrupted or killed, on the same machine
@@ -63,16 +63,6 @@ pub(crate) struct Session {
     pub(crate) resume: Option<String>,
     #[command(flatten)]
     pub(crate) consent: ConsentArgs,
-    #[command(flatten)]
-    pub(crate) shown: Shown,
-}
-
-/// How the result and the way to it are shown.
-#[derive(Clone, Copy, Debug, ClapArgs)]
-pub(crate) struct Shown {
-    /// Print the result as one JSON document
-    #[arg(long)]
-    pub(crate) json: bool,
     /// No progress
     #[arg(long, short)]
     pub(crate) quiet: bool,

@@ -8,7 +8,7 @@ use crate::exit::{Exit, failure};
 use crate::output;
 use model::comparison::Verdict;
 use model::record::Run;
-use report::comparison::{self, CompareOptions, LatestOf, Party};
+use report::comparison::{self, CompareOptions, ComparisonView, LatestOf, Party};
 
 /// One side as it was typed, and what was read for it: at least one run.
 struct Side<'a> {
@@ -33,11 +33,7 @@ pub(crate) fn run(context: &Context, args: &CompareArgs) -> anyhow::Result<Exit>
         margin: args.margin,
     };
     let view = comparison::view_groups(party(&base), others.iter().map(party).collect(), &options);
-    output::print(&match args.format {
-        CompareFormat::Text => report::comparison_text::text(&view, context.style, context.lang),
-        CompareFormat::Markdown => report::comparison_markdown::markdown(&view, context.lang),
-        CompareFormat::Json => report::json::comparison(&view),
-    })?;
+    output::print(&render(context, &view, args.format.chosen()))?;
     let compared = view.others.iter().all(|(_, comparison)| {
         comparison
             .metrics
@@ -55,6 +51,19 @@ pub(crate) fn run(context: &Context, args: &CompareArgs) -> anyhow::Result<Exit>
         Some(FailIf::Worse) if !compared => Exit::Incomplete,
         _ => Exit::Ok,
     })
+}
+
+/// The comparison in this format.
+pub(crate) fn render(
+    context: &Context,
+    view: &ComparisonView<'_>,
+    format: CompareFormat,
+) -> String {
+    match format {
+        CompareFormat::Text => report::comparison_text::text(view, context.style, context.lang),
+        CompareFormat::Markdown => report::comparison_markdown::markdown(view, context.lang),
+        CompareFormat::Json => report::json::comparison(view),
+    }
 }
 
 /// The runs of one side: one, or a list with commas. What is a run's name as a whole is no list: labels and paths may

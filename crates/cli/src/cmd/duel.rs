@@ -9,13 +9,13 @@
 mod sides;
 
 use crate::args::{DuelArgs, NewRun, Trait};
-use crate::cmd::{run, show};
+use crate::cmd::{compare, show};
 use crate::context::Context;
 use crate::directory;
 use crate::exit::{Exit, failure};
-use crate::named;
 use crate::new_run;
 use crate::output;
+use crate::planned;
 use crate::resume::{self, Kind};
 use crate::session;
 use engine::resolve::{Request, Set};
@@ -26,15 +26,20 @@ use report::comparison::{self, CompareOptions};
 use std::path::PathBuf;
 
 pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
-    let quiet = args.session.shown.quiet;
+    let quiet = args.session.quiet;
     let measured = if let Some(name) = &args.session.resume {
         resume::sides(context, name, Kind::Duel, quiet)?
     } else {
+        let dry_run = args
+            .new
+            .dry_run
+            .then(|| args.format.of_plan())
+            .transpose()?;
         let sides = sides(args)?;
-        if args.new.dry_run {
-            let plan = sides::describe(&sides, context.lang) + &run::describe(&sides);
+        if let Some(format) = dry_run {
+            let plan = sides::describe(&sides, context.lang) + &planned::describe(&sides);
             sides::warn(&sides, context.lang);
-            return named::dry_run(context, &sides, &context.consent, &plan);
+            return planned::show(context, &sides, format, &plan);
         }
         if !quiet {
             output::say(&sides::describe(&sides, context.lang));
@@ -46,11 +51,7 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
         anyhow::bail!("read both sides of the duel back");
     };
     let view = comparison::view(a, &[b], &CompareOptions::default());
-    output::print(&if args.session.shown.json {
-        report::json::comparison(&view)
-    } else {
-        report::comparison_text::text(&view, context.style, context.lang)
-    })?;
+    output::print(&compare::render(context, &view, args.format.chosen()))?;
     Ok(match (show::exit(a), show::exit(b)) {
         (Exit::Ok, other) => other,
         (worse, _) => worse,

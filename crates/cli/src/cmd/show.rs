@@ -1,6 +1,6 @@
 //! `kurabe show [RUN]`: a kept run in any format. Nothing is measured again.
 
-use crate::args::{ShowArgs, ShowFormat, Shown};
+use crate::args::{Formats, ShowArgs, ShowFormat};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::output;
@@ -9,23 +9,17 @@ use model::record::{End, Failure, Outcome, Run};
 
 pub(crate) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Exit> {
     let run = context.load(&args.run)?;
-    let format = if args.json {
-        ShowFormat::Json
-    } else {
-        args.format
-    };
-    output::print(&render(context, &run, format))?;
+    output::print(&render(context, &run, args.format.chosen()))?;
     Ok(Exit::Ok)
 }
 
 /// Shows a run that has just been measured, and says how it went.
-pub(crate) fn measured(context: &Context, run: &Run, shown: Shown) -> anyhow::Result<Exit> {
-    let format = if shown.json {
-        ShowFormat::Json
-    } else {
-        ShowFormat::Text
-    };
-    output::print(&render(context, run, format))?;
+pub(crate) fn measured(
+    context: &Context,
+    run: &Run,
+    format: Formats<ShowFormat>,
+) -> anyhow::Result<Exit> {
+    output::print(&render(context, run, format.chosen()))?;
     Ok(exit(run))
 }
 

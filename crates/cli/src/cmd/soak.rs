@@ -8,6 +8,7 @@ use crate::exit::{Exit, failure};
 use crate::named;
 use crate::new_run;
 use crate::output;
+use crate::planned;
 use crate::resume::{self, Kind};
 use crate::session;
 use engine::resolve::Request;
@@ -18,19 +19,24 @@ use model::units::Nanos;
 use report::set_otherwise;
 
 pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
-    let quiet = args.session.shown.quiet;
+    let quiet = args.session.quiet;
     let run = if let Some(name) = &args.session.resume {
         resume::one(context, name, Kind::Soak, quiet)?
     } else {
+        let dry_run = args
+            .new
+            .dry_run
+            .then(|| args.format.of_plan())
+            .transpose()?;
         let run = new_run::prepare(&args.new, |host| plan(args, host))?;
         warn_of_shortness(&run.plan);
-        if args.new.dry_run {
+        if let Some(format) = dry_run {
             let text = describe(&run.plan);
-            return named::dry_run(context, &[run], &context.consent, &text);
+            return planned::show(context, &[run], format, &text);
         }
         session::begin(context, run, quiet)?
     };
-    show::measured(context, &run, args.session.shown)
+    show::measured(context, &run, args.format)
 }
 
 fn plan(args: &SoakArgs, host: &HostFacts) -> anyhow::Result<Plan> {

@@ -138,3 +138,103 @@ fn a_gate_fails_only_where_something_is_surely_worse() {
     ])
     .code(0);
 }
+
+#[test]
+fn a_plan_is_a_document_too_and_no_format_is_taken_and_ignored() {
+    let bed = Bed::new();
+    let plan = |args: &[&str]| {
+        let done = bed.run(&[args, &["--dry-run", "--json"]].concat()).code(0);
+        assert_eq!(done.err, "", "{args:?}");
+        validate("kurabe.plan.1.json", &done.out)
+    };
+    let run = plan(&["run", "selftest.replay", "selftest.sleep", "--passes", "7"]);
+    assert_eq!(
+        (&run["schema"], &run["command"]),
+        (&"kurabe.plan/1".into(), &"run".into())
+    );
+    let first = &run["runs"][0]["rounds"][0];
+    assert_eq!(first["case"], "selftest.replay@1");
+    assert_eq!(
+        (&first["rounds_min"], &first["rounds_max"]),
+        (&7.into(), &7.into())
+    );
+    let rounds = run["runs"][0]["rounds"].as_array().unwrap();
+    let all: u64 = rounds
+        .iter()
+        .map(|case| case["round_ns"].as_u64().unwrap() * 7)
+        .sum();
+    assert_eq!(run["expected_ns"], all);
+    let set = [
+        "run",
+        "selftest.sleep",
+        "--set",
+        "selftest.sleep.op=2ms",
+        "--target",
+        "2%",
+    ];
+    let set = plan(&set);
+    let first = &set["runs"][0]["rounds"][0];
+    assert!(
+        first["set_otherwise"].as_str().unwrap().contains("op"),
+        "{first}"
+    );
+    assert_eq!(
+        (&first["rounds_min"], &first["rounds_max"]),
+        (&6.into(), &28.into())
+    );
+    let short = plan(&["run", "selftest.sleep", "--budget", "2s", "--passes", "20"]);
+    assert!(
+        short["note"]
+            .as_str()
+            .unwrap()
+            .contains("is over before 20 passes")
+    );
+    let soak = plan(&["soak", "selftest.sleep", "--for", "2m"]);
+    assert_eq!(soak["expected_ns"], 120_000_000_000_u64);
+    assert_eq!(soak["runs"][0]["soak"]["window_ns"], 1_000_000_000);
+    let sides = ["--a-cmd", "true", "--b-cmd", ":", "--passes", "6"];
+    let duel = plan(&[&["duel", "selftest.sleep"], &sides[..], &["--quiet"]].concat());
+    assert_eq!(duel["runs"][1]["plan"]["duel"]["side"], "b");
+    for format in ["markdown", "csv", "csv-rounds", "unixbench"] {
+        bed.run(&["run", "selftest.replay", "--dry-run", "--format", format])
+            .code(2)
+            .err_has(&[&format!("--format {format}"), "hint: "]);
+    }
+    assert_eq!(bed.left_behind(), [""; 0]);
+}
+
+#[test]
+fn what_was_just_measured_has_every_format_that_a_kept_run_has() {
+    let bed = Bed::new();
+    for format in ["json", "markdown", "csv", "csv-rounds", "unixbench", "text"] {
+        let run = [
+            "run",
+            "selftest.replay",
+            "--passes",
+            "1",
+            "--format",
+            format,
+        ];
+        let measured = bed.run(&run).code(0).out;
+        let shown = bed.run(&["show", "--format", format]).code(0).out;
+        assert_eq!(measured, shown, "{format}");
+    }
+    let duel = [
+        "duel",
+        "selftest.replay",
+        "--a-cmd",
+        "true",
+        "--b-cmd",
+        "true",
+        "--passes",
+        "1",
+    ];
+    let page = bed
+        .run(&[&duel[..], &["--format", "markdown"]].concat())
+        .code(0);
+    assert!(page.out.contains("| "), "{}", page.out);
+    let ids = bed.run(&["list"]).code(0).out;
+    assert!(ids.lines().count() > 1, "{ids}");
+    bed.run(&["run", "--format", "csv", "--json", "selftest.replay"])
+        .code(2);
+}

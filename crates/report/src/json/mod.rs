@@ -1,4 +1,4 @@
-//! Documents for programs: `kurabe.run/1`, `kurabe.comparison/1` and the host facts by themselves.
+//! Documents for programs: `kurabe.run/1`, `kurabe.comparison/1`, `kurabe.plan/1` and the host facts by themselves.
 //!
 //! The types here are the published format and nothing else: they are filled from the model, so that the model may
 //! change without breaking anybody's script. Every key is always there; what is missing is `null` with its reason in
@@ -11,12 +11,15 @@ mod host;
 mod memory;
 mod metric;
 mod named;
+mod plan;
 mod run;
 mod scaling;
 pub mod schema;
 mod soak;
 mod storage;
 mod warning;
+
+pub use plan::{PlanView, PlannedRounds};
 
 use crate::comparison::ComparisonView;
 use crate::view::RunView;
@@ -31,6 +34,9 @@ pub const RUN_SCHEMA: &str = "kurabe.run/1";
 /// The name of the document that [`comparison`] makes.
 pub const COMPARISON_SCHEMA: &str = "kurabe.comparison/1";
 
+/// The name of the document that [`plan()`] makes.
+pub const PLAN_SCHEMA: &str = "kurabe.plan/1";
+
 /// The run as a `kurabe.run/1` document.
 pub fn run(view: &RunView<'_>) -> String {
     text(&run::document(view))
@@ -39,6 +45,11 @@ pub fn run(view: &RunView<'_>) -> String {
 /// The comparison as a `kurabe.comparison/1` document.
 pub fn comparison(view: &ComparisonView<'_>) -> String {
     text(&comparison::document(view))
+}
+
+/// The plan as a `kurabe.plan/1` document.
+pub fn plan(view: &PlanView<'_>) -> String {
+    text(&plan::document(view))
 }
 
 /// The host facts as a document: the same object as `run.host` of a `kurabe.run/1` document.

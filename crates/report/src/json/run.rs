@@ -244,7 +244,8 @@ fn binary_part(binary: &Binary) -> BinaryPart {
     }
 }
 
-fn plan_part(plan: &Plan) -> PlanPart {
+/// The part about the plan; the document of a plan has it too.
+pub(super) fn plan_part(plan: &Plan) -> PlanPart {
     PlanPart {
         what: plan.what.clone(),
         seed: plan.seed.to_string(),

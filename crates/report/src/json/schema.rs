@@ -4,6 +4,7 @@
 //! add some without breaking a reader; what would break one gets a new number behind the document's name.
 
 use super::comparison::ComparisonDocument;
+use super::plan::PlanDocument;
 use super::run::RunDocument;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -15,6 +16,9 @@ pub const RUN_FILE: &str = "kurabe.run.1.json";
 /// The file in docs/schema that holds [`schema_comparison`].
 pub const COMPARISON_FILE: &str = "kurabe.comparison.1.json";
 
+/// The file in docs/schema that holds [`schema_plan`].
+pub const PLAN_FILE: &str = "kurabe.plan.1.json";
+
 /// The JSON schema (draft 2020-12) of `kurabe.run/1`.
 pub fn schema_run() -> String {
     schema::<RunDocument>()
@@ -23,6 +27,11 @@ pub fn schema_run() -> String {
 /// The JSON schema (draft 2020-12) of `kurabe.comparison/1`.
 pub fn schema_comparison() -> String {
     schema::<ComparisonDocument>()
+}
+
+/// The JSON schema (draft 2020-12) of `kurabe.plan/1`.
+pub fn schema_plan() -> String {
+    schema::<PlanDocument>()
 }
 
 fn schema<T: JsonSchema>() -> String {

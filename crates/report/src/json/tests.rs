@@ -33,6 +33,7 @@ fn the_schema_files_are_the_generated_ones() {
     for (name, text) in [
         (schema::RUN_FILE, schema::schema_run()),
         (schema::COMPARISON_FILE, schema::schema_comparison()),
+        (schema::PLAN_FILE, schema::schema_plan()),
     ] {
         let path = schema_file(name);
         let kept = std::fs::read_to_string(&path)

@@ -61,6 +61,7 @@ fn files() -> anyhow::Result<Files> {
     for (name, schema) in [
         (schema::RUN_FILE, schema::schema_run()),
         (schema::COMPARISON_FILE, schema::schema_comparison()),
+        (schema::PLAN_FILE, schema::schema_plan()),
     ] {
         files.insert(format!("docs/schema/{name}"), schema);
     }

@@ -1,0 +1,108 @@
+//! In which form a command prints what it found: `--format`, and `--json` for short, the same for every command that
+//! prints a run or a comparison, whether it has just been measured or was kept long ago.
+
+use crate::exit::{Exit, failure};
+use clap::builder::PossibleValue;
+use clap::{Args as ClapArgs, ValueEnum};
+
+/// The formats of one kind of document.
+pub(crate) trait Format: ValueEnum + Copy + Send + Sync + 'static {
+    /// What `--json` stands for.
+    const JSON: Self;
+
+    /// That of a plan, where nothing is measured; `None` where a plan cannot be told so.
+    fn of_plan(self) -> Option<PlanFormat>;
+}
+
+/// Which of them.
+#[derive(Clone, Copy, Debug, ClapArgs)]
+pub(crate) struct Formats<F: Format> {
+    /// The format
+    #[arg(long, value_enum, default_value = "text")]
+    format: F,
+    /// Short for --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+impl<F: Format> Formats<F> {
+    /// The format that was asked for.
+    pub(crate) fn chosen(self) -> F {
+        if self.json { F::JSON } else { self.format }
+    }
+
+    /// The same where a plan is to be printed. Refused before anything is looked at.
+    pub(crate) fn of_plan(self) -> anyhow::Result<PlanFormat> {
+        let format = self.chosen();
+        format.of_plan().ok_or_else(|| {
+            let name = format.to_possible_value();
+            let name = name.as_ref().map_or("", PossibleValue::get_name);
+            failure(
+                Exit::Usage,
+                format!("print a plan with `--format {name}`: it has no rounds and no figures"),
+                Some("with `--dry-run` stands `--format text` or `--format json`"),
+            )
+        })
+    }
+}
+
+/// The formats of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PlanFormat {
+    /// Lines for people.
+    Text,
+    /// One document for programs.
+    Json,
+}
+
+/// The formats of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShowFormat {
+    /// A table for people
+    Text,
+    /// One document for programs
+    Json,
+    /// A table for blogs and issues
+    Markdown,
+    /// One line for each metric
+    Csv,
+    /// One line for each value of each round
+    CsvRounds,
+    /// `UnixBench`'s own report layout
+    Unixbench,
+}
+
+impl Format for ShowFormat {
+    const JSON: Self = Self::Json;
+
+    fn of_plan(self) -> Option<PlanFormat> {
+        match self {
+            Self::Text => Some(PlanFormat::Text),
+            Self::Json => Some(PlanFormat::Json),
+            Self::Markdown | Self::Csv | Self::CsvRounds | Self::Unixbench => None,
+        }
+    }
+}
+
+/// The formats of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompareFormat {
+    /// A table for people
+    Text,
+    /// A table for blogs and issues
+    Markdown,
+    /// One document for programs
+    Json,
+}
+
+impl Format for CompareFormat {
+    const JSON: Self = Self::Json;
+
+    fn of_plan(self) -> Option<PlanFormat> {
+        match self {
+            Self::Text => Some(PlanFormat::Text),
+            Self::Json => Some(PlanFormat::Json),
+            Self::Markdown => None,
+        }
+    }
+}
