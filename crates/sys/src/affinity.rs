@@ -27,9 +27,7 @@ pub fn allowed_cpus() -> io::Result<Vec<u32>> {
 pub fn start_on(cpu: u32) -> io::Result<()> {
     let before = mask()?;
     let mut one = vec![0; before.len()];
-    let word = usize::try_from(cpu / 64).map_err(io::Error::other)?;
-    *one.get_mut(word)
-        .ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))? = 1 << (cpu % 64);
+    set_bit(&mut one, cpu)?;
     set(&one)?;
     set(&before)
 }
@@ -39,20 +37,15 @@ pub fn start_on(cpu: u32) -> io::Result<()> {
 pub fn pin(cpu: u32) -> io::Result<()> {
     // Of a mask that is longer than its own the kernel takes as much as it has.
     let mut one = [0_u64; WORDS_MAX];
-    let word = usize::try_from(cpu / 64).map_err(io::Error::other)?;
-    *one.get_mut(word)
-        .ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))? = 1 << (cpu % 64);
+    set_bit(&mut one, cpu)?;
     set(&one)
 }
 
 /// Keeps this thread on any of `cpus`. Threads started later inherit it.
 pub fn keep_to(cpus: &[u32]) -> io::Result<()> {
     let mut some = vec![0_u64; WORDS_MAX];
-    for cpu in cpus {
-        let word = usize::try_from(cpu / 64).map_err(io::Error::other)?;
-        *some
-            .get_mut(word)
-            .ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))? |= 1 << (cpu % 64);
+    for &cpu in cpus {
+        set_bit(&mut some, cpu)?;
     }
     set(&some)
 }
@@ -61,6 +54,15 @@ pub fn keep_to(cpus: &[u32]) -> io::Result<()> {
 pub fn current_cpu() -> Option<u32> {
     // SAFETY: sched_getcpu takes nothing.
     u32::try_from(unsafe { libc::sched_getcpu() }).ok()
+}
+
+/// Adds `cpu` to a mask; one that lies beyond it is none that the kernel has.
+fn set_bit(mask: &mut [u64], cpu: u32) -> io::Result<()> {
+    let word = usize::try_from(cpu / 64).map_err(io::Error::other)?;
+    *mask
+        .get_mut(word)
+        .ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))? |= 1 << (cpu % 64);
+    Ok(())
 }
 
 fn mask() -> io::Result<Vec<u64>> {

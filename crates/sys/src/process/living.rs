@@ -6,7 +6,8 @@
 use super::Usage;
 use std::io;
 
-/// What the process with this id has used until now, all threads, without its children.
+/// What the process with this id has used until now, without its children: time and faults of all its threads, and
+/// switches of its first, which is what the kernel tells of a process.
 pub fn usage_of(pid: u32) -> io::Result<Usage> {
     let all = cpu_time_of(pid)?;
     let odd = |what: &str| io::Error::other(format!("/proc/{pid} has no {what}"));
