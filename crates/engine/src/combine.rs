@@ -381,6 +381,19 @@ mod tests {
     }
 
     #[test]
+    fn operations_and_work_of_a_round_have_one_wall_time() {
+        for (ops, wall_ns, work_per_op) in [(3, 7, 8.0), (1_234_567, 987_654_321, 1024.0)] {
+            let mut report = report(ops, wall_ns);
+            report.work_per_op = work_per_op;
+            let reports = [report];
+            let of = |how| value(how, "x", &reports, &[], &Named::new()).unwrap();
+            let (ops_per_s, work_per_s) = (of(How::OpsPerSecond), of(How::Rate));
+            let ratio = work_per_s / work_per_op / ops_per_s;
+            assert!((ratio - 1.0).abs() < 1e-12, "{ops} {wall_ns}: {ratio}");
+        }
+    }
+
+    #[test]
     fn values_follow_their_definition() {
         let reports = [report(100, 1_000_000_000), report(100, 500_000_000)];
         let latency = [(10, 2), (20, 2)];

@@ -1,4 +1,7 @@
 //! What the four tests of sysbench share: the version they imitate, the metrics, and threads that run events freely.
+//!
+//! Threads are never started or woken for a batch, because that would be part of the figure: they run from the first
+//! batch to the end, and the caller counts what all of them have done. A thread that ends early fails the round.
 
 use engine::recorder::Recorder;
 use engine::workload::{Place, WorkError};
@@ -104,7 +107,8 @@ pub(crate) const LAT_P95_OF_FEW: MetricDef = latency(
     "lat_ns_p95",
     MetricClass::LatencyTail,
     How::LatencyQuantileOfFew(0.95),
-    "95 % of the events of all copies took no longer; a round has 20 to 50 of them, so it is the second or third longest.",
+    "95 % of the events of all copies took no longer; with the usual parameters a round has some 20 to 50 of them, so that \
+     it is the second or third longest.",
 );
 /// The longest event.
 pub(crate) const LAT_MAX: MetricDef = latency(
@@ -116,7 +120,7 @@ pub(crate) const LAT_MAX: MetricDef = latency(
 
 /// What one thread needs to run events: made in the thread that runs them.
 pub(crate) trait Events: Send + 'static {
-    /// Runs one event; its result is folded into [`Events::digest`].
+    /// Runs one event, or the next part of one.
     fn event(&mut self) -> Result<(), Failure>;
 
     /// What is counted per event: 1, or its parts where an event takes so long that a round holds only a few.
@@ -406,7 +410,7 @@ mod tests {
             // Where the work of an event is more than 1, a rate of work is none of events.
             let expected = match wall.how {
                 How::Rate => How::CpuRate,
-                How::ReportedSum => How::OpsPerCpuSecond,
+                How::OpsPerSecond => How::OpsPerCpuSecond,
                 other => panic!("{} {other:?}", spec.name),
             };
             assert_eq!(cpu.how, expected, "{}", spec.name);

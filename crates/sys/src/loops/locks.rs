@@ -184,6 +184,14 @@ pub fn yields(locks: &Locks, index: u64, yields: u64) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Takes the first mutex and gives it back: what sysbench 0.4 does around an event of its `memory` test.
+#[inline]
+pub fn once(locks: &Locks) -> Result<(), Failure> {
+    locks.lock(0, 0)?;
+    locks.count(0);
+    locks.unlock(0, 0)
+}
+
 /// What a spin between two locks is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spin {
@@ -327,6 +335,19 @@ mod tests {
             assert_eq!(clones, [turns; 3]);
             assert_eq!(portable_count_to(turns), turns);
         }
+    }
+
+    #[test]
+    fn a_lock_by_itself_touches_the_first_mutex_and_nothing_else() {
+        let locks = Locks::new(3, Spacing::Apart);
+        for _ in 0..7 {
+            once(&locks).unwrap();
+        }
+        for (index, expected) in [7, 0, 0].into_iter().enumerate() {
+            // SAFETY: nobody else knows the locks.
+            assert_eq!(unsafe { *locks.at(index).1 }, expected, "{index}");
+        }
+        assert_eq!(locks.shared.0.load(Ordering::Relaxed), 0);
     }
 
     #[test]

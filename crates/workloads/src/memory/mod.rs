@@ -162,6 +162,16 @@ pub(crate) fn check_room(bytes: u64, place: &Place) -> Result<(), WorkError> {
     })
 }
 
+/// The same where one process takes `bytes` for all of the copies, and nothing of it is taken yet.
+pub(crate) fn check_room_once(bytes: u64, place: &Place) -> Result<(), WorkError> {
+    let alone = Place {
+        copies: 1,
+        copy: 0,
+        ..place.clone()
+    };
+    check_room(bytes, &alone)
+}
+
 /// The room that all copies together may take, in bytes.
 fn room_of_all() -> Result<u64, WorkError> {
     let room = limits::room(&Tree::real()).map_err(|error| WorkError::Failed(error.to_string()))?;
@@ -362,6 +372,8 @@ mod tests {
         assert!(matches!(error, WorkError::Unsupported(_)), "{error}");
         place.copies = 1 << 20;
         assert!(check_room(1 << 34, &place).is_err(), "all copies count");
+        check_room_once(1 << 20, &place).unwrap();
+        assert!(check_room_once(1 << 60, &place).is_err());
     }
 
     #[test]
