@@ -205,7 +205,7 @@ impl Kernel {
         let result = match self.width {
             Width::Portable => portable::pass(self.op, self.strides, arrays, scalar, number),
             #[cfg(target_arch = "x86_64")]
-            width => x86::pass(self, width, arrays, scalar, number),
+            _ => x86::pass(self, arrays, scalar, number),
             #[cfg(not(target_arch = "x86_64"))]
             _ => portable::pass(self.op, self.strides, arrays, scalar, number),
         };

@@ -144,14 +144,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_or_written_is_not_changed() {
-        let value = 9_u64;
-        for kept in [here::kept, portable::kept] {
-            kept(value);
+    fn what_was_stored_before_a_barrier_is_what_is_read_behind_it() {
+        let barriers = [
+            (here::kept as fn(u64), here::written as fn(*const u64)),
+            (portable::kept, portable::written),
+        ];
+        for (kept, written) in barriers {
+            let mut values = vec![0; 8];
+            for (value, n) in values.iter_mut().zip(1..) {
+                *value = n;
+                kept(*value);
+            }
+            written(values.as_ptr());
+            assert_eq!(std::hint::black_box(values), [1, 2, 3, 4, 5, 6, 7, 8]);
         }
-        for written in [here::written, portable::written] {
-            written(&raw const value);
-        }
-        assert_eq!(value, 9);
     }
 }

@@ -1,4 +1,7 @@
 //! `memory.bandwidth`: streams through arrays beyond the caches, at the widest vectors that the CPU has.
+//!
+//! Numbers are small and whole, so that every sum is exact and every element is checked. Vectors and stores that the
+//! CPU does not have are refused, as are arrays that make somebody swap or, unless asked for, fit into a cache.
 
 use super::curve::{Extent, beyond_the_caches};
 use super::{HUGE_PAGE_SHARE, NODE, PAGE_BYTES, PAGES, set_up_by_each, setting};
@@ -36,7 +39,7 @@ const fn test(
 
 static SPEC: Spec = Spec {
     name: "memory.bandwidth",
-    version: 2,
+    version: 3,
     title: "memory bandwidth of streams",
     doc: "One operation goes through the next piece of arrays of numbers of 8 bytes: `read` sums one, `write` fills \
           one, `copy`, `scale`, `add` and `triad` compute one from one or two others, per element what STREAM's \
@@ -50,8 +53,8 @@ static SPEC: Spec = Spec {
           told.\n\n\
           A CPU fetches ahead to the end of a page of 4 KiB and waits for memory at the beginning of the next, so that \
           one thread that goes through an array in order gets less than the memory gives. The tests whose names end in \
-          `-x8` walk eight pages side by side (`strides`), which is the most that one thread gets; the others are what \
-          a program gets that goes in order.",
+          `-x8` walk eight stretches of 4 KiB side by side (`strides`), of which one thread gets more; the others are \
+          what a program gets that goes in order.",
     params: &[
         ParamDef {
             name: "op",
@@ -152,22 +155,22 @@ static SPEC: Spec = Spec {
         ),
         test(
             "memory.read-x8",
-            "memory bandwidth, read, eight pages side by side",
+            "memory bandwidth, read, eight stretches side by side",
             &[("op", "read"), EIGHT],
         ),
         test(
             "memory.write-nt-x8",
-            "memory bandwidth, write, streaming, eight pages side by side",
+            "memory bandwidth, write, streaming, eight stretches side by side",
             &[("op", "write"), STREAMING, EIGHT],
         ),
         test(
             "memory.copy-nt-x8",
-            "memory bandwidth, copy, streaming, eight pages side by side",
+            "memory bandwidth, copy, streaming, eight stretches side by side",
             &[("op", "copy"), STREAMING, EIGHT],
         ),
         test(
             "memory.triad-nt-x8",
-            "memory bandwidth, triad, streaming, eight pages side by side",
+            "memory bandwidth, triad, streaming, eight stretches side by side",
             &[STREAMING, EIGHT],
         ),
         test(
@@ -379,40 +382,29 @@ impl Streams {
         let (sources, dests) = numbers.split_at_mut(last);
         let dest = &mut dests[at..at + piece];
         let range = |start: usize| start + at..start + at + piece;
-        let result = match self.kernel.op {
-            Op::Read => {
-                let mut arrays = Arrays {
-                    dest: &mut [],
-                    a: dest,
-                    b: &[],
-                };
-                self.kernel.pass(&mut arrays, scalar, self.clone)
-            }
-            Op::Write => {
-                let mut arrays = Arrays {
-                    dest,
-                    a: &[],
-                    b: &[],
-                };
-                self.kernel.pass(&mut arrays, scalar, self.clone)
-            }
-            Op::Copy | Op::Scale => {
-                let mut arrays = Arrays {
-                    dest,
-                    a: &sources[range(first[0])],
-                    b: &[],
-                };
-                self.kernel.pass(&mut arrays, scalar, self.clone)
-            }
-            Op::Add | Op::Triad => {
-                let mut arrays = Arrays {
-                    dest,
-                    a: &sources[range(first[0])],
-                    b: &sources[range(first[1])],
-                };
-                self.kernel.pass(&mut arrays, scalar, self.clone)
-            }
+        let mut arrays = match self.kernel.op {
+            Op::Read => Arrays {
+                dest: &mut [],
+                a: dest,
+                b: &[],
+            },
+            Op::Write => Arrays {
+                dest,
+                a: &[],
+                b: &[],
+            },
+            Op::Copy | Op::Scale => Arrays {
+                dest,
+                a: &sources[range(first[0])],
+                b: &[],
+            },
+            Op::Add | Op::Triad => Arrays {
+                dest,
+                a: &sources[range(first[0])],
+                b: &sources[range(first[1])],
+            },
         };
+        let result = self.kernel.pass(&mut arrays, scalar, self.clone);
         let right = match self.kernel.op {
             Op::Read => self.piece_sum(),
             _ => scalar,

@@ -2,8 +2,8 @@
 //!
 //! One macro writes all three, because they differ in names alone. Four vectors per turn of a loop: memory is the
 //! bound from the second-level cache on, and a turn of four keeps its loop out of the way in the first. The loop that
-//! goes from the first element to the last is one of its own, and the one of the clones; the other takes a turn in each
-//! of several stretches before the next turn in the first.
+//! goes from the first element to the last is one of its own; the other takes a turn in each of several stretches
+//! before the next turn in the first. Every clone has both, each put at the clone's place.
 #![expect(unsafe_code, reason = "vector instructions, and alignment")]
 
 use super::super::align::{clone, place_loop};
@@ -11,13 +11,7 @@ use super::{Arrays, Kernel, Op, STRETCH, Stores, Width};
 use std::arch::x86_64 as arch;
 
 /// One pass with vectors that the caller knows the CPU to have; see [`super::Kernel::pass`].
-pub(super) fn pass(
-    kernel: Kernel,
-    width: Width,
-    arrays: &mut Arrays<'_>,
-    scalar: f64,
-    number: u32,
-) -> f64 {
+pub(super) fn pass(kernel: Kernel, arrays: &mut Arrays<'_>, scalar: f64, number: u32) -> f64 {
     let pointers = Pointers {
         dest: arrays.dest.as_mut_ptr(),
         a: arrays.a.as_ptr(),
@@ -30,7 +24,7 @@ pub(super) fn pass(
     };
     let streaming = kernel.stores == Stores::Streaming;
     let op = kernel.op;
-    match width {
+    match kernel.width {
         // SAFETY: the caller has checked that the CPU has these vectors, that the arrays in use have this length, a
         // multiple of every turn, and that they are aligned.
         Width::Avx512 => unsafe { avx512::pass(op, streaming, pointers, scalar, number) },
@@ -65,6 +59,7 @@ macro_rules! turns {
         let turn = UNROLL * $lanes;
         if $pointers.strides > 1 {
             let block = STRETCH * $pointers.strides;
+            place_loop!($pad);
             let mut first = 0;
             while first < $pointers.len {
                 for from in (first..first + STRETCH).step_by(turn) {

@@ -10,24 +10,7 @@ use std::arch::asm;
 use std::sync::atomic::AtomicU64;
 
 /// Assembly whose lines, which loop to the label `2`, begin `pad` bytes behind a boundary of 64: as `place_loop!`, but
-/// in one piece, because a compiler may put what sets registers up between two. Tests look where it came to lie.
-#[cfg(test)]
-macro_rules! placed {
-    ($pad:ident, [$($line:literal),* $(,)?], $($operand:tt)*) => {{
-        let address: usize;
-        asm!(
-            "lea {address}, [rip + 2f]",
-            placement!(),
-            "2:",
-            $($line,)*
-            pad = const $pad,
-            address = out(reg) address,
-            $($operand)*
-        );
-        assert_eq!(address % 64, $pad, "a clone lies at another place than it should");
-    }};
-}
-#[cfg(not(test))]
+/// in one piece, because a compiler may put what sets registers up between two.
 macro_rules! placed {
     ($pad:ident, [$($line:literal),* $(,)?], $($operand:tt)*) => {
         asm!(
