@@ -19,6 +19,8 @@ pub struct Node {
     pub number: u32,
     /// Its CPUs that are online, ascending; empty for a node of memory alone.
     pub cpus: Vec<u32>,
+    /// Whether it has memory; true where the kernel does not tell.
+    pub has_memory: bool,
 }
 
 /// Every node that is online; one without a list of CPUs where the kernel shows no nodes.
@@ -29,10 +31,13 @@ pub fn nodes(tree: &Tree) -> Result<Vec<Node>, TreeError> {
             return Ok(vec![Node {
                 number: 0,
                 cpus: Vec::new(),
+                has_memory: true,
             }]);
         }
         Err(error) => return Err(error),
     };
+    let with_memory = tree.read(&format!("{NODES}/has_memory")).ok();
+    let with_memory = with_memory.and_then(|text| list(text.trim()));
     list(&online)
         .ok_or_else(|| TreeError::content(NODES, format!("`{online}` is no list of nodes")))?
         .into_iter()
@@ -41,7 +46,14 @@ pub fn nodes(tree: &Tree) -> Result<Vec<Node>, TreeError> {
             let text = tree.read(&path)?;
             let cpus = list(text.trim())
                 .ok_or_else(|| TreeError::content(&path, "it is no list of CPUs"))?;
-            Ok(Node { number, cpus })
+            let has_memory = with_memory
+                .as_ref()
+                .is_none_or(|numbers| numbers.contains(&number));
+            Ok(Node {
+                number,
+                cpus,
+                has_memory,
+            })
         })
         .collect()
 }
@@ -148,12 +160,16 @@ mod tests {
             std::fs::write(dir.join("cpulist"), format!("{cpus}\n")).unwrap();
         }
         std::fs::write(root.path().join("sys/devices/system/node/online"), "0,2\n").unwrap();
-        let found: Vec<_> = nodes(&tree)
-            .unwrap()
-            .into_iter()
-            .map(|node| (node.number, node.cpus))
-            .collect();
-        assert_eq!(found, [(0, vec![0, 1, 4]), (2, vec![])]);
+        let found = || -> Vec<_> {
+            let nodes = nodes(&tree).unwrap().into_iter();
+            nodes
+                .map(|node| (node.number, node.cpus, node.has_memory))
+                .collect()
+        };
+        assert_eq!(found(), [(0, vec![0, 1, 4], true), (2, vec![], true)]);
+        let file = root.path().join("sys/devices/system/node/has_memory");
+        std::fs::write(file, "2\n").unwrap();
+        assert_eq!(found(), [(0, vec![0, 1, 4], false), (2, vec![], true)]);
     }
 
     #[test]

@@ -290,7 +290,7 @@ impl Workload for Bandwidth {
             }
         };
         let mut streams = Streams::new(kernel, extent.bytes, params, place, cpu)?;
-        streams.note = extent.note;
+        streams.notes.extend(extent.note);
         Ok(Box::new(streams))
     }
 }
@@ -308,8 +308,8 @@ struct Streams {
     clone: u32,
     pass: u64,
     wrong: u64,
-    /// What is said of the size.
-    note: Option<String>,
+    /// What is said of the node and of the size.
+    notes: Vec<String>,
 }
 
 /// Elements between the ends of arrays, at most: they begin at other places within a page in each round, because
@@ -338,8 +338,10 @@ impl Streams {
             *start = end + usize::try_from(rng.below(OFFSET_MAX / 8)).unwrap_or(0) * 8;
             end = *start + len;
         }
-        let mut region = super::region("the arrays", end as u64 * 8, params, cpu)?;
-        super::page_values(&region, super::pages(params))?;
+        let pages = super::pages(params);
+        let remote = super::remote_node(params, cpu)?;
+        let mut region = super::region("the arrays", end as u64 * 8, pages, cpu, remote)?;
+        super::page_values(&region, pages)?;
         for start in starts.iter().take(arrays) {
             let array = &mut region.numbers()[*start..*start + len];
             for (element, index) in array.iter_mut().zip(0_u32..) {
@@ -348,7 +350,7 @@ impl Streams {
         }
         Ok(Self {
             kernel,
-            pages: super::pages(params),
+            pages,
             region,
             len,
             piece,
@@ -357,7 +359,7 @@ impl Streams {
             clone: place.round,
             pass: 0,
             wrong: 0,
-            note: None,
+            notes: remote.map(super::Remote::note).into_iter().collect(),
         })
     }
 
@@ -486,7 +488,7 @@ impl Body for Streams {
         Ok(Finish {
             digest: Digest::EMPTY.word(self.piece_sum().to_bits()),
             reported,
-            notes: std::iter::once(vectors).chain(self.note.clone()).collect(),
+            notes: [vec![vectors], self.notes.clone()].concat(),
             ..Finish::default()
         })
     }

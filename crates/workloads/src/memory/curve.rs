@@ -3,12 +3,12 @@
 //! Every point proves its loads: a chain that is not where so many steps lead gives no curve. What a curve says of the
 //! last cache, and how far the curves of a machine go, is [`observed`].
 
-use super::map;
+use super::region;
 use engine::workload::{Place, WorkError};
 use model::num::{approx, round_to_u64};
 use model::rng::Rng;
 use sys::loops::chase::Chain;
-use sys::memory::Pages;
+use sys::memory::{Pages, Region};
 
 mod observed;
 
@@ -36,6 +36,18 @@ pub(super) fn link(chain: &mut Chain, bytes: u64, order: &mut Vec<u32>, rng: &mu
     order.extend(0..nodes.max(2));
     rng.shuffle(order);
     chain.link(order);
+}
+
+/// A chain over `bytes` of `region`, linked in an order of this round.
+pub(super) fn linked(region: Region, bytes: u64, place: &Place) -> Chain {
+    let mut chain = empty(region);
+    let mut rng = Rng::stream(place.seed, 7);
+    link(&mut chain, bytes, &mut Vec::new(), &mut rng);
+    chain
+}
+
+fn empty(region: Region) -> Chain {
+    Chain::new(region, usize::try_from(LINE_BYTES).unwrap_or(64))
 }
 
 /// The working sets of a curve: two per doubling, up to `largest`.
@@ -70,15 +82,14 @@ pub(super) struct Sweep {
 }
 
 impl Sweep {
-    /// Memory for working sets up to `largest`.
+    /// Memory for working sets up to `largest`, on the node of the CPU that the calling thread is kept on.
     pub(super) fn new(largest: u64, pages: Pages, place: &Place) -> Result<Self, WorkError> {
         let sizes = sizes(largest);
         let most = sizes.last().copied().unwrap_or(SMALLEST);
-        let mut region = map("the chains of loads", most, pages)?;
-        region.touch();
-        let line = usize::try_from(LINE_BYTES).unwrap_or(64);
+        let cpu = sys::affinity::current_cpu()
+            .ok_or_else(|| WorkError::Failed("sched_getcpu: it tells no CPU".to_owned()))?;
         Ok(Self {
-            chain: Chain::new(region, line),
+            chain: empty(region("the chains of loads", most, pages, cpu, None)?),
             order: Vec::with_capacity(usize::try_from(most / LINE_BYTES).unwrap_or(0)),
             rng: Rng::stream(place.seed, 7),
             clone: place.round,

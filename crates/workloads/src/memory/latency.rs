@@ -1,14 +1,16 @@
 //! `memory.latency`: what one load costs when nothing hides it, for a working set of a fixed size.
+//!
+//! Each load needs the one before, in an order that nothing can guess, and where the chain stands proves how many there
+//! were. Sizes that hold no chain, or do not fit for all copies, are refused.
 
-use super::curve::{LINE_BYTES, link};
-use super::{HUGE_PAGE_SHARE, NODE, PAGE_BYTES, PAGES};
+use super::curve::{LINE_BYTES, linked};
+use super::{HUGE_PAGE_SHARE, NODE, PAGE_BYTES, PAGES, set_up_by_each};
 use engine::recorder::Recorder;
 use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
 use model::host::HostFacts;
 use model::params::Params;
 use model::plan::Shape;
-use model::rng::Rng;
 use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
 use model::units::{Nanos, Unit};
 use sys::loops::chase::Chain;
@@ -34,7 +36,7 @@ const fn test(
 
 static SPEC: Spec = Spec {
     name: "memory.latency",
-    version: 2,
+    version: 3,
     title: "latency of dependent loads in random order",
     doc: "One operation loads the address of the next: a chain through a working set of `size`, one node per cache \
           line of 64 bytes, in an order shuffled anew in every round, as one cycle through all lines. No load can \
@@ -133,9 +135,9 @@ static SPEC: Spec = Spec {
 };
 
 /// The smallest working set: one page of the smallest kind.
-const SIZE_MIN: u64 = 4096;
+pub(super) const SIZE_MIN: u64 = 4096;
 /// The largest: node numbers have 32 bits.
-const SIZE_MAX: u64 = 256 << 30;
+pub(super) const SIZE_MAX: u64 = 256 << 30;
 
 /// Bytes that a round needs beside the working set: the order in which the nodes are linked, 4 bytes each.
 const fn with_order(size: u64) -> u64 {
@@ -159,6 +161,10 @@ impl Workload for Latency {
         }
     }
 
+    fn shape_of(&self, params: &Params, copies: u32) -> Shape {
+        set_up_by_each(self.shape(params), copies)
+    }
+
     fn check_params(&self, params: &Params) -> Result<(), BadValue> {
         if (SIZE_MIN..=SIZE_MAX).contains(&params.size("size").0) {
             return Ok(());
@@ -180,20 +186,16 @@ impl Workload for Latency {
         let size = params.size("size").0;
         super::check_room(with_order(size), place)?;
         let cpu = super::keep_on_a_cpu(place)?;
-        let region = super::region("the chain of loads", size, params, cpu)?;
-        super::page_values(&region, super::pages(params))?;
-        let mut chain = Chain::new(region, usize::try_from(LINE_BYTES).unwrap_or(64));
-        link(
-            &mut chain,
-            size,
-            &mut Vec::new(),
-            &mut Rng::stream(place.seed, 7),
-        );
+        let pages = super::pages(params);
+        let remote = super::remote_node(params, cpu)?;
+        let region = super::region("the chain of loads", size, pages, cpu, remote)?;
+        super::page_values(&region, pages)?;
         Ok(Box::new(Walk {
-            chain,
-            pages: super::pages(params),
+            chain: linked(region, size, place),
+            pages,
             clone: place.round,
             walked: 0,
+            note: remote.map(super::Remote::note),
         }))
     }
 }
@@ -203,6 +205,8 @@ struct Walk {
     pages: sys::memory::Pages,
     clone: u32,
     walked: u64,
+    /// What is said of the node.
+    note: Option<String>,
 }
 
 impl Body for Walk {
@@ -217,6 +221,7 @@ impl Body for Walk {
         Ok(Finish {
             digest: Digest::EMPTY.word(self.chain.nodes()),
             reported: super::page_values(self.chain.region(), self.pages)?.into(),
+            notes: self.note.iter().cloned().collect(),
             ..Finish::default()
         })
     }
@@ -261,8 +266,8 @@ mod tests {
     #[test]
     fn a_skipped_load_is_found() {
         let region = super::super::map("a chain", 1 << 16, sys::memory::Pages::Usual).unwrap();
-        let mut chain = Chain::new(region, 64);
-        link(&mut chain, 1 << 16, &mut Vec::new(), &mut Rng::new(1));
+        let (_root, place) = testing::place();
+        let mut chain = linked(region, 1 << 16, &place);
         chain.walk(99, 0);
         let error = check(&mut chain, 100).unwrap_err().to_string();
         assert!(error.contains("at node 99 in place of 100"), "{error}");

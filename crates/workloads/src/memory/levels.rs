@@ -1,4 +1,7 @@
 //! `memory.levels`: the cache levels that a core really sees, read off a curve of latencies.
+//!
+//! Measured and not asked for, because virtual machines hide caches or show those of another machine. A level that the
+//! curve does not have gets no value, and the reason instead.
 
 use super::curve::{Reach, Sweep, reach};
 use super::{HUGE_PAGE_SHARE, PAGE_BYTES, PAGES, reported, set_up_by_each};

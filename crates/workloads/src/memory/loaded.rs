@@ -4,8 +4,8 @@
 //! fit into the cache beside it, and nobody would touch the memory. So it refuses what many CPUs need and a small
 //! machine does not have.
 
-use super::curve::{Extent, LINE_BYTES, beyond_the_caches, link};
-use super::latency::check;
+use super::curve::{Extent, LINE_BYTES, beyond_the_caches, linked};
+use super::latency::{SIZE_MAX, SIZE_MIN, check};
 use super::{HUGE_PAGE_SHARE, PAGE_BYTES, PAGES, reported, setting};
 use engine::recorder::Recorder;
 use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload};
@@ -14,7 +14,6 @@ use model::host::HostFacts;
 use model::num::{approx, count};
 use model::params::Params;
 use model::plan::Shape;
-use model::rng::Rng;
 use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
 use model::units::{Nanos, Unit};
 use std::collections::BTreeMap;
@@ -183,15 +182,9 @@ impl Workload for Loaded {
         super::pin(cpus[0])?;
         let Extent { bytes: size, note } = size_of_each(params, place)?;
         let pages = super::pages(params);
-        let region = super::region("the chain of loads", size, params, cpus[0])?;
+        let region = super::region("the chain of loads", size, pages, cpus[0], None)?;
         super::page_values(&region, pages)?;
-        let mut chain = Chain::new(region, usize::try_from(LINE_BYTES).unwrap_or(64));
-        link(
-            &mut chain,
-            size,
-            &mut Vec::new(),
-            &mut Rng::stream(place.seed, 7),
-        );
+        let chain = linked(region, size, place);
         let streams = streams(&cpus, size, params, place);
         let works = streams
             .into_iter()
@@ -216,11 +209,6 @@ impl Workload for Loaded {
         }))
     }
 }
-
-/// The smallest working set: one page of the smallest kind.
-const SIZE_MIN: u64 = 4096;
-/// The largest: node numbers have 32 bits.
-const SIZE_MAX: u64 = 256 << 30;
 
 /// The working set for which set-up is estimated where the caches decide: four times a last cache of 105 MiB.
 const USUAL_SIZE: u64 = 420 << 20;
@@ -251,13 +239,7 @@ fn size_of_each(params: &Params, place: &Place) -> Result<Extent, WorkError> {
     if given == 0 {
         return beyond_the_caches(place, "working sets", |room| most_for(room, slots));
     }
-    // One process takes it all, and nothing of it is taken yet.
-    let alone = Place {
-        copies: 1,
-        copy: 0,
-        ..place.clone()
-    };
-    super::check_room(needed(given, slots), &alone)?;
+    super::check_room_once(needed(given, slots), place)?;
     Ok(Extent {
         bytes: given,
         note: None,
@@ -298,15 +280,16 @@ impl Stream {
     /// Streams through memory of its own, on its CPU, for `duty` percent of the time.
     fn run(&self, member: &Member) -> Result<(), WorkError> {
         super::pin(self.cpu)?;
+        let pages = super::pages(&self.params);
         let mut region = super::region(
             "a stream beside the loads",
             self.bytes,
-            &self.params,
+            pages,
             self.cpu,
+            None,
         )?;
         let numbers = region.numbers();
         numbers.fill(1.0);
-        let pages = super::pages(&self.params);
         super::page_values(&region, pages)?;
         member.wait();
         self.pieces(region.numbers(), member)?;

@@ -3,7 +3,7 @@
 //! A method does what its name says, which is not what every build of mbw prints under that name: whoever looks at the
 //! figure is told so. Every byte that counts is copied, in MCBLOCK too where the last block is a part of one.
 
-use super::{HUGE_PAGE_SHARE, PAGE_BYTES, map};
+use super::{HUGE_PAGE_SHARE, PAGE_BYTES, map, set_up_by_each};
 use engine::recorder::Recorder;
 use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
@@ -104,6 +104,10 @@ impl Workload for Mbw {
         }
     }
 
+    fn shape_of(&self, params: &Params, copies: u32) -> Shape {
+        set_up_by_each(self.shape(params), copies)
+    }
+
     fn check_params(&self, params: &Params) -> Result<(), BadValue> {
         for param in ["size", "block"] {
             let bytes = params.size(param).0;
@@ -115,8 +119,12 @@ impl Workload for Mbw {
     }
 
     fn supported(&self, params: &Params, host: &HostFacts) -> Result<(), String> {
-        let size = params.size("size").0;
-        super::supported(params, host, size.saturating_mul(2))
+        self.supported_with(params, host, 1)
+    }
+
+    fn supported_with(&self, params: &Params, host: &HostFacts, copies: u32) -> Result<(), String> {
+        let each = params.size("size").0.saturating_mul(2);
+        super::supported(params, host, each.saturating_mul(u64::from(copies)))
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
@@ -280,6 +288,17 @@ mod tests {
         body.batch(1, &mut Recorder::off()).unwrap();
         body.to.words()[100] ^= 1;
         assert!(matches!(body.finish(), Err(WorkError::Wrong(_))));
+    }
+
+    #[test]
+    fn arrays_that_fit_once_and_not_for_all_copies_are_left_out_for_all() {
+        let mut host = HostFacts::default();
+        host.memory.available = model::host::Fact::Known(model::units::Bytes(1 << 30));
+        let params = testing::params(&MBW, &[("size", "256M")]);
+        for (copies, fits) in [(1, true), (2, false), (u32::MAX, false)] {
+            let found = MBW.supported_with(&params, &host, copies);
+            assert_eq!(found.is_ok(), fits, "{copies}: {found:?}");
+        }
     }
 
     #[test]

@@ -53,7 +53,8 @@ const NODE: ParamDef = ParamDef {
     name: "node",
     kind: ParamKind::Choice(&["local", "remote"]),
     default: "local",
-    doc: "NUMA node of the memory: that of the CPU which the copy is kept on, or another one.",
+    doc: "NUMA node of the memory: that of the CPU which the copy is kept on, or the next one that has CPUs and \
+          memory, which a note names.",
 };
 
 /// What the pages really are.
@@ -104,6 +105,11 @@ fn set_up_by_each(shape: Shape, copies: u32) -> Shape {
     }
 }
 
+/// Whether the parameters ask for the memory of another node.
+fn is_remote(params: &Params) -> bool {
+    params.get("node").is_some() && params.text("node") == "remote"
+}
+
 fn pages(params: &Params) -> Pages {
     match params.text("pages") {
         "small" => Pages::Small,
@@ -119,8 +125,7 @@ fn supported(params: &Params, host: &HostFacts, bytes: u64) -> Result<(), String
     if params.get("pages").is_some() && pages(params) == Pages::Huge && never {
         return Err("huge pages: transparent huge pages are switched off (`never`)".to_owned());
     }
-    let remote = params.get("node").is_some() && params.text("node") == "remote";
-    if remote && host.cpu.numa_nodes.known() == Some(&1) {
+    if is_remote(params) && host.cpu.numa_nodes.known() == Some(&1) {
         return Err("remote memory: the machine has one NUMA node".to_owned());
     }
     let available = host.memory.available.known().map(|bytes| bytes.0);
@@ -183,29 +188,78 @@ fn room_of_each(room: u64, place: &Place) -> u64 {
     room / u64::from(place.copies.max(1))
 }
 
-/// The node that `cpu` is to use.
-fn node_for(cpu: u32, remote: bool, nodes: &[Node]) -> Result<Option<u32>, WorkError> {
-    if !remote {
+/// The node whose memory is used by the CPUs of another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Remote {
+    node: u32,
+    used_by: u32,
+}
+
+impl Remote {
+    /// What is told of it, because nodes may be at different distances.
+    fn note(self) -> String {
+        format!(
+            "memory of NUMA node {}, used by CPUs of node {}",
+            self.node, self.used_by
+        )
+    }
+}
+
+/// The node whose memory `cpu` is to use, where the parameters ask for another one than its own.
+fn remote_node(params: &Params, cpu: u32) -> Result<Option<Remote>, WorkError> {
+    if !is_remote(params) {
         // First touch does it: the thread is on its CPU already.
         return Ok(None);
     }
+    next_node(cpu, &nodes()?).map(Some)
+}
+
+fn nodes() -> Result<Vec<Node>, WorkError> {
+    numa::nodes(&Tree::real()).map_err(|error| WorkError::Failed(error.to_string()))
+}
+
+/// The next node behind that of `cpu`, and behind the last one the first, so that copies on all nodes load all nodes
+/// alike. Nodes without memory have none to give; those of memory alone, which is of another kind, are taken where no
+/// other node has both.
+fn next_node(cpu: u32, nodes: &[Node]) -> Result<Remote, WorkError> {
     let own = nodes.iter().find(|node| node.cpus.contains(&cpu));
-    let other = nodes
-        .iter()
-        .find(|node| own.is_some_and(|own| own.number != node.number));
-    other.map(|node| Some(node.number)).ok_or_else(|| {
-        WorkError::Unsupported("remote memory: the machine has one NUMA node".to_owned())
+    let next = own.and_then(|own| {
+        let others = |with_cpus: bool| {
+            nodes.iter().filter(move |node| {
+                node.number != own.number && node.has_memory && node.cpus.is_empty() != with_cpus
+            })
+        };
+        let behind = |with_cpus| {
+            let mut later = others(with_cpus).filter(|node| node.number > own.number);
+            later.next().or_else(|| others(with_cpus).next())
+        };
+        let node = behind(true).or_else(|| behind(false))?;
+        Some(Remote {
+            node: node.number,
+            used_by: own.number,
+        })
+    });
+    next.ok_or_else(|| {
+        let why = match nodes.len() {
+            0 | 1 => "the machine has one NUMA node",
+            _ => "no other NUMA node has memory",
+        };
+        WorkError::Unsupported(format!("remote memory: {why}"))
     })
 }
 
-/// Maps `bytes` for this `purpose` with the pages and from the node that the parameters ask for, and touches all of it.
-/// The calling thread must be where it will measure.
-fn region(purpose: &str, bytes: u64, params: &Params, cpu: u32) -> Result<Region, WorkError> {
-    let remote = params.get("node").is_some() && params.text("node") == "remote";
-    let nodes = numa::nodes(&Tree::real()).map_err(|error| WorkError::Failed(error.to_string()))?;
-    let node = node_for(cpu, remote, &nodes)?;
-    let mut region = map(purpose, bytes, pages(params))?;
-    if let Some(node) = node {
+/// Maps `bytes` for this `purpose` and touches all of it: from the node that is asked for, or else from that of `cpu`,
+/// on which the calling thread must be and will measure. Memory that is elsewhere is refused.
+fn region(
+    purpose: &str,
+    bytes: u64,
+    pages: Pages,
+    cpu: u32,
+    remote: Option<Remote>,
+) -> Result<Region, WorkError> {
+    let nodes = nodes()?;
+    let mut region = map(purpose, bytes, pages)?;
+    if let Some(Remote { node, .. }) = remote {
         numa::bind(&region, node)
             .map_err(|error| WorkError::failed("mbind to node", node, error))?;
     }
@@ -213,7 +267,8 @@ fn region(purpose: &str, bytes: u64, params: &Params, cpu: u32) -> Result<Region
     let own = nodes.iter().find(|node| node.cpus.contains(&cpu));
     // A filter may forbid the question; then first touch is trusted.
     let local = own.filter(|_| nodes.len() > 1 && numa::node_of(&region, 0).is_ok());
-    if let Some(expected) = node.or(local.map(|node| node.number)) {
+    let expected = remote.map(|remote| remote.node);
+    if let Some(expected) = expected.or(local.map(|node| node.number)) {
         check_nodes(region.len(), expected, |offset| {
             numa::node_of(&region, offset)
         })?;
@@ -275,17 +330,21 @@ fn not_mapped(purpose: &str, bytes: u64, error: &io::Error) -> WorkError {
 mod tests {
     use super::*;
     use crate::os::testing;
-    use engine::workload::Workload as _;
+    use engine::workload::Workload;
     use model::host::Fact;
     use model::units::Bytes;
     use std::collections::BTreeSet;
 
     #[test]
     fn a_second_copy_sets_up_longer_and_a_third_does_not() {
-        let shape = |copies| BANDWIDTH.shape_of(&testing::params(&BANDWIDTH, &[]), copies);
-        assert_eq!(shape(2).setup.0, 2 * shape(1).setup.0);
-        assert_eq!(shape(96), shape(2));
-        assert_eq!(shape(2).measure, shape(1).measure);
+        let workloads: [&dyn Workload; 4] = [&BANDWIDTH, &LATENCY, &LEVELS, &MBW];
+        for workload in workloads {
+            let shape = |copies| workload.shape_of(&testing::params(workload, &[]), copies);
+            let name = workload.spec().name;
+            assert_eq!(shape(2).setup.0, 2 * shape(1).setup.0, "{name}");
+            assert_eq!(shape(96), shape(2), "{name}");
+            assert_eq!(shape(2).measure, shape(1).measure, "{name}");
+        }
     }
 
     #[test]
@@ -377,16 +436,42 @@ mod tests {
     }
 
     #[test]
-    fn the_remote_node_is_another_one() {
+    fn the_remote_node_is_the_next_one_with_memory_and_with_cpus_as_far_as_there_is_any() {
         let node = |number, cpus: &[u32]| Node {
             number,
             cpus: cpus.to_vec(),
+            has_memory: true,
+        };
+        let check = |cpu, nodes: &[Node], expected: Result<(u32, u32), &str>| {
+            let found = next_node(cpu, nodes).map(|remote| (remote.node, remote.used_by));
+            let found = found.map_err(|error| error.to_string());
+            assert_eq!(found, expected.map_err(str::to_owned), "{cpu} {nodes:?}");
         };
         let two = [node(0, &[0, 1]), node(3, &[2])];
-        assert_eq!(node_for(1, false, &two).unwrap(), None);
-        assert_eq!(node_for(1, true, &two).unwrap(), Some(3));
-        assert_eq!(node_for(2, true, &two).unwrap(), Some(0));
-        assert!(node_for(0, true, &two[..1]).is_err());
+        check(1, &two, Ok((3, 0)));
+        check(2, &two, Ok((0, 3)));
+        check(
+            0,
+            &two[..1],
+            Err("remote memory: the machine has one NUMA node"),
+        );
+        // Every node serves one other.
+        let four = [0, 1, 2, 3].map(|number| node(number, &[number, number + 4]));
+        for (cpu, served_by) in [(0, 1), (1, 2), (2, 3), (3, 0), (4, 1), (7, 0)] {
+            check(cpu, &four, Ok((served_by, cpu % 4)));
+        }
+        let mut odd = four.to_vec();
+        odd[1].has_memory = false;
+        odd[2].cpus.clear();
+        check(0, &odd, Ok((3, 0)));
+        check(1, &odd, Ok((3, 1)));
+        check(3, &odd, Ok((0, 3)));
+        // Memory alone where there is no other, as that of a memory expander.
+        check(0, &odd[..3], Ok((2, 0)));
+        let why = "remote memory: no other NUMA node has memory";
+        check(0, &odd[..2], Err(why));
+        let why = remote_node(&testing::params(&BANDWIDTH, &[]), 0);
+        assert_eq!(why.unwrap(), None, "nothing is asked for by default");
     }
 
     #[test]

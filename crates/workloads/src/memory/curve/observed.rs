@@ -115,9 +115,9 @@ pub(crate) struct Extent {
     pub(crate) note: Option<String>,
 }
 
-/// Arrays of four times the last cache that is observed or shown, so that nothing of a pass is left in it for the next,
-/// and of at least 64 MiB; the same for all copies of a round. `share` is what each copy may take of the room, and
-/// `what` the name of that in words.
+/// Arrays of four times the last cache that is observed or shown, so that at most a part of a pass is left in it for
+/// the next, and of at least 64 MiB; the same for all copies of a round. `share` is what each copy may take of the
+/// room, and `what` the name of that in words.
 pub(crate) fn beyond_the_caches(
     place: &Place,
     what: &str,
