@@ -46,7 +46,7 @@ const fn test(
 
 static SPEC: Spec = Spec {
     name: "memory.loaded",
-    version: 2,
+    version: 3,
     title: "latency of memory under load",
     doc: "One operation is one load of a chain in random order (see `memory.latency`) over memory beyond the caches, \
           on one CPU, while threads on the other CPUs read streams with the widest vectors, each for `duty` percent of \
@@ -189,12 +189,7 @@ impl Workload for Loaded {
         let works = streams
             .into_iter()
             .map(|stream| move |member: &Member| stream.run(member));
-        let mut team = Team::start(works.collect())
-            .map_err(|error| WorkError::failed("start", "a thread", error))?;
-        if team.anybody_ended() {
-            // Nobody does before the work begins, unless it cannot be set up.
-            team.end().into_iter().collect::<Result<(), _>>()?;
-        }
+        let team = started(works.collect())?;
         Ok(Box::new(Beside {
             chain,
             pages,
@@ -203,6 +198,7 @@ impl Workload for Loaded {
             clone: place.round,
             walked: 0,
             streamed_before: 0,
+            began: sys::clock::monotonic(),
             spent_ns: 0,
             streamed: 0,
             note,
@@ -249,6 +245,23 @@ fn size_of_each(params: &Params, place: &Place) -> Result<Extent, WorkError> {
 /// The largest working set of which so many fit into `room` bytes, and the order of one, which is a sixteenth of it.
 const fn most_for(room: u64, slots: u64) -> u64 {
     room / (16 * slots + 1) * 16 / LINE_BYTES * LINE_BYTES
+}
+
+/// Streams that are set up and wait. One that is not is no load, and a chain beside fewer is another test.
+fn started<W>(works: Vec<W>) -> Result<Team<Result<(), WorkError>>, WorkError>
+where
+    W: FnOnce(&Member) -> Result<(), WorkError> + Send + 'static,
+{
+    let mut team =
+        Team::start(works).map_err(|error| WorkError::failed("start", "a thread", error))?;
+    // Nobody ends before the work begins, unless it cannot be set up.
+    if team.anybody_ended() {
+        team.end().into_iter().collect::<Result<(), _>>()?;
+        return Err(WorkError::Failed(
+            "set up the streams: a thread has panicked".to_owned(),
+        ));
+    }
+    Ok(team)
 }
 
 /// Bytes between two looks at the clock: 10 to 30 us.
@@ -346,8 +359,10 @@ struct Beside {
     streams: usize,
     clone: u32,
     walked: u64,
-    /// Bytes of the streams when the measured part began, and the measured part so far.
+    /// When the measured part began, and the bytes of the streams then.
+    began: u64,
     streamed_before: u64,
+    /// The measured part so far, with what lies between two batches: the streams go on there.
     spent_ns: u64,
     streamed: u64,
     /// What is said of the size.
@@ -359,16 +374,15 @@ impl Body for Beside {
         if self.team.me().part() == 0 {
             self.team.next_part();
         }
-        let start = sys::clock::monotonic();
         self.chain.walk(ops, self.clone);
-        self.spent_ns += sys::clock::monotonic() - start;
+        self.spent_ns = sys::clock::monotonic() - self.began;
         self.streamed = self.team.done();
         self.walked += ops;
         Ok(ops)
     }
 
     fn measured_part_begins(&mut self) {
-        self.spent_ns = 0;
+        self.began = sys::clock::monotonic();
         self.streamed_before = self.team.done();
     }
 

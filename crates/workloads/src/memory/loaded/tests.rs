@@ -64,6 +64,28 @@ fn a_cpu_that_was_taken_away_is_an_error_of_the_call_and_no_wrong_result() {
 }
 
 #[test]
+fn a_stream_that_is_not_set_up_is_an_error_and_no_chain_without_streams() {
+    let check = |work: fn(&Member) -> Result<(), WorkError>, expected: &str| {
+        let error = started(vec![work; 2]).unwrap_err();
+        assert!(matches!(error, WorkError::Failed(_)), "{error:?}");
+        assert_eq!(error.to_string(), expected);
+    };
+    check(
+        |_| Err(WorkError::Failed("no memory".to_owned())),
+        "no memory",
+    );
+    check(
+        |_| panic!("as it is meant to"),
+        "set up the streams: a thread has panicked",
+    );
+    let waiting = |member: &Member| -> Result<(), WorkError> {
+        member.wait();
+        Ok(())
+    };
+    assert_eq!(started(vec![waiting; 2]).unwrap().len(), 2);
+}
+
+#[test]
 fn every_stream_has_as_much_memory_as_the_chain_however_many_there_are() {
     let (_root, mut place) = testing::place();
     place.copies = 64;
