@@ -1,4 +1,7 @@
 //! `cpu.prime`: the CPU test of sysbench: a core's 64-bit divider.
+//!
+//! The division is the machine's own, which no compiler may narrow, because that is what the original's figure is one
+//! of. An event that finds another number of primes than other means did before fails the round.
 
 use crate::sysbench::{
     LAT_MAX, LAT_MEAN, LAT_MIN, LAT_P95, VERSION, Version, events_per_cpu_s, events_per_s, latency,

@@ -1,4 +1,7 @@
 //! `memory.round-trip`: how long a cache line takes from one CPU to another and back, for every pair.
+//!
+//! Both threads wait by looking, without the CPU's instruction for waits, which would be part of the figure. One CPU,
+//! or a quota of one, is refused: there the threads would wait for the scheduler and not for a line.
 
 use super::reported;
 use engine::recorder::Recorder;
@@ -88,10 +91,9 @@ impl Workload for RoundTrip {
     }
 
     fn supported(&self, _: &Params, host: &HostFacts) -> Result<(), String> {
-        match host.limits.cpus_allowed.known() {
-            Some(1) => Err(ONE_CPU.to_owned()),
-            _ => Ok(()),
-        }
+        // Under a quota of one CPU the two threads, which wait by looking, would wait for the quota.
+        let one = host.limits.cpus_allowed.known().is_some() && host.limits.copies_all() == 1;
+        if one { Err(ONE_CPU.to_owned()) } else { Ok(()) }
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
@@ -238,13 +240,19 @@ mod tests {
     }
 
     #[test]
-    fn one_cpu_has_no_pair() {
-        let mut host = HostFacts::default();
-        host.limits.cpus_allowed = model::host::Fact::Known(1);
-        assert!(
-            ROUND_TRIP
-                .supported(&testing::params(&ROUND_TRIP, &[]), &host)
-                .is_err()
-        );
+    fn one_cpu_or_a_quota_of_one_has_no_pair() {
+        use model::host::Fact;
+        let check = |cpus: Fact<u32>, quota: Option<f64>, fits: bool| {
+            let mut host = HostFacts::default();
+            host.limits.cpus_allowed = cpus;
+            host.limits.cpu_quota = Fact::Known(quota);
+            let found = ROUND_TRIP.supported(&testing::params(&ROUND_TRIP, &[]), &host);
+            assert_eq!(found.is_ok(), fits, "{:?}: {found:?}", host.limits);
+        };
+        check(Fact::Known(1), None, false);
+        check(Fact::Known(8), Some(1.0), false);
+        check(Fact::Known(8), Some(1.5), true);
+        check(Fact::Known(2), None, true);
+        check(Fact::default(), None, true);
     }
 }

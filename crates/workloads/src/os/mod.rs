@@ -6,10 +6,13 @@
 
 use engine::recorder::Recorder;
 use engine::workload::WorkError;
+use model::host::{Fact, LimitFacts};
 use model::spec::{Better, How, MetricClass, MetricDef};
 use model::units::{Nanos, Unit};
+use sys::counters::Cgroups;
 use sys::loops::failure::Failure;
 use sys::loops::helper::StartError;
+use sys::tree::Tree;
 
 mod context;
 mod execl;
@@ -72,6 +75,23 @@ fn start_failed(error: StartError) -> WorkError {
         StartError::Unsupported(why) => WorkError::Unsupported(why),
         StartError::Failed { .. } => WorkError::Failed(error.to_string()),
     }
+}
+
+/// How many threads can run at the same time: the CPUs allowed, or as many as a quota lets run.
+fn cpus_at_once() -> u32 {
+    let allowed = sys::affinity::allowed_cpus().map_or(1, |cpus| cpus.len());
+    cpus_with_quota(&Tree::real(), u32::try_from(allowed).unwrap_or(u32::MAX))
+}
+
+/// Of so many `allowed` CPUs, as many as the quota of our control group lets run; all where there is none to be read.
+fn cpus_with_quota(tree: &Tree, allowed: u32) -> u32 {
+    let quota = Cgroups::find(tree).and_then(|groups| groups.cpu_quota(tree));
+    let limits = LimitFacts {
+        cpus_allowed: Fact::Known(allowed),
+        cpu_quota: Fact::Known(quota.unwrap_or_default()),
+        ..LimitFacts::default()
+    };
+    limits.copies_all()
 }
 
 #[cfg(test)]
@@ -211,6 +231,34 @@ mod tests {
                 ("os.shell", 60, Some(3)),
             ]
         );
+    }
+
+    #[test]
+    fn as_many_threads_run_at_once_as_cpus_and_quota_allow() {
+        let check = |max: Option<&str>, allowed, expected| {
+            let root = tempfile::tempdir().unwrap();
+            let write = |path: &str, text: &str| {
+                let file = root.path().join(path);
+                std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+                std::fs::write(file, text).unwrap();
+            };
+            if let Some(max) = max {
+                write("proc/self/cgroup", "0::/a\n");
+                let mount = "30 1 0:26 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw\n";
+                write("proc/self/mountinfo", mount);
+                write("sys/fs/cgroup/a/cpu.max", max);
+            }
+            let found = cpus_with_quota(&Tree::at(root.path()), allowed);
+            assert_eq!(found, expected, "{max:?} {allowed}");
+        };
+        check(None, 64, 64);
+        check(Some("max 100000\n"), 64, 64);
+        check(Some("200000 100000\n"), 64, 2);
+        check(Some("150000 100000\n"), 64, 2);
+        check(Some("10000 100000\n"), 64, 1);
+        check(Some("800000 100000\n"), 2, 2);
+        check(Some("nonsense\n"), 3, 3);
+        check(None, 0, 1);
     }
 
     #[test]

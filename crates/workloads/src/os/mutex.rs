@@ -1,5 +1,9 @@
 //! `os.mutex`: sysbench's test of mutexes that are held for a moment and seldom by two.
+//!
+//! An event takes a good part of a second and each thread of the original does one: so it is done in parts, and a round
+//! is as long as whole events of every thread. Mutexes for which there is no room are refused.
 
+use super::cpus_at_once;
 use super::threads::{THREADS_SHAPE, check_held};
 use crate::sysbench::{
     Events, LAT_MAX, LAT_MEAN, LAT_MIN, LAT_P95_OF_FEW, Threads, Timing, VERSION, Version,
@@ -83,11 +87,7 @@ const MUTEX_BYTES: u64 = 256;
 
 /// Refuses mutexes that would make anybody swap; all copies share them.
 fn check_room_for(mutexes: u64, place: &Place) -> Result<(), WorkError> {
-    let together = Place {
-        copies: 1,
-        ..place.clone()
-    };
-    crate::memory::check_room(mutexes.saturating_mul(MUTEX_BYTES), &together)
+    crate::memory::check_room_once(mutexes.saturating_mul(MUTEX_BYTES), place)
 }
 
 /// Turns that are done and counted at once: about 60 us of them.
@@ -103,9 +103,8 @@ impl Workload for Mutex {
     }
 
     fn shape_of(&self, params: &Params, copies: u32) -> Shape {
-        let cpus = sys::affinity::allowed_cpus().map_or(1, |cpus| cpus.len());
         Shape {
-            measure: measure(params, copies, u32::try_from(cpus).unwrap_or(1)),
+            measure: measure(params, copies, cpus_at_once()),
             ..THREADS_SHAPE
         }
     }

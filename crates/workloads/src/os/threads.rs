@@ -1,5 +1,9 @@
 //! `os.threads`: sysbench's test of the scheduler: threads that take a mutex, yield the CPU, and give it back.
+//!
+//! Which mutex, and where they lie, is as in the original, because both decide how often threads wait for one another.
+//! Events that would take longer than a round can last are refused before they begin.
 
+use super::cpus_at_once;
 use crate::sysbench::{
     Events, LAT_MAX, LAT_MEAN, LAT_MIN, LAT_P95, Threads, Timing, VERSION, events_per_cpu_s,
     events_per_s,
@@ -97,8 +101,7 @@ impl Workload for ThreadsTest {
     }
 
     fn shape_of(&self, params: &Params, copies: u32) -> Shape {
-        let cpus = sys::affinity::allowed_cpus().map_or(1, |cpus| cpus.len());
-        let event_s = event_s(params, copies, u32::try_from(cpus).unwrap_or(1));
+        let event_s = event_s(params, copies, cpus_at_once());
         let seconds = |s: f64| Nanos(round_to_u64(s * 1e9));
         Shape {
             warmup: THREADS_SHAPE.warmup.max(seconds(event_s)),
@@ -108,8 +111,7 @@ impl Workload for ThreadsTest {
     }
 
     fn supported_with(&self, params: &Params, host: &HostFacts, copies: u32) -> Result<(), String> {
-        let cpus = host.limits.cpus_allowed.known().copied().unwrap_or(1);
-        let seconds = event_s(params, copies, cpus);
+        let seconds = event_s(params, copies, host.limits.copies_all());
         if seconds <= EVENT_MAX_S {
             return Ok(());
         }
@@ -273,6 +275,12 @@ mod tests {
                 assert!(why.contains("fewer `yields`"), "{why}");
             }
         }
+        // Eight threads with eight mutexes take their events side by side, unless a quota lets one run at a time.
+        let wide = set("1000000", "8");
+        host.limits.cpus_allowed = model::host::Fact::Known(8);
+        assert!(THREADS.supported_with(&wide, &host, 8).is_ok());
+        host.limits.cpu_quota = model::host::Fact::Known(Some(1.0));
+        assert!(THREADS.supported_with(&wide, &host, 8).is_err());
     }
 
     #[test]
