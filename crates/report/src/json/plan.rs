@@ -2,7 +2,7 @@
 
 use super::PLAN_SCHEMA;
 use super::run::{PlanPart, plan_part};
-use crate::set_otherwise::set_otherwise;
+use crate::set_otherwise;
 use model::plan::{Plan, PlannedCase};
 use model::record::Run;
 use model::soak::Soak;
@@ -120,7 +120,7 @@ fn run_part(view: &PlanView<'_>, run: &Run) -> PlannedRunPart {
             rounds_min: rounds.least,
             rounds_max: rounds.most,
             round_ns: rounds.each.0,
-            set_otherwise: set_otherwise(case),
+            set_otherwise: set_otherwise::parameters(case),
         }
     };
     PlannedRunPart {
