@@ -5,6 +5,7 @@
 //! position-independent build it is 2 % smaller and starts in 0.57 instead of 0.70 ms (medians of 301 starts), for
 //! there are no relocations to apply. Stack, heap and mappings are still placed at random by the kernel.
 
+mod clones;
 mod rounds;
 
 use crate::elf;
@@ -73,6 +74,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     if let Some(loader) = elf::interpreter(&bytes)? {
         bail!("the binary is not static: it asks for `{loader}`");
     }
+    clones::check(&bytes).with_context(|| format!("check `{}`", dist.display()))?;
     let size = bytes.len() as u64;
     ensure!(
         size <= SIZE_MAX_BYTES,
