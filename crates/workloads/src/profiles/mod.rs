@@ -79,7 +79,8 @@ mod tests {
         check(64, &[]);
         check(96, &[]);
         check(192, &[]);
-        check(1024, &[]);
+        check(512, &[]);
+        check(1024, &["os.spawn", "os.pipe"]);
     }
 
     #[test]
