@@ -86,6 +86,23 @@ pub struct Short {
     pub needs: Nanos,
 }
 
+impl Short {
+    /// A budget that has room for them, where they are those that an interval takes: for more, a larger budget has
+    /// longer rounds first.
+    pub fn room(self) -> Option<Nanos> {
+        let room = Nanos(round_to_u64(approx(self.needs.0) / PLANNED_SHARE));
+        (self.wanted <= ROUNDS_MIN).then_some(room)
+    }
+}
+
+/// About how many passes fit into the budget of `plan`, both sides of a duel together; `None` where it has none.
+pub fn passes_that_fit(plan: &Plan) -> Option<u32> {
+    let budget = plan.budget?;
+    let pass: u64 = plan.cases.iter().map(|case| round_cost(case).0).sum();
+    let passes = budget.0.checked_div(pass.saturating_mul(sides(plan)))?;
+    Some(u32::try_from(passes).unwrap_or(u32::MAX))
+}
+
 /// What a pass takes is not known better than to one in so many parts: a budget that is less short than that may do.
 const KNOWN_TO: u64 = 20;
 
@@ -101,7 +118,7 @@ pub fn short_of(plan: &Plan) -> Option<Short> {
     let pass = pass.saturating_mul(sides(plan));
     let wanted = plan.passes.unwrap_or(ROUNDS_MIN);
     let needs = Nanos(pass.saturating_mul(u64::from(wanted)));
-    let passes = u32::try_from(budget.0.checked_div(pass)?).unwrap_or(u32::MAX);
+    let passes = passes_that_fit(plan)?;
     let may_do = budget.0.saturating_add(budget.0 / KNOWN_TO);
     (needs.0 > may_do).then_some(Short {
         passes,
@@ -139,7 +156,7 @@ pub fn fit(plan: &mut Plan, optional: &[String]) {
             .retain(|case| !crate::resolve::glob(pattern, &case.id.test));
         if plan.cases.len() < before {
             let why = format!(
-                "six rounds do not fit into {:.0} s; hint: `--budget {whole:.0}s` leaves nothing out",
+                "{:.0} s are too few for six rounds of every test; hint: `--budget {whole:.0}s` leaves nothing out",
                 budget.as_secs_f64()
             );
             plan.dropped.push(Dropped {
@@ -164,28 +181,34 @@ fn rounds_needed(plan: &Plan, case: &PlannedCase) -> u32 {
     asked.min(case.shape.rounds.unwrap_or(ROUNDS_MIN))
 }
 
+/// Below which the measured part of this case is not shortened.
+fn shortest(case: &PlannedCase) -> Nanos {
+    case.shape.measure_min.max(Shape::MEASURE_MIN)
+}
+
 fn shorten(plan: &mut Plan, available: f64) {
-    let needed = needed(plan);
-    if needed <= available {
-        return;
-    }
-    let can = |case: &PlannedCase| case.shape.shortenable && !case.simulated;
-    let flexible: f64 = plan
-        .cases
-        .iter()
-        .filter(|case| can(case))
-        .map(|case| approx(case.shape.measure.0) * f64::from(rounds_needed(plan, case)))
-        .sum();
-    if flexible <= 0.0 {
-        return;
-    }
-    let factor = ((flexible - (needed - available)) / flexible).max(0.0);
-    for case in plan.cases.iter_mut().filter(|case| can(case)) {
-        // Rounded down, and a nanosecond less for what arithmetic rounds: all together would else miss by nanoseconds
-        // what they were shortened to fit into, and cost an optional test.
-        let shorter =
-            round_to_u64((approx(case.shape.measure.0) * factor).floor()).saturating_sub(1);
-        let least = Shape::MEASURE_MIN.min(case.shape.measure);
-        case.shape.measure = Nanos(shorter).max(least);
+    let can = |case: &PlannedCase| {
+        case.shape.shortenable && !case.simulated && case.shape.measure > shortest(case)
+    };
+    // Where some come to their shortest the others have to give more, once for each that does.
+    for _ in 0..=plan.cases.len() {
+        let needed = needed(plan);
+        let flexible: f64 = plan
+            .cases
+            .iter()
+            .filter(|case| can(case))
+            .map(|case| approx(case.shape.measure.0) * f64::from(rounds_needed(plan, case)))
+            .sum();
+        if needed <= available || flexible <= 0.0 {
+            return;
+        }
+        let factor = ((flexible - (needed - available)) / flexible).max(0.0);
+        for case in plan.cases.iter_mut().filter(|case| can(case)) {
+            // Rounded down, and a nanosecond less for what arithmetic rounds: all together would else miss by
+            // nanoseconds what they were shortened to fit into, and cost an optional test.
+            let measure = approx(case.shape.measure.0) * factor;
+            let shorter = round_to_u64(measure.floor()).saturating_sub(1);
+            case.shape.measure = Nanos(shorter).max(shortest(case));
+        }
     }
 }

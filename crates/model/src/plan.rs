@@ -276,8 +276,11 @@ pub struct Shape {
     pub rounds: Option<u32>,
     /// What happens before every round.
     pub settle: Settle,
-    /// True where the measured part may be shortened, down to [`Shape::MEASURE_MIN`], to fit a budget.
+    /// True where the measured part may be shortened, down to `measure_min`, to fit a budget.
     pub shortenable: bool,
+    /// The measured part is not shortened below this; no less than [`Shape::MEASURE_MIN`].
+    #[serde(default = "measure_min_default")]
+    pub measure_min: Nanos,
     /// True where the copies are threads of one worker process and not processes of their own.
     #[serde(default)]
     pub threads: bool,
@@ -298,6 +301,11 @@ const fn window_default() -> Nanos {
     Shape::DEFAULT.window
 }
 
+/// How far every round could be shortened in runs kept before some had a limit of their own.
+const fn measure_min_default() -> Nanos {
+    Shape::MEASURE_MIN
+}
+
 impl Shape {
     /// No round is shortened below this: two windows of 100 ms are needed to speak of a floor.
     pub const MEASURE_MIN: Nanos = Nanos::from_millis(200);
@@ -311,6 +319,7 @@ impl Shape {
         rounds: None,
         settle: Settle::None,
         shortenable: true,
+        measure_min: Self::MEASURE_MIN,
         window: Nanos::from_millis(100),
         threads: false,
         apart: false,

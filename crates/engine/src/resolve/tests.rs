@@ -1,5 +1,7 @@
 //! Plans made from a small catalogue of made-up workloads.
 
+mod short_budget;
+
 use super::*;
 use crate::workload::{BadValue, Body, Place, WorkError};
 use model::host::Fact;
@@ -442,53 +444,6 @@ fn the_user_decides_the_length_before_the_profile() {
         ..request(&["all"])
     };
     assert_eq!(limits(&passes), (None, Some(3)));
-}
-
-#[test]
-fn a_short_budget_shortens_rounds_before_it_drops_optional_tests() {
-    let with_budget = |secs| {
-        plan(&Request {
-            budget: Some(Nanos::from_secs(secs)),
-            ..request(&["all"])
-        })
-        .unwrap()
-    };
-    let roomy = with_budget(60);
-    // Starting several copies is part of what is expected, and of nothing else.
-    assert!(roomy.cases.iter().all(|case| {
-        let starts = crate::budget::starting(case, 4);
-        let expected = Shape {
-            setup: starts,
-            ..Shape::DEFAULT
-        };
-        case.shape == expected && (starts == Nanos::ZERO) == (case.id.copies == 1)
-    }));
-    let tight = with_budget(18);
-    assert_eq!(tight.cases.len(), 6);
-    assert!(
-        tight
-            .cases
-            .iter()
-            .all(|case| case.shape.measure < Shape::DEFAULT.measure)
-    );
-    let tighter = with_budget(10);
-    assert_eq!(tighter.cases.len(), 4);
-    let why = &tighter.dropped[0].why;
-    let hinted = why.split("`--budget ").nth(1);
-    let hinted = hinted.and_then(|text| text.split_once("s`"));
-    let seconds: u64 = hinted.unwrap().0.parse().unwrap();
-    assert!(
-        seconds > 10 && with_budget(seconds).dropped.is_empty(),
-        "{why}"
-    );
-    assert_eq!(with_budget(seconds - 1).dropped.len(), 1, "{why}");
-    assert_eq!(tighter.dropped[0].what, "b.beta");
-    assert!(
-        tighter
-            .cases
-            .iter()
-            .all(|case| case.shape.measure >= Shape::MEASURE_MIN)
-    );
 }
 
 #[test]

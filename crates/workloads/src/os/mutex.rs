@@ -103,8 +103,10 @@ impl Workload for Mutex {
     }
 
     fn shape_of(&self, params: &Params, copies: u32) -> Shape {
+        let cpus = cpus_at_once();
         Shape {
-            measure: measure(params, copies, cpus_at_once()),
+            measure: measure(params, copies, cpus),
+            measure_min: measure_min(params, copies, cpus),
             ..THREADS_SHAPE
         }
     }
@@ -154,18 +156,41 @@ const EVENTS_OF_EACH: f64 = 1.5;
 /// The longest measured part that this asks for; beyond, events are too long for latencies.
 const MEASURE_MAX_S: f64 = 60.0;
 
-/// How long a round of `copies` threads on `cpus` CPUs must be for the latencies of whole events.
-fn measure(params: &Params, copies: u32, cpus: u32) -> Nanos {
+/// How long an event of a thread that has a CPU for itself takes, and one among `copies` threads on `cpus` CPUs.
+fn event_s(params: &Params, copies: u32, cpus: u32) -> (f64, f64) {
     let loops = match Version::of(params) {
         Version::V10 => approx(params.count("loops")),
         Version::V04 => 0.0,
     };
     let alone_s = approx(params.count("locks")) * (loops * LOOP_NS + LOCK_NS) / 1e9;
-    let at_once = f64::from(copies.min(cpus).max(1));
-    let event_s = alone_s * f64::from(copies.max(1)) / at_once;
-    let wanted_s = (EVENTS_WANTED * alone_s / at_once).max(EVENTS_OF_EACH * event_s);
-    let least = THREADS_SHAPE.measure;
-    Nanos(round_to_u64(wanted_s.min(MEASURE_MAX_S) * 1e9)).max(least)
+    (
+        alone_s,
+        alone_s * f64::from(copies.max(1)) / at_once(copies, cpus),
+    )
+}
+
+fn at_once(copies: u32, cpus: u32) -> f64 {
+    f64::from(copies.min(cpus).max(1))
+}
+
+fn seconds(s: f64) -> Nanos {
+    Nanos(round_to_u64(s.min(MEASURE_MAX_S) * 1e9))
+}
+
+/// How long a round of `copies` threads on `cpus` CPUs must be for the latencies of whole events.
+fn measure(params: &Params, copies: u32, cpus: u32) -> Nanos {
+    let alone_s = event_s(params, copies, cpus).0;
+    let wanted = seconds(EVENTS_WANTED * alone_s / at_once(copies, cpus));
+    wanted
+        .max(measure_min(params, copies, cpus))
+        .max(THREADS_SHAPE.measure)
+}
+
+/// Below which no budget shortens it: no event would begin and end within the round, and there would be no times of
+/// events.
+fn measure_min(params: &Params, copies: u32, cpus: u32) -> Nanos {
+    let event_s = event_s(params, copies, cpus).1;
+    seconds(EVENTS_OF_EACH * event_s).max(Shape::MEASURE_MIN)
 }
 
 struct Turns {
@@ -280,6 +305,27 @@ mod tests {
         check(&[], 4, 64, 1_000..1_300);
         check(&[("version", "0.4")], 16, 2, 1_000..1_001);
         check(&[("locks", "100000000")], 1, 1, 60_000..60_001);
+    }
+
+    #[test]
+    fn no_budget_makes_a_round_shorter_than_events_of_every_thread() {
+        for (set, copies, cpus, events) in [
+            (&[][..], 1, 2, 1.5),
+            (&[], 8, 2, 1.5),
+            (&[], 16, 2, 1.5),
+            (&[("locks", "100000")], 16, 4, 1.5),
+            // Events of a millisecond: then it is the shortest of all rounds.
+            (&[("version", "0.4")], 1, 2, 200.0),
+        ] {
+            let params = testing::params(&MUTEX, set);
+            let least = measure_min(&params, copies, cpus);
+            let event_s = event_s(&params, copies, cpus).1;
+            assert!(
+                (least.as_secs_f64() / event_s - events).abs() < 0.01,
+                "{set:?} {copies}"
+            );
+            assert!(least <= measure(&params, copies, cpus));
+        }
     }
 
     #[test]
