@@ -25,7 +25,7 @@ function __fish_kurabe_using_subcommand
 end
 
 complete -c kurabe -n "__fish_kurabe_needs_command" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
-complete -c kurabe -n "__fish_kurabe_needs_command" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
+complete -c kurabe -n "__fish_kurabe_needs_command" -l lang -d 'Show runs and comparisons in this language; help, lists, plans, errors, and what tests, metrics and their notes say, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_needs_command" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
 always\t'Always'
@@ -66,7 +66,7 @@ csv-rounds\t'One line for each value of each round'
 unixbench\t'`UnixBench`\'s own report layout'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l resume -d 'Go on with a run that was interrupted or killed, on the same machine' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
-complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l lang -d 'Show runs and comparisons in this language; help, lists, plans, errors, and what tests, metrics and their notes say, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
 always\t'Always'
@@ -76,7 +76,7 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand run" -s q -l quiet -d 'No 
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l json -d 'Short for --format json'
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kurabe -n "__fish_kurabe_using_subcommand list" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
-complete -c kurabe -n "__fish_kurabe_using_subcommand list" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
+complete -c kurabe -n "__fish_kurabe_using_subcommand list" -l lang -d 'Show runs and comparisons in this language; help, lists, plans, errors, and what tests, metrics and their notes say, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand list" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
 always\t'Always'
@@ -89,7 +89,7 @@ csv\t'One line for each metric'
 csv-rounds\t'One line for each value of each round'
 unixbench\t'`UnixBench`\'s own report layout'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand show" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
-complete -c kurabe -n "__fish_kurabe_using_subcommand show" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
+complete -c kurabe -n "__fish_kurabe_using_subcommand show" -l lang -d 'Show runs and comparisons in this language; help, lists, plans, errors, and what tests, metrics and their notes say, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand show" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
 always\t'Always'
@@ -102,7 +102,7 @@ markdown\t'A table for blogs and issues'
 json\t'One document for programs'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -l fail-if -d 'End with exit code 1 where any metric is surely worse' -r -f -a "worse\t'Where a metric is worse by more than its margin'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
-complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
+complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -l lang -d 'Show runs and comparisons in this language; help, lists, plans, errors, and what tests, metrics and their notes say, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
 always\t'Always'
@@ -130,7 +130,7 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l passes -d 'Pairs 
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l label -d 'A name for the duel; its runs are called NAME-a and NAME-b' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l resume -d 'Go on with a duel that was interrupted or killed; either of its runs names it' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
-complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l lang -d 'Show runs and comparisons in this language; help, lists, plans, errors, and what tests, metrics and their notes say, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
 always\t'Always'
@@ -160,7 +160,7 @@ csv-rounds\t'One line for each value of each round'
 unixbench\t'`UnixBench`\'s own report layout'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l resume -d 'Go on with a soak that was interrupted or killed, on the same machine' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
-complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l lang -d 'Show runs and comparisons in this language; help, lists, plans, errors, and what tests, metrics and their notes say, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
 always\t'Always'
@@ -170,21 +170,21 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -s q -l quiet -d 'No
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l json -d 'Short for --format json'
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kurabe -n "__fish_kurabe_using_subcommand fio" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
-complete -c kurabe -n "__fish_kurabe_using_subcommand fio" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
+complete -c kurabe -n "__fish_kurabe_using_subcommand fio" -l lang -d 'Show runs and comparisons in this language; help, lists, plans, errors, and what tests, metrics and their notes say, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand fio" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
 always\t'Always'
 never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand export" -s o -l output -d 'Write to this file, which must not exist yet [default: standard output]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand export" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
-complete -c kurabe -n "__fish_kurabe_using_subcommand export" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
+complete -c kurabe -n "__fish_kurabe_using_subcommand export" -l lang -d 'Show runs and comparisons in this language; help, lists, plans, errors, and what tests, metrics and their notes say, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand export" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
 always\t'Always'
 never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kurabe -n "__fish_kurabe_using_subcommand import" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
-complete -c kurabe -n "__fish_kurabe_using_subcommand import" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
+complete -c kurabe -n "__fish_kurabe_using_subcommand import" -l lang -d 'Show runs and comparisons in this language; help, lists, plans, errors, and what tests, metrics and their notes say, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand import" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
 always\t'Always'
@@ -192,7 +192,7 @@ never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kurabe -n "__fish_kurabe_using_subcommand doctor" -l dir -d 'Look at the storage behind this directory [default: the current directory]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand doctor" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
-complete -c kurabe -n "__fish_kurabe_using_subcommand doctor" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
+complete -c kurabe -n "__fish_kurabe_using_subcommand doctor" -l lang -d 'Show runs and comparisons in this language; help, lists, plans, errors, and what tests, metrics and their notes say, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand doctor" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
 always\t'Always'
@@ -201,7 +201,7 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand doctor" -l json -d 'Print 
 complete -c kurabe -n "__fish_kurabe_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kurabe -n "__fish_kurabe_using_subcommand clean" -l dir -d 'Look in here too, beside the directories of kept runs [default: the current directory]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand clean" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
-complete -c kurabe -n "__fish_kurabe_using_subcommand clean" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
+complete -c kurabe -n "__fish_kurabe_using_subcommand clean" -l lang -d 'Show runs and comparisons in this language; help, lists, plans, errors, and what tests, metrics and their notes say, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand clean" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
 always\t'Always'
@@ -209,7 +209,7 @@ never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand clean" -l dry-run -d 'Only say what would be removed'
 complete -c kurabe -n "__fish_kurabe_using_subcommand clean" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kurabe -n "__fish_kurabe_using_subcommand completions" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
-complete -c kurabe -n "__fish_kurabe_using_subcommand completions" -l lang -d 'Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]' -r -f -a "en\t'English'
+complete -c kurabe -n "__fish_kurabe_using_subcommand completions" -l lang -d 'Show runs and comparisons in this language; help, lists, plans, errors, and what tests, metrics and their notes say, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand completions" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
 always\t'Always'

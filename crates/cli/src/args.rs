@@ -34,7 +34,8 @@ pub(crate) struct Global {
     // The variable is read in `context`: clap would show the option as required in every usage line while it is set.
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) store: Option<PathBuf>,
-    /// Speak this language; help, and what tests and metrics mean, are in English [default: from LANG]
+    /// Show runs and comparisons in this language; help, lists, plans, errors, and what tests, metrics and their notes
+    /// say, are in English [default: from LANG]
     #[arg(long, global = true)]
     pub(crate) lang: Option<LangArg>,
     /// Add colour to words

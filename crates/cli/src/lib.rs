@@ -16,6 +16,7 @@ mod planned;
 mod progress;
 mod resume;
 mod session;
+mod usage;
 
 use crate::args::{Args, Command};
 use crate::context::Context;
@@ -48,7 +49,7 @@ fn start(began: u64) -> ExitCode {
     }
     let args = match Args::try_parse() {
         Ok(args) => args,
-        Err(error) => return usage(&error),
+        Err(error) => return usage(error),
     };
     let context = Context::new(&args.global, began, args.command.consent());
     match dispatch(&context, args.command) {
@@ -80,7 +81,10 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
 }
 
 /// Help and version are no errors; everything else that clap refuses is wrong usage.
-fn usage(error: &clap::Error) -> ExitCode {
+fn usage(error: clap::Error) -> ExitCode {
+    let mut words = std::env::args().skip(1);
+    let command = words.find(|word| !word.starts_with('-'));
+    let error = usage::amended(error, command.as_deref());
     let _ = error.print();
     if error.use_stderr() {
         Exit::Usage.into()

@@ -1,7 +1,7 @@
 //! `--dry-run`: a plan in words or as a document, and what would refuse it. Nothing is measured and nothing is kept.
 
 use crate::args::PlanFormat;
-use crate::columns::columns;
+use crate::columns::{columns_within, terminal_width, wrapped};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::named;
@@ -69,21 +69,23 @@ pub(crate) fn describe(sides: &[Run]) -> String {
             let measure = case.shape.measure.as_secs_f64();
             vec![
                 case.id.to_string(),
-                Rounds::of(plan, case).in_words(sides.len()),
+                Rounds::of(plan, case).in_words(plan, sides.len()),
                 format!("{measure:.1} s each"),
                 set_otherwise::title(case),
             ]
         })
         .collect();
-    let mut text = columns(&rows);
+    let width = terminal_width();
+    let mut text = columns_within(&rows, width);
     for side in sides {
         text.push_str(&named::describe(&side.plan));
     }
     for dropped in &plan.dropped {
-        let _ = writeln!(text, "left out: {} ({})", dropped.what, dropped.why);
+        let line = format!("left out: {} ({})", dropped.what, dropped.why);
+        text.push_str(&wrapped(&line, width));
     }
-    if let Some(note) = shortage(plan) {
-        let _ = writeln!(text, "note: {note}");
+    if let Some(note) = shortage(plan).or_else(|| few_passes(plan)) {
+        text.push_str(&wrapped(&format!("note: {note}"), width));
     }
     let _ = writeln!(
         text,
@@ -152,14 +154,17 @@ impl Rounds {
         }
     }
 
-    fn in_words(self, sides: usize) -> String {
+    fn in_words(self, plan: &Plan, sides: usize) -> String {
         let (one, many) = if sides > 1 {
             ("pair", "pairs")
         } else {
             ("round", "rounds")
         };
         match (self.least, self.most) {
-            (_, None) => format!("as many {many} as fit"),
+            (_, None) => match engine::budget::passes_that_fit(plan) {
+                None | Some(0) => format!("as many {many} as fit"),
+                Some(n) => format!("about {}", counted(n, one, many)),
+            },
             (None, Some(most)) => format!("up to {}", counted(most, one, many)),
             (Some(least), Some(most)) if least == most => counted(most, one, many),
             (Some(least), Some(most)) => format!("{least} to {most} {many}"),
@@ -182,10 +187,45 @@ pub(crate) fn shortage(plan: &Plan) -> Option<String> {
     } else {
         ""
     };
+    let kept = if plan.dropped.is_empty() {
+        ""
+    } else {
+        " of what is not left out"
+    };
+    let take = short.needs.as_secs_f64().ceil();
+    let room = short.room().map_or_else(String::new, |room| {
+        format!(
+            ", for which `--budget {:.0}s` has room",
+            room.as_secs_f64().ceil()
+        )
+    });
     Some(format!(
-        "the budget of {budget:.0} s is over before {passes}: {fit}, and the run ends there{few}; {passes} take about {:.0} s",
-        short.needs.as_secs_f64().ceil()
+        "the budget of {budget:.0} s{} is over before {passes}: {fit}, and the run ends there{few}; {passes}{kept} take \
+         about {take:.0} s{room}",
+        profiles_own(plan)
     ))
+}
+
+/// Whose budget it is, where nobody typed it.
+fn profiles_own(plan: &Plan) -> String {
+    let profiles = workloads::profiles::all().unwrap_or_default();
+    let mut of = profiles
+        .iter()
+        .filter(|profile| plan.what.contains(&profile.name));
+    of.find(|profile| profile.budget == plan.budget)
+        .map_or_else(String::new, |profile| {
+            format!(" (of the profile `{}`)", profile.name)
+        })
+}
+
+/// What is said of passes that were asked for and are too few for an interval.
+fn few_passes(plan: &Plan) -> Option<String> {
+    let need = engine::budget::ROUNDS_MIN;
+    let few = plan
+        .passes
+        .filter(|&passes| passes < need && plan.soak.is_none())?;
+    let passes = counted(few, "pass has", "passes have");
+    Some(format!("{passes} no 95 % interval: it takes {need}"))
 }
 
 /// Whether looks at the data decide how many rounds there will be.

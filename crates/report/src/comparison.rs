@@ -21,7 +21,7 @@ pub use crate::party::{LatestOf, Party};
 pub use stats::CompareOptions;
 
 /// The most lines of a summary.
-pub const SUMMARY_LINES_MAX: usize = 5;
+pub const SUMMARY_LINES_MAX: usize = 6;
 
 /// A base and what was compared with it.
 #[derive(Clone, Debug)]
@@ -356,6 +356,9 @@ pub(crate) fn summary(
     if without_interval + not_compared > 0 && counts.compared > 0 {
         lines.push((says.incomplete)(without_interval, not_compared));
     }
+    lines.extend(crate::comparison_disturbed::line(
+        base, other, comparison, words,
+    ));
     if !comparison.differences.is_empty() {
         let list = first_few(&comparison.differences);
         lines.push((says.setup_differs)(comparison.differences.len(), &list));
@@ -460,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_has_at_most_five_lines_and_counts_every_metric() {
+    fn a_summary_is_short_and_counts_every_metric() {
         let (base, other, comparison) = testkit::comparison();
         for lang in Lang::ALL {
             let lines = summary(

@@ -7,6 +7,7 @@
 //! Text from outside never reaches a terminal as it is: see [`dialects::printable`].
 
 pub mod comparison;
+mod comparison_disturbed;
 pub mod comparison_markdown;
 mod comparison_notes;
 mod comparison_refused;
@@ -24,6 +25,7 @@ mod party;
 mod scaling;
 pub mod set_otherwise;
 mod set_up;
+mod six_passes;
 mod soak;
 mod storage;
 pub mod style;

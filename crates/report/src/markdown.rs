@@ -7,7 +7,8 @@ use crate::scaling;
 use crate::style::Style;
 use crate::table::Grid;
 use crate::text::{
-    NOTED, about_run, dropped, facts_of, index_remarks, notes, run_line, state, without_value,
+    NOTED, OF_NOTES, about_run, dropped, facts_of, index_remarks, notes, run_line, soaked, state,
+    without_value,
 };
 use crate::view::{RunView, index_text};
 use crate::words::{Lang, Words};
@@ -20,7 +21,11 @@ pub fn markdown(view: &RunView<'_>, lang: Lang) -> String {
     let words = lang.words();
     let run = view.run;
     let title = run.meta.label.as_deref().unwrap_or(&run.meta.id);
-    let mut out = format!("## {}\n\n", escape(&printable(title)));
+    let mut out = format!("## {}", escape(&printable(title)));
+    if let Some(case) = soaked(run) {
+        let _ = write!(out, ": {}", code(&printable(&case.to_string())));
+    }
+    out.push_str("\n\n");
     let _ = writeln!(out, "{}\n", escape(&run_line(run, words)));
     for (name, text) in facts_of(view, words) {
         let _ = writeln!(out, "- {}: {}", escape(&name), escape(&text));
@@ -51,7 +56,7 @@ pub fn markdown(view: &RunView<'_>, lang: Lang) -> String {
     if !notes.is_empty() {
         let _ = writeln!(out, "\n### {}\n", words.run.notes);
         for (mark, text) in notes {
-            let mark = if mark == NOTED {
+            let mark = if mark == NOTED || mark == OF_NOTES {
                 String::new()
             } else {
                 escape(&mark) + " "
@@ -170,7 +175,7 @@ fn scales(out: &mut String, view: &RunView<'_>, words: &Words) {
         return;
     }
     for line in scaling::legend(view, says) {
-        let _ = writeln!(out, "\n{}", escape(line));
+        let _ = writeln!(out, "\n{}", escape(&line));
     }
 }
 

@@ -22,6 +22,8 @@ pub(crate) struct Note {
     pub(crate) metrics: usize,
     /// Of too few rounds, the most that one of them has.
     pub(crate) rounds_most: Option<u32>,
+    /// True where metrics of other numbers of copies have it too, so that it cannot name those of the worst.
+    pub(crate) copies_differ: bool,
 }
 
 impl Marks {
@@ -62,6 +64,7 @@ impl Marks {
             Some(note) => {
                 note.metrics += 1;
                 note.rounds_most = note.rounds_most.max(rounds(warning));
+                note.copies_differ |= copies(&note.warning) != copies(warning);
                 if badness(warning) > badness(&note.warning) {
                     note.warning = warning.clone();
                 }
@@ -70,6 +73,7 @@ impl Marks {
                 warning: warning.clone(),
                 metrics: 1,
                 rounds_most: rounds(warning),
+                copies_differ: false,
             }),
         }
     }
@@ -79,6 +83,14 @@ impl Marks {
 const fn rounds(warning: &Warning) -> Option<u32> {
     match warning {
         Warning::TooFewRounds { have, .. } => Some(*have),
+        _ => None,
+    }
+}
+
+/// The copies that a warning names.
+const fn copies(warning: &Warning) -> Option<u32> {
+    match warning {
+        Warning::OffCpu { copies, .. } | Warning::CpuWorthLess { copies, .. } => Some(*copies),
         _ => None,
     }
 }
@@ -149,6 +161,7 @@ fn badness(warning: &Warning) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::warning::OffCpuCause;
 
     #[test]
     fn a_kind_of_warning_is_noted_once_with_its_worst_figures() {
@@ -163,12 +176,32 @@ mod tests {
                 warning: gaps(0.5),
                 metrics: 3,
                 rounds_most: None,
+                copies_differ: false,
             }
         );
         assert_eq!(marks.notes().len(), 3);
         assert_eq!(marks.of(&b), "[1] [3]");
         assert_eq!(marks.of(&c), "[1]");
         assert_eq!(marks.of(&[]), "");
+    }
+
+    #[test]
+    fn copies_are_named_where_all_have_as_many() {
+        let off = |share, copies| {
+            [Warning::OffCpu {
+                share,
+                copies,
+                cause: OffCpuCause::Foreign,
+            }]
+        };
+        let differ = |all: &[[Warning; 1]]| {
+            let marks = Marks::new(all.iter().map(|of| &of[..]));
+            let [note] = marks.notes() else { panic!() };
+            note.copies_differ
+        };
+        assert!(!differ(&[off(0.1, 2), off(0.2, 2)]));
+        assert!(differ(&[off(0.1, 1), off(0.2, 2)]));
+        assert!(differ(&[off(0.3, 1), off(0.2, 2), off(0.1, 1)]));
     }
 
     #[test]

@@ -69,41 +69,85 @@ pub(crate) fn heading(view: &RunView<'_>, scaling: &Scaling, words: &Words) -> S
     )
 }
 
-/// Whether no single number describes the rounds at this concurrency.
-fn is_torn(view: &RunView<'_>, scaling: &Scaling, copies: u32) -> bool {
+/// Whether no single number describes the rounds of this quantity at this concurrency.
+fn is_torn(view: &RunView<'_>, scaling: &Scaling, copies: u32, quantity: &str) -> bool {
     let mut metrics = view.metrics.iter();
     let metric = metrics.find(|metric| {
         metric.id.case.test == scaling.test
             && metric.id.case.copies == copies
-            && metric.id.quantity == scaling.metric.quantity
+            && metric.id.quantity == quantity
     });
     metric.is_some_and(|metric| !stats::state::has_single_number(&metric.state))
 }
 
-/// Whether any of the page's steps is so.
-fn has_torn(view: &RunView<'_>) -> bool {
-    let mut all = view.scaling.iter();
-    all.any(|scaling| {
-        let mut steps = scaling.steps.iter();
-        steps.any(|step| is_torn(view, scaling, step.copies))
-    })
+/// Which columns a page has, and so must explain.
+#[derive(Clone, Copy, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a column or a sign that a page has or has not"
+)]
+struct Shown {
+    mean: bool,
+    p95: bool,
+    /// What a CPU second did, and the share of the time on a CPU.
+    worth: bool,
+    bars: bool,
+    /// A figure with the sign of rounds that no single number describes.
+    torn: bool,
 }
 
-/// How to read the columns of the page's tables, and the sign before some of their figures.
-pub(crate) fn legend(view: &RunView<'_>, says: &ScalingWords) -> Vec<&'static str> {
-    let mut all = view.scaling.iter();
-    let timed = all.any(|scaling| !times(scaling).is_empty());
-    let mut lines = vec![says.legend];
-    lines.extend(timed.then_some(says.legend_times));
-    lines.extend(has_torn(view).then_some(says.legend_no_level));
-    lines
+impl Shown {
+    fn add(&mut self, view: &RunView<'_>, scaling: &Scaling, layout: Layout) {
+        let times = times(scaling);
+        let shown = &times[..layout.times(times.len())];
+        self.mean |= shown.iter().any(|time| time.quantity == MEAN.quantity);
+        self.p95 |= shown.iter().any(|time| time.quantity == P95.quantity);
+        let rate = scaling.metric.quantity.as_str();
+        let mut quantities = shown.iter().map(|time| time.quantity).chain([rate]);
+        self.torn |= quantities.any(|quantity| {
+            let mut steps = scaling.steps.iter();
+            steps.any(|step| is_torn(view, scaling, step.copies, quantity))
+        });
+        self.worth |= layout == Layout::Wide;
+        self.bars |= layout.has_bars();
+    }
+
+    fn legend(self, says: &ScalingWords) -> Vec<String> {
+        let mut columns = says.legend.to_owned();
+        if self.worth {
+            columns.push_str(says.legend_worth);
+        }
+        let times = match (self.mean, self.p95) {
+            (true, true) => Some(says.legend_times),
+            (true, false) => Some(says.legend_mean),
+            (false, true) => Some(says.legend_p95),
+            (false, false) => None,
+        };
+        let torn = self.torn.then_some(says.legend_no_level);
+        let bars = self.bars.then_some(says.legend_bars);
+        let others = [times, torn, bars].into_iter().flatten();
+        [columns]
+            .into_iter()
+            .chain(others.map(ToOwned::to_owned))
+            .collect()
+    }
+}
+
+/// How to read the columns of tables that have all of them but bars, and the sign before some of their figures.
+pub(crate) fn legend(view: &RunView<'_>, says: &ScalingWords) -> Vec<String> {
+    let mut shown = Shown::default();
+    for scaling in &view.scaling {
+        shown.add(view, scaling, Layout::Wide);
+    }
+    shown.bars = false;
+    shown.legend(says)
 }
 
 /// The block of all tests; empty where the run does not ask how anything scales.
 pub(crate) fn block(view: &RunView<'_>, style: Style, words: &Words) -> String {
     let says = &words.scaling;
     let mut out = String::new();
-    let mut any_bars = false;
+    let mut shown = Shown::default();
     for scaling in &view.scaling {
         let with = |layout| (table(view, scaling, words, layout), layout);
         let (grid, layout) = [Layout::Wide, Layout::Medium, Layout::Narrow]
@@ -111,7 +155,7 @@ pub(crate) fn block(view: &RunView<'_>, style: Style, words: &Words) -> String {
             .into_iter()
             .find(|(grid, _)| grid.width() <= style.columns() - 2)
             .unwrap_or_else(|| with(Layout::Narrowest));
-        any_bars |= layout.has_bars();
+        shown.add(view, scaling, layout);
         let name = heading(view, scaling, words);
         out.push_str(&wrapped(&name, style.columns() - 2));
         out.push_str(&grid.render(&layout.right(times(scaling).len())));
@@ -123,9 +167,8 @@ pub(crate) fn block(view: &RunView<'_>, style: Style, words: &Words) -> String {
         out.push('\n');
     }
     if !out.is_empty() {
-        let bars = any_bars.then_some(says.legend_bars);
-        for line in legend(view, says).into_iter().chain(bars) {
-            out.push_str(&wrapped(line, style.columns() - 2));
+        for line in shown.legend(says) {
+            out.push_str(&wrapped(&line, style.columns() - 2));
         }
     }
     out
@@ -200,20 +243,29 @@ struct Cells {
     on_cpu: String,
 }
 
-/// A time of events that a test tells: its heading, and where to find it in a step.
-type Time = (
-    fn(&ScalingWords) -> &'static str,
-    fn(&Step) -> Option<Estimate>,
-);
+/// A time of events that a test tells.
+struct Time {
+    quantity: &'static str,
+    heading: fn(&ScalingWords) -> &'static str,
+    of: fn(&Step) -> Option<Estimate>,
+}
+
+const MEAN: Time = Time {
+    quantity: stats::scaling::EVENT_MEAN,
+    heading: |says| says.event_mean,
+    of: |step| step.event_mean,
+};
+
+const P95: Time = Time {
+    quantity: stats::scaling::EVENT_P95,
+    heading: |says| says.event_p95,
+    of: |step| step.event_p95,
+};
 
 /// The times of events that any step has.
 fn times(scaling: &Scaling) -> Vec<Time> {
-    let all: [Time; 2] = [
-        (|says| says.event_mean, |step| step.event_mean),
-        (|says| says.event_p95, |step| step.event_p95),
-    ];
-    let told = |(_, of): &Time| scaling.steps.iter().any(|step| of(step).is_some());
-    all.into_iter().filter(told).collect()
+    let told = |time: &Time| scaling.steps.iter().any(|step| (time.of)(step).is_some());
+    [MEAN, P95].into_iter().filter(told).collect()
 }
 
 /// A figure of a step in the unit that suits its whole column.
@@ -233,9 +285,11 @@ fn in_column(
 
 impl Cells {
     fn of(view: &RunView<'_>, scaling: &Scaling, step: &Step) -> Self {
-        let torn = is_torn(view, scaling, step.copies);
+        let torn_at = |copies, quantity: &str| is_torn(view, scaling, copies, quantity);
+        let rate = scaling.metric.quantity.as_str();
+        let torn = torn_at(step.copies, rate);
         // A ratio to what has no level has none either.
-        let ratio_torn = step.speedup.is_some() && (torn || is_torn(view, scaling, 1));
+        let ratio_torn = step.speedup.is_some() && (torn || torn_at(1, rate));
         let marked = |text: String, torn: bool| {
             let shown = torn && text != number::NONE;
             if shown {
@@ -244,7 +298,7 @@ impl Cells {
                 text
             }
         };
-        let metric = (scaling.metric.unit, scaling.metric.quantity.as_str());
+        let metric = (scaling.metric.unit, rate);
         let none = || number::NONE.to_owned();
         let percent = |estimate: Option<Estimate>| estimate.map_or_else(none, |e| share(e.value));
         let ratio = |x: f64| format!("{x:.2}");
@@ -253,7 +307,10 @@ impl Cells {
             .and_then(|speedup| speedup.interval)
             .map(|interval| (ratio(interval.lo), ratio(interval.hi)));
         let mark = if step.oversubscribed { ABOVE_MARK } else { "" };
-        let time = |(_, of): Time| in_column(scaling, step, (Unit::Nanoseconds, ""), of);
+        let time = |time: Time| {
+            let text = in_column(scaling, step, (Unit::Nanoseconds, ""), time.of);
+            marked(text, torn_at(step.copies, time.quantity))
+        };
         Self {
             copies: format!("{}{mark}", step.copies),
             rate: marked(in_column(scaling, step, metric, |step| step.rate), torn),
@@ -270,7 +327,7 @@ impl Cells {
     }
 
     fn heading(scaling: &Scaling, says: &ScalingWords, words: &Words) -> Self {
-        let times = times(scaling).into_iter().map(|(word, _)| word(says));
+        let times = times(scaling).into_iter().map(|time| (time.heading)(says));
         Self {
             copies: says.copies.to_owned(),
             rate: words.run.value.to_owned(),

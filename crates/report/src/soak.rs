@@ -2,13 +2,15 @@
 
 use crate::number::{self, Scale};
 use crate::style::Style;
-use crate::table::Grid;
+use crate::table::{Grid, wrapped};
 use crate::text::Page;
 use crate::view::RunView;
 use crate::words::{Marked, Said, Spent, Words};
 use dialects::printable::printable;
 use model::estimate::State;
-use model::num::{count, round_to_u64, round_to_usize};
+use model::num::{approx, count, round_to_u64, round_to_usize};
+use model::record::Run;
+use model::soak::StretchKind;
 use model::units::{Nanos, Unit, UnixNanos};
 use stats::burst::{Burst, Cause};
 use stats::soak::{Finding, Point, SoakSummary, Throttle, What};
@@ -82,7 +84,22 @@ pub(crate) fn spent(soak: &SoakSummary, view: &RunView<'_>, words: &Words) -> St
         missed: (missed > 0).then(|| length(Nanos(missed))),
         windows: soak.windows,
         window: length(soak.window),
+        between: between(soak, view.run).map(length),
+        edges: soak.edges,
     })
+}
+
+/// What of a load without a pause is in no window, where that is a window or more: stretches begin and end. Only of a
+/// soak to which nothing else happened, which would be part of it.
+fn between(soak: &SoakSummary, run: &Run) -> Option<Nanos> {
+    let mut stretches = run.rounds.iter().filter_map(|round| round.stretch);
+    let rested = stretches.any(|stretch| matches!(stretch.kind, StretchKind::Refill { .. }));
+    if soak.soak.every.is_some() || rested || !soak.marks.is_empty() || soak.left_out > 0 {
+        return None;
+    }
+    let in_windows = count(soak.windows) * approx(soak.window.0);
+    let between = soak.lasted.since(Nanos(round_to_u64(in_windows)));
+    (soak.windows > 0 && between >= soak.window).then_some(between)
 }
 
 /// One scale for every rate of a soak.
@@ -276,7 +293,7 @@ pub(crate) fn course(
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return match soak.windows {
             0 => String::new(),
-            _ => spent(soak, view, words) + "\n",
+            _ => wrapped(&spent(soak, view, words), style.columns()),
         };
     };
     let width = style.columns().min(BLOCKS_MAX).min(points.len());
@@ -292,9 +309,9 @@ pub(crate) fn course(
         format!("{from} .. {to}")
     };
     format!(
-        "{blocks}\n{axis}\n{}\n{}\n",
+        "{blocks}\n{axis}\n{}\n{}",
         (words.soak.blocks)(&rate(low), &rate(high)),
-        spent(soak, view, words)
+        wrapped(&spent(soak, view, words), style.columns())
     )
 }
 

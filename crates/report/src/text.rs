@@ -20,9 +20,9 @@ use crate::view::{RunView, index_text};
 use crate::words::{Lang, Words};
 use dialects::printable::printable;
 use model::estimate::{IndexSummary, MetricSummary};
-use model::num::{approx, round_to_u64};
+use model::num::round_to_u64;
+use model::plan::CaseId;
 use model::record::{End, Run};
-use model::units::Nanos;
 use model::warning::Warning;
 
 /// The run as text.
@@ -121,14 +121,16 @@ fn commands(list: &[(String, String)], style: Style) -> String {
     lines.join("\n") + "\n"
 }
 
-/// `ID "label", start, duration, how it ended; program`.
+/// `ID "label", start, duration, how it ended; program`. A soak is about one case, which no table names.
 pub(crate) fn run_line(run: &Run, words: &Words) -> String {
     let meta = &run.meta;
     let label = meta
         .label
         .as_ref()
         .map_or_else(String::new, |label| format!(" \"{label}\""));
-    let mut parts = vec![number::instant(meta.started)];
+    let case = soaked(run);
+    let mut parts: Vec<String> = case.map(ToString::to_string).into_iter().collect();
+    parts.push(number::instant(meta.started));
     if let Some(finished) = meta.finished {
         let span = model::units::Nanos(finished.0.saturating_sub(meta.started.0));
         parts.push((words.run.took)(&number::duration(span)));
@@ -141,6 +143,12 @@ pub(crate) fn run_line(run: &Run, words: &Words) -> String {
         meta.binary.version,
         meta.binary.build
     ))
+}
+
+/// The case of a soak; `None` for every other run.
+pub(crate) fn soaked(run: &Run) -> Option<&CaseId> {
+    run.plan.soak?;
+    run.plan.cases.first().map(|case| &case.id)
 }
 
 /// How it ended. A side of a duel tells its failed rounds here too: each of them cost a pair.
@@ -238,8 +246,13 @@ fn narrow(view: &RunView<'_>, metric: &MetricSummary, words: &Words) -> String {
         head = format!("{head}  {marks}");
     }
     let state = state(metric, words);
+    let label = if shown.is_range {
+        words.run.range
+    } else {
+        words.run.interval
+    };
     format!(
-        "{}\n  {}; {} {}; {state}\n",
+        "{}\n  {label} {}; {} {}; {state}\n",
         head.trim_end(),
         shown.interval,
         words.run.rounds,
@@ -336,9 +349,10 @@ pub(crate) fn about_run(view: &RunView<'_>, words: &Words) -> Vec<String> {
     let line = |warning: &Warning| {
         let mut line = warning_line(warning, words);
         if let Warning::BudgetShort = warning
-            && let Some(time) = six_passes(view.run)
+            && let Some((time, room)) = crate::six_passes::of(view.run)
         {
-            line.push_str(&(words.run.six_passes_take)(&number::duration(time)));
+            let room = format!("{}s", round_to_u64(room.as_secs_f64()));
+            line.push_str(&(words.run.six_passes_take)(&number::duration(time), &room));
         }
         line
     };
@@ -346,17 +360,6 @@ pub(crate) fn about_run(view: &RunView<'_>, words: &Words) -> Vec<String> {
         .into_iter()
         .map(line)
         .collect()
-}
-
-/// What six passes take, by the rounds that were run; `None` where a case has none.
-fn six_passes(run: &Run) -> Option<Nanos> {
-    let mut pass = 0.0;
-    for case in &run.plan.cases {
-        let rounds = run.rounds_of(&case.id);
-        let took: Vec<f64> = rounds.map(|round| approx(round.took.0)).collect();
-        pass += stats::quantile::median(&took)?;
-    }
-    (pass > 0.0).then(|| Nanos(round_to_u64(f64::from(stats::ROUNDS_MIN) * pass)))
 }
 
 fn run_warnings(view: &RunView<'_>, style: Style, words: &Words) -> String {
@@ -376,6 +379,9 @@ fn run_warnings(view: &RunView<'_>, style: Style, words: &Words) -> String {
 /// What stands before a note to which no number refers.
 pub(crate) const NOTED: &str = "!";
 
+/// What stands before what is said about the notes themselves.
+pub(crate) const OF_NOTES: &str = "-";
+
 /// Number and sentence of each note, and whose figures the notes tell. The page of a soak has no table whose lines
 /// could refer to them, and they are all about its one case.
 pub(crate) fn notes(view: &RunView<'_>, words: &Words) -> Vec<(String, String)> {
@@ -392,12 +398,22 @@ pub(crate) fn notes(view: &RunView<'_>, words: &Words) -> Vec<(String, String)> 
         .iter()
         .enumerate()
         .map(|(i, note)| {
-            let sentence = match (&note.warning, note.rounds_most) {
+            let mut sentence = match (&note.warning, note.rounds_most) {
                 (Warning::TooFewRounds { have, need }, Some(most)) if most > *have => {
                     (words.run.too_few_between)(*have, most, *need)
                 }
-                (warning, _) => warning_line(warning, words),
+                (warning, _) => {
+                    let several = note
+                        .copies_differ
+                        .then(|| (words.run.of_several_copies)(warning));
+                    several
+                        .flatten()
+                        .unwrap_or_else(|| warning_line(warning, words))
+                }
             };
+            if note.rounds_most.is_some_and(|most| most > 1) {
+                sentence.push_str(words.run.range_instead);
+            }
             let text = if shared(note) {
                 sentence + &(words.run.worst_of)(note.metrics)
             } else {
@@ -407,7 +423,7 @@ pub(crate) fn notes(view: &RunView<'_>, words: &Words) -> Vec<(String, String)> 
         })
         .collect();
     if notes.iter().any(shared) {
-        list.push(("-".to_owned(), words.run.worst.to_owned()));
+        list.push((OF_NOTES.to_owned(), words.run.worst.to_owned()));
     }
     list
 }

@@ -100,7 +100,10 @@ pub(crate) const BELOW: &str = "\u{a0}\u{a0}";
 pub(crate) struct Shown {
     pub(crate) value: String,
     pub(crate) unit: String,
+    /// The 95 % interval, or the range of the rounds in its place.
     pub(crate) interval: String,
+    /// True where it is the range.
+    pub(crate) is_range: bool,
     pub(crate) rounds: String,
 }
 
@@ -121,15 +124,15 @@ impl RunView<'_> {
             .filter(|value| value.is_finite())
             .fold(0.0, |largest: f64, value| largest.max(value.abs()));
         let scale = number::scale(metric.metric.unit, &metric.id.quantity, largest);
-        let (value, ends) = match (&metric.estimate, unstable_range(metric)) {
-            (Some(estimate), _) => scale.estimate(estimate),
-            (None, Some((lo, hi))) => (
-                number::NONE.to_owned(),
-                Some((scale.value(lo), scale.value(hi))),
-            ),
-            (None, None) => (number::NONE.to_owned(), None),
-        };
+        let (value, interval) = metric
+            .estimate
+            .as_ref()
+            .map_or_else(|| (number::NONE.to_owned(), None), |e| scale.estimate(e));
+        let range = range_instead(metric).filter(|_| interval.is_none());
+        let is_range = range.is_some();
+        let ends = interval.or(range.map(|(lo, hi)| (scale.value(lo), scale.value(hi))));
         Shown {
+            is_range,
             value,
             unit: scale.unit,
             interval: number::range(ends.as_ref()),
@@ -202,9 +205,11 @@ impl RunView<'_> {
     }
 }
 
-/// The smallest and the largest round of a metric that one number cannot describe.
-fn unstable_range(metric: &MetricSummary) -> Option<(f64, f64)> {
-    if stats::state::has_single_number(&metric.state) {
+/// The smallest and the largest round of a metric that one number cannot describe, or of which there are several rounds
+/// but too few for an interval: without them two rounds would look more certain than six.
+fn range_instead(metric: &MetricSummary) -> Option<(f64, f64)> {
+    let few = metric.state == State::Unknown && metric.rounds.len() > 1;
+    if stats::state::has_single_number(&metric.state) && !few {
         return None;
     }
     let lo = metric.rounds.iter().copied().reduce(f64::min)?;

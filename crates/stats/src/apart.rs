@@ -45,6 +45,10 @@ fn off_cpu(case: &PlannedCase, host: &HostFacts, noises: &[&Noise]) -> Option<Wa
     let above = |share: fn(&Noise) -> Option<f64>, limit| median(share).is_some_and(|x| x > limit);
     let share = median(|noise| noise.off_cpu_share).filter(|&share| share > OFF_CPU_MAX)?;
     let cpus = scaling::Cpus::of(host);
+    let foreign = median(|noise| noise.foreign_cpu_share);
+    let by_host = |steal| crate::taken::by_host_first(steal, foreign, case.id.copies, share);
+    let stolen = median(|noise| noise.steal_share).filter(|&x| x > crate::warnings::STEAL_MAX);
+    let by_others = foreign.is_some_and(|x| x > crate::warnings::FOREIGN_MAX);
     let cause = if above(
         |noise| noise.throttled_share,
         crate::warnings::THROTTLED_MAX,
@@ -52,12 +56,9 @@ fn off_cpu(case: &PlannedCase, host: &HostFacts, noises: &[&Noise]) -> Option<Wa
         OffCpuCause::Quota(cpus.quota)
     } else if case.id.copies > cpus.allowed {
         OffCpuCause::MoreCopiesThanCpus(cpus.allowed)
-    } else if above(|noise| noise.steal_share, crate::warnings::STEAL_MAX) {
+    } else if stolen.is_some_and(|steal| !by_others || by_host(steal)) {
         OffCpuCause::Steal
-    } else if above(
-        |noise| noise.foreign_cpu_share,
-        crate::warnings::FOREIGN_MAX,
-    ) {
+    } else if by_others {
         OffCpuCause::Foreign
     } else {
         OffCpuCause::Unknown
@@ -157,6 +158,17 @@ mod tests {
         );
         let foreign = with(|noise| noise.foreign_cpu_share = Some(0.2));
         check(&foreign, &[off(OffCpuCause::Foreign)]);
+        // Both: a little stolen time does not make the host the cause of what a busy neighbour took.
+        let both = with(|noise| {
+            noise.steal_share = Some(0.024);
+            noise.foreign_cpu_share = Some(1.5);
+        });
+        check(&both, &[off(OffCpuCause::Foreign)]);
+        let mostly_stolen = with(|noise| {
+            noise.steal_share = Some(0.3);
+            noise.foreign_cpu_share = Some(1.5);
+        });
+        check(&mostly_stolen, &[off(OffCpuCause::Steal)]);
     }
 
     #[test]

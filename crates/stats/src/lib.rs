@@ -52,6 +52,7 @@ mod rule;
 mod shared_core;
 mod side;
 mod summarize;
+mod taken;
 mod warming;
 
 pub use compare::{CompareOptions, compare, compare_groups};

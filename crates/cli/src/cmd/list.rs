@@ -1,7 +1,7 @@
 //! `kurabe list`: what can be run, and what was.
 
 use crate::args::{ListArgs, ListWhat};
-use crate::columns::columns;
+use crate::columns::{columns_within, terminal_width};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::output;
@@ -19,7 +19,7 @@ pub(crate) fn run(context: &Context, args: &ListArgs) -> anyhow::Result<Exit> {
         ListWhat::Metrics => metrics(),
         ListWhat::Runs => runs(context)?,
     };
-    output::print(&columns(&rows))?;
+    output::print(&columns_within(&rows, terminal_width()))?;
     let described = matches!(
         args.what,
         ListWhat::Tests | ListWhat::Profiles | ListWhat::Metrics

@@ -28,6 +28,7 @@ pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
             let runs = [run];
             return planned::show(context, &runs, format, &describe(&runs));
         }
+        show::check_format(&run, args.format.chosen())?;
         if let Some(note) = shortage(&run.plan).filter(|_| !quiet) {
             output::say(&format!("note: {note}"));
         }

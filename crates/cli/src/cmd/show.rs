@@ -2,15 +2,28 @@
 
 use crate::args::{Formats, ShowArgs, ShowFormat};
 use crate::context::Context;
-use crate::exit::Exit;
+use crate::exit::{Exit, failure};
 use crate::output;
 use model::plan::PlannedCase;
 use model::record::{End, Failure, Outcome, Run};
 
 pub(crate) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Exit> {
     let run = context.load(&args.run)?;
+    check_format(&run, args.format.chosen())?;
     output::print(&render(context, &run, args.format.chosen()))?;
     Ok(Exit::Ok)
+}
+
+/// Refuses a format that has nothing to say about this run: UnixBench's report is one of UnixBench's tests alone.
+pub(crate) fn check_format(run: &Run, format: ShowFormat) -> anyhow::Result<()> {
+    if format != ShowFormat::Unixbench || !dialects::unixbench::indexes(run).is_empty() {
+        return Ok(());
+    }
+    Err(failure(
+        Exit::Usage,
+        "show with `--format unixbench`: the run has none of UnixBench's tests",
+        Some("`kurabe run unixbench` has them all; `--format text` shows any run"),
+    ))
 }
 
 /// Shows a run that has just been measured, and says how it went.

@@ -207,14 +207,12 @@ fn a_plan_is_a_document_too_and_no_format_is_taken_and_ignored() {
 fn what_was_just_measured_has_every_format_that_a_kept_run_has() {
     let bed = Bed::new();
     for format in ["json", "markdown", "csv", "csv-rounds", "unixbench", "text"] {
-        let run = [
-            "run",
-            "selftest.replay",
-            "--passes",
-            "1",
-            "--format",
-            format,
-        ];
+        let test = if format == "unixbench" {
+            "os.pipe"
+        } else {
+            "selftest.replay"
+        };
+        let run = ["run", test, "--passes", "1", "--format", format];
         let measured = bed.run(&run).code(0).out;
         let shown = bed.run(&["show", "--format", format]).code(0).out;
         assert_eq!(measured, shown, "{format}");
@@ -237,4 +235,27 @@ fn what_was_just_measured_has_every_format_that_a_kept_run_has() {
     assert!(ids.lines().count() > 1, "{ids}");
     bed.run(&["run", "--format", "csv", "--json", "selftest.replay"])
         .code(2);
+}
+
+#[test]
+fn a_report_of_unixbench_is_refused_where_none_of_its_tests_ran() {
+    let bed = Bed::new();
+    bed.run(&["run", "selftest.replay", "--passes", "1"])
+        .code(0);
+    let refused = bed.run(&["show", "--format", "unixbench"]).code(2);
+    assert_eq!(refused.out, "");
+    refused.err_has(&["none of UnixBench's tests", "hint: "]);
+    // Before anything is measured, too.
+    let args = [
+        "run",
+        "selftest.replay",
+        "--passes",
+        "1",
+        "--format",
+        "unixbench",
+    ];
+    bed.run(&args)
+        .code(2)
+        .err_has(&["none of UnixBench's tests"]);
+    assert_eq!(bed.run(&["list"]).code(0).out.lines().count(), 1);
 }

@@ -268,6 +268,40 @@ fn a_budget_that_cannot_hold_the_passes_says_what_happens() {
 }
 
 #[test]
+fn a_plan_without_intervals_says_so_and_whose_budget_it_has() {
+    let bed = Bed::new();
+    let plan = |args: &[&str]| {
+        let all: Vec<&str> = ["run"]
+            .iter()
+            .chain(args)
+            .chain(&["--dry-run"])
+            .copied()
+            .collect();
+        bed.run(&all).code(0).out
+    };
+    let few = plan(&["selftest.replay", "--passes", "3"]);
+    assert!(
+        few.contains("note: 3 passes have no 95 % interval: it takes 6"),
+        "{few}"
+    );
+    assert!(!plan(&["selftest.replay", "--passes", "6"]).contains("note:"));
+    // What is left out does not pretend that the rest fits, and each time says what it is for.
+    let short = plan(&["cpu", "memory", "--budget", "2m"]);
+    assert!(
+        short.contains("120 s are too few for six rounds of every test"),
+        "{short}"
+    );
+    assert!(
+        short.contains("6 passes of what is not left out take about"),
+        "{short}"
+    );
+    assert!(short.contains("s` has room"), "{short}");
+    assert!(!short.contains("of the profile"), "{short}");
+    let all = plan(&["selftest.replay", "--budget", "2m"]);
+    assert!(all.contains("about ") && all.contains(" rounds  "), "{all}");
+}
+
+#[test]
 fn times_and_shares_are_refused_without_their_unit() {
     let bed = Bed::new();
     for (option, value) in [("--budget", "10"), ("--target", "2")] {

@@ -1,5 +1,6 @@
 //! What is shown of runs that ask how they scale.
 
+use super::cells;
 use crate::style::Style;
 use crate::testkit::{self, OPS, Quantity};
 use crate::text::tests::columns;
@@ -115,14 +116,19 @@ fn the_times_of_events_stand_beside_the_rates() {
     for lang in Lang::ALL {
         let says = &lang.words().scaling;
         let page = crate::markdown::markdown(&view(&run), lang);
-        for line in [says.legend, says.legend_times] {
+        let all = format!("{}{}", says.legend, says.legend_worth);
+        for line in [all.as_str(), says.legend_times] {
             assert!(page.contains(&format!("\n\n{line}\n")), "{line}: {page}");
         }
         assert!(!page.contains(says.legend_bars), "{page}");
-        // Bars are explained where there are any.
-        for (width, bars) in [(120, true), (80, false)] {
+        // Columns are explained where there are any.
+        for (width, wide, p95) in [(120, true, true), (80, false, true), (60, false, false)] {
             let text = shown(&run, width, lang);
-            assert_eq!(text.contains(says.legend_bars), bars, "{text}");
+            assert_eq!(text.contains(says.legend_bars), wide, "{text}");
+            let on_cpu = format!("{}: ", says.on_cpu);
+            assert_eq!(text.contains(&on_cpu), wide, "{text}");
+            let percentile = format!("{}: ", says.event_p95);
+            assert_eq!(text.contains(&percentile), p95, "{text}");
         }
     }
     // Where not even two columns of times fit, the mean is left.
@@ -278,4 +284,35 @@ fn what_has_no_level_is_marked_and_so_is_what_is_held_against_it() {
         let page = crate::markdown::markdown(&view(&steady), lang);
         assert!(page.contains(&format!("\\{says}")), "{page}");
     }
+}
+
+#[test]
+fn a_time_of_events_without_a_level_is_marked_by_itself() {
+    let mut run = events(2, &[1, 2, 4]);
+    for (round, p95) in run
+        .rounds
+        .iter_mut()
+        .filter(|round| round.case.copies == 2)
+        .zip([1.1e6, 9.0e6, 1.9e6, 7.5e6, 2.5e6, 4.0e6])
+    {
+        let Outcome::Done(measured) = &mut round.outcome else {
+            panic!()
+        };
+        measured.values.insert("lat_ns_p95".to_owned(), p95);
+    }
+    let view = view(&run);
+    let marked: Vec<Vec<bool>> = view.scaling[0]
+        .steps
+        .iter()
+        .map(|step| cells(&view, &view.scaling[0], step))
+        .map(|cells| cells.iter().map(|cell| cell.starts_with('~')).collect())
+        .collect();
+    let none = vec![false; 9];
+    let mut p95 = none.clone();
+    p95[3] = true;
+    assert_eq!(marked, [none.clone(), p95, none]);
+    let says = &Lang::En.words().scaling;
+    assert!(shown(&run, 140, Lang::En).contains(says.legend_no_level));
+    // Where the column is not there, nothing is marked.
+    assert!(!shown(&run, 60, Lang::En).contains('~'));
 }

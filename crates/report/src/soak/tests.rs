@@ -254,6 +254,8 @@ fn one_window_is_no_windows() {
         missed: None,
         windows: 1,
         window: "1.00 s".to_owned(),
+        between: None,
+        edges: 0,
     };
     let texts = [
         (words.spent)(&spent),
@@ -462,9 +464,11 @@ fn every_clause_and_mark_is_said_in_both_languages() {
         asked: more.clone(),
         no_room: more.is_some(),
         every: more.clone(),
-        missed: more,
+        missed: more.clone(),
         windows: 2,
         window: s("4"),
+        edges: if more.is_some() { 6 } else { 0 },
+        between: more,
     });
     let digits = |text: &str| {
         let mut found: Vec<char> = text.chars().filter(char::is_ascii_digit).collect();
@@ -489,4 +493,55 @@ fn every_clause_and_mark_is_said_in_both_languages() {
         );
         assert!(!japanese.is_ascii() && !english.ends_with('.') && !japanese.ends_with('。'));
     }
+}
+
+#[test]
+fn a_soak_names_its_case_in_every_format_for_people() {
+    let run = run();
+    for lang in Lang::ALL {
+        let text = text::text(&view(&run), Style::PLAIN, lang);
+        let head = text.lines().next().unwrap();
+        assert!(head.contains("storage.randread@1"), "{head}");
+        let page = markdown::markdown(&view(&run), lang);
+        let head = page.lines().next().unwrap();
+        assert!(
+            head.starts_with("## ") && head.ends_with(": `storage.randread@1`"),
+            "{head}"
+        );
+    }
+}
+
+#[test]
+fn windows_and_blocks_that_differ_in_number_are_explained() {
+    let mut run = run();
+    run.rounds.truncate(1);
+    run.plan.soak.as_mut().unwrap().span = Nanos::from_secs(60);
+    let picture = |run: &Run| {
+        let text = text::text(
+            &view(run),
+            Style {
+                width: 200,
+                color: false,
+            },
+            Lang::En,
+        );
+        let blocks = text.chars().filter(|c| super::BLOCKS.contains(c)).count();
+        let spent = text.lines().find(|line| line.contains("60 windows"));
+        (blocks, spent.unwrap_or_else(|| panic!("{text}")).to_owned())
+    };
+    let (blocks, spent) = picture(&run);
+    assert_eq!(blocks, 58);
+    assert!(
+        spent.ends_with(
+            "60 windows of 1.00 s; 2 of them, the ends of stretches, are not in the picture"
+        ),
+        "{spent}"
+    );
+    // What is in no window is said where it is as long as one.
+    run.rounds[0].took = Nanos::from_secs(62);
+    let (_, spent) = picture(&run);
+    assert!(
+        spent.contains("; starting and ending stretches took 2.0"),
+        "{spent}"
+    );
 }

@@ -280,6 +280,7 @@ fn a_complete_run_says_how_many_tests_its_plan_left_out() {
 fn a_budget_that_was_too_short_is_told_with_what_it_takes() {
     let mut run = testkit::interrupted();
     run.meta.warnings = vec![Warning::BudgetShort];
+    run.plan.budget = Some(model::units::Nanos::from_secs(15));
     // Rounds of 0.7 s.
     let seconds = run.plan.cases.len() * 6 * 7 / 10;
     let check = |lang, before: &str, behind: &str| {
@@ -287,8 +288,9 @@ fn a_budget_that_was_too_short_is_told_with_what_it_takes() {
         let expect = format!("{before}{seconds} s{behind}");
         assert!(text.contains(&expect), "{expect}: {text}");
     };
-    check(Lang::En, "`--budget`; here six passes take about ", "\n");
-    check(Lang::Ja, "この測定では 6 巡に約 ", " かかります）\n");
+    let (en, ja) = (": `--budget 30s` has", " かかります。`--budget 30s` なら");
+    check(Lang::En, "`--budget`; here six passes take about ", en);
+    check(Lang::Ja, "この測定では 6 巡に約 ", ja);
 }
 
 #[test]
@@ -450,4 +452,69 @@ proptest! {
         }
         crate::json::tests::assert_valid(&crate::json::comparison(&both), &crate::schema_comparison());
     }
+}
+
+#[test]
+fn few_rounds_show_their_range_and_a_single_one_has_none() {
+    let with = |levels: &[f64]| {
+        let mut run = testkit::empty();
+        let case = testkit::add_case(&mut run, "os.pipe", 1, "off", &[testkit::OPS]);
+        for (pass, &level) in (1..).zip(levels) {
+            testkit::add_round(&mut run, &case, pass, Ok(&[("ops_per_s", level)]));
+        }
+        run
+    };
+    let row = |run: &Run, width, lang| {
+        let text = shown(run, width, lang);
+        let mut lines = text
+            .lines()
+            .skip_while(|line| !line.starts_with("os.pipe@1 "));
+        let row = lines.next().unwrap_or_else(|| panic!("{text}"));
+        let (_, below) = (row, lines.next().unwrap_or_default());
+        (row.to_owned(), below.to_owned(), text.clone())
+    };
+    for (lang, range, interval) in [
+        (Lang::En, "range", "95 % interval"),
+        (Lang::Ja, "範囲", "95 % 信頼区間"),
+    ] {
+        let few = with(&[9590.0, 5760.0]);
+        let (line, _, text) = row(&few, 120, lang);
+        assert!(line.contains("5.76 .. 9.59"), "{line}");
+        assert!(text.contains(lang.words().run.range_instead), "{text}");
+        // Below each other, each says which of the two it is.
+        let (_, below, _) = row(&few, 40, lang);
+        assert!(
+            below.starts_with(&format!("  {range} 5.76 .. 9.59;")),
+            "{below}"
+        );
+        let (_, below, _) = row(&with(&testkit::six_around(9000.0)), 40, lang);
+        assert!(below.starts_with(&format!("  {interval} ")), "{below}");
+        let (line, _, text) = row(&with(&[9590.0]), 120, lang);
+        assert!(!line.contains(".."), "{line}");
+        assert!(!text.contains(lang.words().run.range_instead), "{text}");
+    }
+}
+
+#[test]
+fn a_note_of_several_numbers_of_copies_names_none_of_them() {
+    let off = |copies| Warning::OffCpu {
+        share: 0.5,
+        copies,
+        cause: model::warning::OffCpuCause::Foreign,
+    };
+    let run = testkit::normal();
+    let note = |copies: &[u32], lang: Lang| {
+        let mut view = view(&run);
+        let all: Vec<[Warning; 1]> = copies.iter().map(|&copies| [off(copies)]).collect();
+        view.marks = crate::marks::Marks::new(all.iter().map(|of| &of[..]));
+        notes(&view, lang.words())[0].1.clone()
+    };
+    assert!(note(&[16, 16], Lang::En).contains("the 16 copies were not"));
+    assert!(note(&[4, 16], Lang::En).contains("the copies were not"));
+    assert!(note(&[16], Lang::Ja).contains("16 並列の各コピーが"));
+    let several = note(&[4, 16], Lang::Ja);
+    assert!(
+        !several.contains("16") && several.starts_with("各コピーが"),
+        "{several}"
+    );
 }

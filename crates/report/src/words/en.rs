@@ -39,7 +39,12 @@ pub(super) static WORDS: Words = Words {
         too_few_between: |fewest, most, need| {
             format!("only {fewest} to {most} rounds; a 95 % interval needs {need}")
         },
-        six_passes_take: |time| format!("; here six passes take about {time}"),
+        range_instead: "; what stands in its place is the range of the rounds",
+        range: "range",
+        of_several_copies,
+        six_passes_take: |time, room| {
+            format!("; here six passes take about {time}: `--budget {room}` has room for them")
+        },
         set_up: "set-up",
         set_otherwise: "set otherwise",
         in_place_of: |name, value, own| format!("{name} {value} in place of {own}"),
@@ -47,7 +52,7 @@ pub(super) static WORDS: Words = Words {
         warnings: "warnings",
         unstable: (
             "unstable, two states",
-            "no single number describes the rounds; the interval column shows their range",
+            "no single number describes the rounds; what stands in the place of an interval is their range",
         ),
         worst_of: |n| format!(" ({})", plural(n, "metric", "metrics")),
         worst: "the figures of a note about several metrics are those of the worst of them",
@@ -253,25 +258,23 @@ fn warning_about((one, many): (&str, &str), warning: &Warning) -> String {
             share,
             copies,
             cause,
-        } => format!(
-            "for {} of the time the {} not on a CPU, so that a wall second holds less work than a CPU second: {}",
-            percent(*share),
-            if *copies == 1 {
+        } => {
+            let who = if *copies == 1 {
                 "copy was".to_owned()
             } else {
                 format!("{copies} copies were")
-            },
-            off_cpu_cause(*cause)
-        ),
+            };
+            off_cpu(*share, &who, *cause)
+        }
         Warning::CpuWorthLess {
             loss,
             copies,
             threads_share_cores,
             of_one_process,
-        } => format!(
-            "with {copies} copies a CPU second does {} less than with one: {}",
-            percent(*loss),
-            shared(*threads_share_cores, *of_one_process)
+        } => worth_less(
+            *loss,
+            &copies.to_string(),
+            shared(*threads_share_cores, *of_one_process),
         ),
         Warning::BudgetShort => {
             "time ran out before six passes were done: allow more with `--budget`".to_owned()
@@ -285,6 +288,36 @@ fn warning_about((one, many): (&str, &str), warning: &Warning) -> String {
         Warning::Limited(limit) => (super::storage::EN.limit)(limit),
         Warning::Other(text) => text.clone(),
     }
+}
+
+/// What is said of metrics with several numbers of copies.
+fn of_several_copies(warning: &Warning) -> Option<String> {
+    match warning {
+        Warning::OffCpu { share, cause, .. } => Some(off_cpu(*share, "copies were", *cause)),
+        Warning::CpuWorthLess {
+            loss,
+            threads_share_cores,
+            of_one_process,
+            ..
+        } => {
+            let why = shared(*threads_share_cores, *of_one_process);
+            Some(worth_less(*loss, "several", why))
+        }
+        _ => None,
+    }
+}
+
+fn off_cpu(share: f64, who: &str, cause: OffCpuCause) -> String {
+    format!(
+        "for {} of the time the {who} not on a CPU, so that a wall second holds less work than a CPU second: {}",
+        percent(share),
+        off_cpu_cause(cause)
+    )
+}
+
+fn worth_less(loss: f64, copies: &str, why: &str) -> String {
+    let loss = percent(loss);
+    format!("with {copies} copies a CPU second does {loss} less than with one: {why}")
 }
 
 /// What copies may share that makes each of them slower.

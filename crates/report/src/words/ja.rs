@@ -42,7 +42,12 @@ pub(super) static WORDS: Words = Words {
                 "回数が {fewest} から {most} 回しかありません。95 % 信頼区間には {need} 回必要です"
             )
         },
-        six_passes_take: |time| format!("（この測定では 6 巡に約 {time} かかります）"),
+        range_instead: "。代わりにラウンドの範囲を示しています",
+        range: "範囲",
+        of_several_copies,
+        six_passes_take: |time, room| {
+            format!("（この測定では 6 巡に約 {time} かかります。`--budget {room}` なら収まります）")
+        },
         set_up: "測定条件",
         set_otherwise: "変更した設定",
         in_place_of: |name, value, own| format!("{name} は {own} の代わりに {value}"),
@@ -50,7 +55,7 @@ pub(super) static WORDS: Words = Words {
         warnings: "警告",
         unstable: (
             "不安定・二状態",
-            "ラウンドを一つの数値では表せないため、区間の列に範囲を示しています",
+            "ラウンドを一つの数値では表せないため、信頼区間の代わりに範囲を示しています",
         ),
         worst_of: |n| format!("（{n} 項目）"),
         worst: "複数の項目に共通する注の数値は、そのうち最も悪い項目のものです",
@@ -257,25 +262,23 @@ fn warning_about(unit: &str, warning: &Warning) -> String {
             share,
             copies,
             cause,
-        } => format!(
-            "{copies_word}時間の {} で CPU 上にいなかったため、実時間あたりの仕事量が CPU 時間あたりより少なくなっています: {}",
-            percent(*share),
-            off_cpu_cause(*cause),
-            copies_word = if *copies == 1 {
+        } => {
+            let who = if *copies == 1 {
                 String::new()
             } else {
                 format!("{copies} 並列の各コピーが")
-            },
-        ),
+            };
+            off_cpu(*share, &who, *cause)
+        }
         Warning::CpuWorthLess {
             loss,
             copies,
             threads_share_cores,
             of_one_process,
-        } => format!(
-            "{copies} 並列では、CPU 時間あたりの仕事量が単独の場合より {} 少なくなります: {}",
-            percent(*loss),
-            shared(*threads_share_cores, *of_one_process)
+        } => worth_less(
+            *loss,
+            &format!("{copies} 並列"),
+            shared(*threads_share_cores, *of_one_process),
         ),
         Warning::BudgetShort => {
             "6 巡を終える前に時間切れになりました。`--budget` で時間を増やしてください".to_owned()
@@ -289,6 +292,36 @@ fn warning_about(unit: &str, warning: &Warning) -> String {
         Warning::Limited(limit) => (super::storage::JA.limit)(limit),
         Warning::Other(text) => text.clone(),
     }
+}
+
+/// What is said of metrics with several numbers of copies.
+fn of_several_copies(warning: &Warning) -> Option<String> {
+    match warning {
+        Warning::OffCpu { share, cause, .. } => Some(off_cpu(*share, "各コピーが", *cause)),
+        Warning::CpuWorthLess {
+            loss,
+            threads_share_cores,
+            of_one_process,
+            ..
+        } => {
+            let why = shared(*threads_share_cores, *of_one_process);
+            Some(worth_less(*loss, "複数の並列", why))
+        }
+        _ => None,
+    }
+}
+
+fn off_cpu(share: f64, who: &str, cause: OffCpuCause) -> String {
+    format!(
+        "{who}時間の {} で CPU 上にいなかったため、実時間あたりの仕事量が CPU 時間あたりより少なくなっています: {}",
+        percent(share),
+        off_cpu_cause(cause)
+    )
+}
+
+fn worth_less(loss: f64, copies: &str, why: &str) -> String {
+    let loss = percent(loss);
+    format!("{copies}では、CPU 時間あたりの仕事量が単独の場合より {loss} 少なくなります: {why}")
 }
 
 /// What copies may share that makes each of them slower.

@@ -179,8 +179,14 @@ pub struct RunWords {
     pub no_value: &'static str,
     /// The warning about too few rounds of several metrics: the fewest, the most, and how many it takes.
     pub too_few_between: fn(u32, u32, u32) -> String,
-    /// Behind the warning about a budget that was too short: what six passes take.
-    pub six_passes_take: fn(&str) -> String,
+    /// Behind a note about too few rounds, where some metric has several: what stands in the place of an interval.
+    pub range_instead: &'static str,
+    /// Before the smallest and the largest round, where they stand without a column's heading.
+    pub range: &'static str,
+    /// A warning that names copies, of metrics of several numbers of copies; `None` for every other.
+    pub of_several_copies: fn(&Warning) -> Option<String>,
+    /// Behind the warning about a budget that was too short: what six passes take, and a budget that has room for them.
+    pub six_passes_take: fn(&str, &str) -> String,
     /// Heading: what the tests were set up with.
     pub set_up: &'static str,
     /// Fact: parameters that are not the tests' own.
@@ -387,6 +393,10 @@ pub struct ComparisonWords {
     pub loss: fn(&str, &str, &str) -> String,
     /// How many metrics have a ratio without an interval, and how many have no ratio.
     pub incomplete: fn(usize, usize) -> String,
+    /// Both sides were disturbed by something else, most rounds of one or both of them.
+    pub both_disturbed: &'static str,
+    /// One side was, by its name.
+    pub one_disturbed: fn(&str) -> String,
     /// How many points of the set-up differ, and the first few of them.
     pub setup_differs: fn(usize, &str) -> String,
     /// The rounds were measured and compared in pairs.

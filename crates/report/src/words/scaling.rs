@@ -24,10 +24,16 @@ pub struct ScalingWords {
     pub event_p95: &'static str,
     /// How to read the columns.
     pub legend: &'static str,
+    /// Behind it where these columns are there: what a CPU second did, and the time on a CPU.
+    pub legend_worth: &'static str,
     /// How to read the bars.
     pub legend_bars: &'static str,
     /// How to read the times of events.
     pub legend_times: &'static str,
+    /// The same where there is the mean alone.
+    pub legend_mean: &'static str,
+    /// The same where there is the percentile alone.
+    pub legend_p95: &'static str,
     /// How to read the sign before figures of rounds without a single level.
     pub legend_no_level: &'static str,
     /// Copies beyond the CPUs that may be used.
@@ -65,14 +71,16 @@ pub(super) const EN: ScalingWords = ScalingWords {
     per_cpu: "per CPU",
     worth: "CPU second",
     on_cpu: "on CPU",
-    legend: "speed-up: times one copy; per CPU: of a perfect speed-up; CPU second: its work against one copy alone; \
-             on CPU: share of the time",
+    legend: "speed-up: times one copy; per CPU: of a perfect speed-up",
+    legend_worth: "; CPU second: its work against one copy alone; on CPU: share of the time",
     legend_bars: "# reached, . lost",
     event_mean: "mean time",
     event_p95: "p95",
     legend_no_level: "~ stands before what comes from rounds that no single number describes, here or with one copy",
     legend_times: "mean time, p95: what an event (operation) took, the average and the 95th percentile; medians of the \
                    rounds",
+    legend_mean: "mean time: what an event (operation) took on average; medians of the rounds",
+    legend_p95: "p95: what an event (operation) took, the 95th percentile; medians of the rounds",
     oversubscribed: |cpus| {
         format!(
             "^ more copies than may run at the same time: they take turns on {}",
@@ -168,13 +176,15 @@ pub(super) const JA: ScalingWords = ScalingWords {
     per_cpu: "CPU あたり",
     worth: "CPU 秒",
     on_cpu: "CPU 上",
-    legend: "倍率: 1 並列との比。CPU あたり: 理想の倍率に対する割合。CPU 秒: CPU 時間 1 秒の仕事量の 1 並列との比。\
-             CPU 上: CPU 上にいた時間の割合",
+    legend: "倍率: 1 並列との比。CPU あたり: 理想の倍率に対する割合",
+    legend_worth: "。CPU 秒: CPU 時間 1 秒の仕事量の 1 並列との比。CPU 上: CPU 上にいた時間の割合",
     legend_bars: "# は到達、. は損失",
     event_mean: "平均時間",
     event_p95: "p95",
     legend_no_level: "~ の付いた値は、その並列数または 1 並列のラウンドを一つの数値では表せないものです",
     legend_times: "平均時間、p95: 1 イベント（操作）の所要時間の平均と 95 パーセンタイル。各ラウンドの中央値",
+    legend_mean: "平均時間: 1 イベント（操作）の平均所要時間。各ラウンドの中央値",
+    legend_p95: "p95: 1 イベント（操作）の所要時間の 95 パーセンタイル。各ラウンドの中央値",
     oversubscribed: |cpus| {
         format!("^ は同時に実行できる数を超える並列数で、{cpus} CPU を交代で使用します")
     },

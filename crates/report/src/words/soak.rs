@@ -216,6 +216,10 @@ pub struct Spent {
     pub windows: usize,
     /// The length of one.
     pub window: String,
+    /// How long starting and ending stretches took, where that is a window or more.
+    pub between: Option<String>,
+    /// How many of the windows are not in the picture.
+    pub edges: usize,
 }
 
 /// What happened to a series, with its figures as text.

@@ -1,6 +1,7 @@
 //! What the steps mean, in one of a few words.
 
 use super::{Cpus, Step};
+use crate::taken;
 use model::estimate::{Estimate, Interval};
 
 /// The efficiency at all usable CPUs from which a test is said to scale: a tenth lost is what turbo clock rates and a
@@ -93,12 +94,8 @@ pub(super) fn of(
     if efficiency.hi >= SCALES_MIN {
         return Finding::Unclear;
     }
-    if let Some(share) = top.steal.filter(|&share| share > STEAL_NAMED) {
-        return Finding::Stolen { share };
-    }
-    let busy = FOREIGN_NAMED * f64::from(top.copies);
-    if let Some(share) = top.foreign.filter(|&share| share > busy) {
-        return Finding::Foreign { share };
+    if let Some(taken) = taken(top) {
+        return taken;
     }
     if let Some(best) = better_below(&within, top) {
         return Finding::Falls { best };
@@ -113,6 +110,20 @@ pub(super) fn of(
         return Finding::SharedCores;
     }
     cause(&within, top, of_one_process)
+}
+
+/// What the host or other processes took from the step; the larger of the two where it was both.
+fn taken(top: &Step) -> Option<Finding> {
+    let missing = 1.0 - top.efficiency.map_or(0.0, |efficiency| efficiency.value);
+    let busy = FOREIGN_NAMED * f64::from(top.copies);
+    let foreign = top.foreign.filter(|&share| share > busy);
+    let steal = top.steal.filter(|&share| share > STEAL_NAMED);
+    let by_host = |steal| taken::by_host_first(steal, foreign, top.copies, missing);
+    match (steal, foreign) {
+        (Some(share), None) => Some(Finding::Stolen { share }),
+        (Some(steal), Some(_)) if by_host(steal) => Some(Finding::Stolen { share: steal }),
+        (_, foreign) => foreign.map(|share| Finding::Foreign { share }),
+    }
 }
 
 fn interval(step: &Step) -> Option<Interval> {

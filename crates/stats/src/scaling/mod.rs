@@ -30,10 +30,10 @@ pub const STEPS_MIN: usize = 3;
 pub const DESCRIBES_MAX: f64 = 0.05;
 
 /// The quantity of the average time of an event.
-const EVENT_MEAN: &str = "lat_ns_mean";
+pub const EVENT_MEAN: &str = "lat_ns_mean";
 
 /// The quantity of the time that 95 % of the events did not exceed.
-const EVENT_P95: &str = "lat_ns_p95";
+pub const EVENT_P95: &str = "lat_ns_p95";
 
 /// How one test does at several concurrencies.
 #[derive(Clone, Debug, PartialEq)]

@@ -314,6 +314,11 @@ fn what_costs_the_most_is_named() {
     assert_eq!(one(&stolen).finding, Finding::Stolen { share: 0.4 });
     let disturbed = noise(|noise| noise.foreign_cpu_share = Some(0.5));
     assert_eq!(one(&disturbed).finding, Finding::Foreign { share: 0.5 });
+    let both = noise(|noise| {
+        noise.steal_share = Some(0.03);
+        noise.foreign_cpu_share = Some(4.0);
+    });
+    assert_eq!(one(&both).finding, Finding::Foreign { share: 4.0 });
     let mut limited = noise(|noise| noise.throttled_share = Some(0.4));
     limited.host.limits.cpu_quota = Fact::Known(Some(7.5));
     assert_eq!(one(&limited).finding, Finding::Quota { cpus: 7.5 });

@@ -76,6 +76,9 @@ pub struct SoakSummary {
     pub course: Course,
     /// The points of the whole series, a bucket's burst included: for a picture.
     pub picture: Course,
+    /// Windows that count and are not in the picture: the first and the last of each stretch, which hold what starting
+    /// and ending processes costs.
+    pub edges: usize,
     /// Something that comes back within minutes.
     pub fine: Option<FinePeriod>,
     /// The levels of the windows; `None` where there are too few.
@@ -232,10 +235,12 @@ pub fn summarize(run: &Run) -> Option<SoakSummary> {
     let kept = course::kept(&past, &throttle, soak.every.is_some());
     let group = past::coarse_group(&past);
     let course = course::of(&kept, soak.every, group, POINTS_MAX);
-    let picture = if throttle.is_bucket() {
-        course::of(&course::whole(&past), soak.every, group, POINTS_MAX)
+    let (pictured, picture) = if throttle.is_bucket() {
+        let whole = course::whole(&past);
+        let picture = course::of(&whole, soak.every, group, POINTS_MAX);
+        (whole, picture)
     } else {
-        course.clone()
+        (kept.clone(), course.clone())
     };
     let fine = fine::find(&past, case.shape.window);
     let values: Vec<f64> = kept
@@ -271,6 +276,7 @@ pub fn summarize(run: &Run) -> Option<SoakSummary> {
         throttle,
         course,
         picture,
+        edges: pictured.iter().filter(|window| window.edge).count(),
         fine,
         levels,
         disturbed,

@@ -47,6 +47,13 @@ pub(super) const WORDS: ComparisonWords = ComparisonWords {
         };
         format!("{what}; the reasons are below")
     },
+    both_disturbed: "both were disturbed while they were measured (notes), which may be the cause: measure both again \
+                     when it is quiet",
+    one_disturbed: |name| {
+        format!(
+            "{name} was disturbed while it was measured (notes), which may be the cause: measure it again when it is quiet"
+        )
+    },
     setup_differs: |n, list| {
         let points = plural(n, "point", "points");
         format!("the set-ups differ in {points} ({list}), which may be the cause")

@@ -46,6 +46,12 @@ pub(super) const WORDS: ComparisonWords = ComparisonWords {
         };
         format!("{what}（理由は下記のとおりです）")
     },
+    both_disturbed: "測定中に両方とも妨害を受けており（注を参照）、それが原因の可能性があります。静かなときに両方を測り直してください",
+    one_disturbed: |name| {
+        format!(
+            "{name} は測定中に妨害を受けており（注を参照）、それが原因の可能性があります。静かなときに測り直してください"
+        )
+    },
     setup_differs: |n, list| {
         format!("環境に {n} 点の違いがあり（{list}）、それが原因の可能性があります")
     },

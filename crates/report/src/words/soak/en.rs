@@ -66,7 +66,16 @@ fn spent(spent: &Spent) -> String {
     };
     let (time, window) = (&spent.time, &spent.window);
     let windows = plural(spent.windows, "window", "windows");
-    format!("{time}{asked}{no_room}, {load}: {windows} of {window}")
+    let between = with(spent.between.as_ref(), |time| {
+        format!("; starting and ending stretches took {time}")
+    });
+    let edges = match spent.edges {
+        0 => String::new(),
+        n => {
+            format!("; {n} of them, the ends of stretches, are not in the picture")
+        }
+    };
+    format!("{time}{asked}{no_room}, {load}: {windows} of {window}{edges}{between}")
 }
 
 fn disturbed(disturbed: &Disturbed) -> String {

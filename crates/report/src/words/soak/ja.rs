@@ -61,7 +61,14 @@ fn spent(spent: &Spent) -> String {
         format!("（うち {time} は測定なし）")
     });
     let (time, windows, window) = (&spent.time, spent.windows, &spent.window);
-    format!("{time}{asked}{no_room}、{every}{missed}: {window} の区間 {windows} 個")
+    let between = with(spent.between.as_ref(), |time| {
+        format!("。測定回の開始と終了に {time}")
+    });
+    let edges = match spent.edges {
+        0 => String::new(),
+        n => format!("。うち各測定回の両端の {n} 個は図に含みません"),
+    };
+    format!("{time}{asked}{no_room}、{every}{missed}: {window} の区間 {windows} 個{edges}{between}")
 }
 
 fn disturbed(disturbed: &Disturbed) -> String {

@@ -1,0 +1,58 @@
+//! What a run should have been allowed whose time was over before six passes were done.
+
+use model::num::{approx, round_to_u64};
+use model::record::Run;
+use model::units::Nanos;
+
+/// How much longer than six passes a budget is that has room for them: rounds do not all take what the median does.
+const ROOM: f64 = 1.1;
+
+/// A budget is told in steps of so many seconds.
+const BUDGET_STEP: f64 = 10.0;
+
+/// What six passes take, by the rounds that were run, and a budget with room for them; `None` where a case has none.
+/// They take no less than the budget in which they were not done.
+pub(crate) fn of(run: &Run) -> Option<(Nanos, Nanos)> {
+    let mut pass = 0.0;
+    for case in &run.plan.cases {
+        let rounds = run.rounds_of(&case.id);
+        let took: Vec<f64> = rounds.map(|round| approx(round.took.0)).collect();
+        pass += stats::quantile::median(&took)?;
+    }
+    let budget = run.plan.budget.unwrap_or_default();
+    let take = Nanos(round_to_u64(f64::from(stats::ROUNDS_MIN) * pass)).max(budget);
+    let steps = (take.as_secs_f64() * ROOM / BUDGET_STEP).ceil();
+    let room = Nanos::from_secs(round_to_u64(steps * BUDGET_STEP));
+    (pass > 0.0).then_some((take, room))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::{self, OPS};
+
+    #[test]
+    fn a_budget_with_room_for_six_passes_is_larger_than_the_one_that_had_none() {
+        // Rounds of so many seconds within a budget, what six of them take, and what is advised.
+        let check = |seconds: &[u64], budget: u64, take: u64, room: u64| {
+            let mut run = testkit::empty();
+            let case = testkit::add_case(&mut run, "os.pipe", 1, "off", &[OPS]);
+            for (pass, seconds) in (1..).zip(seconds) {
+                testkit::add_round(&mut run, &case, pass, Ok(&[("ops_per_s", 1.0)]));
+                run.rounds.last_mut().unwrap().took = Nanos::from_secs(*seconds);
+            }
+            run.plan.budget = Some(Nanos::from_secs(budget));
+            let (found, advised) = of(&run).unwrap();
+            assert_eq!(found, Nanos::from_secs(take), "{seconds:?}");
+            assert_eq!(advised, Nanos::from_secs(room), "{seconds:?}");
+            assert!(advised > run.plan.budget.unwrap());
+        };
+        check(&[10, 10, 10], 30, 60, 70);
+        check(&[20; 5], 119, 120, 140);
+        // One slow round, which the median does not see.
+        check(&[10, 10, 10, 10, 90], 120, 120, 140);
+        let mut nothing = testkit::empty();
+        testkit::add_case(&mut nothing, "os.pipe", 1, "off", &[OPS]);
+        assert_eq!(of(&nothing), None);
+    }
+}
