@@ -17,9 +17,9 @@ use std::process::Command;
 /// How the compiler is asked for it.
 const FLAGS: &[&str] = &["-Ctarget-feature=+crt-static", "-Crelocation-model=static"];
 
-/// The linker is asked to begin every function on a cache line, so that a change elsewhere in the program, or in the
-/// order of linking, leaves measured code where it was within its lines, that of libraries too. Not the compiler: it
-/// would also move the functions of clones, which lie at offsets of their own within their sections.
+/// The linker is asked to begin every function on a cache line, and measured code at a place of its own in the order of
+/// its names. Not the compiler: it would also move the functions of clones, which lie at offsets of their own within
+/// their sections.
 const LINES: &str = "crates/xtask/src/dist/lines.ld";
 
 /// The same within what is compiled from C, where a section may have several functions.

@@ -1,8 +1,8 @@
 //! Programs that run at the same time on the same CPUs.
 //!
 //! The kernel gives a CPU to one after the other for a few milliseconds, so that what the machine does meanwhile (its
-//! clock rate, neighbours on the other hardware thread of a core, stolen time) meets all of them alike. Only figures per
-//! second of CPU time can be compared so, and only of work that does not keep much in the caches that they share.
+//! clock rate, neighbours on the other hardware thread of a core, stolen time) meets all of them alike. Only figures
+//! per second of CPU time can be compared so, and only of work that does not keep much in the caches that they share.
 
 use anyhow::Context;
 

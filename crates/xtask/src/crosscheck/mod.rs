@@ -6,7 +6,8 @@
 //! side is the median of three rounds, one with each clone of the loops. Beside each ratio stands what it must be and
 //! whether it is, and how far the other program's own figure went from pair to pair, without which no ratio can be
 //! judged. Checks of CPU work that say `at once` run both sides at the same time on the same CPUs and compare what they
-//! do in a second of CPU time ([`at_once`]). A ratio off 1 has a reason, which docs/method/memory.md gives, or is a bug. With `--out` everything is kept:
+//! do in a second of CPU time ([`at_once`]). A ratio off 1 has a reason, which docs/method/memory.md gives, or is a
+//! bug. With `--out` everything is kept:
 //! versions, command lines, and every pair.
 //!
 //! [`rebuild`] asks another question: whether our own figures stay where they are when the program is linked in another

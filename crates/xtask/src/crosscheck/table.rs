@@ -25,8 +25,8 @@ const fn sysbench(
     }
 }
 
-/// Both sides at once, by what they do in a second of CPU time: for work of CPUs only, of which the rate changes by half
-/// with what the other hardware threads of the cores do meanwhile.
+/// Both sides at once, by what they do in a second of CPU time: for work of CPUs only, of which the rate changes by
+/// half with what the other hardware threads of the cores do meanwhile.
 const fn sysbench_at_once(
     name: &'static str,
     tests: &'static [&'static str],

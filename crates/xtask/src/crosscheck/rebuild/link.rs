@@ -1,4 +1,8 @@
 //! One build, linked several times with its sections in other orders.
+//!
+//! The order of linking decides where the rest of the program lies, and all data. Measured code stands in the order of
+//! its names in every build (`dist/lines.ld`), so that no linker shuffles it; this does where it is asked to, to show
+//! what that order is worth.
 
 use crate::dist::building;
 use crate::process::{command, host_target, output, succeed};
@@ -6,8 +10,31 @@ use anyhow::{Context, ensure};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+/// Sections of code that is not measured, of which none belongs to measured code by its name: libraries of the pages, of
+/// the command line and of the store, and our statistics.
+pub(super) const REST: &[&str] = &[
+    ".text.sqlite3*",
+    ".text._ZN8rusqlite*",
+    ".text._ZN12clap_builder*",
+    ".text._ZN4jiff*",
+    ".text._ZN11comfy_table*",
+    ".text._ZN9indicatif*",
+    ".text._ZN5stats*",
+];
+
+/// Sections of all code, that which is measured too.
+pub(super) const ALL: &[&str] = &[".text*"];
+
+/// Sections of data.
+const DATA: &[&str] = &[".rodata*", ".data*", ".bss*"];
+
 /// Builds as `cargo xtask dist` does, with a linker that links once more for each binary.
-pub(super) fn build(root: &Path, dir: &Path, binaries: &[PathBuf]) -> anyhow::Result<()> {
+pub(super) fn build(
+    root: &Path,
+    dir: &Path,
+    binaries: &[PathBuf],
+    code: &[&str],
+) -> anyhow::Result<()> {
     std::fs::create_dir_all(dir).with_context(|| format!("create `{}`", dir.display()))?;
     let target = host_target(root)?;
     for old in binaries {
@@ -15,7 +42,7 @@ pub(super) fn build(root: &Path, dir: &Path, binaries: &[PathBuf]) -> anyhow::Re
     }
     // Under another name in each call: cargo would not link again for a script that says something else.
     let script = dir.join(format!("linker-{}", std::process::id()));
-    std::fs::write(&script, linker(&shuffler(root, &target)?, binaries))
+    std::fs::write(&script, linker(&shuffler(root, &target)?, binaries, code))
         .with_context(|| format!("write `{}`", script.display()))?;
     succeed(command(root, "chmod").arg("+x").arg(&script))?;
     let linker = format!("linker={}", script.display());
@@ -58,12 +85,15 @@ fn shuffler(root: &Path, target: &str) -> anyhow::Result<PathBuf> {
     Ok(dir)
 }
 
-/// A linker that does what it is asked, and then the same with the sections of code and data in other orders.
-fn linker(lld: &Path, binaries: &[PathBuf]) -> String {
+/// A linker that does what it is asked, and then the same with the sections of `code` and of all data in other orders.
+fn linker(lld: &Path, binaries: &[PathBuf], code: &[&str]) -> String {
     let mut script = "#!/bin/sh\nset -e\ncc \"$@\"\n".to_owned();
     for (seed, binary) in (1..).zip(binaries) {
-        let shuffles = [".text*", ".rodata*", ".data*", ".bss*"]
-            .map(|sections| format!("'-Wl,--shuffle-sections={sections}={seed}'"));
+        let shuffles: Vec<String> = [code, DATA]
+            .concat()
+            .iter()
+            .map(|sections| format!("'-Wl,--shuffle-sections={sections}={seed}'"))
+            .collect();
         let _ = writeln!(
             script,
             "cc \"$@\" -fuse-ld=lld -B'{}' {} -o '{}'",
@@ -82,7 +112,7 @@ mod tests {
     #[test]
     fn the_linker_links_as_asked_and_once_more_for_each_binary() {
         let binaries = ["/out/kurabe-1", "/out/kurabe-2"].map(PathBuf::from);
-        let script = linker(Path::new("/lld"), &binaries);
+        let script = linker(Path::new("/lld"), &binaries, ALL);
         let lines: Vec<&str> = script.lines().collect();
         assert_eq!(lines[..3], ["#!/bin/sh", "set -e", "cc \"$@\""]);
         assert_eq!(lines.len(), 5, "{script}");

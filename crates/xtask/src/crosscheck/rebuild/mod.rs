@@ -1,7 +1,7 @@
 //! Whether figures stay where they are when the program is linked in another order.
 //!
-//! One build, linked several times with its sections shuffled, as any change anywhere in the program may shuffle them:
-//! functions and data lie at other addresses and do the same.
+//! One build, linked several times with the sections of data and of what is not measured shuffled, as the order of
+//! linking or a change elsewhere may shuffle them: they lie at other addresses and do the same.
 //!
 //! All binaries do each test at the same time on one CPU, which the kernel gives to one after the other for a few
 //! milliseconds, and the figure is work per second of CPU time. So the clock rate, the neighbour on the other hardware
@@ -9,8 +9,8 @@
 //! binary scatter by a fifth, the figures of two stay within a percent of each other. A turn is as many rounds as there
 //! are clones of the loops, twice, and in another order of starting; what is looked at is each binary's figure over the
 //! mean of the others in the same turn. A binary is off where the whole interval of that lies beyond the bound. It
-//! happens by chance in one of a hundred or two, and there are five for each test, so such a test is measured once more:
-//! it moved where the same binary is off again, in the same direction.
+//! happens by chance in one of a hundred or two, and there are five for each test, so such a test is measured once
+//! more: it moved where the same binary is off again, in the same direction.
 //!
 //! It refuses to judge with fewer than six turns, which give no interval, where there is no linker that shuffles, and
 //! binaries that are byte for byte the same.
@@ -91,6 +91,9 @@ struct Options {
     /// Turns of all binaries; at least 6
     #[arg(long, default_value_t = 12)]
     turns: usize,
+    /// Shuffle measured code too, function by function, which no linker does by itself
+    #[arg(long)]
+    measured_too: bool,
     /// Only build
     #[arg(long)]
     build_only: bool,
@@ -121,7 +124,12 @@ pub(super) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
         .map(|number| dir.join(format!("kurabe-{number}")))
         .collect();
     if !options.keep {
-        build(root, &dir, &binaries)?;
+        let code = if options.measured_too {
+            link::ALL
+        } else {
+            link::REST
+        };
+        build(root, &dir, &binaries, code)?;
     }
     all_differ(&binaries)?;
     if options.build_only {
