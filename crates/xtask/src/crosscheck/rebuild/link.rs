@@ -10,8 +10,8 @@ use anyhow::{Context, ensure};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Sections of code that is not measured, of which none belongs to measured code by its name: libraries of the pages, of
-/// the command line and of the store, and our statistics.
+/// Sections of code that is not measured, of which none belongs to measured code by its name: libraries of the pages,
+/// of the command line and of the store, and our statistics.
 pub(super) const REST: &[&str] = &[
     ".text.sqlite3*",
     ".text._ZN8rusqlite*",
