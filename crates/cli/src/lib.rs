@@ -82,9 +82,13 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
 
 /// Help and version are no errors; everything else that clap refuses is wrong usage.
 fn usage(error: clap::Error) -> ExitCode {
-    let mut words = std::env::args().skip(1);
-    let command = words.find(|word| !word.starts_with('-'));
-    let error = usage::amended(error, command.as_deref());
+    // Not `args`, which panics at what is no Unicode; and the value of an option before the command is no command.
+    let mut words = std::env::args_os()
+        .skip(1)
+        .filter_map(|word| word.into_string().ok());
+    let commands = command();
+    let is_command = |word: &String| commands.find_subcommand(word).is_some();
+    let error = usage::amended(error, words.find(is_command).as_deref());
     let _ = error.print();
     if error.use_stderr() {
         Exit::Usage.into()

@@ -133,8 +133,9 @@ pub(crate) fn describe(plan: &Plan) -> String {
 
 fn refused(refusal: &Refusal) -> anyhow::Error {
     let hint = refusal.option().map(|option| {
-        let words = std::env::args().skip(1).chain(option);
-        let command: Vec<String> = words.map(|word| quoted(&word)).collect();
+        let words = std::env::args_os().skip(1);
+        let words = words.map(|word| word.to_string_lossy().into_owned());
+        let command: Vec<String> = words.chain(option).map(|word| quoted(&word)).collect();
         format!(
             "if everything on it may be lost: `kurabe {}`",
             command.join(" ")

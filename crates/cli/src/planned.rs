@@ -50,7 +50,9 @@ fn document(runs: &[Run], refused: Option<String>) -> String {
     report::json::plan(&PlanView {
         command: command.word(),
         expected: expected(runs),
-        note: runs.first().and_then(|run| shortage(&run.plan)),
+        note: runs
+            .first()
+            .and_then(|run| shortage(&run.plan).or_else(|| few_passes(&run.plan))),
         refused,
         runs,
         rounds: &rounds,
@@ -148,7 +150,10 @@ impl Rounds {
             },
             (wanted, true) if case.shape.rounds.is_none() => match wanted.unwrap_or(LAST_LOOK) {
                 few @ ..=FIRST_LOOK => no_more_than(few),
-                more => between(FIRST_LOOK, more.min(LAST_LOOK)),
+                more => Self {
+                    least: short_of(plan).is_none().then_some(FIRST_LOOK),
+                    most: Some(more.min(LAST_LOOK)),
+                },
             },
             (rounds, _) => no_more_than(rounds.unwrap_or_default()),
         }
@@ -223,7 +228,7 @@ fn few_passes(plan: &Plan) -> Option<String> {
     let need = engine::budget::ROUNDS_MIN;
     let few = plan
         .passes
-        .filter(|&passes| passes < need && plan.soak.is_none())?;
+        .filter(|&passes| passes < need && plan.soak.is_none() && plan.duel.is_none())?;
     let passes = counted(few, "pass has", "passes have");
     Some(format!("{passes} no 95 % interval: it takes {need}"))
 }

@@ -37,11 +37,8 @@ pub(crate) fn amended(mut error: clap::Error, command: Option<&str>) -> clap::Er
 /// What to type in the place of this option.
 fn tip(command: &str, option: &str) -> Option<&'static str> {
     match command {
-        "run" | "duel" if COPIES.contains(&option) => {
-            Some("'--copies' says how many copies, or threads, run at once")
-        }
-        "soak" if COPIES.contains(&option) || option == "--copies" => {
-            Some("behind the test stands how many copies, or threads, run at once: 'os.pipe@4'")
+        "run" | "duel" | "soak" if COPIES.contains(&option) => {
+            Some("'--copies' says how many copies, or threads, run at once: '--copies 4'")
         }
         "run" | "duel" if TIMES.contains(&option) => {
             Some("'--budget' says for how long to measure: '--budget 2m'")
@@ -69,7 +66,7 @@ mod tests {
             ("kurabe run --thread 4", "'--copies'"),
             ("kurabe duel os.pipe --jobs 4", "'--copies'"),
             ("kurabe soak os.pipe --budget 2m", "'--for'"),
-            ("kurabe soak os.pipe --threads 4", "'os.pipe@4'"),
+            ("kurabe soak os.pipe --threads 4", "'--copies'"),
             ("kurabe run os.pipe --for 2m", "'--budget'"),
         ] {
             let said = said(line);

@@ -28,20 +28,25 @@ pub(crate) fn line(
         return None;
     }
     let (base_name, other_name) = names(base, other, words);
-    match (on_base.is_empty(), on_other.is_empty()) {
-        (false, false) => Some(says.both_disturbed.to_owned()),
-        (false, true) => Some((says.one_disturbed)(&base_name)),
-        (true, false) => Some((says.one_disturbed)(&other_name)),
-        (true, true) => None,
+    let is = |warnings: &[Warning]| {
+        warnings
+            .iter()
+            .any(|warning| rounds_share(warning).is_some())
+    };
+    match (is(on_base), is(on_other)) {
+        (true, true) => Some(says.both_disturbed.to_owned()),
+        (true, false) => Some((says.one_disturbed)(&base_name)),
+        (false, true) => Some((says.one_disturbed)(&other_name)),
+        (false, false) => None,
     }
 }
 
-/// In which share of the rounds something took time.
+/// In which share of the rounds something took time that may be quiet another time, which a quota never is.
 const fn rounds_share(warning: &Warning) -> Option<f64> {
     match warning {
-        Warning::Steal { rounds_share, .. }
-        | Warning::Throttled { rounds_share }
-        | Warning::ForeignCpu { rounds_share, .. } => Some(*rounds_share),
+        Warning::Steal { rounds_share, .. } | Warning::ForeignCpu { rounds_share, .. } => {
+            Some(*rounds_share)
+        }
         _ => None,
     }
 }
@@ -86,6 +91,10 @@ mod tests {
                 );
                 assert!(lines.len() <= crate::comparison::SUMMARY_LINES_MAX);
             }
+            // A quota is there today and tomorrow.
+            let throttled = || vec![Warning::Throttled { rounds_share: 1.0 }];
+            comparison.disturbed = (throttled(), throttled());
+            assert_eq!(line(&base, &other, &comparison, words), None);
             comparison.disturbed = (by(1.0), by(1.0));
             comparison.paired = true;
             assert_eq!(line(&base, &other, &comparison, words), None);

@@ -36,7 +36,6 @@ pub mod text;
 pub mod view;
 pub mod words;
 
-pub use json::schema::{schema_comparison, schema_run};
 pub use style::Style;
 pub use words::Lang;
 

@@ -10,8 +10,8 @@ const ROOM: f64 = 1.1;
 /// A budget is told in steps of so many seconds.
 const BUDGET_STEP: f64 = 10.0;
 
-/// What six passes take, by the rounds that were run, and a budget with room for them; `None` where a case has none.
-/// They take no less than the budget in which they were not done.
+/// What six passes take, by the rounds that were run, and a budget with room for them, which is above the one in which
+/// they were not done; `None` where a case has no round.
 pub(crate) fn of(run: &Run) -> Option<(Nanos, Nanos)> {
     let mut pass = 0.0;
     for case in &run.plan.cases {
@@ -19,9 +19,13 @@ pub(crate) fn of(run: &Run) -> Option<(Nanos, Nanos)> {
         let took: Vec<f64> = rounds.map(|round| approx(round.took.0)).collect();
         pass += stats::quantile::median(&took)?;
     }
+    if run.plan.duel.is_some() {
+        // Both sides share the budget.
+        pass *= 2.0;
+    }
     let budget = run.plan.budget.unwrap_or_default();
-    let take = Nanos(round_to_u64(f64::from(stats::ROUNDS_MIN) * pass)).max(budget);
-    let steps = (take.as_secs_f64() * ROOM / BUDGET_STEP).ceil();
+    let take = Nanos(round_to_u64(f64::from(stats::ROUNDS_MIN) * pass));
+    let steps = (take.max(budget).as_secs_f64() * ROOM / BUDGET_STEP).ceil();
     let room = Nanos::from_secs(round_to_u64(steps * BUDGET_STEP));
     (pass > 0.0).then_some((take, room))
 }
@@ -50,7 +54,18 @@ mod tests {
         check(&[10, 10, 10], 30, 60, 70);
         check(&[20; 5], 119, 120, 140);
         // One slow round, which the median does not see.
-        check(&[10, 10, 10, 10, 90], 120, 120, 140);
+        check(&[10, 10, 10, 10, 90], 120, 60, 140);
+        let mut side = testkit::empty();
+        let case = testkit::add_case(&mut side, "os.pipe", 1, "off", &[OPS]);
+        testkit::add_round(&mut side, &case, 1, Ok(&[("ops_per_s", 1.0)]));
+        side.rounds[0].took = Nanos::from_secs(5);
+        side.plan.duel = Some(model::plan::Duel {
+            id: "d".to_owned(),
+            side: "a".to_owned(),
+            prepare: None,
+            traits: None,
+        });
+        assert_eq!(of(&side).unwrap().0, Nanos::from_secs(60), "two sides");
         let mut nothing = testkit::empty();
         testkit::add_case(&mut nothing, "os.pipe", 1, "off", &[OPS]);
         assert_eq!(of(&nothing), None);

@@ -85,21 +85,30 @@ pub(crate) fn spent(soak: &SoakSummary, view: &RunView<'_>, words: &Words) -> St
         windows: soak.windows,
         window: length(soak.window),
         between: between(soak, view.run).map(length),
-        edges: soak.edges,
+        // Windows after a rest are not in the picture either.
+        edges: if soak.picture.points.is_empty() || has_refill(view.run) {
+            0
+        } else {
+            soak.edges
+        },
     })
 }
 
 /// What of a load without a pause is in no window, where that is a window or more: stretches begin and end. Only of a
 /// soak to which nothing else happened, which would be part of it.
 fn between(soak: &SoakSummary, run: &Run) -> Option<Nanos> {
-    let mut stretches = run.rounds.iter().filter_map(|round| round.stretch);
-    let rested = stretches.any(|stretch| matches!(stretch.kind, StretchKind::Refill { .. }));
-    if soak.soak.every.is_some() || rested || !soak.marks.is_empty() || soak.left_out > 0 {
+    if soak.soak.every.is_some() || has_refill(run) || !soak.marks.is_empty() || soak.left_out > 0 {
         return None;
     }
     let in_windows = count(soak.windows) * approx(soak.window.0);
     let between = soak.lasted.since(Nanos(round_to_u64(in_windows)));
     (soak.windows > 0 && between >= soak.window).then_some(between)
+}
+
+/// Whether part of it was measured after a rest, to see what had come back.
+fn has_refill(run: &Run) -> bool {
+    let mut stretches = run.rounds.iter().filter_map(|round| round.stretch);
+    stretches.any(|stretch| matches!(stretch.kind, StretchKind::Refill { .. }))
 }
 
 /// One scale for every rate of a soak.

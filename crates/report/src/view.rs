@@ -208,7 +208,8 @@ impl RunView<'_> {
 /// The smallest and the largest round of a metric that one number cannot describe, or of which there are several rounds
 /// but too few for an interval: without them two rounds would look more certain than six.
 fn range_instead(metric: &MetricSummary) -> Option<(f64, f64)> {
-    let few = metric.state == State::Unknown && metric.rounds.len() > 1;
+    let rounds = u32::try_from(metric.rounds.len()).unwrap_or(u32::MAX);
+    let few = metric.state == State::Unknown && (2..stats::ROUNDS_MIN).contains(&rounds);
     if stats::state::has_single_number(&metric.state) && !few {
         return None;
     }

@@ -11,16 +11,16 @@ mod rounds;
 use crate::elf;
 use crate::process::{cargo, command, host_target, output, succeed, succeeds, target_dir};
 use anyhow::{Context, bail, ensure};
-use std::path::Path;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// How the compiler is asked for it.
 const FLAGS: &[&str] = &["-Ctarget-feature=+crt-static", "-Crelocation-model=static"];
 
-/// The linker is asked to begin every function on a cache line, and measured code at a place of its own in the order of
-/// its names. Not the compiler: it would also move the functions of clones, which lie at offsets of their own within
-/// their sections.
-const LINES: &str = "crates/xtask/src/dist/lines.ld";
+/// The linker is asked to begin every function on a cache line, and to keep measured code together. Not the compiler:
+/// it would also move the functions of clones, which lie at offsets of their own within their sections.
+const LINES: &str = include_str!("dist/lines.ld");
 
 /// The same within what is compiled from C, where a section may have several functions.
 const C_FLAGS: &str = "-falign-functions=64";
@@ -35,7 +35,7 @@ const SIZE_MAX_BYTES: u64 = 12_000_000;
 const STARTS: usize = 21;
 
 /// cargo's `word` (`build`, `rustc`) for the binary that is shipped.
-pub(crate) fn building(root: &Path, word: &str, target: &str) -> Command {
+pub(crate) fn building(root: &Path, word: &str, target: &str) -> anyhow::Result<Command> {
     let what = [
         word,
         "--locked",
@@ -46,7 +46,7 @@ pub(crate) fn building(root: &Path, word: &str, target: &str) -> Command {
         "-p",
         "kurabe",
     ];
-    let lines = format!("-Clink-arg=-Wl,-T,{}", root.join(LINES).display());
+    let lines = format!("-Clink-arg=-Wl,-T,{}", lines(root)?.display());
     let flags = [FLAGS, &[lines.as_str()]].concat().join(BETWEEN);
     let mut build = cargo(root, &what);
     build
@@ -54,14 +54,25 @@ pub(crate) fn building(root: &Path, word: &str, target: &str) -> Command {
         .env("CFLAGS", C_FLAGS)
         .arg("--target-dir")
         .arg(target_dir(root));
-    build
+    Ok(build)
+}
+
+/// A file with [`LINES`], under a name of its own for each text: cargo knows the name and not what is in it, and would
+/// not link again for another text.
+fn lines(root: &Path) -> anyhow::Result<PathBuf> {
+    let mut hasher = DefaultHasher::new();
+    LINES.hash(&mut hasher);
+    let path = target_dir(root).join(format!("lines-{:x}.ld", hasher.finish()));
+    std::fs::create_dir_all(target_dir(root)).context("create the target directory")?;
+    std::fs::write(&path, LINES).with_context(|| format!("write `{}`", path.display()))?;
+    Ok(path)
 }
 
 /// Builds, copies to `target/dist/kurabe`, checks and describes the binary.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let target = host_target(root)?;
     let target_dir = target_dir(root);
-    succeed(&mut building(root, "build", &target))?;
+    succeed(&mut building(root, "build", &target)?)?;
 
     let built = target_dir.join(&target).join("dist/kurabe");
     let dist = target_dir.join("dist/kurabe");

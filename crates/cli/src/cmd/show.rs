@@ -14,14 +14,16 @@ pub(crate) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// Refuses a format that has nothing to say about this run: UnixBench's report is one of UnixBench's tests alone.
+/// Refuses a format that has nothing to say about this run: UnixBench's report is one of UnixBench's tests alone, and
+/// of no soak.
 pub(crate) fn check_format(run: &Run, format: ShowFormat) -> anyhow::Result<()> {
-    if format != ShowFormat::Unixbench || !dialects::unixbench::indexes(run).is_empty() {
+    let has_tests = run.plan.soak.is_none() && !dialects::unixbench::indexes(run).is_empty();
+    if format != ShowFormat::Unixbench || has_tests {
         return Ok(());
     }
     Err(failure(
         Exit::Usage,
-        "show with `--format unixbench`: the run has none of UnixBench's tests",
+        "show with `--format unixbench`: it is a soak, or has none of UnixBench's tests",
         Some("`kurabe run unixbench` has them all; `--format text` shows any run"),
     ))
 }

@@ -2,7 +2,7 @@
 
 use crate::args::SoakArgs;
 use crate::cmd::show;
-use crate::columns::columns;
+use crate::columns::{columns_within, terminal_width};
 use crate::context::Context;
 use crate::exit::{Exit, failure};
 use crate::named;
@@ -34,6 +34,7 @@ pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
             let text = describe(&run.plan);
             return planned::show(context, &[run], format, &text);
         }
+        show::check_format(&run, args.format.chosen())?;
         session::begin(context, run, quiet)?
     };
     show::measured(context, &run, args.format)
@@ -125,5 +126,5 @@ fn describe(plan: &Plan) -> String {
         }
     }
     rows.push(vec!["seed".to_owned(), plan.seed.to_string()]);
-    columns(&rows) + &named::describe(plan)
+    columns_within(&rows, terminal_width()) + &named::describe(plan)
 }

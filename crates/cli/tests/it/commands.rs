@@ -339,3 +339,17 @@ fn a_value_that_a_parameter_does_not_take_is_wrong_usage_and_named_with_what_it_
         ]);
     }
 }
+
+#[test]
+fn words_that_are_no_unicode_are_wrong_usage_too() {
+    use std::os::unix::ffi::OsStrExt;
+    let bed = Bed::new();
+    let odd = std::ffi::OsStr::from_bytes(b"\xff");
+    for before in [&[][..], &["--lang", "ja", "run", "--pases", "3"]] {
+        let ended: crate::bed::Done = bed.command(before).arg(odd).output().unwrap().into();
+        assert_eq!(ended.code, Some(2), "{ended:#?}");
+    }
+    bed.run(&["--lang", "ja", "run", "--threads", "4"])
+        .code(2)
+        .err_has(&["'--copies'"]);
+}

@@ -278,8 +278,8 @@ fn not_started(workload: &str, error: &io::Error) -> Stop {
             "\nhint: fewer `--copies`, or more processes (`ulimit -u`, `pids.max` of the cgroup)"
         }
         io::ErrorKind::OutOfMemory => "\nhint: fewer `--copies`, or more memory (`ulimit -v`)",
-        // EMFILE and ENFILE, for which std has no kind that is stable.
-        _ if matches!(error.raw_os_error(), Some(23 | 24)) => {
+        // EMFILE, for which std has no kind that is stable.
+        _ if error.raw_os_error() == Some(24) => {
             "\nhint: fewer `--copies`, or more open files (`ulimit -n`): each copy takes three, and three more to start"
         }
         _ => "",

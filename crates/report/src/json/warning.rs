@@ -16,7 +16,8 @@ pub(super) struct WarningPart {
     text: String,
     /// Share of rounds concerned.
     rounds_share: Option<f64>,
-    /// The worst round's share; of time off a CPU, of a loss and of a limit, the median.
+    /// The worst round's share; of time off a CPU, of a loss and of a limit, the median; of a shared core,
+    /// how much less its worst probe did than the best of the run.
     worst_share: Option<f64>,
     /// How many (rounds, allocations, copies, cases).
     count: Option<u64>,

@@ -288,8 +288,15 @@ fn a_budget_that_was_too_short_is_told_with_what_it_takes() {
         let expect = format!("{before}{seconds} s{behind}");
         assert!(text.contains(&expect), "{expect}: {text}");
     };
-    let (en, ja) = (": `--budget 30s` has", " かかります。`--budget 30s` なら");
-    check(Lang::En, "`--budget`; here six passes take about ", en);
+    let (en, ja) = (
+        ": try `--budget 30s` or more",
+        " かかります。`--budget 30s` 以上",
+    );
+    check(
+        Lang::En,
+        "`--budget`; here six passes of these rounds take about ",
+        en,
+    );
     check(Lang::Ja, "この測定では 6 巡に約 ", ja);
 }
 
@@ -442,7 +449,7 @@ proptest! {
         crate::csv::rounds(&view);
         crate::unixbench(&view);
         let json = crate::json::run(&view);
-        crate::json::tests::assert_valid(&json, &crate::schema_run());
+        crate::json::tests::assert_valid(&json, &crate::json::schema::schema_run());
 
         let other = testkit::unixbench(compat, 2.0);
         let both = crate::comparison::view(&run, &[&other], &crate::comparison::CompareOptions::default());
@@ -450,7 +457,7 @@ proptest! {
             crate::comparison_text::text(&both, Style { width, color: true }, lang);
             crate::comparison_markdown::markdown(&both, lang);
         }
-        crate::json::tests::assert_valid(&crate::json::comparison(&both), &crate::schema_comparison());
+        crate::json::tests::assert_valid(&crate::json::comparison(&both), &crate::json::schema::schema_comparison());
     }
 }
 
@@ -470,7 +477,7 @@ fn few_rounds_show_their_range_and_a_single_one_has_none() {
             .lines()
             .skip_while(|line| !line.starts_with("os.pipe@1 "));
         let row = lines.next().unwrap_or_else(|| panic!("{text}"));
-        let (_, below) = (row, lines.next().unwrap_or_default());
+        let below = lines.next().unwrap_or_default();
         (row.to_owned(), below.to_owned(), text.clone())
     };
     for (lang, range, interval) in [

@@ -43,7 +43,9 @@ pub(super) static WORDS: Words = Words {
         range: "range",
         of_several_copies,
         six_passes_take: |time, room| {
-            format!("; here six passes take about {time}: `--budget {room}` has room for them")
+            format!(
+                "; here six passes of these rounds take about {time}: try `--budget {room}` or more"
+            )
         },
         set_up: "set-up",
         set_otherwise: "set otherwise",

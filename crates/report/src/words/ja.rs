@@ -46,7 +46,9 @@ pub(super) static WORDS: Words = Words {
         range: "範囲",
         of_several_copies,
         six_passes_take: |time, room| {
-            format!("（この測定では 6 巡に約 {time} かかります。`--budget {room}` なら収まります）")
+            format!(
+                "（この測定では 6 巡に約 {time} かかります。`--budget {room}` 以上で試してください）"
+            )
         },
         set_up: "測定条件",
         set_otherwise: "変更した設定",

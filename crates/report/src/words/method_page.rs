@@ -1,8 +1,8 @@
 //! The method page explains every word: each has an anchor there, which is its word in documents.
 
+use crate::json::schema::{schema_comparison, schema_run};
 use crate::json::{refusal_word, state_word, warning_kind};
 use crate::testkit::{all_failures, all_refusals, all_states, all_warnings};
-use crate::{schema_comparison, schema_run};
 use model::comparison::{Estimator, Hopeless, Verdict};
 use serde_json::Value;
 use std::collections::BTreeSet;

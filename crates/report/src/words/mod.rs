@@ -185,7 +185,7 @@ pub struct RunWords {
     pub range: &'static str,
     /// A warning that names copies, of metrics of several numbers of copies; `None` for every other.
     pub of_several_copies: fn(&Warning) -> Option<String>,
-    /// Behind the warning about a budget that was too short: what six passes take, and a budget that has room for them.
+    /// Behind the warning about a budget that was too short: what six passes of its rounds take, and a larger budget.
     pub six_passes_take: fn(&str, &str) -> String,
     /// Heading: what the tests were set up with.
     pub set_up: &'static str,

@@ -91,9 +91,13 @@ impl Workload for RoundTrip {
     }
 
     fn supported(&self, _: &Params, host: &HostFacts) -> Result<(), String> {
-        // Under a quota of one CPU the two threads, which wait by looking, would wait for the quota.
-        let one = host.limits.cpus_allowed.known().is_some() && host.limits.copies_all() == 1;
-        if one { Err(ONE_CPU.to_owned()) } else { Ok(()) }
+        // The two threads wait by looking, all the time: under a quota of fewer than two CPUs they would wait for it.
+        let quota = host.limits.cpu_quota.known().copied().flatten();
+        let one = host.limits.cpus_allowed.known() == Some(&1);
+        if one || quota.is_some_and(|cpus| cpus < 2.0) {
+            return Err(ONE_CPU.to_owned());
+        }
+        Ok(())
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
@@ -124,7 +128,8 @@ impl Workload for RoundTrip {
     }
 }
 
-const ONE_CPU: &str = "a round trip between CPUs: only one CPU is allowed";
+const ONE_CPU: &str =
+    "a round trip between CPUs: only one CPU is allowed, or a quota lets fewer than two run";
 
 /// All CPUs, or `most` of them, evenly chosen.
 fn sample(cpus: &[u32], most: usize) -> Vec<u32> {
@@ -251,7 +256,8 @@ mod tests {
         };
         check(Fact::Known(1), None, false);
         check(Fact::Known(8), Some(1.0), false);
-        check(Fact::Known(8), Some(1.5), true);
+        check(Fact::Known(8), Some(1.9), false);
+        check(Fact::Known(8), Some(2.0), true);
         check(Fact::Known(2), None, true);
         check(Fact::default(), None, true);
     }

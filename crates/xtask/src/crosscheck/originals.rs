@@ -69,7 +69,7 @@ impl Ready {
                 );
                 let line = match figure {
                     // The shell tells the CPU time of what it has waited for.
-                    Reported::EventsOverCpuTime(_) => format!("{line}; times"),
+                    Reported::EventsOverCpuTime(_) => format!("{line} && times"),
                     _ => line,
                 };
                 let mut sysbench = command(&self.dir, "sh");

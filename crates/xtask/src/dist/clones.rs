@@ -16,8 +16,18 @@ const LINE: usize = 64;
 /// Files of measured code, each with a clone at 16 bytes and one at 32, beside the one at 0, which has no mark.
 const FILES: usize = 3;
 
-/// First bytes of what fills a line up: zeros, traps, and the no-operations of x86-64.
-const FILLERS: &[&[u8]] = &[b"\0", b"\xcc", b"\x90", b"\x66", b"\x0f\x1f"];
+/// What fills a line up: zeros, traps, and the no-operations of x86-64 and of aarch64, which begin no function.
+const FILLERS: &[&[u8]] = &[
+    b"\0\0\0\0",
+    b"\xcc",
+    b"\x90",
+    b"\x66\x90",
+    b"\x66\x66",
+    b"\x66\x2e",
+    b"\x66\x0f\x1f",
+    b"\x0f\x1f",
+    b"\x1f\x20\x03\xd5",
+];
 
 /// Makes sure that the clones in `file` lie where they should.
 pub(super) fn check(file: &[u8]) -> anyhow::Result<()> {

@@ -255,7 +255,7 @@ fn quoted(word: &str) -> String {
 /// The binary that is shipped.
 fn build(root: &Path) -> anyhow::Result<PathBuf> {
     let target = host_target(root)?;
-    succeed(&mut building(root, "build", &target))?;
+    succeed(&mut building(root, "build", &target)?)?;
     Ok(target_dir(root).join(target).join("dist/kurabe"))
 }
 

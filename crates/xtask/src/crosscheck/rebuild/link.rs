@@ -1,8 +1,8 @@
 //! One build, linked several times with its sections in other orders.
 //!
-//! The order of linking decides where the rest of the program lies, and all data. Measured code stands in the order of
-//! its names in every build (`dist/lines.ld`), so that no linker shuffles it; this does where it is asked to, to show
-//! what that order is worth.
+//! The order of linking decides where the rest of the program lies, and all data. Measured code stands together, as the
+//! compiler wrote it, in every build (`dist/lines.ld`): no linker shuffles it. This does where it is asked to, to show
+//! what its order is worth.
 
 use crate::dist::building;
 use crate::process::{command, host_target, output, succeed};
@@ -10,8 +10,8 @@ use anyhow::{Context, ensure};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Sections of code that is not measured, of which none belongs to measured code by its name: libraries of the pages,
-/// of the command line and of the store, and our statistics.
+/// Sections of some code that is not measured, of which none belongs to measured code by its name: libraries of the
+/// pages, of the command line and of the store, and our statistics.
 pub(super) const REST: &[&str] = &[
     ".text.sqlite3*",
     ".text._ZN8rusqlite*",
@@ -46,7 +46,7 @@ pub(super) fn build(
         .with_context(|| format!("write `{}`", script.display()))?;
     succeed(command(root, "chmod").arg("+x").arg(&script))?;
     let linker = format!("linker={}", script.display());
-    let mut build = building(root, "rustc", &target);
+    let mut build = building(root, "rustc", &target)?;
     build.args(["--bin", "kurabe", "--", "-C", &linker]);
     let built = succeed(&mut build);
     std::fs::remove_file(&script).with_context(|| format!("remove `{}`", script.display()))?;
