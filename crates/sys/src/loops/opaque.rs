@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_stored_before_a_barrier_is_what_is_read_behind_it() {
+    fn barriers_change_nothing_that_is_stored_around_them() {
         let barriers = [
             (here::kept as fn(u64), here::written as fn(*const u64)),
             (portable::kept, portable::written),

@@ -7,8 +7,7 @@
 //! whether it is, and how far the other program's own figure went from pair to pair, without which no ratio can be
 //! judged. Checks of CPU work that say `at once` run both sides at the same time on the same CPUs and compare what they
 //! do in a second of CPU time ([`at_once`]). A ratio off 1 has a reason, which docs/method/memory.md gives, or is a
-//! bug. With `--out` everything is kept:
-//! versions, command lines, and every pair.
+//! bug. With `--out` everything is kept: versions, command lines, and every pair.
 //!
 //! [`rebuild`] asks another question: whether our own figures stay where they are when the program is linked in another
 //! order.
@@ -93,7 +92,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     std::fs::create_dir_all(&dir).with_context(|| format!("create `{}`", dir.display()))?;
     let mut page = Page::default();
     page.say(&format!(
-        "{}; {} pairs, each with {ROUNDS} rounds of ours, in turn first and second",
+        "{}; {} pairs, each with {ROUNDS} rounds of ours, in turn first and second, or at once",
         output(command(&dir, &binary).arg("--version"))?.trim(),
         options.pairs
     ));

@@ -1,6 +1,6 @@
 //! Whether figures stay where they are when the program is linked in another order.
 //!
-//! One build, linked several times with the sections of data and of what is not measured shuffled, as the order of
+//! One build, linked several times with the sections of data and of much that is not measured shuffled, as the order of
 //! linking or a change elsewhere may shuffle them: they lie at other addresses and do the same.
 //!
 //! All binaries do each test at the same time on one CPU, which the kernel gives to one after the other for a few
@@ -92,10 +92,10 @@ struct Options {
     #[arg(long, default_value_t = 12)]
     turns: usize,
     /// Shuffle measured code too, function by function, which no linker does by itself
-    #[arg(long)]
+    #[arg(long, conflicts_with = "keep")]
     measured_too: bool,
     /// Only build
-    #[arg(long)]
+    #[arg(long, conflicts_with = "keep")]
     build_only: bool,
     /// Measure what the last call has built
     #[arg(long)]
@@ -393,6 +393,14 @@ mod tests {
         );
         assert!(told.ends_with("direction: cpu.sort.\n"), "{told}");
         assert!(page(&[row(1.0)], 3, 7).ends_with("direction: none.\n"));
+    }
+
+    #[test]
+    fn what_is_asked_of_a_build_is_refused_where_nothing_is_built() {
+        for option in ["--measured-too", "--build-only"] {
+            assert!(parsed::<Options>(&[option]).unwrap().is_some(), "{option}");
+            assert!(parsed::<Options>(&["--keep", option]).is_err(), "{option}");
+        }
     }
 
     #[test]
