@@ -10,6 +10,8 @@ use super::*;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+mod rings;
+
 const BLOCK: u32 = 4096;
 const BLOCKS: u64 = 64;
 
@@ -323,29 +325,32 @@ fn an_engine_dropped_with_work_under_way_waits_for_it() {
     drop(aio);
 }
 
-/// Makes `calls` fail with EPERM for this thread, as the filter of a container does.
-fn forbid(calls: &[libc::c_long]) {
-    let statement = |code: u32, jt: u8, jf: u8, k: u32| libc::sock_filter {
+/// A statement of a filter of system calls: an operation, how many to skip if so and if not, and its constant.
+fn statement(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
+    libc::sock_filter {
         code: u16::try_from(code).unwrap(),
         jt,
         jf,
         k,
-    };
-    let eperm = libc::SECCOMP_RET_ERRNO | u32::try_from(libc::EPERM).unwrap();
-    // The number of the call is the first word of what a filter sees.
-    let mut filter = vec![statement(
-        libc::BPF_LD | libc::BPF_W | libc::BPF_ABS,
-        0,
-        0,
-        0,
-    )];
-    for &call in calls {
-        let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
-        filter.push(statement(equal, 0, 1, u32::try_from(call).unwrap()));
-        filter.push(statement(libc::BPF_RET | libc::BPF_K, 0, 0, eperm));
     }
-    let allow = libc::SECCOMP_RET_ALLOW;
-    filter.push(statement(libc::BPF_RET | libc::BPF_K, 0, 0, allow));
+}
+
+/// Reads a word of what a filter sees, the number of the call being the first.
+fn load(at: u32) -> libc::sock_filter {
+    statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, at)
+}
+
+/// Ends a filter.
+fn answer(with: u32) -> libc::sock_filter {
+    statement(libc::BPF_RET | libc::BPF_K, 0, 0, with)
+}
+
+fn refused_with(error: libc::c_int) -> libc::sock_filter {
+    answer(libc::SECCOMP_RET_ERRNO | u32::try_from(error).unwrap())
+}
+
+/// Has every later system call of this thread pass through `filter`.
+fn filter_calls(mut filter: Vec<libc::sock_filter>) {
     let program = libc::sock_fprog {
         len: u16::try_from(filter.len()).unwrap(),
         filter: filter.as_mut_ptr(),
@@ -358,35 +363,52 @@ fn forbid(calls: &[libc::c_long]) {
     assert_eq!(result, 0);
 }
 
+/// Makes `calls` fail with EPERM for this thread, as the filter of a container does.
+fn forbid(calls: &[libc::c_long]) {
+    let mut filter = vec![load(0)];
+    for &call in calls {
+        let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+        filter.push(statement(equal, 0, 1, u32::try_from(call).unwrap()));
+        filter.push(refused_with(libc::EPERM));
+    }
+    filter.push(answer(libc::SECCOMP_RET_ALLOW));
+    filter_calls(filter);
+}
+
 #[test]
 fn what_is_forbidden_is_replaced_and_the_reason_said() {
-    fn chosen(calls: &[libc::c_long]) -> (Chosen, Vec<String>) {
+    /// Its name alone: a ring stays in its thread.
+    fn chosen(calls: &[libc::c_long]) -> (&'static str, Vec<String>) {
         std::thread::scope(|scope| {
             let work = || {
                 let (_dir, path) = numbered_file();
                 forbid(calls);
-                first_that_works(|| Ok(setup(&path, 4)), UringOptions::default()).unwrap()
+                let setup = || Ok(setup(&path, 4));
+                let (chosen, notes) = first_that_works(setup, UringOptions::default()).unwrap();
+                let name = match chosen {
+                    Chosen::Uring(_) => "io_uring",
+                    Chosen::Aio(_) => "libaio",
+                    Chosen::Psync(_) => "psync",
+                };
+                (name, notes)
             };
             scope.spawn(work).join().unwrap()
         })
     }
     let (queue, notes) = chosen(&[]);
-    assert!(
-        matches!(queue, Chosen::Uring(_)) && notes.is_empty(),
-        "{notes:?}"
-    );
+    assert_eq!((queue, notes), ("io_uring", vec![]));
     let (queue, notes) = chosen(&[libc::SYS_io_uring_setup]);
-    assert!(matches!(queue, Chosen::Aio(_)), "{queue:?}");
+    assert_eq!(queue, "libaio");
     assert!(notes[0].starts_with("libaio was used, because io_uring does not work here: "));
     let (queue, notes) = chosen(&[libc::SYS_io_uring_setup, libc::SYS_io_setup]);
-    assert!(matches!(queue, Chosen::Psync(_)), "{queue:?}");
+    assert_eq!(queue, "psync");
     assert!(
         notes[0].contains("nor does libaio (Operation not permitted"),
         "{notes:?}"
     );
     // Registering is only a help: without it the ring works all the same.
     let (queue, notes) = chosen(&[libc::SYS_io_uring_register]);
-    assert!(matches!(queue, Chosen::Uring(_)), "{queue:?}");
+    assert_eq!(queue, "io_uring");
     assert!(
         notes
             .iter()

@@ -14,8 +14,10 @@ use super::{Common, Completion, Engine, Kind, Op, Setup, Wait, index};
 use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, opcode, squeue};
 use std::io;
+use std::marker::PhantomData;
 use std::os::fd::AsRawFd;
 
+mod registered;
 mod repeat;
 
 /// What may be asked of the ring. The default asks for everything that is safe on every device.
@@ -52,6 +54,50 @@ const POLL_IDLE_MS: u32 = 2_000;
 /// Slots that a table of registered buffers can have. Source: `IORING_MAX_REG_BUFFERS` of the kernel.
 const REGISTERED_MAX: usize = 1 << 14;
 
+/// For how long the kernel may take nothing while it has nothing of ours, in nanoseconds. It is short of memory for
+/// moments; who is refused for longer is told.
+const REFUSED_MAX_NS: u64 = 2_000_000_000;
+
+/// When the kernel runs what is to be done for a completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Completions {
+    /// In an enter that asks for events (`IORING_SETUP_DEFER_TASKRUN`).
+    Deferred,
+    /// In the next call, whichever it is, or at the next tick of the timer (`IORING_SETUP_COOP_TASKRUN`).
+    Cooperative,
+    /// At once: it interrupts the thread.
+    Interrupt,
+}
+
+/// How a ring is set up beside what is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mode {
+    completions: Completions,
+    /// Whether entries are submitted through an array of their numbers.
+    array: bool,
+}
+
+/// What is tried, the best first: 6.6 knows all of them, 6.1 all but the first, 5.19 the cooperative one, older kernels
+/// the last alone.
+pub(super) const MODES: [Mode; 4] = [
+    Mode {
+        completions: Completions::Deferred,
+        array: false,
+    },
+    Mode {
+        completions: Completions::Deferred,
+        array: true,
+    },
+    Mode {
+        completions: Completions::Cooperative,
+        array: true,
+    },
+    Mode {
+        completions: Completions::Interrupt,
+        array: true,
+    },
+];
+
 /// One ring.
 pub struct Uring {
     /// Before the buffers: it must be gone when they go.
@@ -61,12 +107,14 @@ pub struct Uring {
     notes: Vec<String>,
     /// Whether the kernel's wait takes a deadline.
     timed_wait: bool,
-    /// Whether completions are only run by an enter that asks for events.
-    deferred: bool,
+    /// Whether completions only come to light in a call: the kernel neither interrupts us for them nor runs them alone.
+    must_enter: bool,
     /// Whether several completions are waited for at a time.
     in_company: bool,
     /// The ring's number among those registered with this thread, which spares every call looking up its descriptor.
     registered: Option<libc::c_int>,
+    /// That number is another ring's, or none's, in another thread.
+    of_this_thread: PhantomData<*mut ()>,
 }
 
 impl std::fmt::Debug for Uring {
@@ -82,22 +130,38 @@ impl Uring {
     /// A ring for `setup`. Registrations that the kernel refuses are done without, which [`Uring::notes`] tells; that
     /// there is no ring at all is an error.
     pub fn new(setup: Setup, options: UringOptions) -> io::Result<Self> {
+        Self::in_first_mode_of(&MODES, setup, options)
+    }
+
+    /// The same in the first of `modes` that the kernel knows.
+    pub(super) fn in_first_mode_of(
+        modes: &[Mode],
+        setup: Setup,
+        options: UringOptions,
+    ) -> io::Result<Self> {
         let common = Common::new(setup)?;
-        let (ring, deferred) = build(common.slots(), options)?;
+        let (ring, mode) = build(common.slots(), options, modes)?;
         let mut uring = Self {
             timed_wait: ring.params().is_feature_ext_arg(),
-            deferred,
+            must_enter: mode.completions != Completions::Interrupt || options.poll_device,
             in_company: false,
             ring,
             common,
             options,
             notes: Vec::new(),
             registered: None,
+            of_this_thread: PhantomData,
         };
         // Since 5.18; without it every call takes a little longer, which is not worth a word.
-        uring.registered = register_ring(uring.ring.as_raw_fd());
+        uring.registered = registered::add(uring.ring.as_raw_fd());
         uring.register();
         Ok(uring)
+    }
+
+    /// Whether the thread knows the ring by a number.
+    #[cfg(test)]
+    pub(super) const fn is_registered(&self) -> bool {
+        self.registered.is_some()
     }
 
     /// What the kernel refused, and why.
@@ -188,8 +252,8 @@ impl Uring {
         entry.user_data(u64::from(slot))
     }
 
-    /// One `io_uring_enter`; interrupted by a signal, or with the kernel short of memory for a moment, it is made
-    /// again.
+    /// One `io_uring_enter`; interrupted by a signal it is made again, as often as one comes: whoever asks for an end
+    /// is heard between completions, and a worker without any has a deadline at its supervisor's.
     #[inline]
     fn enter(&self, submit: u32, wait: u32, flags: EnterFlags) -> io::Result<usize> {
         let (fd, flags) = match self.registered {
@@ -211,6 +275,21 @@ impl Uring {
                 return Err(error);
             }
         }
+    }
+
+    /// What to do where the kernel takes none of the `waiting` entries: it is short of requests for a moment. One
+    /// completion gives it something back; where it has nothing of ours there is none to come, and time must do.
+    #[cold]
+    fn bear_with(&self, waiting: u32, since: &mut Option<u64>, why: libc::c_int) -> io::Result<()> {
+        if self.common.in_flight() > waiting {
+            return self.enter(0, 1, EnterFlags::GETEVENTS).map(drop);
+        }
+        let now = crate::clock::monotonic();
+        if now - *since.get_or_insert(now) > REFUSED_MAX_NS {
+            return Err(io::Error::from_raw_os_error(why));
+        }
+        crate::clock::sleep(10_000);
+        Ok(())
     }
 
     fn wait_until(&mut self, deadline: u64) -> io::Result<()> {
@@ -273,27 +352,29 @@ impl Engine for Uring {
 
     #[inline]
     fn submit(&mut self) -> io::Result<()> {
-        let flags = if (self.deferred && !self.in_company) || self.options.poll_device {
+        let flags = if (self.must_enter && !self.in_company) || self.options.poll_device {
             EnterFlags::GETEVENTS
         } else {
             EnterFlags::empty()
         };
+        let mut refused_since = None;
         loop {
-            let waiting = self.ring.submission().len();
+            let waiting = limit(self.ring.submission().len());
             if waiting == 0 {
                 return Ok(());
             }
             if self.options.poll_submissions {
                 return self.ring.submit().map(drop);
             }
-            let result = self.enter(u32::try_from(waiting).unwrap_or(u32::MAX), 0, flags);
-            match result {
-                Ok(_) => {}
-                // The kernel is short of requests or completions for a moment: take in what is over and go on.
-                Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY)) => {
-                    self.enter(0, 1, EnterFlags::GETEVENTS)?;
-                }
-                Err(error) => return Err(error),
+            match self.enter(waiting, 0, flags) {
+                Ok(taken) if taken > 0 => refused_since = None,
+                Ok(_) => self.bear_with(waiting, &mut refused_since, libc::EAGAIN)?,
+                Err(error) => match error.raw_os_error() {
+                    Some(why @ (libc::EAGAIN | libc::EBUSY)) => {
+                        self.bear_with(waiting, &mut refused_since, why)?;
+                    }
+                    _ => return Err(error),
+                },
             }
         }
     }
@@ -317,7 +398,7 @@ impl Engine for Uring {
             }
             match wait {
                 Wait::No => {
-                    if !self.deferred && !self.options.poll_device {
+                    if !self.must_enter {
                         return Ok(0);
                     }
                     self.enter(0, 0, EnterFlags::GETEVENTS)?;
@@ -337,6 +418,11 @@ impl Engine for Uring {
 
 impl Drop for Uring {
     fn drop(&mut self) {
+        // First, because there is more than one way out: until its thread ends, the number keeps the ring, and the ring
+        // the buffers that are registered with it.
+        if let Some(number) = self.registered.take() {
+            registered::remove(self.ring.as_raw_fd(), number);
+        }
         // Closing a ring does not wait for what is in flight, and the memory must not be given away before.
         let mut over = [Completion::default(); 64];
         while self.common.in_flight() > 0 {
@@ -359,57 +445,35 @@ fn limit(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-/// Registers a ring with this thread.
-fn register_ring(fd: libc::c_int) -> Option<libc::c_int> {
-    /// `IORING_REGISTER_RING_FDS` of `linux/io_uring.h`.
-    const REGISTER_RING_FDS: libc::c_uint = 20;
-    /// `struct io_uring_rsrc_update`.
-    #[repr(C)]
-    struct Update {
-        offset: u32,
-        reserved: u32,
-        data: u64,
-    }
-    let mut update = Update {
-        // Any free place.
-        offset: u32::MAX,
-        reserved: 0,
-        data: u64::try_from(fd).ok()?,
-    };
-    let call = libc::SYS_io_uring_register;
-    // SAFETY: `update` is the one entry that the call reads and writes.
-    let result = unsafe { libc::syscall(call, fd, REGISTER_RING_FDS, &raw mut update, 1) };
-    (result == 1).then(|| libc::c_int::try_from(update.offset).ok())?
-}
-
-/// A ring with as much of what helps as the kernel knows, and whether its completions are deferred to us.
-fn build(slots: u32, options: UringOptions) -> io::Result<(IoUring, bool)> {
+/// A ring with as much of what helps as the kernel knows, and which of `modes` it is in.
+fn build(slots: u32, options: UringOptions, modes: &[Mode]) -> io::Result<(IoUring, Mode)> {
     let mut last = io::Error::from_raw_os_error(libc::EINVAL);
-    // 6.6 knows all of them, 6.1 all but the last, 5.19 the cooperative mode, older kernels none.
-    for (array, deferred, cooperative) in [
-        (false, true, false),
-        (true, true, false),
-        (true, false, true),
-        (true, false, false),
-    ] {
+    for &mode in modes {
+        let mut mode = mode;
         let mut builder = IoUring::builder();
         builder.setup_cqsize(slots.saturating_mul(2)).setup_clamp();
         if options.poll_device {
             builder.setup_iopoll();
         }
-        if !array {
+        if !mode.array {
             builder.setup_no_sqarray();
         }
         if options.poll_submissions {
-            // The kernel's thread runs completions itself: neither mode goes with it.
+            // The kernel's thread runs completions itself: neither of the others goes with it.
+            mode.completions = Completions::Interrupt;
             builder.setup_sqpoll(POLL_IDLE_MS);
-        } else if deferred {
-            builder.setup_single_issuer().setup_defer_taskrun();
-        } else if cooperative {
-            builder.setup_coop_taskrun();
+        }
+        match mode.completions {
+            Completions::Deferred => {
+                builder.setup_single_issuer().setup_defer_taskrun();
+            }
+            Completions::Cooperative => {
+                builder.setup_coop_taskrun();
+            }
+            Completions::Interrupt => {}
         }
         match builder.build(slots) {
-            Ok(ring) => return Ok((ring, deferred && !options.poll_submissions)),
+            Ok(ring) => return Ok((ring, mode)),
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => last = error,
             Err(error) => return Err(error),
         }

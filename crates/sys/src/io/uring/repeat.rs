@@ -38,6 +38,8 @@ impl Uring {
             }
         }
         while self.common.in_flight() > 0 {
+            // What the kernel did not take would never be over.
+            self.submit()?;
             self.enter(0, 1, EnterFlags::GETEVENTS)?;
             done += self.take_all(op, &mut over, &mut free)?;
         }
