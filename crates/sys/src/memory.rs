@@ -12,7 +12,7 @@
 pub mod limits;
 pub mod numa;
 
-use crate::tree::{Tree, TreeError};
+use crate::tree::{Tree, TreeError, shorten};
 use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -182,10 +182,8 @@ impl Region {
 
     /// How it is paged at this moment, as the kernel lists it in `/proc/self/smaps`.
     pub fn paging(&self) -> Result<Paging, TreeError> {
-        let text = Tree::real().read(SMAPS)?;
         let from = self.pointer().addr();
-        paging_of(&text, from, from + self.len)
-            .ok_or_else(|| TreeError::content(SMAPS, "it does not list the mapping"))
+        paging_of(&Tree::real(), from, from + self.len)
     }
 }
 
@@ -198,48 +196,52 @@ impl Drop for Region {
 
 const SMAPS: &str = "/proc/self/smaps";
 
-/// Sums the mappings of `smaps` that overlap with the addresses. The kernel splits a mapping where advice differs, and
-/// merges neighbours that are alike, so one region may be several or share one. Source: proc(5).
-fn paging_of(smaps: &str, from: usize, to: usize) -> Option<Paging> {
+/// Sums the mappings that overlap with the addresses. The kernel splits a mapping where advice differs, and merges
+/// neighbours that are alike, so one region may be several or share one. It lists about 2 KiB for each mapping, and each
+/// thread has two. Source: proc(5).
+fn paging_of(tree: &Tree, from: usize, to: usize) -> Result<Paging, TreeError> {
     let mut sum: Option<Paging> = None;
     let mut inside = false;
-    for line in smaps.lines() {
+    let mut odd = None;
+    tree.each_line(SMAPS, |line| {
         if let Some((start, end)) = addresses(line) {
             inside = start < to && end > from;
-            continue;
+        } else if inside {
+            let sum = sum.get_or_insert(Paging {
+                page_bytes: 0,
+                resident_bytes: 0,
+                huge_bytes: 0,
+                swapped_bytes: 0,
+            });
+            if add(sum, line).is_none() {
+                odd.get_or_insert_with(|| line.to_owned());
+            }
         }
-        let Some((key, value)) = line.split_once(':') else {
-            continue;
-        };
-        let bytes = || {
-            Some(
-                value
-                    .trim()
-                    .strip_suffix("kB")?
-                    .trim()
-                    .parse::<u64>()
-                    .ok()?
-                    * 1024,
-            )
-        };
-        if !inside {
-            continue;
-        }
-        let paging = sum.get_or_insert(Paging {
-            page_bytes: 0,
-            resident_bytes: 0,
-            huge_bytes: 0,
-            swapped_bytes: 0,
-        });
-        match key {
-            "KernelPageSize" => paging.page_bytes = paging.page_bytes.max(bytes()?),
-            "Rss" => paging.resident_bytes += bytes()?,
-            "AnonHugePages" => paging.huge_bytes += bytes()?,
-            "Swap" => paging.swapped_bytes += bytes()?,
-            _ => {}
-        }
+    })?;
+    if let Some(line) = odd {
+        let why = format!("`{}` is no size", shorten(&line));
+        return Err(TreeError::content(SMAPS, why));
     }
-    sum
+    sum.ok_or_else(|| TreeError::content(SMAPS, "it does not list the mapping"))
+}
+
+/// Takes a line such as `Rss:   2048 kB` into account; `None` where it should have a size.
+fn add(paging: &mut Paging, line: &str) -> Option<()> {
+    let Some((key, value)) = line.split_once(':') else {
+        return Some(());
+    };
+    let bytes = || -> Option<u64> {
+        let kib: u64 = value.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        kib.checked_mul(1024)
+    };
+    match key {
+        "KernelPageSize" => paging.page_bytes = paging.page_bytes.max(bytes()?),
+        "Rss" => paging.resident_bytes += bytes()?,
+        "AnonHugePages" => paging.huge_bytes += bytes()?,
+        "Swap" => paging.swapped_bytes += bytes()?,
+        _ => {}
+    }
+    Some(())
 }
 
 /// The range at the beginning of a mapping's first line: `7f0000000000-7f0000200000 rw-p ...`.
@@ -254,6 +256,7 @@ fn addresses(line: &str) -> Option<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fmt::Write;
 
     #[test]
     fn a_region_is_aligned_zero_and_paged_as_it_was_touched() {
@@ -294,13 +297,44 @@ mod tests {
                     7f0000200000-7f0000400000 rw-p 00000000 00:00 0\nKernelPageSize: 4 kB\nRss: 1024 kB\n\
                     AnonHugePages: 0 kB\nSwap: 8 kB\n\
                     7f0000400000-7f0000600000 rw-p 00000000 00:00 0\nKernelPageSize: 4 kB\nRss: 4 kB\n";
-        let paging = paging_of(text, 0x7f00_0000_0000, 0x7f00_0040_0000).unwrap();
+        let (_dir, tree) = listing(text);
+        let paging = paging_of(&tree, 0x7f00_0000_0000, 0x7f00_0040_0000).unwrap();
         assert_eq!(paging.resident_bytes, 3 << 20);
         assert_eq!(paging.swapped_bytes, 8192);
         assert_eq!(
             paging.huge_share().map(|share| (share * 3.0).round()),
             Some(2.0)
         );
-        assert_eq!(paging_of(text, 0x1000, 0x2000), None);
+        let absent = paging_of(&tree, 0x1000, 0x2000).unwrap_err();
+        assert_eq!(absent.why, "it does not list the mapping");
+    }
+
+    #[test]
+    fn a_region_is_found_behind_the_stacks_of_ten_thousand_threads() {
+        let mut text = String::new();
+        for start in (0..20_000_u64).map(|n| 0x1000_0000 + n * 0x1_0000) {
+            let filler = "Shared_Clean: 0 kB\n".repeat(25);
+            write!(
+                text,
+                "{start:x}-{:x} rw-p 0 00:00 0\n{filler}",
+                start + 0x1000
+            )
+            .unwrap();
+        }
+        assert!(text.len() as u64 > crate::tree::MAX_FILE);
+        text.push_str("7f0000000000-7f0000200000 rw-p 0 00:00 0\nRss: 8 kB\nVmFlags: rd wr\n");
+        let (_dir, tree) = listing(&text);
+        let paging = paging_of(&tree, 0x7f00_0000_0000, 0x7f00_0020_0000).unwrap();
+        assert_eq!(paging.resident_bytes, 8192);
+    }
+
+    /// A machine with this list of mappings.
+    fn listing(text: &str) -> (tempfile::TempDir, Tree) {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join(SMAPS.trim_start_matches('/'));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        let tree = Tree::at(root.path());
+        (root, tree)
     }
 }

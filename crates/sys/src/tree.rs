@@ -7,7 +7,7 @@
 //! [`Tree::resolve`], which follows links inside the root.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
@@ -111,6 +111,26 @@ impl Tree {
         if u64::try_from(bytes.len()).is_ok_and(|read| read > MAX_FILE) {
             let why = format!("it is larger than {} MiB", MAX_FILE >> 20);
             return Err(TreeError::content(path, why));
+        }
+        Ok(())
+    }
+
+    /// Every line of a file in turn, however many there are: for what grows with the threads of a process.
+    pub(crate) fn each_line(&self, path: &str, mut see: impl FnMut(&str)) -> Result<(), TreeError> {
+        let failed = |error: &io::Error| TreeError::io("read", path, error);
+        let file = File::open(self.place(path)).map_err(|error| failed(&error))?;
+        // The kernel fills no more than a page or so at a time.
+        let mut lines = BufReader::with_capacity(1 << 16, file);
+        let mut line = Vec::new();
+        while lines
+            .by_ref()
+            .take(MAX_FILE)
+            .read_until(b'\n', &mut line)
+            .map_err(|error| failed(&error))?
+            > 0
+        {
+            see(String::from_utf8_lossy(&line).trim_end_matches('\n'));
+            line.clear();
         }
         Ok(())
     }

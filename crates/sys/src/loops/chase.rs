@@ -12,7 +12,8 @@
 )]
 
 use super::align::{clone, place_loop};
-use crate::memory::Region;
+use crate::memory::{Paging, Region};
+use crate::tree::TreeError;
 
 /// Loads per turn of the loop: the loop's own instructions then cost nothing next to them.
 const UNROLL: u64 = 16;
@@ -46,6 +47,8 @@ impl Chain {
     /// Links the nodes in `order`, which holds each number from 0 to its length - 1 once, and stands at the first.
     pub fn link(&mut self, order: &[u32]) {
         assert!(order.len() >= 2 && order.len() <= self.room());
+        // Until every node leads to one: a number that there is no place for ends this half-way.
+        self.nodes = 0;
         let base = self.region.pointer().expose_provenance();
         let line_words = self.line_words;
         let place = |node: u32| usize::try_from(node).unwrap_or(usize::MAX) * line_words;
@@ -62,14 +65,15 @@ impl Chain {
 
     /// Does `steps` loads from where the last call ended. `number` chooses the clone.
     pub fn walk(&mut self, steps: u64, number: u32) {
-        assert!(self.nodes > 0, "a chain is linked before it is walked");
-        // SAFETY: the cursor is the address of a node, and every node holds the address of another; the region that
-        // they are in lives as long as `self`, and nobody writes it meanwhile.
+        self.assert_linked();
+        // SAFETY: `link` came to its end, so the cursor is the address of a node and every node holds the address of
+        // another; the region that they are in belongs to `self`, which lets nobody else see it, let alone write to it.
         self.cursor = unsafe { clone!(number, follow(self.cursor, steps)) };
     }
 
     /// Where in the cycle it stands: after n loads from the beginning, n modulo the number of nodes.
     pub fn position(&mut self) -> u64 {
+        self.assert_linked();
         let index = (self.cursor - self.region.pointer().addr()) / 8 + 1;
         self.region.words()[index]
     }
@@ -79,9 +83,17 @@ impl Chain {
         self.nodes
     }
 
-    /// The memory that it is in.
-    pub const fn region(&self) -> &Region {
-        &self.region
+    /// How the memory that it is in is paged. The memory itself is nobody's but the chain's: whoever writes to it says
+    /// where the next load goes.
+    pub fn paging(&self) -> Result<Paging, TreeError> {
+        self.region.paging()
+    }
+
+    fn assert_linked(&self) {
+        assert!(
+            self.nodes > 0,
+            "a chain is linked before anybody stands in it"
+        );
     }
 }
 
@@ -164,6 +176,37 @@ mod tests {
                 assert_eq!(chain.position(), walked % 7, "{number} {steps}");
             }
         }
+    }
+
+    #[test]
+    fn the_memory_of_a_chain_is_for_nobody_to_write_to() {
+        trait Otherwise {
+            fn region(&self) -> &'static str {
+                "not handed out"
+            }
+        }
+        // A method of the chain's own would go before it.
+        impl Otherwise for Chain {}
+        assert_eq!(chain(&[1, 0]).region(), "not handed out");
+    }
+
+    #[test]
+    fn a_chain_that_was_linked_half_is_not_walked() {
+        let mut chain = chain(&[0, 1]);
+        let mut attempt = |what: &mut dyn FnMut(&mut Chain)| {
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| what(&mut chain)))
+        };
+        // Node 0 now leads to node 5, and that to a place far behind the memory.
+        assert!(attempt(&mut |chain| chain.link(&[0, 5, 1 << 30])).is_err());
+        assert!(attempt(&mut |chain| chain.walk(3, 0)).is_err());
+        assert!(attempt(&mut |chain| chain.link(&[0, 1])).is_ok());
+        assert!(attempt(&mut |chain| chain.walk(3, 0)).is_ok());
+    }
+
+    #[test]
+    #[should_panic(expected = "a chain is linked before anybody stands in it")]
+    fn nobody_stands_in_a_chain_that_is_not_linked() {
+        Chain::new(Region::new(1 << 16, Pages::Usual).unwrap(), 64).position();
     }
 
     #[test]

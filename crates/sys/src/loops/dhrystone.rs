@@ -243,6 +243,8 @@ struct Record {
     enumeration: Cell<Identity>,
     integer: Cell<i32>,
     text: Cell<[u8; TEXT_LEN + 1]>,
+    /// What C leaves as padding: bytes that are in no cell may not be written behind a shared reference.
+    padding: Cell<[u8; 5]>,
 }
 
 impl Record {
@@ -253,6 +255,7 @@ impl Record {
             enumeration: Cell::new(Identity::One),
             integer: Cell::new(0),
             text: Cell::new([0; TEXT_LEN + 1]),
+            padding: Cell::new([0; 5]),
         }
     }
 
@@ -268,7 +271,7 @@ impl Record {
     #[inline]
     fn assign(&self, other: &Self) {
         let to: *mut Self = ptr::from_ref(self).cast_mut();
-        // SAFETY: both are valid for the size of a record and may be the same one; every field is a cell, so the
+        // SAFETY: both are valid for the size of a record and may be the same one; every byte lies in a cell, so the
         // memory behind a shared reference may be written; no reference to the inside of a cell exists.
         unsafe { ptr::copy(other, to, 1) }
     }
@@ -317,6 +320,25 @@ fn words(text: &[u8; TEXT_LEN]) -> [u64; 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_byte_of_a_record_lies_in_a_cell() {
+        let Record {
+            next,
+            discriminant,
+            enumeration,
+            integer,
+            text,
+            padding,
+        } = &Record::new();
+        let cells = size_of_val(next)
+            + size_of_val(discriminant)
+            + size_of_val(enumeration)
+            + size_of_val(integer)
+            + size_of_val(text)
+            + size_of_val(padding);
+        assert_eq!(size_of::<Record>(), cells);
+    }
 
     #[test]
     fn every_clone_does_the_same_work_and_lies_at_another_place_of_its_lines() {

@@ -341,7 +341,7 @@ impl Streams {
         let pages = super::pages(params);
         let remote = super::remote_node(params, cpu)?;
         let mut region = super::region("the arrays", end as u64 * 8, pages, cpu, remote)?;
-        super::page_values(&region, pages)?;
+        super::page_values(region.paging(), pages)?;
         for start in starts.iter().take(arrays) {
             let array = &mut region.numbers()[*start..*start + len];
             for (element, index) in array.iter_mut().zip(0_u32..) {
@@ -480,7 +480,7 @@ impl Body for Streams {
         }
         self.check()?;
         let mut reported: std::collections::BTreeMap<_, _> =
-            super::page_values(&self.region, self.pages)?.into();
+            super::page_values(self.region.paging(), self.pages)?.into();
         let vector = approx(self.kernel.width.bytes());
         reported.insert("vector_bytes".to_owned(), vector);
         reported.insert("array_bytes".to_owned(), model::num::count(self.len * 8));

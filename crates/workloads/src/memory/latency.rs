@@ -189,7 +189,7 @@ impl Workload for Latency {
         let pages = super::pages(params);
         let remote = super::remote_node(params, cpu)?;
         let region = super::region("the chain of loads", size, pages, cpu, remote)?;
-        super::page_values(&region, pages)?;
+        super::page_values(region.paging(), pages)?;
         Ok(Box::new(Walk {
             chain: linked(region, size, place),
             pages,
@@ -220,7 +220,7 @@ impl Body for Walk {
         check(&mut self.chain, self.walked)?;
         Ok(Finish {
             digest: Digest::EMPTY.word(self.chain.nodes()),
-            reported: super::page_values(self.chain.region(), self.pages)?.into(),
+            reported: super::page_values(self.chain.paging(), self.pages)?.into(),
             notes: self.note.iter().cloned().collect(),
             ..Finish::default()
         })

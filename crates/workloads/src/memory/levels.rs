@@ -120,7 +120,7 @@ impl Workload for Levels {
         super::keep_on_a_cpu(place)?;
         let reach = reach(place)?;
         let sweep = Sweep::new(reach.largest, super::pages(params), place)?;
-        super::page_values(sweep.chain().region(), super::pages(params))?;
+        super::page_values(sweep.chain().paging(), super::pages(params))?;
         Ok(Box::new(Sweeping {
             sweep,
             pages: super::pages(params),
@@ -151,7 +151,7 @@ impl Body for Sweeping {
     fn finish(&mut self) -> Result<Finish, WorkError> {
         let mut reported = values(&self.sweep.curve);
         let missing = missing(&reported, self.reach.cut.as_deref());
-        reported.extend(super::page_values(self.sweep.chain().region(), self.pages)?);
+        reported.extend(super::page_values(self.sweep.chain().paging(), self.pages)?);
         let no_huge_pages = (!self.reach.huge).then(|| NO_HUGE_PAGES.to_owned());
         Ok(Finish {
             digest: Digest::EMPTY,

@@ -183,7 +183,7 @@ impl Workload for Loaded {
         let Extent { bytes: size, note } = size_of_each(params, place)?;
         let pages = super::pages(params);
         let region = super::region("the chain of loads", size, pages, cpus[0], None)?;
-        super::page_values(&region, pages)?;
+        super::page_values(region.paging(), pages)?;
         let chain = linked(region, size, place);
         let streams = streams(&cpus, size, params, place);
         let works = streams
@@ -303,10 +303,10 @@ impl Stream {
         )?;
         let numbers = region.numbers();
         numbers.fill(1.0);
-        super::page_values(&region, pages)?;
+        super::page_values(region.paging(), pages)?;
         member.wait();
         self.pieces(region.numbers(), member)?;
-        super::page_values(&region, pages)?;
+        super::page_values(region.paging(), pages)?;
         Ok(())
     }
 
@@ -398,7 +398,7 @@ impl Body for Beside {
         ended.into_iter().collect::<Result<(), _>>()?;
         check(&mut self.chain, self.walked)?;
         let mut reported: BTreeMap<_, _> =
-            super::page_values(self.chain.region(), self.pages)?.into();
+            super::page_values(self.chain.paging(), self.pages)?.into();
         let lines = self.chain.nodes().saturating_mul(LINE_BYTES);
         reported.insert(WORKING_SET.to_owned(), approx(lines));
         let mut missing = BTreeMap::new();

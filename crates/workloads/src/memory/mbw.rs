@@ -204,10 +204,10 @@ impl Body for Copies {
         }
         let size = self.to.len() as u64;
         // Neither may have been swapped out; what is told of the pages is of the array that is written.
-        super::page_values(&self.from, Pages::Usual)?;
+        super::page_values(self.from.paging(), Pages::Usual)?;
         Ok(Finish {
             digest: Digest::EMPTY.word(size),
-            reported: super::page_values(&self.to, Pages::Usual)?.into(),
+            reported: super::page_values(self.to.paging(), Pages::Usual)?.into(),
             notes: self.other_name().into_iter().map(str::to_owned).collect(),
             ..Finish::default()
         })

@@ -4,17 +4,18 @@
 
 use engine::workload::WorkError;
 use model::num::{approx, count};
-use sys::memory::{HUGE_PAGE, Pages, Paging, Region};
-use sys::tree::Tree;
+use sys::memory::{HUGE_PAGE, Pages, Paging};
+use sys::tree::{Tree, TreeError};
 
 /// The share of a region below which huge pages were not obtained: what is left over at an end may be small ones.
 const HUGE_SHARE_MIN: f64 = 0.9;
 
-/// The page metrics of a region, or why it is not what was asked for.
-pub(super) fn page_values(region: &Region, asked: Pages) -> Result<[(String, f64); 2], WorkError> {
-    let paging = region
-        .paging()
-        .map_err(|error| WorkError::Failed(error.to_string()))?;
+/// The page metrics of memory that is paged so, or why that is not what was asked for.
+pub(super) fn page_values(
+    paging: Result<Paging, TreeError>,
+    asked: Pages,
+) -> Result<[(String, f64); 2], WorkError> {
+    let paging = paging.map_err(|error| WorkError::Failed(error.to_string()))?;
     values_of(paging, asked, huge_page_bytes(&Tree::real()))
 }
 
@@ -131,12 +132,14 @@ mod tests {
     fn pages_that_were_not_obtained_are_said_and_not_measured() {
         let mut region = map("a region", 4 << 20, Pages::Small).unwrap();
         region.touch();
-        let values = page_values(&region, Pages::Small).unwrap();
+        let values = page_values(region.paging(), Pages::Small).unwrap();
         assert!(
             values[0].1.abs() < f64::EPSILON && values[1].1 < 2e6,
             "{values:?}"
         );
-        let error = page_values(&region, Pages::Huge).unwrap_err().to_string();
+        let error = page_values(region.paging(), Pages::Huge)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("0 % of the memory obtained them"), "{error}");
     }
 }

@@ -264,7 +264,7 @@ fn measure(place: &Place, pages: Pages, from: u64, to: u64) -> Result<(Points, b
     let mut sweep = Sweep::new(to, pages, place)?;
     sweep.sizes.retain(|size| *size > from);
     sweep.run()?;
-    let huge = match page_values(sweep.chain().region(), Pages::Huge) {
+    let huge = match page_values(sweep.chain().paging(), Pages::Huge) {
         Ok(_) => true,
         Err(WorkError::Unsupported(_)) => false,
         Err(error) => return Err(error),
