@@ -197,7 +197,8 @@ impl Clock {
         }
     }
 
-    /// The time between two ticks in nanoseconds; 0 where `end` is not after `start`.
+    /// The time between two ticks in nanoseconds; 0 where `end` is not after `start`, which counters that the kernel
+    /// relies on make of no two instants of one thread: a check in every operation would find nothing.
     #[inline]
     #[expect(
         clippy::cast_possible_truncation,

@@ -26,6 +26,8 @@ pub struct Aio {
     events: Vec<Event>,
     /// Done without the kernel's queue, for what it has no command for.
     over: Vec<Completion>,
+    /// Whether the kernel has commands for syncs: since 4.18, and until it refuses one.
+    has_syncs: bool,
 }
 
 // SAFETY: the pointers lead into `blocks`, which it owns; a context belongs to the process and not to a thread.
@@ -81,17 +83,19 @@ impl Aio {
             pointers: Vec::with_capacity(slots),
             events: vec![Event::default(); slots],
             over: Vec::with_capacity(slots),
+            has_syncs: true,
             common,
         })
     }
 
+    /// The block for an operation; false where the kernel has no command for it.
     fn fill_block(&mut self, slot: u32, op: Op) -> bool {
         let command = match op.kind {
             Kind::Read => READ,
             Kind::Write => WRITE,
-            Kind::Sync => FSYNC,
-            Kind::DataSync => FDSYNC,
-            Kind::Trim => return false,
+            Kind::Sync if self.has_syncs => FSYNC,
+            Kind::DataSync if self.has_syncs => FDSYNC,
+            Kind::Sync | Kind::DataSync | Kind::Trim => return false,
         };
         let fd = self.common.files[index(op.file)].as_raw_fd();
         let data = self.common.buffers.pointer(index(slot)).wrapping_add(op.at);
@@ -105,6 +109,37 @@ impl Aio {
             offset: i64::try_from(op.offset).unwrap_or(i64::MAX),
             ..Block::default()
         };
+        true
+    }
+
+    /// Does an operation without the kernel's queue.
+    fn do_at_once(&mut self, slot: u32, op: Op) {
+        let result = other(&self.common, op);
+        let error = io::Error::last_os_error().raw_os_error();
+        self.over.push(Completion {
+            slot,
+            result: i32::try_from(result)
+                .ok()
+                .filter(|result| *result >= 0)
+                .unwrap_or(-error.unwrap_or(libc::EIO)),
+        });
+    }
+
+    /// Where what the kernel refused to queue is a sync, it and all later ones are done without the queue: an old kernel
+    /// has no command for them, and what a file has against it is the result of that one operation.
+    #[cold]
+    fn does_instead(&mut self, refused: *const Block) -> bool {
+        let blocks = &self.blocks;
+        let is_it = |slot: u32| std::ptr::eq(&raw const blocks[index(slot)], refused);
+        let found = self.prepared.iter().find(|(slot, _)| is_it(*slot)).copied();
+        let Some((slot, op)) = found else {
+            return false;
+        };
+        if !matches!(op.kind, Kind::Sync | Kind::DataSync) {
+            return false;
+        }
+        self.has_syncs = false;
+        self.do_at_once(slot, op);
         true
     }
 
@@ -123,6 +158,11 @@ impl Aio {
                 Ok(taken) if taken > 0 => done += taken,
                 _ => {
                     let error = io::Error::last_os_error();
+                    let refused: *const Block = self.pointers[done];
+                    if error.raw_os_error() == Some(libc::EINVAL) && self.does_instead(refused) {
+                        done += 1;
+                        continue;
+                    }
                     let again = matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EINTR));
                     if result < 0 && !again {
                         return Err(error);
@@ -191,19 +231,12 @@ impl Engine for Aio {
             if self.fill_block(slot, op) {
                 self.pointers.push(&raw mut self.blocks[index(slot)]);
             } else {
-                let result = other(&self.common, op);
-                let error = io::Error::last_os_error().raw_os_error();
-                self.over.push(Completion {
-                    slot,
-                    result: i32::try_from(result)
-                        .ok()
-                        .filter(|result| *result >= 0)
-                        .unwrap_or(-error.unwrap_or(libc::EIO)),
-                });
+                self.do_at_once(slot, op);
             }
         }
+        let result = self.submit_blocks();
         self.prepared.clear();
-        self.submit_blocks()
+        result
     }
 
     fn reap(&mut self, wait: Wait, into: &mut [Completion]) -> io::Result<usize> {

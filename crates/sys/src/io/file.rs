@@ -3,13 +3,15 @@
 
 #![expect(
     unsafe_code,
-    reason = "statx, ioctl, mincore and posix_fadvise have no safe interface in std"
+    reason = "statx, ioctl, mincore, access and posix_fadvise have no safe interface in std"
 )]
 
+use std::ffi::CString;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// When a write returns.
@@ -185,9 +187,14 @@ fn advise(file: &File, first: u64, bytes: u64, word: libc::c_int) -> io::Result<
     }
 }
 
-/// How many of the first `bytes` bytes of the file lie in the page cache, in whole pages.
+/// How many of the first `bytes` bytes of the file lie in the page cache. Refused (`EPERM`) where the kernel would not
+/// tell: since 5.2 mincore(2) calls all pages of a file resident to those who neither own it nor may write to it.
 pub fn cached_bytes(file: &File, bytes: usize) -> io::Result<usize> {
-    const PAGE: usize = 4096;
+    if !is_told_what_is_cached(file)? {
+        return Err(io::Error::from_raw_os_error(libc::EPERM));
+    }
+    let page = crate::probe::page_bytes()?;
+    let page = usize::try_from(page).map_err(io::Error::other)?;
     // SAFETY: a new shared mapping of our file, only looked at by mincore; nothing of ours is replaced.
     let start = unsafe {
         libc::mmap(
@@ -202,7 +209,7 @@ pub fn cached_bytes(file: &File, bytes: usize) -> io::Result<usize> {
     if start == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }
-    let mut pages = vec![0_u8; bytes.div_ceil(PAGE)];
+    let mut pages = vec![0_u8; bytes.div_ceil(page)];
     // SAFETY: the mapping has `bytes` bytes, and `pages` one byte for each of its pages.
     let result = unsafe { libc::mincore(start, bytes, pages.as_mut_ptr()) };
     let error = io::Error::last_os_error();
@@ -211,7 +218,24 @@ pub fn cached_bytes(file: &File, bytes: usize) -> io::Result<usize> {
     if result != 0 {
         return Err(error);
     }
-    Ok(pages.iter().filter(|&&page| page & 1 == 1).count() * PAGE)
+    Ok(resident(&pages, page).min(bytes))
+}
+
+/// Bytes of the pages of `page` bytes that mincore(2) calls resident.
+fn resident(pages: &[u8], page: usize) -> usize {
+    pages.iter().filter(|&&flags| flags & 1 == 1).count() * page
+}
+
+/// Whether mincore tells us the truth about this file: `can_do_mincore` of the kernel's `mm/mincore.c`. An owner by
+/// capability alone (`CAP_FOWNER`) counts as none, which only leaves something unsaid.
+fn is_told_what_is_cached(file: &File) -> io::Result<bool> {
+    // SAFETY: geteuid takes nothing.
+    if file.metadata()?.uid() == unsafe { libc::geteuid() } {
+        return Ok(true);
+    }
+    let path = CString::new(handle_path(file).into_os_string().into_vec())?;
+    // SAFETY: `path` is a C string.
+    Ok(unsafe { libc::access(path.as_ptr(), libc::W_OK) } == 0)
 }
 
 /// What of a file is backed by the device.
@@ -292,4 +316,57 @@ pub fn extents(file: &File, size: u64) -> io::Result<Extents> {
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_cached_is_counted_in_pages_of_any_size() {
+        for page in [4096, 16_384, 65_536] {
+            let pages = [1, 0, 1, 0xff];
+            assert_eq!(resident(&pages, page), 3 * page);
+        }
+        let mut file = tempfile::tempfile().unwrap();
+        std::io::Write::write_all(&mut file, &vec![1; 100_000]).unwrap();
+        assert_eq!(
+            cached_bytes(&file, 100_000).unwrap(),
+            100_000,
+            "just written"
+        );
+    }
+
+    mod root {
+        use super::*;
+        use std::os::unix::fs::PermissionsExt;
+
+        /// What is said of a file of root's with this `mode` to somebody who is not root, after the cache was dropped.
+        fn said_to_nobody(mode: u32) -> io::Result<usize> {
+            // Not in /tmp, which may be in memory and then is always cached.
+            let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+            std::io::Write::write_all(&mut file, &vec![1; 1 << 20]).unwrap();
+            file.set_permissions(std::fs::Permissions::from_mode(mode))
+                .unwrap();
+            file.sync_all().unwrap();
+            drop_cache(&file).unwrap();
+            let by_nobody = || {
+                // The system call concerns this thread alone; the C library's function would change all of them.
+                // SAFETY: takes integers.
+                let changed = unsafe { libc::syscall(libc::SYS_setresuid, 65_534, 65_534, 65_534) };
+                assert_eq!(changed, 0);
+                cached_bytes(&file, 1 << 20)
+            };
+            std::thread::scope(|scope| scope.spawn(by_nobody).join().unwrap())
+        }
+
+        #[test]
+        #[ignore = "root: gives up being root in a thread"]
+        fn nobody_is_told_what_is_cached_of_the_files_of_others() {
+            let refused = said_to_nobody(0o644).unwrap_err();
+            assert_eq!(refused.raw_os_error(), Some(libc::EPERM));
+            // Who may write to it is told.
+            assert!(said_to_nobody(0o666).unwrap() < 1 << 19);
+        }
+    }
 }

@@ -176,6 +176,40 @@ fn an_error_of_an_operation_is_its_result() {
 }
 
 #[test]
+fn a_sync_that_cannot_be_queued_is_an_operation_like_any_other() {
+    // A pipe has none, and io_submit refuses that as kernels before 4.18 refuse all of them.
+    let (_dir, path) = numbered_file();
+    let mut setup = setup(&path, 4);
+    let (pipe, _writer) = std::io::pipe().unwrap();
+    setup
+        .files
+        .push(File::from(std::os::fd::OwnedFd::from(pipe)));
+    let mut engine = Aio::new(setup).unwrap();
+    for _ in 0..2 {
+        let sync = |kind, file| Op {
+            file,
+            ..op(kind, 0)
+        };
+        engine.prepare(0, op(Kind::Read, 0));
+        engine.prepare(1, sync(Kind::Sync, 1));
+        engine.prepare(2, sync(Kind::DataSync, 0));
+        engine.prepare(3, op(Kind::Read, 1));
+        engine.submit().unwrap();
+        let mut results = [i32::MAX; 4];
+        let mut over = [Completion::default(); 4];
+        let mut done = 0;
+        while done < 4 {
+            let count = engine.reap(Wait::One, &mut over).unwrap();
+            for completion in &over[..count] {
+                results[index(completion.slot)] = completion.result;
+            }
+            done += count;
+        }
+        assert_eq!(results, [4096, -libc::EINVAL, 0, 4096]);
+    }
+}
+
+#[test]
 fn the_null_engine_completes_everything_and_does_no_input_or_output() {
     let (_dir, path) = numbered_file();
     let before = std::fs::read(&path).unwrap();

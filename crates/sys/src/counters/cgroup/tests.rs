@@ -210,6 +210,21 @@ fn a_named_v1_hierarchy_beside_v2_does_not_hide_v2() {
 }
 
 #[test]
+fn a_quota_as_large_as_the_kernel_takes_is_a_number() {
+    let fake = Fake::new(&[
+        ("/proc/self/cgroup", "0::/\n"),
+        (
+            "/proc/self/mountinfo",
+            "32 1 0:2 / /cg rw - cgroup2 cgroup2 rw\n",
+        ),
+        ("/cg/cpu.max", "17592186044416 1000000"),
+    ]);
+    let tree = fake.tree();
+    let groups = Cgroups::find(&tree).unwrap();
+    assert_eq!(groups.cpu_quota(&tree).unwrap(), Some(17_592_186.044_416));
+}
+
+#[test]
 fn what_cannot_be_seen_is_an_error_and_not_unlimited() {
     let fake = Fake::new(&[
         ("/proc/self/cgroup", "0::/docker/abc\n"),
