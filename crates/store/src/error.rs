@@ -51,6 +51,24 @@ pub enum StoreError {
         /// What the system said.
         reason: String,
     },
+    /// The file became another, or was written to without a lock that could be seen, while it was read.
+    #[error("{operation} in the store `{}`: it was changed meanwhile\nhint: try again", path.display())]
+    Changed {
+        /// What was being done.
+        operation: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// The system gave no memory to read with, or could not read; nothing is known to be wrong with what is in the file.
+    #[error("{operation} in the store `{}`: {reason}; nothing wrong was found in the file\nhint: try again with more memory: `ulimit -d` and `ulimit -v` show the limits of this shell", path.display())]
+    Memory {
+        /// What was being done.
+        operation: String,
+        /// The file.
+        path: PathBuf,
+        /// What the database said.
+        reason: String,
+    },
     /// The file system under the store is full.
     #[error("{operation} in the store `{}`: no space left on its file system\nhint: free some space, or name a file elsewhere with `--store FILE`", path.display())]
     Full {
@@ -151,6 +169,11 @@ impl StoreError {
         match error.sqlite_error_code() {
             Some(Code::DatabaseBusy | Code::DatabaseLocked) => Self::Locked { operation, path },
             Some(Code::DiskFull) => Self::Full { operation, path },
+            _ if is_out_of_memory(error) => Self::Memory {
+                operation,
+                path,
+                reason,
+            },
             Some(Code::DatabaseCorrupt | Code::NotADatabase) => Self::Damaged {
                 operation,
                 path,
@@ -173,6 +196,21 @@ impl StoreError {
             },
         }
     }
+}
+
+/// True where SQLite asked for memory and got none, by itself or below a read or a write.
+fn is_out_of_memory(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    matches!(
+        code,
+        Some(rusqlite::ffi::SQLITE_NOMEM | rusqlite::ffi::SQLITE_IOERR_NOMEM)
+    )
+}
+
+/// What the check of the structure says of a page that it could not look at: a number that leads nowhere it calls
+/// invalid, so that what failed is memory (7, `SQLITE_NOMEM`) or the reading itself, and not what is in the page.
+pub(crate) fn could_not_look(verdict: &str) -> bool {
+    verdict.contains("failed to get page") || verdict.ends_with("error code=7")
 }
 
 /// True where a value in the file is not of the type that the schema promises: only damage makes it so.

@@ -4,8 +4,10 @@
 //! opening (it rolls journals back and makes side files). A file of somebody else is therefore left bit for bit as
 //! it was. The layout is section 1.3 of <https://www.sqlite.org/fileformat2.html>. Both numbers we look for are on
 //! disk from the first transaction on, because that one runs before the store is switched to a write-ahead log.
+//! A file that this process has open as a store is not opened again (see [`crate::held`]): it passed here before.
 
 use crate::error::StoreError;
+use crate::held::{Held, Identity};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
@@ -24,7 +26,10 @@ pub(crate) enum Found {
     /// A file without a byte in it: one that we, or a second process, are about to fill.
     Empty,
     /// A store of ours whose schema we know.
-    Ours,
+    Ours {
+        /// True where its header says that it uses a write-ahead log.
+        logged: bool,
+    },
 }
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
@@ -33,7 +38,7 @@ const USER_VERSION_AT: usize = 60;
 const APPLICATION_ID_AT: usize = 68;
 
 /// Looks at what is at `path`, and refuses what is not ours.
-pub(crate) fn inspect(path: &Path) -> Result<Found, StoreError> {
+pub(crate) fn inspect(path: &Path, held: &Held) -> Result<Found, StoreError> {
     let access = |reason: std::io::Error| StoreError::Access {
         operation: "open".to_owned(),
         path: path.to_owned(),
@@ -48,6 +53,11 @@ pub(crate) fn inspect(path: &Path) -> Result<Found, StoreError> {
         Err(error) => return Err(access(error)),
         Ok(metadata) if metadata.is_dir() => return Err(foreign("it is a directory")),
         Ok(metadata) if !metadata.is_file() => return Err(foreign("it is no regular file")),
+        Ok(metadata) if metadata.len() == 0 => return Ok(Found::Empty),
+        // What its log is to a reader is for the connection that is there already to say.
+        Ok(metadata) if held.has(Identity::of(&metadata)) => {
+            return Ok(Found::Ours { logged: false });
+        }
         Ok(_) => {}
     }
     let header = read_header(path).map_err(access)?;
@@ -74,19 +84,16 @@ pub(crate) fn inspect(path: &Path) -> Result<Found, StoreError> {
             path: path.to_owned(),
             what: "its schema has no version".to_owned(),
         }),
-        1..=SCHEMA_VERSION => Ok(Found::Ours),
+        // Byte 18 and 19: 1 for a rollback journal, 2 for a write-ahead log.
+        1..=SCHEMA_VERSION => Ok(Found::Ours {
+            logged: header.get(18..20) == Some(&[2, 2]),
+        }),
         found => Err(StoreError::Newer {
             path: path.to_owned(),
             found,
             known: SCHEMA_VERSION,
         }),
     }
-}
-
-/// True where the header says that the store uses a write-ahead log.
-pub(crate) fn uses_log(path: &Path) -> bool {
-    // Byte 18 and 19: 1 for a rollback journal, 2 for a write-ahead log.
-    read_header(path).is_ok_and(|header| header.get(18..20) == Some(&[2, 2]))
 }
 
 fn read_header(path: &Path) -> std::io::Result<Vec<u8>> {

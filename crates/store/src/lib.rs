@@ -13,11 +13,13 @@ mod codec;
 mod error;
 pub mod export;
 mod gate;
+mod held;
 mod lean;
 mod resolve;
 mod sqlite;
 
 pub use error::StoreError;
+pub use held::is_open_store;
 pub use resolve::Meant;
 pub use sqlite::Store;
 

@@ -48,6 +48,8 @@ impl Store {
             })?;
             rows.collect()
         };
-        read().map_err(|error| self.failed("list the work directories", &error))
+        self.reading("list the work directories", || {
+            read().map_err(|error| self.failed("list the work directories", &error))
+        })
     }
 }

@@ -59,7 +59,9 @@ impl Store {
                 .query_row(query, [id], |row| row.get(0))
                 .optional()
         };
-        read().map_err(|error| self.failed("look a file up", &error))
+        self.reading("look a file up", || {
+            read().map_err(|error| self.failed("look a file up", &error))
+        })
     }
 
     fn has_files(&self) -> rusqlite::Result<bool> {

@@ -12,13 +12,15 @@ mod dirs;
 mod files;
 mod runs;
 
-use crate::error::StoreError;
+use crate::error::{StoreError, could_not_look};
 use crate::gate::{self, APPLICATION_ID, Found, SCHEMA_VERSION};
+use crate::held::{Held, Hold, Identity};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -69,6 +71,12 @@ const TABLES: u32 = 3;
 pub struct Store {
     conn: Connection,
     path: PathBuf,
+    /// Behind `conn`, so that it is given back when the connection is gone.
+    hold: Hold,
+    /// The file's size when it was opened; it never becomes smaller.
+    len: u64,
+    /// Set where the file is read without locks: what it must still be after each reading.
+    unlocked: Option<Stamp>,
 }
 
 impl Store {
@@ -81,21 +89,23 @@ impl Store {
     /// Like [`Self::open`], waiting up to `patience` for other processes, here and in every later call.
     pub fn open_waiting(path: &Path, patience: Duration) -> Result<Self, StoreError> {
         let path = absolute(path)?;
-        let found = gate::inspect(&path)?;
-        touch(&path, found)?;
-        let store = Self::connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE, patience)?;
+        let mut held = Held::lock();
+        let found = gate::inspect(&path, &held)?;
+        touch(&path, found, &held)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
+        let mut store = Self::connect(&path, &path, flags, patience, &mut held)?;
+        drop(held);
         match found {
             Found::Nothing | Found::Empty => store.create_schema()?,
-            Found::Ours => match store.check() {
+            Found::Ours { .. } => match store.check() {
                 // Whoever made it was killed before the first transaction was through; the first read has rolled it
                 // back to nothing.
-                Err(StoreError::Damaged { .. }) if gate::inspect(&path)? == Found::Empty => {
-                    store.create_schema()?;
-                }
+                Err(StoreError::Damaged { .. }) if is_empty(&path) => store.create_schema()?,
                 checked => checked?,
             },
         }
         store.tune()?;
+        store.len = length(&path);
         Ok(store)
     }
 
@@ -103,22 +113,24 @@ impl Store {
     /// A file that is missing or empty is [`StoreError::Missing`]; else refuses what [`Self::open`] refuses.
     pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
         let path = absolute(path)?;
-        if gate::inspect(&path)? != Found::Ours {
+        let mut held = Held::lock();
+        let Found::Ours { logged } = gate::inspect(&path, &held)? else {
             return Err(StoreError::Missing { path });
-        }
+        };
         // SQLite falls back to reading where it may not write. Where it may, the connection can make the log's side
         // files and remove them again when it closes.
-        let store = Self::connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE, BUSY_TIMEOUT)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
+        let store = Self::connect(&path, &path, flags, BUSY_TIMEOUT, &mut held)?;
+        drop(held);
         let store = match store.check() {
             Ok(()) => store,
             // The log's side files cannot be made here, and there is no log to read: what is in the file is all
-            // there is, and nobody can change it.
-            Err(StoreError::Access { .. }) if gate::uses_log(&path) && !has_log(&path) => {
-                let store = Self::connect_immutable(&path)?;
-                store.check()?;
-                store
+            // there is.
+            Err(StoreError::Access { .. }) if logged && !has_log(&path) => {
+                drop(store);
+                Self::connect_unlocked(&path)?
             }
-            Err(StoreError::Damaged { .. }) if gate::inspect(&path)? == Found::Empty => {
+            Err(StoreError::Damaged { .. }) if is_empty(&path) => {
                 return Err(StoreError::Missing { path });
             }
             Err(error) => return Err(error),
@@ -135,20 +147,69 @@ impl Store {
         &self.path
     }
 
-    fn connect(path: &Path, flags: OpenFlags, patience: Duration) -> Result<Self, StoreError> {
+    /// What became of the file meanwhile, in words, where it is not the one that was opened, or has lost something:
+    /// nothing that is written here will then be found there.
+    pub fn lost(&self) -> Option<&'static str> {
+        match std::fs::metadata(&self.path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some("was removed"),
+            Ok(now) if Identity::of(&now) != self.hold.file() => Some("was replaced by another"),
+            Ok(now) if now.len() < self.len => Some("was cut short"),
+            _ => None,
+        }
+    }
+
+    /// Looks through the file as an opening does, without what is remembered of it: what somebody wrote into it past
+    /// the database shows. The log is not folded into a file in which something is wrong, nor removed.
+    pub fn look_again(&self) -> Result<(), StoreError> {
+        self.conn
+            .execute_batch("PRAGMA shrink_memory")
+            .map_err(|error| self.failed("look through the file", &error))?;
+        self.check()
+    }
+
+    /// Leaves the file and what lies beside it as they are from now on, also when the store is closed: they are
+    /// somebody else's.
+    pub fn leave(&self) {
+        let keep_log = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+        // Setting a flag of an open connection does not fail.
+        let _ = self.conn.set_db_config(keep_log, true);
+    }
+
+    /// Connects to the file at `path`, which SQLite is given as `name`.
+    fn connect(
+        path: &Path,
+        name: &Path,
+        flags: OpenFlags,
+        patience: Duration,
+        held: &mut Held,
+    ) -> Result<Self, StoreError> {
         let failed = |error| StoreError::from_sqlite("open", path, &error);
+        let identity = || Identity::at(path).map_err(|error| access("open", path, &error));
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let conn = Connection::open_with_flags(path, flags).map_err(failed)?;
+        let before = identity()?;
+        let conn = Connection::open_with_flags(name, flags).map_err(failed)?;
         conn.busy_timeout(patience).map_err(failed)?;
         conn.pragma_update(None, "foreign_keys", true)
             .map_err(failed)?;
+        if identity()? != before {
+            return Err(StoreError::Changed {
+                operation: "open".to_owned(),
+                path: path.to_owned(),
+            });
+        }
         Ok(Self {
             conn,
             path: path.to_owned(),
+            hold: held.hold(before),
+            len: length(path),
+            unlocked: None,
         })
     }
 
-    fn connect_immutable(path: &Path) -> Result<Self, StoreError> {
+    /// Connects without locks and without the log's side files, where they cannot be had. SQLite then takes for granted
+    /// that nobody changes the file (`immutable`), which its owner may do all the same: so the file is held against
+    /// what it was after each reading.
+    fn connect_unlocked(path: &Path) -> Result<Self, StoreError> {
         let mut uri = String::from("file:");
         for byte in path.as_os_str().as_bytes() {
             match byte {
@@ -160,9 +221,33 @@ impl Store {
         }
         uri.push_str("?immutable=1");
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-        let mut store = Self::connect(Path::new(&uri), flags, BUSY_TIMEOUT)?;
-        path.clone_into(&mut store.path);
+        let stamp = Stamp::at(path).map_err(|error| access("open", path, &error))?;
+        let name = PathBuf::from(uri);
+        let mut store = Self::connect(path, &name, flags, BUSY_TIMEOUT, &mut Held::lock())?;
+        store.unlocked = Some(stamp);
+        store.reading("open", || store.check())?;
         Ok(store)
+    }
+
+    /// What `read` says, where the file did not change under it.
+    fn reading<T>(
+        &self,
+        operation: &str,
+        read: impl FnOnce() -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let found = read();
+        let Some(stamp) = &self.unlocked else {
+            return found;
+        };
+        // A change has its log beside the file for as long as it goes on, and its own time once it is over. Only a
+        // whole change within one tick of the file system's clock would be missed.
+        if has_log(&self.path) || Stamp::at(&self.path).ok().as_ref() != Some(stamp) {
+            return Err(StoreError::Changed {
+                operation: operation.to_owned(),
+                path: self.path.clone(),
+            });
+        }
+        found
     }
 
     /// Makes the tables, unless another process was faster.
@@ -205,14 +290,21 @@ impl Store {
         if tables != TABLES {
             return Err(damaged(format!("{tables} of its {TABLES} tables are left")));
         }
-        let size = std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
-        if size <= QUICK_CHECK_MAX_BYTES {
+        if length(&self.path) <= QUICK_CHECK_MAX_BYTES {
             let verdict: String = self
                 .conn
                 .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
                 .map_err(failed)?;
+            let what = verdict.replace('\n', "; ");
+            if could_not_look(&verdict) {
+                return Err(StoreError::Memory {
+                    operation: "open".to_owned(),
+                    path: self.path.clone(),
+                    reason: format!("out of memory, or a disk that cannot be read: {what}"),
+                });
+            }
             if verdict != "ok" {
-                return Err(damaged(verdict.replace('\n', "; ")));
+                return Err(damaged(what));
             }
         }
         self.conn.set_db_config(keep_log, false).map_err(failed)?;
@@ -252,8 +344,12 @@ fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
     std::path::absolute(path).map_err(|error| access("open", path, &error))
 }
 
-/// Makes the file, or opens it for writing without writing: the system's own reason is clearer than SQLite's.
-fn touch(path: &Path, found: Found) -> Result<(), StoreError> {
+/// Makes the file, or opens it for writing without writing: the system's own reason is clearer than SQLite's. A file
+/// that this process has open is left alone.
+fn touch(path: &Path, found: Found, held: &Held) -> Result<(), StoreError> {
+    if Identity::at(path).is_ok_and(|file| held.has(file)) {
+        return Ok(());
+    }
     if let (Found::Nothing, Some(parent)) = (found, path.parent()) {
         std::fs::create_dir_all(parent)
             .map_err(|error| access("create the directory", path, &error))?;
@@ -271,6 +367,36 @@ fn access(operation: &str, path: &Path, error: &std::io::Error) -> StoreError {
         operation: operation.to_owned(),
         path: path.to_owned(),
         reason: error.to_string(),
+    }
+}
+
+/// The size of the file; 0 where there is none.
+fn length(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
+/// True for a file without a byte in it.
+fn is_empty(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0)
+}
+
+/// What changes with every change of a file.
+#[derive(Debug, PartialEq, Eq)]
+struct Stamp {
+    file: Identity,
+    len: u64,
+    /// Seconds and nanoseconds of the last change of the content, and of the inode.
+    changed: [i64; 4],
+}
+
+impl Stamp {
+    fn at(path: &Path) -> std::io::Result<Self> {
+        let now = std::fs::metadata(path)?;
+        Ok(Self {
+            file: Identity::of(&now),
+            len: now.len(),
+            changed: [now.mtime(), now.mtime_nsec(), now.ctime(), now.ctime_nsec()],
+        })
     }
 }
 

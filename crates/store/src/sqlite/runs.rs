@@ -156,7 +156,9 @@ impl Store {
             let rows = statement.query_map([], line)?;
             rows.collect()
         };
-        read().map_err(|error| self.failed("list the runs", &error))
+        self.reading("list the runs", || {
+            read().map_err(|error| self.failed("list the runs", &error))
+        })
     }
 
     /// Every kept run that is one side of a duel. Only what lists show is read out of plans and rounds.
@@ -172,7 +174,9 @@ impl Store {
                 statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
             rows.collect()
         };
-        let rows = read().map_err(|error| self.failed("list the duels", &error))?;
+        let rows = self.reading("list the duels", || {
+            read().map_err(|error| self.failed("list the duels", &error))
+        })?;
         // What cannot be read as a duel is said where the run itself is read.
         let line = |(run, duel, failed): (String, String, u32)| {
             let duel = serde_json::from_str(&duel).ok()?;
@@ -198,7 +202,7 @@ impl Store {
         let _snapshot = self
             .transaction(TransactionBehavior::Deferred)
             .map_err(|error| self.failed("read a run", &error))?;
-        self.load_row(run, &self.known_row(run)?)
+        self.reading("read a run", || self.load_row(run, &self.known_row(run)?))
     }
 
     /// Reads a run for a comparison: its rounds are without what each copy did, histograms, notes, and all noise but
@@ -207,7 +211,9 @@ impl Store {
         let _snapshot = self
             .transaction(TransactionBehavior::Deferred)
             .map_err(|error| self.failed("read a run", &error))?;
-        self.load_rounds::<LeanRound>(run, &self.known_row(run)?)
+        self.reading("read a run", || {
+            self.load_rounds::<LeanRound>(run, &self.known_row(run)?)
+        })
     }
 
     /// Keeps a run that was measured elsewhere; true where it was new, false where exactly this run was kept

@@ -10,5 +10,7 @@ mod export;
 mod fixture;
 mod gate;
 mod keep;
+mod locks;
+mod lost;
 mod processes;
 mod root;
