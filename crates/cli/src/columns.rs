@@ -1,7 +1,13 @@
 //! Plain columns for lists: left-aligned, two blanks between, nothing behind the last.
+//!
+//! A cell that is wider than any name that a command takes is shown in full and moves no other one.
 
 use std::fmt::Write;
 use std::io::IsTerminal;
+
+/// No column is made wider than this by a cell in it: room for every label and id. What a hostile store holds may be
+/// longer, up to what no formatting of the language takes for a width.
+const COLUMN_MAX: usize = 200;
 
 /// The rows as lines. Rows may differ in length.
 pub(crate) fn columns(rows: &[Vec<String>]) -> String {
@@ -12,6 +18,7 @@ pub(crate) fn columns(rows: &[Vec<String>]) -> String {
             .map(|cell| cell.chars().count())
             .max()
             .unwrap_or(0)
+            .min(COLUMN_MAX)
     };
     let widths: Vec<usize> = (0..count).map(width).collect();
     let mut text = String::new();
@@ -125,6 +132,23 @@ fn broken(text: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cell_of_any_length_is_shown_and_moves_no_other() {
+        for length in [COLUMN_MAX + 1, 65_535, 65_536, 1 << 20] {
+            let long = "x".repeat(length);
+            let rows = [
+                vec![long.clone(), "a".to_owned()],
+                vec!["y".to_owned(), "b".to_owned()],
+            ];
+            let text = columns(&rows);
+            let below = format!("{:COLUMN_MAX$}  b", "y");
+            assert_eq!(text, format!("{long}  a\n{below}\n"));
+            for width in [None, Some(40), Some(80)] {
+                assert!(columns_within(&rows, width).contains(&long), "{width:?}");
+            }
+        }
+    }
 
     #[test]
     fn columns_line_up_and_nothing_trails() {

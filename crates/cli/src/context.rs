@@ -198,14 +198,8 @@ pub(crate) fn read_export(path: &Path) -> anyhow::Result<Run> {
         read_capped(path, EXPORT_BYTES_MAX)
     };
     let text = text.map_err(|error| failure(Exit::Usage, format!("{what}: {error:#}"), None))?;
-    let run = store::export::read(&text)
-        .map_err(|error| failure(Exit::Usage, format!("{what}: {error}"), None))?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if run.meta.id.is_empty() || !run.meta.id.chars().all(plain) || run.meta.id == "latest" {
-        let why = format!("{what}: `{}` cannot be the id of a run", run.meta.id);
-        return Err(failure(Exit::Usage, why, None));
-    }
-    Ok(run)
+    store::export::read(&text)
+        .map_err(|error| failure(Exit::Usage, format!("{what}: {error}"), None))
 }
 
 /// The text of a regular file of at most `max` bytes: neither a pipe that never ends nor a device.
@@ -213,6 +207,8 @@ pub(crate) fn read_capped(path: &Path, max: u64) -> anyhow::Result<String> {
     let found = std::fs::metadata(path)?;
     anyhow::ensure!(found.is_file(), "it is no regular file");
     anyhow::ensure!(found.len() <= max, "it has more than {max} bytes");
+    // To open and close it would drop the locks of the store that we have open.
+    anyhow::ensure!(!store::is_open_store(&found), "it is the store itself");
     Ok(std::io::read_to_string(
         std::fs::File::open(path)?.take(max),
     )?)

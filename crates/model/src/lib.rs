@@ -8,6 +8,7 @@
 //! `kurabe export` keep a run ([`record::RECORD_VERSION`]); what `--json` prints is a separate, published document
 //! that lives in `report`.
 
+pub mod bounds;
 pub mod comparison;
 pub mod digest;
 pub mod estimate;

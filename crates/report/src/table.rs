@@ -31,9 +31,10 @@ impl Grid {
         Self { table, columns }
     }
 
-    /// Adds a row; `cells` has as many cells as the grid has columns.
+    /// Adds a row; `cells` has as many cells as the grid has columns. A text that is no cell of a table any more is cut:
+    /// laying it out takes time with the square of its length.
     pub(crate) fn row(&mut self, cells: Vec<String>) {
-        self.table.add_row(cells);
+        self.table.add_row(cells.into_iter().map(cell));
     }
 
     /// True without rows.
@@ -99,6 +100,17 @@ impl Grid {
     }
 }
 
+/// Characters of a cell at most: a screen full. No name, title or reason is as long; documents have all of every text.
+const CELL_MAX: usize = 4000;
+
+fn cell(text: String) -> String {
+    if text.len() <= CELL_MAX || text.chars().count() <= CELL_MAX {
+        return text;
+    }
+    let kept: String = text.chars().take(CELL_MAX - 3).collect();
+    kept + "..."
+}
+
 /// `text`, broken over lines so that none is wider than `width`.
 pub(crate) fn wrapped(text: &str, width: usize) -> String {
     let mut grid = Grid::new(1);
@@ -133,6 +145,15 @@ mod tests {
             grid.render(&[1]),
             "測定項目   value\nos.pipe@1    1.5\nx          12.25\n"
         );
+    }
+
+    #[test]
+    fn a_text_that_is_no_cell_any_more_is_cut_and_says_so() {
+        let text = wrapped(&"新".repeat(1 << 20), 80);
+        assert_eq!(text.chars().filter(|&c| c == '新').count(), CELL_MAX - 3);
+        assert!(text.ends_with("...\n"), "{text}");
+        let whole = "x".repeat(CELL_MAX);
+        assert_eq!(wrapped(&whole, 80).replace('\n', ""), whole);
     }
 
     #[test]

@@ -7,9 +7,12 @@
 
 use crate::codec;
 use crate::error::StoreError;
+use model::bounds;
+use model::plan::CaseId;
 use model::record::{RECORD_VERSION, Run};
 use serde::Deserialize;
 use serde_json::error::Category;
+use std::collections::HashSet;
 
 /// What the document calls itself, in front of the version.
 const FORMAT: &str = "kurabe.record/";
@@ -40,6 +43,11 @@ pub enum ImportError {
         /// What was expected.
         reason: String,
     },
+    /// It has what no command makes: a longer name, or more of something.
+    #[error(
+        "refused: {0}\nhint: `kurabe export RUN` writes what can be imported; was it changed since?"
+    )]
+    Beyond(String),
     /// It can be read, and contradicts itself.
     #[error("damaged: {0}")]
     Contradiction(String),
@@ -93,6 +101,12 @@ pub fn read(text: &str) -> Result<Run, ImportError> {
             known: RECORD_VERSION,
         });
     }
+    if let Some(line) = line_of_too_long_a_text(text.as_bytes()) {
+        let most = bounds::TEXT_BYTES_MAX;
+        return Err(ImportError::Beyond(format!(
+            "line {line} has a text of more than {most} bytes"
+        )));
+    }
     let document: Document = serde_json::from_str(text).map_err(|error| damaged(&error))?;
     check(document.run)
 }
@@ -129,10 +143,26 @@ fn damaged(error: &serde_json::Error) -> ImportError {
     }
 }
 
-fn check(run: Run) -> Result<Run, ImportError> {
-    if run.meta.id.is_empty() {
-        return Err(ImportError::Contradiction("the run has no id".to_owned()));
+/// The line of a string of this JSON that is longer than any text may be.
+fn line_of_too_long_a_text(json: &[u8]) -> Option<usize> {
+    let (mut line, mut began, mut escaped) = (1, None, false);
+    for (at, &byte) in json.iter().enumerate() {
+        match (byte, began) {
+            (b'\n', _) => line += 1,
+            _ if escaped => escaped = false,
+            (b'\\', Some(_)) => escaped = true,
+            (b'"', None) => began = Some(at),
+            // As it is written: bytes, and escapes as they are spelled, are no fewer than characters.
+            (b'"', Some(from)) if at - from > bounds::TEXT_BYTES_MAX => return Some(line),
+            (b'"', Some(_)) => began = None,
+            _ => {}
+        }
     }
+    None
+}
+
+fn check(run: Run) -> Result<Run, ImportError> {
+    bounds::check(&run).map_err(ImportError::Beyond)?;
     for (earlier, later) in run.rounds.iter().zip(run.rounds.iter().skip(1)) {
         if earlier.seq >= later.seq {
             return Err(ImportError::Contradiction(format!(
@@ -141,7 +171,8 @@ fn check(run: Run) -> Result<Run, ImportError> {
             )));
         }
     }
-    let unplanned = |round: &&model::record::Round| run.plan.case(&round.case).is_none();
+    let cases: HashSet<&CaseId> = run.plan.cases.iter().map(|case| &case.id).collect();
+    let unplanned = |round: &&model::record::Round| !cases.contains(&round.case);
     if let Some(round) = run.rounds.iter().find(unplanned) {
         return Err(ImportError::Contradiction(format!(
             "round {} is of case `{}`, which is not in the plan",

@@ -4,10 +4,11 @@
 //! resumed run refuses, because it has them already.
 
 use super::consent::ConsentArgs;
-use super::{duration, run_label, tag};
+use super::{duration, tag};
 use clap::Args as ClapArgs;
 use engine::profile::{Copies, PASSES_MAX};
 use engine::resolve::Set;
+use model::bounds::run_label;
 use model::units::Nanos;
 use std::path::PathBuf;
 

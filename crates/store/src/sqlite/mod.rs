@@ -443,4 +443,35 @@ mod tests {
         assert_eq!(again.work_dirs().unwrap().len(), noted);
         assert!(noted > 0);
     }
+
+    #[test]
+    fn what_is_read_without_locks_and_changes_meanwhile_is_not_believed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("kurabe.db");
+        let owner = Store::open(&path).unwrap();
+        owner.note_work_dir("r1", Path::new("/a")).unwrap();
+        drop(owner);
+        let reader = Store::connect_unlocked(&path).unwrap();
+        assert_eq!(reader.work_dirs().unwrap().len(), 1);
+        let owner = Store::open(&path).unwrap();
+        owner.note_work_dir("r1", Path::new("/b")).unwrap();
+        let refused = |read: Result<usize, StoreError>| {
+            assert!(matches!(read, Err(StoreError::Changed { .. })), "{read:?}");
+        };
+        // In the log, and folded in.
+        refused(reader.work_dirs().map(|dirs| dirs.len()));
+        drop(owner);
+        refused(reader.work_dirs().map(|dirs| dirs.len()));
+        refused(reader.list().map(|runs| runs.len()));
+        refused(reader.duels().map(|runs| runs.len()));
+        refused(reader.load("r1").map(|run| run.rounds.len()));
+        refused(reader.load_to_compare("r1").map(|run| run.rounds.len()));
+        refused(
+            reader
+                .file_changed("x")
+                .map(|changed| usize::from(changed.is_some())),
+        );
+        let again = Store::connect_unlocked(&path).unwrap();
+        assert_eq!(again.work_dirs().unwrap().len(), 2);
+    }
 }

@@ -1,9 +1,16 @@
 //! The export file: what was written reads back equal, and whatever else is read is refused by its name.
 
-use crate::fixture::run;
+use crate::fixture;
 use model::soak::{Soak, Stretch, StretchKind};
 use model::units::Nanos;
 use store::Store;
+
+/// The id of the runs here: exports travel with those that a command makes.
+const ID: &str = "20261121-004311-9f3c";
+
+fn run(rounds: u32) -> model::record::Run {
+    fixture::run(ID, rounds)
+}
 use store::export::{ImportError, read, write};
 
 #[test]
@@ -11,13 +18,13 @@ fn an_exported_run_reads_back_equal_and_can_be_imported_elsewhere() {
     let dir = tempfile::tempdir().unwrap();
     let here = Store::open(&dir.path().join("here.db")).unwrap();
     let there = Store::open(&dir.path().join("there.db")).unwrap();
-    let original = run("r1", 30);
+    let original = run(30);
     here.import(&original).unwrap();
-    let text = write(&here.load("r1").unwrap()).unwrap();
+    let text = write(&here.load(ID).unwrap()).unwrap();
     let travelled = read(&text).unwrap();
     assert_eq!(travelled, original);
     assert!(there.import(&travelled).unwrap());
-    assert_eq!(there.load("r1").unwrap(), original);
+    assert_eq!(there.load(ID).unwrap(), original);
     assert_eq!(
         write(&travelled).unwrap(),
         text,
@@ -27,7 +34,7 @@ fn an_exported_run_reads_back_equal_and_can_be_imported_elsewhere() {
 
 #[test]
 fn the_document_has_a_line_for_each_round() {
-    let text = write(&run("r1", 3)).unwrap();
+    let text = write(&run(3)).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "{\"format\":\"kurabe.record/1\",\"run\":{");
     let rounds = lines
@@ -36,15 +43,15 @@ fn the_document_has_a_line_for_each_round() {
         .count();
     assert_eq!((rounds, lines.len()), (3, 9), "{text}");
     assert!(text.ends_with("]}}\n"));
-    let mut empty = run("r1", 1);
+    let mut empty = run(1);
     empty.rounds.clear();
     assert_eq!(read(&write(&empty).unwrap()).unwrap(), empty);
 }
 
 #[test]
 fn a_run_with_a_number_that_json_cannot_hold_is_not_written() {
-    let mut bad = run("r1", 3);
-    bad.rounds[1] = crate::fixture::round(2, f64::NAN);
+    let mut bad = run(3);
+    bad.rounds[1] = fixture::round(2, f64::NAN);
     let text = write(&bad).unwrap_err().to_string();
     assert!(text.contains("round 2"), "{text}");
     assert!(text.contains("`ops_per_s` is NaN"), "{text}");
@@ -100,7 +107,7 @@ fn a_newer_export_is_refused_whatever_is_in_it() {
 
 #[test]
 fn damage_is_named_with_line_and_column() {
-    let text = write(&run("r1", 3)).unwrap();
+    let text = write(&run(3)).unwrap();
     let cut = &text[..text.len() / 2];
     let last_line = cut.lines().count();
     let error = read(cut).unwrap_err();
@@ -128,12 +135,11 @@ fn damage_is_named_with_line_and_column() {
 #[test]
 fn a_document_that_contradicts_itself_is_refused() {
     let check = |change: fn(&mut model::record::Run), expect: &str| {
-        let mut forged = run("r1", 3);
+        let mut forged = run(3);
         change(&mut forged);
         let said = read(&write(&forged).unwrap()).unwrap_err().to_string();
         assert_eq!(said, format!("damaged: {expect}"));
     };
-    check(|run| run.meta.id.clear(), "the run has no id");
     check(|run| run.rounds.swap(0, 1), "round 1 comes after round 2");
     check(|run| run.rounds[1].seq = 1, "round 1 comes after round 1");
     check(
@@ -144,7 +150,7 @@ fn a_document_that_contradicts_itself_is_refused() {
 
 #[test]
 fn no_cut_of_a_document_is_taken_for_a_run() {
-    let text = write(&run("r1", 2)).unwrap();
+    let text = write(&run(2)).unwrap();
     // Without its final newline it is whole.
     for end in (0..text.len() - 1).filter(|&end| text.is_char_boundary(end)) {
         assert!(read(&text[..end]).is_err(), "cut at {end}");
@@ -154,7 +160,7 @@ fn no_cut_of_a_document_is_taken_for_a_run() {
 
 #[test]
 fn a_run_kept_before_there_were_soaks_reads_as_it_was() {
-    let original = run("r1", 3);
+    let original = run(3);
     let text = write(&original).unwrap();
     let mut older = text.clone();
     for new in [
@@ -170,7 +176,7 @@ fn a_run_kept_before_there_were_soaks_reads_as_it_was() {
 
 #[test]
 fn a_soak_travels_with_its_stretches() {
-    let mut original = run("r1", 3);
+    let mut original = run(3);
     original.plan.soak = Some(Soak {
         span: Nanos::from_secs(86_400),
         every: Some(Nanos::from_secs(600)),
@@ -193,7 +199,7 @@ fn a_soak_travels_with_its_stretches() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(&dir.path().join("s.db")).unwrap();
     store.import(&original).unwrap();
-    let kept = store.load("r1").unwrap();
+    let kept = store.load(ID).unwrap();
     assert_eq!(kept, original);
     assert_eq!(read(&write(&kept).unwrap()).unwrap(), original);
 }

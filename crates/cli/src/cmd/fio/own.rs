@@ -6,6 +6,7 @@ use crate::args;
 use crate::exit::{Exit, failure};
 use engine::consent::Consent;
 use engine::profile::PASSES_MAX;
+use model::bounds;
 use std::path::PathBuf;
 
 /// What was asked of this program and not of fio.
@@ -118,7 +119,7 @@ impl Own {
                 let why = || wrong(format!("expected a whole number from 1 to {PASSES_MAX}"));
                 self.passes = Some(passes.ok_or_else(why)?);
             }
-            "--label" => self.label = Some(args::run_label(&value).map_err(wrong)?),
+            "--label" => self.label = Some(bounds::run_label(&value).map_err(wrong)?),
             "--tag" => self.tags.push(args::tag(&value).map_err(wrong)?),
             "--yes-erase" => self.yes_erase.push(value),
             "--overwrite-file" => self.overwrite.push(value),

@@ -1,0 +1,223 @@
+//! How long names are and how many parts a run has: what the command line refuses, and what an imported document may
+//! not bring in past it.
+//!
+//! Said once, here. A document from elsewhere is read by people in tables that were made for names of this length, and
+//! by code whose work grows with these counts; nothing that a command makes comes near to them.
+
+use crate::plan::{Plan, PlannedCase};
+use crate::record::{Round, Run, RunMeta};
+
+/// Characters of a label, and of a tag's key or value: a table of runs still fits a wide terminal.
+pub const LABEL_CHARS_MAX: usize = 80;
+/// Characters of the name of a test or a quantity: the longest that a command makes, of a section of a job file, has
+/// some 70.
+pub const NAME_CHARS_MAX: usize = 100;
+/// Characters of what is one line by nature: titles, versions, the names of what was counted.
+pub const LINE_CHARS_MAX: usize = 1000;
+/// Bytes of any other text as JSON spells it: the longest, the jobs of a file of fio (1 MiB), are kept as one.
+pub const TEXT_BYTES_MAX: usize = 8 << 20;
+/// Rounds of a run that is imported: at the shortest, half a second each, six days.
+pub const ROUNDS_MAX: usize = 1 << 20;
+/// Cases of a plan that is imported: some thirty times as many as there are tests.
+pub const CASES_MAX: usize = 10_000;
+/// Rounds times cases: every figure of a case looks through all rounds. The longest plan of all tests, a thousand
+/// times.
+pub const ROUNDS_TIMES_CASES_MAX: usize = 1 << 28;
+/// Metrics of a case that is imported.
+pub const METRICS_MAX: usize = 1000;
+
+/// A name that a user gives: one line, not too long, without control characters; comes back without the blanks around
+/// it.
+pub fn label(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    if text.is_empty() || !is_line(text, LABEL_CHARS_MAX) {
+        return Err(format!(
+            "expected 1 to {LABEL_CHARS_MAX} characters on one line"
+        ));
+    }
+    Ok(text.to_owned())
+}
+
+/// What a run is called in other commands, where `latest` and `-` already mean something.
+pub fn run_label(text: &str) -> Result<String, String> {
+    let text = label(text)?;
+    if text == "-" || text == "latest" || text.starts_with("latest~") {
+        Err("`latest` and `-` mean other runs already".to_owned())
+    } else if text.contains(',') {
+        Err("a comma separates the runs of a list, as in `kurabe compare A1,A2 B1,B2`".to_owned())
+    } else {
+        Ok(text)
+    }
+}
+
+/// Whether this is the id of a run: the start in UTC, and up to 16 letters, digits or `-` that keep apart what started
+/// in the same second, such as `20261121-004311-9f3c`; an `a` or `b` at the end is the side of a duel.
+pub fn is_id(text: &str) -> bool {
+    let mut parts = text.splitn(3, '-');
+    let mut digits = |n: usize| {
+        let part = parts.next().unwrap_or_default();
+        part.len() == n && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let starts = digits(8) && digits(6);
+    let rest = parts.next().unwrap_or_default();
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    starts && (1..=16).contains(&rest.len()) && rest.bytes().all(plain)
+}
+
+/// Why `run` cannot be one that a command made, in words; nothing where it can.
+pub fn check(run: &Run) -> Result<(), String> {
+    of_meta(&run.meta)?;
+    let (rounds, cases) = (run.rounds.len(), run.plan.cases.len());
+    at_most("rounds", rounds, ROUNDS_MAX)?;
+    at_most("cases", cases, CASES_MAX)?;
+    at_most(
+        "rounds times cases",
+        rounds.saturating_mul(cases),
+        ROUNDS_TIMES_CASES_MAX,
+    )?;
+    of_plan(&run.plan)?;
+    run.rounds.iter().try_for_each(of_round)
+}
+
+fn of_meta(meta: &RunMeta) -> Result<(), String> {
+    if !is_id(&meta.id) {
+        return Err(format!("`{}` cannot be the id of a run", begin(&meta.id)));
+    }
+    if let Some(label) = &meta.label {
+        run_label(label).map_err(|why| format!("the label `{}`: {why}", begin(label)))?;
+    }
+    for text in meta.tags.iter().flat_map(|(key, value)| [key, value]) {
+        let short = text.chars().count() <= LABEL_CHARS_MAX;
+        short.then_some(()).ok_or_else(|| {
+            format!(
+                "the tag `{}`: expected at most {LABEL_CHARS_MAX} characters",
+                begin(text)
+            )
+        })?;
+    }
+    let binary = &meta.binary;
+    let commit = binary.commit.as_ref();
+    for text in [&binary.version, &binary.build, &binary.target]
+        .into_iter()
+        .chain(commit)
+    {
+        line("the program", text)?;
+    }
+    Ok(())
+}
+
+fn of_plan(plan: &Plan) -> Result<(), String> {
+    for case in &plan.cases {
+        of_case(case).map_err(|why| format!("case `{}`: {why}", begin(&case.id.to_string())))?;
+    }
+    if let Some(duel) = &plan.duel {
+        line("the duel", &duel.id)?;
+        line("the side", &duel.side)?;
+    }
+    Ok(())
+}
+
+fn of_case(case: &PlannedCase) -> Result<(), String> {
+    name("the test", &case.id.test)?;
+    line("the title", &case.title)?;
+    line("the workload", &case.workload)?;
+    at_most("metrics", case.metrics.len(), METRICS_MAX)?;
+    for metric in &case.metrics {
+        name("the quantity", &metric.quantity)?;
+    }
+    for (parameter, _) in case.params.iter() {
+        line("the parameter", parameter)?;
+    }
+    Ok(())
+}
+
+/// The case of a round is one of the plan, whose names are looked at there.
+fn of_round(round: &Round) -> Result<(), String> {
+    let Some(told) = round.told() else {
+        return Ok(());
+    };
+    let copies = told.copies.iter().flat_map(|copy| copy.reported.keys());
+    let names = told.values.keys().chain(told.missing.keys());
+    for key in names.chain(told.latencies.keys()).chain(copies) {
+        line("a quantity", key).map_err(|why| format!("round {}: {why}", round.seq))?;
+    }
+    Ok(())
+}
+
+fn at_most(what: &str, count: usize, most: usize) -> Result<(), String> {
+    if count > most {
+        return Err(format!("{count} {what}, and {most} are the most"));
+    }
+    Ok(())
+}
+
+fn name(what: &str, text: &str) -> Result<(), String> {
+    let plain = |c: char| c.is_alphanumeric() || "-_.+".contains(c);
+    if text.is_empty() || text.chars().count() > NAME_CHARS_MAX || !text.chars().all(plain) {
+        return Err(format!(
+            "{what} `{}`: expected a name of 1 to {NAME_CHARS_MAX} letters, digits and -_.+",
+            begin(text)
+        ));
+    }
+    Ok(())
+}
+
+fn line(what: &str, text: &str) -> Result<(), String> {
+    if !is_line(text, LINE_CHARS_MAX) {
+        return Err(format!(
+            "{what} `{}`: expected at most {LINE_CHARS_MAX} characters on one line",
+            begin(text)
+        ));
+    }
+    Ok(())
+}
+
+fn is_line(text: &str, chars_max: usize) -> bool {
+    text.chars().count() <= chars_max && !text.chars().any(char::is_control)
+}
+
+/// As much of a text as shows which one it is.
+fn begin(text: &str) -> String {
+    crate::record::brief(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_stay_on_one_line() {
+        assert_eq!(label(" vps a "), Ok("vps a".to_owned()));
+        assert!(label(&"新".repeat(80)).is_ok());
+        for bad in ["", "  ", "a\nb", "\u{1b}[31m", &"x".repeat(81)] {
+            assert!(label(bad).is_err(), "{bad:?}");
+        }
+        assert!(run_label("latest~1").is_err() && run_label("latest-kernel").is_ok());
+        assert!(run_label("a,b").is_err() && run_label("a;b").is_ok());
+    }
+
+    #[test]
+    fn ids_are_of_the_form_that_runs_are_given() {
+        for good in [
+            "20261121-004311-9f3c",
+            "20261121-004311-9f3ca",
+            "20200101-000000-other",
+        ] {
+            assert!(is_id(good), "{good}");
+        }
+        for bad in [
+            "",
+            "latest",
+            "r1",
+            "20261121-004311",
+            "20261121-004311-",
+            "2026112-004311-9f3c",
+            "20261121-00431x-9f3c",
+            "20261121-004311-9f3c/../x",
+            "20261121-004311-新",
+            &format!("20261121-004311-{}", "a".repeat(17)),
+        ] {
+            assert!(!is_id(bad), "{bad}");
+        }
+    }
+}
