@@ -4,6 +4,8 @@
 //! the direction of writing. They are shown as `?`, so that one sees that something was there. Refused: dropping
 //! them silently, which would make two different names look the same.
 
+use std::fmt::Write as _;
+
 /// `text` on one line: line breaks and tabs become spaces, every other control or direction mark becomes `?`.
 pub fn printable(text: &str) -> String {
     text.chars()
@@ -13,6 +15,25 @@ pub fn printable(text: &str) -> String {
             c => c,
         })
         .collect()
+}
+
+/// A JSON text with nothing in it that [`printable`] would not let through: within strings, the only place where such
+/// characters stand in it, they become `\uXXXX`, which reads back as the same text. C0 controls JSON escapes by itself.
+pub fn json(text: String) -> String {
+    let acts = |c: char| c >= '\u{7f}' && is_unsafe(c);
+    if !text.contains(acts) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len() + 64);
+    for c in text.chars() {
+        if acts(c) {
+            // None of them is beyond 16 bits; writing to a String cannot fail.
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// A word as it is typed in a shell.
@@ -38,6 +59,24 @@ fn is_unsafe(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_json_text_reads_back_as_it_was_and_moves_nothing() {
+        let all: String = (0x20..=0xffff_u32).filter_map(char::from_u32).collect();
+        let text =
+            serde_json::to_string_pretty(&[&all, "新 é 🦀\n\u{7f}\u{9b}31m\u{202e}"]).unwrap();
+        let safe = json(text.clone());
+        for c in safe.chars() {
+            assert!(c == '\n' || !is_unsafe(c), "{c:?}");
+        }
+        for escaped in ["\\u007f", "\\u009b", "\\u202e", "\\u061c", "\\u2066"] {
+            assert!(safe.contains(escaped), "{escaped}");
+        }
+        let read = |text: &str| serde_json::from_str::<Vec<String>>(text).unwrap();
+        assert_eq!(read(&safe), read(&text));
+        assert!(safe.contains("新 é 🦀"));
+        assert_eq!(json(safe.clone()), safe);
+    }
 
     #[test]
     fn words_are_quoted_where_a_shell_would_change_them() {

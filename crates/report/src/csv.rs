@@ -1,7 +1,8 @@
 //! A run for spreadsheets and scripts: one line per metric, or one line per round (RFC 4180, UTF-8, `\n`).
 //!
 //! Base units and every digit; an empty field is a value that is missing, and the reason is in the `missing` field.
-//! Control characters become `?`, as the text may well be shown on a terminal.
+//! Control characters become `?`, as the text may well be shown on a terminal. A text that a spreadsheet would take for
+//! a formula has a `'` in front of it; a number is no formula, whatever its sign and whichever column it is in.
 
 use crate::number::rfc3339;
 use crate::view::{RunView, better_word};
@@ -177,9 +178,19 @@ fn line(fields: impl IntoIterator<Item = String>) -> String {
     fields.join(",") + "\n"
 }
 
-/// A field, in quotes where it holds a comma or a quote.
+/// Whether a spreadsheet computes this text: it begins with one of four signs (OWASP, "CSV Injection"), maybe behind
+/// blanks, which tabs and line breaks became, and is no plain number.
+fn is_formula(text: &str) -> bool {
+    let is_number = text.parse::<f64>().is_ok() && !text.contains(['n', 'N', 'i', 'I']);
+    text.trim_start().starts_with(['=', '+', '-', '@']) && !is_number
+}
+
+/// A field, without effect in a spreadsheet, in quotes where it holds a comma or a quote.
 fn field(text: &str) -> String {
-    let text = printable(text);
+    let mut text = printable(text);
+    if is_formula(&text) {
+        text.insert(0, '\'');
+    }
     if text.contains([',', '"']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
@@ -216,6 +227,28 @@ mod tests {
         }
         assert!(!quoted, "unterminated quote: {line}");
         fields
+    }
+
+    #[test]
+    fn no_text_is_a_formula_and_every_number_a_number() {
+        let check = |text: &str, expect: &str| assert_eq!(field(text), expect, "{text:?}");
+        check("=1+1", "'=1+1");
+        check("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0");
+        check("=HYPERLINK(\"x\",1)", "\"'=HYPERLINK(\"\"x\"\",1)\"");
+        check("@SUM(A1)", "'@SUM(A1)");
+        check("+1+1", "'+1+1");
+        check("-2-3", "'-2-3");
+        check("\t=1+1", "' =1+1");
+        check("\r\n=1+1", "'  =1+1");
+        check(" -x", "' -x");
+        check("-inf", "'-inf");
+        check("-", "'-");
+        for number in ["-1.5", "+3", "-1e-300", "1e21", "0", "-0", "1.5"] {
+            check(number, number);
+        }
+        for plain in ["", "a=b", "os.pipe@1", "a-b", "'quoted'"] {
+            check(plain, plain);
+        }
     }
 
     #[test]

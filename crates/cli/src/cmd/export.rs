@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 
 pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> {
     let run = context.load(&args.run)?;
-    let text = store::export::write(&run)?;
+    let text = dialects::printable::json(store::export::write(&run)?);
     let Some(path) = &args.output else {
         output::print(&text)?;
         return Ok(Exit::Ok);

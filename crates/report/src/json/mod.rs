@@ -3,7 +3,7 @@
 //! The types here are the published format and nothing else: they are filled from the model, so that the model may
 //! change without breaking anybody's script. Every key is always there; what is missing is `null` with its reason in
 //! the key `missing` beside it. Keys carry their unit, units are base units, numbers are finite and have every
-//! digit. Texts are English in every language. The schemas in docs/schema are made from these types.
+//! digit. Characters that act on a terminal are escaped. Texts are English in every language. The schemas in docs/schema are made from these types.
 
 mod comparison;
 mod duel;
@@ -23,6 +23,7 @@ pub use plan::{PlanView, PlannedRounds};
 
 use crate::comparison::ComparisonView;
 use crate::view::RunView;
+use dialects::printable;
 use model::estimate::State;
 use model::host::HostFacts;
 use model::warning::Warning;
@@ -60,7 +61,7 @@ pub fn host(host: &HostFacts) -> String {
 fn text(document: &impl Serialize) -> String {
     let text = serde_json::to_string_pretty(document)
         .expect("the types have string keys and derived serialization, which cannot fail");
-    text + "\n"
+    printable::json(text) + "\n"
 }
 
 /// A finite number, or null.

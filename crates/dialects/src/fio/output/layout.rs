@@ -2,6 +2,7 @@
 //!
 //! Programs that read fio's JSON line by line exist; they find the same lines here.
 
+use crate::printable;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::ser::{Formatter, PrettyFormatter};
@@ -30,7 +31,7 @@ pub(super) fn to_text(value: &impl Serialize) -> String {
         .serialize(&mut serializer)
         .expect("writing to memory cannot fail, and all keys are texts");
     out.push(b'\n');
-    String::from_utf8(out).expect("the serializer writes text")
+    printable::json(String::from_utf8(out).expect("the serializer writes text"))
 }
 
 struct Layout(PrettyFormatter<'static>);
