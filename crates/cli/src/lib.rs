@@ -14,6 +14,7 @@ mod new_run;
 mod output;
 mod planned;
 mod progress;
+mod rescue;
 mod resume;
 mod session;
 mod usage;
@@ -23,6 +24,7 @@ use crate::context::Context;
 use crate::exit::Exit;
 use clap::{CommandFactory, Parser};
 use std::ffi::OsStr;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 /// The whole command line, for generated documentation.
@@ -52,13 +54,18 @@ fn start(began: u64) -> ExitCode {
         Err(error) => return usage(error),
     };
     let context = Context::new(&args.global, began, args.command.consent());
-    match dispatch(&context, args.command) {
-        Ok(exit) => exit.into(),
+    ended(dispatch(&context, args.command)).into()
+}
+
+/// How the program ends, said where something went wrong.
+fn ended(result: anyhow::Result<Exit>) -> Exit {
+    match result {
+        Ok(exit) => exit,
         // Whoever reads our output has seen enough; that is no error of ours.
-        Err(error) if exit::is_broken_pipe(&error) => Exit::Ok.into(),
+        Err(error) if exit::is_broken_pipe(&error) => Exit::Ok,
         Err(error) => {
             output::say(&format!("error: {error:#}"));
-            Exit::of(&error).into()
+            Exit::of(&error)
         }
     }
 }
@@ -89,12 +96,12 @@ fn usage(error: clap::Error) -> ExitCode {
     let commands = command();
     let is_command = |word: &String| commands.find_subcommand(word).is_some();
     let error = usage::amended(error, words.find(is_command).as_deref());
-    let _ = error.print();
+    let printed = error.print();
     if error.use_stderr() {
-        Exit::Usage.into()
-    } else {
-        Exit::Ok.into()
+        return Exit::Usage.into();
     }
+    let printed = printed.and_then(|()| std::io::stdout().flush());
+    ended(output::printed(printed).map(|()| Exit::Ok)).into()
 }
 
 fn worker() -> ExitCode {

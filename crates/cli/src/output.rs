@@ -6,7 +6,8 @@ use std::io::Write;
 /// Prints data.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())
+    let written = out
+        .write_all(text.as_bytes())
         .and_then(|()| {
             if text.is_empty() || text.ends_with('\n') {
                 Ok(())
@@ -14,8 +15,13 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
                 out.write_all(b"\n")
             }
         })
-        .and_then(|()| out.flush())
-        .context("write to standard output")
+        .and_then(|()| out.flush());
+    printed(written)
+}
+
+/// What became of data that was printed.
+pub(crate) fn printed(written: std::io::Result<()>) -> anyhow::Result<()> {
+    written.context("write to standard output")
 }
 
 /// Says something to the user, beside the data. Names from outside may be in it, so nothing but printable text goes

@@ -5,11 +5,13 @@ use crate::exit::{Exit, failure};
 use crate::named;
 use crate::output;
 use crate::progress::Bar;
+use crate::rescue::Rescue;
 use crate::resume::Kind;
 use anyhow::Context as _;
 use engine::consent::{Consent, Granted};
 use engine::run::{Ended, Observer, Progress, Resting, RunError, Setting, Side};
 use engine::set_up::{NotSetUp, SetUp};
+use model::named::Named;
 use model::plan::PlannedCase;
 use model::record::{End, Outcome, Round, Run};
 use model::units::UnixNanos;
@@ -85,6 +87,7 @@ pub(crate) fn carry_out(
     catch_stop_signals()?;
     let granted = named::grant(context, runs, order.consent)?;
     let store = context.store()?;
+    refuse_the_store(runs)?;
     rehearse(runs)?;
     for run in runs {
         (order.opens)(&store, run)?;
@@ -94,6 +97,21 @@ pub(crate) fn carry_out(
         runs: measured,
         left: named::settle(granted, &store, runs),
     })
+}
+
+/// Refuses to measure on the store that is open: what is written there is lost, and closing it drops the store's locks.
+fn refuse_the_store(runs: &[Run]) -> anyhow::Result<()> {
+    let is_store = |named: &&Named| {
+        std::fs::metadata(&named.path).is_ok_and(|file| store::is_open_store(&file))
+    };
+    match runs.iter().flat_map(|run| &run.plan.named).find(is_store) {
+        None => Ok(()),
+        Some(named) => Err(failure(
+            Exit::Usage,
+            format!("work on `{}`: it is the store", named.path),
+            Some("name another file, or another store with `--store FILE`"),
+        )),
+    }
 }
 
 /// Sets each side of a duel up once, before anything is kept: a slip in a command must not cost a budget.
@@ -147,7 +165,7 @@ fn measure(
         store.note_work_dir(&run.meta.id, work_dir)?;
     }
     let mut keeper = Keeper {
-        store,
+        rescue: Rescue::new(store, runs),
         runs,
         bar: Bar::new(quiet),
         told: BTreeSet::new(),
@@ -169,6 +187,12 @@ fn measure(
     };
     let ended = engine::run::execute(&sides, setting, &mut keeper);
     keeper.bar.clear();
+    let (end, warnings) = ended.as_ref().map_or((End::Interrupted, &[][..]), |ended| {
+        (ended.end, ended.warnings.as_slice())
+    });
+    if let Some(lost) = keeper.rescue.outcome(end, warnings) {
+        return Err(lost);
+    }
     let ended = ended.map_err(|error| explain(error, runs))?;
     for (run, work_dir) in runs.iter().zip(&work_dirs) {
         store.finish(
@@ -185,20 +209,14 @@ fn measure(
         .iter()
         .map(|run| Ok(store.load(&run.meta.id)?))
         .collect();
-    say_how_it_ended(store, measured.as_deref().unwrap_or(runs), &ended);
+    say_how_it_ended(measured.as_deref().unwrap_or(runs), &ended);
     measured
 }
 
-fn say_how_it_ended(store: &Store, runs: &[Run], ended: &Ended) {
+fn say_how_it_ended(runs: &[Run], ended: &Ended) {
     if let Some(error) = &ended.left_behind {
         output::say(&format!(
             "warning: {error}\nhint: `kurabe clean` tries again"
-        ));
-    }
-    if !store.path().exists() {
-        output::say(&format!(
-            "warning: the store `{}` was removed meanwhile: this run is not kept",
-            store.path().display()
         ));
     }
     if ended.end == End::Interrupted {
@@ -233,7 +251,7 @@ fn has_all_rounds(run: &Run) -> bool {
 
 /// Keeps rounds and shows progress.
 struct Keeper<'a> {
-    store: &'a Store,
+    rescue: Rescue<'a>,
     runs: &'a [Run],
     bar: Bar,
     /// What was said of failed rounds: each reason once.
@@ -273,9 +291,10 @@ impl Observer for Keeper<'_> {
     fn ended(&mut self, side: usize, round: &Round) -> Result<(), String> {
         self.bar.ended(round);
         self.tell(side, round);
-        self.store
-            .append(&self.runs[side].meta.id, round)
-            .map_err(|error| error.to_string())
+        if let Some(lost) = self.rescue.keep(side, round)? {
+            self.bar.say(&lost);
+        }
+        Ok(())
     }
 }
 

@@ -12,7 +12,10 @@ use store::Store;
 pub(crate) fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<Exit> {
     // Without a store there may still be something in the directory; other trouble with it is worth saying.
     let store = match context.store_to_read() {
-        Ok(_) => Some(context.store()?),
+        Ok(reader) => {
+            drop(reader);
+            Some(context.store()?)
+        }
         Err(error) if is_missing(&error) => None,
         Err(error) => return Err(error),
     };

@@ -1,6 +1,6 @@
 //! Every command, on good input and on bad.
 
-use crate::bed::Bed;
+use crate::bed::{Bed, Done};
 
 #[test]
 fn unknown_names_are_refused_with_what_comes_nearest() {
@@ -275,6 +275,33 @@ fn help_and_version_go_to_standard_output() {
         .code(0)
         .out_has(&["--budget", "--copies"]);
     bed.run(&[]).code(2).err_has(&["Usage"]);
+}
+
+#[test]
+fn help_and_version_that_cannot_be_written_are_an_error() {
+    let bed = Bed::new();
+    for args in [
+        &["--help"][..],
+        &["help"],
+        &["help", "run"],
+        &["run", "--help"],
+        &["--version"],
+        &["list", "tests"],
+    ] {
+        let full = std::fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .unwrap();
+        let mut command = bed.command(args);
+        let done: Done = command.stdout(full).output().unwrap().into();
+        done.code(4)
+            .err_has(&["write to standard output: No space left"]);
+        // Nobody reads any more: that is no error.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let done: Done = bed.command(args).stdout(writer).output().unwrap().into();
+        assert_eq!(done.code(0).err, "", "{args:?}");
+    }
 }
 
 #[test]
