@@ -140,12 +140,23 @@ impl Refusal {
 /// The time that a store kept for the id of a file of ours: its ctime in nanoseconds. `None` where it knows none.
 pub type Known<'a> = &'a dyn Fn(&str) -> Option<String>;
 
+/// A device that is written to, and why not everybody who may use it could be seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unseen {
+    /// The device.
+    pub path: PathBuf,
+    /// In words.
+    pub why: String,
+}
+
 /// What was granted, with the claims on devices and the hold on files that go with it: they last as long as this
 /// value.
 #[derive(Debug, Default)]
 pub struct Granted {
     /// For the workers.
     pub permits: Permits,
+    /// Devices that are written to although programs may use them that cannot be seen.
+    pub unseen: Vec<Unseen>,
     /// Held, not read.
     claims: Vec<Claim>,
     held: Vec<Held>,
@@ -322,10 +333,21 @@ fn look_at_all(
         let overwrite = consent.overwrite.iter().any(named);
         let found = if touch.kind == NamedKind::Device && touch.writes {
             let permit = erase::permit(tree, &touch.path, &consent.erase, None)?;
-            granted.claims.push(permit.claim()?);
+            granted.claims.push(permit.claim(tree)?);
+            granted.unseen.extend(permit.unseen().map(|why| Unseen {
+                path: touch.path.clone(),
+                why: why.to_owned(),
+            }));
             Decided::Seen(Seen::Erasable(permit))
         } else {
-            decide_to_take(&touch, overwrite, known)?
+            let decided = decide_to_take(&touch, overwrite, known)?;
+            // Not after a look at thousands of others, each of which may take its time.
+            if let Decided::Take(held, _) = &decided
+                && held.is_written()
+            {
+                hold::refuse_users(tree, &[held])?;
+            }
+            decided
         };
         looked.push((touch, found));
     }

@@ -3,8 +3,12 @@
 //! Everything is refused that is not plainly allowed: a device is written to only where nothing of its family is in
 //! use, where it is no part of something larger, and where the user has typed its name; where it holds anything at all,
 //! its serial number or the identity of what it holds instead, which nobody types by accident. The kernel's own claim
-//! (`O_EXCL`) is the last guard, against whoever comes between the look and the opening. Reading a device needs none of
-//! this.
+//! (`O_EXCL`) is the last guard, against whoever comes between the look and the opening and against what no list shows:
+//! it is taken on everything that is the same storage, because mounts of other namespaces are in no list and each loop
+//! device is claimed on its own. Reading a device needs none of this.
+//!
+//! Programs that neither claim nor can be seen, outside of a container, are the one thing that nobody can find out. What
+//! holds data is refused then; what is blank may be written to, and it is said.
 
 use model::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -12,8 +16,9 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use sys::block::device::{self, Number};
+use sys::block::family::{self, Family};
 use sys::block::signature::{self, Class, Signature};
-use sys::block::uses::{self, Use};
+use sys::block::uses::{self, Unseen, Use, Uses};
 use sys::io::file::Access;
 use sys::tree::Tree;
 
@@ -26,13 +31,18 @@ pub struct Permit {
     major: u32,
     minor: u32,
     size_bytes: u64,
+    /// The kernel's names of all that is the same storage.
+    family: Vec<String>,
+    /// Why programs may use it that were not seen.
+    unseen: Option<String>,
 }
 
-/// The kernel's promise that nobody else claims a device: no mount, no swap area, no array. Held as long as it lives.
+/// The kernel's promise that nobody else claims a device or what is the same storage: no mount, no swap area, no array.
+/// Held as long as it lives.
 #[derive(Debug)]
 pub struct Claim {
     /// Held, not read.
-    _device: File,
+    _devices: Vec<File>,
 }
 
 /// Why a device must not be erased.
@@ -56,7 +66,9 @@ pub enum Refusal {
     #[error("erase `{0}`: it is read-only\nhint: `blockdev --setrw {0}`, if you are sure")]
     ReadOnly(String),
     /// Who uses it cannot be found out.
-    #[error("find out who uses `{device}`: {error}")]
+    #[error(
+        "find out who uses `{device}`: {error}\nhint: try it as root and outside of containers, where all of this can be read"
+    )]
     Uses {
         /// As the user named it.
         device: String,
@@ -72,6 +84,18 @@ pub enum Refusal {
         device: String,
         /// Every use, in words.
         uses: String,
+    },
+    /// It holds something, and not every program that may use it can be seen.
+    #[error(
+        "erase `{device}`: it holds {kinds}, and who uses it cannot be found out: {why}\nhint: measure as root and outside of containers (`--pid=host`), or make it blank first: `blkdiscard --force --zeroout {device}`, if everything on it may be lost"
+    )]
+    Unseen {
+        /// As the user named it.
+        device: String,
+        /// What it holds.
+        kinds: String,
+        /// What cannot be seen.
+        why: String,
     },
     /// It is part of something larger.
     #[error(
@@ -149,18 +173,8 @@ pub fn permit(
     if device::is_read_only(tree, &name) {
         return Err(Refusal::ReadOnly(device));
     }
-    let mut uses = uses_by_others(tree, &name, ours).map_err(unknown)?;
-    if uses.iter().all(|found| found.process.is_some()) && !uses.is_empty() {
-        sys::clock::sleep(SECOND_LOOK.0);
-        uses = uses_by_others(tree, &name, ours).map_err(unknown)?;
-    }
-    if !uses.is_empty() {
-        let words: Vec<String> = uses.iter().map(ToString::to_string).collect();
-        return Err(Refusal::InUse {
-            device,
-            uses: words.join("; "),
-        });
-    }
+    let unseen = refuse_used(tree, path, &name, ours)?;
+    let family = Family::of(tree, &name).map_err(unknown)?;
     let mut file = device::open_to_look(path).map_err(look)?;
     let size_bytes = device::size(&mut file).map_err(look)?;
     if size_bytes == 0 {
@@ -174,12 +188,49 @@ pub fn permit(
     }
     let serials = device::serials(tree, &name);
     confirmed(path, &marks, &serials, typed)?;
+    if unseen == Some(Unseen::Outside) && !marks.is_empty() {
+        return Err(Refusal::Unseen {
+            device,
+            kinds: kinds(&marks, None),
+            why: Unseen::Outside.to_string(),
+        });
+    }
     Ok(Permit {
         path: path.to_owned(),
         typed: typed.to_vec(),
         major: number.major,
         minor: number.minor,
         size_bytes,
+        family: family.names(),
+        unseen: unseen.as_ref().map(ToString::to_string),
+    })
+}
+
+/// Refuses a device of which something is in use; what cannot be seen of its users.
+fn refuse_used(
+    tree: &Tree,
+    path: &Path,
+    name: &str,
+    ours: Option<u32>,
+) -> Result<Option<Unseen>, Refusal> {
+    let look = || {
+        uses_by_others(tree, name, ours).map_err(|error| Refusal::Uses {
+            device: path.display().to_string(),
+            error,
+        })
+    };
+    let mut uses = look()?;
+    if uses.found.iter().all(|found| found.process.is_some()) && !uses.found.is_empty() {
+        sys::clock::sleep(SECOND_LOOK.0);
+        uses = look()?;
+    }
+    if uses.found.is_empty() {
+        return Ok(uses.unseen);
+    }
+    let words: Vec<String> = uses.found.iter().map(ToString::to_string).collect();
+    Err(Refusal::InUse {
+        device: path.display().to_string(),
+        uses: words.join("; "),
     })
 }
 
@@ -187,16 +238,16 @@ fn uses_by_others(
     tree: &Tree,
     name: &str,
     ours: Option<u32>,
-) -> Result<Vec<Use>, sys::tree::TreeError> {
-    let mut found = uses::uses(tree, name)?;
+) -> Result<Uses<Use>, sys::tree::TreeError> {
+    let mut uses = uses::uses(tree, &Family::of(tree, name)?)?;
     if let Some(supervisor) = ours {
-        found.retain(|found| {
+        uses.found.retain(|found| {
             let is_ours =
                 |process| process == supervisor || parent(tree, process) == Some(supervisor);
             !found.process.is_some_and(is_ours)
         });
     }
-    Ok(found)
+    Ok(uses)
 }
 
 /// The parent of a process; `None` for one that has ended.
@@ -209,13 +260,27 @@ fn parent(tree: &Tree, process: u32) -> Option<u32> {
 /// The marks inside the partitions of a disk: a member of an array may be a partition.
 fn in_partitions(tree: &Tree, name: &str) -> io::Result<Vec<Signature>> {
     let mut found = Vec::new();
-    for partition in uses::partitions(tree, name) {
+    for partition in family::partitions(tree, name) {
         let path = PathBuf::from("/dev").join(&partition);
         let mut file = device::open_to_look(&path)?;
         let size = device::size(&mut file)?;
         found.extend(signature::probe(&mut file, size)?);
     }
     Ok(found)
+}
+
+/// What these marks are, each kind once.
+fn kinds(marks: &[Signature], class: Option<Class>) -> String {
+    let of_class = marks
+        .iter()
+        .filter(|mark| class.is_none_or(|class| mark.class == class));
+    let mut kinds: Vec<&str> = Vec::new();
+    for mark in of_class {
+        if !kinds.contains(&mark.kind) {
+            kinds.push(mark.kind);
+        }
+    }
+    kinds.join(", ")
 }
 
 /// Whether the user typed enough for what the device holds.
@@ -226,22 +291,10 @@ fn confirmed(
     typed: &[String],
 ) -> Result<(), Refusal> {
     let device = path.display().to_string();
-    let kinds = |class: Option<Class>| {
-        let of_class = marks
-            .iter()
-            .filter(|mark| class.is_none_or(|class| mark.class == class));
-        let mut kinds: Vec<&str> = Vec::new();
-        for mark in of_class {
-            if !kinds.contains(&mark.kind) {
-                kinds.push(mark.kind);
-            }
-        }
-        kinds.join(", ")
-    };
     if marks.iter().any(|mark| mark.class == Class::Member) {
         return Err(Refusal::Member {
             device,
-            kinds: kinds(Some(Class::Member)),
+            kinds: kinds(marks, Some(Class::Member)),
         });
     }
     let identities: Vec<&str> = serials
@@ -276,13 +329,13 @@ fn confirmed(
     }
     match identities.first() {
         Some(identity) => Err(Refusal::NotConfirmed {
-            why: format!("it holds {}", kinds(None)),
+            why: format!("it holds {}", kinds(marks, None)),
             word: format!("{device}={identity}"),
             device,
         }),
         None => Err(Refusal::NoIdentity {
             device,
-            kinds: kinds(None),
+            kinds: kinds(marks, None),
         }),
     }
 }
@@ -325,24 +378,70 @@ impl Permit {
         }
     }
 
-    /// Claims the device for this process: the kernel keeps mounts, swap areas, arrays and other claims away from it
-    /// until the claim is dropped.
-    pub fn claim(&self) -> Result<Claim, Refusal> {
+    /// Why programs may use the device that were not seen; `None` where every process was looked at.
+    pub fn unseen(&self) -> Option<&str> {
+        self.unseen.as_deref()
+    }
+
+    /// Claims the device and all that is the same storage for this process: the kernel keeps mounts, swap areas, arrays
+    /// and other claims away from it until the claim is dropped. Then everything is looked at once more, for who came
+    /// before the claim.
+    pub fn claim(&self, tree: &Tree) -> Result<Claim, Refusal> {
         let device = || self.path.display().to_string();
-        let file = device::open_to_erase(&self.path).map_err(|error| {
+        let in_use = |uses: String| Refusal::InUse {
+            device: device(),
+            uses,
+        };
+        let unknown = |error| Refusal::Uses {
+            device: device(),
+            error,
+        };
+        let own = device::open_to_erase(&self.path).map_err(|error| {
             if error.raw_os_error() == Some(sys::block::device::BUSY) {
-                return Refusal::InUse {
-                    device: device(),
-                    uses: "the kernel says that it is in use".to_owned(),
-                };
+                return in_use("the kernel says that it is in use".to_owned());
             }
             Refusal::Look {
                 device: device(),
                 error,
             }
         })?;
-        self.same(&file)?;
-        Ok(Claim { _device: file })
+        self.same(&own)?;
+        let mut devices = vec![own];
+        let name = device::name(tree, self.number()).map_err(unknown)?;
+        for member in Family::of(tree, &name).map_err(unknown)?.to_claim() {
+            let claimed = device::claim(tree, member).map_err(|error| {
+                if error.why != "EBUSY" {
+                    return unknown(error);
+                }
+                let name = &member.name;
+                in_use(format!(
+                    "the kernel says that `{name}`, which is the same storage, is in use"
+                ))
+            })?;
+            devices.extend(claimed);
+        }
+        refuse_used(tree, &self.path, &name, Some(std::process::id()))?;
+        self.refuse_newcomers(&Family::of(tree, &name).map_err(unknown)?.names())?;
+        Ok(Claim { _devices: devices })
+    }
+
+    /// Refuses devices that came to the storage since it was looked at: nobody has claimed them.
+    fn refuse_newcomers(&self, now: &[String]) -> Result<(), Refusal> {
+        let new: Vec<&str> = now
+            .iter()
+            .filter(|name| !self.family.contains(name))
+            .map(String::as_str)
+            .collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        Err(Refusal::InUse {
+            device: self.path.display().to_string(),
+            uses: format!(
+                "`{}` was made of the same storage since the run began",
+                new.join("`, `")
+            ),
+        })
     }
 
     /// Opens the device for reading and writing in a worker of `supervisor`, which holds the claim. Everything is
@@ -350,9 +449,10 @@ impl Permit {
     pub fn open(&self, tree: &Tree, access: Access, supervisor: u32) -> Result<File, Refusal> {
         let now = permit(tree, &self.path, &self.typed, Some(supervisor))?;
         let device = || self.path.display().to_string();
-        if now != *self {
+        if (now.number(), now.size_bytes) != (self.number(), self.size_bytes) {
             return Err(Refusal::Changed(device()));
         }
+        self.refuse_newcomers(&now.family)?;
         match device::open_to_erase(&self.path) {
             Err(error) if error.raw_os_error() == Some(sys::block::device::BUSY) => {}
             Err(error) => {

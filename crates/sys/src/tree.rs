@@ -8,7 +8,7 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, BufRead, BufReader, Read};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
 /// The largest file that is read. /proc/cpuinfo is about 1.6 KB per CPU, so that 1024 CPUs need 1.6 MiB;
@@ -49,7 +49,7 @@ impl TreeError {
         }
     }
 
-    fn io(operation: &'static str, object: &str, error: &io::Error) -> Self {
+    pub(crate) fn io(operation: &'static str, object: &str, error: &io::Error) -> Self {
         // A process that ends while it is read gives ESRCH instead of ENOENT.
         let gone = [libc::ENOENT, libc::ENOTDIR, libc::ESRCH, libc::ENODEV];
         Self {
@@ -159,12 +159,6 @@ impl Tree {
         self.place(path).exists()
     }
 
-    /// Device and inode of what a path leads to; `None` where it leads nowhere.
-    pub fn number_of_file(&self, path: &str) -> Option<(u64, u64)> {
-        let found = std::fs::metadata(self.place(path)).ok()?;
-        Some((found.dev(), found.ino()))
-    }
-
     /// The path with every symbolic link in it followed inside the root, or an error where it leads nowhere.
     pub fn resolve(&self, path: &str) -> Result<String, TreeError> {
         let failed = |number| TreeError::io("resolve", path, &io::Error::from_raw_os_error(number));
@@ -206,7 +200,8 @@ impl Tree {
         self.place(path).metadata().is_ok_and(may_run)
     }
 
-    fn place(&self, path: &str) -> PathBuf {
+    /// Where a path lies in truth.
+    pub(crate) fn place(&self, path: &str) -> PathBuf {
         self.root.join(path.trim_start_matches('/'))
     }
 }

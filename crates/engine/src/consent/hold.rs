@@ -7,11 +7,12 @@
 use super::mark::{self, Mark, Standing, State};
 use super::{Known, Refusal, Touch};
 use model::rng::Rng;
+use model::units::Nanos;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use sys::block::uses;
+use sys::block::uses::{self, Unseen};
 use sys::io::file::{self, Access};
 use sys::io::remove::{self, Removal};
 use sys::owned;
@@ -26,6 +27,10 @@ pub(super) struct Held {
     inode: u64,
     /// The run's name in the mark; `None` for a file of somebody else.
     run: Option<String>,
+    /// Whether others had it open for writing when it was taken; `None` where the kernel does not say.
+    written: Option<bool>,
+    /// It carries our mark.
+    is_ours: bool,
 }
 
 /// What became of a file of ours when its run ended.
@@ -89,11 +94,23 @@ pub(super) fn take(
         Standing::Killed if touch.writes => {}
         other => return others(touch, other),
     }
+    let locked = || {
+        if touch.writes {
+            Err(Refusal::unfit(path, LOCKED))
+        } else {
+            Ok(None)
+        }
+    };
+    // Before it is opened for writing here: then it is.
+    if matches!(look.try_lock(), Err(TryLockError::WouldBlock)) {
+        return locked();
+    }
+    let written = written_by_others(&look);
+    drop(look);
     let file = file::reopen(found, WRITE).map_err(Refusal::system("open", path))?;
     match file.try_lock() {
         Ok(()) => {}
-        Err(TryLockError::WouldBlock) if !touch.writes => return Ok(None),
-        Err(TryLockError::WouldBlock) => return Err(Refusal::unfit(path, LOCKED)),
+        Err(TryLockError::WouldBlock) => return locked(),
         // Not every file system has locks, and a file that the user gave up needs none.
         Err(TryLockError::Error(_)) if gives_up => {}
         Err(TryLockError::Error(error)) => return Err(Refusal::system("lock", path)(error)),
@@ -111,8 +128,25 @@ pub(super) fn take(
         device: what.dev(),
         inode: what.ino(),
         run: None,
+        written,
+        is_ours: mark.is_some(),
     };
     Ok(Some((held, mark)))
+}
+
+/// Whether anybody has a file open for writing, by the kernel's own word: it counts them wherever they are, outside of
+/// this PID namespace, in the kernel, or with nothing but a mapping left. It lets go of what a process had a moment after
+/// the process has ended.
+fn written_by_others(look: &File) -> Option<bool> {
+    const LOOKS: u32 = 10;
+    const PAUSE: Nanos = Nanos::from_millis(100);
+    for _ in 1..LOOKS {
+        match file::is_open_for_writing(look) {
+            Some(true) => sys::clock::sleep(PAUSE.0),
+            other => return other,
+        }
+    }
+    file::is_open_for_writing(look)
 }
 
 const LOCKED: &str =
@@ -135,23 +169,40 @@ fn others<T>(touch: &Touch, standing: &Standing) -> Result<Option<T>, Refusal> {
     })
 }
 
-/// Refuses files that others use without a lock: a loop device on one, or a program that may write to it.
+/// Refuses files that others use without a lock: a loop device on one, or a program that may write to it. A file of
+/// somebody else is refused too where nobody can say whether there is such a program.
 pub(super) fn refuse_users(tree: &Tree, taken: &[&Held]) -> Result<(), Refusal> {
     if taken.is_empty() {
         return Ok(());
     }
     let numbers: Vec<(u64, u64)> = taken.iter().map(|held| held.number()).collect();
     let users = uses::of_files(tree, &numbers, std::process::id());
-    let Some((used, _)) = users.first() else {
-        return Ok(());
-    };
-    let words = users.iter().filter(|(file, _)| file == used);
-    let words: Vec<&str> = words.map(|(_, how)| how.as_str()).collect();
-    let why = format!(
-        "it is {}\nhint: no option overrides this; release it first, if you are sure",
-        words.join("; ")
-    );
-    Err(Refusal::unfit(&taken[*used].path, why))
+    for (place, held) in taken.iter().enumerate() {
+        let of_this = users.found.iter().filter(|(file, _)| *file == place);
+        let mut words: Vec<&str> = of_this.map(|(_, how)| how.as_str()).collect();
+        if words.is_empty() && held.is_written() {
+            words.push(
+                "open for writing somewhere, as the kernel says, though by no process that can be seen from here",
+            );
+        }
+        if !words.is_empty() {
+            let why = format!(
+                "it is {}\nhint: no option overrides this; release it first, if you are sure",
+                words.join("; ")
+            );
+            return Err(Refusal::unfit(&held.path, why));
+        }
+        // What others made may be in the hands of programs that nobody sees.
+        if let (None, false, Some(Unseen::Outside)) = (held.written, held.is_ours, &users.unseen) {
+            let why = Unseen::Outside;
+            let why = format!(
+                "who writes to it cannot be found out: {why}\nhint: measure as root and outside of containers \
+                 (`--pid=host`), or let kurabe make a file of its own"
+            );
+            return Err(Refusal::unfit(&held.path, why));
+        }
+    }
+    Ok(())
 }
 
 /// Makes the file of a touch, empty, marked and locked.
@@ -165,6 +216,8 @@ pub(super) fn make(touch: &Touch, run: &str) -> Result<Held, Refusal> {
         device: what.dev(),
         inode: what.ino(),
         run: None,
+        written: Some(false),
+        is_ours: true,
     };
     let mark = Mark {
         id: String::new(),
@@ -193,6 +246,11 @@ pub(super) fn make(touch: &Touch, run: &str) -> Result<Held, Refusal> {
 }
 
 impl Held {
+    /// Whether it is known already that others write to it.
+    pub(super) fn is_written(&self) -> bool {
+        self.written == Some(true)
+    }
+
     /// Device and number.
     pub(super) const fn number(&self) -> (u64, u64) {
         (self.device, self.inode)
@@ -252,10 +310,4 @@ impl Held {
             changed,
         })
     }
-}
-
-/// Gives a file up as the kernel does for a process that is killed.
-#[cfg(test)]
-pub(super) fn forget(held: &Held) {
-    held.file.unlock().unwrap();
 }

@@ -194,14 +194,20 @@ mod root {
         let open = || permit.open(&Tree::real(), WRITE, me);
         assert!(matches!(open(), Err(Refusal::Unclaimed(_))));
 
-        let claim = permit.claim().unwrap();
+        let claim = permit.claim(&Tree::real()).unwrap();
         // Another claim, even of this process: the kernel keeps it out.
-        assert!(permit.claim().unwrap_err().to_string().contains("in use"));
+        assert!(
+            permit
+                .claim(&Tree::real())
+                .unwrap_err()
+                .to_string()
+                .contains("in use")
+        );
         open().unwrap();
         let seen = disk.refused(&[&disk.device]);
         assert!(seen.contains("open for writing"), "{seen}");
         drop(claim);
-        permit.claim().unwrap();
+        permit.claim(&Tree::real()).unwrap();
     }
 
     #[test]
@@ -218,14 +224,17 @@ mod root {
         let typed = [link.display().to_string()];
         let me = std::process::id();
         let found = permit(&Tree::real(), &link, &typed, None).unwrap();
-        let claim = found.claim().unwrap();
+        let claim = found.claim(&Tree::real()).unwrap();
         found.open(&Tree::real(), WRITE, me).unwrap();
 
         // The name leads elsewhere now.
         point_to(&other.device);
         let opened = found.open(&Tree::real(), WRITE, me);
         assert!(matches!(opened, Err(Refusal::Changed(_))), "{opened:?}");
-        assert!(matches!(found.claim(), Err(Refusal::Changed(_))));
+        assert!(matches!(
+            found.claim(&Tree::real()),
+            Err(Refusal::Changed(_))
+        ));
         // Somebody makes a file system on it meanwhile.
         point_to(&disk.device);
         // By its own file, because mke2fs respects the claim.

@@ -3,6 +3,8 @@
 //! A path is followed to the device number and from there to the kernel's name, so that `/dev/disk/by-id/...`, a
 //! link of the user's own and a node made by hand all mean the same device.
 
+use super::family::Member;
+use crate::io::file;
 use crate::tree::{Tree, TreeError};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
@@ -56,7 +58,7 @@ pub fn name(tree: &Tree, number: Number) -> Result<String, TreeError> {
 /// The serial numbers and world-wide names of a device, as the kernel, the driver and udev tell them; those of the
 /// whole disk for a partition. May be empty: virtual disks often have none.
 pub fn serials(tree: &Tree, name: &str) -> Vec<String> {
-    let disk = super::uses::disk_of(tree, name).unwrap_or_else(|| name.to_owned());
+    let disk = super::family::disk_of(tree, name).unwrap_or_else(|| name.to_owned());
     let files = ["serial", "device/serial", "wwid", "device/wwid"];
     let mut found: Vec<String> = files
         .iter()
@@ -86,8 +88,60 @@ pub fn is_read_only(tree: &Tree, name: &str) -> bool {
 pub fn logical_block(tree: &Tree, number: Number) -> Result<u64, TreeError> {
     let name = name(tree, number)?;
     // A partition has the queue of its disk.
-    let disk = super::uses::disk_of(tree, &name).unwrap_or(name);
+    let disk = super::family::disk_of(tree, &name).unwrap_or(name);
     tree.read_number(&format!("{CLASS}/{disk}/queue/logical_block_size"))
+}
+
+/// Where udev and the kernel put the node of a device; what they write as `!` under /sys is a `/` there.
+pub(super) fn node(name: &str) -> String {
+    format!("/dev/{}", name.replace('!', "/"))
+}
+
+/// The number of a device by name; `None` for one that has none, so that nobody can open it.
+pub(super) fn own_number(tree: &Tree, name: &str) -> Result<Option<Number>, TreeError> {
+    let path = format!("{CLASS}/{name}/dev");
+    let text = match tree.read_trimmed(&path) {
+        Err(error) if error.absent => return Ok(None),
+        other => other?,
+    };
+    let number = text.split_once(':').and_then(|(major, minor)| {
+        Some(Number {
+            major: major.parse().ok()?,
+            minor: minor.parse().ok()?,
+        })
+    });
+    let number = number.ok_or_else(|| TreeError::content(&path, "it is no device number"))?;
+    Ok(Some(number))
+}
+
+/// Opens the node of a device for reading, where it is the node of this very number. With `O_EXCL` in `flags` it is
+/// claimed.
+pub(super) fn open_node(
+    tree: &Tree,
+    name: &str,
+    number: Number,
+    flags: i32,
+) -> Result<File, TreeError> {
+    let node = node(name);
+    let failed = |error: &io::Error| TreeError::io("open", &node, error);
+    let found = file::find(&tree.place(&node), true).map_err(|error| failed(&error))?;
+    if number_of(&found).map_err(|error| failed(&error))? != Some(number) {
+        let why = format!("it is not the device {number}");
+        return Err(TreeError::content(&node, why));
+    }
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_CLOEXEC | libc::O_NONBLOCK | flags)
+        .open(file::handle_path(&found))
+        .map_err(|error| failed(&error))
+}
+
+/// Claims a device that is the same storage as one that will be erased; it is not opened for writing.
+pub fn claim(tree: &Tree, member: &Member) -> Result<Option<File>, TreeError> {
+    let Some(number) = member.number else {
+        return Ok(None);
+    };
+    open_node(tree, &member.name, number, libc::O_EXCL).map(Some)
 }
 
 /// Opens a device for reading only, without claiming it.

@@ -4,5 +4,8 @@
 //! facts cannot be found out.
 
 pub mod device;
+pub mod family;
+mod identity;
 pub mod signature;
 pub mod uses;
+mod writers;

@@ -1,16 +1,17 @@
-//! Who uses a block device: mounts, swap, arrays, mappings, loops, and processes that have it open for writing.
+//! Who uses a block device or a file: mounts, swap, arrays, mappings, loops, and processes that may write to it.
 //!
-//! Looked at is not only the device but its whole family: the disk that a partition lies on, the partitions of a disk,
-//! everything that holds one of these, everything that it is made of, and other devices that are the same storage; of
-//! regular files, loop devices and processes. Sources: sysfs (`holders`, `slaves`, `dm`, `md`, `bcache`, `loop`,
-//! `wwid`), /proc/self/mountinfo, /proc/swaps, /sys/fs/btrfs and the processes' fd and fdinfo. Where mounts, swap or
-//! holders of a device cannot be read that is an error, never "not used". What not every device has, processes that end
-//! or are others', and regular files are passed over: the kernel's claim on a device is the second guard.
+//! Looked at is not only the device but its whole family ([`super::family`]). Sources: sysfs (`holders`, `dm`, `md`,
+//! `bcache`), /proc/self/mountinfo, /proc/swaps, /sys/fs/btrfs, and the processes ([`super::writers`]). Where mounts, swap
+//! or holders of a device cannot be read that is an error, never "not used". Mounts of other namespaces are in no list:
+//! the kernel's claim, tried on every device of the family, is the second guard.
 
-use super::device::CLASS;
+use super::device::{self, CLASS};
+use super::family::{self, Family, Member, list};
+use super::identity::{Thing, thing};
+pub use super::writers::Unseen;
+use super::writers::writers;
 use crate::mounts;
 use crate::tree::{Tree, TreeError};
-use std::collections::BTreeSet;
 
 /// One use of a device or of a relative of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,119 +30,54 @@ impl std::fmt::Display for Use {
     }
 }
 
-/// The disk that a partition lies on; `None` for anything but a partition.
-pub fn disk_of(tree: &Tree, name: &str) -> Option<String> {
-    if !tree.exists(&format!("{CLASS}/{name}/partition")) {
-        return None;
-    }
-    let target = tree.link(&format!("{CLASS}/{name}")).ok()?;
-    let mut parts = target.rsplit('/').skip(1);
-    parts.next().map(str::to_owned)
+/// Who uses something, as far as can be seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Uses<T> {
+    /// Every use.
+    pub found: Vec<T>,
+    /// Programs that may use it and were not seen; `None` where every process was looked at.
+    pub unseen: Option<Unseen>,
 }
 
-/// The partitions of a disk; empty for anything else.
-pub fn partitions(tree: &Tree, name: &str) -> Vec<String> {
-    let mut found = tree.list(&format!("{CLASS}/{name}")).unwrap_or_default();
-    found.retain(|part| tree.exists(&format!("{CLASS}/{name}/{part}/partition")));
-    found
-}
-
-/// Every use of `name` and its family, the device's own first; empty for a device that nobody uses.
-pub fn uses(tree: &Tree, name: &str) -> Result<Vec<Use>, TreeError> {
-    let family = family(tree, name)?;
+/// Every use of a device and its family, the device's own first.
+pub fn uses(tree: &Tree, family: &Family) -> Result<Uses<Use>, TreeError> {
+    let devices = family.members.iter();
+    let things: Vec<(&Member, Thing)> = devices
+        .filter_map(|member| Some((member, Thing::Device(member.number?))))
+        .collect();
+    let numbers: Vec<Thing> = things.iter().map(|(_, thing)| *thing).collect();
+    let writers = writers(tree, &numbers);
     let mut found = Vec::new();
-    for device in &family {
+    for member in &family.members {
         let mut add = |how: String| {
             found.push(Use {
-                device: device.clone(),
+                device: member.name.clone(),
                 how,
                 process: None,
             });
         };
-        stacked(tree, device, &mut add);
-        for holder in list(tree, &format!("{CLASS}/{device}/holders"))? {
+        stacked(tree, &member.name, &mut add);
+        for holder in list(tree, &format!("{CLASS}/{}/holders", member.name))? {
             add(format!("held by `{holder}`"));
         }
-        mounted(tree, device, &mut add)?;
-        swapped(tree, device, &mut add)?;
-        looped(tree, device, name, &mut add)?;
-        written(tree, device, &mut |process, how| {
+        mounted(tree, member, &mut add)?;
+        swapped(tree, member, &mut add)?;
+        for (_, name) in family.loops.iter().filter(|(on, _)| *on == member.name) {
+            add(format!("the backing of `{name}`"));
+        }
+        let own = writers.found.iter();
+        for writer in own.filter(|writer| things[writer.thing].0 == member) {
             found.push(Use {
-                device: device.clone(),
-                how,
-                process: Some(process),
+                device: member.name.clone(),
+                how: writer.how.clone(),
+                process: Some(writer.process),
             });
-        });
-    }
-    Ok(found)
-}
-
-/// The device, its partitions, its disk, all that hold one of them and all that it is made of; and where other devices
-/// are the same storage under another name, those with theirs.
-fn family(tree: &Tree, name: &str) -> Result<Vec<String>, TreeError> {
-    let mut found = vec![name.to_owned()];
-    // A device that is not there has no family, and nothing may be said of it.
-    tree.list(&format!("{CLASS}/{name}"))?;
-    found.extend(partitions(tree, name));
-    found.extend(disk_of(tree, name));
-    let mut seen: BTreeSet<String> = found.iter().cloned().collect();
-    let mut next = 0;
-    while let Some(device) = found.get(next).cloned() {
-        next += 1;
-        let mut relatives = list(tree, &format!("{CLASS}/{device}/holders"))?;
-        for same in the_same_storage(tree, &device)? {
-            relatives.extend(partitions(tree, &same));
-            relatives.extend(disk_of(tree, &same));
-            relatives.push(same);
-        }
-        if device == name {
-            relatives.extend(list(tree, &format!("{CLASS}/{device}/slaves"))?);
-        }
-        found.extend(
-            relatives
-                .into_iter()
-                .filter(|relative| seen.insert(relative.clone())),
-        );
-    }
-    Ok(found)
-}
-
-/// Other devices that are the same storage: what a loop device lies on, other loop devices on the same file, and other
-/// paths to the disk of this world-wide name. The kernel claims each of them on its own.
-fn the_same_storage(tree: &Tree, device: &str) -> Result<Vec<String>, TreeError> {
-    let wide_name = |name: &str| {
-        let files = ["wwid", "device/wwid"];
-        let mut names = files
-            .iter()
-            .filter_map(|file| tree.read_trimmed(&format!("{CLASS}/{name}/{file}")).ok());
-        names.find(|name| !name.is_empty())
-    };
-    let (own_file, own_name) = (backing_file(tree, device), wide_name(device));
-    let mut found: Vec<String> = Vec::new();
-    for other in tree.list(CLASS)? {
-        let is_same = other != device
-            && (own_file.is_some() && backing_file(tree, &other) == own_file
-                || own_name.is_some() && wide_name(&other) == own_name);
-        let is_beneath = own_file.as_deref() == Some(&format!("/dev/{other}"));
-        if is_same || is_beneath {
-            found.push(other);
         }
     }
-    Ok(found)
-}
-
-/// The file or device that a loop device lies on; `None` for any other device.
-fn backing_file(tree: &Tree, name: &str) -> Option<String> {
-    let file = tree.read_trimmed(&format!("{CLASS}/{name}/loop/backing_file"));
-    file.ok().map(|file| tree.resolve(&file).unwrap_or(file))
-}
-
-/// What is in a directory; nothing where it is not there, as for a partition's `slaves`.
-fn list(tree: &Tree, path: &str) -> Result<Vec<String>, TreeError> {
-    match tree.list(path) {
-        Err(error) if error.absent => Ok(Vec::new()),
-        other => other,
-    }
+    Ok(Uses {
+        found,
+        unseen: writers.unseen,
+    })
 }
 
 /// Devices that are made of others: what is written to them lands where somebody else keeps the books.
@@ -170,25 +106,25 @@ fn stacked(tree: &Tree, device: &str, add: &mut impl FnMut(String)) {
     }
 }
 
-fn mounted(tree: &Tree, device: &str, add: &mut impl FnMut(String)) -> Result<(), TreeError> {
-    let number = tree.read_trimmed(&format!("{CLASS}/{device}/dev"))?;
-    let node = format!("/dev/{device}");
+fn mounted(tree: &Tree, member: &Member, add: &mut impl FnMut(String)) -> Result<(), TreeError> {
+    let number = member.number.map(|number| number.to_string());
+    let node = device::node(&member.name);
     for mount in mounts::read(tree)? {
-        if mount.device == number || mount.source == node {
+        if Some(&mount.device) == number.as_ref() || mount.source == node {
             add(format!("mounted at `{}`", mount.point));
         }
     }
     // A btrfs of several devices names one of them in mountinfo and all of them here.
     for id in list(tree, "/sys/fs/btrfs")? {
         let members = list(tree, &format!("/sys/fs/btrfs/{id}/devices"))?;
-        if members.iter().any(|member| member == device) {
+        if members.contains(&member.name) {
             add(format!("part of the mounted btrfs {id}"));
         }
     }
     Ok(())
 }
 
-fn swapped(tree: &Tree, device: &str, add: &mut impl FnMut(String)) -> Result<(), TreeError> {
+fn swapped(tree: &Tree, member: &Member, add: &mut impl FnMut(String)) -> Result<(), TreeError> {
     let swaps = match tree.read("/proc/swaps") {
         // A kernel without swap.
         Err(error) if error.absent => return Ok(()),
@@ -196,8 +132,12 @@ fn swapped(tree: &Tree, device: &str, add: &mut impl FnMut(String)) -> Result<()
     };
     let used = swaps.lines().skip(1).any(|line| {
         let path = line.split_whitespace().next().unwrap_or_default();
-        let target = tree.resolve(path).unwrap_or_else(|_| path.to_owned());
-        target.rsplit('/').next() == Some(device)
+        let number = thing(&tree.place(path)).ok();
+        let is_node = path == device::node(&member.name);
+        is_node
+            || member
+                .number
+                .is_some_and(|own| number == Some(Thing::Device(own)))
     });
     if used {
         add("used as swap".to_owned());
@@ -205,102 +145,31 @@ fn swapped(tree: &Tree, device: &str, add: &mut impl FnMut(String)) -> Result<()
     Ok(())
 }
 
-/// Loop devices on it, but for `asked`, the one that the question is about.
-fn looped(
-    tree: &Tree,
-    device: &str,
-    asked: &str,
-    add: &mut impl FnMut(String),
-) -> Result<(), TreeError> {
-    let node = format!("/dev/{device}");
-    for name in tree
-        .list(CLASS)?
-        .iter()
-        .filter(|name| name.starts_with("loop") && *name != asked)
-    {
-        if backing_file(tree, name).as_deref() == Some(&node) {
-            add(format!("the backing of `{name}`"));
-        }
-    }
-    Ok(())
-}
-
-/// Processes that may write to it, such as a virtual machine or a database: they do not claim what they use. Processes
-/// that end meanwhile, or are not ours to look at, are passed over: the claim at opening is the second guard.
-fn written(tree: &Tree, device: &str, add: &mut impl FnMut(u32, String)) {
-    let node = format!("/dev/{device}");
-    let which = |fd: &str| (tree.link(fd).ok().as_deref() == Some(&node)).then_some(());
-    open_for_writing(tree, which, &mut |(), process, how| add(process, how));
-}
-
-/// The processes that have something open for writing; `which` says what it is by its path below `/proc/PID/fd`.
-fn open_for_writing<T>(
-    tree: &Tree,
-    which: impl Fn(&str) -> Option<T>,
-    add: &mut impl FnMut(T, u32, String),
-) {
-    /// The access mode in the flags of `/proc/PID/fdinfo`, and its value for reading only.
-    const ACCESS_MODE: u32 = 0o3;
-    const READ_ONLY: u32 = 0;
-    let processes = tree.list("/proc").unwrap_or_default();
-    for process in processes.iter().filter_map(|name| name.parse::<u32>().ok()) {
-        for fd in tree
-            .list(&format!("/proc/{process}/fd"))
-            .unwrap_or_default()
-        {
-            let Some(what) = which(&format!("/proc/{process}/fd/{fd}")) else {
-                continue;
-            };
-            let info = tree
-                .read(&format!("/proc/{process}/fdinfo/{fd}"))
-                .unwrap_or_default();
-            let flags = info
-                .lines()
-                .find_map(|line| line.strip_prefix("flags:"))
-                .and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
-            if flags.is_none_or(|flags| flags & ACCESS_MODE != READ_ONLY) {
-                let name = tree
-                    .read_trimmed(&format!("/proc/{process}/comm"))
-                    .unwrap_or_else(|_| "?".to_owned());
-                add(
-                    what,
-                    process,
-                    format!("open for writing in process {process} (`{name}`)"),
-                );
-            }
-        }
-    }
-}
-
 /// Who uses regular files behind the back of their readers: loop devices that lie on them, and processes beside `ours`
-/// that have them open for writing, such as a virtual machine whose disk one is. The files are known by device and
-/// inode, and told by their place in `files`. (A swap area needs no look: the kernel lets nobody write to one.)
-pub fn of_files(tree: &Tree, files: &[(u64, u64)], ours: u32) -> Vec<(usize, String)> {
-    let which = |path: &str| {
-        let number = tree.number_of_file(path)?;
-        files.iter().position(|file| *file == number)
-    };
-    let mut found = Vec::new();
-    for name in tree.list(CLASS).unwrap_or_default() {
-        if let Some(file) = backing_file(tree, &name).and_then(|file| which(&file)) {
-            found.push((file, format!("the backing of `{name}`")));
-        }
+/// that may write to them, such as a virtual machine whose disk one is. The files are known by device and inode, and
+/// told by their place in `files`. (A swap area needs no look: the kernel lets nobody write to one.)
+pub fn of_files(tree: &Tree, files: &[(u64, u64)], ours: u32) -> Uses<(usize, String)> {
+    let files = files.iter();
+    let things: Vec<Thing> = files
+        .map(|&(device, inode)| Thing::File { device, inode })
+        .collect();
+    let loops = family::loops_on_files(tree, &things).into_iter();
+    let mut found: Vec<(usize, String)> = loops
+        .map(|(file, name)| (file, format!("the backing of `{name}`")))
+        .collect();
+    let writers = writers(tree, &things);
+    let others = writers.found.into_iter();
+    let others = others.filter(|writer| writer.process != ours);
+    found.extend(others.map(|writer| (writer.thing, writer.how)));
+    Uses {
+        found,
+        unseen: writers.unseen,
     }
-    // Sockets, pipes and the like have no place in the tree, and need no look.
-    let which_open = |fd: &str| {
-        let has_place = tree.link(fd).is_ok_and(|to| to.starts_with('/'));
-        has_place.then(|| which(fd)).flatten()
-    };
-    open_for_writing(tree, which_open, &mut |file, process, how| {
-        if process != ours {
-            found.push((file, how));
-        }
-    });
-    found
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::identity::Backing;
     use super::*;
     use std::path::Path;
 
@@ -308,17 +177,19 @@ mod tests {
     fn machine() -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
-        for (name, number) in [
-            ("sda", "8:0"),
-            ("sda/sda1", "8:1"),
-            ("sda/sda2", "8:2"),
-            ("sdb", "8:16"),
-            ("sdb/sdb1", "8:17"),
-            ("dm-0", "253:0"),
-            ("sdc", "8:32"),
+        for (name, number, start, size) in [
+            ("sda", "8:0", 0, 1000),
+            ("sda/sda1", "8:1", 100, 200),
+            ("sda/sda2", "8:2", 300, 200),
+            ("sdb", "8:16", 0, 1000),
+            ("sdb/sdb1", "8:17", 100, 200),
+            ("dm-0", "253:0", 0, 200),
+            ("sdc", "8:32", 0, 1000),
         ] {
             let place = format!("sys/devices/{name}");
             write(root, &format!("{place}/dev"), number);
+            write(root, &format!("{place}/start"), &start.to_string());
+            write(root, &format!("{place}/size"), &size.to_string());
             std::fs::create_dir_all(root.join(format!("{place}/holders"))).unwrap();
             let last = name.rsplit('/').next().unwrap();
             if last != name {
@@ -346,9 +217,33 @@ mod tests {
         std::fs::write(path, text).unwrap();
     }
 
+    /// What a loop device of the made-up machine lies on: `/dev/NAME` is that device, other words are a file of that
+    /// many letters; a number behind it is the offset.
+    fn behind(tree: &Tree, name: &str) -> Backing {
+        let text = tree.read_trimmed(&format!("{CLASS}/{name}/loop/backing_file"));
+        let text = text.unwrap();
+        let (text, offset) = text.split_once(' ').unwrap_or((&text, "0"));
+        let on = match text.strip_prefix("/dev/") {
+            Some(name) => Thing::Device(device::own_number(tree, name).unwrap().unwrap()),
+            None => Thing::File {
+                device: 1,
+                inode: u64::try_from(text.len()).unwrap(),
+            },
+        };
+        Backing {
+            on,
+            offset: offset.parse().unwrap(),
+        }
+    }
+
+    fn family(root: &Path, name: &str) -> Family {
+        let tree = Tree::at(root);
+        Family::asking(&tree, name, &|name, _| Ok(Some(behind(&tree, name)))).unwrap()
+    }
+
     fn check(root: &Path, name: &str, expect: &[&str]) {
-        let found = uses(&Tree::at(root), name).unwrap();
-        let words: Vec<String> = found.iter().map(ToString::to_string).collect();
+        let found = uses(&Tree::at(root), &family(root, name)).unwrap();
+        let words: Vec<String> = found.found.iter().map(ToString::to_string).collect();
         assert_eq!(words, expect, "{name}");
     }
 
@@ -365,40 +260,142 @@ mod tests {
         check(dir.path(), "dm-0", &["`dm-0` is an LVM volume", held]);
     }
 
+    /// A device without partitions, with these sectors.
+    fn disk(root: &Path, name: &str, number: &str, sectors: u32) {
+        let place = format!("sys/class/block/{name}");
+        write(root, &format!("{place}/dev"), number);
+        write(root, &format!("{place}/size"), &sectors.to_string());
+        std::fs::create_dir_all(root.join(format!("{place}/holders"))).unwrap();
+    }
+
+    fn looped(root: &Path, name: &str, number: &str, sectors: u32, on: &str) {
+        disk(root, name, number, sectors);
+        write(
+            root,
+            &format!("sys/class/block/{name}/loop/backing_file"),
+            on,
+        );
+    }
+
+    fn mounts(root: &Path, number: &str, node: &str) {
+        let line = format!("22 1 {number} / /mnt rw - ext4 {node} rw\n");
+        write(root, "proc/self/mountinfo", &line);
+    }
+
     #[test]
     fn the_same_storage_under_another_name_counts() {
         let dir = machine();
         let root = dir.path();
-        let disk = |name: &str, file: &str, text: &str| {
-            write(root, &format!("sys/class/block/{name}/dev"), "7:9");
-            write(root, &format!("sys/class/block/{name}/{file}"), text);
-            std::fs::create_dir_all(root.join(format!("sys/class/block/{name}/holders"))).unwrap();
-        };
         // A loop device on a partition that is mounted, or on the disk that the partition lies on.
-        let backing = "loop/backing_file";
-        disk("loop1", backing, "/dev/sda1\n");
+        looped(root, "loop1", "7:1", 200, "/dev/sda1\n");
         check(root, "loop1", &["`sda1` is mounted at `/`"]);
-        disk("loop1", backing, "/dev/sda\n");
+        check(root, "sda2", &[]);
+        looped(root, "loop1", "7:1", 1000, "/dev/sda\n");
         check(root, "loop1", &["`sda1` is mounted at `/`"]);
-        disk("loop1", backing, "/dev/sdc\n");
+        looped(root, "loop1", "7:1", 1000, "/dev/sdc\n");
         check(root, "loop1", &[]);
         check(root, "sdc", &["`sdc` is the backing of `loop1`"]);
+        // A loop device on that one, and so on.
+        looped(root, "loop2", "7:2", 1000, "/dev/loop1");
+        check(
+            root,
+            "sdc",
+            &[
+                "`sdc` is the backing of `loop1`",
+                "`loop1` is the backing of `loop2`",
+            ],
+        );
+        let between = "`sdc` is the backing of `loop1`";
+        mounts(root, "8:32", "/dev/sdc");
+        check(root, "loop2", &["`sdc` is mounted at `/mnt`", between]);
         // Two loop devices on one image, of which the other is mounted.
-        disk("loop1", backing, "/images/x\n");
-        disk("loop2", backing, "/images/x\n");
+        looped(root, "loop1", "7:1", 1000, "/image");
+        looped(root, "loop2", "7:2", 1000, "/image");
+        mounts(root, "0:1", "none");
         check(root, "loop1", &[]);
-        let mounts = "22 1 7:8 / /mnt rw - ext4 /dev/loop2 rw\n";
-        write(root, "proc/self/mountinfo", mounts);
-        write(root, "sys/class/block/loop2/dev", "7:8");
+        mounts(root, "7:2", "/dev/loop2");
         check(root, "loop1", &["`loop2` is mounted at `/mnt`"]);
         // Two paths to one disk.
-        disk("sdx", "device/wwid", "naa.5\n");
-        disk("sdy", "device/wwid", "naa.5\n");
-        disk("sdz", "device/wwid", "naa.6\n");
-        let mounts = "22 1 7:10 / /mnt rw - ext4 /dev/sdy rw\n";
-        write(root, "proc/self/mountinfo", mounts);
+        for (name, number, wide) in [
+            ("sdx", "65:1", "naa.5\n"),
+            ("sdy", "65:2", "naa.5\n"),
+            ("sdz", "65:3", "naa.6\n"),
+        ] {
+            disk(root, name, number, 1000);
+            write(root, &format!("sys/class/block/{name}/device/wwid"), wide);
+        }
+        mounts(root, "65:2", "/dev/sdy");
         check(root, "sdx", &["`sdy` is mounted at `/mnt`"]);
         check(root, "sdz", &[]);
+    }
+
+    #[test]
+    fn what_overlaps_is_the_same_storage_and_what_lies_beside_it_is_not() {
+        let dir = machine();
+        let root = dir.path();
+        // Sectors 0 to 999 of an image, and two parts of it.
+        looped(root, "loop1", "7:1", 1000, "/image");
+        looped(root, "loop2", "7:2", 100, "/image 51200");
+        looped(root, "loop3", "7:3", 100, "/image 102400");
+        let names = |name: &str| {
+            let names = family(root, name).members.into_iter();
+            names.map(|member| member.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names("loop1"), ["loop1", "loop2", "loop3"]);
+        assert_eq!(names("loop2"), ["loop2", "loop1"]);
+        assert_eq!(names("loop3"), ["loop3", "loop1"]);
+        // Of sda2 to its middle, through a loop device on the whole disk.
+        looped(root, "loop4", "7:4", 400, "/dev/sda");
+        assert_eq!(names("loop4"), ["loop4", "sda", "sda1", "sda2"]);
+        looped(root, "loop4", "7:4", 100, "/dev/sda 153600");
+        assert_eq!(names("loop4"), ["loop4", "sda", "sda2"]);
+        assert_eq!(names("sda1"), ["sda1", "sda"]);
+    }
+
+    #[test]
+    fn each_part_of_the_storage_is_claimed_once_and_what_is_another_ones_is_not() {
+        let dir = machine();
+        let root = dir.path();
+        let claims = |name: &str, expect: &[&str]| {
+            let family = family(root, name);
+            let names = family.to_claim().into_iter();
+            let names: Vec<&str> = names.map(|member| member.name.as_str()).collect();
+            assert_eq!(names, expect, "{name}");
+        };
+        // The claim on a disk is one on its partitions, and the other way round.
+        claims("sda", &[]);
+        claims("sda2", &[]);
+        claims("sdc", &[]);
+        looped(root, "loop1", "7:1", 1000, "/image");
+        looped(root, "loop2", "7:2", 1000, "/image");
+        claims("loop1", &["loop2"]);
+        looped(root, "loop2", "7:2", 100, "/image");
+        claims("loop1", &["loop2"]);
+        claims("loop2", &["loop1"]);
+        // The whole disk, its second partition, and a part of that.
+        looped(root, "loop3", "7:3", 1000, "/dev/sda");
+        claims("loop3", &["sda"]);
+        looped(root, "loop3", "7:3", 200, "/dev/sda2");
+        claims("loop3", &["sda2"]);
+        looped(root, "loop3", "7:3", 100, "/dev/sda2 512");
+        claims("loop3", &["sda2"]);
+        // Nobody can open it, and nobody can claim it.
+        disk(root, "hidden", "", 1000);
+        std::fs::remove_file(root.join("sys/class/block/hidden/dev")).unwrap();
+        write(root, "sys/class/block/hidden/wwid", "eui.1");
+        disk(root, "nvme0n1", "259:0", 1000);
+        write(root, "sys/class/block/nvme0n1/wwid", "eui.1");
+        assert_eq!(family(root, "nvme0n1").members.len(), 2);
+        claims("nvme0n1", &[]);
+    }
+
+    #[test]
+    fn a_loop_device_that_cannot_be_asked_is_no_stranger() {
+        let dir = machine();
+        let root = dir.path();
+        looped(root, "loop1", "7:1", 1000, "/image");
+        let why = Family::of(&Tree::at(root), "sdc").unwrap_err();
+        assert_eq!(why.to_string(), "open `/dev/loop1`: ENOENT");
     }
 
     #[test]
@@ -424,12 +421,6 @@ mod tests {
             "",
             "`sdc` is part of the mounted btrfs 1234",
         );
-        with(
-            "sys/class/block/loop3/loop/backing_file",
-            "/dev/sdc\n",
-            "`sdc` is the backing of `loop3`",
-        );
-        std::fs::remove_dir_all(root.join("sys/class/block/loop3")).unwrap();
         for (file, expect) in [
             ("md/level", "`sdc` is a software RAID array (md)"),
             ("bcache/x", "`sdc` is part of a bcache"),
@@ -442,31 +433,16 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_may_write_is_named_and_one_that_reads_is_not() {
-        let dir = machine();
-        let root = dir.path();
-        write(root, "proc/77/comm", "qemu\n");
-        write(root, "proc/77/fdinfo/5", "pos:\t0\nflags:\t0100002\n");
-        std::fs::create_dir_all(root.join("proc/77/fd")).unwrap();
-        std::os::unix::fs::symlink("/dev/sdc", root.join("proc/77/fd/5")).unwrap();
-        check(
-            root,
-            "sdc",
-            &["`sdc` is open for writing in process 77 (`qemu`)"],
-        );
-        write(root, "proc/77/fdinfo/5", "pos:\t0\nflags:\t0100000\n");
-        check(root, "sdc", &[]);
-    }
-
-    #[test]
     fn who_uses_a_file_is_found_by_its_number() {
         let dir = machine();
         let root = dir.path();
         let tree = Tree::at(root);
         write(root, "vm/disk", "x");
-        let (device, inode) = tree.number_of_file("/vm/disk").unwrap();
+        let Thing::File { device, inode } = thing(&root.join("vm/disk")).unwrap() else {
+            panic!("it is a file")
+        };
         let how = || {
-            let found = of_files(&tree, &[(0, 0), (device, inode)], 42);
+            let found = of_files(&tree, &[(0, 0), (device, inode)], 42).found;
             assert!(found.iter().all(|(file, _)| *file == 1));
             let how: Vec<String> = found.into_iter().map(|(_, how)| how).collect();
             how
@@ -481,19 +457,20 @@ mod tests {
         assert_eq!(how(), ["open for writing in process 77 (`qemu`)"]);
         std::fs::rename(root.join("proc/77"), root.join("proc/42")).unwrap();
         assert_eq!(how(), [""; 0], "our own hold");
-        write(
-            root,
-            "sys/class/block/loop3/loop/backing_file",
-            "/vm/disk\n",
-        );
+        write(root, "proc/42/fdinfo/5", "flags:\t0100000\n");
+        std::fs::rename(root.join("proc/42"), root.join("proc/77")).unwrap();
+        assert_eq!(how(), [""; 0], "it only reads");
+        // Who may not ask the loop device believes its path.
+        looped(root, "loop3", "7:3", 1, "/vm/disk\n");
         assert_eq!(how(), ["the backing of `loop3`"]);
     }
 
     #[test]
     fn what_cannot_be_read_is_an_error() {
         let dir = machine();
+        let sdc = family(dir.path(), "sdc");
         std::fs::remove_file(dir.path().join("proc/self/mountinfo")).unwrap();
-        assert!(uses(&Tree::at(dir.path()), "sdc").is_err());
-        assert!(uses(&Tree::at(dir.path()), "sdz").is_err());
+        assert!(uses(&Tree::at(dir.path()), &sdc).is_err());
+        assert!(Family::of(&Tree::at(dir.path()), "sdz").is_err());
     }
 }

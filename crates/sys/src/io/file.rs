@@ -66,6 +66,30 @@ pub fn reopen(found: &File, access: Access) -> io::Result<File> {
     open_with(&handle_path(found), access, 0)
 }
 
+/// Whether anybody has a regular file open for writing, or mapped from such an opening: in another PID namespace, in the
+/// kernel (a loop device, a network export) or in this process. `file` must be open for reading only. `None` where the
+/// kernel does not say: the file is another user's, or the file system has no leases.
+///
+/// A read lease is granted only where nobody has the file open for writing (fcntl(2), `F_SETLEASE`), and given back at
+/// once.
+pub fn is_open_for_writing(file: &File) -> Option<bool> {
+    /// linux/fcntl.h: the signal that tells of a broken lease, in the place of `SIGIO`, which ends a process.
+    const F_SETSIG: libc::c_int = 10;
+    let fd = file.as_raw_fd();
+    // SAFETY: a number for our own descriptor; by itself the signal is ignored.
+    if unsafe { libc::fcntl(fd, F_SETSIG, libc::SIGURG) } != 0 {
+        return None;
+    }
+    // SAFETY: a lease on our own descriptor.
+    if unsafe { libc::fcntl(fd, libc::F_SETLEASE, libc::F_RDLCK) } != 0 {
+        let error = io::Error::last_os_error();
+        return (error.raw_os_error() == Some(libc::EAGAIN)).then_some(true);
+    }
+    // SAFETY: the lease that was just taken; nobody else has it.
+    unsafe { libc::fcntl(fd, libc::F_SETLEASE, libc::F_UNLCK) };
+    Some(false)
+}
+
 /// A path that leads to an opened file, whatever has become of its name.
 pub fn handle_path(file: &File) -> PathBuf {
     format!("/proc/self/fd/{}", file.as_raw_fd()).into()

@@ -12,8 +12,10 @@ mod devices;
 mod failing;
 mod limits;
 mod marks;
+mod same_storage;
 mod signatures;
 mod space;
+mod writers;
 
 use crate::bed::{Bed, Done};
 use serde_json::Value;

@@ -1,0 +1,272 @@
+//! Processes that may write to a device or a file: they have it open for writing, or mapped after it was closed.
+//!
+//! Looked at are numbers and not paths, so that another node of a device, a hard link or another mount namespace hides
+//! nothing. Threads that have descriptors of their own count as processes (unshare(2), `CLONE_FILES`; a main thread that
+//! has ended). What cannot be looked at is said, because "nobody" is true only of what was seen: other users'
+//! processes, and those outside of a PID namespace of our own. What is only registered in an `io_uring`, or is on its way
+//! through a socket, is seen by nobody.
+
+#![expect(unsafe_code, reason = "kcmp has no interface in std")]
+
+use super::identity::{Thing, thing};
+use crate::tree::{Tree, TreeError};
+
+/// The first PID namespace, in which every process is seen (`PROC_PID_INIT_INO` of `linux/proc_ns.h`, 0xEFFFFFFC).
+const FIRST_NAMESPACE: &str = "pid:[4026531836]";
+
+/// A process that may write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Writer {
+    /// To which of the things, by place.
+    pub(super) thing: usize,
+    pub(super) process: u32,
+    /// In words.
+    pub(super) how: String,
+}
+
+/// Processes that may write, as far as they can be seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Writers {
+    pub(super) found: Vec<Writer>,
+    /// Others that were not seen; `None` where every process was.
+    pub(super) unseen: Option<Unseen>,
+}
+
+/// Processes that cannot be seen.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unseen {
+    /// All those outside of our PID namespace.
+    #[error(
+        "this is a PID namespace of its own, as containers have it, and programs outside of it cannot be seen"
+    )]
+    Outside,
+    /// Some that may not be looked at: the first of them.
+    #[error("not every process may be looked at: {0}")]
+    Denied(TreeError),
+}
+
+/// Who may write to one of `things`. Processes that end meanwhile are passed over.
+pub(super) fn writers(tree: &Tree, things: &[Thing]) -> Writers {
+    let mut all = Writers {
+        unseen: horizon(tree),
+        ..Writers::default()
+    };
+    let processes = tree.list("/proc").unwrap_or_default();
+    for process in processes.iter().filter_map(|name| name.parse::<u32>().ok()) {
+        for task in tasks(tree, process) {
+            let mut look = Look {
+                tree,
+                process,
+                task,
+                things,
+                all: &mut all,
+            };
+            if let Err(error) = look.descriptors().and_then(|()| look.mappings())
+                && !error.absent
+            {
+                all.unseen.get_or_insert(Unseen::Denied(error));
+            }
+        }
+    }
+    all
+}
+
+/// What keeps processes from being seen at all.
+fn horizon(tree: &Tree) -> Option<Unseen> {
+    let is_first = |process: &str| {
+        let link = tree.link(&format!("/proc/{process}/ns/pid")).ok()?;
+        Some(link == FIRST_NAMESPACE)
+    };
+    // What counts is the namespace that /proc tells of. Where its first process cannot be asked, ours can.
+    match is_first("1").or_else(|| is_first("self")) {
+        Some(true) => None,
+        _ => Some(Unseen::Outside),
+    }
+}
+
+/// The threads of a process that may have descriptors of their own, the first one always.
+fn tasks(tree: &Tree, process: u32) -> Vec<u32> {
+    let threads = tree.list(&format!("/proc/{process}/task"));
+    let threads = threads.unwrap_or_default();
+    let threads = threads.iter().filter_map(|name| name.parse().ok());
+    let own = threads.filter(|&thread| thread != process && !share_descriptors(process, thread));
+    std::iter::once(process).chain(own).collect()
+}
+
+/// Whether two threads surely have the same descriptors.
+fn share_descriptors(one: u32, other: u32) -> bool {
+    /// linux/kcmp.h.
+    const KCMP_FILES: libc::c_long = 2;
+    // SAFETY: kcmp takes numbers only, and compares.
+    let compared = unsafe {
+        libc::syscall(
+            libc::SYS_kcmp,
+            libc::c_long::from(one),
+            libc::c_long::from(other),
+            KCMP_FILES,
+            0,
+            0,
+        )
+    };
+    compared == 0
+}
+
+/// A look at one task.
+struct Look<'a> {
+    tree: &'a Tree,
+    process: u32,
+    task: u32,
+    things: &'a [Thing],
+    all: &'a mut Writers,
+}
+
+impl Look<'_> {
+    fn place_of(&self, path: &str) -> Option<usize> {
+        let found = thing(&self.tree.place(path)).ok()?;
+        self.things.iter().position(|known| *known == found)
+    }
+
+    fn add(&mut self, thing: usize, what: &str) {
+        let comm = self
+            .tree
+            .read_trimmed(&format!("/proc/{}/comm", self.process));
+        let name = comm.unwrap_or_else(|_| "?".to_owned());
+        let writer = Writer {
+            thing,
+            process: self.process,
+            how: format!("{what} in process {} (`{name}`)", self.process),
+        };
+        if !self.all.found.contains(&writer) {
+            self.all.found.push(writer);
+        }
+    }
+
+    fn descriptors(&mut self) -> Result<(), TreeError> {
+        /// The access mode in the flags of `/proc/PID/fdinfo`, and its value for reading only.
+        const ACCESS_MODE: u32 = 0o3;
+        const READ_ONLY: u32 = 0;
+        let task = self.task;
+        for fd in self.tree.list(&format!("/proc/{task}/fd"))? {
+            let Some(thing) = self.place_of(&format!("/proc/{task}/fd/{fd}")) else {
+                continue;
+            };
+            let info = self.tree.read(&format!("/proc/{task}/fdinfo/{fd}"));
+            let info = info.unwrap_or_default();
+            let flags = info
+                .lines()
+                .find_map(|line| line.strip_prefix("flags:"))
+                .and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
+            if flags.is_none_or(|flags| flags & ACCESS_MODE != READ_ONLY) {
+                self.add(thing, "open for writing");
+            }
+        }
+        Ok(())
+    }
+
+    fn mappings(&mut self) -> Result<(), TreeError> {
+        let task = self.task;
+        let text = self.tree.read(&format!("/proc/{task}/maps"))?;
+        for mapping in text.lines().filter_map(shared_mapping) {
+            let link = format!("/proc/{task}/map_files/{}", mapping.range);
+            let place = self.tree.place(&link);
+            // The link's own mode tells how the file was opened: what was opened for writing can be mapped so at any
+            // time (mprotect(2)).
+            let may_write = mapping.writes
+                || std::fs::symlink_metadata(&place).is_ok_and(|link| {
+                    use std::os::unix::fs::PermissionsExt;
+                    link.permissions().mode() & 0o200 != 0
+                });
+            if !may_write {
+                continue;
+            }
+            match thing(&place) {
+                Ok(found) => {
+                    if let Some(at) = self.things.iter().position(|known| *known == found) {
+                        self.add(at, "mapped for writing");
+                    }
+                }
+                Err(error) => {
+                    let error = TreeError::io("look at", &link, &error);
+                    if !error.absent {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A mapping that others see the writes of.
+#[derive(Debug, PartialEq, Eq)]
+struct Mapping {
+    /// As `/proc/PID/map_files` names it.
+    range: String,
+    writes: bool,
+}
+
+/// A line of `/proc/PID/maps`: `start-end perms offset major:minor inode path`; `None` for what is private, or no file.
+fn shared_mapping(line: &str) -> Option<Mapping> {
+    let mut parts = line.split_ascii_whitespace();
+    let (start, end) = parts.next()?.split_once('-')?;
+    let permissions = parts.next()?;
+    let inode = parts.nth(2)?;
+    if !permissions.ends_with('s') || inode == "0" {
+        return None;
+    }
+    // The addresses have leading zeros here, and none there.
+    let address = |text: &str| u64::from_str_radix(text, 16).ok();
+    Some(Mapping {
+        range: format!("{:x}-{:x}", address(start)?, address(end)?),
+        writes: permissions.contains('w'),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_mappings_of_files_are_told_from_others() {
+        for (line, expected) in [
+            (
+                "00400000-0047c000 rw-s 00000000 00:06 371                              /dev/sdb",
+                Some(("400000-47c000", true)),
+            ),
+            (
+                "7f0a00000000-7f0a00001000 r--s 00000000 fe:00 26 /with space (deleted)",
+                Some(("7f0a00000000-7f0a00001000", false)),
+            ),
+            ("00400000-0047c000 rw-p 00000000 fe:00 26 /x", None),
+            ("00400000-0047c000 rw-s 00000000 00:00 0 ", None),
+            ("00400000-0047c000 rw-s", None),
+            ("", None),
+        ] {
+            let found = shared_mapping(line);
+            let found = found
+                .as_ref()
+                .map(|found| (found.range.as_str(), found.writes));
+            assert_eq!(found, expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let tree = Tree::at(dir.path());
+        let link = |process: &str, to: &str| {
+            let path = dir.path().join(format!("proc/{process}/ns"));
+            std::fs::create_dir_all(&path).unwrap();
+            let _ = std::fs::remove_file(path.join("pid"));
+            std::os::unix::fs::symlink(to, path.join("pid")).unwrap();
+        };
+        assert!(horizon(&tree).is_some());
+        link("self", FIRST_NAMESPACE);
+        assert_eq!(horizon(&tree), None);
+        link("1", "pid:[4026532288]");
+        assert_eq!(horizon(&tree), Some(Unseen::Outside));
+        link("1", FIRST_NAMESPACE);
+        link("self", "pid:[4026532288]");
+        assert_eq!(horizon(&tree), None, "/proc tells of all processes");
+    }
+}
