@@ -4,6 +4,8 @@
 //! those tests measure. Once statically linked where the machine has a static libc, for the separate test of a
 //! static program; where it has none, an empty file says so and that test is unsupported.
 //!
+//! What the static libc calls itself is kept beside them, because its licence asks to name it where it is handed on.
+//!
 //! It refuses to go on without a C compiler for the target, and with one whose output is not what was asked for:
 //! a helper of the wrong kind would measure something else under the same name.
 
@@ -40,6 +42,11 @@ fn main() {
         command
     };
 
+    println!(
+        "cargo::rustc-env=KURABE_C_LIBRARY={}",
+        static_library(compiler.path())
+    );
+
     let shared = out.join("helper-dynamic");
     let mut build = command();
     build.args(["-fPIE", "-pie"]);
@@ -68,6 +75,26 @@ fn main() {
 
 fn variable(name: &str) -> String {
     env::var(name).unwrap_or_else(|_| panic!("cargo sets {name} for build scripts"))
+}
+
+/// What the static C library that this compiler links calls itself, with its version: the line that glibc prints when
+/// it is executed. Empty where there is none, or it is another library.
+fn static_library(compiler: &Path) -> String {
+    const NAME: &[u8] = b"GNU C Library (";
+    let mut ask = Command::new(compiler);
+    let asked = ask.arg("-print-file-name=libc.a").output();
+    let path = asked.map(|done| String::from_utf8_lossy(&done.stdout).trim().to_owned());
+    // A compiler that knows none prints the name that it was asked for.
+    let Some(path) = path.ok().filter(|path| Path::new(path).is_absolute()) else {
+        return String::new();
+    };
+    println!("cargo::rerun-if-changed={path}");
+    let library = fs::read(path).unwrap_or_default();
+    let at = library.windows(NAME.len()).position(|part| part == NAME);
+    let line = at.and_then(|at| library[at..].split(|&byte| byte == b'\n').next());
+    line.map_or_else(String::new, |line| {
+        String::from_utf8_lossy(line).into_owned()
+    })
 }
 
 /// Compiles the helper into `output`; what went wrong, if something did.

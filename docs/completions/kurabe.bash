@@ -43,6 +43,9 @@ _kurabe() {
             kurabe,import)
                 cmd="kurabe__subcmd__import"
                 ;;
+            kurabe,licences)
+                cmd="kurabe__subcmd__licences"
+                ;;
             kurabe,list)
                 cmd="kurabe__subcmd__list"
                 ;;
@@ -82,6 +85,9 @@ _kurabe() {
             kurabe__subcmd__help,import)
                 cmd="kurabe__subcmd__help__subcmd__import"
                 ;;
+            kurabe__subcmd__help,licences)
+                cmd="kurabe__subcmd__help__subcmd__licences"
+                ;;
             kurabe__subcmd__help,list)
                 cmd="kurabe__subcmd__help__subcmd__list"
                 ;;
@@ -101,7 +107,7 @@ _kurabe() {
 
     case "${cmd}" in
         kurabe)
-            opts="-h -V --store --lang --color --help --version run list show compare duel soak fio export import doctor clean completions help"
+            opts="-h -V --store --lang --color --help --version run list show compare duel soak fio export import doctor clean licences completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -409,7 +415,7 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__help)
-            opts="run list show compare duel soak fio export import doctor clean completions help"
+            opts="run list show compare duel soak fio export import doctor clean licences completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -548,6 +554,20 @@ _kurabe() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        kurabe__subcmd__help__subcmd__licences)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         kurabe__subcmd__help__subcmd__list)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -605,6 +625,32 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__import)
+            opts="-h --store --lang --color --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en ja" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kurabe__subcmd__licences)
             opts="-h --store --lang --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -90,6 +90,8 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Remove work directories that killed runs left behind
     Clean(CleanArgs),
+    /// Print the licences of this program and of everything that is linked into it
+    Licences,
     /// Print a completion script for a shell
     Completions {
         /// The shell

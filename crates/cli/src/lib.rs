@@ -83,6 +83,7 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Import(args) => cmd::import::run(context, &args),
         Command::Doctor(args) => cmd::doctor::run(context, &args),
         Command::Clean(args) => cmd::clean::run(context, &args),
+        Command::Licences => cmd::licences::run(),
         Command::Completions { shell } => cmd::completions::run(shell),
     }
 }

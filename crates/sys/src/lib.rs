@@ -6,6 +6,7 @@
 pub mod affinity;
 pub mod alloc;
 pub mod block;
+pub mod c_library;
 pub mod clock;
 pub mod counters;
 pub mod features;

@@ -6,9 +6,11 @@
 //! there are no relocations to apply. Stack, heap and mappings are still placed at random by the kernel.
 
 mod clones;
+mod licences;
 mod rounds;
 
 use crate::elf;
+use crate::generate;
 use crate::process::{cargo, command, host_target, output, succeed, succeeds, target_dir};
 use anyhow::{Context, bail, ensure};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -60,19 +62,25 @@ pub(crate) fn building(root: &Path, word: &str, target: &str) -> anyhow::Result<
 /// A file with [`LINES`], under a name of its own for each text: cargo knows the name and not what is in it, and would
 /// not link again for another text.
 fn lines(root: &Path) -> anyhow::Result<PathBuf> {
-    let mut hasher = DefaultHasher::new();
-    LINES.hash(&mut hasher);
-    let path = target_dir(root).join(format!("lines-{:x}.ld", hasher.finish()));
+    let path = lines_path(root);
     std::fs::create_dir_all(target_dir(root)).context("create the target directory")?;
     std::fs::write(&path, LINES).with_context(|| format!("write `{}`", path.display()))?;
     Ok(path)
 }
 
-/// Builds, copies to `target/dist/kurabe`, checks and describes the binary.
+fn lines_path(root: &Path) -> PathBuf {
+    let mut hasher = DefaultHasher::new();
+    LINES.hash(&mut hasher);
+    target_dir(root).join(format!("lines-{:x}.ld", hasher.finish()))
+}
+
+/// Builds, copies to `target/dist/kurabe`, checks and describes the binary, and writes its licences beside it.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
+    generate::licences::check(root)?;
     let target = host_target(root)?;
     let target_dir = target_dir(root);
-    succeed(&mut building(root, "build", &target)?)?;
+    let mut build = building(root, "build", &target)?;
+    succeed(&mut build)?;
 
     let built = target_dir.join(&target).join("dist/kurabe");
     let dist = target_dir.join("dist/kurabe");
@@ -91,10 +99,12 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         size <= SIZE_MAX_BYTES,
         "the binary has {size} bytes, more than {SIZE_MAX_BYTES}\nhint: `cargo tree -p kurabe -e normal` shows what is in it"
     );
+    let licences = licences::write(root, &dist, &build)?;
     let start_ms = start_ms(root, &dist)?;
     let (tests, families) = rounds::run(root, &dist, &target_dir)?;
 
     say!("binary   {}", dist.display());
+    say!("licences {}", licences.display());
     say!("linked   statically, {target}");
     say!("size     {size} bytes (limit {SIZE_MAX_BYTES})");
     say!("start    {start_ms:.2} ms, median of {STARTS} (`kurabe --version`, with fork and exec)");

@@ -8,6 +8,7 @@ pub(crate) mod duel;
 pub(crate) mod export;
 pub(crate) mod fio;
 pub(crate) mod import;
+pub(crate) mod licences;
 pub(crate) mod list;
 pub(crate) mod run;
 pub(crate) mod show;

@@ -1,10 +1,11 @@
 //! The files that are made from the program itself, so that they cannot say anything else.
 //!
-//! They are kept in the repository because people read them there; CI refuses a difference. Everything is a pure
-//! function from the program to a list of files, so that checking and writing cannot disagree.
+//! They are kept in the repository because people read them there; CI refuses a difference. Everything is a function
+//! from the program and the crates behind it to a list of files, so that checking and writing cannot disagree.
 
 mod command_line;
 mod fio_page;
+pub(crate) mod licences;
 mod tests_page;
 
 use anyhow::{Context, bail};
@@ -20,7 +21,7 @@ type Files = BTreeMap<String, String>;
 
 /// Writes every generated file that differs, and removes those that are no longer made.
 pub(crate) fn write(root: &Path) -> anyhow::Result<()> {
-    let files = files()?;
+    let files = files(root)?;
     for (path, difference) in differences(root, &files)? {
         let full = root.join(&path);
         match files.get(&path) {
@@ -41,7 +42,7 @@ pub(crate) fn write(root: &Path) -> anyhow::Result<()> {
 
 /// Fails where a generated file differs from what would be written.
 pub(crate) fn check(root: &Path) -> anyhow::Result<()> {
-    let files = files()?;
+    let files = files(root)?;
     let differences = differences(root, &files)?;
     if differences.is_empty() {
         say!("gen: {} files are up to date", files.len());
@@ -54,7 +55,7 @@ pub(crate) fn check(root: &Path) -> anyhow::Result<()> {
     bail!("{}\nhint: `cargo xtask gen` writes them", lines.join("\n"))
 }
 
-fn files() -> anyhow::Result<Files> {
+fn files(root: &Path) -> anyhow::Result<Files> {
     let mut files = Files::new();
     files.insert("docs/tests.md".to_owned(), tests_page::page(workloads::ALL));
     files.insert("docs/fio.md".to_owned(), fio_page::page());
@@ -66,6 +67,7 @@ fn files() -> anyhow::Result<Files> {
         files.insert(format!("docs/schema/{name}"), schema);
     }
     command_line::add(&mut files)?;
+    licences::add(&mut files, root)?;
     Ok(files)
 }
 
@@ -132,6 +134,7 @@ mod tests {
 
     #[test]
     fn generating_twice_yields_the_same_files() {
-        assert_eq!(files().unwrap(), files().unwrap());
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        assert_eq!(files(&root).unwrap(), files(&root).unwrap());
     }
 }
