@@ -76,19 +76,20 @@ const SH: &str = "/bin/sh";
 /// The programs that the scripts run.
 const PROGRAMS: [&str; 8] = ["sh", "sort", "od", "grep", "tee", "wc", "rm", "expr"];
 
-/// What one instance does. `$1` is the text; `$$`, the shell's process id, keeps instances apart.
+/// What one instance does: the commands are those that define the test, the names are our own. `$1` is the text; `$$`,
+/// the shell's process id, keeps instances apart.
 const WORK: [&str; 3] = [
-    "sort \"$1\" >sort.$$ || exit 1",
-    "od sort.$$ | sort -n -k 1 >od.$$ || exit 1",
-    "grep the sort.$$ | tee grep.$$ | wc >wc.$$ || exit 1",
+    "sort \"$1\" >sorted-$$ || exit 1",
+    "od sorted-$$ | sort -n -k 1 >dump-$$ || exit 1",
+    "grep the sorted-$$ | tee found-$$ | wc >counted-$$ || exit 1",
 ];
 
 /// What it does at last.
-const CLEAN: &str = "rm sort.$$ od.$$ grep.$$ wc.$$";
+const CLEAN: &str = "rm sorted-$$ dump-$$ found-$$ counted-$$";
 
 /// Starts `$1` instances and fails where one of them does. The count goes down by the shell's own arithmetic, or,
 /// as in version 5.1.3, by a program.
-fn multi(compat: Compat) -> String {
+fn outer(compat: Compat) -> String {
     let count_down = match compat {
         Compat::V513 => "n=`expr $n - 1`",
         Compat::Off | Compat::V6 => "n=$((n - 1))",
@@ -135,9 +136,9 @@ impl Workload for Shell {
         let concurrent = params.count("concurrent").to_string();
         let command: [&OsStr; 5] = [
             SH.as_ref(),
-            scripts.multi.as_os_str(),
+            scripts.outer.as_os_str(),
             concurrent.as_ref(),
-            scripts.instance.as_os_str(),
+            scripts.inner.as_os_str(),
             scripts.text.as_os_str(),
         ];
         // In the original all copies work in one directory; on many CPUs that is where they meet.
@@ -145,8 +146,8 @@ impl Workload for Shell {
             Compat::Off => &place.dir,
             Compat::V513 | Compat::V6 => &place.shared_dir,
         };
-        let helper = looper(&command, place, dir, lang)?;
-        Ok(Box::new(Looper {
+        let helper = starter(&command, place, dir, lang)?;
+        Ok(Box::new(Starter {
             helper: InHelper {
                 helper,
                 object: "the outer script",
@@ -158,7 +159,7 @@ impl Workload for Shell {
 
 /// The helper that starts the outer script. Next to what a script costs it does not matter how the helper is linked,
 /// so the static one stands in where the machine has no dynamic loader.
-fn looper(command: &[&OsStr], place: &Place, dir: &Path, lang: &str) -> Result<Helper, WorkError> {
+fn starter(command: &[&OsStr], place: &Place, dir: &Path, lang: &str) -> Result<Helper, WorkError> {
     let start = |linking| {
         Helper::start_in(
             linking,
@@ -176,12 +177,12 @@ fn looper(command: &[&OsStr], place: &Place, dir: &Path, lang: &str) -> Result<H
     }
 }
 
-struct Looper {
+struct Starter {
     helper: InHelper,
     digest: Digest,
 }
 
-impl Body for Looper {
+impl Body for Starter {
     fn batch(&mut self, ops: u64, recorder: &mut Recorder) -> Result<u64, WorkError> {
         self.helper.batch(ops, recorder)
     }
@@ -206,8 +207,8 @@ impl Body for Looper {
 /// The files that the work needs.
 struct Scripts {
     text: PathBuf,
-    multi: PathBuf,
-    instance: PathBuf,
+    outer: PathBuf,
+    inner: PathBuf,
     check: PathBuf,
 }
 
@@ -222,8 +223,8 @@ impl Scripts {
         let work = WORK.join("\n");
         Ok(Self {
             text: write("text", &text::make())?,
-            multi: write("multi", &multi(compat))?,
-            instance: write("instance", &format!("{work}\n{CLEAN}\n"))?,
+            outer: write("outer", &outer(compat))?,
+            inner: write("inner", &format!("{work}\n{CLEAN}\n"))?,
             check: write("check", &format!("{work}\n"))?,
         })
     }
@@ -256,8 +257,8 @@ impl Scripts {
 
 /// Whether the four files hold what the text's counts ask for.
 fn check_files(dir: &Path) -> Result<Digest, WorkError> {
-    let (sorted, dump) = (read(dir, "sort.")?, read(dir, "od.")?);
-    let (found, counted) = (read(dir, "grep.")?, read(dir, "wc.")?);
+    let (sorted, dump) = (read(dir, "sorted-")?, read(dir, "dump-")?);
+    let (found, counted) = (read(dir, "found-")?, read(dir, "counted-")?);
     let input = text::make();
     let by_bytes = |text: &str| {
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -340,11 +341,7 @@ mod tests {
                 .map(|entry| entry.unwrap().file_name().into_string().unwrap())
                 .collect();
             left.sort_unstable();
-            assert_eq!(
-                left,
-                ["check", "instance", "multi", "text"],
-                "compat {compat}"
-            );
+            assert_eq!(left, ["check", "inner", "outer", "text"], "compat {compat}");
         }
     }
 
@@ -377,10 +374,10 @@ mod tests {
             let counted = format!(" {} {words} {}\n", counts::THE, found.len());
             let dump = "0\n".repeat(counts::OD_LINES);
             for (file, content) in [
-                ("sort.1", sorted),
-                ("od.1", dump),
-                ("grep.1", found),
-                ("wc.1", counted),
+                ("sorted-1", sorted),
+                ("dump-1", dump),
+                ("found-1", found),
+                ("counted-1", counted),
             ] {
                 let content = if file.starts_with(name) {
                     change(content)
@@ -394,19 +391,19 @@ mod tests {
         assert!(check("none", |text| text).is_ok());
         let cut = |text: String| text[..text.len() / 2].to_owned();
         assert_eq!(
-            check("sort", cut).unwrap_err(),
+            check("sorted", cut).unwrap_err(),
             "`sort` lost or changed lines"
         );
         assert_eq!(
-            check("od", cut).unwrap_err(),
+            check("dump", cut).unwrap_err(),
             "`od` printed 268 lines instead of 536"
         );
         assert_eq!(
-            check("grep", cut).unwrap_err(),
+            check("found", cut).unwrap_err(),
             "`grep` found other lines than those with `the`"
         );
         assert!(
-            check("wc", |_| "1 2 3".to_owned())
+            check("counted", |_| "1 2 3".to_owned())
                 .unwrap_err()
                 .starts_with("`wc` printed `1 2 3`")
         );
