@@ -222,7 +222,7 @@ pub enum WorkError {
 }
 
 impl WorkError {
-    /// An operation on an object failed: ``write `dummy0`: No space left on device``.
+    /// An operation on an object failed: ``write `original`: No space left on device``.
     pub fn failed(
         operation: &str,
         object: impl std::fmt::Display,

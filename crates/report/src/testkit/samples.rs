@@ -331,7 +331,7 @@ pub(crate) fn all_failures() -> Vec<Failure> {
     let said = "last words".to_owned();
     vec![
         Failure::Unsupported("no io_uring".to_owned()),
-        Failure::Error("open `dummy0`: EACCES".to_owned()),
+        Failure::Error("open `original`: EACCES".to_owned()),
         Failure::Exited {
             code: 3,
             said: said.clone(),

@@ -25,7 +25,7 @@ pub(crate) struct Copy;
 
 static SPEC: Spec = Spec {
     name: "fs.copy",
-    version: 1,
+    version: 2,
     title: "file copy through the page cache",
     doc: "One operation reads `bufsize` bytes of one file and writes them to another; at the end of the first file \
           both go back to their beginnings. Nothing is synced and nothing bypasses the page cache: the file fits into \
@@ -85,8 +85,54 @@ const BUFSIZE_MAX: u64 = 1 << 20;
 /// Buffers begin on a cache line, as a C compiler places large static arrays (those of the original are).
 const ALIGN: usize = 64;
 
-/// How long the original writes the first file again and again, and then reads it, before it copies.
-const REHEARSAL: Nanos = Nanos::from_secs(2);
+/// The names of the first file and its copy.
+const NAMES: [&str; 2] = ["original", "copy"];
+
+/// A step of what is done before the copying begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// sync(2).
+    Sync,
+    /// Nothing, for so long.
+    Pause(Nanos),
+    /// Write the first file again and again, for so long; at least once.
+    Write(Nanos),
+    /// Read it likewise.
+    Read(Nanos),
+}
+
+/// What versions 5.1.3 and 6 do: they write, read and copy, and settle before each of these. Only the last pause is
+/// shorter.
+const REHEARSAL: [Step; 14] = {
+    use Step::{Pause, Read, Sync, Write};
+    const ONE: Nanos = Nanos::from_secs(1);
+    const TWO: Nanos = Nanos::from_secs(2);
+    [
+        Sync,
+        Pause(TWO),
+        Sync,
+        Pause(TWO),
+        Write(TWO),
+        Sync,
+        Pause(TWO),
+        Sync,
+        Pause(TWO),
+        Read(TWO),
+        Sync,
+        Pause(TWO),
+        Sync,
+        Pause(ONE),
+    ]
+};
+
+/// How long `steps` take where syncing takes no time.
+fn length(steps: &[Step]) -> Nanos {
+    let times = steps.iter().map(|step| match step {
+        Step::Sync => 0,
+        Step::Pause(time) | Step::Write(time) | Step::Read(time) => time.0,
+    });
+    Nanos(times.sum())
+}
 
 impl Workload for Copy {
     fn spec(&self) -> &'static Spec {
@@ -97,9 +143,8 @@ impl Workload for Copy {
         let shape = shape(params, 30, Length::Short, Shape::DEFAULT);
         match Compat::of(params) {
             Compat::Off => shape,
-            // Writing and reading for 2 s each, with sync and sleep around both and before the copy.
             Compat::V513 | Compat::V6 => Shape {
-                setup: Nanos::from_secs(14),
+                setup: length(&REHEARSAL),
                 ..shape
             },
         }
@@ -118,15 +163,12 @@ impl Workload for Copy {
         let compat = Compat::of(params);
         let bufsize = params.size("bufsize").0;
         let buffers = (params.count("blocks") * 1024 / bufsize).max(1);
-        let names = match compat {
+        let dir = match compat {
             // All copies meet on the same two files, which is what version 5.1.3 is known for.
-            Compat::V513 => [
-                place.shared_dir.join("dummy0"),
-                place.shared_dir.join("dummy1"),
-            ],
-            Compat::Off | Compat::V6 => [place.dir.join("dummy0"), place.dir.join("dummy1")],
+            Compat::V513 => &place.shared_dir,
+            Compat::Off | Compat::V6 => &place.dir,
         };
-        let [from, to] = names;
+        let [from, to] = NAMES.map(|name| dir.join(name));
         let mut copier = Copier {
             from: Target::open(from)?,
             to: Target::open(to)?,
@@ -137,7 +179,7 @@ impl Workload for Copy {
         };
         match compat {
             Compat::Off => copier.write_and_read_once()?,
-            Compat::V513 | Compat::V6 => copier.rehearse(REHEARSAL, sys::clock::sleep)?,
+            Compat::V513 | Compat::V6 => copier.rehearse(&REHEARSAL, settle)?,
         }
         Ok(Box::new(copier))
     }
@@ -206,6 +248,15 @@ struct Copier {
     shared: bool,
 }
 
+/// A step that is about no file.
+fn settle(step: Step) {
+    match step {
+        Step::Sync => sys::process::sync(),
+        Step::Pause(time) => sys::clock::sleep(time.0),
+        Step::Write(_) | Step::Read(_) => {}
+    }
+}
+
 impl Copier {
     fn write_and_read_once(&mut self) -> Result<(), WorkError> {
         self.write_once()?;
@@ -215,28 +266,29 @@ impl Copier {
         copy::sync_file_system(file).map_err(|failure| self.failed(&failure))
     }
 
-    /// What the original does before it copies: it writes for two seconds and reads for two seconds, syncs and
-    /// pauses before each part, and only then copies.
-    fn rehearse(&mut self, time: Nanos, sleep: fn(u64)) -> Result<(), WorkError> {
-        let settle = |pause: Nanos| {
-            for _ in 0..2 {
-                sys::process::sync();
-                sleep(pause.0);
+    /// Does the steps in order. Those that are about no file are left to `settle`.
+    fn rehearse(&mut self, steps: &[Step], mut settle: impl FnMut(Step)) -> Result<(), WorkError> {
+        for &step in steps {
+            match step {
+                Step::Sync | Step::Pause(_) => settle(step),
+                Step::Write(time) => self.repeat(time, Self::write_once)?,
+                Step::Read(time) => self.repeat(time, Self::read_once)?,
             }
-        };
-        settle(Nanos::from_secs(2));
-        let end = sys::clock::monotonic() + time.0;
-        self.write_once()?;
-        while sys::clock::monotonic() < end {
-            self.write_once()?;
         }
-        settle(Nanos::from_secs(2));
+        Ok(())
+    }
+
+    /// Once, and again until `time` has passed.
+    fn repeat(
+        &mut self,
+        time: Nanos,
+        work: fn(&mut Self) -> Result<(), WorkError>,
+    ) -> Result<(), WorkError> {
         let end = sys::clock::monotonic() + time.0;
-        self.read_once()?;
+        work(self)?;
         while sys::clock::monotonic() < end {
-            self.read_once()?;
+            work(self)?;
         }
-        settle(Nanos::from_secs(1));
         Ok(())
     }
 
@@ -352,7 +404,7 @@ mod tests {
             assert_eq!(body.batch(ops, &mut Recorder::off()).unwrap(), ops);
             assert_eq!(body.work_per_op().to_bits(), 256_f64.to_bits());
             body.finish().unwrap();
-            let size = std::fs::metadata(place.dir.join("dummy1")).unwrap().len();
+            let size = std::fs::metadata(place.dir.join(NAMES[1])).unwrap().len();
             assert_eq!(size, ops.min(16) * 256);
         }
     }
@@ -377,7 +429,7 @@ mod tests {
             let (_root, place) = testing::place();
             let mut body = testing::prepare(&COPY, &SMALL, &place).unwrap();
             body.batch(40, &mut Recorder::off()).unwrap();
-            spoil(&place.dir.join("dummy1"));
+            spoil(&place.dir.join(NAMES[1]));
             body.finish().unwrap_err()
         };
         let changed = check(|path| {
@@ -411,8 +463,8 @@ mod tests {
         let (_root, place) = testing::place();
         let params = testing::params(&COPY, &SMALL);
         let open = |shared: bool| Copier {
-            from: Target::open(place.shared_dir.join("dummy0")).unwrap(),
-            to: Target::open(place.shared_dir.join("dummy1")).unwrap(),
+            from: Target::open(place.shared_dir.join(NAMES[0])).unwrap(),
+            to: Target::open(place.shared_dir.join(NAMES[1])).unwrap(),
             buffer: Buffer::new(256),
             buffers: params.count("blocks") * 4,
             copied: 0,
@@ -420,7 +472,9 @@ mod tests {
         };
         let mut copiers = [open(true), open(true)];
         for copier in &mut copiers {
-            copier.rehearse(Nanos::from_millis(1), |_| {}).unwrap();
+            let short = Nanos::from_millis(1);
+            let steps = [Step::Write(short), Step::Read(short)];
+            copier.rehearse(&steps, |_| {}).unwrap();
         }
         let [first, second] = &mut copiers;
         first.batch(20, &mut Recorder::off()).unwrap();
@@ -435,6 +489,58 @@ mod tests {
                 .unwrap_err()
                 .to_string()
                 .contains("and 768 were copied")
+        );
+    }
+
+    #[test]
+    fn both_versions_pause_two_seconds_after_every_sync_but_the_last() {
+        let text = |step: &Step| match step {
+            Step::Sync => "sync".to_owned(),
+            Step::Pause(time) => format!("pause {}", time.0 / 1_000_000_000),
+            Step::Write(time) => format!("write {}", time.0 / 1_000_000_000),
+            Step::Read(time) => format!("read {}", time.0 / 1_000_000_000),
+        };
+        let steps: Vec<String> = REHEARSAL.iter().map(text).collect();
+        let settled = "sync, pause 2, sync, pause 2";
+        assert_eq!(
+            steps.join(", "),
+            format!("{settled}, write 2, {settled}, read 2, sync, pause 2, sync, pause 1")
+        );
+        for compat in ["5.1.3", "6"] {
+            let shape = COPY.shape(&testing::params(&COPY, &[("compat", compat)]));
+            assert_eq!(shape.setup, Nanos::from_secs(15), "compat {compat}");
+        }
+    }
+
+    #[test]
+    fn the_steps_before_copying_are_done_in_order_with_the_file_written_and_read() {
+        let (_root, place) = testing::place();
+        let short = Nanos::from_millis(1);
+        let (sync, write, read) = (Step::Sync, Step::Write(short), Step::Read(short));
+        let from = place.dir.join(NAMES[0]);
+        let mut copier = Copier {
+            from: Target::open(from.clone()).unwrap(),
+            to: Target::open(place.dir.join(NAMES[1])).unwrap(),
+            buffer: Buffer::new(256),
+            buffers: 16,
+            copied: 0,
+            shared: false,
+        };
+        // Reading before anything is written finds nothing.
+        assert!(copier.rehearse(&[read], |_| {}).is_err());
+        let mut seen = Vec::new();
+        let steps = [sync, write, sync, Step::Pause(short), read, sync];
+        let look = |step| seen.push((step, std::fs::metadata(&from).unwrap().len()));
+        copier.rehearse(&steps, look).unwrap();
+        let full = 16 * 256;
+        assert_eq!(
+            seen,
+            [
+                (sync, 0),
+                (sync, full),
+                (Step::Pause(short), full),
+                (sync, full)
+            ]
         );
     }
 
@@ -469,14 +575,14 @@ mod tests {
             mount(&["mount", "-t", "tmpfs", "-o", "size=64k", "kurabe-test"]);
             let place = testing::place_in(&root);
             let one = testing::prepare(&COPY, &[("blocks", "1000")], &place).err();
-            std::fs::remove_file(place.dir.join("dummy0")).unwrap();
-            std::fs::remove_file(place.dir.join("dummy1")).unwrap();
+            std::fs::remove_file(place.dir.join(NAMES[0])).unwrap();
+            std::fs::remove_file(place.dir.join(NAMES[1])).unwrap();
             let body = testing::prepare(&COPY, &[("blocks", "40")], &place);
             let two = body
                 .and_then(|mut body| body.batch(100, &mut Recorder::off()))
                 .err();
             mount(&["umount"]);
-            for (error, name) in [(one, "dummy0"), (two, "dummy1")] {
+            for (error, name) in [(one, NAMES[0]), (two, NAMES[1])] {
                 let error = error.unwrap().to_string();
                 assert!(
                     error.starts_with("write `") && error.contains(name),
