@@ -17,6 +17,8 @@ mod comparison;
 mod crosscheck;
 mod dist;
 mod elf;
+#[cfg(test)]
+mod features;
 mod generate;
 mod guest;
 mod overhead;

@@ -1,5 +1,5 @@
-//! `kurabe licences`: under what terms this program may be handed on, and whose work is in it. The program carries all of
-//! it, so that one file that was copied to a server is still complete.
+//! `kurabe licences`: under what terms this program may be handed on, and whose work is in it. The program carries all
+//! of it, so that one file that was copied to a server is still complete.
 //!
 //! The texts of crates are generated (`cargo xtask gen`); those of C libraries are their authors' own, word for word.
 
@@ -11,6 +11,8 @@ use crate::output;
 const OWN: &str = include_str!("../../../../LICENSE-MIT");
 /// What is linked in and is no crate, or asks for more words than its licence.
 const OTHERS: &str = include_str!("../../licences/others.txt");
+/// The C library, where it is inside.
+const C_LIBRARY: &str = include_str!("../../licences/c_library.txt");
 /// The crates, each licence once.
 const CRATES: &str = include_str!("../../licences/crates.txt");
 /// The notices of the parts of glibc, as Debian collects them for its package.
@@ -30,8 +32,9 @@ fn page() -> String {
     let commit = binary.commit.unwrap_or_else(|| "not known".to_owned());
     let library = sys::c_library::linked();
     let head = format!(
-        "kurabe {} for {} ({}), commit {commit}\n\nIt is licensed under the MIT licence, which follows, or the Apache \
-         licence 2.0, as you like.\nBelow it: the C library, other code, crates, and the licence of the C library.\n\n{OWN}",
+        "kurabe {} for {} ({}), commit {commit}\n\n\
+         It is licensed under the MIT licence, which follows, or the Apache licence 2.0, as you like.\n\
+         Below it: the C library, other code, crates, and the licence of the C library.\n\n{OWN}",
         binary.version, binary.target, binary.build
     );
     let mut parts = vec![
@@ -53,30 +56,17 @@ fn page() -> String {
 /// What the licence of glibc asks for: its name and version, that it is in here, and how to put another in its place.
 fn c_library(library: Option<&str>, program: bool) -> String {
     let Some(library) = library else {
-        return "C LIBRARY\n\nNo GNU C library is linked statically into this build or the helper inside it.".to_owned();
+        return "C LIBRARY\n\nNo GNU C library is linked statically into this build.".to_owned();
     };
+    let helper = "one of the two small programs inside it that tests of process creation execute (`helper-static`)";
     let what = if program {
-        "This program is linked statically to the C library, and so is one of the two small programs inside it that the\n\
-         tests of process creation execute (`helper-static`)"
+        format!("This program, and {helper}, are")
     } else {
-        "One of the two small programs inside this one, which the tests of process creation execute (`helper-static`),\n\
-         is linked statically to the C library"
+        format!("Not this program, but {helper}, is")
     };
-    format!(
-        "C LIBRARY\n\n{what}:\n\n    {library}\n\n\
-         It is free software of the Free Software Foundation and others, under the GNU Lesser General Public License,\n\
-         version 2.1 or later. The library and its use in this program are covered by that licence. Its text and the\n\
-         notices of the library's parts stand at the end of this page. `helper-dynamic`, the other of the two programs,\n\
-         has nothing of the library but its start-up files (`crt1.o`, `crti.o`, `crtn.o`, and what `libc_nonshared.a`\n\
-         adds), which their own words allow to be combined with anything.\n\n\
-         You may change this program for your own use, and take it apart to find the faults of such changes. To link it\n\
-         with another version of the library, or one that you changed:\n\n\
-         1. Take the complete source of kurabe at the commit that stands at the top of this page, and the version of Rust\n\
-         \x20  that `kurabe-licences.txt`, the file beside the program, names.\n\
-         2. Install that library where your C compiler links it from: `cc -print-file-name=libc.a` says where.\n\
-         3. `cargo xtask dist` links the program, and both helpers (`crates/sys/helper/helper.c`), and writes the command\n\
-         \x20  with all its flags into that file."
-    )
+    C_LIBRARY
+        .replace("{what}", &what)
+        .replace("{library}", library)
 }
 
 #[cfg(test)]
@@ -110,7 +100,7 @@ mod tests {
     #[test]
     fn a_library_that_is_linked_in_is_named_with_its_version_and_how_to_exchange_it() {
         let name = "GNU C Library (Debian GLIBC 2.36-9) stable release version 2.36.";
-        for (program, needle) in [(true, "This program is linked"), (false, "inside this one")] {
+        for (program, needle) in [(true, "This program, and"), (false, "Not this program")] {
             let text = c_library(Some(name), program);
             for needle in [name, needle, "cargo xtask dist", "complete source"] {
                 assert!(text.contains(needle), "{needle}");

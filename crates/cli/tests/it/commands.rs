@@ -121,6 +121,24 @@ fn what_is_no_test_hints_the_tests_that_were_meant() {
 }
 
 #[test]
+fn the_program_carries_the_licences_of_what_is_linked_into_it() {
+    let done = Bed::new().run(&["licences"]).code(0);
+    let done = done.out_has(&["the kurabe authors", "SQLite", "Rust standard library"]);
+    let lock = include_str!("../../../../Cargo.lock");
+    let lines: Vec<&str> = lock.lines().collect();
+    for name in ["blake3", "clap", "libsqlite3-sys", "serde_json", "zstd-sys"] {
+        let at = lines
+            .iter()
+            .position(|line| *line == format!("name = \"{name}\""));
+        let version = at.and_then(|at| lines[at + 1].split('"').nth(1)).unwrap();
+        assert!(
+            done.out.contains(&format!("\n{name} {version} (")),
+            "{name}"
+        );
+    }
+}
+
+#[test]
 fn lists_name_what_there_is() {
     let bed = Bed::new();
     bed.run(&["list", "tests"])

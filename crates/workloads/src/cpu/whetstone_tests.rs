@@ -1,6 +1,6 @@
-//! Tests of `cpu.whetstone`, against a reference that is written from the description of the program in H. J. Curnow and
-//! B. A. Wichmann, "A synthetic benchmark" (Computer Journal 19(1), 1976), and shares nothing with the kernel: modules with
-//! the numbers, counts and formulas of the paper, arrays that begin with 1, and no arithmetic rearranged.
+//! Tests of `cpu.whetstone`, against a reference that is written from the description of the program in H. J. Curnow
+//! and B. A. Wichmann, "A synthetic benchmark" (Computer Journal 19(1), 1976), and shares nothing with the kernel:
+//! modules with the numbers, counts and formulas of the paper, arrays that begin with 1, no arithmetic rearranged.
 //!
 //! Where the double-precision version that UnixBench runs is known to depart from the paper, so does the reference, and
 //! says so: in the constants, and in what a call of module 8 begins with. Modules 1, 5 and 10 have the count 0 in the
@@ -28,8 +28,8 @@ mod turns {
 /// An array whose elements are counted from 1, as in ALGOL; the element 0 is never used.
 type FromOne = [f64; 5];
 
-/// The four assignments of modules 2 and 3: each element becomes the sum of all four, one of them negative, by a factor.
-/// The last one multiplies by t in module 2 and divides by t2 in module 3.
+/// The four assignments of modules 2 and 3: each element becomes the sum of all four, one of them negative, by a
+/// factor. The last one multiplies by t in module 2 and divides by t2 in module 3.
 fn four_assignments(e: &mut FromOne, scaled: impl Fn(f64) -> f64) {
     let [t, ..] = CONSTANTS;
     for negative in (2..=4).rev() {
@@ -60,8 +60,8 @@ fn module_3(turns: u64, mut e: FromOne) -> FromOne {
 fn module_4(turns: u64) -> u64 {
     (0..turns).fold(1, |j, _| {
         let first = if j == 1 { 2 } else { 3 };
-        let second = if first > 2 { 0 } else { 1 };
-        if second < 1 { 1 } else { 0 }
+        let second = u64::from(first <= 2);
+        u64::from(second < 1)
     })
 }
 

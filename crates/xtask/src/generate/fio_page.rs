@@ -15,6 +15,9 @@ How values are read was learned by running fio 3.33. Sizes take `k`, `m`, `g`, `
 default, `4k` is 4096 bytes and `4KiB` is **4000**. Times take `us`, `ms`, `s`, `m`, `h` and `d`; any other suffix is
 **microseconds**, `30sec` among them. Both are kept, and said in a warning.
 
+The names of options, values and engines, their defaults, and the keys and layouts of the reports are fio's: they are
+the language. What stands behind them, and every sentence about them, is our own: no code and no prose is fio's.
+
 This page is generated from the program by `cargo xtask gen`.
 
 ## Where a job does something else here

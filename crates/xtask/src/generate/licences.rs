@@ -1,11 +1,12 @@
-//! `crates/cli/licences/crates.txt`: what the crates that are linked into the program ask to be said of them where it is
-//! handed on, in their own words.
+//! `crates/cli/licences/crates.txt`: what the crates that are linked into the program ask to be said of them where it
+//! is handed on, in their own words.
 //!
-//! The words are the files that each crate ships (licence, copyright, notice, authors), read where cargo unpacked it, so
-//! that no text is a template that somebody else filled in, and a crate without any stops the task. That needs no tool
-//! and no network, so that `gen --check` looks at every word wherever the program builds. Where a crate may be taken
-//! under one of several licences it is taken under the first of [`ALTERNATIVES`]; what the others say is left out. Texts
-//! that differ only in who is named and how lines are broken stand there once.
+//! The words are the files that each crate ships (licence, copyright, notice, authors), read where cargo unpacked it,
+//! so that no text is a template that somebody else filled in, and a crate without any stops the task. That needs no
+//! tool and no network, so that `gen --check` looks at every word wherever the program builds; cargo-about would need
+//! the crates of all systems, and minutes to be built. Where a crate may be taken under one of several licences it is
+//! taken under the first of [`ALTERNATIVES`]; what the others say is left out. Texts that differ only in who is named
+//! and how lines are broken stand there once.
 
 use super::Files;
 use crate::process::{cargo, host_target, output};

@@ -104,6 +104,22 @@ fn a_measured_crate_moves_only_with_the_version_of_its_workload() {
     }
 }
 
+/// What it is built with is on the page too; `xtask` holds that against what cargo resolves.
+#[test]
+fn the_features_of_every_measured_crate_are_on_the_page() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/method/cpu.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let table = page.split("| crate | features |").nth(1).unwrap();
+    for (workload, _, crates) in HISTORY {
+        for name in crates.iter().filter_map(|name| name.split(' ').next()) {
+            assert!(
+                table.contains(&format!("\n| `{name}` | ")),
+                "{workload}: {name}"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_moved_doubled_or_unlisted_crate_is_found_out() {
     let other = lock().replace(

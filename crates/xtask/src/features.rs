@@ -1,0 +1,90 @@
+//! Test: what measured crates are built with is what docs/method/cpu.md says, in every build of the program.
+//!
+//! Cargo switches a crate's features on for all who use it in a build, so that another crate's wish can change what is
+//! measured without a line in `workloads`. The page's table is what was chosen. Cargo is asked twice, for the program
+//! alone, as `cargo xtask dist` builds it, and for the whole workspace, as `cargo build --workspace` does.
+
+use crate::process::{cargo, host_target, output};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const PAGE: &str = include_str!("../../../docs/method/cpu.md");
+
+/// Crates with their features, sorted; a feature may stand there once.
+type Features = BTreeMap<String, Vec<String>>;
+
+/// The rows of the page's table.
+fn said(page: &str) -> Features {
+    let rows = page
+        .lines()
+        .skip_while(|line| *line != "| crate | features |");
+    let rows = rows.skip(2).take_while(|line| line.starts_with('|'));
+    rows.filter_map(|row| {
+        let mut words = row.split('`').skip(1).step_by(2).map(str::to_owned);
+        Some((words.next()?, words.collect()))
+    })
+    .collect()
+}
+
+/// What cargo printed as `name vVERSION ...|feature,feature`.
+fn resolved(tree: &str) -> Features {
+    let lines = tree.lines().filter_map(|line| {
+        let (package, features) = line.split_once('|')?;
+        let features = features.trim_end_matches(" (*)").split(',');
+        let features = features.filter(|feature| !feature.is_empty());
+        let name = package.split_whitespace().next()?;
+        Some((name.to_owned(), features.map(str::to_owned).collect()))
+    });
+    lines.collect()
+}
+
+/// The crates of `said` that `resolved` does not have just so.
+fn different(said: &Features, resolved: &Features) -> Vec<String> {
+    let differ = said
+        .iter()
+        .filter(|(name, features)| resolved.get(*name) != Some(features));
+    differ
+        .map(|(name, _)| format!("{name}: {:?}", resolved.get(name)))
+        .collect()
+}
+
+#[test]
+fn measured_crates_have_the_features_that_the_page_says_in_every_build() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let target = host_target(&root).unwrap();
+    let said = said(PAGE);
+    for build in [&["-p", "kurabe"][..], &["--workspace"]] {
+        let what = ["tree", "--locked", "--offline", "-e", "normal"];
+        let format = [
+            "--prefix", "none", "--format", "{p}|{f}", "--target", &target,
+        ];
+        let tree = output(cargo(&root, &what).args(build).args(format)).unwrap();
+        let none: [String; 0] = [];
+        assert_eq!(different(&said, &resolved(&tree)), none, "{build:?}");
+    }
+}
+
+#[test]
+fn workloads_asks_for_what_it_measures_whoever_else_does() {
+    let manifest = include_str!("../../workloads/Cargo.toml");
+    let line = manifest.lines().find(|line| line.starts_with("serde_json"));
+    assert!(line.is_some_and(|line| line.contains("\"float_roundtrip\"")));
+}
+
+#[test]
+fn a_feature_more_or_less_and_a_crate_that_is_gone_are_found() {
+    let said = said(
+        "# A\n| crate | features |\n|---|---|\n| `a` | none |\n| `b` | `x`, `y` |\n\n| `c` | `z` |\n",
+    );
+    assert_eq!(said.len(), 2);
+    let check = |tree: &str, expect: &[&str]| {
+        assert_eq!(different(&said, &resolved(tree)), expect, "{tree}");
+    };
+    check(
+        "a v1.0.0|\nb v2.0.0|x,y\nb v2.0.0|x,y (*)\nd v1.0.0|w\n",
+        &[],
+    );
+    check("a v1.0.0|w\nb v2.0.0|x,y\n", &["a: Some([\"w\"])"]);
+    check("a v1.0.0|\nb v2.0.0|x\n", &["b: Some([\"x\"])"]);
+    check("b v2.0.0|x,y\n", &["a: None"]);
+}
