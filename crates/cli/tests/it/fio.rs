@@ -4,6 +4,7 @@ mod beside;
 mod ending;
 mod failing;
 mod files;
+mod names;
 mod reports;
 
 use crate::bed::{Bed, Done};

@@ -42,6 +42,9 @@ pub(super) fn apply(draft: &mut Draft, raw: &Raw, is_global: bool) -> Result<(),
         });
     }
     match &def.status {
+        Status::Refused { but, .. } if value.is_some_and(|value| but.contains(&value)) => {
+            draft.note(format!("`{}` asks for nothing with this value", raw.name));
+        }
         Status::Refused { why, instead, .. } => {
             return Err(Error::Refused {
                 place: raw.place.clone(),

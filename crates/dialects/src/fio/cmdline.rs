@@ -149,7 +149,7 @@ struct Line {
 
 /// What a name on the command line stands for.
 enum Meaning {
-    Job(&'static options::OptionDef),
+    Job(&'static options::OptionDef, &'static str),
     Program(&'static ProgramOption),
 }
 
@@ -157,8 +157,8 @@ impl Meaning {
     fn has(&self) -> Has {
         match self {
             Self::Program(option) => option.has,
-            Self::Job(def) if def.needs_value() => Has::Value,
-            Self::Job(_) => Has::Optional,
+            Self::Job(def, _) if def.needs_value() => Has::Value,
+            Self::Job(..) => Has::Optional,
         }
     }
 }
@@ -217,19 +217,19 @@ impl Line {
             };
             match meaning {
                 Meaning::Program(option) => self.program(option, value.as_deref(), &place)?,
-                Meaning::Job(def) => self.job_option(def, value, place),
+                Meaning::Job(_, name) => self.job_option(name, value, place),
             }
         }
         Ok(())
     }
 
-    fn job_option(&mut self, def: &options::OptionDef, value: Option<String>, place: Place) {
+    fn job_option(&mut self, name: &str, value: Option<String>, place: Place) {
         let raw = Raw {
-            name: def.name.to_owned(),
+            name: name.to_owned(),
             value,
             place,
         };
-        if def.name == "name" {
+        if name == "name" {
             self.jobs.push(Section {
                 name: raw.value.clone().unwrap_or_default(),
                 place: raw.place.clone(),
@@ -317,8 +317,8 @@ impl Line {
 }
 
 fn look_up(name: &str, place: &Place) -> Result<Meaning, Error> {
-    if let Some(def) = options::find(name) {
-        return Ok(Meaning::Job(def));
+    if let Some((def, name)) = options::find_named(name) {
+        return Ok(Meaning::Job(def, name));
     }
     if let Some(option) = PROGRAM.iter().find(|option| option.name == name) {
         return Ok(Meaning::Program(option));
@@ -335,8 +335,10 @@ fn look_up(name: &str, place: &Place) -> Result<Meaning, Error> {
     }
     let mut fitting: Vec<(&'static str, Meaning)> = Vec::new();
     if !name.is_empty() {
-        let jobs =
-            options::all().flat_map(|def| def.names().map(move |known| (known, Meaning::Job(def))));
+        let jobs = options::abbreviable().flat_map(|def| {
+            def.names()
+                .map(move |known| (known, Meaning::Job(def, known)))
+        });
         let program = PROGRAM
             .iter()
             .map(|option| (option.name, Meaning::Program(option)));

@@ -9,7 +9,12 @@ const HEAD: &str = "# fio's language
 What `kurabe fio` makes of the options of fio's job files and command lines. *Supported* options are carried out, with
 fio's meaning, defaults and spelling of values. *In part* means that some values are refused or change nothing, as the
 row says. *Noted* options are accepted and change nothing, and a note says why. *Refused* options end the reading, with
-their file and line and the nearest option that is supported. Anything else is refused as unknown.
+their file and line and the nearest option that is supported; a value that asks for nothing, as fio's own default does,
+is accepted with a note. Anything else is refused as unknown.
+
+Every option is here that fio 3.33 lists (`fio --cmdhelp=all`, `fio --enghelp=ENGINE`, `fio --help`) or that its manual
+page names, those of engines and profiles that are not here too. Left out are options of engines that are loaded from a
+file (`ioengine=external:FILE`), and what the options of fio's own tools are.
 
 How values are read was learned by running fio 3.33. Sizes take `k`, `m`, `g`, `t` and `p`; with `kb_base=1024`, the
 default, `4k` is 4096 bytes and `4KiB` is **4000**. Times take `us`, `ms`, `s`, `m`, `h` and `d`; any other suffix is
@@ -52,10 +57,21 @@ again, in the form that `--output-format` asks for.
 /// The page.
 pub(crate) fn page() -> String {
     let mut page = HEAD.to_owned();
+    // A row for another engine stands for all of its options; elsewhere further names are names of the same option.
     let count = |standing| {
-        options::all()
-            .filter(|def| def.standing() == standing)
-            .count()
+        let tables = options::OPTIONS.iter();
+        let counts = tables.map(|table| {
+            let rows = table
+                .options
+                .iter()
+                .filter(|def| def.standing() == standing);
+            if table.is_elsewhere() {
+                rows.flat_map(options::OptionDef::names).count()
+            } else {
+                rows.count()
+            }
+        });
+        counts.sum::<usize>()
     };
     let [supported, in_part, noted, refused] = [
         Standing::Supported,
@@ -116,12 +132,19 @@ fn describe(def: &OptionDef) -> (&'static str, String, String) {
             String::new(),
             format!("{} Changes nothing: {why}.", def.doc),
         ),
-        Status::Refused { why, instead, .. } => {
+        Status::Refused {
+            why, instead, but, ..
+        } => {
             let instead = instead.map_or_else(String::new, |name| format!(" Nearest: `{name}`."));
+            let but: Vec<String> = but.iter().map(|value| format!("`{value}`")).collect();
+            let but = match &but[..] {
+                [] => String::new(),
+                values => format!(" With {} it changes nothing.", values.join(", ")),
+            };
             (
                 "refused",
                 String::new(),
-                format!("{} Refused: {why}.{instead}", def.doc),
+                format!("{} Refused: {why}.{instead}{but}", def.doc),
             )
         }
     }

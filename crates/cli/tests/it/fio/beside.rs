@@ -1,10 +1,20 @@
 //! The same jobs with fio itself: what is done and what is told must be the same. Only how long it took may differ.
 
 use super::*;
+use std::path::Path;
+
+/// Where fio is, if it is there.
+pub(super) const FIO: &str = "/usr/bin/fio";
+
+/// Why nothing can be compared with fio 3.33, where it is not installed.
+pub(super) fn missing() -> Option<String> {
+    let version = sys::process::first_line(Path::new(FIO), &["--version"], 5000);
+    let is_there = version.as_deref().ok() == Some("fio-3.33");
+    (!is_there).then(|| format!("fio 3.33 is not installed: {version:?}"))
+}
 
 mod slow {
     use super::*;
-    use std::path::Path;
 
     /// Job files beside the ones on the line, by name.
     type Files = &'static [(&'static str, &'static str)];
@@ -214,23 +224,21 @@ mod slow {
     #[test]
     #[ignore = "slow: runs every job with fio 3.33 too, which must be installed"]
     fn what_is_done_and_told_is_what_fio_does_and_tells() {
-        let fio = Path::new("/usr/bin/fio");
-        let version = sys::process::first_line(fio, &["--version"], 5000);
-        if version.as_deref().ok() != Some("fio-3.33") {
-            eprintln!("skipped: fio 3.33 is not installed: {version:?}");
+        if let Some(why) = missing() {
+            eprintln!("skipped: {why}");
             return;
         }
         let ours = [env!("CARGO_BIN_EXE_kurabe"), "fio"];
         for (line, files) in LINES {
             let json =
                 |program: &[&str]| told(&output(program, "--output-format=json", line, files));
-            assert_eq!(json(&ours), json(&["/usr/bin/fio"]), "{line} {files:?}");
+            assert_eq!(json(&ours), json(&[FIO]), "{line} {files:?}");
             let fields = |program: &[&str]| -> Vec<usize> {
                 let text = output(program, "--output-format=terse", line, files);
                 let lines = text.lines().filter(|line| line.starts_with("3;"));
                 lines.map(|line| line.split(';').count()).collect()
             };
-            assert_eq!(fields(&ours), fields(&["/usr/bin/fio"]), "{line}");
+            assert_eq!(fields(&ours), fields(&[FIO]), "{line}");
         }
         for (line, files) in FAILING {
             let json = |program: &[&str], expect: i32| {
@@ -238,7 +246,7 @@ mod slow {
                 assert_eq!(code, Some(expect), "{program:?} {line}: {said}");
                 told(&text)
             };
-            assert_eq!(json(&ours, 4), json(&["/usr/bin/fio"], 1), "{line}");
+            assert_eq!(json(&ours, 4), json(&[FIO], 1), "{line}");
         }
     }
 }

@@ -263,7 +263,7 @@ pub static LIMITS: &[Limit] = &[
         "rate and bandwidth are looked at together, over the shorter window of the two",
     ),
     // Data.
-    refused(
+    noted(
         "verify_dump",
         |job| job.verify.dumps,
         "what does not match is named by its place, and not kept",

@@ -6,6 +6,7 @@
 
 mod block;
 mod data;
+mod elsewhere;
 mod engine;
 mod files;
 mod life;
@@ -82,14 +83,28 @@ pub static OPTIONS: &[Table] = &[
         title: "Refused",
         options: refused::OPTIONS,
     },
+    Table {
+        title: ELSEWHERE,
+        options: elsewhere::OPTIONS,
+    },
 ];
+
+/// The theme of options of engines and profiles of fio that are not here.
+const ELSEWHERE: &str = "Options of other engines, and of fio's profiles";
+
+impl Table {
+    /// Whether a row stands for all options of an engine that is not here, instead of for the names of one option.
+    pub fn is_elsewhere(&self) -> bool {
+        self.title == ELSEWHERE
+    }
+}
 
 /// One option of fio.
 #[derive(Debug)]
 pub struct OptionDef {
     /// Its main name.
     pub name: &'static str,
-    /// Its other names.
+    /// Its other names; in a row for several options that are not here, the others.
     pub aliases: &'static [&'static str],
     /// The default in fio's spelling; empty where there is none.
     pub default: &'static str,
@@ -121,6 +136,8 @@ pub enum Status {
         why: &'static str,
         /// What to use instead, where there is something.
         instead: Option<&'static str>,
+        /// Values that ask for nothing and change nothing, fio's default first.
+        but: &'static [&'static str],
     },
 }
 
@@ -246,17 +263,22 @@ impl OptionDef {
                 takes,
                 why,
                 instead: None,
+                but: &[],
             },
         }
     }
 
     const fn instead(mut self, name: &'static str) -> Self {
-        if let Status::Refused { takes, why, .. } = self.status {
-            self.status = Status::Refused {
-                takes,
-                why,
-                instead: Some(name),
-            };
+        if let Status::Refused { instead, .. } = &mut self.status {
+            *instead = Some(name);
+        }
+        self
+    }
+
+    /// The same, where these values ask for nothing.
+    const fn but(mut self, values: &'static [&'static str]) -> Self {
+        if let Status::Refused { but, .. } = &mut self.status {
+            *but = values;
         }
         self
     }
@@ -280,9 +302,21 @@ pub fn all() -> impl Iterator<Item = &'static OptionDef> {
     OPTIONS.iter().flat_map(|table| table.options)
 }
 
+/// The options whose names may be abbreviated on a command line: those that a job has whatever its engine.
+pub(super) fn abbreviable() -> impl Iterator<Item = &'static OptionDef> {
+    let here = OPTIONS.iter().filter(|table| !table.is_elsewhere());
+    here.flat_map(|table| table.options)
+}
+
 /// The option of this name.
 pub fn find(name: &str) -> Option<&'static OptionDef> {
-    all().find(|def| def.names().any(|known| known == name))
+    find_named(name).map(|(def, _)| def)
+}
+
+/// The same, with the name under which it was found.
+pub(super) fn find_named(name: &str) -> Option<(&'static OptionDef, &'static str)> {
+    let mut named = all().flat_map(|def| def.names().map(move |known| (def, known)));
+    named.find(|(_, known)| *known == name)
 }
 
 /// The supported option whose name is closest to `name`, by the number of letters to change; `None` where more than

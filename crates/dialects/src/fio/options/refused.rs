@@ -1,4 +1,5 @@
 //! Options of fio that are known and refused: what they do is not done here, and leaving it out would change the work.
+//! A value that asks for nothing, as fio's own default does, changes nothing and is noted.
 
 use super::OptionDef;
 use super::Takes::{Flag, Value};
@@ -7,12 +8,19 @@ const TRACES: &str = "recorded traces are not supported";
 const ZBD: &str = "zoned block devices are not supported";
 const PRIORITY: &str = "priorities are not set";
 const COMMANDS: &str = "no command of a job file is executed";
-const REMOTE: &str = "other engines than those for files and block devices are not supported";
 const FLOW: &str = "jobs that hold each other back are not supported";
 const TRIM: &str = "trims among verified writes are not supported";
 
 /// The table.
 pub(super) static OPTIONS: &[OptionDef] = &[
+    OptionDef::refused(
+        "bs_is_seq_rand",
+        Value,
+        "The two sizes of `bs` are for operations in sequence and at random, instead of reads and writes.",
+        "sizes go by direction",
+    )
+    .instead("bs")
+    .but(&["0"]),
     OptionDef::refused(
         "wait_for",
         Value,
@@ -25,7 +33,8 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Value,
         "Locks files between jobs.",
         "files are not locked",
-    ),
+    )
+    .but(&["none"]),
     OptionDef::refused(
         "opendir",
         Value,
@@ -46,7 +55,8 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "Barriers among the writes.",
         "the kernel no longer has them",
     )
-    .instead("fdatasync"),
+    .instead("fdatasync")
+    .but(&["0"]),
     OptionDef::refused(
         "sync_file_range",
         Value,
@@ -60,26 +70,30 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "Atomic writes.",
         "atomic writes are not supported",
     )
-    .instead("direct"),
+    .instead("direct")
+    .but(&["0"]),
     OptionDef::refused(
         "uncached",
         Value,
         "Buffered and dropped from the cache.",
         "not in the kernels supported",
     )
-    .instead("direct"),
+    .instead("direct")
+    .but(&["0"]),
     OptionDef::refused(
         "nowait",
         Value,
         "Fails instead of waiting.",
         "operations always wait",
-    ),
+    )
+    .but(&["0"]),
     OptionDef::refused(
         "force_async",
         Value,
         "Forces requests into worker threads.",
         "requests go the kernel's way",
-    ),
+    )
+    .but(&["0"]),
     OptionDef::refused(
         "hipri_percentage",
         Value,
@@ -94,7 +108,6 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "not needed with io_uring",
     )
     .instead("ioengine"),
-    OptionDef::refused("cmd_type", Value, "NVMe commands.", REMOTE).instead("ioengine"),
     OptionDef::refused(
         "cmdprio_percentage",
         Value,
@@ -107,7 +120,8 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::refused("prio", Value, "Level of I/O priority.", PRIORITY),
     OptionDef::refused("prioclass", Value, "Class of I/O priority.", PRIORITY),
     OptionDef::refused("priohint", Value, "Hint of I/O priority.", PRIORITY),
-    OptionDef::refused("nice", Value, "CPU priority.", PRIORITY),
+    OptionDef::refused("nice", Value, "CPU priority.", PRIORITY)
+    .but(&["0"]),
     OptionDef::refused(
         "ioscheduler",
         Value,
@@ -131,7 +145,8 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Value,
         "Keeps that cgroup.",
         "settings of the machine are not changed",
-    ),
+    )
+    .but(&["0"]),
     OptionDef::refused(
         "uid",
         Value,
@@ -163,14 +178,9 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "Alignment of buffers.",
         "buffers start at a page",
     )
-    .instead("direct"),
-    OptionDef::refused(
-        "mem_align",
-        Value,
-        "Alignment of buffers.",
-        "buffers start at a page",
-    )
-    .instead("direct"),
+    .or(&["mem_align"])
+    .instead("direct")
+    .but(&["0", "512", "1024", "2048", "4096", "1k", "2k", "4k"]),
     OptionDef::refused("exec_prerun", Value, "A command before the job.", COMMANDS),
     OptionDef::refused("exec_postrun", Value, "A command after the job.", COMMANDS),
     OptionDef::refused(
@@ -179,9 +189,12 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "A built-in set of jobs.",
         "fio's built-in profiles are not supported",
     ),
-    OptionDef::refused("flow", Value, "Balance between jobs.", FLOW).instead("rate_iops"),
-    OptionDef::refused("flow_id", Value, "Which jobs are balanced.", FLOW),
-    OptionDef::refused("flow_sleep", Value, "Pause of a job that is ahead.", FLOW),
+    OptionDef::refused("flow", Value, "Balance between jobs.", FLOW).instead("rate_iops")
+    .but(&["0"]),
+    OptionDef::refused("flow_id", Value, "Which jobs are balanced.", FLOW)
+    .but(&["0"]),
+    OptionDef::refused("flow_sleep", Value, "Pause of a job that is ahead.", FLOW)
+    .but(&["0"]),
     OptionDef::refused("flow_watermark", Value, "How far a job may be ahead.", FLOW),
     OptionDef::refused("read_iolog", Value, "Replays a trace.", TRACES),
     OptionDef::refused("write_iolog", Value, "Records a trace.", TRACES),
@@ -190,17 +203,21 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Value,
         "Replays a trace in parts.",
         TRACES,
-    ),
-    OptionDef::refused("replay_no_stall", Value, "Replays without pauses.", TRACES),
+    )
+    .but(&["0"]),
+    OptionDef::refused("replay_no_stall", Value, "Replays without pauses.", TRACES)
+    .but(&["0"]),
     OptionDef::refused(
         "replay_redirect",
         Value,
         "Replays on another device.",
         TRACES,
     ),
-    OptionDef::refused("replay_scale", Value, "Scales replayed offsets.", TRACES),
+    OptionDef::refused("replay_scale", Value, "Scales replayed offsets.", TRACES)
+    .but(&["1"]),
     OptionDef::refused("replay_align", Value, "Aligns replayed offsets.", TRACES),
-    OptionDef::refused("replay_time_scale", Value, "Scales replayed time.", TRACES),
+    OptionDef::refused("replay_time_scale", Value, "Scales replayed time.", TRACES)
+    .but(&["100"]),
     OptionDef::refused(
         "replay_skip",
         Value,
@@ -226,20 +243,24 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Value,
         "Reads behind the write pointer.",
         ZBD,
-    ),
-    OptionDef::refused("max_open_zones", Value, "Open zones at most.", ZBD),
+    )
+    .but(&["0"]),
+    OptionDef::refused("max_open_zones", Value, "Open zones at most.", ZBD)
+    .but(&["0"]),
     OptionDef::refused(
         "job_max_open_zones",
         Value,
         "Open zones of a job at most.",
         ZBD,
-    ),
+    )
+    .but(&["0"]),
     OptionDef::refused(
         "ignore_zone_limits",
         Value,
         "Ignores the device's limits.",
         ZBD,
-    ),
+    )
+    .but(&["0"]),
     OptionDef::refused("zone_reset_threshold", Value, "When zones are reset.", ZBD),
     OptionDef::refused(
         "zone_reset_frequency",
@@ -259,13 +280,15 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Value,
         "Trims a share of verified blocks.",
         TRIM,
-    ),
+    )
+    .but(&["0"]),
     OptionDef::refused(
         "trim_verify_zero",
         Value,
         "Trimmed blocks must read as zeros.",
         TRIM,
-    ),
+    )
+    .but(&["1"]),
     OptionDef::refused("trim_backlog", Value, "Trims after so many blocks.", TRIM),
     OptionDef::refused(
         "trim_backlog_batch",
@@ -279,37 +302,22 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "Which earlier buffers are repeated.",
         "the one before is repeated",
     )
-    .instead("dedupe_percentage"),
+    .instead("dedupe_percentage")
+    .but(&["repeat"]),
     OptionDef::refused(
         "dedupe_working_set_percentage",
         Value,
         "From how many buffers.",
         "the one before is repeated",
     )
-    .instead("dedupe_percentage"),
+    .instead("dedupe_percentage")
+    .but(&["5"]),
     OptionDef::refused(
         "dedupe_global",
         Value,
         "Across jobs.",
         "each job has its own data",
     )
-    .instead("dedupe_percentage"),
-    OptionDef::refused("clientname", Value, "User of a Ceph cluster.", REMOTE),
-    OptionDef::refused("rbdname", Value, "Image of a Ceph cluster.", REMOTE),
-    OptionDef::refused("pool", Value, "Pool of a Ceph cluster.", REMOTE),
-    OptionDef::refused("clustername", Value, "Name of a Ceph cluster.", REMOTE),
-    OptionDef::refused(
-        "hostname",
-        Value,
-        "The other end of a network engine.",
-        REMOTE,
-    ),
-    OptionDef::refused("port", Value, "The other end of a network engine.", REMOTE),
-    OptionDef::refused("cpuload", Value, "Load of the CPU engine.", REMOTE),
-    OptionDef::refused(
-        "cpuchunks",
-        Value,
-        "Length of the CPU engine's cycles.",
-        REMOTE,
-    ),
+    .instead("dedupe_percentage")
+    .but(&["0"]),
 ];

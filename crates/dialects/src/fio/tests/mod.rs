@@ -2,6 +2,7 @@
 
 mod corpus;
 mod fuzz;
+mod names;
 mod options;
 mod structure;
 
