@@ -8,10 +8,10 @@ use crate::process::{cargo, host_target, output, succeed, succeeds, target_dir};
 use crate::{generate, tidy};
 use anyhow::Context;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const INSTALL_NEXTEST: &str = "cargo install cargo-nextest --locked";
-const INSTALL_DENY: &str = "cargo install cargo-deny --locked";
+pub(crate) const INSTALL_DENY: &str = "cargo install cargo-deny --locked";
 
 /// Names a directory with the files of other people that some tests read, which cannot be part of this repository.
 const CORPUS: &str = "KURABE_CORPUS";
@@ -129,20 +129,15 @@ fn tests(root: &Path) -> anyhow::Result<Ended> {
     pass(root, &arguments)
 }
 
-/// Licences, sources and duplicates of dependencies. Advisories need a database from the network, so they are not
-/// part of what a change must pass.
+/// Licences, sources and duplicates of dependencies. Advisories need a list from the network, so they are not part of
+/// what a change must pass: `crate::advisories`.
 fn deny(root: &Path) -> anyhow::Result<Ended> {
     if !has(root, "deny") {
         return Ok(Ended::Skipped(format!(
             "cargo-deny is missing; `{INSTALL_DENY}` installs it"
         )));
     }
-    // Left alone, cargo-deny asks for the dependencies of every system, also those that nobody here ever downloads.
-    let target = host_target(root)?;
-    let what = ["metadata", "--format-version", "1", "--locked", "--offline"];
-    let metadata = output(cargo(root, &what).args(["--filter-platform", &target]))?;
-    let path = target_dir(root).join("deny-metadata.json");
-    std::fs::write(&path, metadata).with_context(|| format!("write `{}`", path.display()))?;
+    let path = metadata(root)?;
     // It tries the download all the same, and says so as an error in its log that changes nothing: no log.
     let mut deny = cargo(root, &["deny", "-L", "off", "--offline", "--metadata-path"]);
     deny.arg(&path);
@@ -151,7 +146,19 @@ fn deny(root: &Path) -> anyhow::Result<Ended> {
     Ok(Ended::Passed)
 }
 
-fn has(root: &Path, subcommand: &str) -> bool {
+/// A file with what cargo knows of the dependencies.
+pub(crate) fn metadata(root: &Path) -> anyhow::Result<PathBuf> {
+    // Left alone, cargo-deny asks for the dependencies of every system, also those that nobody here ever downloads.
+    let target = host_target(root)?;
+    let what = ["metadata", "--format-version", "1", "--locked", "--offline"];
+    let metadata = output(cargo(root, &what).args(["--filter-platform", &target]))?;
+    let path = target_dir(root).join("deny-metadata.json");
+    std::fs::write(&path, metadata).with_context(|| format!("write `{}`", path.display()))?;
+    Ok(path)
+}
+
+/// Whether cargo has this subcommand.
+pub(crate) fn has(root: &Path, subcommand: &str) -> bool {
     succeeds(&mut cargo(root, &[subcommand, "--version"]))
 }
 

@@ -12,6 +12,7 @@ macro_rules! say {
     }};
 }
 
+mod advisories;
 mod ci;
 mod comparison;
 mod crosscheck;
@@ -43,6 +44,10 @@ pub(crate) const COMMANDS: &[(&str, &str)] = &[
     (
         "gen",
         "write the generated files anew; `gen --check` only says which differ",
+    ),
+    (
+        "advisories",
+        "whether a dependency has a known weakness, by a list from the network; to be run every month",
     ),
     (
         "dist",
@@ -88,6 +93,7 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
         ["tidy"] => tidy::run(&root()?),
         ["gen"] => generate::write(&root()?),
         ["gen", "--check"] => generate::check(&root()?),
+        ["advisories"] => advisories::run(&root()?),
         ["dist"] => dist::run(&root()?),
         ["crosscheck", arguments @ ..] => crosscheck::run(&root()?, arguments),
         ["overhead", arguments @ ..] => overhead::run(&root()?, arguments),
