@@ -2,7 +2,9 @@
 
 use crate::exit::{Exit, failure};
 use crate::output;
+use engine::consent::Consent;
 use engine::host::{WorkDirState, check_work_dir};
+use engine::strangers;
 use model::plan::Plan;
 use model::units::Bytes;
 use std::path::{Path, PathBuf};
@@ -21,14 +23,20 @@ pub(crate) const OPTION: &str = "--dir DIR";
 /// Room that a copy's files may need on the disk: two files of 8 MB, scripts' output, a helper, and some reserve.
 const ROOM_PER_COPY: u64 = 32 << 20;
 
-/// Looks at the directory before anything is measured: absolute, there, and writable.
-pub(crate) fn directory(dir: Option<&Path>) -> anyhow::Result<Directory> {
-    named_by(dir, OPTION)
+/// Looks at the directory before anything is made in it or measured: absolute, there, writable, and where we are root
+/// out of the reach of others, unless the user agreed to that.
+pub(crate) fn directory(dir: Option<&Path>, consent: &Consent) -> anyhow::Result<Directory> {
+    named_by(dir, OPTION, consent)
 }
 
 /// The same, where another option names the directory.
-pub(crate) fn named_by(dir: Option<&Path>, option: &'static str) -> anyhow::Result<Directory> {
+pub(crate) fn named_by(
+    dir: Option<&Path>,
+    option: &'static str,
+    consent: &Consent,
+) -> anyhow::Result<Directory> {
     let dir = dir.unwrap_or(Path::new("."));
+    refuse_strangers(dir, option, consent)?;
     let path = std::fs::canonicalize(dir).map_err(|error| unusable(dir, &error, option))?;
     if path.to_str().is_none() {
         return Err(unusable(dir, &"its name is not UTF-8", option));
@@ -41,6 +49,22 @@ pub(crate) fn named_by(dir: Option<&Path>, option: &'static str) -> anyhow::Resu
             state,
             option,
         }),
+    }
+}
+
+/// Refuses root a directory that somebody else can put another in the place of. One that is not there is no matter of
+/// theirs.
+pub(crate) fn refuse_strangers(dir: &Path, option: &str, consent: &Consent) -> anyhow::Result<()> {
+    let found = strangers::on_the_way_to(dir).ok().flatten();
+    match found.filter(|_| !consent.dir_of_others) {
+        None => Ok(()),
+        Some(stranger) => Err(failure(
+            Exit::Usage,
+            format!("use directory `{}` as root: {stranger}", dir.display()),
+            Some(&format!(
+                "name one on whose way only root may rename with `{option}`, or add `--dir-of-others` if all who may are trusted"
+            )),
+        )),
     }
 }
 

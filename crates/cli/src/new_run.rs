@@ -1,7 +1,7 @@
 //! What a new run starts from: a plan, an id, and who measures with what.
 
 use crate::args::NewRun;
-use crate::context::{host_facts, read_capped};
+use crate::context::{Context, host_facts, read_capped};
 use crate::directory::directory;
 use crate::exit::{Exit, failure};
 use crate::named;
@@ -18,10 +18,11 @@ use std::path::Path;
 
 /// A run before its first round: where it is measured has been looked at, and `plan` says what, on this machine.
 pub(crate) fn prepare(
+    context: &Context,
     new: &NewRun,
     plan: impl FnOnce(&HostFacts) -> anyhow::Result<Plan>,
 ) -> anyhow::Result<Run> {
-    let dir = directory(new.dir.as_deref())?;
+    let dir = directory(new.dir.as_deref(), &context.consent)?;
     let host = host_facts(&dir.path);
     let mut plan = plan(&host)?;
     named::write_into(&mut plan, named::stand_in(new)?.as_ref())?;

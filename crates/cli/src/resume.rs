@@ -74,7 +74,7 @@ pub(crate) fn sides(
 ) -> anyhow::Result<Vec<Run>> {
     let runs = kept(&context.store_to_read()?, name, command)?;
     for run in &runs {
-        same_set_up(run)?;
+        same_set_up(context, run)?;
     }
     let order = session::Order {
         consent: &context.consent,
@@ -147,8 +147,8 @@ fn other_side(store: &Store, run: &Run) -> anyhow::Result<Run> {
 }
 
 /// Refuses to go on where machine or program are not what they were.
-fn same_set_up(run: &Run) -> anyhow::Result<()> {
-    let dir = directory(Some(Path::new(&run.meta.dir)))?;
+fn same_set_up(context: &Context, run: &Run) -> anyhow::Result<()> {
+    let dir = directory(Some(Path::new(&run.meta.dir)), &context.consent)?;
     let now = Run {
         meta: RunMeta {
             binary: new_run::binary(),

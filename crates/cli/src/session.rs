@@ -92,7 +92,7 @@ pub(crate) fn carry_out(
     for run in runs {
         (order.opens)(&store, run)?;
     }
-    let measured = measure(context, &store, runs, &granted, order.quiet)?;
+    let measured = measure(context, &store, runs, &granted, order)?;
     Ok(Carried {
         runs: measured,
         left: named::settle(granted, &store, runs),
@@ -151,7 +151,7 @@ fn measure(
     store: &Store,
     runs: &[Run],
     granted: &Granted,
-    quiet: bool,
+    order: &Order<'_>,
 ) -> anyhow::Result<Vec<Run>> {
     let work_dirs: Vec<PathBuf> = runs
         .iter()
@@ -167,7 +167,7 @@ fn measure(
     let mut keeper = Keeper {
         rescue: Rescue::new(store, runs),
         runs,
-        bar: Bar::new(quiet),
+        bar: Bar::new(order.quiet),
         told: BTreeSet::new(),
     };
     let sides: Vec<Side<'_>> = runs
@@ -183,6 +183,7 @@ fn measure(
     let setting = Setting {
         find: workloads::find,
         permits: &granted.permits,
+        dir_of_others: order.consent.dir_of_others,
         began: context.began,
     };
     let ended = engine::run::execute(&sides, setting, &mut keeper);
@@ -215,9 +216,12 @@ fn measure(
 
 fn say_how_it_ended(runs: &[Run], ended: &Ended) {
     if let Some(error) = &ended.left_behind {
-        output::say(&format!(
-            "warning: {error}\nhint: `kurabe clean` tries again"
-        ));
+        let hint = if engine::workdir::stale_at(&error.path).is_some_and(|stale| stale.is_sure) {
+            "`kurabe clean` tries again"
+        } else {
+            "look what is in it and remove it by hand: `kurabe clean` leaves it alone"
+        };
+        output::say(&format!("warning: {error}\nhint: {hint}"));
     }
     if ended.end == End::Interrupted {
         for run in runs {
@@ -286,6 +290,10 @@ impl Observer for Keeper<'_> {
 
     fn rests(&mut self, resting: &Resting) {
         self.bar.rests(resting);
+    }
+
+    fn notices(&mut self, words: &str) {
+        self.bar.say(&format!("note: {words}"));
     }
 
     fn ended(&mut self, side: usize, round: &Round) -> Result<(), String> {

@@ -41,6 +41,8 @@ pub struct Consent {
     pub erase: Vec<String>,
     /// Behind `--overwrite-file`.
     pub overwrite: Vec<PathBuf>,
+    /// `--dir-of-others`: root may work where somebody else may rename.
+    pub dir_of_others: bool,
 }
 
 /// A file or device that a case works on beside its own directory.

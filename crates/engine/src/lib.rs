@@ -22,6 +22,7 @@ pub mod run;
 mod schedule;
 pub mod set_up;
 pub mod soak;
+pub mod strangers;
 mod wire;
 pub mod workdir;
 pub mod worker;

@@ -8,6 +8,7 @@ use crate::noise::{Snapshot, Watch, Workers, sentinel};
 use crate::set_up::{NotSetUp, SetUp};
 use crate::soak::{Moment, Stretching};
 use crate::wire::{CopyReport, Go, Order};
+use crate::workdir::{RUN_DIR, WorkDir};
 use crate::workload::StandIn;
 use model::plan::{PlannedCase, Settle};
 use model::record::{Outcome, Round};
@@ -16,7 +17,7 @@ use model::soak::Stretch;
 use model::spec::How;
 use model::units::Nanos;
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 use sys::clock::monotonic;
 use sys::process::Usage;
 
@@ -24,9 +25,7 @@ use sys::process::Usage;
 #[derive(Debug)]
 pub(crate) struct Bench<'a> {
     pub(crate) watch: &'a Watch,
-    pub(crate) work_dir: &'a Path,
-    /// Inside the work directory: what all rounds of this side share.
-    pub(crate) run_dir: &'a Path,
+    pub(crate) work_dir: &'a WorkDir,
     pub(crate) cpus: &'a [u32],
     pub(crate) ns_per_tick: Option<f64>,
     /// What sets this side up before each round.
@@ -97,7 +96,7 @@ pub(crate) fn execute(
     if !case.simulated {
         noise.before = sentinel(first_cpu);
     }
-    let dir = bench.work_dir.join(format!("round-{}", which.seq));
+    let dir = RoundDir::of(bench.work_dir, which.seq);
     let mut crew = Crew::default();
     let result = prepared.and_then(|()| measure(bench, case, which, &dir, &mut crew));
     crew.dismiss();
@@ -120,13 +119,13 @@ pub(crate) fn execute(
             (told(outcome, crew.is_ending), partial)
         }
         Err(Stop::Interrupted) => {
-            let _ = fs::remove_dir_all(&dir);
+            let _ = fs::remove_dir_all(&dir.here);
             return Err(Interrupted);
         }
         Err(Stop::Failed(failure)) => (Outcome::Failed(failure), None),
     };
     // A directory that cannot be removed now goes with the work directory at the end.
-    let _ = fs::remove_dir_all(&dir);
+    let _ = fs::remove_dir_all(&dir.here);
     let stretch = which.stretch.map(|stretching| {
         // A stretch that failed before its gate opened began when it started.
         let (began, elapsed) = stretching.clock.tell(crew.opens.unwrap_or(start));
@@ -151,6 +150,45 @@ pub(crate) fn execute(
     })
 }
 
+/// What the copies of a round share, in its directory.
+const SHARED: &str = "shared";
+
+/// The directory of a round, by the three ways that lead to it.
+struct RoundDir {
+    name: String,
+    /// By the handle of the work directory, in this process.
+    here: PathBuf,
+    /// By its name, for words alone: somebody may have put another in its place.
+    told: PathBuf,
+}
+
+impl RoundDir {
+    fn of(work_dir: &WorkDir, seq: u32) -> Self {
+        let name = format!("round-{seq}");
+        Self {
+            here: work_dir.here().join(&name),
+            told: work_dir.path().join(&name),
+            name,
+        }
+    }
+
+    fn create(&self, inside: &str) -> Result<(), Stop> {
+        let told = || self.told.join(inside);
+        fs::create_dir(self.here.join(inside))
+            .map_err(|error| Stop::error("create directory", told().display(), error))
+    }
+
+    /// The work directory, from any directory right inside a round's.
+    fn top() -> PathBuf {
+        "../..".into()
+    }
+
+    /// A directory right inside, for a worker in one of them: the way up from there nobody else can turn aside.
+    fn from_inside(&self, name: &str) -> PathBuf {
+        Self::top().join(&self.name).join(name)
+    }
+}
+
 /// The outcome, with a word where the user ended it.
 fn told(mut outcome: Outcome, is_cut_short: bool) -> Outcome {
     if let (Outcome::Done(done), true) = (&mut outcome, is_cut_short) {
@@ -167,15 +205,13 @@ fn measure(
     bench: &Bench<'_>,
     case: &PlannedCase,
     which: Which,
-    dir: &Path,
+    dir: &RoundDir,
     crew: &mut Crew,
 ) -> Result<Measured, Stop> {
     crew.memory_kills = bench.watch.memory_kills();
-    let shared_dir = dir.join("shared");
     // Not with its parents: a work directory that somebody removed must not come back without its marker.
-    fs::create_dir(dir).map_err(|error| Stop::error("create directory", dir.display(), error))?;
-    fs::create_dir(&shared_dir)
-        .map_err(|error| Stop::error("create directory", shared_dir.display(), error))?;
+    dir.create("")?;
+    dir.create(SHARED)?;
     let mut rng = Rng::new(which.layout_seed);
     let first_place = first_place(&mut rng, bench.cpus);
     // Threads belong to the one worker of copy 0, which starts them by itself.
@@ -185,17 +221,16 @@ fn measure(
         case.id.copies
     };
     for copy in 0..workers {
-        let own_dir = dir.join(format!("copy-{copy}"));
-        fs::create_dir(&own_dir)
-            .map_err(|error| Stop::error("create directory", own_dir.display(), error))?;
+        let own = format!("copy-{copy}");
+        dir.create(&own)?;
         let spread = first_place + usize::try_from(copy).unwrap_or(0);
         let order = Order {
             workload: case.workload.clone(),
             params: case.params.clone(),
             shape: case.shape,
-            dir: own_dir.clone(),
-            shared_dir: shared_dir.clone(),
-            run_dir: bench.run_dir.to_owned(),
+            dir: dir.from_inside(&own),
+            shared_dir: dir.from_inside(SHARED),
+            run_dir: RoundDir::top().join(RUN_DIR),
             copy,
             copies: case.id.copies,
             round: which.number,
@@ -205,7 +240,7 @@ fn measure(
             stand_in: bench.stand_in.clone(),
             permits: bench.permits.clone(),
         };
-        crew.hire(&order, &own_dir, rng.below(4096))?;
+        crew.hire(&order, &dir.here.join(&own), rng.below(4096))?;
     }
     let grace = crowd_grace(case.id.copies, bench.cpus.len());
     crew.wait_for(Stage::Ready, case.shape.setup_max.plus(grace))?;

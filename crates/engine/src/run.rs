@@ -38,6 +38,9 @@ pub trait Observer {
 
     /// A soak is about to rest.
     fn rests(&mut self, resting: &Resting);
+
+    /// Something that the user should know while the run goes on, in words.
+    fn notices(&mut self, words: &str);
 }
 
 /// How far a run has come.
@@ -112,6 +115,8 @@ pub struct Setting<'a> {
     pub find: fn(&str) -> Option<&'static dyn Workload>,
     /// What may be opened beside the work directories.
     pub permits: &'a Permits,
+    /// Root may work in directories of others.
+    pub dir_of_others: bool,
     /// The monotonic clock when the user's patience began: the budget counts from here.
     pub began: u64,
 }
@@ -129,8 +134,14 @@ pub fn execute(
     let cpus = sys::affinity::allowed_cpus().map_err(system("read the CPU affinity"))?;
     let work_dirs: Vec<WorkDir> = sides
         .iter()
-        .map(|side| WorkDir::create(side.dir, side.run))
+        .map(|side| WorkDir::create(side.dir, side.run, setting.dir_of_others))
         .collect::<Result<_, _>>()?;
+    for dir in work_dirs.iter().filter(|dir| !dir.is_locked()) {
+        observer.notices(&format!(
+            "the file system of `{}` has no locks: if this run is killed, `kurabe clean` cannot tell that it is over",
+            dir.path().display()
+        ));
+    }
     let watch = Watch::real();
     let lanes = sides
         .iter()
@@ -138,8 +149,7 @@ pub fn execute(
         .map(|(side, work_dir)| {
             let bench = Bench {
                 watch: &watch,
-                work_dir: work_dir.path(),
-                run_dir: work_dir.run_dir(),
+                work_dir,
                 cpus: &cpus,
                 ns_per_tick: counter_rate(side.host),
                 set_up: SetUp::of(side.plan),

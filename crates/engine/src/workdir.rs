@@ -2,19 +2,24 @@
 //!
 //! Only a directory that carries our marker file is ever removed. Its maker holds a lock on the marker (flock(2)),
 //! which the kernel drops however the maker ends: that tells a directory in use from one left behind, also across
-//! containers, where a process id says nothing.
+//! containers, where a process id says nothing. Where a file system has no locks, the marker says so, and the directory
+//! of a run that was killed is left to whoever knows that it was.
 //!
 //! Whoever may rename things in the parent directory can put another directory, or a link to one, in the place of ours
-//! at any time. What is marked and emptied is therefore a directory that is held open, and never a name: a directory
-//! that is not the one we made is not marked, and nothing in it is removed. Workers know the directory by name; on
-//! a directory that strangers can rename in they make their files where the strangers want.
+//! at any time. Nothing is therefore made, measured, executed or emptied by its name: the directory is held open from
+//! the moment at which it was made, everything in it is reached through the handle, and workers, who are put into it by
+//! the handle, reach everything by paths that begin where they are. A directory that another user made is not marked.
+//! What remains is that the name may lead elsewhere in the end: then ours stays where it was moved, empty but for its
+//! marker, and that is said.
 
+use crate::strangers::{self, Stranger};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, DirBuilder, File};
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use sys::io::file::{find_directory, handle_path};
+use sys::io::file::{self, Access, find_directory, handle_path};
 use sys::tree::Tree;
 
 /// The marker's file name.
@@ -24,12 +29,31 @@ const MARKER: &str = ".kurabe-work";
 const PREFIX: &str = "kurabe-work-";
 
 /// The directory inside it that all rounds share.
-const RUN_DIR: &str = "run";
+pub(crate) const RUN_DIR: &str = "run";
+
+/// How often it is tried to lock a new marker, and how long is waited in between, in nanoseconds: `kurabe clean` may be
+/// looking at it for a moment.
+const LOCK_TRIES: (u32, u64) = (100, 10_000_000);
+
+/// How long is waited between tries to remove a directory in which something is left, in nanoseconds. FUSE and NFS keep
+/// a file that was open when it was removed under another name, and hear of its end a moment after we do.
+const PAUSES: [u64; 7] = [
+    5_000_000,
+    20_000_000,
+    50_000_000,
+    100_000_000,
+    200_000_000,
+    400_000_000,
+    800_000_000,
+];
 
 /// Who made a work directory.
 #[derive(Debug, Serialize, Deserialize)]
 struct Marker {
     run: String,
+    /// True where the file system has no locks, so that nobody can tell whether its maker lives.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    unlocked: bool,
 }
 
 /// Something about a work directory went wrong.
@@ -47,12 +71,10 @@ pub struct WorkDirError {
 /// A work directory in use; removed when dropped.
 #[derive(Debug)]
 pub struct WorkDir {
-    path: PathBuf,
-    run_dir: PathBuf,
-    /// The directory itself, whatever has become of its name.
-    dir: File,
-    /// Held, not read: its lock says that we are alive.
-    _marker: File,
+    held: Held,
+    /// Held, not read: its lock says that we are alive. `None` once the directory is removed, or cannot be.
+    marker: Option<File>,
+    is_locked: bool,
 }
 
 /// Where the work directory of `run` is made inside `parent`.
@@ -61,8 +83,9 @@ pub fn place(parent: &Path, run: &str) -> PathBuf {
 }
 
 impl WorkDir {
-    /// Makes the work directory of `run` inside `parent`.
-    pub fn create(parent: &Path, run: &str) -> Result<Self, WorkDirError> {
+    /// Makes the work directory of `run` inside `parent`. Root refuses one that belongs to somebody else, as files do
+    /// where a server gives those of root to nobody, unless `of_others` says that this is meant.
+    pub fn create(parent: &Path, run: &str, of_others: bool) -> Result<Self, WorkDirError> {
         let path = place(parent, run);
         let fail = |operation| {
             let path = path.clone();
@@ -72,113 +95,250 @@ impl WorkDir {
                 error,
             }
         };
-        // Writable for nobody else, whatever the umask is.
-        let made = DirBuilder::new().mode(0o755).create(&path);
-        made.map_err(fail("create the work directory"))?;
-        let dir = find_directory(&path).map_err(fail("open the work directory"))?;
-        let here = handle_path(&dir);
-        let made = just_made(&dir)
-            .and_then(|()| mark(&here.join(MARKER), run))
-            .and_then(|marker| fs::create_dir(here.join(RUN_DIR)).map(|()| marker));
+        let inside = find_directory(parent).map_err(fail("create the work directory"))?;
+        // For nobody else, whatever the umask is.
+        DirBuilder::new()
+            .mode(0o700)
+            .create(handle_path(&inside).join(name_of(&path)))
+            .map_err(fail("create the work directory"))?;
+        let held = Held::of(inside, &path, run).map_err(fail("open the work directory"))?;
+        let made = held.mark_new(of_others).and_then(|marker| {
+            fs::create_dir(held.here().join(RUN_DIR))?;
+            Ok(marker)
+        });
         match made {
-            Ok(marker) => Ok(Self {
-                run_dir: path.join(RUN_DIR),
-                path,
-                dir,
-                _marker: marker,
+            Ok((marker, is_locked)) => Ok(Self {
+                held,
+                marker: Some(marker),
+                is_locked,
             }),
             Err(error) => {
                 // Where the marker is there it is ours, and nothing but it can be in it yet.
-                let _ = fs::remove_dir(&path);
+                let _ = fs::remove_dir(held.entry());
                 Err(fail("mark the work directory")(error))
             }
         }
     }
 
-    /// Where it is.
+    /// Where it was made. Somebody else may be found there by now.
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.held.path
     }
 
-    /// The directory inside it that all rounds share.
-    pub(crate) fn run_dir(&self) -> &Path {
-        &self.run_dir
+    /// Leads to it, in this process, whatever has become of its name.
+    pub(crate) fn here(&self) -> PathBuf {
+        self.held.here()
+    }
+
+    /// False where the file system has no locks: after a `kill -9` nobody can tell that its maker is gone.
+    pub fn is_locked(&self) -> bool {
+        self.is_locked
     }
 
     /// Removes it now, and says what went wrong if it stays.
-    pub fn remove(self) -> Result<(), WorkDirError> {
-        remove_marked(&self.dir, &self.path)
+    pub fn remove(mut self) -> Result<(), WorkDirError> {
+        let marker = self.marker.take();
+        self.held.remove(marker)
     }
-}
-
-/// Refuses a directory that cannot be the one that was made a moment ago, because there is something in it.
-fn just_made(dir: &File) -> io::Result<()> {
-    match fs::read_dir(handle_path(dir))?.next() {
-        None => Ok(()),
-        Some(_) => Err(io::Error::other(
-            "somebody put another directory in its place",
-        )),
-    }
-}
-
-/// Writes the marker, locked before it says anything: a marker without words belongs to nobody yet. It leaves nothing
-/// where it fails.
-fn mark(path: &Path, run: &str) -> io::Result<File> {
-    let mut file = File::create_new(path)?;
-    let marker = Marker {
-        run: run.to_owned(),
-    };
-    let mut write = || {
-        file.lock()?;
-        file.write_all(&serde_json::to_vec(&marker)?)
-    };
-    if let Err(error) = write() {
-        let _ = fs::remove_file(path);
-        return Err(error);
-    }
-    Ok(file)
 }
 
 impl Drop for WorkDir {
     fn drop(&mut self) {
         // After `remove` there is nothing left to do; elsewhere an error here has nobody to tell, and `kurabe
         // clean` finds what stays.
-        let _ = remove_marked(&self.dir, &self.path);
+        if let Some(marker) = self.marker.take() {
+            let _ = self.held.remove(Some(marker));
+        }
     }
 }
 
-/// Empties a directory with our marker, and removes what `path` leads to if that is empty.
-fn remove_marked(dir: &File, path: &Path) -> Result<(), WorkDirError> {
-    let here = handle_path(dir);
-    if !is_plain_file(&here.join(MARKER)) {
-        return Ok(());
+fn name_of(path: &Path) -> OsString {
+    path.file_name().unwrap_or_default().to_owned()
+}
+
+/// A work directory by its handles, and by its name for words.
+#[derive(Debug)]
+struct Held {
+    path: PathBuf,
+    name: OsString,
+    run: String,
+    /// The directory that it is in.
+    parent: File,
+    /// The directory itself, whatever has become of its name.
+    dir: File,
+}
+
+impl Held {
+    fn of(parent: File, path: &Path, run: &str) -> io::Result<Self> {
+        let name = name_of(path);
+        Ok(Self {
+            path: path.to_owned(),
+            run: run.to_owned(),
+            dir: find_directory(&handle_path(&parent).join(&name))?,
+            name,
+            parent,
+        })
     }
-    let remove = || {
+
+    fn here(&self) -> PathBuf {
+        handle_path(&self.dir)
+    }
+
+    /// What its name leads to by now.
+    fn entry(&self) -> PathBuf {
+        handle_path(&self.parent).join(&self.name)
+    }
+
+    fn marker(&self) -> PathBuf {
+        self.here().join(MARKER)
+    }
+
+    /// Marks it, where it can be the one that was made a moment ago: there is nothing in it, and owner and rights are
+    /// those that files of ours have here. It leaves nothing where it refuses.
+    fn mark_new(&self, of_others: bool) -> io::Result<(File, bool)> {
+        let another = || io::Error::other("somebody put another directory in its place");
+        if fs::read_dir(self.here())?.next().is_some() {
+            return Err(another());
+        }
+        let (marker, is_locked) = self.mark()?;
+        let check = || {
+            let (dir, file) = (self.dir.metadata()?, marker.metadata()?);
+            // Compared with a file that is ours for certain: some file systems give all files the same owner and rights.
+            if dir.uid() != file.uid() || dir.mode() & 0o022 & !file.mode() != 0 {
+                return Err(another());
+            }
+            match strangers::in_it(&dir).filter(|_| !of_others) {
+                None => Ok(()),
+                Some(by) => {
+                    let dir = self.path.clone();
+                    let stranger = Stranger { dir, by };
+                    Err(io::Error::other(stranger.to_string()))
+                }
+            }
+        };
+        if let Err(error) = check() {
+            let _ = fs::remove_file(self.marker());
+            return Err(error);
+        }
+        Ok((marker, is_locked))
+    }
+
+    /// Writes the marker, locked before it says anything: a marker without words belongs to nobody yet. It leaves
+    /// nothing where it fails. False where it could not be locked, because the file system has no locks.
+    fn mark(&self) -> io::Result<(File, bool)> {
+        let path = self.marker();
+        let mut file = File::options()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)?;
+        let mut write = || {
+            let is_locked = lock(&file)?;
+            let marker = Marker {
+                run: self.run.clone(),
+                unlocked: !is_locked,
+            };
+            file.write_all(&serde_json::to_vec(&marker)?)?;
+            Ok(is_locked)
+        };
+        match write() {
+            Ok(is_locked) => Ok((file, is_locked)),
+            Err(error) => {
+                let _ = fs::remove_file(path);
+                Err(error)
+            }
+        }
+    }
+
+    /// Empties a directory with our marker, and removes it where its name leads to it. Whatever goes wrong, the marker
+    /// is there as long as the directory is.
+    fn remove(&self, marker: Option<File>) -> Result<(), WorkDirError> {
+        self.try_to_remove(marker).map_err(|error| WorkDirError {
+            operation: "remove the work directory",
+            path: self.path.clone(),
+            error,
+        })
+    }
+
+    fn try_to_remove(&self, mut marker: Option<File>) -> io::Result<()> {
+        if !is_plain_file(&self.marker()) {
+            return self.unmarked();
+        }
+        let here = self.here();
         refuse_mounts(&here)?;
-        empty_but_for_marker(&here)?;
-        fs::remove_file(here.join(MARKER))?;
-        fs::remove_dir(path)
-    };
-    remove().map_err(|error| WorkDirError {
-        operation: "remove the work directory",
-        path: path.to_owned(),
-        error,
-    })
+        let mut pauses = PAUSES.iter();
+        loop {
+            let removed = empty_but_for_marker(&here).and_then(|()| {
+                // Open, it would be kept under another name by FUSE and NFS.
+                marker = None;
+                self.remove_empty()
+            });
+            match (removed, pauses.next()) {
+                (Err(error), Some(&pause)) if is_about_to_go(&error) => sys::clock::sleep(pause),
+                (removed, _) => return removed,
+            }
+        }
+    }
+
+    /// A directory without a marker is not ours to remove: gone it may be.
+    fn unmarked(&self) -> io::Result<()> {
+        match self.dir.metadata() {
+            Ok(found) if found.nlink() > 0 => Err(io::Error::other(format!(
+                "somebody removed its marker `{MARKER}`, without which nothing in it is touched"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes the marker and the directory, or nothing.
+    fn remove_empty(&self) -> io::Result<()> {
+        let entry = self.entry();
+        let (found, ours) = (entry.symlink_metadata()?, self.dir.metadata()?);
+        if (found.dev(), found.ino()) != (ours.dev(), ours.ino()) {
+            return Err(io::Error::other(
+                "somebody put another directory in its place; it was emptied where it is now",
+            ));
+        }
+        fs::remove_file(self.marker())?;
+        fs::remove_dir(entry).inspect_err(|_| {
+            // Best effort: who cannot write this either is about to say why.
+            let _ = self.mark();
+        })
+    }
+}
+
+/// Locks a new marker; false where the file system has no locks.
+fn lock(file: &File) -> io::Result<bool> {
+    let (tries, pause) = LOCK_TRIES;
+    for _ in 0..tries {
+        match file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::WouldBlock) => sys::clock::sleep(pause),
+            Err(TryLockError::Error(error)) if file::has_no_locks(&error) => return Ok(false),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+    Err(io::Error::other("somebody else locks its marker"))
+}
+
+/// Whether what is in the way may be a file that was removed while it was open.
+fn is_about_to_go(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::ResourceBusy
+    )
 }
 
 /// What somebody mounted below the directory is not ours to empty.
 fn refuse_mounts(path: &Path) -> io::Result<()> {
     // Without /proc nothing is known of mounts, and nothing is removed.
-    let mounts = sys::mounts::read(&Tree::real()).map_err(io::Error::other)?;
+    let points = sys::mounts::points(&Tree::real()).map_err(io::Error::other)?;
     let real = fs::read_link(path)?;
-    match mounts
-        .iter()
-        .find(|mount| Path::new(&mount.point).starts_with(&real))
-    {
+    match points.iter().find(|point| point.starts_with(&real)) {
         None => Ok(()),
-        Some(mount) => Err(io::Error::other(format!(
+        Some(point) => Err(io::Error::other(format!(
             "something is mounted at `{}`; unmount it first",
-            mount.point
+            point.display()
         ))),
     }
 }
@@ -190,10 +350,15 @@ fn empty_but_for_marker(path: &Path) -> io::Result<()> {
         if entry.file_name() == MARKER {
             continue;
         }
-        if entry.file_type()?.is_dir() {
-            fs::remove_dir_all(entry.path())?;
+        let removed = if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())
         } else {
-            fs::remove_file(entry.path())?;
+            fs::remove_file(entry.path())
+        };
+        match removed {
+            // FUSE and NFS take away what they kept.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            removed => removed?,
         }
     }
     Ok(())
@@ -206,6 +371,8 @@ pub struct Stale {
     pub path: PathBuf,
     /// The run it belonged to.
     pub run: String,
+    /// False where its file system has no locks: its maker may be alive. It is not removed.
+    pub is_sure: bool,
 }
 
 /// The work directories directly inside `parent` whose maker is no longer alive.
@@ -239,9 +406,18 @@ pub fn stale_at(path: &Path) -> Option<Stale> {
     if !is_plain_file(&marker) {
         return None;
     }
-    let mut file = File::open(&marker).ok()?;
-    // Whoever made it and lives holds the lock. A file system without locks gives an error: then it stays.
-    file.try_lock().ok()?;
+    // For writing too: NFS locks nothing exclusively that is only read (flock(2)).
+    let access = Access {
+        write: true,
+        ..Access::default()
+    };
+    let mut file = file::open(&marker, access).ok()?;
+    // Whoever made it and lives holds the lock.
+    let has_locks = match file.try_lock() {
+        Ok(()) => true,
+        Err(TryLockError::Error(error)) if file::has_no_locks(&error) => false,
+        Err(_) => return None,
+    };
     // A marker of ours has some fifty bytes.
     let mut text = String::new();
     (&mut file).take(4096).read_to_string(&mut text).ok()?;
@@ -249,6 +425,7 @@ pub fn stale_at(path: &Path) -> Option<Stale> {
     Some(Stale {
         path: path.to_owned(),
         run: marker.run,
+        is_sure: has_locks && !marker.unlocked,
     })
 }
 
@@ -259,121 +436,21 @@ fn is_plain_file(path: &Path) -> bool {
 
 /// Removes a stale work directory.
 pub fn remove_stale(stale: &Stale) -> Result<(), WorkDirError> {
-    let dir = find_directory(&stale.path).map_err(|error| WorkDirError {
-        operation: "open the work directory",
+    let fail = |error| WorkDirError {
+        operation: "remove the work directory",
         path: stale.path.clone(),
         error,
-    })?;
-    remove_marked(&dir, &stale.path)
+    };
+    if !stale.is_sure {
+        return Err(fail(io::Error::other(
+            "its file system has no locks, so that nobody can tell whether its run goes on; \
+             remove it by hand where none does",
+        )));
+    }
+    let parent = stale.path.parent().unwrap_or(Path::new("/"));
+    let held = find_directory(parent).and_then(|parent| Held::of(parent, &stale.path, &stale.run));
+    held.map_err(fail)?.remove(None)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_work_directory_is_made_marked_and_removed() {
-        let parent = tempfile::tempdir().unwrap();
-        let dir = WorkDir::create(parent.path(), "r1").unwrap();
-        fs::write(dir.path().join("data"), "x").unwrap();
-        assert_eq!(find_stale(parent.path()).unwrap(), [], "its maker is alive");
-        let path = dir.path().to_owned();
-        dir.remove().unwrap();
-        assert!(!path.exists());
-    }
-
-    #[test]
-    fn a_directory_of_a_dead_process_is_stale_and_others_are_left_alone() {
-        let parent = tempfile::tempdir().unwrap();
-        let dead = parent.path().join("kurabe-work-dead");
-        fs::create_dir(&dead).unwrap();
-        let marker = r#"{"run":"dead"}"#;
-        fs::write(dead.join(MARKER), marker).unwrap();
-        let unmarked = parent.path().join("kurabe-work-unmarked");
-        fs::create_dir(&unmarked).unwrap();
-        std::os::unix::fs::symlink(&dead, parent.path().join("kurabe-work-link")).unwrap();
-
-        let stale = find_stale(parent.path()).unwrap();
-        assert_eq!(
-            stale,
-            [Stale {
-                path: dead.clone(),
-                run: "dead".to_owned()
-            }]
-        );
-        remove_stale(&stale[0]).unwrap();
-        assert!(!dead.exists() && unmarked.exists());
-    }
-
-    #[test]
-    fn a_removal_that_stops_half_way_leaves_the_marker() {
-        let parent = tempfile::tempdir().unwrap();
-        let dir = WorkDir::create(parent.path(), "r1").unwrap();
-        fs::create_dir_all(dir.path().join("round-1/copy-0")).unwrap();
-        fs::write(dir.path().join("round-1/copy-0/data"), "x").unwrap();
-        fs::write(dir.path().join("data"), "x").unwrap();
-        std::os::unix::fs::symlink(parent.path(), dir.path().join("link")).unwrap();
-        empty_but_for_marker(dir.path()).unwrap();
-        let left: Vec<_> = fs::read_dir(dir.path())
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name())
-            .collect();
-        assert_eq!(left, [MARKER]);
-        assert!(parent.path().exists(), "links are not followed");
-    }
-
-    #[test]
-    fn what_is_put_in_the_place_of_a_work_directory_is_not_emptied() {
-        let parent = tempfile::tempdir().unwrap();
-        let precious = parent.path().join("precious");
-        fs::create_dir(&precious).unwrap();
-        // Even where somebody puts a marker into it.
-        for name in ["file", MARKER] {
-            fs::write(precious.join(name), r#"{"run":"r1"}"#).unwrap();
-        }
-        let moved = parent.path().join("moved");
-        for link in [true, false] {
-            let dir = WorkDir::create(parent.path(), "r1").unwrap();
-            let path = dir.path().to_owned();
-            fs::write(path.join("data"), "x").unwrap();
-            fs::rename(&path, &moved).unwrap();
-            if link {
-                std::os::unix::fs::symlink(&precious, &path).unwrap();
-            } else {
-                fs::rename(&precious, &path).unwrap();
-            }
-            dir.remove().unwrap_err();
-            assert_eq!(fs::read_dir(&path).unwrap().count(), 2, "{link}");
-            // Ours was emptied where it is.
-            assert_eq!(fs::read_dir(&moved).unwrap().count(), 0, "{link}");
-            fs::remove_dir(&moved).unwrap();
-            if link {
-                let stale = Stale {
-                    path: path.clone(),
-                    run: "r1".to_owned(),
-                };
-                remove_stale(&stale).unwrap_err();
-                assert_eq!(fs::read_dir(&precious).unwrap().count(), 2);
-                fs::remove_file(&path).unwrap();
-            }
-        }
-    }
-
-    #[test]
-    fn a_directory_that_is_not_new_is_not_marked() {
-        let parent = tempfile::tempdir().unwrap();
-        let look = |dir: &Path| just_made(&find_directory(dir).unwrap());
-        look(parent.path()).unwrap();
-        fs::write(parent.path().join("file"), "x").unwrap();
-        look(parent.path()).unwrap_err();
-        find_directory(Path::new("/proc/self/cwd")).unwrap_err();
-    }
-
-    #[test]
-    fn a_missing_parent_is_an_error_that_names_it() {
-        let error = WorkDir::create(Path::new("/nonexistent/dir"), "r")
-            .unwrap_err()
-            .to_string();
-        assert!(error.contains("create the work directory") && error.contains("/nonexistent/dir"));
-    }
-}
+mod tests;

@@ -94,7 +94,8 @@ pub struct StandIn {
     pub kind: NamedKind,
 }
 
-/// Where one copy of one round runs.
+/// Where one copy of one round runs. The paths of its directories begin where the worker is, and lead to the same from
+/// every directory right inside the round's: names above the work directory, which others may change, are not in them.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// A fresh directory of this copy's own, on the file system under test; the current directory of the worker.

@@ -4,6 +4,9 @@
 //! mounted. Lines that cannot be parsed are skipped: one odd mount must not hide the others. Format: proc(5).
 
 use crate::tree::{Tree, TreeError};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 
 const MOUNTINFO: &str = "/proc/self/mountinfo";
 
@@ -29,6 +32,17 @@ pub struct Mount {
 /// Every mount that we see, in the order in which they were made.
 pub fn read(tree: &Tree) -> Result<Vec<Mount>, TreeError> {
     Ok(parse(&tree.read(MOUNTINFO)?))
+}
+
+/// Where something is mounted, to the byte: for whoever must not take one path for another.
+pub fn points(tree: &Tree) -> Result<Vec<PathBuf>, TreeError> {
+    let mut bytes = Vec::new();
+    tree.read_into(MOUNTINFO, &mut bytes)?;
+    let lines = bytes.split(|&byte| byte == b'\n');
+    let points = lines.filter_map(|line| line.split(|&byte| byte == b' ').nth(4));
+    Ok(points
+        .map(|point| OsString::from_vec(unescape_bytes(point)).into())
+        .collect())
 }
 
 /// The mount that holds `path`, which is absolute and without links: the longest mount point that it lies under, and
@@ -67,14 +81,18 @@ fn line(line: &str) -> Option<Mount> {
 
 /// Undoes the kernel's `\ooo` escapes (space, tab, newline, backslash and `#`).
 fn unescape(field: &str) -> String {
+    String::from_utf8_lossy(&unescape_bytes(field.as_bytes())).into_owned()
+}
+
+fn unescape_bytes(field: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(field.len());
-    let mut rest = field.as_bytes();
+    let mut rest = field;
     while let Some((&first, tail)) = rest.split_first() {
         let escaped = (first == b'\\').then(|| octal(tail)).flatten();
         bytes.push(escaped.unwrap_or(first));
         rest = if escaped.is_some() { &tail[3..] } else { tail };
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    bytes
 }
 
 /// The byte that three octal digits at the start of `digits` mean.
@@ -149,5 +167,16 @@ not a mount
             assert_eq!(unescape(text), text);
         }
         assert_eq!(unescape("\\011\\012\\134\\043"), "\t\n\\#");
+    }
+
+    #[test]
+    fn mount_points_that_are_no_utf8_stay_apart_to_the_byte() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(root.path().join("proc/self")).unwrap();
+        let text = b"30 22 0:25 / /m\xff\\040x rw - tmpfs tmpfs rw\n31 22 0:26 / /m\xfe rw - tmpfs tmpfs rw\n";
+        std::fs::write(root.path().join("proc/self/mountinfo"), text).unwrap();
+        let found = points(&Tree::at(root.path())).unwrap();
+        let expect = [&b"/m\xff x"[..], b"/m\xfe"].map(|point| OsString::from_vec(point.to_vec()));
+        assert_eq!(found, expect.map(PathBuf::from));
     }
 }

@@ -1,10 +1,10 @@
-//! The consent that writing to devices and files of others takes.
+//! The consent that it takes to write to devices and files of others, and to work where others have a say.
 
 use clap::Args as ClapArgs;
 use engine::consent::Consent;
 use std::path::PathBuf;
 
-/// What may be lost. Never read from a profile, a job file or a kept run.
+/// What may be lost, and who may be trusted. Never read from a profile, a job file or a kept run.
 #[derive(Debug, Default, ClapArgs)]
 pub(crate) struct ConsentArgs {
     /// Everything on this device may be lost; where it holds something, add its serial number or UUID
@@ -13,6 +13,9 @@ pub(crate) struct ConsentArgs {
     /// Everything in this file may be lost
     #[arg(long, value_name = "FILE")]
     pub(crate) overwrite_file: Vec<PathBuf>,
+    /// As root, make the work directory even where other users may rename it or what it lies in
+    #[arg(long)]
+    pub(crate) dir_of_others: bool,
 }
 
 impl ConsentArgs {
@@ -21,6 +24,7 @@ impl ConsentArgs {
         Consent {
             erase: self.yes_erase.clone(),
             overwrite: self.overwrite_file.clone(),
+            dir_of_others: self.dir_of_others,
         }
     }
 }

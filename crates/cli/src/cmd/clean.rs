@@ -30,7 +30,7 @@ pub(crate) fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<Exit> {
     let mut exit = Exit::Ok;
     for dir in &found {
         let what = format!("{} (run {})", dir.path.display(), dir.run);
-        if args.dry_run {
+        if args.dry_run && dir.is_sure {
             output::say(&format!("would remove {what}"));
             continue;
         }

@@ -35,7 +35,7 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
             .dry_run
             .then(|| args.format.of_plan())
             .transpose()?;
-        let sides = sides(args)?;
+        let sides = sides(context, args)?;
         if let Some(format) = dry_run {
             let plan = sides::describe(&sides, context.lang) + &planned::describe(&sides);
             sides::warn(&sides, context.lang);
@@ -59,7 +59,7 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
 }
 
 /// Both sides before their first round.
-fn sides(args: &DuelArgs) -> anyhow::Result<[Run; 2]> {
+fn sides(context: &Context, args: &DuelArgs) -> anyhow::Result<[Run; 2]> {
     if args.a.is_empty() && args.b.is_empty() && args.a_cmd.is_none() && args.b_cmd.is_none() {
         return Err(failure(
             Exit::Usage,
@@ -72,8 +72,8 @@ fn sides(args: &DuelArgs) -> anyhow::Result<[Run; 2]> {
     sides::refuse_one_sided(args)?;
     let seed = new_run::seed(&args.new);
     let mut sides = [
-        side(args, seed, "a", &args.a, args.a_cmd.as_ref())?,
-        side(args, seed, "b", &args.b, args.b_cmd.as_ref())?,
+        side(context, args, seed, "a", &args.a, args.a_cmd.as_ref())?,
+        side(context, args, seed, "b", &args.b, args.b_cmd.as_ref())?,
     ];
     // The side keeps their ids, and so their work directories, apart; what is common to both lets one be found by the
     // other.
@@ -91,6 +91,7 @@ fn sides(args: &DuelArgs) -> anyhow::Result<[Run; 2]> {
 
 /// One side, before its first round.
 fn side(
+    context: &Context,
     args: &DuelArgs,
     seed: u64,
     name: &str,
@@ -118,7 +119,7 @@ fn side(
         } else {
             "--b dir=DIR"
         };
-        directory::named_by(Some(dir), option)?;
+        directory::named_by(Some(dir), option, &context.consent)?;
     }
     let own_sets = traits.iter().filter_map(|own| match own {
         Trait::Set(set) => Some(set.clone()),
@@ -155,7 +156,9 @@ fn side(
             traits: None,
         }),
     };
-    let mut run = new_run::prepare(&new, |host| new_run::plan(&request(new.set.clone()), host))?;
+    let mut run = new_run::prepare(context, &new, |host| {
+        new_run::plan(&request(new.set.clone()), host)
+    })?;
     let own = sides::own_traits(traits, &run.meta.dir);
     if let Some(duel) = &mut run.plan.duel {
         duel.traits = Some(own);

@@ -23,6 +23,7 @@ use crate::output;
 use crate::session;
 use anyhow::Context as _;
 use dialects::fio::{Eta, Plan, Request};
+use engine::consent::Consent;
 use model::record::{End, Failure, Outcome, Run, RunMeta};
 use own::Own;
 use phases::Phase;
@@ -67,7 +68,7 @@ fn say_remarks(plan: &Plan, remarks: &[dialects::fio::Remark], quiet: bool) {
 
 fn measure(context: &Context, own: &Own, plan: &Plan) -> anyhow::Result<Exit> {
     out::check(plan)?;
-    let dir = work_place(plan)?;
+    let dir = work_place(plan, &own.consent())?;
     let phases = phases::of(plan)?;
     let host = host_facts(&dir.path);
     let mut planned = phases::plan(plan, &phases, own, &host)?;
@@ -163,13 +164,17 @@ pub(crate) const DIRECTORY: &str = "--directory=DIR";
 
 /// Where the work directory is made: beside the first file, so that its file system is the one that is told about; else
 /// here, or where temporary files go.
-fn work_place(plan: &Plan) -> anyhow::Result<Directory> {
+fn work_place(plan: &Plan, consent: &Consent) -> anyhow::Result<Directory> {
     let beside = files::directory_of_first(plan);
+    if let Some(beside) = &beside {
+        // Not passed over: the file that is measured lies there too.
+        directory::refuse_strangers(beside, DIRECTORY, consent)?;
+    }
     let places = [beside, Some(".".into()), Some(std::env::temp_dir())];
     let mut found = places
         .into_iter()
         .flatten()
-        .map(|place| directory::named_by(Some(&place), DIRECTORY));
+        .map(|place| directory::named_by(Some(&place), DIRECTORY, consent));
     let first = found
         .next()
         .context("find a place for the work directory")?;

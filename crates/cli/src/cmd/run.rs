@@ -23,7 +23,7 @@ pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
             .dry_run
             .then(|| args.format.of_plan())
             .transpose()?;
-        let run = new_run::prepare(&args.new, |host| plan(args, host))?;
+        let run = new_run::prepare(context, &args.new, |host| plan(args, host))?;
         if let Some(format) = dry_run {
             let runs = [run];
             return planned::show(context, &runs, format, &describe(&runs));

@@ -28,7 +28,7 @@ pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
             .dry_run
             .then(|| args.format.of_plan())
             .transpose()?;
-        let run = new_run::prepare(&args.new, |host| plan(args, host))?;
+        let run = new_run::prepare(context, &args.new, |host| plan(args, host))?;
         warn_of_shortness(&run.plan);
         if let Some(format) = dry_run {
             let text = describe(&run.plan);

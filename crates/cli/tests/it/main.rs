@@ -23,3 +23,5 @@ mod runs;
 mod soaks;
 mod storage;
 mod stores;
+mod strangers;
+mod work_dirs;

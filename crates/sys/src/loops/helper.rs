@@ -87,7 +87,8 @@ impl Helper {
     }
 
     /// Writes the helper into `home` and starts it with `dir` as its current directory and one more environment
-    /// variable. Where programs in `home` may not be executed (`noexec`), it runs from memory instead.
+    /// variable. `home` leads to the same directory from here and from `dir`: names of directories above, which somebody
+    /// else may change, need not be in it. Where programs in `home` may not be executed (`noexec`), it runs from memory instead.
     pub fn start_in(
         linking: Linking,
         task: Task<'_>,
@@ -109,12 +110,7 @@ impl Helper {
                 .collect(),
         };
         // The child changes its directory before it executes the file, and goes on executing it.
-        let home = std::path::absolute(home).map_err(|error| StartError::Failed {
-            operation: "find",
-            object: home.display().to_string(),
-            error,
-        })?;
-        let mut helper = launch(program, linking, &home, &args, dir, env)?;
+        let mut helper = launch(program, linking, home, &args, dir, env)?;
         match helper.reply() {
             Ok(()) => Ok(helper),
             Err(failure) => {

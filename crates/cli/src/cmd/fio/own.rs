@@ -22,6 +22,8 @@ pub(crate) struct Own {
     pub(crate) yes_erase: Vec<String>,
     /// Files that may be overwritten although they are not ours, as typed.
     pub(crate) overwrite: Vec<String>,
+    /// Root may work in a directory of others.
+    pub(crate) dir_of_others: bool,
     /// The kept run that is reported again; nothing is measured.
     pub(crate) show: Option<String>,
     /// No words but errors and warnings.
@@ -44,6 +46,10 @@ pub(super) const OPTIONS: &[(&str, &str)] = &[
         "allow jobs that write to this file although kurabe did not make it",
     ),
     (
+        "--dir-of-others",
+        "as root, work even where other users may rename the directory",
+    ),
+    (
         "--show=RUN",
         "report a kept run again, in the form that `--output-format` asks for",
     ),
@@ -56,6 +62,7 @@ impl Own {
         Consent {
             erase: self.yes_erase.clone(),
             overwrite: self.overwrite.iter().map(PathBuf::from).collect(),
+            dir_of_others: self.dir_of_others,
         }
     }
 
@@ -67,6 +74,7 @@ impl Own {
             ("--tag", !self.tags.is_empty()),
             ("--yes-erase", !self.yes_erase.is_empty()),
             ("--overwrite-file", !self.overwrite.is_empty()),
+            ("--dir-of-others", self.dir_of_others),
         ]
         .into_iter()
         .find_map(|(name, is_given)| is_given.then_some(name))
@@ -80,6 +88,7 @@ impl Own {
             tags: Vec::new(),
             yes_erase: Vec::new(),
             overwrite: Vec::new(),
+            dir_of_others: false,
             show: None,
             quiet: false,
             rest: Vec::new(),
@@ -95,8 +104,13 @@ impl Own {
                 Some((name, value)) => (name, Some(value.to_owned())),
                 None => (argument.as_str(), None),
             };
-            if name == "--quiet" && value.is_none() {
-                own.quiet = true;
+            let switch = match name {
+                "--quiet" => Some(&mut own.quiet),
+                "--dir-of-others" => Some(&mut own.dir_of_others),
+                _ => None,
+            };
+            if let (Some(switch), None) = (switch, &value) {
+                *switch = true;
                 continue;
             }
             if !takes_value(name) {

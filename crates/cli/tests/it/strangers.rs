@@ -1,0 +1,183 @@
+//! Directories in which somebody else may rename: root refuses them, and where it was told not to, nothing that others
+//! put in the way is executed.
+
+mod root {
+    use crate::bed::{Bed, Done};
+    use std::fs;
+    use std::os::unix::fs::chown;
+    use std::path::Path;
+    use std::process::{Child, Command, Stdio};
+
+    /// The user who owns nothing: nobody.
+    const NOBODY: u32 = 65534;
+
+    /// A directory in the bed that belongs to nobody.
+    fn of_nobody(bed: &Bed, name: &str) -> std::path::PathBuf {
+        // Others must be able to get there.
+        let open = fs::Permissions::from(std::os::unix::fs::PermissionsExt::from_mode(0o755));
+        fs::set_permissions(bed.path(), open).unwrap();
+        let dir = bed.path().join(name);
+        fs::create_dir(&dir).unwrap();
+        chown(&dir, Some(NOBODY), Some(NOBODY)).unwrap();
+        dir
+    }
+
+    fn mode(dir: &Path, mode: u32) {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        fs::set_permissions(dir, mode).unwrap();
+    }
+
+    #[test]
+    #[ignore = "root: gives directories to another user"]
+    fn root_does_not_work_where_somebody_else_may_rename() {
+        let bed = Bed::new();
+        let theirs = of_nobody(&bed, "theirs");
+        let inside = theirs.join("inside");
+        fs::create_dir(&inside).unwrap();
+        let dir = |dir: &Path| dir.to_str().unwrap().to_owned();
+        let run =
+            |at: &Path| bed.run(&["run", "selftest.null", "--passes", "1", "--dir", &dir(at)]);
+        let refused = |done: Done, why: &str| {
+            done.code(2)
+                .err_has(&["as root", why, "\nhint: ", "`--dir-of-others`"]);
+            assert!(!bed.store().exists());
+            assert_eq!(fs::read_dir(&inside).unwrap().count(), 0);
+        };
+        refused(run(&inside), "belongs to user 65534");
+        refused(run(&theirs), "belongs to user 65534");
+        mode(&theirs, 0o1777);
+        refused(run(&inside), "belongs to user 65534");
+        chown(&theirs, Some(0), Some(0)).unwrap();
+        for loose in [0o777, 0o775] {
+            mode(&theirs, loose);
+            refused(run(&inside), &format!("others may rename (mode {loose:o})"));
+        }
+        std::os::unix::fs::symlink(&inside, bed.path().join("link")).unwrap();
+        refused(
+            run(&bed.path().join("link")),
+            "others may rename (mode 775)",
+        );
+        let at = dir(&inside);
+        for args in [
+            &["soak", "selftest.null", "--for", "1s", "--dir", &at][..],
+            &[
+                "duel",
+                "selftest.null",
+                "--a",
+                &format!("dir={at}"),
+                "--b",
+                "dir=.",
+            ],
+            &[
+                "fio",
+                "--name=a",
+                "--size=64k",
+                &format!("--directory={at}"),
+            ],
+        ] {
+            refused(bed.run(args), "others may rename (mode 775)");
+        }
+        // In a sticky directory only owners may, and the user who called sudo is no stranger.
+        mode(&theirs, 0o1777);
+        run(&inside).code(0);
+        chown(&theirs, Some(NOBODY), None).unwrap();
+        let args = ["run", "selftest.null", "--passes", "1", "--dir", &at];
+        let mut by_sudo = bed.command(&args);
+        let done: Done = by_sudo.env("SUDO_UID", "65534").output().unwrap().into();
+        done.code(0);
+        run(&inside).code(2);
+        bed.run(&[&args[..], &["--dir-of-others"]].concat()).code(0);
+        let job = ["fio", "--name=a", "--size=64k", "--dir-of-others"];
+        bed.run(&[&job[..], &[&format!("--directory={at}")]].concat())
+            .code(0);
+    }
+
+    /// Somebody who exchanges what he may rename with a tree of his own, which has everything that is executed.
+    struct Attacker(Child, std::path::PathBuf);
+
+    /// Waits for a work directory in `$in`, builds a tree like it in `$evil`, and exchanges `$name` and it until there
+    /// is a file `stop`, a thousand times at least. Then everything is where it was.
+    const ATTACK: &str = r##"
+        my ($in, $name, $evil, $number) = @ARGV;
+        my ($work, $turns) = (undef, 0);
+        until (defined $work) { ($work) = map { m{([^/]+)$} } glob("$in/kurabe-work-*"); }
+        my $tree = $name eq "" ? $evil : "$evil/$work";
+        my $mine = $name eq "" ? "$in/$work" : $name;
+        my $bad = "#!/bin/sh\nid > $ARGV[4]\n";
+        for my $dir ($evil, $tree, "$tree/run") { mkdir $dir; }
+        for my $round (1..30) {
+            mkdir "$tree/round-$round"; mkdir "$tree/round-$round/shared";
+            mkdir "$tree/round-$round/copy-0"; mkdir "$tree/round-$round/copy-0/made";
+            for my $file (qw(helper helper-static multi instance check text)) {
+                my $path = "$tree/round-$round/copy-0/$file";
+                open(my $out, ">", $path); print $out $bad; close $out; chmod 0755, $path;
+            }
+        }
+        until ($turns >= 1000 && $turns % 2 == 0 && -e "$evil.stop") {
+            my $done = syscall($number, -100, $mine, -100, $evil, 2);
+            # Gone in the end, where it was removed.
+            last if $done != 0 && -e "$evil.stop";
+            $turns++ if $done == 0;
+            select(undef, undef, undef, 0.0005);
+        }
+        print "$turns\n";
+    "##;
+
+    impl Attacker {
+        fn start(bed: &Bed, inside: &Path, name: Option<&Path>) -> Self {
+            let number = match std::env::consts::ARCH {
+                "x86_64" => "316",
+                // The common table of system calls.
+                _ => "276",
+            };
+            let evil = bed.path().join("theirs/evil");
+            let child = Command::new("setpriv")
+                .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
+                .args(["perl", "-e", ATTACK])
+                .args([inside, name.unwrap_or(Path::new("")), &evil])
+                .arg(number)
+                .arg(bed.path().join("theirs/EXECUTED"))
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
+            Self(child, evil.with_extension("stop"))
+        }
+
+        /// How often he exchanged the two.
+        fn stop(self) -> u32 {
+            fs::write(&self.1, "").unwrap();
+            let said = self.0.wait_with_output().unwrap();
+            fs::remove_file(self.1).unwrap();
+            let said = String::from_utf8(said.stdout).unwrap();
+            said.trim().parse().unwrap()
+        }
+    }
+
+    #[test]
+    #[ignore = "root: another user renames directories"]
+    #[expect(clippy::disallowed_methods, reason = "the attacker is a program")]
+    fn nothing_is_executed_that_another_user_puts_in_the_way() {
+        for parent in [false, true] {
+            let bed = Bed::new();
+            let theirs = of_nobody(&bed, "theirs");
+            let dir = if parent {
+                let inside = theirs.join("inside");
+                fs::create_dir(&inside).unwrap();
+                inside
+            } else {
+                theirs.clone()
+            };
+            let attacker = Attacker::start(&bed, &dir, parent.then_some(dir.as_path()));
+            let what = ["run", "os.execl", "os.spawn", "os.shell-1", "--passes", "2"];
+            let how = ["--dir-of-others", "--dir", dir.to_str().unwrap()];
+            let done = bed.run(&[&what[..], &how].concat());
+            let turns = attacker.stop();
+            assert!(turns >= 1000, "{turns}");
+            let executed = fs::read_to_string(theirs.join("EXECUTED"));
+            assert!(executed.is_err(), "{executed:?}");
+            // They may get in the way of the removal, and of nothing else.
+            let done = done.code(0);
+            assert!(!done.out.contains("failed"), "{}", done.out);
+        }
+    }
+}

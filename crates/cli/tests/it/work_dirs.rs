@@ -1,0 +1,194 @@
+//! File systems on which work directories are another matter: locks that are none, files that stay while they are open.
+
+use crate::bed::{Bed, Done, eventually};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A library that stands before the C library's flock and answers as `KURABE_TEST_LOCKS` says: `nfs`, which locks
+/// exclusively only what is open for writing, or an error number, as file systems without locks do.
+const LOCKS: &str = r#"
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int flock(int fd, int operation) {
+    const char *how = getenv("KURABE_TEST_LOCKS");
+    if (how && strcmp(how, "nfs") != 0) {
+        errno = atoi(how);
+        return -1;
+    }
+    if (how && (operation & LOCK_EX) && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY) {
+        errno = EBADF;
+        return -1;
+    }
+    return (int)syscall(SYS_flock, fd, operation);
+}
+"#;
+
+/// Builds it into the bed's directory. It has no effect on a program that is linked statically: a test that uses it
+/// fails there.
+#[expect(clippy::disallowed_methods, reason = "the compiler is a program")]
+fn locks(bed: &Bed) -> PathBuf {
+    let (source, library) = (bed.path().join("locks.c"), bed.path().join("locks.so"));
+    fs::write(&source, LOCKS).unwrap();
+    let done = std::process::Command::new("cc")
+        .args(["-shared", "-fPIC", "-o"])
+        .args([&library, &source])
+        .status();
+    assert!(done.unwrap().success());
+    library
+}
+
+fn with_locks(bed: &Bed, library: &Path, how: &str, args: &[&str]) -> std::process::Child {
+    let mut command = bed.command(args);
+    command
+        .env("LD_PRELOAD", library)
+        .env("KURABE_TEST_LOCKS", how)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    command.spawn().unwrap()
+}
+
+fn ended(child: std::process::Child) -> Done {
+    child.wait_with_output().unwrap().into()
+}
+
+/// What a run that was killed leaves.
+fn leave_behind(bed: &Bed) -> PathBuf {
+    let stale = bed.path().join("kurabe-work-dead");
+    fs::create_dir(&stale).unwrap();
+    fs::write(stale.join(".kurabe-work"), r#"{"run":"dead"}"#).unwrap();
+    stale
+}
+
+#[test]
+fn on_nfs_what_a_killed_run_left_is_found() {
+    let bed = Bed::new();
+    let library = locks(&bed);
+    let stale = leave_behind(&bed);
+    let clean = with_locks(&bed, &library, "nfs", &["clean"]);
+    ended(clean).code(0).err_has(&["removed"]);
+    assert!(!stale.exists());
+}
+
+#[test]
+fn without_locks_a_run_goes_on_and_nothing_is_removed_on_a_guess() {
+    let bed = Bed::new();
+    let library = locks(&bed);
+    let run = ["run", "selftest.null", "fs.copy-256", "--passes", "1"];
+    // ENOSYS, EOPNOTSUPP, ENOLCK: of these numbers on every machine that we know.
+    for how in ["38", "95", "37"] {
+        let done = ended(with_locks(&bed, &library, how, &run)).code(0);
+        done.err_has(&["has no locks", "`kurabe clean` cannot tell"]);
+        assert_eq!(bed.left_behind().len(), 2, "the library and its source");
+    }
+    let stale = leave_behind(&bed);
+    let clean = || with_locks(&bed, &library, "38", &["clean"]);
+    ended(clean()).code(4).err_has(&["has no locks", "by hand"]);
+    assert!(stale.exists());
+    // Any other error is one.
+    let done = ended(with_locks(&bed, &library, "5", &run)).code(3);
+    done.err_has(&["mark the work directory", "os error 5"]);
+    assert!(stale.exists());
+}
+
+#[test]
+fn a_marker_that_somebody_removes_during_the_run_is_said() {
+    let bed = Bed::new();
+    let run = bed.start(&["run", "os.pipe", "--passes", "2"]);
+    let dir = || {
+        let left = bed.left_behind();
+        left.first().map(|name| bed.path().join(name))
+    };
+    let marker = || dir().map(|dir| dir.join(".kurabe-work"));
+    eventually(30, || {
+        marker().is_some_and(|marker| fs::remove_file(marker).is_ok())
+    });
+    let done = ended(run).code(0);
+    done.err_has(&["somebody removed its marker", "\nhint: ", "by hand"]);
+    let dir = dir().unwrap();
+    assert!(dir.exists());
+    bed.run(&["clean"]).code(0).err_has(&["nothing to remove"]);
+    fs::remove_dir_all(dir).unwrap();
+}
+
+mod root {
+    use super::*;
+
+    #[expect(clippy::disallowed_methods, reason = "bindfs and umount are programs")]
+    fn call(program: &str, args: &[&Path]) {
+        let done = std::process::Command::new(program).args(args).status();
+        assert!(
+            done.is_ok_and(|status| status.success()),
+            "{program} {args:?}"
+        );
+    }
+
+    /// A FUSE file system in the bed, unmounted at the end. bindfs keeps a file that is removed while it is open under
+    /// another name, as every file system of libfuse does that does not ask for something else.
+    struct Fuse(PathBuf);
+
+    impl Fuse {
+        fn new(bed: &Bed) -> Self {
+            let [below, mount] = ["below", "mount"].map(|name| bed.path().join(name));
+            fs::create_dir(&below).unwrap();
+            fs::create_dir(&mount).unwrap();
+            call("bindfs", &[&below, &mount]);
+            Self(mount)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = fs::read_dir(&self.0).unwrap();
+            let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            names.collect()
+        }
+    }
+
+    impl Drop for Fuse {
+        fn drop(&mut self) {
+            call("umount", &[&self.0]);
+        }
+    }
+
+    #[test]
+    #[ignore = "root: mounts a FUSE file system"]
+    fn on_fuse_nothing_stays_after_a_normal_end() {
+        let bed = Bed::new();
+        let fuse = Fuse::new(&bed);
+        // The file system is what it is said to be.
+        let (open, hidden) = (fuse.0.join("open"), || fuse.names());
+        let held = fs::File::create(&open).unwrap();
+        fs::remove_file(&open).unwrap();
+        assert!(hidden()[0].starts_with(".fuse_hidden"), "{:?}", hidden());
+        drop(held);
+        eventually(5, || hidden().is_empty());
+
+        let dir = fuse.0.to_str().unwrap();
+        for what in [&["selftest.null"][..], &["fs.copy-256", "os.execl"]] {
+            let args = [&["run"], what, &["--passes", "2", "--dir", dir]].concat();
+            let done = bed.run(&args).code(0);
+            assert!(!done.err.contains("warning"), "{}", done.err);
+            assert_eq!(fuse.names(), [""; 0]);
+        }
+        // Nor after an interrupt, when workers that are killed have files open.
+        let run = [
+            "run",
+            "fs.copy-256",
+            "os.pipe",
+            "--passes",
+            "60",
+            "--dir",
+            dir,
+        ];
+        let child = bed.start(&run);
+        eventually(30, || !fuse.names().is_empty());
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        crate::bed::signal(&child, "-INT");
+        ended(child).code(130);
+        assert_eq!(fuse.names(), [""; 0]);
+    }
+}
