@@ -2,7 +2,8 @@
 //!
 //! [`parse`] reads a command line with the job files that it names into a [`Plan`] of resolved [`Job`]s; what of it the
 //! storage engine can do is the caller's to decide. [`result`] holds the nouns in which results come and go. All of it
-//! was learned from public descriptions and by running fio 3.33, never from its source.
+//! was learned from descriptions, which others made partly from the source, and by running fio 3.33; the source was not
+//! opened for it.
 
 mod apply;
 mod cmdline;

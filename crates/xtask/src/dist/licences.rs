@@ -13,6 +13,9 @@ use std::process::Command;
 /// Its name, beside the binary.
 const NAME: &str = "kurabe-licences.txt";
 
+/// Where the parts of Rust's standard library are named.
+const STANDARD: &str = "\nThe Rust standard library";
+
 /// How glibc begins to name itself, on a line of its own.
 const GLIBC: &str = "GNU C Library (";
 
@@ -35,7 +38,10 @@ pub(super) fn write(root: &Path, binary: &Path, build: &Command) -> anyhow::Resu
 
 /// What is in the binary and not on its page.
 fn missing(page: &str, crates: &BTreeSet<String>, standard: &BTreeSet<String>) -> Vec<String> {
-    let words: BTreeSet<&str> = page
+    // Its parts are named where it is, and words such as `test` stand elsewhere too.
+    let (_, about) = page.split_once(STANDARD).unwrap_or_default();
+    let (about, _) = about.split_once("\nCRATES\n").unwrap_or((about, ""));
+    let words: BTreeSet<&str> = about
         .split(|c: char| !c.is_alphanumeric() && c != '_')
         .collect();
     let crates = crates
@@ -122,7 +128,7 @@ mod tests {
     use super::*;
 
     const PAGE: &str = "C LIBRARY\n\n    GNU C Library (Debian GLIBC 2.36-9) stable release version 2.36.\n\n\
-                        Rust: core, cfg_if.\n\naes 0.9.4 (MIT)\n";
+                        \nThe Rust standard library: core, cfg_if.\n\nCRATES\n\naes 0.9.4 (MIT)\n";
 
     fn set(names: &[&str]) -> BTreeSet<String> {
         names.iter().map(|&name| name.to_owned()).collect()
@@ -136,6 +142,7 @@ mod tests {
         check(PAGE, &["aes 0.9.4"], &["core", "cfg_if"], &[]);
         check(PAGE, &["aes 0.9.5"], &["core"], &["the crate `aes 0.9.5`"]);
         check(PAGE, &[], &["cor"], &["`cor` of Rust's standard library"]);
+        check(PAGE, &[], &["aes"], &["`aes` of Rust's standard library"]);
         let unknown = PAGE.replace("release version", "");
         check(&unknown, &[], &[], &["the C library and its version"]);
     }
