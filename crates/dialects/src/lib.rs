@@ -2,8 +2,8 @@
 //!
 //! One module per program. Everything here reads a finished run or a text and returns values or a text; nothing
 //! measures, opens a file or prints. Names, defaults, formulas, keys and layouts are those of these programs, for they
-//! are what the languages consist of. All of it is written from descriptions, which others made partly from the sources,
-//! and from real outputs; no source was opened for it, and no code or prose of theirs is in here.
+//! are what the languages consist of. All of it is written from descriptions, which others made partly from the
+//! sources, and from real outputs; no source was opened for it, and no code or prose of theirs is in here.
 
 // The made-up machine of the coverage-guided targets in `fuzz/` serves the tests here too, and calls us by our name.
 #[cfg(test)]

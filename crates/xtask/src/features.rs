@@ -1,8 +1,8 @@
 //! Test: what measured crates are built with is what docs/method/cpu.md says, in every build of the program.
 //!
 //! Cargo switches a crate's features on for all who use it in a build, so that another crate's wish can change what is
-//! measured without a line in `workloads`. The page's table is what was chosen. Cargo is asked for `workloads`, which has
-//! to choose all of it, for the program alone, as `cargo xtask dist` builds it, and for the whole workspace.
+//! measured without a line in `workloads`. The page's table is what was chosen. Cargo is asked for `workloads`, which
+//! has to choose all of it, for the program alone, as `cargo xtask dist` builds it, and for the whole workspace.
 
 use crate::process::{cargo, host_target, output};
 use std::collections::BTreeMap;
