@@ -91,14 +91,21 @@ fn how_built(root: &Path, build: &Command) -> anyhow::Result<String> {
         let text = output(command(root, program).arg(argument))?;
         anyhow::Ok(text.lines().next().unwrap_or_default().to_owned())
     };
-    let changed = output(command(root, "git").args(["status", "--porcelain"]));
-    let source = match changed {
-        Ok(changes) if changes.trim().is_empty() => "the commit that stands at the top",
-        Ok(_) => "the commit that stands at the top, with changes that are in no commit",
-        Err(_) => "no checkout of a repository",
+    let what = [
+        "describe",
+        "--always",
+        "--dirty",
+        "--abbrev=40",
+        "--exclude=*",
+    ];
+    let commit = output(command(root, "git").args(what))
+        .context("ask for the commit\nhint: the licence of the C library asks for the source, so build from a checkout")?;
+    let source = match commit.trim().strip_suffix("-dirty") {
+        None => commit.trim().to_owned(),
+        Some(commit) => format!("{commit}, with changes that are in no commit"),
     };
     let mut text = String::from("HOW THIS PROGRAM WAS BUILT\n\n");
-    writeln!(text, "source    {source}")?;
+    writeln!(text, "source    commit {source}")?;
     writeln!(text, "compiler  {}", first(&rustc(), "-V")?)?;
     writeln!(text, "cargo     {}", first(build.get_program(), "-V")?)?;
     writeln!(text, "C         {}", first("cc".as_ref(), "--version")?)?;
