@@ -99,7 +99,7 @@ fn how_built(root: &Path, build: &Command) -> anyhow::Result<String> {
         "--exclude=*",
     ];
     let commit = output(command(root, "git").args(what))
-        .context("ask for the commit\nhint: the licence of the C library asks for the source, so build from a checkout")?;
+        .context("ask for the commit\nhint: build from a checkout: the C library's licence asks for the source")?;
     let source = match commit.trim().strip_suffix("-dirty") {
         None => commit.trim().to_owned(),
         Some(commit) => format!("{commit}, with changes that are in no commit"),
