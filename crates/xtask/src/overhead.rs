@@ -6,6 +6,7 @@
 
 mod beside;
 mod floor;
+mod many;
 mod page;
 mod side;
 mod sleep;
@@ -347,6 +348,7 @@ fn own_costs(root: &Path, binary: &Path, dir: &Path) -> anyhow::Result<Vec<Line>
             limit: Limit::AtMost(12.0),
         },
     ];
+    lines.extend(many::lines(binary, dir, &plain.to_string())?);
     lines.extend(sleep::lines(binary, dir)?);
     Ok(lines)
 }
