@@ -11,6 +11,7 @@ use report::{Lang, Style};
 use std::cell::OnceCell;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
+use store::export::ImportError;
 use store::{Store, StoreError};
 use sys::tree::Tree;
 
@@ -191,6 +192,14 @@ const EXPORT_BYTES_MAX: u64 = 1 << 30;
 
 /// Reads a run that `kurabe export` wrote; `-` is standard input.
 pub(crate) fn read_export(path: &Path) -> anyhow::Result<Run> {
+    read_as(path, |text| store::export::read(&text))
+}
+
+/// Reads the text of an export, and makes of it what is asked for.
+pub(crate) fn read_as<T>(
+    path: &Path,
+    make: fn(String) -> Result<T, ImportError>,
+) -> anyhow::Result<T> {
     let what = format!("read `{}`", path.display());
     let text = if path == Path::new("-") {
         std::io::read_to_string(std::io::stdin().take(EXPORT_BYTES_MAX)).map_err(Into::into)
@@ -198,8 +207,7 @@ pub(crate) fn read_export(path: &Path) -> anyhow::Result<Run> {
         read_capped(path, EXPORT_BYTES_MAX)
     };
     let text = text.map_err(|error| failure(Exit::Usage, format!("{what}: {error:#}"), None))?;
-    store::export::read(&text)
-        .map_err(|error| failure(Exit::Usage, format!("{what}: {error}"), None))
+    make(text).map_err(|error| failure(Exit::Usage, format!("{what}: {error}"), None))
 }
 
 /// The text of a regular file of at most `max` bytes: neither a pipe that never ends nor a device.

@@ -7,12 +7,13 @@
 
 use crate::codec;
 use crate::error::StoreError;
+use crate::rounds::parse;
 use model::bounds;
 use model::plan::CaseId;
-use model::record::{RECORD_VERSION, Run};
+use model::record::{RECORD_VERSION, Round, Run};
 use serde::Deserialize;
 use serde_json::error::Category;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// What the document calls itself, in front of the version.
 const FORMAT: &str = "kurabe.record/";
@@ -73,6 +74,110 @@ pub fn write(run: &Run) -> Result<String, StoreError> {
 
 /// The run in a document that [`write`] made.
 pub fn read(text: &str) -> Result<Run, ImportError> {
+    let mut rounds = Vec::new();
+    let run = checked(text, &mut |round| rounds.push(round))?;
+    Ok(Run { rounds, ..run })
+}
+
+/// A document that was looked through, of which no round is kept in memory but as text: a run of a million rounds takes
+/// what its file has, and not three times as much.
+#[derive(Debug)]
+pub struct Export {
+    text: String,
+    run: Run,
+    rounds: usize,
+}
+
+impl Export {
+    /// Looks through a document that [`write`] made. Refuses what [`read`] refuses.
+    pub fn of(text: String) -> Result<Self, ImportError> {
+        let mut rounds = 0;
+        let run = checked(&text, &mut |_| rounds += 1)?;
+        Ok(Self { text, run, rounds })
+    }
+
+    /// The run, without its rounds.
+    pub const fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// How many rounds it has.
+    pub const fn rounds(&self) -> usize {
+        self.rounds
+    }
+
+    /// Gives the rounds to `take`, one after the other, until it fails.
+    pub(crate) fn each(
+        &self,
+        take: &mut dyn FnMut(&Round) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let mut failed = None;
+        let parsed = parse(&self.text, &mut |round| {
+            take(&round).map_err(|error| {
+                failed = Some(error);
+                String::new()
+            })
+        });
+        match (failed, parsed) {
+            (Some(error), _) => Err(error),
+            (None, Ok(_)) => Ok(()),
+            (None, Err(error)) => Err(StoreError::Unkeepable {
+                what: format!("run `{}`", self.run.meta.id),
+                why: error.to_string(),
+            }),
+        }
+    }
+}
+
+/// The run of a document without its rounds, each of which goes to `take` once it is looked at.
+fn checked(text: &str, take: &mut dyn FnMut(Round)) -> Result<Run, ImportError> {
+    check_head(text)?;
+    if let Some(line) = line_of_too_long_a_text(text.as_bytes()) {
+        let most = bounds::TEXT_BYTES_MAX;
+        return Err(ImportError::Beyond(format!(
+            "line {line} has a text of more than {most} bytes"
+        )));
+    }
+    let (mut count, mut last, mut refused) = (0, None, None);
+    let mut cases: BTreeMap<CaseId, u32> = BTreeMap::new();
+    let mut look = |round: Round| -> Result<(), ImportError> {
+        count += 1;
+        bounds::check_round(&round, count).map_err(ImportError::Beyond)?;
+        let seq = round.seq;
+        if let Some(earlier) = last.replace(seq).filter(|&earlier| earlier >= seq) {
+            return Err(ImportError::Contradiction(format!(
+                "round {seq} comes after round {earlier}"
+            )));
+        }
+        if !cases.contains_key(&round.case) {
+            cases.insert(round.case.clone(), seq);
+        }
+        take(round);
+        Ok(())
+    };
+    let parsed = parse(text, &mut |round| {
+        look(round).map_err(|error| {
+            refused = Some(error);
+            String::new()
+        })
+    });
+    let run = match refused {
+        Some(error) => return Err(error),
+        None => parsed.map_err(|error| damaged(&error))?,
+    };
+    bounds::check_frame(&run, count).map_err(ImportError::Beyond)?;
+    let planned: HashSet<&CaseId> = run.plan.cases.iter().map(|case| &case.id).collect();
+    let unplanned = cases.iter().filter(|(case, _)| !planned.contains(case));
+    if let Some((case, seq)) = unplanned.min_by_key(|(_, seq)| **seq) {
+        return Err(ImportError::Contradiction(format!(
+            "round {seq} is of case `{case}`, which is not in the plan"
+        )));
+    }
+    Ok(run)
+}
+
+/// Refuses what does not say that it is an export of a version that we know.
+fn check_head(text: &str) -> Result<(), ImportError> {
     let head: Head = serde_json::from_str(text).map_err(|error| match error.classify() {
         Category::Syntax | Category::Eof if claims_to_be_ours(text) => damaged(&error),
         Category::Data => ImportError::NotAnExport("it is JSON without a format".to_owned()),
@@ -101,14 +206,7 @@ pub fn read(text: &str) -> Result<Run, ImportError> {
             known: RECORD_VERSION,
         });
     }
-    if let Some(line) = line_of_too_long_a_text(text.as_bytes()) {
-        let most = bounds::TEXT_BYTES_MAX;
-        return Err(ImportError::Beyond(format!(
-            "line {line} has a text of more than {most} bytes"
-        )));
-    }
-    let document: Document = serde_json::from_str(text).map_err(|error| damaged(&error))?;
-    check(document.run)
+    Ok(())
 }
 
 /// Only the keys by which a document says what it is.
@@ -116,11 +214,6 @@ pub fn read(text: &str) -> Result<Run, ImportError> {
 struct Head {
     format: Option<String>,
     schema: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Document {
-    run: Run,
 }
 
 /// True for a text that begins as [`write`] begins: what follows is then damage, not another language.
@@ -159,25 +252,4 @@ fn line_of_too_long_a_text(json: &[u8]) -> Option<usize> {
         }
     }
     None
-}
-
-fn check(run: Run) -> Result<Run, ImportError> {
-    bounds::check(&run).map_err(ImportError::Beyond)?;
-    for (earlier, later) in run.rounds.iter().zip(run.rounds.iter().skip(1)) {
-        if earlier.seq >= later.seq {
-            return Err(ImportError::Contradiction(format!(
-                "round {} comes after round {}",
-                later.seq, earlier.seq
-            )));
-        }
-    }
-    let cases: HashSet<&CaseId> = run.plan.cases.iter().map(|case| &case.id).collect();
-    let unplanned = |round: &&model::record::Round| !cases.contains(&round.case);
-    if let Some(round) = run.rounds.iter().find(unplanned) {
-        return Err(ImportError::Contradiction(format!(
-            "round {} is of case `{}`, which is not in the plan",
-            round.seq, round.case
-        )));
-    }
-    Ok(run)
 }

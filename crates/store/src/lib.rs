@@ -16,6 +16,7 @@ mod gate;
 mod held;
 mod lean;
 mod resolve;
+mod rounds;
 mod sqlite;
 
 pub use error::StoreError;

@@ -1,23 +1,24 @@
 //! `kurabe import FILE...`: keeps runs that another kurabe exported.
 
 use crate::args::ImportArgs;
-use crate::context::{Context, read_export};
+use crate::context::{Context, read_as};
 use crate::exit::Exit;
 use crate::output;
+use store::export::Export;
 
 pub(crate) fn run(context: &Context, args: &ImportArgs) -> anyhow::Result<Exit> {
     // All files are read before the first is kept: a bad one leaves the store as it was.
-    let runs: Vec<_> = args
+    let exports: Vec<_> = args
         .files
         .iter()
-        .map(|path| read_export(path))
+        .map(|path| read_as(path, Export::of))
         .collect::<anyhow::Result<_>>()?;
     let store = context.store()?;
-    for run in &runs {
-        let news = store.import(run)?;
-        let id = &run.meta.id;
+    for export in &exports {
+        let news = store.import_export(export)?;
+        let id = &export.run().meta.id;
         output::say(&if news {
-            format!("kept run {id} ({} rounds)", run.rounds.len())
+            format!("kept run {id} ({} rounds)", export.rounds())
         } else {
             format!("run {id} was kept already")
         });

@@ -96,17 +96,17 @@ fn an_imported_document_obeys_the_limits_that_commands_obey() {
 fn rounds_are_counted() {
     let mut run: Run = serde_json::from_value(exported()["run"].clone()).unwrap();
     let round = run.rounds.remove(0);
-    let seqs = 1..=u32::try_from(model::bounds::ROUNDS_MAX).unwrap() + 1;
-    run.rounds = seqs
-        .map(|seq| model::record::Round {
-            seq,
-            ..round.clone()
-        })
-        .collect();
-    let why = model::bounds::check(&run).unwrap_err();
+    let most = model::bounds::ROUNDS_MAX;
+    assert_eq!(model::bounds::check_round(&round, most), Ok(()));
+    assert_eq!(model::bounds::check_frame(&run, most), Ok(()));
+    let why = model::bounds::check_round(&round, most + 1).unwrap_err();
     assert_eq!(why, "1048577 rounds, and 1048576 are the most");
-    run.rounds.pop();
-    assert_eq!(model::bounds::check(&run), Ok(()));
+    run.plan.cases = vec![run.plan.cases[0].clone(); 300];
+    let why = model::bounds::check_frame(&run, most).unwrap_err();
+    assert_eq!(
+        why,
+        "314572800 rounds times cases, and 268435456 are the most"
+    );
 }
 
 #[test]

@@ -11,7 +11,7 @@ const ID: &str = "20261121-004311-9f3c";
 fn run(rounds: u32) -> model::record::Run {
     fixture::run(ID, rounds)
 }
-use store::export::{ImportError, read, write};
+use store::export::{Export, ImportError, read, write};
 
 #[test]
 fn an_exported_run_reads_back_equal_and_can_be_imported_elsewhere() {
@@ -202,4 +202,46 @@ fn a_soak_travels_with_its_stretches() {
     let kept = store.load(ID).unwrap();
     assert_eq!(kept, original);
     assert_eq!(read(&write(&kept).unwrap()).unwrap(), original);
+}
+
+#[test]
+fn an_export_is_kept_round_by_round_as_it_is_read_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(&dir.path().join("s.db")).unwrap();
+    let original = run(30);
+    let text = write(&original).unwrap();
+    let export = Export::of(text.clone()).unwrap();
+    assert_eq!(export.rounds(), 30);
+    assert!(store.import_export(&export).unwrap());
+    assert_eq!(store.load(ID).unwrap(), original);
+    assert!(!store.import_export(&export).unwrap(), "kept already");
+    // The parts of a run in another order, as other programs write them.
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let sorted = format!(
+        "{{\"run\":{{\"rounds\":{},\"host\":{},\"meta\":{},\"plan\":{}}},\"format\":\"kurabe.record/1\"}}",
+        value["run"]["rounds"], value["run"]["host"], value["run"]["meta"], value["run"]["plan"]
+    );
+    assert_eq!(read(&sorted).unwrap(), original);
+    for other in [run(29), {
+        let mut other = original.clone();
+        other.rounds[7] = fixture::round(8, 0.5);
+        other
+    }] {
+        let other = Export::of(write(&other).unwrap()).unwrap();
+        let error = store.import_export(&other).unwrap_err();
+        assert!(matches!(error, store::StoreError::Taken { .. }), "{error}");
+    }
+}
+
+#[test]
+fn what_is_beyond_a_limit_is_named_with_its_round() {
+    let mut long = run(3);
+    if let model::record::Outcome::Done(done) = &mut long.rounds[1].outcome {
+        done.values.insert("y".repeat(1001), 1.0);
+    }
+    let said = read(&write(&long).unwrap()).unwrap_err().to_string();
+    assert!(
+        said.starts_with("refused: round 2: a quantity `yyy"),
+        "{said}"
+    );
 }
