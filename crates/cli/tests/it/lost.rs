@@ -27,8 +27,10 @@ fn rescued(bed: &Bed) -> PathBuf {
     bed.path().join(name.unwrap_or_else(|| panic!("{names:?}")))
 }
 
-fn with_log(store: &Path) -> [PathBuf; 3] {
-    ["", "-wal", "-shm"].map(|side| PathBuf::from(format!("{}{side}", store.display())))
+fn remove_with_log(store: &Path) {
+    for side in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{side}", store.display()));
+    }
 }
 
 /// The file that was written has every round, and the store takes it in.
@@ -54,9 +56,7 @@ fn a_run_whose_store_was_replaced_is_written_beside_it_and_the_new_one_left_alon
     let other = Bed::new();
     other.replay("other", "1,2");
     let (bed, done) = meanwhile(|store| {
-        with_log(store)
-            .iter()
-            .for_each(|file| drop(std::fs::remove_file(file)));
+        remove_with_log(store);
         std::fs::copy(other.store(), store).unwrap();
     });
     check(&bed, done, "was replaced by another");
@@ -73,9 +73,7 @@ fn a_run_whose_store_was_replaced_is_written_beside_it_and_the_new_one_left_alon
 #[test]
 fn a_run_whose_store_was_removed_is_written_where_it_was() {
     let (bed, done) = meanwhile(|store| {
-        with_log(store)
-            .iter()
-            .for_each(|file| drop(std::fs::remove_file(file)));
+        remove_with_log(store);
     });
     check(&bed, done, "was removed");
     assert!(!bed.store().exists());
