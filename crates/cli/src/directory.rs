@@ -69,7 +69,12 @@ pub(crate) fn refuse_strangers(dir: &Path, option: &str, consent: &Consent) -> a
 }
 
 fn unusable(dir: &Path, why: &dyn std::fmt::Display, option: &str) -> anyhow::Error {
-    let hint = format!("name a directory that can be written and has room with `{option}`");
+    let why = why.to_string();
+    let hint = if why.contains(sys::probe::FILE_SIZE_LIMIT) {
+        "`ulimit -f unlimited`, in this shell or by whoever may raise it".to_owned()
+    } else {
+        format!("name a directory that can be written and has room with `{option}`")
+    };
     failure(
         Exit::Usage,
         format!("use directory `{}` for measuring: {why}", dir.display()),

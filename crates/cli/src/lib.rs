@@ -35,6 +35,11 @@ pub fn command() -> clap::Command {
 /// The program.
 pub fn main() -> ExitCode {
     let began = sys::clock::monotonic();
+    // Before anything is written: a limit on the size of files is to be an error with a name.
+    if let Err(error) = sys::signal::ignore_sigxfsz() {
+        output::say(&format!("error: ignore SIGXFSZ: {error}"));
+        return Exit::Unsupported.into();
+    }
     if let Err(short) = sys::limits::suffice() {
         output::say(&format!("error: {short}"));
         return Exit::Unsupported.into();
@@ -106,7 +111,11 @@ fn usage(error: clap::Error) -> ExitCode {
 }
 
 fn worker() -> ExitCode {
-    let done = sys::signal::ignore_sigpipe()
+    // Whom nobody named is nobody's parent.
+    let supervisor = std::env::args_os().nth(2);
+    let supervisor = supervisor.and_then(|pid| pid.to_str()?.parse().ok());
+    let done = sys::process::be_worker(supervisor.unwrap_or(0))
+        .and_then(|()| sys::signal::ignore_sigpipe())
         .map_err(engine::worker::WorkerError::from)
         .and_then(|()| {
             engine::worker::run(

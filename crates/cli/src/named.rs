@@ -81,7 +81,7 @@ fn judged<T>(
 ) -> anyhow::Result<T> {
     let plans: Vec<&Plan> = runs.iter().map(|run| &run.plan).collect();
     // Every file of a job is held open. Where the limit cannot be raised it may do as it is.
-    let _ = sys::process::raise_open_files();
+    let _ = sys::limits::raise_open_files();
     // Opened for the first file of ours that somebody asks about, and not made: what is wrong with it is said when the
     // run is begun in it.
     let store = OnceCell::new();

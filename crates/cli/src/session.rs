@@ -22,8 +22,7 @@ use store::Store;
 
 /// From now on Ctrl-C ends the run in good order. Called before anything is made that would stay behind.
 fn catch_stop_signals() -> anyhow::Result<()> {
-    sys::signal::catch_stop_signals().context("catch Ctrl-C")?;
-    sys::signal::ignore_sigxfsz().context("ignore SIGXFSZ")
+    sys::signal::catch_stop_signals().context("catch Ctrl-C")
 }
 
 /// Begins `run` in the store and measures it; it comes back as it was kept.

@@ -184,7 +184,7 @@ impl RoundDir {
     }
 
     /// A directory right inside, for a worker in one of them: the way up from there nobody else can turn aside.
-    fn from_inside(&self, name: &str) -> PathBuf {
+    fn seen_inside(&self, name: &str) -> PathBuf {
         Self::top().join(&self.name).join(name)
     }
 }
@@ -228,8 +228,8 @@ fn measure(
             workload: case.workload.clone(),
             params: case.params.clone(),
             shape: case.shape,
-            dir: dir.from_inside(&own),
-            shared_dir: dir.from_inside(SHARED),
+            dir: dir.seen_inside(&own),
+            shared_dir: dir.seen_inside(SHARED),
             run_dir: RoundDir::top().join(RUN_DIR),
             copy,
             copies: case.id.copies,

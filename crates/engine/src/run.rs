@@ -130,7 +130,7 @@ pub fn execute(
 ) -> Result<Ended, RunError> {
     let system = |operation| move |error| RunError::System { operation, error };
     sys::process::adopt_orphans().map_err(system("adopt orphans of workers"))?;
-    sys::process::raise_open_files().map_err(system("raise the limit of open files"))?;
+    sys::limits::raise_open_files().map_err(system("raise the limit of open files"))?;
     let cpus = sys::affinity::allowed_cpus().map_err(system("read the CPU affinity"))?;
     let work_dirs: Vec<WorkDir> = sides
         .iter()

@@ -13,6 +13,7 @@
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::io;
+use std::sync::OnceLock;
 
 /// The stack that the program takes, in bytes: measured at less than 64 KiB, and at less than 256 KiB in a build
 /// without optimisation, and as much again for what was not tried.
@@ -100,13 +101,53 @@ fn at_least(what: libc::__rlimit_resource_t, least: u64, wanted: u64) -> Result<
     }
     let before = found.rlim_cur;
     found.rlim_cur = found.rlim_max.min(wanted);
-    // SAFETY: `found` is a valid rlimit.
-    let raised = unsafe { libc::setrlimit(what, &raw const found) } == 0;
-    if raised && found.rlim_cur >= least {
+    if raise(what, &found).is_ok() && found.rlim_cur >= least {
         Ok(())
     } else {
         Err(before)
     }
+}
+
+/// Allows this process as many open files as the system lets it have: three for every worker add up.
+pub fn raise_open_files() -> io::Result<()> {
+    let mut found = limit(libc::RLIMIT_NOFILE)?;
+    found.rlim_cur = found.rlim_max;
+    raise(libc::RLIMIT_NOFILE, &found)
+}
+
+/// What the limits that are raised here were when the process started.
+static FOUND: [(libc::__rlimit_resource_t, OnceLock<libc::rlimit>); 2] = [
+    (libc::RLIMIT_STACK, OnceLock::new()),
+    (libc::RLIMIT_NOFILE, OnceLock::new()),
+];
+
+/// Sets a limit, and remembers what it was at first.
+fn raise(what: libc::__rlimit_resource_t, to: &libc::rlimit) -> io::Result<()> {
+    if let Some((_, found)) = FOUND.iter().find(|(known, _)| *known == what) {
+        let before = limit(what)?;
+        found.get_or_init(|| before);
+    }
+    set(what, to)
+}
+
+fn set(what: libc::__rlimit_resource_t, to: &libc::rlimit) -> io::Result<()> {
+    // SAFETY: `to` is a valid rlimit.
+    if unsafe { libc::setrlimit(what, to) } == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// In a child, before it executes another program: the limits are what they were. A program that closes every
+/// descriptor it might have would take minutes with ours. Neither allocates nor locks.
+pub(crate) fn give_back() -> io::Result<()> {
+    for (what, found) in &FOUND {
+        if let Some(found) = found.get() {
+            set(*what, found)?;
+        }
+    }
+    Ok(())
 }
 
 fn limit(what: libc::__rlimit_resource_t) -> io::Result<libc::rlimit> {

@@ -90,14 +90,18 @@ pub fn o_direct(dir: &Path) -> Result<(), Refusal> {
     }
 }
 
+/// Why a file of a few bytes is too large.
+pub const FILE_SIZE_LIMIT: &str = "the limit on the size of files (`ulimit -f`) is smaller";
+
 /// Whether a file can be created and written in `dir`.
 pub fn writable(dir: &Path) -> Result<(), Refusal> {
     let failed = |operation: &str, error: &io::Error| {
-        format!(
-            "{operation} a file in `{}`: {}",
-            dir.display(),
+        let why = if error.kind() == io::ErrorKind::FileTooLarge {
+            FILE_SIZE_LIMIT.to_owned()
+        } else {
             error_name(error)
-        )
+        };
+        format!("{operation} a file in `{}`: {why}", dir.display())
     };
     let mut file = scratch_file(dir, 0).map_err(|error| failed("create", &error))?;
     io::Write::write_all(&mut file, b"kurabe").map_err(|error| failed("write", &error))

@@ -12,9 +12,12 @@
 
 mod living;
 mod programs;
+mod worker;
 
 pub use living::usage_of;
 pub use programs::{ScriptEnd, first_line, script, shell};
+pub use worker::be_worker;
+pub(crate) use worker::give_back;
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -46,7 +49,8 @@ pub enum Ended {
 }
 
 impl Worker {
-    /// Executes this binary again with `args`, in `dir`, with one more environment variable.
+    /// Executes this binary again with `args` and our process id behind them, in `dir`, with one more environment
+    /// variable. It is to call [`be_worker`] with that id before anything else.
     pub fn start(args: &[&OsStr], dir: &Path, env: (&str, &str)) -> io::Result<Self> {
         let parent = std::process::id();
         #[expect(
@@ -57,6 +61,7 @@ impl Worker {
         command
             .arg0("kurabe")
             .args(args)
+            .arg(parent.to_string())
             .current_dir(dir)
             .env(env.0, env.1)
             .stdin(Stdio::piped())
@@ -65,18 +70,18 @@ impl Worker {
         // SAFETY: between fork and exec the closure makes only async-signal-safe calls and does not allocate.
         unsafe { command.pre_exec(move || leash(parent)) };
         let mut child = command.spawn()?;
-        let missing = || io::Error::other("a pipe that was asked for is missing");
-        let input = OwnedFd::from(child.stdin.take().ok_or_else(missing)?);
-        let output = OwnedFd::from(child.stdout.take().ok_or_else(missing)?);
-        let errors = OwnedFd::from(child.stderr.take().ok_or_else(missing)?);
-        set_nonblocking(output.as_raw_fd())?;
-        set_nonblocking(errors.as_raw_fd())?;
-        Ok(Self {
-            child,
-            input: input.into(),
-            output: output.into(),
-            errors: errors.into(),
-        })
+        match pipes(&mut child) {
+            Ok([input, output, errors]) => Ok(Self {
+                child,
+                input,
+                output,
+                errors,
+            }),
+            Err(error) => {
+                end(&mut child);
+                Err(error)
+            }
+        }
     }
 
     /// Its process id, which is its process group too.
@@ -132,6 +137,23 @@ impl Drop for Worker {
     }
 }
 
+/// The pipes of a new worker: its input, and its output and errors, which do not block.
+fn pipes(child: &mut Child) -> io::Result<[File; 3]> {
+    let missing = || io::Error::other("a pipe that was asked for is missing");
+    let input = OwnedFd::from(child.stdin.take().ok_or_else(missing)?);
+    let output = OwnedFd::from(child.stdout.take().ok_or_else(missing)?);
+    let errors = OwnedFd::from(child.stderr.take().ok_or_else(missing)?);
+    set_nonblocking(output.as_raw_fd())?;
+    set_nonblocking(errors.as_raw_fd())?;
+    Ok([input, output, errors].map(File::from))
+}
+
+/// Kills a child with its group, and waits for it: nobody else will.
+fn end(child: &mut Child) {
+    kill_group(child.id());
+    let _ = child.wait();
+}
+
 fn how(status: ExitStatus) -> Ended {
     match (status.code(), status.signal()) {
         (Some(code), _) => Ended::Code(code),
@@ -141,37 +163,27 @@ fn how(status: ExitStatus) -> Ended {
     }
 }
 
-/// In the child: a process group of its own, and death with the parent.
+/// In the child: a process group of its own, death with the parent, and nothing of what we have changed of ourselves.
 fn leash(parent: u32) -> io::Result<()> {
     // SAFETY: setpgid on ourselves takes plain integers.
     if unsafe { libc::setpgid(0, 0) } != 0 {
         return Err(io::Error::last_os_error());
     }
+    give_back()?;
+    die_with(parent)
+}
+
+/// Death with the parent, which is to have this id.
+fn die_with(parent: u32) -> io::Result<()> {
     die_with_parent()?;
-    be_killed_first();
     // SAFETY: getppid cannot fail.
     let now = unsafe { libc::getppid() };
     if u32::try_from(now) == Ok(parent) {
         Ok(())
     } else {
-        // The parent died between fork and prctl: nobody would ever signal us.
+        // The parent died before the call: nobody would ever signal us.
         Err(io::Error::from_raw_os_error(libc::ESRCH))
     }
-}
-
-/// Where memory runs out, a worker is to die and not the supervisor, who can say so. Raising one's own score needs no
-/// privilege; a kernel that refuses leaves things as they are. `proc_pid_oom_score_adj(5)`.
-fn be_killed_first() {
-    // SAFETY: the path is a NUL-terminated constant.
-    let fd = unsafe { libc::open(c"/proc/self/oom_score_adj".as_ptr(), libc::O_WRONLY) };
-    if fd < 0 {
-        return;
-    }
-    let score = b"1000";
-    // SAFETY: `score` is valid for its length.
-    unsafe { libc::write(fd, score.as_ptr().cast(), score.len()) };
-    // SAFETY: `fd` is ours and not used again.
-    unsafe { libc::close(fd) };
 }
 
 /// Asks the kernel to kill the calling process when the thread that forked it ends.
@@ -248,6 +260,8 @@ pub fn wait_readable(fds: &[RawFd], timeout_ms: u64) -> io::Result<()> {
 }
 
 fn set_nonblocking(fd: RawFd) -> io::Result<()> {
+    #[cfg(test)]
+    tests::fail_where_told()?;
     // SAFETY: F_GETFL takes no further argument.
     let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
     if flags < 0 {
@@ -336,24 +350,6 @@ fn usage(who: libc::c_int) -> Usage {
     }
 }
 
-/// Allows this process as many open files as the system lets it have: three for every worker add up.
-pub fn raise_open_files() -> io::Result<()> {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: `limit` is valid to write to.
-    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    limit.rlim_cur = limit.rlim_max;
-    // SAFETY: `limit` is a valid rlimit.
-    if unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
-}
-
 /// Columns of the terminal behind standard output; `None` where there is none.
 pub fn terminal_width() -> Option<usize> {
     // SAFETY: an all-zero winsize is a valid value of this plain C struct.
@@ -403,6 +399,36 @@ mod tests {
         assert_eq!(second.ended().unwrap(), Some(Ended::Code(code)));
         assert_eq!(second.kill().unwrap(), Ended::Code(code));
         assert!(second.ended().is_err(), "reaped");
+    }
+
+    thread_local! {
+        /// The next pipe of this thread cannot be set up.
+        static FAILS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+    }
+
+    pub(super) fn fail_where_told() -> io::Result<()> {
+        if FAILS.replace(false) {
+            return Err(io::Error::from_raw_os_error(libc::EIO));
+        }
+        Ok(())
+    }
+
+    /// This thread's children, zombies included.
+    fn children() -> String {
+        std::fs::read_to_string("/proc/thread-self/children").unwrap()
+    }
+
+    #[test]
+    fn a_child_whose_pipes_fail_does_not_stay() {
+        FAILS.set(true);
+        let dir = std::env::temp_dir();
+        let started = Worker::start(&[OsStr::new("--no-such-option")], &dir, ("PAD", ""));
+        assert_eq!(started.unwrap_err().raw_os_error(), Some(libc::EIO));
+        assert_eq!(children(), "");
+        FAILS.set(true);
+        let error = shell("sleep 60", 60_000).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EIO));
+        assert_eq!(children(), "");
     }
 
     #[test]

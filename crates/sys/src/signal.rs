@@ -7,7 +7,7 @@
 #![expect(unsafe_code, reason = "std has no signal handling")]
 
 use std::io;
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
 static CAUGHT: AtomicI32 = AtomicI32::new(0);
 
@@ -49,9 +49,26 @@ pub fn ignore_sigpipe() -> io::Result<()> {
     install(libc::SIGPIPE, libc::SIG_IGN)
 }
 
+/// True where SIGXFSZ is ignored because of us, and not because whoever started us ignored it.
+static IGNORES_SIGXFSZ: AtomicBool = AtomicBool::new(false);
+
 /// Writing beyond the file size limit gives EFBIG instead of ending the process.
 pub fn ignore_sigxfsz() -> io::Result<()> {
-    install(libc::SIGXFSZ, libc::SIG_IGN)
+    if current(libc::SIGXFSZ)? != libc::SIG_IGN {
+        install(libc::SIGXFSZ, libc::SIG_IGN)?;
+        IGNORES_SIGXFSZ.store(true, Ordering::SeqCst);
+    }
+    Ok(())
+}
+
+/// In a child, before it executes another program: signals that we ignore do what they did when we were started, and
+/// SIGPIPE what it does in a program that a shell starts. (Rust's start-up code ignores it before anybody could look
+/// what it was.) Those that we catch do so by themselves. Neither allocates nor locks.
+pub(crate) fn give_back() -> io::Result<()> {
+    if IGNORES_SIGXFSZ.load(Ordering::SeqCst) {
+        install(libc::SIGXFSZ, libc::SIG_DFL)?;
+    }
+    install(libc::SIGPIPE, libc::SIG_DFL)
 }
 
 /// The stop signal that came, if any.

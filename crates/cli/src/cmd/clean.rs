@@ -1,4 +1,5 @@
-//! `kurabe clean`: removes work directories that killed runs left behind, and nothing else.
+//! `kurabe clean`: removes work directories that killed runs left behind, and files that they were about to remove, and
+//! nothing else.
 
 use crate::args::CleanArgs;
 use crate::context::Context;
@@ -6,8 +7,10 @@ use crate::exit::Exit;
 use crate::output;
 use anyhow::Context as _;
 use engine::workdir::{self, Stale};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use store::Store;
+use sys::io::remove;
 
 pub(crate) fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<Exit> {
     // Without a store there may still be something in the directory; other trouble with it is worth saying.
@@ -42,10 +45,28 @@ pub(crate) fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<Exit> {
             }
         }
     }
+    let files = left_aside(&here, store.as_ref())?;
+    for (path, device, inode) in &files {
+        let what = format!(
+            "{} (a file whose removal was stopped half-way)",
+            path.display()
+        );
+        if args.dry_run {
+            output::say(&format!("would remove {what}"));
+            continue;
+        }
+        match remove::remove_exactly(path, *device, *inode) {
+            Ok(_) => output::say(&format!("removed {what}")),
+            Err(error) => {
+                output::say(&format!("error: remove `{}`: {error}", path.display()));
+                exit = Exit::Incomplete;
+            }
+        }
+    }
     if let (Some(store), false) = (&store, args.dry_run) {
         forget_gone(store)?;
     }
-    if found.is_empty() {
+    if found.is_empty() && files.is_empty() {
         output::say("nothing to remove");
     }
     Ok(exit)
@@ -67,6 +88,19 @@ fn stale(here: &Path, store: Option<&Store>) -> anyhow::Result<Vec<Stale>> {
         {
             found.push(stale);
         }
+    }
+    Ok(found)
+}
+
+/// Files that a killed run was about to remove, where runs work, with their devices and numbers.
+fn left_aside(here: &Path, store: Option<&Store>) -> anyhow::Result<Vec<(PathBuf, u64, u64)>> {
+    let mut found =
+        remove::left_aside(here).with_context(|| format!("look into `{}`", here.display()))?;
+    let noted = noted(store)?;
+    let parents: BTreeSet<&Path> = noted.iter().filter_map(|dir| dir.parent()).collect();
+    for parent in parents.into_iter().filter(|&parent| parent != here) {
+        // One that is gone holds nothing of ours.
+        found.extend(remove::left_aside(parent).unwrap_or_default());
     }
     Ok(found)
 }

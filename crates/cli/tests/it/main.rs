@@ -14,6 +14,7 @@ mod duels_set_up;
 mod faults;
 mod fio;
 mod imports;
+mod inherited;
 mod limits;
 mod lost;
 mod memory;

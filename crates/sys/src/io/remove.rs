@@ -9,6 +9,8 @@
 //!   before it is moved back it stays under the new name, which the error says.
 //! - The look at the new name and the removal are two system calls. Who watches the directory, learns the name and
 //!   renames a file of his own onto it in the microseconds between them loses that file: no call removes by a handle.
+//! - Who is killed between the new name and the removal leaves the file under the new name. That name holds the file's
+//!   number, so that [`left_aside`] tells such a file from any other; `kurabe clean` removes them.
 //! - Where a file system cannot rename without replacing, or is too full to, the look and the removal are two steps
 //!   under the old name, and the moment between them is the one of any rm(1).
 //!
@@ -19,13 +21,13 @@
     reason = "renameat2, fstatat and unlinkat have no safe interface in std"
 )]
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::os::unix::fs::{DirEntryExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
 /// What became of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,11 +42,16 @@ pub enum Removal {
 
 /// Removes the file of this device and number from under `path`, and no other one.
 pub fn remove_exactly(path: &Path, device: u64, inode: u64) -> io::Result<Removal> {
-    remove_after(path, (device, inode), || {})
+    remove_after(path, (device, inode), || {}, unlink)
 }
 
-/// The same, with something that happens between the first look and the first step.
-fn remove_after(path: &Path, wanted: (u64, u64), meanwhile: impl FnOnce()) -> io::Result<Removal> {
+/// The same, with something that happens between the first look and the first step, and the last step.
+fn remove_after(
+    path: &Path,
+    wanted: (u64, u64),
+    meanwhile: impl FnOnce(),
+    unlink: impl FnOnce(&File, &CStr) -> io::Result<()>,
+) -> io::Result<Removal> {
     let parent = path
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
@@ -75,22 +82,62 @@ fn remove_after(path: &Path, wanted: (u64, u64), meanwhile: impl FnOnce()) -> io
             };
         }
     }
+    let called_now = aside.to_string_lossy();
     if entry(&dir, &aside)? == Some(wanted) {
-        return unlink(&dir, &aside).map(|()| Removal::Removed);
+        return match unlink(&dir, &aside) {
+            Ok(()) => Ok(Removal::Removed),
+            // By `kurabe clean`, who took us for dead.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Removal::Removed),
+            Err(error) => Err(match rename(&dir, &aside, &name) {
+                Ok(()) => error,
+                Err(_) => io::Error::other(format!("{error}; it is called `{called_now}` now")),
+            }),
+        };
     }
     match rename(&dir, &aside, &name) {
         Ok(()) => Ok(Removal::Another),
         Err(error) => Err(io::Error::other(format!(
-            "another file was put there meanwhile, and is called `{}` now: {error}",
-            aside.to_string_lossy()
+            "another file was put there meanwhile, and is called `{called_now}` now: {error}"
         ))),
     }
 }
 
+/// How the name of a file that is about to go begins.
+const ASIDE: &str = ".kurabe-removed-";
+
 /// A name for a file of this number that is to go, another one each time.
 fn aside_name(inode: u64) -> String {
     let (process, now) = (std::process::id(), crate::clock::monotonic());
-    format!(".kurabe-removed-{inode}-{process}-{now}")
+    format!("{ASIDE}{inode}-{process}-{now}")
+}
+
+/// The number of the file that a name of [`aside_name`] was made for.
+fn number_in(name: &OsStr) -> Option<u64> {
+    let mut numbers = name.to_str()?.strip_prefix(ASIDE)?.split('-');
+    let inode = numbers.next()?.parse().ok();
+    let others = [numbers.next()?, numbers.next()?].map(|number| number.parse::<u64>().is_ok());
+    inode.filter(|_| others == [true, true] && numbers.next().is_none())
+}
+
+/// A file in `dir` that was about to be removed when its remover was killed: where it is, its device and its number.
+/// Only the file that had been meant counts, and no other that has the name.
+pub fn left_aside(dir: &Path) -> io::Result<Vec<(PathBuf, u64, u64)>> {
+    let mut left = Vec::new();
+    for found in std::fs::read_dir(dir)? {
+        let found = found?;
+        let Some(inode) = number_in(&found.file_name()).filter(|&inode| inode == found.ino())
+        else {
+            continue;
+        };
+        if let Ok(file) = found.metadata()
+            && file.is_file()
+            && file.ino() == inode
+        {
+            left.push((found.path(), file.dev(), inode));
+        }
+    }
+    left.sort();
+    Ok(left)
 }
 
 /// The device and number of what a name in `dir` leads to, links not followed; `None` where there is nothing.
@@ -141,8 +188,7 @@ fn unlink(dir: &File, name: &CStr) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::{MetadataExt, symlink};
-    use std::path::PathBuf;
+    use std::os::unix::fs::symlink;
 
     /// A directory with a file that is to be removed, and one that is not.
     fn place() -> (tempfile::TempDir, PathBuf, PathBuf, (u64, u64)) {
@@ -181,6 +227,56 @@ mod tests {
         );
         assert_eq!(names(dir.path()), ["precious"]);
         remove_exactly(Path::new("/no such directory/x"), 1, 1).unwrap_err();
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_removed_has_its_name_back_or_the_error_tells_the_new_one() {
+        let (dir, path, _, wanted) = place();
+        let fails = || io::Error::from_raw_os_error(libc::EIO);
+        let error = remove_after(&path, wanted, || {}, |_, _| Err(fails())).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EIO));
+        assert_eq!(names(dir.path()), ["ours", "precious"]);
+        // Somebody takes the old name meanwhile.
+        let taken = |_: &File, _: &CStr| {
+            std::fs::write(&path, "theirs").unwrap();
+            Err(fails())
+        };
+        let error = remove_after(&path, wanted, || {}, taken)
+            .unwrap_err()
+            .to_string();
+        let left = names(dir.path());
+        assert!(
+            left[0].starts_with(ASIDE) && error.contains(&left[0]),
+            "{error}"
+        );
+        assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
+    }
+
+    #[test]
+    fn what_a_killed_remover_left_is_found_and_no_file_that_only_looks_like_it() {
+        let (dir, path, precious, wanted) = place();
+        let killed = std::panic::catch_unwind(|| {
+            remove_after(&path, wanted, || {}, |_, _| panic!("killed here"))
+        });
+        assert!(killed.is_err());
+        let aside = dir.path().join(&names(dir.path())[0]);
+        assert_eq!(
+            left_aside(dir.path()).unwrap(),
+            [(aside.clone(), wanted.0, wanted.1)]
+        );
+        for (name, file) in [
+            (aside_name(7), &precious),
+            (format!("{ASIDE}x-1-2"), &precious),
+        ] {
+            std::fs::hard_link(file, dir.path().join(name)).unwrap();
+        }
+        symlink(&precious, dir.path().join(aside_name(wanted.1))).unwrap();
+        assert_eq!(left_aside(dir.path()).unwrap().len(), 1);
+        let removed = remove_exactly(&aside, wanted.0, wanted.1).unwrap();
+        assert_eq!(
+            (removed, left_aside(dir.path()).unwrap().len()),
+            (Removal::Removed, 0)
+        );
     }
 
     #[test]
@@ -223,7 +319,7 @@ mod tests {
             let (dir, path, precious, wanted) = place();
             // The old file is kept by a handle, so that its number is not given to the new one.
             let _held = File::open(&path).unwrap();
-            let done = remove_after(&path, wanted, || swap(&path, &precious)).unwrap();
+            let done = remove_after(&path, wanted, || swap(&path, &precious), unlink).unwrap();
             assert_eq!(done, Removal::Another);
             assert_eq!(names(dir.path()), left);
             if path.is_file() {

@@ -243,11 +243,7 @@ fn set_up(plan: &Plan<'_>) -> io::Result<()> {
             libc::CLOSE_RANGE_CLOEXEC,
         )
     };
-    // A program that writes into a pipe that nobody reads must end, as it would from a shell.
-    // SAFETY: SIG_DFL is a valid handler.
-    if unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) } == libc::SIG_ERR {
-        return Err(io::Error::last_os_error());
-    }
+    crate::process::give_back()?;
     // SAFETY: an all-zero sigset_t is the empty set.
     let none: libc::sigset_t = unsafe { std::mem::zeroed() };
     // SAFETY: `none` is a valid set; the old one is not asked for.

@@ -7,13 +7,13 @@
     reason = "what happens between fork and exec is beyond std"
 )]
 
-use super::{kill_group, leash, set_nonblocking};
+use super::{end, kill_group, leash, set_nonblocking};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 /// Runs `program` with `args` to its end, or for `timeout_ms` at most, and returns the first line it printed.
 /// Standard input is empty; standard error is used where standard output stays empty.
@@ -155,6 +155,15 @@ fn run_to_end(
     // SAFETY: between fork and exec the closure makes only async-signal-safe calls and does not allocate.
     unsafe { command.pre_exec(move || leash(parent)) };
     let mut child = command.spawn()?;
+    attend(&mut child, timeout_ms, stop).inspect_err(|_| end(&mut child))
+}
+
+/// Waits for the end of `child`, or brings it about.
+fn attend(
+    child: &mut Child,
+    timeout_ms: u64,
+    stop: &dyn Fn() -> bool,
+) -> io::Result<(ChildEnd, Spoken)> {
     let mut said = Spoken {
         group: child.id(),
         out: Said::of(child.stdout.take().map(OwnedFd::from))?,

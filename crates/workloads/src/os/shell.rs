@@ -132,7 +132,7 @@ impl Workload for Shell {
         let compat = Compat::of(params);
         let lang = params.text("lang");
         let scripts = Scripts::write(&place.dir, compat)?;
-        let digest = scripts.check(&place.dir, lang)?;
+        let digest = Scripts::check(&place.dir, lang)?;
         let concurrent = params.count("concurrent").to_string();
         let command: [&OsStr; 5] = [
             SH.as_ref(),
@@ -229,7 +229,7 @@ impl Scripts {
     }
 
     /// Runs one instance without its removal of files and looks at what it made. The digest is that of wc's counts.
-    fn check(&self, dir: &Path, lang: &str) -> Result<Digest, WorkError> {
+    fn check(dir: &Path, lang: &str) -> Result<Digest, WorkError> {
         let made = dir.join("made");
         fs::create_dir(&made).map_err(|error| WorkError::failed("mkdir", made.display(), error))?;
         let mut child = Child::start(&Launch {
