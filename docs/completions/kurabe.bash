@@ -257,7 +257,7 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__duel)
-            opts="-q -h --a --b --a-cmd --b-cmd --budget --copies --set --seed --dry-run --dir --device --file --tag --yes-erase --overwrite-file --quiet --format --json --passes --label --resume --store --lang --color --help"
+            opts="-q -h --a --b --a-cmd --b-cmd --budget --copies --set --seed --dry-run --dir --device --file --tag --yes-erase --overwrite-file --dir-of-others --quiet --format --json --passes --label --resume --store --lang --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -703,7 +703,7 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__run)
-            opts="-q -h --budget --passes --copies --target --set --seed --dry-run --dir --device --file --label --tag --yes-erase --overwrite-file --quiet --format --json --resume --store --lang --color --help"
+            opts="-q -h --budget --passes --copies --target --set --seed --dry-run --dir --device --file --label --tag --yes-erase --overwrite-file --dir-of-others --quiet --format --json --resume --store --lang --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -819,7 +819,7 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__soak)
-            opts="-q -h --for --every --copies --window --set --seed --dry-run --dir --device --file --label --tag --yes-erase --overwrite-file --quiet --format --json --resume --store --lang --color --help"
+            opts="-q -h --for --every --copies --window --set --seed --dry-run --dir --device --file --label --tag --yes-erase --overwrite-file --dir-of-others --quiet --format --json --resume --store --lang --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

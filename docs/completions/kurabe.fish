@@ -73,6 +73,7 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l color -d 'Add colo
 always\t'Always'
 never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l dry-run -d 'Print the plan and its time, and measure nothing'
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l dir-of-others -d 'As root, make the work directory even where other users may rename it or what it lies in'
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -s q -l quiet -d 'No progress'
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l json -d 'Short for --format json'
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -137,6 +138,7 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l color -d 'Add col
 always\t'Always'
 never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l dry-run -d 'Print the plan and its time, and measure nothing'
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l dir-of-others -d 'As root, make the work directory even where other users may rename it or what it lies in'
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -s q -l quiet -d 'No progress'
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l json -d 'Short for --format json'
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -167,6 +169,7 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l color -d 'Add col
 always\t'Always'
 never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l dry-run -d 'Print the plan and its time, and measure nothing'
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l dir-of-others -d 'As root, make the work directory even where other users may rename it or what it lies in'
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -s q -l quiet -d 'No progress'
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l json -d 'Short for --format json'
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -s h -l help -d 'Print help (see more with \'--help\')'

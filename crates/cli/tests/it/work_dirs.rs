@@ -86,6 +86,18 @@ fn without_locks_a_run_goes_on_and_nothing_is_removed_on_a_guess() {
         done.err_has(&["has no locks", "`kurabe clean` cannot tell"]);
         assert_eq!(bed.left_behind().len(), 2, "the library and its source");
     }
+    let set = ["--set", "storage.*.size=1M", "--passes", "1"];
+    for (copies, code) in [("1", 0), ("2", 3)] {
+        let disk = ["run", "storage.randread-4k", "--copies", copies];
+        let done = ended(with_locks(
+            &bed,
+            &library,
+            "38",
+            &[&disk[..], &set].concat(),
+        ));
+        let done = done.code(code);
+        assert_eq!(done.out.contains("has no locks"), code != 0, "{}", done.out);
+    }
     let stale = leave_behind(&bed);
     let clean = || with_locks(&bed, &library, "38", &["clean"]);
     ended(clean()).code(4).err_has(&["has no locks", "by hand"]);
@@ -116,8 +128,49 @@ fn a_marker_that_somebody_removes_during_the_run_is_said() {
     fs::remove_dir_all(dir).unwrap();
 }
 
+#[test]
+fn a_file_that_a_killed_run_was_about_to_remove_is_found() {
+    use std::os::unix::fs::MetadataExt;
+    let bed = Bed::new();
+    let file = bed.path().join("file");
+    fs::write(&file, "x").unwrap();
+    let number = file.metadata().unwrap().ino();
+    let aside = |number: u64| bed.path().join(format!(".kurabe-removed-{number}-1-1"));
+    fs::rename(&file, aside(number)).unwrap();
+    fs::write(aside(7), "of somebody else").unwrap();
+    let said = bed.run(&["clean", "--dry-run"]).code(0);
+    said.err_has(&["would remove", "half-way"]);
+    bed.run(&["clean"]).code(0).err_has(&["removed"]);
+    assert!(!aside(number).exists() && aside(7).exists());
+    bed.run(&["clean"]).code(0).err_has(&["nothing to remove"]);
+}
+
 mod root {
     use super::*;
+
+    #[test]
+    #[ignore = "root: mounts a file system"]
+    fn what_is_mounted_below_a_name_that_is_no_utf8_is_not_emptied() {
+        use std::os::unix::ffi::OsStrExt;
+        let bed = Bed::new();
+        let dir = bed.path().join(std::ffi::OsStr::from_bytes(b"dir\xff"));
+        let mount = dir.join("kurabe-work-dead/mount");
+        fs::create_dir_all(&mount).unwrap();
+        fs::write(
+            dir.join("kurabe-work-dead/.kurabe-work"),
+            r#"{"run":"dead"}"#,
+        )
+        .unwrap();
+        let tmpfs = ["-t", "tmpfs", "none"].map(Path::new);
+        call("mount", &[&tmpfs[..], &[&mount]].concat());
+        fs::write(mount.join("precious"), "x").unwrap();
+        let mut clean = bed.command(&["clean", "--dir"]);
+        let done: Done = clean.arg(&dir).output().unwrap().into();
+        let is_there = mount.join("precious").exists();
+        call("umount", &[&mount]);
+        done.code(4).err_has(&["something is mounted at"]);
+        assert!(is_there);
+    }
 
     #[expect(clippy::disallowed_methods, reason = "bindfs and umount are programs")]
     fn call(program: &str, args: &[&Path]) {

@@ -115,9 +115,17 @@ fn lock(place: &Place, name: &str) -> Result<File, WorkError> {
     let path = place.run_dir.join(format!("{name}.lock"));
     let lock =
         File::create(&path).map_err(|error| WorkError::failed("create", path.display(), error))?;
-    lock.lock()
-        .map_err(|error| WorkError::failed("lock", path.display(), error))?;
-    Ok(lock)
+    match lock.lock() {
+        Ok(()) => Ok(lock),
+        Err(error) if !sys::io::file::has_no_locks(&error) => {
+            Err(WorkError::failed("lock", path.display(), error))
+        }
+        // One alone has nobody to take turns with.
+        Err(_) if place.copies == 1 => Ok(lock),
+        Err(_) => Err(WorkError::Unsupported(
+            "the file system has no locks, by which copies take turns; hint: --copies 1".to_owned(),
+        )),
+    }
 }
 
 /// Jobs share a file where they agree on its size and content. A job that gives ranges back has one of its own.
