@@ -5,9 +5,9 @@
 //! run it on a quiet machine: a busy one breaks them without any fault of the program.
 
 mod beside;
-mod floor;
 mod many;
 mod page;
+mod queue;
 mod side;
 mod sleep;
 
@@ -109,9 +109,6 @@ impl std::fmt::Display for Limit {
 
 /// Measures what `arguments` ask for.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
-    if let [floor::WORD, rest @ ..] = arguments {
-        return floor::run(rest);
-    }
     let options = match Options::try_parse_from(arguments) {
         Ok(options) => options,
         Err(error) if error.use_stderr() => bail!("{}", error.render()),
@@ -213,23 +210,21 @@ fn beside_fio(
             warm(&file)?;
         }
         let [ours, theirs] = sides(one, binary, dir, &file, &options.size);
-        let floor = one
-            .floor
-            .map(|together| floor::side(&theirs.words, together))
-            .transpose()?;
         let lines = [("kurabe", &ours), ("fio", &theirs)]
             .map(|(name, side)| side.line(name, &file, options.seconds));
         say!("\n{}\n{}\n{}\n", one.what, lines[0], lines[1]);
-        let measured = beside::measure(
-            [&ours, &theirs],
-            floor.as_ref(),
-            dir,
-            options.pairs,
-            options.seconds,
-        )?;
+        let measured = beside::measure([&ours, &theirs], dir, options.pairs, options.seconds)?;
         let verdicts = one.verdicts(&measured)?;
-        let record = page::record(one.what, &facts, &lines, &measured, &verdicts);
-        say!("{}", page::table(std::slice::from_ref(&record)));
+        let queues = one.queues(&measured);
+        let record = page::record(
+            one.what,
+            &facts,
+            &lines,
+            &measured,
+            queues.as_ref(),
+            &verdicts,
+        );
+        say!("{}", page::tables(std::slice::from_ref(&record)));
         if let Some(out) = &options.out {
             std::fs::create_dir_all(out).with_context(|| format!("create `{}`", out.display()))?;
             page::write(out, one.name, &record)?;
@@ -256,13 +251,13 @@ fn sides(one: &Comparison, binary: &Path, dir: &Path, file: &Path, size: &str) -
             program: binary.to_owned(),
             environment: vec![("KURABE_STORE".to_owned(), store)],
             before,
-            words: one.words(true, file, size),
+            words: one.words(file, size),
         },
         Side {
             program: "fio".into(),
             environment: Vec::new(),
             before: Vec::new(),
-            words: one.words(false, file, size),
+            words: one.words(file, size),
         },
     ]
 }

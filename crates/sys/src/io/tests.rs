@@ -288,36 +288,6 @@ fn reading_leaves_no_trace_and_needs_no_ownership() {
 }
 
 #[test]
-fn what_is_repeated_is_done_at_so_many_offsets_in_turn() {
-    let (_dir, path) = numbered_file();
-    let offsets: Vec<u64> = (0..BLOCKS).map(|n| n * u64::from(BLOCK)).collect();
-    let write = op(Kind::Write, 0);
-    let mut uring = Uring::new(setup(&path, 8), UringOptions::default()).unwrap();
-    for (together, lasts) in [(4, 0), (1, 5_000_000), (8, 5_000_000), (100, 5_000_000)] {
-        std::fs::write(&path, vec![0; 64 * BLOCK as usize]).unwrap();
-        for slot in 0..8 {
-            uring.buffer(slot).fill(0xee);
-        }
-        let deadline = crate::clock::monotonic() + lasts;
-        let done = uring.repeat(write, &offsets, together, deadline).unwrap();
-        assert!(crate::clock::monotonic() >= deadline);
-        // Where the time is over at once, what every slot does once.
-        assert!(if lasts == 0 { done == 8 } else { done >= 8 }, "{done}");
-        let content = std::fs::read(&path).unwrap();
-        for (n, block) in (0..).zip(content.chunks(BLOCK as usize)) {
-            let expected = if n < done { 0xee } else { 0 };
-            assert!(
-                block.iter().all(|&byte| byte == expected),
-                "block {n} of {done}"
-            );
-        }
-    }
-    assert!(uring.repeat(write, &[], 4, 0).is_err(), "nowhere");
-    let refused = uring.repeat(op(Kind::Read, 0), &[1 << 40], 4, 0);
-    assert_eq!(refused.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
-}
-
-#[test]
 fn waiting_ends_at_its_deadline() {
     fn check<E: Engine>(mut engine: E) {
         let start = crate::clock::monotonic();

@@ -18,7 +18,6 @@ use std::marker::PhantomData;
 use std::os::fd::AsRawFd;
 
 mod registered;
-mod repeat;
 
 /// What may be asked of the ring. The default asks for everything that is safe on every device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,10 +3,11 @@
 //! The two programs take turns on the very same file, in an order that changes from pair to pair, so that what the
 //! machine does meanwhile meets both. Two files of one size may differ by any factor on one disk, whoever writes them:
 //! fio lays the file out, and this program is allowed to overwrite it. Both programs of a pair are kept to the same
-//! CPU, each CPU in turn for two pairs: interrupts of a disk come to one CPU and cost a process there less. A ratio is
-//! judged by the median of the pairs' own ratios; every pair is kept. Where most of what an operation costs is the way
-//! to the disk, a bare ring ([`super::floor`]) takes part in every pair and shows what can be reached.
+//! CPU, each CPU in turn for two pairs: interrupts of a disk come to one CPU and cost a process there less. Both are
+//! told the same, word for word, and a ratio is judged where both kept the same queue ([`super::queue`]), by the median
+//! of the pairs' own ratios; every pair is kept.
 
+use super::queue::Queues;
 use super::side::{PERCENTILES, Side, Took};
 use anyhow::Context;
 use serde_json::{Value, json};
@@ -20,24 +21,9 @@ pub(super) struct Comparison {
     pub(super) name: &'static str,
     pub(super) what: &'static str,
     pub(super) on: On,
-    /// What both programs are told.
-    pub(super) both: &'static str,
-    /// What fio is told beside.
-    pub(super) fio: &'static str,
-    /// What this program is told beside.
-    pub(super) ours: &'static str,
+    /// What both programs are told, word for word.
+    pub(super) words: &'static str,
     pub(super) bounds: &'static [Bound],
-    /// How many operations the bare ring waits for together, where it takes part.
-    pub(super) floor: Option<u32>,
-}
-
-/// What both programs did, and the bare ring where it took part.
-#[derive(Debug, Default)]
-pub(super) struct Measured {
-    /// Ours and fio's.
-    pub(super) pairs: Vec<[Took; 2]>,
-    /// One for each pair, or none.
-    pub(super) floors: Vec<Took>,
 }
 
 /// What is worked on.
@@ -71,119 +57,141 @@ const CACHED: &str = "512m";
 /// The same in bytes.
 pub(super) const CACHED_BYTES: u64 = 512 << 20;
 
-const BEST: &str = "--ioengine=io_uring --fixedbufs --registerfiles --norandommap --gtod_reduce=1 \
-                    --iodepth_batch_submit=16 --iodepth_batch_complete_max=16";
-const OURS: &str = "--ioengine=io_uring --fixedbufs --registerfiles";
-const NULL: &str = "--rw=randread --ioengine=null --bs=4k --iodepth=32";
-const READS: &str = "--rw=randread --bs=4k --iodepth=32 --numjobs=1 --direct=1 --invalidate=1";
-const WRITES: &str = "--rw=randwrite --bs=4k --iodepth=32 --numjobs=1 --direct=1 --invalidate=1";
-const CACHE: &str = "--rw=randread --bs=4k --direct=0 --invalidate=0";
-/// The fewest calls that there can be: one for everything that is under way.
-const WHOLE_QUEUE: Option<u32> = Some(32);
+/// What a queue of 32 is measured with.
+macro_rules! queue {
+    ($rw:literal, $rest:literal) => {
+        concat!(
+            "--rw=",
+            $rw,
+            " --bs=4k --iodepth=32 --numjobs=1 --direct=1 --invalidate=1 ",
+            $rest
+        )
+    };
+}
+
+/// As both programs come: fio takes one completion and hands over one operation.
+const AS_IT_COMES: &[Bound] = &[Bound::Iops(0.98), Bound::PerCpu(1.05)];
+/// With the switches that cost either least, batches of 16 among them.
+const BEST: &[Bound] = &[Bound::Iops(0.98), Bound::PerCpu(1.0)];
 
 /// Every comparison.
 pub(super) const COMPARISONS: &[Comparison] = &[
     Comparison {
         name: "null",
-        what: "null engine, 4k randread, iodepth 32, fio's defaults",
+        what: "null engine, 4k randread, iodepth 32, as it comes",
         on: On::Nothing,
-        both: NULL,
-        fio: "",
-        ours: "",
+        words: "--rw=randread --ioengine=null --bs=4k --iodepth=32",
         bounds: &[Bound::PerCpu(12.0)],
-        floor: None,
     },
     Comparison {
         name: "null-reduced",
         what: "null engine, 4k randread, iodepth 32, norandommap and gtod_reduce",
         on: On::Nothing,
-        both: NULL,
-        fio: "--norandommap --gtod_reduce=1",
-        ours: "--norandommap --gtod_reduce=1",
+        words: "--rw=randread --ioengine=null --bs=4k --iodepth=32 --norandommap --gtod_reduce=1",
         bounds: &[Bound::PerCpu(8.0)],
-        floor: None,
     },
     Comparison {
-        name: "randread-best",
-        what: "4k O_DIRECT randread, iodepth 32, beside fio's io_uring with its best switches",
+        name: "randread-uring-plain",
+        what: "4k O_DIRECT randread, iodepth 32, io_uring as it comes",
         on: On::File,
-        both: READS,
-        fio: BEST,
-        ours: OURS,
-        bounds: &[Bound::Iops(0.98), Bound::PerCpu(1.1)],
-        floor: WHOLE_QUEUE,
+        words: queue!("randread", "--ioengine=io_uring"),
+        bounds: AS_IT_COMES,
     },
     Comparison {
-        name: "randread-libaio",
-        what: "4k O_DIRECT randread, iodepth 32, beside fio's libaio",
+        name: "randread-uring-best",
+        what: "4k O_DIRECT randread, iodepth 32, io_uring with its best switches",
         on: On::File,
-        both: READS,
-        fio: "--ioengine=libaio",
-        ours: OURS,
-        bounds: &[Bound::Iops(0.98), Bound::PerCpu(2.0)],
-        floor: WHOLE_QUEUE,
+        words: queue!(
+            "randread",
+            "--ioengine=io_uring --fixedbufs --registerfiles --norandommap --gtod_reduce=1 \
+             --iodepth_batch_submit=16 --iodepth_batch_complete_max=16"
+        ),
+        bounds: BEST,
     },
     Comparison {
-        name: "randwrite-best",
-        what: "4k O_DIRECT randwrite, iodepth 32, beside fio's io_uring with its best switches",
+        name: "randread-libaio-plain",
+        what: "4k O_DIRECT randread, iodepth 32, libaio as it comes",
         on: On::File,
-        both: WRITES,
-        fio: BEST,
-        ours: OURS,
-        bounds: &[Bound::Iops(0.98), Bound::PerCpu(1.1)],
-        floor: WHOLE_QUEUE,
+        words: queue!("randread", "--ioengine=libaio"),
+        bounds: AS_IT_COMES,
     },
     Comparison {
-        name: "randwrite-libaio",
-        what: "4k O_DIRECT randwrite, iodepth 32, beside fio's libaio",
+        name: "randread-libaio-best",
+        what: "4k O_DIRECT randread, iodepth 32, libaio with its best switches",
         on: On::File,
-        both: WRITES,
-        fio: "--ioengine=libaio",
-        ours: OURS,
-        bounds: &[Bound::Iops(0.98), Bound::PerCpu(2.0)],
-        floor: WHOLE_QUEUE,
+        words: queue!(
+            "randread",
+            "--ioengine=libaio --norandommap --gtod_reduce=1 \
+             --iodepth_batch_submit=16 --iodepth_batch_complete_max=16"
+        ),
+        bounds: BEST,
+    },
+    Comparison {
+        name: "randwrite-uring-plain",
+        what: "4k O_DIRECT randwrite, iodepth 32, io_uring as it comes",
+        on: On::File,
+        words: queue!("randwrite", "--ioengine=io_uring"),
+        bounds: AS_IT_COMES,
+    },
+    Comparison {
+        name: "randwrite-uring-best",
+        what: "4k O_DIRECT randwrite, iodepth 32, io_uring with its best switches",
+        on: On::File,
+        words: queue!(
+            "randwrite",
+            "--ioengine=io_uring --fixedbufs --registerfiles --norandommap --gtod_reduce=1 \
+             --iodepth_batch_submit=16 --iodepth_batch_complete_max=16"
+        ),
+        bounds: BEST,
+    },
+    Comparison {
+        name: "randwrite-libaio-plain",
+        what: "4k O_DIRECT randwrite, iodepth 32, libaio as it comes",
+        on: On::File,
+        words: queue!("randwrite", "--ioengine=libaio"),
+        bounds: AS_IT_COMES,
+    },
+    Comparison {
+        name: "randwrite-libaio-best",
+        what: "4k O_DIRECT randwrite, iodepth 32, libaio with its best switches",
+        on: On::File,
+        words: queue!(
+            "randwrite",
+            "--ioengine=libaio --norandommap --gtod_reduce=1 \
+             --iodepth_batch_submit=16 --iodepth_batch_complete_max=16"
+        ),
+        bounds: BEST,
     },
     Comparison {
         name: "cache-uring",
-        what: "page cache, 4k randread, iodepth 32, beside fio's io_uring with its best switches",
+        what: "page cache, 4k randread, iodepth 32, io_uring with its best switches",
         on: On::Cache,
-        both: CACHE,
-        fio: "--iodepth=32 --ioengine=io_uring --fixedbufs --registerfiles --norandommap --gtod_reduce=1 \
-              --iodepth_batch_submit=16 --iodepth_batch_complete_max=16",
-        ours: "--iodepth=32 --ioengine=io_uring --fixedbufs --registerfiles",
+        words: "--rw=randread --bs=4k --direct=0 --invalidate=0 --iodepth=32 --ioengine=io_uring --fixedbufs \
+                --registerfiles --norandommap --gtod_reduce=1 --iodepth_batch_submit=16 \
+                --iodepth_batch_complete_max=16",
         bounds: &[Bound::Iops(1.0)],
-        floor: None,
     },
     Comparison {
         name: "cache-psync",
-        what: "page cache, 4k randread, beside fio's psync with norandommap and gtod_reduce",
+        what: "page cache, 4k randread, psync with norandommap and gtod_reduce",
         on: On::Cache,
-        both: CACHE,
-        fio: "--ioengine=psync --norandommap --gtod_reduce=1",
-        ours: "--ioengine=psync",
+        words: "--rw=randread --bs=4k --direct=0 --invalidate=0 --ioengine=psync --norandommap --gtod_reduce=1",
         bounds: &[Bound::Iops(1.0)],
-        floor: None,
     },
     Comparison {
         name: "percentiles-1",
         what: "percentiles of 4k O_DIRECT randread, one at a time",
         on: On::File,
-        both: "--rw=randread --bs=4k --direct=1 --ioengine=psync",
-        fio: "",
-        ours: "",
+        words: "--rw=randread --bs=4k --direct=1 --ioengine=psync",
         bounds: &[Bound::SamePercentiles],
-        floor: None,
     },
     Comparison {
         name: "percentiles-4",
         what: "percentiles of 4k O_DIRECT randread, iodepth 4",
         on: On::File,
-        both: "--rw=randread --bs=4k --direct=1 --iodepth=4 --ioengine=io_uring --fixedbufs --registerfiles",
-        fio: "",
-        ours: "",
-        // Not judged: fio hands over one by one, and what it does between two operations is part of its latencies.
+        words: "--rw=randread --bs=4k --direct=1 --iodepth=4 --ioengine=io_uring --fixedbufs --registerfiles",
+        // Not judged: what a program does between two operations is part of its latencies, and fio does more.
         bounds: &[],
-        floor: None,
     },
 ];
 
@@ -203,9 +211,8 @@ pub(super) struct Verdict {
 }
 
 impl Comparison {
-    /// Fio's words without program, file and time: of ours, or of fio's.
-    pub(super) fn words(&self, is_ours: bool, file: &Path, size: &str) -> Vec<String> {
-        let beside = if is_ours { self.ours } else { self.fio };
+    /// Fio's words without program and time.
+    pub(super) fn words(&self, file: &Path, size: &str) -> Vec<String> {
         let mut words = vec!["--name=t".to_owned()];
         match self.on {
             On::Nothing => words.push("--size=1g".to_owned()),
@@ -215,25 +222,31 @@ impl Comparison {
         if self.on != On::Nothing {
             words.push(format!("--filename={}", file.display()));
         }
-        let rest = self
-            .both
-            .split_whitespace()
-            .chain(beside.split_whitespace());
-        words.extend(rest.map(str::to_owned));
+        words.extend(self.words.split_whitespace().map(str::to_owned));
         words
     }
 
     /// Whether the file is written to.
     pub(super) fn writes(&self) -> bool {
-        self.both
+        self.words
             .split_whitespace()
             .any(|word| word == "--rw=randwrite")
     }
 
-    /// What the pairs come to: rates and CPU time of every comparison, percentiles where both have them, and what a
-    /// bare ring comes to in the place of either program.
-    pub(super) fn verdicts(&self, measured: &Measured) -> anyhow::Result<Vec<Verdict>> {
-        let pairs = &measured.pairs;
+    /// What both kept under way, where there is a device behind a queue of several.
+    pub(super) fn queues(&self, pairs: &[[Took; 2]]) -> Option<Queues> {
+        let mut words = self.words.split_whitespace();
+        let depth = words.find_map(|word| word.strip_prefix("--iodepth=")?.parse().ok())?;
+        let queues = pairs
+            .iter()
+            .map(|pair| pair.each_ref().map(|took| took.queue.clone()));
+        (self.on == On::File).then(|| Queues::new(depth, queues.collect()))
+    }
+
+    /// What the pairs come to: rates and CPU time of every comparison, and percentiles where both have them. Where both
+    /// did not do the same work nothing is judged.
+    pub(super) fn verdicts(&self, pairs: &[[Took; 2]]) -> anyhow::Result<Vec<Verdict>> {
+        let differ = self.queues(pairs).and_then(|queues| queues.differ());
         let bound = |of: fn(&Bound) -> Option<f64>| self.bounds.iter().find_map(of);
         let iops = bound(|bound| match bound {
             Bound::Iops(least) => Some(*least),
@@ -265,80 +278,38 @@ impl Comparison {
         });
         let found: Option<Vec<Verdict>> = [rates, cpu].into_iter().collect();
         let found = found.context("a pair has no rate or no CPU time")?;
-        let floors = measured.below();
-        Ok(found
-            .into_iter()
-            .chain(busy)
-            .chain(percentiles)
-            .chain(floors)
-            .collect())
+        let mut all: Vec<Verdict> = found.into_iter().chain(busy).chain(percentiles).collect();
+        if differ.is_some() {
+            for verdict in &mut all {
+                verdict.held = None;
+            }
+        }
+        Ok(all)
     }
 }
 
-impl Measured {
-    /// The bare ring over fio, and this program over the bare ring.
-    fn below(&self) -> Vec<Verdict> {
-        let both = || self.pairs.iter().zip(&self.floors);
-        let in_our_place: Vec<_> = both()
-            .map(|([_, fio], floor)| [floor.clone(), fio.clone()])
-            .collect();
-        let in_fios_place: Vec<_> = both()
-            .map(|([ours, _], floor)| [ours.clone(), floor.clone()])
-            .collect();
-        let per_second = |took: &Took| Some(1e9 / took.cpu_ns);
-        let rate = |took: &Took| Some(took.iops);
-        let ours = "in kurabe's place a bare ring";
-        let theirs = "in fio's place a bare ring";
-        [
-            verdict(&format!("IOPS, {ours}"), &in_our_place, rate, None),
-            verdict(
-                &format!("IOPS per CPU-second, {ours}"),
-                &in_our_place,
-                per_second,
-                None,
-            ),
-            verdict(&format!("IOPS, {theirs}"), &in_fios_place, rate, None),
-            verdict(
-                &format!("IOPS per CPU-second, {theirs}"),
-                &in_fios_place,
-                per_second,
-                None,
-            ),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
-    }
-}
-
-/// Measures pairs: ours, then fio's, whoever was first, and then the floor where there is one.
+/// Measures pairs: ours, then fio's, whoever was first.
 pub(super) fn measure(
     [ours, theirs]: [&Side; 2],
-    floor: Option<&Side>,
     dir: &Path,
     pairs: u32,
     seconds: u32,
-) -> anyhow::Result<Measured> {
+) -> anyhow::Result<Vec<[Took; 2]>> {
     let (our_start, their_start) = (ours.start_cost(dir)?, theirs.start_cost(dir)?);
-    let floor = floor.map(|side| anyhow::Ok((side, side.start_cost(dir)?)));
-    let floor = floor.transpose()?;
     let cpus = sys::affinity::allowed_cpus().context("ask for our CPUs")?;
-    let mut measured = Measured::default();
+    let mut measured = Vec::new();
     for (pair, cpu) in (0..pairs).zip(cpus.iter().flat_map(|cpu| [cpu; 2]).cycle()) {
         // Which CPU a program comes to run on may cost it a third; both get the same one.
         sys::affinity::keep_to(&[*cpu]).context("keep to a CPU")?;
         let our = || ours.work(dir, seconds, our_start);
         let their = || theirs.work(dir, seconds, their_start);
-        measured.pairs.push(if pair % 2 == 0 {
+        measured.push(if pair % 2 == 0 {
             let first = our()?;
             [first, their()?]
         } else {
             let first = their()?;
             [our()?, first]
         });
-        if let Some((side, start)) = &floor {
-            measured.floors.push(side.work(dir, seconds, *start)?);
-        }
     }
     sys::affinity::keep_to(&cpus).context("leave the CPU")?;
     Ok(measured)
@@ -406,6 +377,7 @@ impl Verdict {
 
 #[cfg(test)]
 mod tests {
+    use super::super::queue::Queue;
     use super::*;
 
     fn took(iops: f64, cpu_ns: f64, p50: f64) -> Took {
@@ -414,13 +386,7 @@ mod tests {
             cpu_ns,
             machine_ns: 0.0,
             percentiles: vec![("50.000000".to_owned(), p50)],
-        }
-    }
-
-    fn alone(pairs: &[[Took; 2]]) -> Measured {
-        Measured {
-            pairs: pairs.to_vec(),
-            floors: Vec::new(),
+            queue: Queue::default(),
         }
     }
 
@@ -435,36 +401,34 @@ mod tests {
             [took(50.0, 10.0, 5.0), took(100.0, 12.0, 5.0)],
             [took(99.0, 10.0, 5.0), took(100.0, 10.0, 5.0)],
         ];
-        let verdicts = of("randread-best").verdicts(&alone(&pairs)).unwrap();
+        let verdicts = of("randread-uring-best").verdicts(&pairs).unwrap();
         let held: Vec<_> = verdicts.iter().map(|one| one.held).collect();
         assert_eq!(held, [Some(true), Some(true), None]);
         assert!((verdicts[0].median - 0.98).abs() < 1e-9 && verdicts[0].mean < 0.9);
-        let worse = [[took(97.0, 10.0, 5.0), took(100.0, 10.9, 5.0)]];
-        let verdicts = of("randread-best").verdicts(&alone(&worse)).unwrap();
+        let worse = [[took(97.0, 10.0, 5.0), took(100.0, 9.9, 5.0)]];
+        let verdicts = of("randread-uring-best").verdicts(&worse).unwrap();
         assert_eq!(
             (verdicts[0].held, verdicts[1].held),
             (Some(false), Some(false))
         );
-        assert!(of("null").verdicts(&alone(&[])).is_err());
+        assert!(of("null").verdicts(&[]).is_err());
     }
 
     #[test]
-    fn a_bare_ring_says_what_either_program_could_be() {
-        let ours_and_fios = [took(90.0, 12.0, 5.0), took(100.0, 24.0, 5.0)];
-        let measured = Measured {
-            pairs: vec![ours_and_fios],
-            floors: vec![took(80.0, 10.0, 5.0)],
+    fn a_batched_queue_beside_a_kept_one_is_not_judged() {
+        let kept = |share: f64| Took {
+            queue: Queue::of(&json!({"iodepth_level": {"32": share}}), 1.0, Some(20.0)),
+            ..took(100.0, 10.0, 5.0)
         };
-        let found = of("randread-libaio").verdicts(&measured).unwrap();
-        let of_floor: Vec<_> = found
-            .iter()
-            .filter(|found| found.figure.contains("bare ring"))
-            .map(|found| ((found.median * 1000.0).round(), found.held))
-            .collect();
-        let expected = [800.0, 2400.0, 1125.0, 833.0].map(|ratio| (ratio, None));
-        assert_eq!(of_floor, expected);
-        let bare = COMPARISONS.iter().filter(|one| one.floor.is_some());
-        assert!(bare.clone().count() == 4 && bare.clone().all(|one| one.on == On::File));
+        let held = |name: &str, ours: f64| {
+            let verdicts = of(name).verdicts(&[[kept(ours), kept(100.0)]]).unwrap();
+            verdicts.iter().map(|one| one.held).collect::<Vec<_>>()
+        };
+        let some = [Some(true), Some(false), None];
+        assert_eq!(held("randread-uring-plain", 99.0), some);
+        assert_eq!(held("randread-uring-plain", 6.0), [None; 3]);
+        // Where nothing is queued there is nothing to compare.
+        assert_eq!(held("cache-psync", 6.0)[0], Some(true));
     }
 
     #[test]
@@ -474,7 +438,7 @@ mod tests {
                 .iter()
                 .map(|ratio| [took(1.0, 1.0, 1000.0 * ratio), took(1.0, 1.0, 1000.0)])
                 .collect();
-            let verdicts = of("percentiles-1").verdicts(&alone(&pairs)).unwrap();
+            let verdicts = of("percentiles-1").verdicts(&pairs).unwrap();
             assert_eq!(verdicts[2].held, Some(expect), "{ratios:?}");
         };
         check(&[1.0, 1.0], true);
@@ -485,21 +449,24 @@ mod tests {
     }
 
     #[test]
-    fn both_programs_work_on_the_same_file() {
+    fn the_queue_of_32_is_compared_on_both_engines_in_both_directions() {
+        let all = COMPARISONS
+            .iter()
+            .filter(|one| one.bounds == AS_IT_COMES || one.bounds == BEST);
+        let names: Vec<&str> = all.map(|one| one.name).collect();
+        let expect: Vec<String> = ["randread", "randwrite"]
+            .iter()
+            .flat_map(|rw| {
+                ["uring-plain", "uring-best", "libaio-plain", "libaio-best"]
+                    .map(|end| format!("{rw}-{end}"))
+            })
+            .collect();
+        assert_eq!(names, expect);
         for one in COMPARISONS {
-            let name_of = |is_ours| {
-                let words = one.words(is_ours, Path::new("/x/f"), "2g");
-                words
-                    .into_iter()
-                    .find(|word| word.starts_with("--filename="))
-            };
-            assert_eq!(name_of(true), name_of(false), "{}", one.name);
-            assert_eq!(
-                name_of(true).is_none(),
-                one.on == On::Nothing,
-                "{}",
-                one.name
-            );
+            let names_file = one
+                .words(Path::new("/x/f"), "2g")
+                .contains(&"--filename=/x/f".to_owned());
+            assert_eq!(names_file, one.on != On::Nothing, "{}", one.name);
         }
     }
 }

@@ -1,7 +1,9 @@
 //! What is kept of the comparisons with fio: one JSON file for each, with every pair, and a page that is made from all
 //! that lie in the directory. Comparisons can therefore be measured one by one, whenever the machine is quiet.
 
-use super::beside::{COMPARISONS, Measured, Verdict};
+use super::beside::{COMPARISONS, Verdict};
+use super::queue::Queues;
+use super::side::Took;
 use anyhow::Context;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -15,20 +17,16 @@ pub(super) fn record(
     what: &str,
     facts: &[String],
     lines: &[String; 2],
-    measured: &Measured,
+    measured: &[[Took; 2]],
+    queues: Option<&Queues>,
     verdicts: &[Verdict],
 ) -> Value {
     let pairs: Vec<Value> = measured
-        .pairs
         .iter()
         .enumerate()
         .map(|(number, [ours, theirs])| {
             let first = if number % 2 == 0 { "kurabe" } else { "fio" };
-            let mut pair = json!({"first": first, "kurabe": ours.kept(), "fio": theirs.kept()});
-            if let Some(floor) = measured.floors.get(number) {
-                pair["bare_ring"] = floor.kept();
-            }
-            pair
+            json!({"first": first, "kurabe": ours.kept(), "fio": theirs.kept()})
         })
         .collect();
     json!({
@@ -36,6 +34,7 @@ pub(super) fn record(
         "machine": facts,
         "commands": {"kurabe": lines[0], "fio": lines[1]},
         "pairs": pairs,
+        "queue": queues.map(Queues::kept),
         "verdicts": verdicts.iter().map(Verdict::kept).collect::<Vec<_>>(),
     })
 }
@@ -88,11 +87,9 @@ fn page(records: &[Value]) -> String {
         "Made by `cargo xtask overhead`. Both programs work on the same file, which fio laid out, and take turns; who \
          is first alternates, and both are kept to one CPU, another one after every two pairs. Ratios are kurabe over \
          fio, pair by pair; CPU time is that of all processes and threads of a program, without what a start with one \
-         operation takes. A bare ring is the floor: a loop in a process of its own that begins the same operations \
-         again and does nothing else, one call for all that are under way, whatever that does to the rate. Every pair \
-         is in `beside-fio-*.json`.\n\n",
+         operation takes. Every pair is in `beside-fio-*.json`.\n\n",
     );
-    page.push_str(&table(records));
+    page.push_str(&tables(records));
     page.push_str("\n## Command lines\n\nFILE is the file of all of them.\n");
     for record in records {
         let _ = write!(
@@ -106,8 +103,61 @@ fn page(records: &[Value]) -> String {
     page
 }
 
+/// What came of it, and what was under way meanwhile.
+pub(super) fn tables(records: &[Value]) -> String {
+    let under_way = under_way(records);
+    let table = table(records);
+    if under_way.is_empty() {
+        return table;
+    }
+    format!("{table}\n{under_way}")
+}
+
+/// What both kept under way, where there is a device behind a queue.
+fn under_way(records: &[Value]) -> String {
+    let mut rows = String::new();
+    for record in records.iter().filter(|record| record["queue"].is_object()) {
+        let queue = &record["queue"];
+        let both = |of: &dyn Fn(&Value) -> String| {
+            format!("{} / {}", of(&queue["kurabe"]), of(&queue["fio"]))
+        };
+        let number = |value: &Value, by: f64| match value.as_f64() {
+            Some(value) => format!("{:.1}", value / by),
+            None => "-".to_owned(),
+        };
+        let same = match queue["differ"].as_str() {
+            Some(why) => format!("**no**: {why}; not judged"),
+            None => "yes".to_owned(),
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            rows,
+            "| {} | {} | {} | {} | {} | {} | {} | {same} |",
+            text(&record["what"]),
+            queue["depth"],
+            both(&|side| number(&side["full"], 1.0)),
+            both(&|side| text(&side["submit"]).to_owned()),
+            both(&|side| text(&side["complete"]).to_owned()),
+            both(&|side| number(&side["device_mean_queue"], 1.0)),
+            both(&|side| number(&side["bytes"], 1e9)),
+        );
+    }
+    if rows.is_empty() {
+        return rows;
+    }
+    format!(
+        "Under way, kurabe / fio, medians of the pairs: operations that were handed over into a queue of the full depth \
+         (`iodepth_level`, %); calls by how many operations went in and completions came out together (class: %); the \
+         device's mean queue (time of all its operations over wall time, `/sys/dev/block/*/stat`); GB done. A ratio is \
+         judged where kurabe has at most 5 % fewer operations at the full depth, and a mean queue of at least 0.9 \
+         times fio's.\n\n\
+         | what | depth | at it, % | in a call | completions | mean queue | GB | the same work |\n\
+         |---|---|---|---|---|---|---|---|\n{rows}"
+    )
+}
+
 /// The table of all figures.
-pub(super) fn table(records: &[Value]) -> String {
+fn table(records: &[Value]) -> String {
     let mut table = String::from(
         "| what | figure | kurabe | fio | ratio of each pair | median | mean | must be | |\n\
          |---|---|---|---|---|---|---|---|---|\n",
@@ -125,7 +175,8 @@ pub(super) fn table(records: &[Value]) -> String {
             let judged = match verdict["held"].as_bool() {
                 Some(true) => "met",
                 Some(false) => "NOT met",
-                None => "-",
+                None if text(&verdict["bound"]).is_empty() => "-",
+                None => "not the same work",
             };
             let _ = writeln!(
                 table,
@@ -159,7 +210,7 @@ fn text(value: &Value) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::side::Took;
+    use super::super::queue::Queue;
     use super::*;
 
     fn took(iops: f64) -> Took {
@@ -168,6 +219,11 @@ mod tests {
             cpu_ns: 10.0,
             machine_ns: 12.0,
             percentiles: Vec::new(),
+            queue: Queue::of(
+                &json!({"iodepth_level": {"32": if iops > 90.0 { 100.0 } else { 5.0 }}}),
+                4e9,
+                Some(20.0),
+            ),
         }
     }
 
@@ -176,17 +232,15 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let facts = ["kernel: 1".to_owned(), "fio: fio-3".to_owned()];
         let lines = ["kurabe fio a".to_owned(), "fio b".to_owned()];
-        for comparison in [&COMPARISONS[3], &COMPARISONS[2]] {
-            let measured = Measured {
-                pairs: [99.0, 97.0, 99.0]
-                    .map(|ours| [took(ours), took(100.0)])
-                    .to_vec(),
-                floors: vec![took(96.0); 3],
-            };
-            let verdicts = comparison.verdicts(&measured).unwrap();
-            let record = record(comparison.what, &facts, &lines, &measured, &verdicts);
+        let of = |name: &str| COMPARISONS.iter().find(|one| one.name == name).unwrap();
+        let kept = of("randread-uring-plain");
+        for (comparison, ours) in [(of("randread-libaio-plain"), 0.0), (kept, 90.0)] {
+            let pairs = [9.0, 7.0, 9.0].map(|more| [took(ours + more), took(100.0)]);
+            let verdicts = comparison.verdicts(&pairs).unwrap();
+            let queues = comparison.queues(&pairs);
+            let what = comparison.what;
+            let record = record(what, &facts, &lines, &pairs, queues.as_ref(), &verdicts);
             assert_eq!(record["pairs"][1]["first"], "fio");
-            assert_eq!(record["pairs"][1]["bare_ring"]["iops"], 96.0);
             write(dir.path(), comparison.name, &record).unwrap();
         }
         let page = std::fs::read_to_string(dir.path().join(PAGE)).unwrap();
@@ -196,13 +250,19 @@ mod tests {
             .collect();
         assert_eq!(rows.len(), 2, "{page}");
         assert!(
-            rows[0].contains("best switches") && rows[1].contains("libaio"),
+            rows[0].contains("io_uring") && rows[1].contains("libaio"),
             "{page}"
         );
         assert!(
             rows[0].contains(
                 "| 99 | 100 | 0.990 0.970 0.990 | **0.990** | 0.983 | at least 0.98 | met |"
             ),
+            "{page}"
+        );
+        assert!(rows[1].ends_with("| not the same work |"), "{page}");
+        assert!(
+            page.contains("| 32 | 100.0 / 100.0 |  /  |  /  | 20.0 / 20.0 | 4.0 / 4.0 | yes |")
+                && page.contains("**no**: at 32 under way 5 % beside 100 %; not judged"),
             "{page}"
         );
         assert_eq!(page.matches("kernel: 1").count(), 1);

@@ -8,12 +8,15 @@
 //! Beside it stands the time in which the machine's CPUs were busy, with whatever: threads of the kernel and interrupts
 //! that come while the program sleeps are on nobody's account. It tells on a machine that does nothing else.
 
+use super::queue::Queue;
 use crate::process::{command, output};
 use anyhow::{Context, ensure};
 use model::num::approx;
 use serde_json::{Value, json};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use sys::counters;
+use sys::io::counters::{device, device_of};
 use sys::process::usage_children;
 use sys::tree::Tree;
 
@@ -38,6 +41,8 @@ pub(super) struct Took {
     pub(super) machine_ns: f64,
     /// Percentiles of the completion latency in nanoseconds, by their names in fio's report.
     pub(super) percentiles: Vec<(String, f64)>,
+    /// What was under way.
+    pub(super) queue: Queue,
 }
 
 /// What a start took, in nanoseconds.
@@ -47,6 +52,8 @@ pub(super) struct Cost {
     own: f64,
     /// Time in which the machine's CPUs were busy.
     machine: f64,
+    /// Time that the operations of the file's device took, summed up; `None` where there is no file or no device.
+    queue: Option<f64>,
 }
 
 impl Cost {
@@ -54,17 +61,19 @@ impl Cost {
         Self {
             own: self.own - other.own,
             machine: self.machine - other.machine,
+            queue: self.queue.zip(other.queue).map(|(now, then)| now - then),
         }
     }
 
-    /// Until now.
-    fn now() -> anyhow::Result<Self> {
+    /// Until now; of the device below this file.
+    fn now(file: Option<&str>) -> anyhow::Result<Self> {
         let used = usage_children();
         let busy = counters::cpu(&Tree::real()).context("read the CPU time of the machine")?;
         let per_second = sys::probe::ticks_per_second().context("ask for the kernel's ticks")?;
         Ok(Self {
             own: approx(used.user + used.system),
             machine: approx(busy.busy()) * 1e9 / approx(per_second),
+            queue: file.and_then(queue_time),
         })
     }
 }
@@ -85,6 +94,8 @@ impl Side {
         Ok(Cost {
             own: median(|cost| cost.own)?,
             machine: median(|cost| cost.machine)?,
+            // A start is over before there is a queue to speak of.
+            queue: Some(0.0),
         })
     }
 
@@ -105,7 +116,9 @@ impl Side {
 
     /// The report in fio's JSON, and what it took.
     fn run(&self, dir: &Path, how_long: &[String]) -> anyhow::Result<(Value, Cost)> {
-        let before = Cost::now()?;
+        let mut words = self.words.iter();
+        let file = words.find_map(|word| word.strip_prefix("--filename="));
+        let before = Cost::now(file)?;
         let text = output(
             command(dir, &self.program)
                 .envs(self.environment.iter().map(|(name, value)| (name, value)))
@@ -114,13 +127,20 @@ impl Side {
                 .args(how_long)
                 .arg("--output-format=json"),
         )?;
-        let cost = Cost::now()?.since(before);
+        let cost = Cost::now(file)?.since(before);
         // Notes may stand in front of it.
         let report = text.find('{').map_or("", |at| &text[at..]);
         let report = serde_json::from_str(report)
             .with_context(|| format!("read the report of `{}`", self.program.display()))?;
         Ok((report, cost))
     }
+}
+
+/// The time that all operations of the device below a file took, in nanoseconds.
+fn queue_time(file: &str) -> Option<f64> {
+    let number = device_of(&File::open(file).ok()?)?;
+    let counted = device(&Tree::real(), &number).ok()?;
+    Some(approx(counted.queue_time))
 }
 
 fn time(seconds: u32) -> Vec<String> {
@@ -135,6 +155,9 @@ fn took(report: &Value, cost: Cost) -> anyhow::Result<Took> {
     let ios = done(direction);
     ensure!(ios > 0.0, "the report has no operations");
     let iops = job[direction]["iops"].as_f64();
+    let ms = job[direction]["runtime"].as_f64().filter(|ms| *ms > 0.0);
+    let device = cost.queue.zip(ms).map(|(time, ms)| time / (ms * 1e6));
+    let bytes = job[direction]["io_bytes"].as_f64().unwrap_or(0.0);
     let percentile = |name: &str| {
         let value = job[direction]["clat_ns"]["percentile"][name].as_f64()?;
         (value > 0.0).then(|| (name.to_owned(), value))
@@ -144,6 +167,7 @@ fn took(report: &Value, cost: Cost) -> anyhow::Result<Took> {
         cpu_ns: cost.own / ios,
         machine_ns: cost.machine / ios,
         percentiles: PERCENTILES.into_iter().filter_map(percentile).collect(),
+        queue: Queue::of(job, bytes, device),
     })
 }
 
@@ -160,6 +184,7 @@ impl Took {
             "cpu_ns_per_io": self.cpu_ns,
             "machine_cpu_ns_per_io": self.machine_ns,
             "clat_ns": Value::Object(percentiles),
+            "queue": self.queue.kept(),
         })
     }
 }
@@ -172,7 +197,7 @@ mod tests {
     fn a_report_is_read_whichever_direction_it_has() {
         let direction = |ios: u64| {
             let percentiles = json!({"50.000000": 9, "99.000000": 0});
-            json!({"total_ios": ios, "iops": 50.0, "clat_ns": {"percentile": percentiles}})
+            json!({"total_ios": ios, "iops": 50.0, "runtime": 2, "clat_ns": {"percentile": percentiles}})
         };
         let report = |reads, writes| json!({"jobs": [{"read": direction(reads), "write": direction(writes)}]});
         let expect = Took {
@@ -180,10 +205,12 @@ mod tests {
             cpu_ns: 10.0,
             machine_ns: 20.0,
             percentiles: vec![("50.000000".to_owned(), 9.0)],
+            queue: Queue::of(&json!({}), 0.0, Some(8.0)),
         };
         let cost = Cost {
             own: 1000.0,
             machine: 2000.0,
+            queue: Some(16e6),
         };
         assert_eq!(took(&report(100, 0), cost).unwrap(), expect);
         assert_eq!(took(&report(0, 100), cost).unwrap(), expect);
