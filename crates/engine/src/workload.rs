@@ -124,8 +124,9 @@ pub struct Place {
 
 /// One copy of one round at work.
 pub trait Body {
-    /// Does `ops` operations, one after the other, and returns how many it did: `ops`, or fewer where one of them
-    /// ends the round early. Where [`Recorder::records`] is true it times each with [`Recorder::time`].
+    /// Does `ops` operations, one after the other, and returns how many it did: `ops`, more where several end together
+    /// and were asked to, or fewer where one of them ends the round early. Where [`Recorder::records`] is true it times
+    /// each with [`Recorder::time`].
     fn batch(&mut self, ops: u64, recorder: &mut Recorder) -> Result<u64, WorkError>;
 
     /// The work of one operation in the unit of the spec's first rate: bytes, instructions, or 1.

@@ -1,27 +1,25 @@
 //! The measured loop: keep the queue full, take what is over, record its latency.
 //!
-//! Free slots are filled together and handed to the kernel in one go, then everything that is over is taken in one go:
-//! a fast device makes large batches by itself; in which groups they go and how many are waited for is [`Patience`]'s
-//! to say. The clock is read three times per batch, and once more for each further group of it: before its operations
-//! are prepared, after they are submitted, and after completions are taken. Submission latency (slat) is from the
-//! first to the second, completion latency (clat) from the second to the third, and the whole (lat) from the first to
-//! the third; with a rate the whole begins at the intended start. Operations of one batch that complete together are
-//! recorded together.
+//! A few completions are taken ([`Taking`] says how many), as many operations are prepared in their slots, and those
+//! are handed to the kernel in one go, before any other completion is looked at. The clock is read three times per
+//! batch: before its operations are prepared, after they are submitted, and after completions are taken. Submission
+//! latency (slat) is from the first to the second, completion latency (clat) from the second to the third, and the
+//! whole (lat) from the first to the third; with a rate the whole begins at the intended start. Operations of one
+//! batch that complete together are recorded together.
 
 use super::broken::{Broken, EIO};
 use super::data::Redundancy;
 use super::frame::Frame;
 use super::offsets::Offsets;
 use super::pace::Pace;
-use super::patience::Patience;
 use super::records::{Group, Records, place};
+use super::taking::Taking;
 use super::watch::Watch;
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, WorkError};
 use model::digest::Digest;
 use model::num::approx;
 use model::rng::Rng;
-use model::units::Nanos;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use sys::clock::Clock;
@@ -35,7 +33,7 @@ pub(super) struct Job<E> {
     pub(super) queue: Queue<Slot>,
     pub(super) records: Records,
     pub(super) pace: Option<Pace>,
-    pub(super) patience: Patience,
+    pub(super) taking: Taking,
     /// What the job asks for around its operations, if anything.
     pub(super) frame: Option<Box<Frame>>,
     pub(super) clock: Clock,
@@ -46,9 +44,6 @@ pub(super) struct Job<E> {
     /// What ended it before its time.
     pub(super) broken: Option<Broken>,
 }
-
-/// How long a job that has no warm-up tries ways to wait.
-pub(super) const TRIAL: Nanos = Nanos::from_millis(300);
 
 /// What is done next.
 pub(super) struct Work {
@@ -169,40 +164,31 @@ impl<E: Engine> Job<E> {
     /// Fills free slots with what may start, and submits it. Says how long the caller may wait for completions.
     #[inline]
     fn fill(&mut self) -> Result<Wait, WorkError> {
-        let mut start = self.clock.tick_unordered();
+        let start = self.clock.tick_unordered();
         let keep = match &mut self.frame {
             None => 0,
             Some(frame) => frame.keeps(self.queue.free.len()),
         };
-        let mut group = self.patience.first_group();
-        loop {
-            self.begin(start, keep, group);
-            let begun = self.queue.fresh.len();
-            if begun > 0 {
-                // What comes next is prepared from then on.
-                start = self.hand_over()?;
-            }
-            if begun < group {
-                break;
-            }
-            group = group.saturating_mul(2);
+        self.begin(start, keep);
+        if !self.queue.fresh.is_empty() {
+            self.hand_over()?;
         }
         Ok(match &mut self.pace {
             Some(pace) if self.queue.free.len() > keep => {
                 Wait::Until(pace.next(self.clock.tick_unordered()))
             }
-            _ => Wait::Several(self.patience.wanted()),
+            _ => Wait::Several(self.taking.least),
         })
     }
 
-    /// Prepares at most so many operations, and leaves so many slots free.
+    /// Prepares what may start now, and leaves so many slots free.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
         reason = "it is the loop over operations, which was part of its caller"
     )]
-    fn begin(&mut self, mut start: u64, keep: usize, most: usize) {
-        while self.queue.free.len() > keep && self.queue.fresh.len() < most {
+    fn begin(&mut self, mut start: u64, keep: usize) {
+        while self.queue.free.len() > keep {
             if let Some(pace) = &mut self.pace {
                 let now = self.clock.tick_unordered();
                 if pace.next(now) > now {
@@ -219,9 +205,9 @@ impl<E: Engine> Job<E> {
         }
     }
 
-    /// Submits what has been prepared, and says when that was done.
+    /// Submits what has been prepared.
     #[inline]
-    fn hand_over(&mut self) -> Result<u64, WorkError> {
+    fn hand_over(&mut self) -> Result<(), WorkError> {
         let submitted = if E::SYNCHRONOUS {
             // The call that submits is the operation: it begins now.
             let begins = self.clock.tick();
@@ -237,7 +223,7 @@ impl<E: Engine> Job<E> {
             frame.begun(begun, self.queue.in_flight() - begun);
         }
         self.queue.fresh.clear();
-        Ok(submitted)
+        Ok(())
     }
 
     #[inline(always)]
@@ -282,11 +268,13 @@ impl<E: Engine> Job<E> {
         }
     }
 
-    /// Takes in at most `most` operations that are over, and says how many transferred data.
+    /// Takes in at most `most` operations that are over, or a whole batch where batches are waited for, and says how
+    /// many transferred data.
     #[inline]
     fn collect(&mut self, wait: Wait, most: u64) -> Result<u64, WorkError> {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let into = most.min(self.queue.over.len());
+        let most = most.max(index(self.taking.least));
+        let into = most.min(self.taking.most).min(self.queue.over.len());
         let count = match self.engine.reap(wait, &mut self.queue.over[..into]) {
             Ok(count) => count,
             Err(error) => return Err(self.engine_fails("wait for operations on", &error)),
@@ -298,9 +286,6 @@ impl<E: Engine> Job<E> {
         };
         if self.queue.free.is_empty() {
             self.queue.room_since = now;
-        }
-        if self.patience.is_trying() {
-            self.patience.completed(count as u64, self.clock, now);
         }
         let mut group: Option<Group> = None;
         let mut transfers = 0;
@@ -357,11 +342,7 @@ impl<E: Engine> Job<E> {
             frame.begin();
         }
         if frame.times.ramp_ends() {
-            self.patience.settle();
             self.forget();
-        } else if self.patience.is_trying() && frame.times.has_run_for(TRIAL) {
-            // Without a warm-up what was tried until now must do.
-            self.patience.settle();
         }
     }
 
@@ -504,7 +485,6 @@ impl<E: Engine> Body for Job<E> {
     }
 
     fn measured_part_begins(&mut self) {
-        self.patience.settle();
         if let Some(frame) = &mut self.frame {
             frame.renew();
         }

@@ -341,6 +341,7 @@ impl JobSpec {
             poll_submissions: params.switch("sqthread_poll"),
             register_files: params.switch("registerfiles"),
             register_buffers: params.switch("fixedbufs"),
+            batching: Batching::of(small("batch")),
             ..Self::default()
         }
     }
@@ -387,7 +388,7 @@ impl JobSpec {
             !self.offset_bytes.is_multiple_of(self.block_bytes.max(1)),
             self.files != plain.files,
             self.pacing != plain.pacing,
-            self.batching != plain.batching,
+            !self.batching.only_takes(),
             self.latency_target != plain.latency_target,
             self.steady_state != plain.steady_state,
             self.contents != plain.contents,

@@ -35,7 +35,7 @@ pub const PARAM: &str = "jobs";
 
 static SPEC: Spec = Spec {
     name: NAME,
-    version: 1,
+    version: 2,
     title: "jobs of a job file, at the same time",
     doc: "Each copy does one job of the list, which `kurabe fio` makes from fio's job files and command lines. Every \
           job starts and ends by itself; its rate is what it did over the time from its first to its last operation, \

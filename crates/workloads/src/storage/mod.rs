@@ -15,10 +15,10 @@ pub mod job;
 pub mod jobs;
 mod offsets;
 mod pace;
-mod patience;
 mod records;
 pub mod space;
 mod spec;
+mod taking;
 pub mod task;
 mod threads;
 pub mod verify;
@@ -42,11 +42,11 @@ use model::spec::{MetricDef, Spec};
 use model::units::Nanos;
 use offsets::Offsets;
 use pace::Pace;
-use patience::Patience;
 use records::Records;
 use std::fs::File;
 use sys::clock::Clock;
 use sys::io::{Aio, Chosen, Engine, Kind, Null, Psync, Pvsync2, Setup, Uring, UringOptions};
+use taking::Taking;
 use watch::Watch;
 
 pub(crate) use jobs::JOBS;
@@ -254,11 +254,6 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Whether there is nothing to wait for: operations are over when they have been submitted.
-    fn answers_at_once<E: Engine>(&self) -> bool {
-        E::SYNCHRONOUS || self.job.engine == EngineChoice::Null
-    }
-
     /// The best engine for many operations at a time.
     fn first_that_works(mut self) -> Result<Box<dyn Body>, WorkError> {
         let setup = || self.setup().map_err(std::io::Error::other);
@@ -322,12 +317,7 @@ impl<'a> Parts<'a> {
                 sync_every.is_some(),
             ),
             pace: job.is_paced().then(|| Pace::new(job, place.seed)),
-            // With a rate or pauses the queue is not full, and the rate says nothing about latencies.
-            patience: if self.answers_at_once::<E>() || job.is_paced() {
-                Patience::fixed(1)
-            } else {
-                Patience::trying(job.depth)
-            },
+            taking: Taking::new(job),
             frame: Frame::new(job, self.region().1, clock).map(Box::new),
             clock,
             path: self

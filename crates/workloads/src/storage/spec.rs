@@ -6,14 +6,15 @@ use model::units::Unit;
 
 pub(super) static SPEC: Spec = Spec {
     name: "storage.io",
-    version: 1,
+    version: 2,
     title: "reads and writes of a test file",
     doc: "One operation reads or writes one block of a test file, which lies in the work directory (`--dir`), was \
           written completely with incompressible data before the first round, and is used by all rounds of the run; or \
           of the device (`--device`) or existing file (`--file`) that is named in its place. \
-          The queue is kept full: as soon as an operation is over the next one starts, unless a rate or a pause is \
-          asked for. With several copies every copy is a process with a queue of its own on the same file; each goes \
-          through all blocks in a random order of its own, or through its own part of the file one after the other.",
+          The queue is kept full: as soon as an operation is over the next one starts, unless a rate, a pause or \
+          batches are asked for. With several copies every copy is a process with a queue of its own on the same \
+          file; each goes through all blocks in a random order of its own, or through its own part of the file one \
+          after the other.",
     params: PARAMS,
     metrics: METRICS,
     tests: TESTS,
@@ -74,6 +75,14 @@ static PARAMS: &[ParamDef] = &[
         DEPTH_MAX as u64,
         "1",
         "Operations under way at the same time, in each copy.",
+    ),
+    count(
+        "batch",
+        0,
+        DEPTH_MAX as u64,
+        "0",
+        "Completions that are waited for, taken and begun again together. It spares calls, and up to that many operations \
+         fewer than `iodepth` are under way. 0 keeps the queue full.",
     ),
     ParamDef {
         name: "ioengine",

@@ -433,5 +433,6 @@ fn a_job_keeps_its_meaning_in_json() {
     }
 }
 
+mod kept;
 mod named;
 mod root;

@@ -304,8 +304,8 @@ fn pacing(job: &Job) -> spec::Pacing {
     }
 }
 
-/// How many operations go and come together. fio hands over one at a time unless told otherwise; here as many as there
-/// is room for go together, which costs less and delays none, unless the job says how many.
+/// How many operations go and come together. fio takes one and hands over one unless told otherwise; the engine takes a
+/// few of a full queue and hands over as many, unless the job says how many.
 fn batching(job: &Job) -> spec::Batching {
     let engine = &job.engine;
     let plain = spec::Batching::default();

@@ -8,6 +8,7 @@
 )]
 
 mod counters;
+mod depth;
 mod devices;
 mod failing;
 mod limits;

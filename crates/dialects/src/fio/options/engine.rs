@@ -38,8 +38,8 @@ pub(super) static OPTIONS: &[OptionDef] = &[
             max: MAX_DEPTH,
             set: |d, n| d.job.engine.batch_submit = small(n),
         },
-        "Operations that are submitted together; 0 as many as there is room, which costs less than one at a time and \
-             delays none.",
+        "Operations that are submitted together at most; 0 as many as completions have been taken, up to four where \
+             nothing is said of batches.",
     )
     .or(&["iodepth_batch_submit"])
     .where_fio_has("1"),
@@ -51,8 +51,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
             max: MAX_DEPTH,
             set: |d, n| d.job.engine.batch_complete_min = small(n),
         },
-        "Completions that are waited for; 0 looks without waiting. Where nothing is said of batches, as many as save \
-             CPU at a rate within 2 % of the highest.",
+        "Completions that are waited for; 0 looks without waiting.",
     )
     .or(&["iodepth_batch_complete"]),
     OptionDef::new(
@@ -63,8 +62,8 @@ pub(super) static OPTIONS: &[OptionDef] = &[
             max: MAX_DEPTH,
             set: |d, n| d.job.engine.batch_complete_max = Some(small(n)),
         },
-        "Completions that are taken at most. Where not said, as many as waited for, or all there are where nothing \
-             is said of those either.",
+        "Completions that are taken at most before operations are submitted in their place. Where not said, as many as \
+             waited for, or an eighth of the queue and at most four where nothing is said of those either; one in fio.",
     ),
     OptionDef::new(
         "iodepth_low",

@@ -11,13 +11,13 @@ use std::path::PathBuf;
 use sys::io::{Engine, Kind, Wait};
 
 impl<E: Engine> Full<E> {
-    /// Takes in what is over, at most `most`, and says how many operations that was, syncs not counted.
+    /// Takes in what is over, at most `most` or a whole batch where batches are waited for, and says how many
+    /// operations that was, syncs not counted.
     #[inline]
     pub(super) fn collect(&mut self, wait: Wait, most: u64) -> Result<u64, WorkError> {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let into = most
-            .min(self.limits.complete_max)
-            .min(self.queue.over.len());
+        let most = most.max(index(self.limits.taking.least));
+        let into = most.min(self.limits.taking.most).min(self.queue.over.len());
         let path = &self.paths[0];
         let count = self
             .engine
@@ -37,9 +37,6 @@ impl<E: Engine> Full<E> {
         }
         if let Some(samples) = &mut self.samples {
             samples.completed(count);
-        }
-        if self.patience.is_trying() {
-            self.patience.completed(count as u64, self.clock, now);
         }
         let mut group: Option<(Group, u64)> = None;
         let mut over = 0;

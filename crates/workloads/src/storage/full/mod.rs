@@ -37,8 +37,8 @@ mod tests;
 use super::body::{Queue, index};
 use super::broken::Broken;
 use super::pace::Pace;
-use super::patience::Patience;
 use super::records::Records;
+use super::taking::Taking;
 use super::watch::Watch;
 use checks::Checks;
 use course::{Course, Target};
@@ -69,7 +69,6 @@ pub(super) struct Full<E> {
     writer: Writer,
     checks: Option<Checks>,
     pace: Option<Pace>,
-    patience: Patience,
     pauses: Pauses,
     rates: Option<Rates>,
     floor: Option<Floor>,
@@ -130,9 +129,7 @@ struct Errors {
 struct Limits {
     submit: usize,
     low: usize,
-    /// Completions are not waited for.
-    polls: bool,
-    complete_max: usize,
+    taking: Taking,
     no_overlap: bool,
 }
 
@@ -218,11 +215,9 @@ impl<E: Engine> Full<E> {
         };
         let mut room = self.limits.room(under_way, depth);
         let mut wait = Wait::One;
-        let mut group = self.patience.first_group();
         while room > 0 {
             let mut now = self.clock.tick_unordered();
-            let together = room.min(self.limits.submit).min(group);
-            group = group.saturating_mul(2);
+            let together = room.min(self.limits.submit);
             while self.queue.fresh.len() < together {
                 match self.next(&mut now) {
                     Next::Begun => {}
@@ -241,8 +236,8 @@ impl<E: Engine> Full<E> {
             }
         }
         Ok(match wait {
-            Wait::One if self.limits.polls => Wait::No,
-            Wait::One => Wait::Several(self.patience.wanted()),
+            Wait::One if self.limits.taking.least == 0 => Wait::No,
+            Wait::One => Wait::Several(self.limits.taking.least),
             wait => wait,
         })
     }
@@ -451,7 +446,6 @@ impl<E: Engine> Body for Full<E> {
             // The warm-up is no part of what the job was to do.
             self.phase = Phase::Work;
         }
-        self.patience.settle();
         self.course.budget().renew();
         self.begin();
     }

@@ -4,7 +4,7 @@
 use super::passes::Cached;
 use super::times::seconds;
 use super::{Errors, Full, Judge, Next, Slot};
-use crate::storage::body::{TRIAL, index, why_short};
+use crate::storage::body::{index, why_short};
 use crate::storage::broken::EIO;
 use crate::storage::records::place;
 use engine::workload::WorkError;
@@ -128,12 +128,8 @@ impl<E: Engine> Full<E> {
     #[inline]
     pub(super) fn look(&mut self) {
         if self.times.ramp_ends() {
-            self.patience.settle();
             self.begin();
             return;
-        }
-        if self.patience.is_trying() && self.times.has_run_for(TRIAL) {
-            self.patience.settle();
         }
         let now = self.times.now;
         if self.times.is_over() {

@@ -2,6 +2,7 @@
 //! together, and the rates of each direction over windows.
 
 use super::times::{seconds, ticks};
+use crate::storage::body::index;
 use crate::storage::broken::ERRNO;
 use crate::storage::records::place;
 use model::num::approx;
@@ -19,7 +20,8 @@ pub(in crate::storage) struct Samples {
     clock: Clock,
     /// Length of a window, in ticks.
     window: u64,
-    /// Operations that began with so many under way, themselves included: 1, 2 to 3, 4 to 7 ... 64 and more.
+    /// Operations by how many were under way once they had been handed over, with all that went in together: 1, 2 to 3,
+    /// 4 to 7 ... 64 and more. So fio counts them (3.33, looked at with batches of 4 and completions of 16).
     level: [u64; 7],
     /// Calls with so many: 0, up to 4, 8, 16, 32, 64, and more.
     submit: [u64; 7],
@@ -113,19 +115,8 @@ impl Samples {
     /// So many operations went in together, on top of those under way.
     pub(in crate::storage) fn submitted(&mut self, together: usize, under_way: usize) {
         self.submit[class(together)] += 1;
-        let (first, last) = (under_way + 1, under_way + together);
-        for (exponent, level) in (0..).zip(&mut self.level) {
-            let low: usize = 1 << exponent;
-            let high = if exponent == 6 {
-                usize::MAX
-            } else {
-                low * 2 - 1
-            };
-            let (from, to) = (first.max(low), last.min(high));
-            if from <= to {
-                *level += (to - from + 1) as u64;
-            }
-        }
+        let level = (under_way + together).max(1).ilog2().min(6);
+        self.level[index(level)] += together as u64;
     }
 
     /// So many came out together.
@@ -205,18 +196,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn depths_are_counted_as_one_by_one() {
-        let mut rng = model::rng::Rng::new(4);
-        let (mut samples, mut expected) = (Samples::of(Clock::Kernel, Nanos(1)), [0_u64; 7]);
-        for _ in 0..1000 {
-            let (together, under_way) = (rng.index(40), rng.index(100));
-            samples.submitted(together, under_way);
-            for depth in under_way + 1..=under_way + together {
-                let class = usize::try_from(depth.ilog2()).unwrap().min(6);
-                expected[class] += 1;
+    fn a_depth_is_what_is_under_way_when_a_group_has_been_handed_over() {
+        let check = |groups: &[(usize, usize)], expect: [u64; 7]| {
+            let mut samples = Samples::of(Clock::Kernel, Nanos(1));
+            for (together, under_way) in groups {
+                samples.submitted(*together, *under_way);
             }
-        }
-        assert_eq!(samples.level, expected);
+            assert_eq!(samples.level, expect, "{groups:?}");
+        };
+        check(&[(1, 0), (1, 1), (1, 2), (1, 3)], [1, 2, 1, 0, 0, 0, 0]);
+        check(&[(1, 31), (4, 28), (32, 0)], [0, 0, 0, 0, 0, 37, 0]);
+        // Half of a queue of 32, four at a time: fio says 75 % at 16 and 25 % at 32.
+        let half = [(4, 16), (4, 20), (4, 24), (4, 28)];
+        check(&half, [0, 0, 0, 0, 12, 4, 0]);
+        check(&[(3, 61), (100, 1000), (0, 0)], [0, 0, 0, 0, 0, 0, 103]);
         for (together, expected) in [
             (0, 0),
             (1, 1),

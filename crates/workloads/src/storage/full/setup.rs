@@ -13,11 +13,11 @@ use super::write::Writer;
 use super::{Errors, Full, Limits, Pauses, Slot, Syncs};
 use crate::storage::Parts;
 use crate::storage::body::{Queue, index};
-use crate::storage::job::{Batching, JobSpec, Mix};
+use crate::storage::job::{JobSpec, Mix};
 use crate::storage::pace::Pace;
-use crate::storage::patience::Patience;
 use crate::storage::records::Records;
 use crate::storage::spec;
+use crate::storage::taking::Taking;
 use model::num::round_to_usize;
 use model::rng::Rng;
 use sys::clock::Clock;
@@ -55,9 +55,6 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
     let handles = std::mem::take(&mut parts.cached);
     let cached = (!handles.is_empty()).then(|| Cached::new(handles, first, sizes));
     let batching = job.batching;
-    // Whoever says how many go in or come out together gets just that.
-    let by_itself = batching == Batching::default() && job.latency_target.is_none();
-    let most = |n: Option<u32>| n.filter(|&n| n > 0).map_or(usize::MAX, index);
     let mut paths: Vec<_> = parts.files.iter().map(|file| file.path.clone()).collect();
     if paths.is_empty() {
         paths = vec!["null".into(); index(job.files.count)];
@@ -73,14 +70,9 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
         },
         queue: Queue::new(engine.slots(), Slot::FREE),
         limits: Limits {
-            submit: most(batching.submit),
+            submit: batching.submit.filter(|&n| n > 0).map_or(usize::MAX, index),
             low: batching.low.map_or(usize::MAX, index),
-            polls: batching.complete_min == 0,
-            complete_max: most(
-                batching
-                    .complete_max
-                    .map(|most| most.max(batching.complete_min)),
-            ),
+            taking: Taking::new(job),
             no_overlap: batching.serializes_overlap
                 || job.pattern.mix == Mix::TrimWrite
                 || (reads_back && job.depth > 1),
@@ -101,11 +93,6 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
             .as_ref()
             .map(|how| Checks::new(how, room, job.continue_on.verify)),
         pace: paced.then(|| Pace::new(job, place.seed)),
-        patience: if parts.answers_at_once::<E>() || paced || !by_itself {
-            Patience::fixed(batching.complete_min)
-        } else {
-            Patience::trying(job.depth)
-        },
         pauses: Pauses {
             spin_ns: job.pacing.think_spin.0.min(job.think.0),
             counts_begun: job.pacing.think_counts_begun,

@@ -431,7 +431,7 @@ fn a_file_that_ends_early_is_an_error_or_counted() {
         assert!(words.contains("of 4096 bytes were transferred"), "{words}");
         let with_offsets = JobSpec {
             batching: Batching {
-                complete_max: Some(1),
+                submit: Some(1),
                 ..Batching::default()
             },
             ..job.clone()

@@ -97,12 +97,6 @@ impl Times {
         self.now >= self.end
     }
 
-    /// Whether so much of what is measured is over.
-    pub(in crate::storage) fn has_run_for(&self, time: Nanos) -> bool {
-        self.ramp_until.is_none()
-            && self.now.saturating_sub(self.phase_began) >= ticks(self.clock, time)
-    }
-
     /// The end, or that of the ramp.
     pub(in crate::storage) fn next_end(&self) -> u64 {
         self.end.min(self.ramp_until.unwrap_or(u64::MAX))

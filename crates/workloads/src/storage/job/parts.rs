@@ -178,7 +178,7 @@ pub struct SteadyState {
     pub interval: Nanos,
 }
 
-/// How operations are handed over and taken back. By default as many as there are.
+/// How operations are handed over and taken back. By default the queue is kept full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Batching {
@@ -186,7 +186,7 @@ pub struct Batching {
     pub submit: Option<u32>,
     /// How many are waited for; 0 polls.
     pub complete_min: u32,
-    /// How many are taken back at most.
+    /// How many are taken back at most; `None` for few enough to keep the queue full, or as many as are waited for.
     pub complete_max: Option<u32>,
     /// The queue is filled again when no more than so many are under way; `None` at once.
     pub low: Option<u32>,
@@ -203,6 +203,30 @@ impl Default for Batching {
             low: None,
             serializes_overlap: false,
         }
+    }
+}
+
+impl Batching {
+    /// So many are waited for, and begun again together; 0 for what keeps the queue full.
+    pub fn of(together: u32) -> Self {
+        match together {
+            0 => Self::default(),
+            _ => Self {
+                complete_min: together,
+                complete_max: Some(together),
+                ..Self::default()
+            },
+        }
+    }
+
+    /// Whether it says no more than how many are taken back.
+    pub(in crate::storage) fn only_takes(&self) -> bool {
+        let takes = Self {
+            complete_min: self.complete_min,
+            complete_max: self.complete_max,
+            ..Self::default()
+        };
+        *self == takes && self.complete_min > 0
     }
 }
 
