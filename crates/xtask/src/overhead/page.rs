@@ -84,10 +84,10 @@ fn page(records: &[Value]) -> String {
         page.push('\n');
     }
     page.push_str(
-        "Made by `cargo xtask overhead`. Both programs work on the same file, which fio laid out, and take turns; who \
-         is first alternates, and both are kept to one CPU, another one after every two pairs. Ratios are kurabe over \
-         fio, pair by pair; CPU time is that of all processes and threads of a program, without what a start with one \
-         operation takes. Every pair is in `beside-fio-*.json`.\n\n",
+        "Made by `cargo xtask overhead`. Both programs are told the same, work on the same file, which fio \
+         laid out, and take turns; who is first alternates, and both are kept to one CPU, another one after every two \
+         pairs. Ratios are kurabe over fio, pair by pair; CPU time is that of all processes and threads of a program, \
+         without what a start with one operation takes. Every pair is in `beside-fio-*.json`.\n\n",
     );
     page.push_str(&tables(records));
     page.push_str("\n## Command lines\n\nFILE is the file of all of them.\n");
