@@ -311,7 +311,7 @@ pub(crate) struct ExportArgs {
 /// Options of `import`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ImportArgs {
-    /// Files that `kurabe export` wrote; `-` for standard input
+    /// Files that `kurabe export` wrote, of at most 1 GiB and 1,048,576 rounds; `-` for standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 }

@@ -59,7 +59,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// The system gave no memory to read with, or could not read; nothing is known to be wrong with what is in the file.
+    /// The system gave no memory to read with, or could not read; nothing is known to be wrong with the file.
     #[error("{operation} in the store `{}`: {reason}; nothing wrong was found in the file\nhint: try again with more memory: `ulimit -d` and `ulimit -v` show the limits of this shell", path.display())]
     Memory {
         /// What was being done.

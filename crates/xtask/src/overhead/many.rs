@@ -1,7 +1,7 @@
 //! Runs of very many rounds: what it takes to bring one in and to show it.
 //!
-//! A soak of weeks, or a document from elsewhere, may have a hundred thousand rounds and more. What is looked for here is
-//! work that grows with their square, which no run of ordinary length shows. The rounds are copies of a real one, in
+//! A soak of weeks, or a document from elsewhere, may have a hundred thousand rounds and more. What is looked for here
+//! is work that grows with their square, which no run of ordinary length shows. The rounds are copies of a real one, in
 //! the order and with the scatter of a quiet machine.
 
 use super::{Limit, Line};
