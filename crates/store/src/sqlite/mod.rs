@@ -10,6 +10,7 @@
 
 mod dirs;
 mod files;
+mod imports;
 mod runs;
 
 use crate::error::{StoreError, could_not_look};

@@ -3,7 +3,6 @@
 use super::Store;
 use crate::codec;
 use crate::error::StoreError;
-use crate::export::Export;
 use crate::lean::LeanRound;
 use crate::{DuelLine, Meant, RunLine, resolve};
 use model::digest::Digest;
@@ -17,18 +16,14 @@ use serde::de::DeserializeOwned;
 use std::fmt::Display;
 
 /// A run without its rounds, as its row holds it.
-struct RunRow {
-    key: i64,
+pub(super) struct RunRow {
+    pub(super) key: i64,
     record_version: u32,
     digest: i64,
-    meta: String,
-    plan: String,
-    host: String,
+    pub(super) meta: String,
+    pub(super) plan: String,
+    pub(super) host: String,
 }
-
-/// Gives rounds, in their order, to what takes them.
-type Feed<'a> =
-    &'a dyn Fn(&mut dyn FnMut(&Round) -> Result<(), StoreError>) -> Result<(), StoreError>;
 
 /// Rounds whose digests are computed side by side; no more texts than these are held beside what was read.
 const ROUNDS_AT_ONCE: usize = 4;
@@ -221,99 +216,6 @@ impl Store {
         })
     }
 
-    /// Keeps a run that was measured elsewhere; true where it was new, false where exactly this run was kept
-    /// already. A different run under the same id is refused.
-    pub fn import(&self, run: &Run) -> Result<bool, StoreError> {
-        self.import_from(run, run.rounds.len(), &|take| {
-            run.rounds.iter().try_for_each(take)
-        })
-    }
-
-    /// Keeps the run of an export, likewise.
-    pub fn import_export(&self, export: &Export) -> Result<bool, StoreError> {
-        self.import_from(export.run(), export.rounds(), &|take| export.each(take))
-    }
-
-    /// Keeps `run` with the rounds that `feed` gives, one at a time.
-    fn import_from(&self, run: &Run, count: usize, feed: Feed<'_>) -> Result<bool, StoreError> {
-        let failed = |error| self.failed("import a run", &error);
-        let transaction = self
-            .transaction(TransactionBehavior::Immediate)
-            .map_err(failed)?;
-        let id = &run.meta.id;
-        if let Some(row) = self.row(id).map_err(failed)? {
-            return if self.has_same(&row, run, count, feed)? {
-                Ok(false)
-            } else {
-                Err(StoreError::Taken { id: id.clone() })
-            };
-        }
-        let key = self.insert_run(&run.meta, &run.plan, &run.host)?;
-        let mut insert = self
-            .conn
-            .prepare_cached("INSERT INTO rounds (run, seq, digest, round) VALUES (?1, ?2, ?3, ?4)")
-            .map_err(failed)?;
-        let mut last = None;
-        feed(&mut |round| {
-            if last.replace(round.seq) >= Some(round.seq) {
-                return Err(StoreError::Unkeepable {
-                    what: format!("run `{id}`"),
-                    why: format!("its round {} is not in order", round.seq),
-                });
-            }
-            let text = codec::encode_round(round)?;
-            insert
-                .execute((key, round.seq, digest_of(&[&text]), &text))
-                .map(drop)
-                .map_err(failed)
-        })?;
-        transaction.commit().map_err(failed)?;
-        Ok(true)
-    }
-
-    /// Whether the kept run of this row is the same as `run` with the rounds of `feed`.
-    fn has_same(
-        &self,
-        row: &RunRow,
-        run: &Run,
-        count: usize,
-        feed: Feed<'_>,
-    ) -> Result<bool, StoreError> {
-        let failed = |error| self.failed("read a run", &error);
-        let what = format!("run `{}`", run.meta.id);
-        let frame = self.decode::<RunMeta>(&what, &row.meta)? == run.meta
-            && self.decode::<Plan>(&what, &row.plan)? == run.plan
-            && self.decode::<HostFacts>(&what, &row.host)? == run.host;
-        let kept: i64 = self
-            .conn
-            .query_row(
-                "SELECT count(*) FROM rounds WHERE run = ?1",
-                [row.key],
-                |row| row.get(0),
-            )
-            .map_err(failed)?;
-        let mut same = frame && usize::try_from(kept) == Ok(count);
-        if !same {
-            return Ok(false);
-        }
-        let mut one = self
-            .conn
-            .prepare_cached("SELECT round FROM rounds WHERE run = ?1 AND seq = ?2")
-            .map_err(failed)?;
-        feed(&mut |round| {
-            let text: Option<String> = one
-                .query_row((row.key, round.seq), |row| row.get(0))
-                .optional()
-                .map_err(failed)?;
-            let kept = text
-                .map(|text| self.decode::<Round>(&what, &text))
-                .transpose()?;
-            same &= kept.as_ref() == Some(round);
-            Ok(())
-        })?;
-        Ok(same)
-    }
-
     /// Removes a run and all its rounds for good. Its work directory, if one is noted, stays noted.
     pub fn remove(&self, run: &str) -> Result<(), StoreError> {
         let removed = self
@@ -326,7 +228,12 @@ impl Store {
         Ok(())
     }
 
-    fn insert_run(&self, meta: &RunMeta, plan: &Plan, host: &HostFacts) -> Result<i64, StoreError> {
+    pub(super) fn insert_run(
+        &self,
+        meta: &RunMeta,
+        plan: &Plan,
+        host: &HostFacts,
+    ) -> Result<i64, StoreError> {
         let what = format!("run `{}`", meta.id);
         let meta_text = codec::encode(&what, meta)?;
         let plan_text = codec::encode(&format!("the plan of {what}"), plan)?;
@@ -433,7 +340,7 @@ impl Store {
         Ok(row)
     }
 
-    fn row(&self, id: &str) -> rusqlite::Result<Option<RunRow>> {
+    pub(super) fn row(&self, id: &str) -> rusqlite::Result<Option<RunRow>> {
         self.conn
             .query_row(
                 "SELECT key, record_version, digest, meta, plan, host FROM runs WHERE id = ?1",
@@ -459,7 +366,11 @@ impl Store {
         Err(self.damaged(format!("{what} is not what was kept: its digest differs")))
     }
 
-    fn decode<T: DeserializeOwned>(&self, what: &dyn Display, text: &str) -> Result<T, StoreError> {
+    pub(super) fn decode<T: DeserializeOwned>(
+        &self,
+        what: &dyn Display,
+        text: &str,
+    ) -> Result<T, StoreError> {
         serde_json::from_str(text)
             .map_err(|error| self.damaged(format!("{what} cannot be read: {error}")))
     }
@@ -543,7 +454,7 @@ fn from_column(at: usize, instant: i64) -> rusqlite::Result<UnixNanos> {
         .map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, instant))
 }
 
-fn digest_of(texts: &[&str]) -> i64 {
+pub(super) fn digest_of(texts: &[&str]) -> i64 {
     column(codec::digest(texts))
 }
 

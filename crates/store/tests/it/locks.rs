@@ -48,13 +48,14 @@ fn was_child() -> bool {
     true
 }
 
+type Open = fn(&Path) -> Store;
+
 #[test]
 fn a_second_opening_drops_no_lock_of_the_first() {
     if was_child() {
         return;
     }
     let name = "locks::a_second_opening_drops_no_lock_of_the_first";
-    type Open = fn(&Path) -> Store;
     let reads: Open = |path| Store::open_read_only(path).unwrap();
     let writes: Open = |path| Store::open(path).unwrap();
     for (first, second) in [
