@@ -3,6 +3,9 @@
 //! Cargo switches a crate's features on for all who use it in a build, so that another crate's wish can change what is
 //! measured without a line in `workloads`. The page's table is what was chosen. Cargo is asked for `workloads`, which
 //! has to choose all of it, for the program alone, as `cargo xtask dist` builds it, and for the whole workspace.
+//!
+//! And these crates are compiled as our own code is, in `release` as in `dist`: in one unit, so that what is inlined
+//! within them does not depend on how they were cut.
 
 use crate::process::{cargo, host_target, output};
 use std::collections::BTreeMap;
@@ -84,4 +87,53 @@ fn a_feature_more_or_less_and_a_crate_that_is_gone_are_found() {
     check("a v1.0.0|w\nb v2.0.0|x,y\n", &["a: Some([\"w\"])"]);
     check("a v1.0.0|\nb v2.0.0|x\n", &["b: Some([\"x\"])"]);
     check("b v2.0.0|x,y\n", &["a: None"]);
+}
+
+/// Libraries of measured code that do not run in it, and why.
+const NOT_MEASURED: &[(&str, &str)] = &[
+    ("libc", "declarations alone"),
+    ("serde_derive", "runs in the compiler"),
+    ("thiserror", "words of errors"),
+];
+
+/// The crates of others that measured code is made of: those of the page, and what `workloads` and `sys` name.
+fn measured() -> Vec<String> {
+    let manifests = [
+        include_str!("../../workloads/Cargo.toml"),
+        include_str!("../../sys/Cargo.toml"),
+    ];
+    let ours = ["engine", "model", "sys"];
+    let named = manifests.into_iter().flat_map(|manifest| {
+        let manifest: toml::Table = manifest.parse().unwrap();
+        let names: Vec<String> = manifest["dependencies"]
+            .as_table()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect();
+        names
+    });
+    let mut all: Vec<String> = said(PAGE).into_keys().chain(named).collect();
+    all.retain(|name| {
+        let is_left_out = NOT_MEASURED.iter().any(|(left_out, _)| left_out == name);
+        !is_left_out && !ours.contains(&name.as_str())
+    });
+    all.sort();
+    all.dedup();
+    all
+}
+
+#[test]
+fn measured_crates_are_compiled_in_one_unit_in_every_profile() {
+    let workspace: toml::Table = include_str!("../../../Cargo.toml").parse().unwrap();
+    let units = |table: &toml::Value| table.get("codegen-units").and_then(toml::Value::as_integer);
+    let release = &workspace["profile"]["release"];
+    assert_eq!(units(release), Some(1), "our own code");
+    assert!(workspace["profile"]["dist"].get("package").is_none());
+    let of = |name: &str| release["package"].get(name).and_then(units);
+    let cut: Vec<String> = measured()
+        .into_iter()
+        .filter(|name| of(name) != Some(1))
+        .collect();
+    assert!(cut.is_empty(), "in several units: {cut:?}");
 }
