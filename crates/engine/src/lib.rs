@@ -10,6 +10,7 @@
 pub mod budget;
 mod combine;
 pub mod consent;
+mod counter;
 pub mod erase;
 pub mod host;
 mod measure;

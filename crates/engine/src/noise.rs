@@ -7,6 +7,8 @@
 use model::noise::{Noise, Sentinel};
 use model::num::approx;
 use model::units::Nanos;
+use model::warning::Warning;
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 use sys::counters::{self, Cgroups, CpuTicks, Process, Resource};
@@ -17,6 +19,8 @@ use sys::tree::Tree;
 #[derive(Debug)]
 pub(crate) struct Watch {
     tree: Tree,
+    /// Whether a walk over the processes ever saw a part of them alone.
+    saw_a_part: Cell<bool>,
     cgroups: Option<Cgroups>,
     ticks_per_second: Option<f64>,
 }
@@ -61,13 +65,22 @@ impl Watch {
         Self {
             cgroups: Cgroups::find(&tree).ok(),
             ticks_per_second: sys::probe::ticks_per_second().ok().map(approx),
+            saw_a_part: Cell::new(false),
             tree,
         }
     }
 
+    /// What there is to say about the whole of what was watched.
+    pub(crate) fn warning(&self) -> Option<Warning> {
+        self.saw_a_part.get().then_some(Warning::PartOfProcesses)
+    }
+
     /// Reads everything once; about a millisecond.
     pub(crate) fn snapshot(&self) -> Snapshot {
-        let processes = counters::processes(&self.tree).ok();
+        let walk = counters::processes(&self.tree).ok();
+        if walk.as_ref().is_some_and(|walk| walk.is_part) {
+            self.saw_a_part.set(true);
+        }
         Snapshot {
             pressure: [Resource::Cpu, Resource::Io, Resource::Memory]
                 .map(|resource| counters::pressure(&self.tree, resource).ok()),
@@ -79,7 +92,7 @@ impl Watch {
             monotonic: sys::clock::monotonic(),
             wall: sys::clock::wall(),
             boottime: sys::clock::boottime(),
-            processes,
+            processes: walk.map(|walk| walk.seen),
         }
     }
 

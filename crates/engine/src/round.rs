@@ -4,6 +4,7 @@ mod crew;
 
 use self::crew::{Crew, Stage, Stop};
 use crate::consent::Permits;
+use crate::counter::Counter;
 use crate::noise::{Snapshot, Watch, Workers, sentinel};
 use crate::set_up::{NotSetUp, SetUp};
 use crate::soak::{Moment, Stretching};
@@ -27,7 +28,7 @@ pub(crate) struct Bench<'a> {
     pub(crate) watch: &'a Watch,
     pub(crate) work_dir: &'a WorkDir,
     pub(crate) cpus: &'a [u32],
-    pub(crate) ns_per_tick: Option<f64>,
+    pub(crate) counter: Counter,
     /// What sets this side up before each round.
     pub(crate) set_up: Option<SetUp<'a>>,
     /// What stands in for this side's own test file.
@@ -98,7 +99,8 @@ pub(crate) fn execute(
     }
     let dir = RoundDir::of(bench.work_dir, which.seq);
     let mut crew = Crew::default();
-    let result = prepared.and_then(|()| measure(bench, case, which, &dir, &mut crew));
+    let ns_per_tick = bench.counter.rate();
+    let result = prepared.and_then(|()| measure(bench, case, which, ns_per_tick, &dir, &mut crew));
     crew.dismiss();
     let (outcome, partial) = match result {
         Ok((reports, snapshots)) => {
@@ -116,7 +118,11 @@ pub(crate) fn execute(
                 };
             }
             let (outcome, partial) = crate::combine::outcome(case, hows, reports);
-            (told(outcome, crew.is_ending), partial)
+            let notes = [
+                crew.is_ending.then(|| INTERRUPTED.to_owned()),
+                bench.counter.lost(ns_per_tick),
+            ];
+            (told(outcome, notes), partial)
         }
         Err(Stop::Interrupted) => {
             let _ = fs::remove_dir_all(&dir.here);
@@ -189,11 +195,13 @@ impl RoundDir {
     }
 }
 
-/// The outcome, with a word where the user ended it.
-fn told(mut outcome: Outcome, is_cut_short: bool) -> Outcome {
-    if let (Outcome::Done(done), true) = (&mut outcome, is_cut_short) {
-        let note = "interrupted: this is what was done until then";
-        done.notes.push(note.to_owned());
+/// Said where the user ended a round.
+const INTERRUPTED: &str = "interrupted: this is what was done until then";
+
+/// The outcome, with what the supervisor has to say about it.
+fn told(mut outcome: Outcome, notes: [Option<String>; 2]) -> Outcome {
+    if let Outcome::Done(done) = &mut outcome {
+        done.notes.extend(notes.into_iter().flatten());
     }
     outcome
 }
@@ -205,6 +213,7 @@ fn measure(
     bench: &Bench<'_>,
     case: &PlannedCase,
     which: Which,
+    ns_per_tick: Option<f64>,
     dir: &RoundDir,
     crew: &mut Crew,
 ) -> Result<Measured, Stop> {
@@ -235,7 +244,7 @@ fn measure(
             copies: case.id.copies,
             round: which.number,
             seed: rng.next(),
-            ns_per_tick: bench.ns_per_tick,
+            ns_per_tick,
             cpu: (!bench.cpus.is_empty()).then(|| bench.cpus[spread % bench.cpus.len()]),
             stand_in: bench.stand_in.clone(),
             permits: bench.permits.clone(),

@@ -10,6 +10,7 @@ pub use soak::Resting;
 
 use crate::budget::ROUNDS_MIN;
 use crate::consent::Permits;
+use crate::counter::Counter;
 use crate::noise::Watch;
 use crate::round::{self, Bench, Interrupted, Which};
 use crate::schedule::{self, Running};
@@ -25,7 +26,7 @@ use model::spec::How;
 use model::units::Nanos;
 use model::warning::Warning;
 use std::path::Path;
-use sys::clock::{Clock, monotonic};
+use sys::clock::monotonic;
 
 /// Who is told about a run while it goes on.
 pub trait Observer {
@@ -151,7 +152,7 @@ pub fn execute(
                 watch: &watch,
                 work_dir,
                 cpus: &cpus,
-                ns_per_tick: counter_rate(side.host),
+                counter: Counter::of(side.host),
                 set_up: SetUp::of(side.plan),
                 stand_in: crate::consent::stand_in(side.plan),
                 permits: setting.permits,
@@ -169,33 +170,19 @@ pub fn execute(
         Some(soak) => runner.soak(soak)?,
         None => runner.passes()?,
     };
-    let warnings = if end == End::Complete && runner.plan().soak.is_none() {
+    let mut warnings = if end == End::Complete && runner.plan().soak.is_none() {
         runner.warnings()
     } else {
         Vec::new()
     };
     drop(runner);
+    warnings.extend(watch.warning());
     let removed: Vec<_> = work_dirs.into_iter().map(WorkDir::remove).collect();
     Ok(Ended {
         end,
         warnings,
         left_behind: removed.into_iter().find_map(Result::err),
     })
-}
-
-/// Nanoseconds per tick of the CPU's counter, where the kernel itself relies on it.
-fn counter_rate(host: &HostFacts) -> Option<f64> {
-    let trusted = host
-        .clock
-        .source
-        .known()
-        .is_some_and(|source| source == "tsc")
-        && host.clock.tsc_reliable.known() == Some(&true);
-    if trusted {
-        Clock::calibrate().rate()
-    } else {
-        None
-    }
 }
 
 /// How the metrics of a case come about, in the plan's order.

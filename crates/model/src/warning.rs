@@ -97,6 +97,8 @@ pub enum Warning {
         /// The clock source.
         source: String,
     },
+    /// Not every process of the machine could be seen: what others used of its CPUs is a lower bound.
+    PartOfProcesses,
     /// Work that only computes was not on a CPU all of the time.
     OffCpu {
         /// Share of the wall time off a CPU, 0 to 1: the median of the rounds.

@@ -152,6 +152,7 @@ fn badness(warning: &Warning) -> f64 {
         Warning::WorkDirInMemory { .. }
         | Warning::DebugBuild
         | Warning::SlowClock { .. }
+        | Warning::PartOfProcesses
         | Warning::BudgetShort
         | Warning::TargetMissed { .. }
         | Warning::Other(_) => 0.0,

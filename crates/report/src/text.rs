@@ -435,6 +435,7 @@ fn has_figures(warning: &Warning) -> bool {
         Warning::WorkDirInMemory { .. }
             | Warning::DebugBuild
             | Warning::SlowClock { .. }
+            | Warning::PartOfProcesses
             | Warning::BudgetShort
             | Warning::TargetMissed { .. }
             | Warning::Other(_)

@@ -2,13 +2,18 @@
 
 use super::{Probes, cpu::Info, fact};
 use model::host::ClockFacts;
-use sys::tree::Tree;
+use sys::tree::{Tree, TreeError};
 
 const SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
+/// What the kernel takes its time from at this moment.
+pub(crate) fn source(tree: &Tree) -> Result<String, TreeError> {
+    tree.read_trimmed(SOURCE)
+}
+
 pub(super) fn facts(tree: &Tree, info: &Info, probes: &Probes) -> ClockFacts {
     ClockFacts {
-        source: fact(tree.read_trimmed(SOURCE)),
+        source: fact(source(tree)),
         cost: probes.clock_cost.clone(),
         tsc_reliable: fact(reliable(info, &probes.arch)),
     }

@@ -4,7 +4,7 @@
 //! tell), so that machines we do not have are tested as directories of text. Every fact is known or missing with its
 //! reason; nothing here guesses, and nothing here fails as a whole.
 
-mod clock;
+pub(crate) mod clock;
 mod container;
 mod cpu;
 mod identity;

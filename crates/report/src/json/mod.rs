@@ -86,6 +86,7 @@ pub(crate) const fn warning_kind(warning: &Warning) -> &'static str {
         Warning::WorkDirInMemory { .. } => "work_dir_in_memory",
         Warning::DebugBuild => "debug_build",
         Warning::SlowClock { .. } => "slow_clock",
+        Warning::PartOfProcesses => "part_of_processes",
         Warning::Allocated { .. } => "allocated",
         Warning::OffCpu { .. } => "off_cpu",
         Warning::CpuWorthLess { .. } => "cpu_worth_less",

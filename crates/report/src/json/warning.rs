@@ -162,7 +162,7 @@ fn part_saying(text: String, warning: &Warning) -> WarningPart {
             }
         }
         Warning::Limited(limit) => limited(&mut part, limit),
-        Warning::DebugBuild | Warning::BudgetShort => {}
+        Warning::DebugBuild | Warning::PartOfProcesses | Warning::BudgetShort => {}
     }
     part
 }

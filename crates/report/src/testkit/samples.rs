@@ -117,6 +117,7 @@ pub(crate) fn all_warnings() -> Vec<Warning> {
         Warning::SlowClock {
             source: "hpet".to_owned(),
         },
+        Warning::PartOfProcesses,
         Warning::OffCpu {
             share: 0.5,
             copies: 4,

@@ -252,6 +252,11 @@ fn warning_about((one, many): (&str, &str), warning: &Warning) -> String {
         Warning::SlowClock { source } => format!(
             "the clock source is {source}, not the TSC: timing costs more, and latencies are blurred"
         ),
+        Warning::PartOfProcesses => {
+            "not every process of this machine could be seen (`hidepid` of /proc, or one that could not be read): others \
+             used at least what is said of them; root sees them all"
+                .to_owned()
+        }
         Warning::Allocated { allocations } => format!(
             "a {one} allocated memory {} while measuring, which costs time of its own",
             plural(*allocations, "time", "times")

@@ -257,6 +257,10 @@ fn warning_about(unit: &str, warning: &Warning) -> String {
         Warning::SlowClock { source } => format!(
             "クロックソースが TSC ではなく {source} です。時刻の読み取りが遅く、レイテンシの精度が落ちます"
         ),
+        Warning::PartOfProcesses => {
+            "このマシンのプロセスの一部が見えません（/proc の `hidepid`、または読み取れないプロセス）。他のプロセスの CPU 使用は、少なくとも表示の値です。root なら全部見えます"
+                .to_owned()
+        }
         Warning::Allocated { allocations } => {
             format!("測定中に {allocations} 回のメモリ確保があり、その時間も結果に含まれています")
         }

@@ -9,7 +9,7 @@ pub mod cgroup;
 pub mod process;
 
 pub use cgroup::Cgroups;
-pub use process::{Process, processes};
+pub use process::{Process, Walk, processes};
 
 use crate::tree::{Tree, TreeError, shorten};
 use std::time::Duration;

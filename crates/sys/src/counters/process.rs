@@ -1,8 +1,8 @@
 //! CPU time per process: one walk over /proc, to see who else was busy while we measured.
 //!
 //! Only `/proc/[pid]/stat` is opened: one file per process, readable for everybody. Processes that end during the
-//! walk are left out. Where /proc is mounted with `hidepid`, other users' processes are not listed at all, and a walk
-//! without root sees only a part of the machine.
+//! walk are left out. Where /proc is mounted with `hidepid`, the processes of other users are refused (1) or not even
+//! listed (2), and a walk without root sees only a part of the machine, which it says.
 
 use super::number;
 use crate::tree::{Tree, TreeError};
@@ -32,9 +32,19 @@ pub struct Process {
     pub start: u64,
 }
 
-/// Every process that can be seen, in no particular order.
-pub fn processes(tree: &Tree) -> Result<Vec<Process>, TreeError> {
-    let mut found = Vec::new();
+/// What a walk over /proc saw.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Walk {
+    /// Every process that could be seen, in no particular order.
+    pub seen: Vec<Process>,
+    /// True where there are others: one was refused or not understood, or the first of all, which never ends, is hidden.
+    pub is_part: bool,
+}
+
+/// Looks at every process. An error where nothing can be seen at all.
+pub fn processes(tree: &Tree) -> Result<Walk, TreeError> {
+    let mut seen = Vec::new();
+    let mut missed = None;
     let mut path = String::new();
     let mut bytes = Vec::with_capacity(1024);
     for name in tree.list("/proc")? {
@@ -44,17 +54,20 @@ pub fn processes(tree: &Tree) -> Result<Vec<Process>, TreeError> {
         path.clear();
         // Writing to a String cannot fail.
         let _ = write!(path, "/proc/{name}/stat");
-        match tree.read_into(&path, &mut bytes) {
-            Ok(()) => match parse(&path, &String::from_utf8_lossy(&bytes)) {
-                Ok(process) => found.push(process),
-                Err(error) if error.absent => {}
-                Err(error) => return Err(error),
-            },
+        let read = tree.read_into(&path, &mut bytes);
+        match read.and_then(|()| parse(&path, &String::from_utf8_lossy(&bytes))) {
+            Ok(process) => seen.push(process),
             Err(error) if error.absent => {}
-            Err(error) => return Err(error),
+            Err(error) => missed = Some(error),
         }
     }
-    Ok(found)
+    match missed {
+        Some(error) if seen.is_empty() => Err(error),
+        missed => Ok(Walk {
+            is_part: missed.is_some() || seen.iter().all(|process| process.pid != 1),
+            seen,
+        }),
+    }
 }
 
 /// This one process.

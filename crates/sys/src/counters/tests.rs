@@ -151,9 +151,9 @@ fn process_names_may_hold_spaces_and_parentheses() {
         ("/proc/self/stat", "broken"),
     ]);
     let mut found = processes(&fake.tree()).unwrap();
-    found.sort_by_key(|process| process.pid);
+    found.seen.sort_by_key(|process| process.pid);
     assert_eq!(
-        found,
+        found.seen,
         [
             Process {
                 pid: 7,
@@ -177,6 +177,40 @@ fn process_names_may_hold_spaces_and_parentheses() {
             },
         ]
     );
+}
+
+#[test]
+fn a_process_that_is_refused_or_odd_is_left_out_and_that_is_told() {
+    let stat = |pid: u32| format!("{pid} (x) S 1 1 1 0 -1 0 0 0 0 0 1 2 3 4 20 0 1 0 9 0 0\n");
+    let check = |files: &[(&str, &str)], expect: Result<(&[u32], bool), &str>| {
+        let fake = Fake::new(files);
+        let found = processes(&fake.tree()).map_err(|error| error.to_string());
+        let found = found.map(|walk| {
+            let mut pids: Vec<u32> = walk.seen.iter().map(|process| process.pid).collect();
+            pids.sort_unstable();
+            (pids, walk.is_part)
+        });
+        let expect = expect.map(|(pids, part)| (pids.to_vec(), part));
+        assert_eq!(found, expect.map_err(str::to_owned), "{files:?}");
+    };
+    let (first, ours) = (stat(1), stat(42));
+    let (first, ours) = (
+        ("/proc/1/stat", &first as &str),
+        ("/proc/42/stat", &ours as &str),
+    );
+    check(&[first, ours], Ok((&[1, 42], false)));
+    // Ended meanwhile.
+    check(&[first, ours, ("/proc/9/", "")], Ok((&[1, 42], false)));
+    check(
+        &[first, ours, ("/proc/9/stat", "odd")],
+        Ok((&[1, 42], true)),
+    );
+    // Refused, as by hidepid=1: there is no permission that root lacks, but it cannot read a directory.
+    check(&[first, ours, ("/proc/9/stat/", "")], Ok((&[1, 42], true)));
+    // Not listed, as by hidepid=2.
+    check(&[ours], Ok((&[42], true)));
+    let why = "read `/proc/9/stat`: EISDIR";
+    check(&[("/proc/9/stat/", "")], Err(why));
 }
 
 /// Every file that a reader opens.
@@ -252,7 +286,11 @@ fn on_this_machine_totals_grow_and_we_are_among_the_processes() {
     let before = cpu(&tree).unwrap();
     let own = std::process::id();
     let found = processes(&tree).unwrap();
-    let us = found.iter().find(|process| process.pid == own).unwrap();
+    let us = found
+        .seen
+        .iter()
+        .find(|process| process.pid == own)
+        .unwrap();
     assert!(!us.kernel);
     assert_eq!(us.name, process::process(&tree, own).unwrap().name);
     let after = cpu(&tree).unwrap();
@@ -278,7 +316,7 @@ mod slow {
                 let _ = groups.throttled(&tree);
                 let _ = groups.memory_kills(&tree);
                 let _ = memory_kills(&tree);
-                let found = processes(&tree).unwrap().len();
+                let found = processes(&tree).unwrap().seen.len();
                 (start.elapsed(), found)
             })
             .min()
