@@ -203,7 +203,7 @@ impl Held {
         let (marker, is_locked) = self.mark()?;
         let check = || {
             let (dir, file) = (self.dir.metadata()?, marker.metadata()?);
-            // Compared with a file that is ours for certain: some file systems give all files the same owner and rights.
+            // Compared with a file that is ours for certain: some file systems give all files one owner and mode.
             if dir.uid() != file.uid() || dir.mode() & 0o022 & !file.mode() != 0 {
                 return Err(another());
             }
@@ -406,12 +406,15 @@ pub fn stale_at(path: &Path) -> Option<Stale> {
     if !is_plain_file(&marker) {
         return None;
     }
-    // For writing too: NFS locks nothing exclusively that is only read (flock(2)).
-    let access = Access {
-        write: true,
-        ..Access::default()
+    // For writing too, if that is possible: NFS locks nothing exclusively that is only read (flock(2)).
+    let open = |write| {
+        let access = Access {
+            write,
+            ..Access::default()
+        };
+        file::open(&marker, access)
     };
-    let mut file = file::open(&marker, access).ok()?;
+    let mut file = open(true).or_else(|_| open(false)).ok()?;
     // Whoever made it and lives holds the lock.
     let has_locks = match file.try_lock() {
         Ok(()) => true,

@@ -137,8 +137,8 @@ pub fn refuses_direct(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EINVAL)
 }
 
-/// Whether an error of locking a file (flock(2)) means that the file system has no locks: Lustre without its option, NFS
-/// without its daemon, some FUSE.
+/// Whether an error of locking a file (flock(2)) means that the file system has no locks: Lustre without its option,
+/// NFS without its daemon, some FUSE.
 pub fn has_no_locks(error: &io::Error) -> bool {
     let none = [libc::ENOSYS, libc::EOPNOTSUPP, libc::ENOLCK];
     error

@@ -87,8 +87,9 @@ impl Helper {
     }
 
     /// Writes the helper into `home` and starts it with `dir` as its current directory and one more environment
-    /// variable. `home` leads to the same directory from here and from `dir`: names of directories above, which somebody
-    /// else may change, need not be in it. Where programs in `home` may not be executed (`noexec`), it runs from memory instead.
+    /// variable. `home` leads to the same directory from here and from `dir`: names of directories above, which
+    /// somebody else may change, need not be in it. Where programs in `home` may not be executed (`noexec`), it runs
+    /// from memory instead.
     pub fn start_in(
         linking: Linking,
         task: Task<'_>,
