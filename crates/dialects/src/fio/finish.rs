@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::job::{EngineKind, Extent, Job, Mix, Order, Pace, Zones};
-use super::options::finish_blocks;
+use super::options::{finish_blocks, generated};
 use super::value::seconds;
 
 /// A `runtime` below this many nanoseconds is hardly ever meant.
@@ -84,11 +84,10 @@ fn conflicts(job: &Job) -> Result<(), String> {
         return Err("`verify=pattern` needs `verify_pattern`".to_owned());
     }
     let target = &job.target;
-    let is_part = target.filename.is_none() && target.format.contains("$jobname");
-    if is_part && job.engine.kind != EngineKind::Null && leads_out(job) {
+    if target.filename.is_none() && job.engine.kind != EngineKind::Null && leads_out(job) {
         return Err(
-            "its name is part of its file's, and leads out of the directory; fio follows it, here only `filename` says \
-             where a file lies"
+            "the names of its files, made from `filename_format` and its own name, lead out of the directory; fio \
+             follows them, here only `filename` says where a file lies"
                 .to_owned(),
         );
     }
@@ -121,10 +120,12 @@ fn kept_rates(pace: &Pace) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether the name of a section, as part of a path, would lead elsewhere than below where files are made.
+/// Whether the names that are made from that of the section and `filename_format` would lead elsewhere than below where
+/// files are made.
 fn leads_out(job: &Job) -> bool {
-    let is_absolute = job.name.starts_with('/') && job.target.directory.is_none();
-    is_absolute || job.name.split('/').any(|part| part == "..")
+    let name = generated(job, 0);
+    let is_absolute = name.starts_with('/') && job.target.directory.is_none();
+    is_absolute || name.split('/').any(|part| part == "..")
 }
 
 /// Options of single engines; fio does not know them under another one.

@@ -303,7 +303,8 @@ pub(in super::super) fn finish_files(job: &mut Job) {
         .collect();
 }
 
-fn generated(job: &Job, file: u32) -> String {
+/// The name of a file that nobody named.
+pub(in super::super) fn generated(job: &Job, file: u32) -> String {
     job.target
         .format
         .replace("$jobname", &job.name)

@@ -28,7 +28,7 @@ use super::value::Bare;
 pub use limits::{LIMITS, Limit, Reach, Standing, check_limits};
 
 pub(super) use block::finish_blocks;
-pub(super) use files::{finish_files, split_names};
+pub(super) use files::{finish_files, generated, split_names};
 
 use super::draft::Draft;
 

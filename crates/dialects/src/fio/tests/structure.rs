@@ -355,3 +355,28 @@ fn names_of_clones_are_bounded_in_memory() {
     );
     assert!(file("[a]\nnrfiles=65536\nnumjobs=4096\n").is_err());
 }
+
+#[test]
+fn names_that_are_made_of_a_pattern_do_not_lead_out_of_the_directory() {
+    for (job, is_refused) in [
+        ("[../x]", true),
+        ("[/x]", true),
+        ("[a]\nfilename_format=../../$jobnum", true),
+        ("[a]\nfilename_format=$jobname/../../$jobnum", true),
+        ("[a]\nfilename_format=/x/$jobnum", true),
+        ("[.]\nfilename_format=.$jobname/x", true),
+        ("[a]\ndirectory=/tmp\nfilename_format=/../$jobnum", true),
+        ("[../x]\nfilename_format=$jobnum", false),
+        ("[a]\nfilename_format=..$jobnum", false),
+        ("[a]\ndirectory=/tmp\nfilename_format=/$jobnum", false),
+        ("[a]\nfilename_format=../$jobnum\nfilename=../named", false),
+        ("[a]\nfilename_format=../$jobnum\nioengine=null", false),
+    ] {
+        let read = file(&format!("{job}\nsize=1m\n"));
+        assert_eq!(read.is_err(), is_refused, "{job}: {read:?}");
+        if let Err(error) = read {
+            let said = error.to_string();
+            assert!(said.contains("lead out of the directory"), "{job}: {said}");
+        }
+    }
+}
