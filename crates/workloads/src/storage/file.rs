@@ -5,8 +5,8 @@
 //! run's own marked directory, so that no file of anybody else can be meant. A note beside it says that it is complete
 //! and which file it is, and is written last: a worker that dies while it writes the file leaves a file without a
 //! note, which is written again. Copies of one round meet at a lock. Space is asked for before anything is written: at
-//! most half of what is free, and what stays free is at least 1 GiB and 5 % of the file system, also while others
-//! write.
+//! most half of what is free, and what stays free is at least 1 GiB (10 % of a file system below 10 GiB), also while
+//! others write.
 //!
 //! Files and devices that somebody names are opened by their permits alone ([`engine::consent`]). A file of others is
 //! never made longer; one that we made for a job says in its mark that it is complete. Of a device the first and the

@@ -67,7 +67,7 @@ static PARAMS: &[ParamDef] = &[
         kind: ParamKind::Size,
         default: "0",
         doc: "Bytes of the test file; 0 chooses twice the memory, from 1 to 2 GiB, and less where space is short. At \
-              most half of the free space is used, and at least 1 GiB and 5 % stay free.",
+              most half of the free space is used, and at least 1 GiB stays free, or 10 % of a small file system.",
     },
     count(
         "iodepth",

@@ -229,7 +229,9 @@ mod root {
         sh(&format!("mount -o ro {partition} {}", point.display()));
         let _undo = Undo(format!("umount {}", point.display()));
         // The partition's place by hand, and a loop device on the mounted partition itself.
-        let same_place = Attached::to("--offset 1048576", &image);
+        let link = outer.mount.join("link");
+        std::fs::hard_link(&image, &link).unwrap();
+        let same_place = Attached::to("--offset 1048576", &link);
         let on_partition = Attached::to("", Path::new(&partition));
         for device in [&same_place.0, &on_partition.0, &whole.0, &partition] {
             is_refused(&image, device, &["is mounted at", IN_USE]);

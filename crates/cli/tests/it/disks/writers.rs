@@ -13,12 +13,12 @@ fn running(before: &[&str], script: &str, dir: &Path) -> Running {
     Running::behind(before, script, &ready)
 }
 
-/// What maps a file or device for writing and closes it.
+/// What maps a file or device for writing and closes it (and the copy of the descriptor that python keeps).
 fn maps(path: &Path, dir: &Path) -> Running {
     let ready = dir.join("ready");
     let _ = std::fs::remove_file(&ready);
     let program = format!(
-        "import mmap,os,time; f=os.open('{}',os.O_RDWR); m=mmap.mmap(f,4096); os.close(f); open('{}','w'); time.sleep(600)",
+        "import mmap,os,time; f=os.open('{}',os.O_RDWR); m=mmap.mmap(f,4096); os.closerange(3,99); open('{}','w'); time.sleep(600)",
         path.display(),
         ready.display()
     );

@@ -246,7 +246,7 @@ mod tests {
         const G: u64 = GIB;
         const M: u64 = 1 << 20;
         let check = |asked, room: u64, memory, expected: Option<u64>| {
-            // Twice the room is free, in a file system so small that 1 GiB is what must stay.
+            // Twice the room is free, and 1 GiB is what must stay.
             let space = FileSystem {
                 free_bytes: (2 * room).max(room + G),
                 total_bytes: 10 * G,
