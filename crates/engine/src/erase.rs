@@ -420,7 +420,7 @@ impl Permit {
             })?;
             devices.extend(claimed);
         }
-        refuse_used(tree, &self.path, &name, Some(std::process::id()))?;
+        refuse_used(tree, &self.path, &name, Some(uses::process_in_proc(tree)))?;
         self.refuse_newcomers(&Family::of(tree, &name).map_err(unknown)?.names())?;
         Ok(Claim { _devices: devices })
     }

@@ -176,7 +176,7 @@ pub(super) fn refuse_users(tree: &Tree, taken: &[&Held]) -> Result<(), Refusal> 
         return Ok(());
     }
     let numbers: Vec<(u64, u64)> = taken.iter().map(|held| held.number()).collect();
-    let users = uses::of_files(tree, &numbers, std::process::id());
+    let users = uses::of_files(tree, &numbers, uses::process_in_proc(tree));
     for (place, held) in taken.iter().enumerate() {
         let of_this = users.found.iter().filter(|(file, _)| *file == place);
         let mut words: Vec<&str> = of_this.map(|(_, how)| how.as_str()).collect();

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use sys::block::device;
+use sys::block::{device, uses};
 use sys::io::file::{self, Access};
 use sys::tree::Tree;
 
@@ -38,7 +38,7 @@ pub struct Permit {
     writes: bool,
     creates: bool,
     seen: Seen,
-    /// The process that holds the claim on a device.
+    /// The process that holds the claim on a device, as /proc calls it.
     supervisor: u32,
 }
 
@@ -66,7 +66,7 @@ impl Permit {
             writes: touch.writes,
             creates: touch.creates,
             seen,
-            supervisor: std::process::id(),
+            supervisor: uses::process_in_proc(&Tree::real()),
         }
     }
 

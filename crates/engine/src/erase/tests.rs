@@ -132,7 +132,7 @@ mod root {
     /// A loop device on a file of 32 MiB; detached at the end.
     struct Loop {
         device: String,
-        _file: tempfile::NamedTempFile,
+        file: tempfile::NamedTempFile,
     }
 
     #[expect(
@@ -156,10 +156,7 @@ mod root {
                 "losetup",
                 &["--find", "--show", file.path().to_str().unwrap()],
             );
-            Self {
-                device,
-                _file: file,
-            }
+            Self { device, file }
         }
 
         fn permit(&self, typed: &[&str]) -> Result<Permit, Refusal> {
@@ -285,6 +282,51 @@ mod root {
         std::fs::write(&lvm.device, label).unwrap();
         let said = lvm.refused(&[&lvm.device]);
         assert!(said.contains("part of something larger: LVM"), "{said}");
+    }
+
+    #[test]
+    #[ignore = "root: mounts a loop device again and again"]
+    fn a_mount_through_another_loop_device_and_a_claim_never_meet() {
+        /// A thousand were tried when this was written.
+        const TURNS: usize = 40;
+        let disk = Loop::new();
+        let uuid = "5b6c7d8e-0102-4304-8506-0708090a0b0e";
+        tool("mke2fs", &["-q", "-F", "-U", uuid, &disk.device]);
+        let image = disk.file.path();
+        let dir = tempfile::tempdir_in(image.parent().unwrap()).unwrap();
+        let (link, point) = (dir.path().join("link"), dir.path().join("m"));
+        std::fs::hard_link(image, &link).unwrap();
+        std::fs::create_dir(&point).unwrap();
+        let words = [&link, &point].map(|path| path.to_str().unwrap());
+        let other = tool("losetup", &["--find", "--show", words[0]]);
+        // It ends by itself, too, when the link goes away with the test.
+        let [image, point] = words;
+        let script = format!(
+            "while [ -e {image} ]; do mount -o ro {other} {point} 2>/dev/null && umount {point}; done"
+        );
+        #[expect(clippy::disallowed_methods, reason = "somebody else mounts")]
+        let mut attacker = Command::new("sh").args(["-c", &script]).spawn().unwrap();
+        let mounted = || {
+            let mounts = sys::mounts::read(&Tree::real()).unwrap();
+            mounts.iter().any(|mount| mount.source == other)
+        };
+        let (mut claims, mut meetings) = (0, 0);
+        for _ in 0..TURNS {
+            let Ok(permit) = disk.permit(&[&disk.with(uuid)]) else {
+                continue;
+            };
+            if let Ok(claim) = permit.claim(&Tree::real()) {
+                claims += 1;
+                sys::clock::sleep(2_000_000);
+                meetings += usize::from(mounted());
+                drop(claim);
+            }
+        }
+        std::fs::remove_file(&link).unwrap();
+        attacker.wait().unwrap();
+        tool("losetup", &["--detach", &other]);
+        assert_eq!(meetings, 0);
+        assert!(claims > 0, "nothing was tried");
     }
 
     #[test]

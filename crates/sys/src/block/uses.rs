@@ -8,8 +8,8 @@
 use super::device::{self, CLASS};
 use super::family::{self, Family, Member, list};
 use super::identity::{Thing, thing};
-pub use super::writers::Unseen;
 use super::writers::writers;
+pub use super::writers::{Unseen, process_in_proc};
 use crate::mounts;
 use crate::tree::{Tree, TreeError};
 

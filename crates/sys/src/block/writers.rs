@@ -51,9 +51,10 @@ pub(super) fn writers(tree: &Tree, things: &[Thing]) -> Writers {
         unseen: horizon(tree),
         ..Writers::default()
     };
+    let are_ours = process_in_proc(tree) == std::process::id();
     let processes = tree.list("/proc").unwrap_or_default();
     for process in processes.iter().filter_map(|name| name.parse::<u32>().ok()) {
-        for task in tasks(tree, process) {
+        for task in tasks(tree, process, are_ours) {
             let mut look = Look {
                 tree,
                 process,
@@ -84,12 +85,21 @@ fn horizon(tree: &Tree) -> Option<Unseen> {
     }
 }
 
-/// The threads of a process that may have descriptors of their own, the first one always.
-fn tasks(tree: &Tree, process: u32) -> Vec<u32> {
+/// The number of this process in /proc, which may tell of another PID namespace than ours.
+pub fn process_in_proc(tree: &Tree) -> u32 {
+    let own = tree.link("/proc/self").ok();
+    let own = own.and_then(|link| link.parse().ok());
+    own.unwrap_or_else(std::process::id)
+}
+
+/// The threads of a process that may have descriptors of their own, the first one always. The kernel can be asked where
+/// the numbers of /proc are ours.
+fn tasks(tree: &Tree, process: u32, are_ours: bool) -> Vec<u32> {
     let threads = tree.list(&format!("/proc/{process}/task"));
     let threads = threads.unwrap_or_default();
     let threads = threads.iter().filter_map(|name| name.parse().ok());
-    let own = threads.filter(|&thread| thread != process && !share_descriptors(process, thread));
+    let own = threads
+        .filter(|&thread| thread != process && !(are_ours && share_descriptors(process, thread)));
     std::iter::once(process).chain(own).collect()
 }
 

@@ -150,6 +150,13 @@ mod root {
     }
 
     #[test]
+    #[ignore = "root: makes a loop device and a PID namespace"]
+    fn in_a_namespace_with_the_processes_of_another_it_knows_itself() {
+        let (bed, disk) = (Bed::new(), Loop::new("64M"));
+        erase(&bed, &["unshare", "--pid", "--fork"], &disk.device).code(0);
+    }
+
+    #[test]
     #[ignore = "root: makes a PID namespace"]
     fn alone_in_a_namespace_the_kernel_tells_of_writers_of_a_file() {
         let bed = Bed::new();
