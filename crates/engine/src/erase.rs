@@ -7,8 +7,8 @@
 //! it is taken on everything that is the same storage, because mounts of other namespaces are in no list and each loop
 //! device is claimed on its own. Reading a device needs none of this.
 //!
-//! Programs that neither claim nor can be seen, outside of a container, are the one thing that nobody can find out. What
-//! holds data is refused then; what is blank may be written to, and it is said.
+//! Programs that neither claim nor can be seen, outside of a container, are the one thing that nobody can find out.
+//! What holds data is refused then; what is blank may be written to, and it is said.
 
 use model::units::Nanos;
 use serde::{Deserialize, Serialize};

@@ -135,8 +135,8 @@ pub(super) fn take(
 }
 
 /// Whether anybody has a file open for writing, by the kernel's own word: it counts them wherever they are, outside of
-/// this PID namespace, in the kernel, or with nothing but a mapping left. It lets go of what a process had a moment after
-/// the process has ended.
+/// this PID namespace, in the kernel, or with nothing but a mapping left. It lets go of what a process had a moment
+/// after the process has ended.
 fn written_by_others(look: &File) -> Option<bool> {
     const LOOKS: u32 = 10;
     const PAUSE: Nanos = Nanos::from_millis(100);

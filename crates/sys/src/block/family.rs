@@ -1,10 +1,10 @@
 //! Which devices are the same storage: every one through which bytes of a device can be read or written.
 //!
-//! Each device is a stretch of what lies at the bottom: a disk (or, where two paths lead to it, its world-wide name) or a
-//! file. A partition is a stretch of its disk, a loop device one of the file or device behind it, at its offset. Devices
-//! whose stretches overlap are the same storage, however many partitions and loop devices lie between, whatever paths
-//! and mount namespaces they were made in. To them comes what is made of one of them (`holders`: dm, md, bcache), and
-//! what overlaps with that.
+//! Each device is a stretch of what lies at the bottom: a disk (or, where two paths lead to it, its world-wide name) or
+//! a file. A partition is a stretch of its disk, a loop device one of the file or device behind it, at its offset.
+//! Devices whose stretches overlap are the same storage, however many partitions and loop devices lie between, whatever
+//! paths and mount namespaces they were made in. To them comes what is made of one of them (`holders`: dm, md, bcache),
+//! and what overlaps with that.
 //!
 //! A loop device that cannot be asked what is behind it is an error, never a stranger.
 

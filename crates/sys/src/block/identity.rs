@@ -1,10 +1,10 @@
-//! What a thing is, by its numbers: never by the text of a path, which a hard link, a bind mount, a node made by hand or
-//! another mount namespace changes.
+//! What a thing is, by its numbers: never by the text of a path, which a hard link, a bind mount, a node made by hand
+//! or another mount namespace changes.
 //!
-//! A block device is its device number. A regular file is the number of its file system and its inode there. What a loop
-//! device lies on is asked of the loop device itself (`LOOP_GET_STATUS64`, loop(4)), which tells the numbers of the file
-//! that it holds open. One thing has no number of its own: a file that is seen through two file systems at once (an
-//! overlay and its upper directory, a network export of this very machine). It counts as two.
+//! A block device is its device number. A regular file is the number of its file system and its inode there. What a
+//! loop device lies on is asked of the loop device itself (`LOOP_GET_STATUS64`, loop(4)), which tells the numbers of
+//! the file that it holds open. One thing has no number of its own: a file that is seen through two file systems at
+//! once (an overlay and its upper directory, a network export of this very machine). It counts as two.
 
 #![expect(
     unsafe_code,

@@ -1,10 +1,10 @@
 //! Processes that may write to a device or a file: they have it open for writing, or mapped after it was closed.
 //!
 //! Looked at are numbers and not paths, so that another node of a device, a hard link or another mount namespace hides
-//! nothing. Threads that have descriptors of their own count as processes (unshare(2), `CLONE_FILES`; a main thread that
-//! has ended). What cannot be looked at is said, because "nobody" is true only of what was seen: other users'
-//! processes, and those outside of a PID namespace of our own. What is only registered in an `io_uring`, or is on its way
-//! through a socket, is seen by nobody.
+//! nothing. Threads that have descriptors of their own count as processes (unshare(2), `CLONE_FILES`; a main thread
+//! that has ended). What cannot be looked at is said, because "nobody" is true only of what was seen: other users'
+//! processes, and those outside of a PID namespace of our own. What is only registered in an `io_uring`, or is on its
+//! way through a socket, is seen by nobody.
 
 #![expect(unsafe_code, reason = "kcmp has no interface in std")]
 

@@ -66,9 +66,9 @@ pub fn reopen(found: &File, access: Access) -> io::Result<File> {
     open_with(&handle_path(found), access, 0)
 }
 
-/// Whether anybody has a regular file open for writing, or mapped from such an opening: in another PID namespace, in the
-/// kernel (a loop device, a network export) or in this process. `file` must be open for reading only. `None` where the
-/// kernel does not say: the file is another user's, or the file system has no leases.
+/// Whether anybody has a regular file open for writing, or mapped from such an opening: in another PID namespace, in
+/// the kernel (a loop device, a network export) or in this process. `file` must be open for reading only. `None` where
+/// the kernel does not say: the file is another user's, or the file system has no leases.
 ///
 /// A read lease is granted only where nobody has the file open for writing (fcntl(2), `F_SETLEASE`), and given back at
 /// once.

@@ -32,8 +32,9 @@ What was found by running fio 3.33 beside this program on the same jobs, and is 
 * Files are written whole before the jobs begin, those of write jobs too, so that no place is measured that was never
   written. Ranges that a job gave back are written again before the next job. fio trims devices alone; here trims of a
   file give its blocks back to the file system.
-* A file that somebody else made is neither written to nor made longer; a section whose name or `filename_format`
-  leads out of its directory (`[../x]`) is refused, and directories are not made. The files of all jobs together take half of what is free at most.
+* A file that somebody else made is neither written to nor made longer; a section whose name or
+  `filename_format` leads out of its directory (`[../x]`) is refused, and directories are not made. The files of all
+  jobs together take half of what is free at most.
 * `verify_only`, and `verify` of a job that only reads, want files that are there. fio makes them, and finds them wrong.
 * Clones of a random mix with several sizes do all of their region: an operation is cut where it would meet a block that
   has come already. fio ends earlier.
