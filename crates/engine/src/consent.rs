@@ -17,7 +17,7 @@ mod mark;
 mod permit;
 
 pub use hold::{Left, Settled};
-pub use permit::{Permit, Permits};
+pub use permit::{Permit, Permits, Unseen};
 
 use crate::erase::{self, Claim};
 use crate::workload::{StandIn, Workload};
@@ -141,15 +141,6 @@ impl Refusal {
 
 /// The time that a store kept for the id of a file of ours: its ctime in nanoseconds. `None` where it knows none.
 pub type Known<'a> = &'a dyn Fn(&str) -> Option<String>;
-
-/// A device that is written to, and why not everybody who may use it could be seen.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unseen {
-    /// The device.
-    pub path: PathBuf,
-    /// In words.
-    pub why: String,
-}
 
 /// What was granted, with the claims on devices and the hold on files that go with it: they last as long as this
 /// value.

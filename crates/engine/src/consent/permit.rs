@@ -42,6 +42,15 @@ pub struct Permit {
     supervisor: u32,
 }
 
+/// A device that is written to, and why not everybody who may use it could be seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unseen {
+    /// The device.
+    pub path: PathBuf,
+    /// In words.
+    pub why: String,
+}
+
 /// Everything that a run may open beside its own directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Permits(Vec<Permit>);
