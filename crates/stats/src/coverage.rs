@@ -171,6 +171,42 @@ fn single_runs_would_be_wrong_as_often_as_published() {
     }
 }
 
+/// What the method page says of the usual shortcuts, for equal servers that are called different instead of 5 %.
+#[test]
+fn shortcuts_would_be_wrong_as_often_as_published() {
+    let mut rng = Rng::new(131);
+    let differ = |a: &[f64], b: &[f64]| {
+        let found = yuen::log_ratio(a, b, 0.05).unwrap().interval();
+        found.lo > 1.0 || found.hi < 1.0
+    };
+    // Windows thrown together: nine rounds of five, which share what is common to their round.
+    for (of_round, bounds) in [(0.01, 10.0..17.0), (0.02, 21.0..28.0), (0.04, 28.0..36.0)] {
+        let wrong = percent(|| {
+            let mut pooled = || -> Vec<f64> {
+                let rounds: Vec<f64> = (0..9).map(|_| of_round * rng.normal()).collect();
+                let windows = rounds.iter().flat_map(|round| [*round; 5]);
+                windows
+                    .map(|round| (round + 0.02 * rng.normal()).exp())
+                    .collect()
+            };
+            let (a, b) = (pooled(), pooled());
+            differ(&a, &b)
+        });
+        println!(
+            "windows of 2 % in rounds of {of_round}, thrown together: {wrong:.1} % called different"
+        );
+        assert!(bounds.contains(&wrong), "{of_round}: {wrong} %");
+    }
+    for (name, noise) in [("normal", NORMAL), ("heavy tails", HEAVY)] {
+        let wrong = percent(|| {
+            let (a, b) = (draw(&mut rng, 28, noise), draw(&mut rng, 28, noise));
+            (6..=28).any(|n| differ(&a[..n], &b[..n]))
+        });
+        println!("looked at after every round, {name}: {wrong:.1} % called different");
+        assert!((18.0..25.0).contains(&wrong), "{name}: {wrong} %");
+    }
+}
+
 #[test]
 fn the_ratio_of_two_plans_is_covered() {
     let cases: [(&str, Noise, Noise); 6] = [

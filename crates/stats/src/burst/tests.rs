@@ -280,3 +280,17 @@ fn buckets_that_were_measured_are_named_with_their_figures() {
     }
     assert_eq!(buckets, 8);
 }
+
+#[test]
+fn white_noise_seldom_makes_up_for_itself() {
+    let mut rng = Rng::new(67);
+    for (windows, most) in [(30, 4.0), (60, 1.5), (120, 0.5)] {
+        let mut noise = || -> Vec<f64> { (0..windows).map(|_| 100.0 + rng.normal()).collect() };
+        let exact =
+            |series: Vec<f64>| make_up_for_each_other(&series, NEIGHBOURS_MAX) == Some(true);
+        let found = (0..4000).filter(|_| exact(noise())).count();
+        let share = 100.0 * count(found) / 4000.0;
+        println!("white noise of {windows} windows: {share:.2} % make up for each other");
+        assert!(share <= most, "{windows}: {share} %");
+    }
+}

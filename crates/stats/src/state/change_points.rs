@@ -2,9 +2,9 @@
 //!
 //! The series is cut where the sum of squares falls by more than a penalty for each cut (optimal partitioning: Jackson
 //! et al., IEEE Signal Process. Lett. 12 (2005) 105-108). The penalty uses the long-run variance, because the usual
-//! one, made for independent values, finds changes in 71 to 100 % of series that merely depend on their past. Cuts
-//! that change the level by less than is worth a word are then taken back. Up to about a thousand windows the plain
-//! quadratic search takes a millisecond or so; longer series should be thinned by the caller.
+//! one, made for independent values, takes what merely depends on its past for changes. Cuts that change the level by
+//! less than is worth a word are then taken back. The search is quadratic: series of more than about a thousand windows
+//! should be thinned by the caller.
 
 use super::PRACTICAL_STEP;
 use crate::quantile;
