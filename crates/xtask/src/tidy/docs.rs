@@ -59,6 +59,132 @@ pub(crate) fn commands_are_what_the_program_takes(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// Words of a page on a method that speak of something measured or simulated: the model of a CPU, and how often.
+const MEASURED: [&str; 7] = [
+    "Xeon",
+    "EPYC",
+    "Ryzen",
+    "Sapphire Rapids",
+    "median of pairs",
+    "repetitions",
+    "imulat",
+];
+
+/// What such a section says of where its figures come from: data that are kept, or a command that makes them anew.
+const DATA: [&str; 4] = [
+    "/results/",
+    "`cargo test ",
+    "`cargo nextest ",
+    "`cargo xtask ",
+];
+
+/// A section of a page on a method that speaks of measurements or simulations says where their data are.
+pub(crate) fn measured_sections_have_their_data(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree
+        .with_extension("md")
+        .filter(|file| file.path.starts_with("docs/method/"))
+    {
+        let (mut section, mut from) = (String::new(), 0);
+        for (line, text) in outside_fences(&file.text).chain([(0, "#")]) {
+            if text.starts_with('#') {
+                let has = |word: &str| section.contains(word);
+                let measured = MEASURED.iter().find(|word| has(word));
+                if let Some(word) = measured.filter(|_| !DATA.iter().any(|word| has(word))) {
+                    let what = format!(
+                        "a section with `{word}` and neither a link to results nor a command"
+                    );
+                    findings.push(file.finding(from, what));
+                }
+                section.clear();
+                from = line;
+            }
+            section.push_str(text);
+            section.push('\n');
+        }
+    }
+    findings
+}
+
+/// Every directory of results has the date in its name, a page with a command, and a page elsewhere that leads to it.
+pub(crate) fn results_say_how_they_were_made(tree: &Tree) -> Vec<Finding> {
+    let mut names: Vec<&str> = tree
+        .files
+        .iter()
+        .filter_map(|file| file.path.strip_prefix("results/")?.split_once('/'))
+        .map(|(name, _)| name)
+        .collect();
+    names.dedup();
+    let mut findings = Vec::new();
+    for name in names {
+        let path = format!("results/{name}/README.md");
+        let Some(page) = tree.get(&path) else {
+            findings.push(missing(&path));
+            continue;
+        };
+        if !begins_with_a_date(name) {
+            findings.push(page.finding(
+                0,
+                "lies in a directory whose name does not begin with its date",
+            ));
+        }
+        if !["kurabe ", "cargo "]
+            .iter()
+            .any(|word| page.text.contains(word))
+        {
+            findings.push(page.finding(0, "names no command that made it"));
+        }
+        let inside = format!("results/{name}/");
+        let leads = |file: &File| {
+            !file.path.starts_with(&inside) && file.text.contains(&format!("{name}/"))
+        };
+        if !tree.with_extension("md").any(leads) {
+            findings.push(page.finding(0, "is linked from nowhere"));
+        }
+    }
+    findings
+}
+
+fn begins_with_a_date(name: &str) -> bool {
+    let fits = |(c, form): (char, char)| {
+        if form == '0' {
+            c.is_ascii_digit()
+        } else {
+            c == form
+        }
+    };
+    name.len() > "0000-00-00-".len() && name.chars().zip("0000-00-00-".chars()).all(fits)
+}
+
+/// What the first pages show as printed by the program is kept with the results.
+pub(crate) fn transcripts_are_kept(tree: &Tree) -> Vec<Finding> {
+    const MARK: &str = "<!-- transcript -->\n```text\n";
+    let mut findings = Vec::new();
+    for file in ["README.md", "README.ja.md"]
+        .iter()
+        .filter_map(|name| tree.get(name))
+    {
+        for (before, rest) in file
+            .text
+            .match_indices(MARK)
+            .map(|(at, _)| file.text.split_at(at))
+        {
+            let line = 1 + before.lines().count();
+            let block = rest
+                .strip_prefix(MARK)
+                .and_then(|rest| rest.split_once("```"));
+            let is_kept = |kept: &File| {
+                kept.path.starts_with("results/")
+                    && block.is_some_and(|(text, _)| kept.text == text)
+            };
+            if !tree.files.iter().any(is_kept) {
+                findings.push(file.finding(line, "shows what stands in no file of `results`"));
+            }
+        }
+    }
+    findings
+}
+
 fn missing(path: &str) -> Finding {
     File {
         path: path.to_owned(),
@@ -245,6 +371,59 @@ mod tests {
             readme_says_how_to_start(&tree(&[("README.md", "cargo xtask ci")])).len(),
             2
         );
+    }
+
+    #[test]
+    fn figures_without_their_data_are_found() {
+        let rule = measured_sections_have_their_data;
+        let page =
+            "# A\n\nOf a machine (Xeon): 3.\n\n## B\n\nnothing\n\n## C\n\n2,000 repetitions: 5 %\n";
+        finds(rule, "docs/method/a.md", page, &[1, 9]);
+        finds(rule, "docs/other.md", page, &[]);
+        let page = "# A\n\nXeon, [data](../../results/2026-01-01-x/README.md)\n# B\nsimulated (`cargo test -p x`)\n";
+        finds(rule, "docs/method/a.md", page, &[]);
+    }
+
+    #[test]
+    fn results_that_do_not_say_how_they_were_made_are_found() {
+        let check = |files: &[(&str, &str)], expect: &[&str]| {
+            let found = results_say_how_they_were_made(&tree(files));
+            let found: Vec<&str> = found.iter().map(|finding| finding.what.as_str()).collect();
+            assert_eq!(found, expect, "{files:?}");
+        };
+        let link = ("README.md", "[r](results/2026-01-01-x/README.md)");
+        let whole = (
+            "results/2026-01-01-x/README.md",
+            "Made by `cargo xtask truth`.",
+        );
+        check(&[link, whole, ("results/2026-01-01-x/a.csv", "")], &[]);
+        check(&[whole], &["is linked from nowhere"]);
+        check(&[("results/2026-01-01-x/a.csv", ""), link], &["is missing"]);
+        let silent = ("results/2026-01-01-x/README.md", "Made somehow.");
+        check(&[link, silent], &["names no command that made it"]);
+        let undated = [
+            ("README.md", "[r](results/x/README.md)"),
+            ("results/x/README.md", "`kurabe run`"),
+        ];
+        check(
+            &undated,
+            &["lies in a directory whose name does not begin with its date"],
+        );
+    }
+
+    #[test]
+    fn a_first_page_that_shows_what_was_not_kept_is_found() {
+        let page =
+            "one\n<!-- transcript -->\n```text\n$ kurabe run\n1.0\n```\n<!-- /transcript -->\n";
+        let kept = ("results/a/run.txt", "$ kurabe run\n1.0\n");
+        assert_eq!(
+            transcripts_are_kept(&tree(&[("README.md", page), kept])),
+            []
+        );
+        let other = ("results/a/run.txt", "$ kurabe run\n1.1\n");
+        let found = transcripts_are_kept(&tree(&[("README.ja.md", page), other]));
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].path.as_str(), found[0].line), ("README.ja.md", 2));
     }
 
     #[test]
