@@ -115,7 +115,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Every line of a file in turn, however many there are: for what grows with the threads of a process.
+    /// Every line of a file in turn, however many there are: for what grows with the threads or the
+    /// mappings of a process.
     pub(crate) fn each_line(&self, path: &str, mut see: impl FnMut(&str)) -> Result<(), TreeError> {
         let failed = |error: &io::Error| TreeError::io("read", path, error);
         let file = File::open(self.place(path)).map_err(|error| failed(&error))?;

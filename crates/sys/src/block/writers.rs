@@ -175,8 +175,11 @@ impl Look<'_> {
 
     fn mappings(&mut self) -> Result<(), TreeError> {
         let task = self.task;
-        let text = self.tree.read(&format!("/proc/{task}/maps"))?;
-        for mapping in text.lines().filter_map(shared_mapping) {
+        let mut shared = Vec::new();
+        let maps = format!("/proc/{task}/maps");
+        self.tree
+            .each_line(&maps, |line| shared.extend(shared_mapping(line)))?;
+        for mapping in shared {
             let link = format!("/proc/{task}/map_files/{}", mapping.range);
             let place = self.tree.place(&link);
             // The link's own mode tells how the file was opened: what was opened for writing can be mapped so at any
