@@ -197,8 +197,8 @@ impl Drop for Region {
 const SMAPS: &str = "/proc/self/smaps";
 
 /// Sums the mappings that overlap with the addresses. The kernel splits a mapping where advice differs, and merges
-/// neighbours that are alike, so one region may be several or share one. It lists about 2 KiB for each mapping, and each
-/// thread has two. Source: proc(5).
+/// neighbours that are alike, so one region may be several or share one. It lists about 2 KiB for each mapping, and
+/// each thread has two. Source: proc(5).
 fn paging_of(tree: &Tree, from: usize, to: usize) -> Result<Paging, TreeError> {
     let mut sum: Option<Paging> = None;
     let mut inside = false;

@@ -204,8 +204,8 @@ fn quota_v2(tree: &Tree, level: &str) -> Result<Option<f64>, TreeError> {
     }
 }
 
-/// Microseconds of CPU time per microseconds of wall time: the kernel takes quotas of up to 2^44 us and periods of up to
-/// a second. Source: `max_bw_runtime_us` of the kernel's `sched/core.c`.
+/// Microseconds of CPU time per microseconds of wall time: the kernel takes quotas of up to 2^44 us and periods of up
+/// to a second. Source: `max_bw_runtime_us` of the kernel's `sched/core.c`.
 #[expect(clippy::cast_precision_loss, reason = "numbers below 2^53 are exact")]
 fn share(path: &str, quota: &str, period: &str) -> Result<Option<f64>, TreeError> {
     match (quota.parse::<u64>(), period.parse::<u64>()) {

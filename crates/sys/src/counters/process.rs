@@ -37,7 +37,7 @@ pub struct Process {
 pub struct Walk {
     /// Every process that could be seen, in no particular order.
     pub seen: Vec<Process>,
-    /// True where there are others: one was refused or not understood, or the first of all, which never ends, is hidden.
+    /// True where there are others: one was refused or not understood, or the first, which never ends, is hidden.
     pub is_part: bool,
 }
 

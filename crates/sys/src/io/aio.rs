@@ -125,8 +125,8 @@ impl Aio {
         });
     }
 
-    /// Where what the kernel refused to queue is a sync, it and all later ones are done without the queue: an old kernel
-    /// has no command for them, and what a file has against it is the result of that one operation.
+    /// Where what the kernel refused to queue is a sync, it and all later ones are done without the queue: an old
+    /// kernel has no command for them, and what a file has against it is the result of that one operation.
     #[cold]
     fn does_instead(&mut self, refused: *const Block) -> bool {
         let blocks = &self.blocks;
