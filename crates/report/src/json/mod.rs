@@ -3,8 +3,8 @@
 //! The types here are the published format and nothing else: they are filled from the model, so that the model may
 //! change without breaking anybody's script. Every key is always there; what is missing is `null` with its reason in
 //! the key `missing` beside it. Keys carry their unit, units are base units, numbers are finite and have every
-//! digit. Characters that act on a terminal are escaped. Texts are English in every language. The schemas in docs/schema
-//! are made from these types.
+//! digit. Characters that act on a terminal are escaped. Texts are English in every language. The schemas in
+//! docs/schema are made from these types.
 
 mod comparison;
 mod duel;
