@@ -41,8 +41,8 @@ static SPEC: Spec = Spec {
           and `memory.triad` do).\n\n\
           With `scope=global`, the default there, all threads use the same block, and writing measures how its lines \
           are passed from core to core. sysbench reads the clock three times per event and takes a logarithm, which at \
-          1 KiB is most of the time; with `timing=sysbench` (the default) the same is done here and is part of the \
-          figure. `timing=own` times events with less, about 0.03 us, and `timing=no` not at all. With `version=0.4` \
+          1 KiB is most of the instructions; with `timing=sysbench` (the default) the same is done here and is part of \
+          the figure. `timing=own` times events with the CPU's counter, and `timing=no` not at all. With `version=0.4` \
           words have four bytes and a mutex is taken per event.",
     params: &[
         VERSION,

@@ -49,9 +49,9 @@ static SPEC: Spec = Spec {
           of `mutexes` mutexes, chosen at random, is taken, a number that all threads share is raised, and the mutex \
           is given back. There each thread does one event and the total time is the figure; here threads of one \
           process do turns until the time is over, and an event is as many turns as there.\n\n\
-          With the defaults the empty loop is 99 % of the time: the test measures the clock rate of a core, and hardly \
-          any mutex. With `version=0.4` the empty loop is not there, because compilers took it away from that version; \
-          then it measures mutexes. Each has 256 bytes of its own.",
+          With the defaults nearly all instructions are those of the empty loop: the test measures the clock rate of a \
+          core, and hardly any mutex. With `version=0.4` the empty loop is not there, because compilers took it away \
+          from that version; then it measures mutexes. Each has 256 bytes of its own.",
     params: &[
         VERSION,
         count("mutexes", "4096", "Mutexes (`--mutex-num`)."),
