@@ -235,6 +235,27 @@ fn without_root_with_one_cpu_and_256_mb_everything_works() {
 }
 
 #[test]
+#[ignore = "root: makes a mount and a PID namespace"]
+fn where_processes_of_others_are_hidden_the_rest_is_watched_and_that_is_said() {
+    for hidepid in [1, 2] {
+        let bed = Bed::new();
+        sh(&format!("chmod 777 {}", bed.path().display()));
+        let script = format!(
+            "mount -t proc -o hidepid={hidepid} proc /proc
+             setpriv --reuid 65534 --regid 65534 --clear-groups \"$@\""
+        );
+        let before = ["unshare", "-m", "-p", "-f", "sh", "-ec", &script, "sh"];
+        bed.behind(&before, &["run", "os.pipe", "--passes", "1"])
+            .code(0)
+            .out_says(&["not every process of this machine could be seen"]);
+        let run = bed.run(&["show", "--json"]).code(0).out;
+        let run: serde_json::Value = serde_json::from_str(&run).unwrap();
+        let share = &run["metrics"][0]["noise"]["foreign_cpu"];
+        assert!(share.is_number(), "hidepid={hidepid}: {share}");
+    }
+}
+
+#[test]
 #[ignore = "root: makes a PID namespace"]
 fn clean_in_another_pid_namespace_leaves_a_live_run_alone() {
     let bed = Bed::new();

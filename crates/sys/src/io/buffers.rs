@@ -1,4 +1,4 @@
-//! Memory for I/O: page-aligned, one part for each slot, and never moved.
+//! Memory for I/O: aligned, one part for each slot, and never moved.
 
 #![expect(
     unsafe_code,
@@ -20,7 +20,8 @@ pub(super) struct Buffers {
 // SAFETY: it owns its mapping alone; nothing in it belongs to a thread.
 unsafe impl Send for Buffers {}
 
-/// Parts begin on a page, which satisfies every device's memory alignment that `O_DIRECT` asks for.
+/// Parts begin at multiples of the smallest page, whatever the machine's is: that satisfies every device's memory
+/// alignment that `O_DIRECT` asks for.
 const ALIGN: usize = 4096;
 
 impl Buffers {

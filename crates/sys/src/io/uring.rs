@@ -276,19 +276,29 @@ impl Uring {
         }
     }
 
-    /// What to do where the kernel takes none of the `waiting` entries: it is short of requests for a moment. One
-    /// completion gives it something back; where it has nothing of ours there is none to come, and time must do.
+    /// Goes on with entries of which the kernel has just taken none, for the reason `why`: it is short of requests for
+    /// a moment. One completion gives it something back; where it has nothing of ours there is none to come, and time
+    /// must do.
     #[cold]
-    fn bear_with(&self, waiting: u32, since: &mut Option<u64>, why: libc::c_int) -> io::Result<()> {
-        if self.common.in_flight() > waiting {
-            return self.enter(0, 1, EnterFlags::GETEVENTS).map(drop);
+    fn submit_slowly(&mut self, flags: EnterFlags, mut why: libc::c_int) -> io::Result<()> {
+        let mut since = crate::clock::monotonic();
+        loop {
+            let waiting = limit(self.ring.submission().len());
+            if waiting == 0 {
+                return Ok(());
+            }
+            if self.common.in_flight() > waiting {
+                self.enter(0, 1, EnterFlags::GETEVENTS)?;
+            } else if crate::clock::monotonic() - since > REFUSED_MAX_NS {
+                return Err(io::Error::from_raw_os_error(why));
+            } else {
+                crate::clock::sleep(10_000);
+            }
+            match refusal(self.enter(waiting, 0, flags))? {
+                Some(error) => why = error,
+                None => since = crate::clock::monotonic(),
+            }
         }
-        let now = crate::clock::monotonic();
-        if now - *since.get_or_insert(now) > REFUSED_MAX_NS {
-            return Err(io::Error::from_raw_os_error(why));
-        }
-        crate::clock::sleep(10_000);
-        Ok(())
     }
 
     fn wait_until(&mut self, deadline: u64) -> io::Result<()> {
@@ -356,7 +366,6 @@ impl Engine for Uring {
         } else {
             EnterFlags::empty()
         };
-        let mut refused_since = None;
         loop {
             let waiting = limit(self.ring.submission().len());
             if waiting == 0 {
@@ -365,15 +374,8 @@ impl Engine for Uring {
             if self.options.poll_submissions {
                 return self.ring.submit().map(drop);
             }
-            match self.enter(waiting, 0, flags) {
-                Ok(taken) if taken > 0 => refused_since = None,
-                Ok(_) => self.bear_with(waiting, &mut refused_since, libc::EAGAIN)?,
-                Err(error) => match error.raw_os_error() {
-                    Some(why @ (libc::EAGAIN | libc::EBUSY)) => {
-                        self.bear_with(waiting, &mut refused_since, why)?;
-                    }
-                    _ => return Err(error),
-                },
+            if let Some(why) = refusal(self.enter(waiting, 0, flags))? {
+                return self.submit_slowly(flags, why);
             }
         }
     }
@@ -435,6 +437,20 @@ impl Drop for Uring {
         if self.options.register_files {
             let _ = self.ring.submitter().unregister_files();
         }
+    }
+}
+
+/// Why the kernel took no entry, where it may do so later: it was short of requests or completions. `None` where it
+/// took some.
+#[inline]
+fn refusal(entered: io::Result<usize>) -> io::Result<Option<libc::c_int>> {
+    match entered {
+        Ok(taken) if taken > 0 => Ok(None),
+        Ok(_) => Ok(Some(libc::EAGAIN)),
+        Err(error) => match error.raw_os_error() {
+            Some(why @ (libc::EAGAIN | libc::EBUSY)) => Ok(Some(why)),
+            _ => Err(error),
+        },
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! After a direct read of a part that the page cache did not hold, either the page cache holds it (then `O_DIRECT` was
 //! ignored), or the kernel counted bytes fetched from storage (then all is well), or neither: some other cache, or a
-//! device that the kernel does not see, answered. And the file system is asked whether every part of the file was
-//! really written, because reading what was not touches no device.
+//! device that the kernel does not see, answered. What the page cache holds of a file that we neither own nor may write
+//! to the kernel keeps to itself: then only what it counted speaks. And the file system is asked whether every part of
+//! the file was really written, because reading what was not touches no device.
 
 use super::file::TestFile;
 use super::job::JobSpec;
