@@ -197,8 +197,9 @@ impl Clock {
         }
     }
 
-    /// The time between two ticks in nanoseconds; 0 where `end` is not after `start`, which counters that the kernel
-    /// relies on make of no two instants of one thread: a check in every operation would find nothing.
+    /// The time between two ticks in nanoseconds; 0 where `end` is not after `start`. A counter that the kernel relies
+    /// on does not run backwards within a thread, so that this is not counted. What could show it, or another rate, is
+    /// a move to another host while a round runs (live migration, CRIU), which nobody in here can see.
     #[inline]
     #[expect(
         clippy::cast_possible_truncation,

@@ -53,9 +53,11 @@ const POLL_IDLE_MS: u32 = 2_000;
 /// Slots that a table of registered buffers can have. Source: `IORING_MAX_REG_BUFFERS` of the kernel.
 const REGISTERED_MAX: usize = 1 << 14;
 
-/// For how long the kernel may take nothing while it has nothing of ours, in nanoseconds. It is short of memory for
-/// moments; who is refused for longer is told.
+/// For how long the kernel may take nothing, in nanoseconds of [`PAUSE_NS`] each; waits for completions do not count. It
+/// is short of memory for moments; who is refused for longer is told.
 const REFUSED_MAX_NS: u64 = 2_000_000_000;
+/// Between two tries.
+const PAUSE_NS: u64 = 100_000;
 
 /// When the kernel runs what is to be done for a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -281,7 +283,7 @@ impl Uring {
     /// must do.
     #[cold]
     fn submit_slowly(&mut self, flags: EnterFlags, mut why: libc::c_int) -> io::Result<()> {
-        let mut since = crate::clock::monotonic();
+        let mut slept = 0;
         loop {
             let waiting = limit(self.ring.submission().len());
             if waiting == 0 {
@@ -289,14 +291,16 @@ impl Uring {
             }
             if self.common.in_flight() > waiting {
                 self.enter(0, 1, EnterFlags::GETEVENTS)?;
-            } else if crate::clock::monotonic() - since > REFUSED_MAX_NS {
-                return Err(io::Error::from_raw_os_error(why));
-            } else {
-                crate::clock::sleep(10_000);
             }
+            // A completion may have been there before, so that this, too, took no time.
+            if slept > REFUSED_MAX_NS {
+                return Err(io::Error::from_raw_os_error(why));
+            }
+            crate::clock::sleep(PAUSE_NS);
+            slept += PAUSE_NS;
             match refusal(self.enter(waiting, 0, flags))? {
                 Some(error) => why = error,
-                None => since = crate::clock::monotonic(),
+                None => slept = 0,
             }
         }
     }

@@ -4,8 +4,7 @@
 //! prepared anew and handed over in one go, it would stand still meanwhile, and the queue would be full only in name.
 //! So a wait is for one completion, and only a few are taken before the next operations are handed over in their place:
 //! an eighth of the queue, and at most [`FEW_MAX`]. The others wait where they are, as they do in fio, which takes one
-//! at a time. One at a time costs a call to the kernel for each operation; more than four spare nothing that can be
-//! seen.
+//! at a time. One at a time costs a call to the kernel for each operation.
 //!
 //! Whoever asks for batches gets just that.
 

@@ -233,14 +233,14 @@ impl Comparison {
             .any(|word| word == "--rw=randwrite")
     }
 
-    /// What both kept under way, where there is a device behind a queue of several.
+    /// What both kept under way, where they are told a depth.
     pub(super) fn queues(&self, pairs: &[[Took; 2]]) -> Option<Queues> {
         let mut words = self.words.split_whitespace();
         let depth = words.find_map(|word| word.strip_prefix("--iodepth=")?.parse().ok())?;
         let queues = pairs
             .iter()
             .map(|pair| pair.each_ref().map(|took| took.queue.clone()));
-        (self.on == On::File).then(|| Queues::new(depth, queues.collect()))
+        Some(Queues::new(depth, queues.collect()))
     }
 
     /// What the pairs come to: rates and CPU time of every comparison, and percentiles where both have them. Where both
