@@ -53,8 +53,8 @@ const POLL_IDLE_MS: u32 = 2_000;
 /// Slots that a table of registered buffers can have. Source: `IORING_MAX_REG_BUFFERS` of the kernel.
 const REGISTERED_MAX: usize = 1 << 14;
 
-/// For how long the kernel may take nothing, in nanoseconds of [`PAUSE_NS`] each; waits for completions do not count. It
-/// is short of memory for moments; who is refused for longer is told.
+/// For how long the kernel may take nothing, in nanoseconds; waits for completions do not count. It is short of memory
+/// for moments; who is refused for longer is told.
 const REFUSED_MAX_NS: u64 = 2_000_000_000;
 /// Between two tries.
 const PAUSE_NS: u64 = 100_000;
