@@ -257,7 +257,11 @@ fn sides(one: &Comparison, binary: &Path, dir: &Path, file: &Path, size: &str) -
             program: "fio".into(),
             environment: Vec::new(),
             before: Vec::new(),
-            words: one.words(file, size),
+            words: one
+                .words(file, size)
+                .into_iter()
+                .chain(one.beside())
+                .collect(),
         },
     ]
 }

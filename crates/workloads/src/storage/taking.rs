@@ -12,7 +12,7 @@ use super::body::index;
 use super::job::JobSpec;
 
 /// The most that are taken together while the queue is kept full.
-const FEW_MAX: u32 = 4;
+const FEW_MAX: u32 = 2;
 
 /// How completions are taken back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,15 +62,15 @@ mod tests {
             let found = Taking::new(&job);
             assert_eq!((found.least, found.most), expect, "{job:?}");
         };
-        for (depth, few) in [(1, 1), (8, 1), (15, 1), (16, 2), (32, 4), (1024, 4)] {
+        for (depth, few) in [(1, 1), (8, 1), (15, 1), (16, 2), (32, 2), (1024, 2)] {
             check(depth, 1, None, (1, few));
         }
         check(32, 1, Some(1), (1, 1));
         check(32, 1, Some(16), (1, 16));
         check(32, 8, None, (8, 8));
         check(32, 8, Some(2), (8, 8));
-        check(32, 0, None, (0, 4));
-        check(32, 0, Some(0), (0, 4));
+        check(32, 0, None, (0, 2));
+        check(32, 0, Some(0), (0, 2));
         check(32, 0, Some(1), (0, 1));
         let paced = JobSpec {
             depth: 32,

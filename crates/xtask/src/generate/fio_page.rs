@@ -38,7 +38,7 @@ What was found by running fio 3.33 beside this program on the same jobs, and is 
 * `verify_only`, and `verify` of a job that only reads, want files that are there. fio makes them, and finds them wrong.
 * Clones of a random mix with several sizes do all of their region: an operation is cut where it would meet a block that
   has come already. fio ends earlier.
-* Of a full queue an eighth, and at most four, of the operations are taken at a time and begun again in one call; fio
+* Of a full queue an eighth, and at most two, of the operations are taken at a time and begun again in one call; fio
   takes one. `iodepth_batch=1` and `iodepth_batch_complete_max=1` do that here too.
 * A `runtime` of a few microseconds does one operation; fio does one or none.
 * Operations that failed and were let pass (`continue_on_error`) are not among `total_ios`. As in fio the exit code is 0

@@ -4,8 +4,9 @@
 //! machine does meanwhile meets both. Two files of one size may differ by any factor on one disk, whoever writes them:
 //! fio lays the file out, and this program is allowed to overwrite it. Both programs of a pair are kept to the same
 //! CPU, each CPU in turn for two pairs: interrupts of a disk come to one CPU and cost a process there less. Both are
-//! told the same, word for word, and a ratio is judged where both kept the same queue ([`super::queue`]), by the median
-//! of the pairs' own ratios; every pair is kept.
+//! told the same, word for word, but for the batches that fio alone is given where both are to be at their best; and a
+//! ratio is judged where this program kept no less under way ([`super::queue`]), by the median of the pairs' own
+//! ratios; every pair is kept.
 
 use super::queue::Queues;
 use super::side::{PERCENTILES, Side, Took};
@@ -23,6 +24,8 @@ pub(super) struct Comparison {
     pub(super) on: On,
     /// What both programs are told, word for word.
     pub(super) words: &'static str,
+    /// What fio alone is told: the batches with which it is at its best. This program is at its best with none.
+    pub(super) fio: &'static str,
     pub(super) bounds: &'static [Bound],
 }
 
@@ -57,6 +60,8 @@ const CACHED: &str = "512m";
 /// The same in bytes.
 pub(super) const CACHED_BYTES: u64 = 512 << 20;
 
+const BATCHES: &str = "--iodepth_batch_submit=16 --iodepth_batch_complete_max=16";
+
 /// What a queue of 32 is measured with.
 macro_rules! queue {
     ($rw:literal, $rest:literal) => {
@@ -81,6 +86,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         what: "null engine, 4k randread, iodepth 32, as it comes",
         on: On::Nothing,
         words: "--rw=randread --ioengine=null --bs=4k --iodepth=32",
+        fio: "",
         bounds: &[Bound::PerCpu(12.0)],
     },
     Comparison {
@@ -88,6 +94,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         what: "null engine, 4k randread, iodepth 32, norandommap and gtod_reduce",
         on: On::Nothing,
         words: "--rw=randread --ioengine=null --bs=4k --iodepth=32 --norandommap --gtod_reduce=1",
+        fio: "",
         bounds: &[Bound::PerCpu(8.0)],
     },
     Comparison {
@@ -95,6 +102,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         what: "4k O_DIRECT randread, iodepth 32, io_uring as it comes",
         on: On::File,
         words: queue!("randread", "--ioengine=io_uring"),
+        fio: "",
         bounds: AS_IT_COMES,
     },
     Comparison {
@@ -103,9 +111,9 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         on: On::File,
         words: queue!(
             "randread",
-            "--ioengine=io_uring --fixedbufs --registerfiles --norandommap --gtod_reduce=1 \
-             --iodepth_batch_submit=16 --iodepth_batch_complete_max=16"
+            "--ioengine=io_uring --fixedbufs --registerfiles --norandommap --gtod_reduce=1"
         ),
+        fio: BATCHES,
         bounds: BEST,
     },
     Comparison {
@@ -113,6 +121,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         what: "4k O_DIRECT randread, iodepth 32, libaio as it comes",
         on: On::File,
         words: queue!("randread", "--ioengine=libaio"),
+        fio: "",
         bounds: AS_IT_COMES,
     },
     Comparison {
@@ -121,9 +130,9 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         on: On::File,
         words: queue!(
             "randread",
-            "--ioengine=libaio --norandommap --gtod_reduce=1 \
-             --iodepth_batch_submit=16 --iodepth_batch_complete_max=16"
+            "--ioengine=libaio --norandommap --gtod_reduce=1"
         ),
+        fio: BATCHES,
         bounds: BEST,
     },
     Comparison {
@@ -131,6 +140,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         what: "4k O_DIRECT randwrite, iodepth 32, io_uring as it comes",
         on: On::File,
         words: queue!("randwrite", "--ioengine=io_uring"),
+        fio: "",
         bounds: AS_IT_COMES,
     },
     Comparison {
@@ -139,9 +149,9 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         on: On::File,
         words: queue!(
             "randwrite",
-            "--ioengine=io_uring --fixedbufs --registerfiles --norandommap --gtod_reduce=1 \
-             --iodepth_batch_submit=16 --iodepth_batch_complete_max=16"
+            "--ioengine=io_uring --fixedbufs --registerfiles --norandommap --gtod_reduce=1"
         ),
+        fio: BATCHES,
         bounds: BEST,
     },
     Comparison {
@@ -149,6 +159,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         what: "4k O_DIRECT randwrite, iodepth 32, libaio as it comes",
         on: On::File,
         words: queue!("randwrite", "--ioengine=libaio"),
+        fio: "",
         bounds: AS_IT_COMES,
     },
     Comparison {
@@ -157,9 +168,9 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         on: On::File,
         words: queue!(
             "randwrite",
-            "--ioengine=libaio --norandommap --gtod_reduce=1 \
-             --iodepth_batch_submit=16 --iodepth_batch_complete_max=16"
+            "--ioengine=libaio --norandommap --gtod_reduce=1"
         ),
+        fio: BATCHES,
         bounds: BEST,
     },
     Comparison {
@@ -167,8 +178,8 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         what: "page cache, 4k randread, iodepth 32, io_uring with its best switches",
         on: On::Cache,
         words: "--rw=randread --bs=4k --direct=0 --invalidate=0 --iodepth=32 --ioengine=io_uring --fixedbufs \
-                --registerfiles --norandommap --gtod_reduce=1 --iodepth_batch_submit=16 \
-                --iodepth_batch_complete_max=16",
+                --registerfiles --norandommap --gtod_reduce=1",
+        fio: BATCHES,
         bounds: &[Bound::Iops(1.0)],
     },
     Comparison {
@@ -176,6 +187,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         what: "page cache, 4k randread, psync with norandommap and gtod_reduce",
         on: On::Cache,
         words: "--rw=randread --bs=4k --direct=0 --invalidate=0 --ioengine=psync --norandommap --gtod_reduce=1",
+        fio: "",
         bounds: &[Bound::Iops(1.0)],
     },
     Comparison {
@@ -183,6 +195,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         what: "percentiles of 4k O_DIRECT randread, one at a time",
         on: On::File,
         words: "--rw=randread --bs=4k --direct=1 --ioengine=psync",
+        fio: "",
         bounds: &[Bound::SamePercentiles],
     },
     Comparison {
@@ -190,6 +203,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         what: "percentiles of 4k O_DIRECT randread, iodepth 4",
         on: On::File,
         words: "--rw=randread --bs=4k --direct=1 --iodepth=4 --ioengine=io_uring --fixedbufs --registerfiles",
+        fio: "",
         // Not judged: what a program does between two operations is part of its latencies, and fio does more.
         bounds: &[],
     },
@@ -224,6 +238,11 @@ impl Comparison {
         }
         words.extend(self.words.split_whitespace().map(str::to_owned));
         words
+    }
+
+    /// What fio is told beside them.
+    pub(super) fn beside(&self) -> impl Iterator<Item = String> {
+        self.fio.split_whitespace().map(str::to_owned)
     }
 
     /// Whether the file is written to.

@@ -63,7 +63,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
             set: |d, n| d.job.engine.batch_complete_max = Some(small(n)),
         },
         "Completions that are taken at most before operations are submitted in their place. Where not said, as many as \
-             waited for, or an eighth of the queue and at most four where nothing is said of those either; one in fio.",
+             waited for, or an eighth of the queue and at most two where nothing is said of those either; one in fio.",
     ),
     OptionDef::new(
         "iodepth_low",
