@@ -34,6 +34,8 @@ pub struct TreeError {
     pub object: String,
     /// The name of the error number, or what was wrong with the content.
     pub why: String,
+    /// The error number; `None` where the kernel gave none.
+    pub number: Option<i32>,
     /// True where the thing is not there, as opposed to refused, broken or not understood.
     pub absent: bool,
 }
@@ -45,6 +47,7 @@ impl TreeError {
             operation: "parse",
             object: object.to_owned(),
             why: why.into(),
+            number: None,
             absent: false,
         }
     }
@@ -56,6 +59,7 @@ impl TreeError {
             operation,
             object: object.to_owned(),
             why: error_name(error),
+            number: error.raw_os_error(),
             absent: error
                 .raw_os_error()
                 .is_some_and(|number| gone.contains(&number)),

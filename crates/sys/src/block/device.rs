@@ -144,6 +144,14 @@ pub fn claim(tree: &Tree, member: &Member) -> Result<Option<File>, TreeError> {
     open_node(tree, &member.name, number, libc::O_EXCL).map(Some)
 }
 
+/// Opens a device by its name for reading only, without claiming it; `None` for one that nobody can open.
+pub fn open_to_look_by_name(tree: &Tree, name: &str) -> Result<Option<File>, TreeError> {
+    let number = own_number(tree, name)?;
+    number
+        .map(|number| open_node(tree, name, number, 0))
+        .transpose()
+}
+
 /// Opens a device for reading only, without claiming it.
 pub fn open_to_look(path: &Path) -> io::Result<File> {
     OpenOptions::new()

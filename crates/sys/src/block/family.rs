@@ -1,10 +1,12 @@
 //! Which devices are the same storage: every one through which bytes of a device can be read or written.
 //!
-//! Each device is a stretch of what lies at the bottom: a disk (or, where two paths lead to it, its world-wide name) or
-//! a file. A partition is a stretch of its disk, a loop device one of the file or device behind it, at its offset.
-//! Devices whose stretches overlap are the same storage, however many partitions and loop devices lie between, whatever
-//! paths and mount namespaces they were made in. To them comes what is made of one of them (`holders`: dm, md, bcache),
-//! and what overlaps with that.
+//! Each device is a stretch of what lies at the bottom: a disk or a file. A partition is a stretch of its disk. A loop
+//! device is a stretch of the file or device behind it, and begins at its offset. Two paths to one disk are known by
+//! the disk's world-wide name.
+//!
+//! Devices whose stretches overlap are the same storage. It does not matter how many partitions and loop devices lie
+//! between, nor in which mount namespace they were made. What is made of such a device (`holders`: dm, md, bcache) is
+//! the same storage too, and so is what overlaps with that.
 //!
 //! A loop device that cannot be asked what is behind it is an error, never a stranger.
 

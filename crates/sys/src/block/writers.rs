@@ -40,6 +40,9 @@ pub enum Unseen {
         "this is a PID namespace of its own, as containers have it, and programs outside of it cannot be seen"
     )]
     Outside,
+    /// Those of other users: /proc does not list them.
+    #[error("`/proc` is mounted with `hidepid`, and programs of other users cannot be seen")]
+    Hidden,
     /// Some that may not be looked at: the first of them.
     #[error("not every process may be looked at: {0}")]
     Denied(TreeError),
@@ -80,6 +83,8 @@ fn horizon(tree: &Tree) -> Option<Unseen> {
     };
     // What counts is the namespace that /proc tells of. Where its first process cannot be asked, ours can.
     match is_first("1").or_else(|| is_first("self")) {
+        // Every namespace has a first process.
+        Some(true) if !tree.exists("/proc/1") => Some(Unseen::Hidden),
         Some(true) => None,
         _ => Some(Unseen::Outside),
     }
@@ -273,9 +278,13 @@ mod tests {
             let _ = std::fs::remove_file(path.join("pid"));
             std::os::unix::fs::symlink(to, path.join("pid")).unwrap();
         };
-        assert!(horizon(&tree).is_some());
+        assert_eq!(horizon(&tree), Some(Unseen::Outside));
+        link("self", "pid:[4026532288]");
+        assert_eq!(horizon(&tree), Some(Unseen::Outside));
         link("self", FIRST_NAMESPACE);
-        assert_eq!(horizon(&tree), None);
+        assert_eq!(horizon(&tree), Some(Unseen::Hidden), "1 is not listed");
+        std::fs::create_dir(dir.path().join("proc/1")).unwrap();
+        assert_eq!(horizon(&tree), None, "1 is listed, and may not be asked");
         link("1", "pid:[4026532288]");
         assert_eq!(horizon(&tree), Some(Unseen::Outside));
         link("1", FIRST_NAMESPACE);

@@ -71,7 +71,8 @@ pub fn reopen(found: &File, access: Access) -> io::Result<File> {
 /// the kernel does not say: the file is another user's, or the file system has no leases.
 ///
 /// A read lease is granted only where nobody has the file open for writing (fcntl(2), `F_SETLEASE`), and given back at
-/// once.
+/// once. Whoever opens the file for writing in between waits for that; with `O_NONBLOCK` the opening fails with
+/// `EWOULDBLOCK` instead.
 pub fn is_open_for_writing(file: &File) -> Option<bool> {
     /// linux/fcntl.h: the signal that tells of a broken lease, in the place of `SIGIO`, which ends a process.
     const F_SETSIG: libc::c_int = 10;
@@ -368,6 +369,33 @@ mod tests {
             100_000,
             "just written"
         );
+    }
+
+    #[test]
+    fn a_file_is_open_for_writing_as_long_as_somebody_has_it_so() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let (writer, path) = file.into_parts();
+        let look = File::open(&path).unwrap();
+        assert_eq!(is_open_for_writing(&look), Some(true));
+        let again = open(&path, Access::default()).unwrap();
+        drop(writer);
+        // A program that another test starts may have the writer for a moment.
+        let mut said = is_open_for_writing(&look);
+        for _ in 0..500 {
+            if said != Some(true) {
+                break;
+            }
+            crate::clock::sleep(10_000_000);
+            said = is_open_for_writing(&look);
+        }
+        assert_eq!(said, Some(false), "open for reading, twice");
+        drop(again);
+        // Nothing of the lease stays: this would wait for it, or fail.
+        let mut writer = File::options();
+        let writer = writer.append(true).custom_flags(libc::O_NONBLOCK);
+        let writer = writer.open(&path).unwrap();
+        assert_eq!(is_open_for_writing(&look), Some(true));
+        drop(writer);
     }
 
     mod root {

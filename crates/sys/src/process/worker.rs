@@ -21,10 +21,14 @@ type Text = ([u8; 8], usize);
 /// The score that this process had before [`be_worker`].
 static FOUND: OnceLock<Text> = OnceLock::new();
 
-/// To be called by a worker before anything else. It ends with its supervisor, `supervisor`: the kernel forgets that a
-/// parent asked for it where the program that is executed has capabilities of its own (`PR_SET_PDEATHSIG(2const)`).
-/// Where memory runs out, the worker is to die and not the supervisor, who can say so. An error means that the
-/// supervisor is gone.
+/// To be called by a worker before anything else.
+///
+/// The worker will end when the process `supervisor` ends. The supervisor has asked for that already. The kernel forgets
+/// it where the executed program has capabilities of its own (`PR_SET_PDEATHSIG(2const)`), so the worker asks again.
+///
+/// Where memory runs out, the kernel will kill the worker first. The supervisor lives on and can say what happened.
+///
+/// An error means that the supervisor is gone.
 pub fn be_worker(supervisor: u32) -> io::Result<()> {
     die_with(supervisor)?;
     // Raising one's own score needs no privilege; a kernel that refuses leaves things as they are.
