@@ -54,11 +54,11 @@ pub(crate) fn look_again(plan: &Plan) -> anyhow::Result<Plan> {
 /// Decides about everything that the runs touch, claims the devices that they write to, and holds the files.
 pub(crate) fn grant(context: &Context, runs: &[Run], consent: &Consent) -> anyhow::Result<Granted> {
     let granted = judged(context, runs, consent, consent::grant)?;
-    for device in &granted.unseen {
+    for unseen in &granted.unseen {
         output::say(&format!(
-            "warning: nobody else claims `{}`, but a program that has it open without a claim may not have been seen: {}",
-            device.path.display(),
-            device.why
+            "warning: nobody was seen to use `{}`, but a program that has it open may not have been seen: {}",
+            unseen.path.display(),
+            unseen.why
         ));
     }
     Ok(granted)

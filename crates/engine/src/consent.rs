@@ -148,7 +148,7 @@ pub type Known<'a> = &'a dyn Fn(&str) -> Option<String>;
 pub struct Granted {
     /// For the workers.
     pub permits: Permits,
-    /// Devices that are written to although programs may use them that cannot be seen.
+    /// Devices and files that are written to although programs may use them that cannot be seen.
     pub unseen: Vec<Unseen>,
     /// Held, not read.
     claims: Vec<Claim>,
@@ -348,7 +348,8 @@ fn look_at_all(
         Decided::Take(held, _) => Some(held),
         Decided::Seen(_) | Decided::Make => None,
     });
-    hold::refuse_users(tree, &taken.collect::<Vec<_>>())?;
+    let unseen = hold::refuse_users(tree, &taken.collect::<Vec<_>>())?;
+    granted.unseen.extend(unseen);
     Ok((granted, looked))
 }
 

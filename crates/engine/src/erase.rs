@@ -20,7 +20,7 @@ use sys::block::family::{self, Family};
 use sys::block::signature::{self, Class, Signature};
 use sys::block::uses::{self, Unseen, Use, Uses};
 use sys::io::file::Access;
-use sys::tree::Tree;
+use sys::tree::{Tree, TreeError};
 
 /// A device that may be erased, as it was when that was decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,7 +73,7 @@ pub enum Refusal {
         /// As the user named it.
         device: String,
         /// What could not be read.
-        error: sys::tree::TreeError,
+        error: TreeError,
     },
     /// It, or something of its family, is in use.
     #[error(
@@ -173,15 +173,14 @@ pub fn permit(
     if device::is_read_only(tree, &name) {
         return Err(Refusal::ReadOnly(device));
     }
-    let unseen = refuse_used(tree, path, &name, ours)?;
-    let family = Family::of(tree, &name).map_err(unknown)?;
+    let (unseen, family) = refuse_used(tree, path, &name, ours)?;
     let mut file = device::open_to_look(path).map_err(look)?;
     let size_bytes = device::size(&mut file).map_err(look)?;
     if size_bytes == 0 {
         return Err(Refusal::Empty(device));
     }
     let mut marks = signature::probe(&mut file, size_bytes).map_err(look)?;
-    for mark in in_partitions(tree, &name).map_err(look)? {
+    for mark in in_partitions(tree, &device, &name)? {
         if !marks.contains(&mark) {
             marks.push(mark);
         }
@@ -206,26 +205,26 @@ pub fn permit(
     })
 }
 
-/// Refuses a device of which something is in use; what cannot be seen of its users.
+/// Refuses a device of which something is in use; what cannot be seen of its users, and its family.
 fn refuse_used(
     tree: &Tree,
     path: &Path,
     name: &str,
     ours: Option<u32>,
-) -> Result<Option<Unseen>, Refusal> {
+) -> Result<(Option<Unseen>, Family), Refusal> {
     let look = || {
         uses_by_others(tree, name, ours).map_err(|error| Refusal::Uses {
             device: path.display().to_string(),
             error,
         })
     };
-    let mut uses = look()?;
+    let (mut uses, mut family) = look()?;
     if uses.found.iter().all(|found| found.process.is_some()) && !uses.found.is_empty() {
         sys::clock::sleep(SECOND_LOOK.0);
-        uses = look()?;
+        (uses, family) = look()?;
     }
     if uses.found.is_empty() {
-        return Ok(uses.unseen);
+        return Ok((uses.unseen, family));
     }
     let words: Vec<String> = uses.found.iter().map(ToString::to_string).collect();
     Err(Refusal::InUse {
@@ -238,8 +237,9 @@ fn uses_by_others(
     tree: &Tree,
     name: &str,
     ours: Option<u32>,
-) -> Result<Uses<Use>, sys::tree::TreeError> {
-    let mut uses = uses::uses(tree, &Family::of(tree, name)?)?;
+) -> Result<(Uses<Use>, Family), TreeError> {
+    let family = Family::of(tree, name)?;
+    let mut uses = uses::uses(tree, &family)?;
     if let Some(supervisor) = ours {
         uses.found.retain(|found| {
             let is_ours =
@@ -247,7 +247,7 @@ fn uses_by_others(
             !found.process.is_some_and(is_ours)
         });
     }
-    Ok(uses)
+    Ok((uses, family))
 }
 
 /// The parent of a process; `None` for one that has ended.
@@ -258,13 +258,21 @@ fn parent(tree: &Tree, process: u32) -> Option<u32> {
 }
 
 /// The marks inside the partitions of a disk: a member of an array may be a partition.
-fn in_partitions(tree: &Tree, name: &str) -> io::Result<Vec<Signature>> {
+fn in_partitions(tree: &Tree, device: &str, name: &str) -> Result<Vec<Signature>, Refusal> {
     let mut found = Vec::new();
     for partition in family::partitions(tree, name) {
-        let path = PathBuf::from("/dev").join(&partition);
-        let mut file = device::open_to_look(&path)?;
-        let size = device::size(&mut file)?;
-        found.extend(signature::probe(&mut file, size)?);
+        let opened = device::open_to_look_by_name(tree, &partition);
+        let opened = opened.map_err(|error| Refusal::Uses {
+            device: device.to_owned(),
+            error,
+        })?;
+        let Some(mut file) = opened else { continue };
+        let look = |error| Refusal::Look {
+            device: format!("/dev/{partition}"),
+            error,
+        };
+        let size = device::size(&mut file).map_err(look)?;
+        found.extend(signature::probe(&mut file, size).map_err(look)?);
     }
     Ok(found)
 }
@@ -397,7 +405,7 @@ impl Permit {
             error,
         };
         let own = device::open_to_erase(&self.path).map_err(|error| {
-            if error.raw_os_error() == Some(sys::block::device::BUSY) {
+            if error.raw_os_error() == Some(device::BUSY) {
                 return in_use("the kernel says that it is in use".to_owned());
             }
             Refusal::Look {
@@ -410,7 +418,7 @@ impl Permit {
         let name = device::name(tree, self.number()).map_err(unknown)?;
         for member in Family::of(tree, &name).map_err(unknown)?.to_claim() {
             let claimed = device::claim(tree, member).map_err(|error| {
-                if error.why != "EBUSY" {
+                if error.number != Some(device::BUSY) {
                     return unknown(error);
                 }
                 let name = &member.name;
@@ -420,8 +428,9 @@ impl Permit {
             })?;
             devices.extend(claimed);
         }
-        refuse_used(tree, &self.path, &name, Some(uses::process_in_proc(tree)))?;
-        self.refuse_newcomers(&Family::of(tree, &name).map_err(unknown)?.names())?;
+        let ours = Some(uses::process_in_proc(tree));
+        let (_, family) = refuse_used(tree, &self.path, &name, ours)?;
+        self.refuse_newcomers(&family.names())?;
         Ok(Claim { _devices: devices })
     }
 
@@ -454,7 +463,7 @@ impl Permit {
         }
         self.refuse_newcomers(&now.family)?;
         match device::open_to_erase(&self.path) {
-            Err(error) if error.raw_os_error() == Some(sys::block::device::BUSY) => {}
+            Err(error) if error.raw_os_error() == Some(device::BUSY) => {}
             Err(error) => {
                 return Err(Refusal::Look {
                     device: device(),

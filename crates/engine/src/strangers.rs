@@ -49,7 +49,8 @@ impl fmt::Display for Stranger {
 }
 
 /// The first directory on the way to `dir`, itself included, in which somebody else may rename; `None` where there is
-/// none, and for whoever is not root.
+/// none, and for whoever is not root. `dir` is absolute and without links, as `canonicalize` gives it: what is worked
+/// in is then the very path that was looked at. An error means that nobody can say.
 pub fn on_the_way_to(dir: &Path) -> io::Result<Option<Stranger>> {
     match ours() {
         Some(ours) => look(dir, &ours),
@@ -68,14 +69,17 @@ fn ours() -> Option<Vec<u32>> {
     sys::probe::is_root().then(|| std::iter::once(0).chain(caller()).collect())
 }
 
-/// Each step is looked at when nobody can change the steps before it any more. What is looked at is no link: whoever
-/// turned one of them into a link meanwhile has just been found, or is no stranger.
+/// The way is looked at from the root down. When a step is looked at, no stranger can change it any more: the steps
+/// before it are safe. A step that is a link was put there meanwhile, and is an error.
 fn look(dir: &Path, ours: &[u32]) -> io::Result<Option<Stranger>> {
-    let dir = dir.canonicalize()?;
     let mut way: Vec<&Path> = dir.ancestors().collect();
     way.reverse();
     for step in way {
         let found = step.symlink_metadata()?;
+        if !found.is_dir() {
+            let why = format!("`{}` is no directory any more", step.display());
+            return Err(io::Error::other(why));
+        }
         if let Some(by) = right(found.uid(), found.mode(), ours) {
             return Ok(Some(Stranger {
                 dir: step.to_owned(),
@@ -118,30 +122,30 @@ mod tests {
     }
 
     #[test]
-    fn every_directory_on_the_way_counts_and_links_are_followed_first() {
+    fn every_directory_on_the_way_counts_and_none_may_be_a_link() {
         let root = tempfile::tempdir().unwrap();
         let root = root.path().canonicalize().unwrap();
         let me = root.metadata().unwrap().uid();
         let (middle, inner) = (root.join("middle"), root.join("middle/inner"));
         fs::create_dir_all(&inner).unwrap();
-        symlink(&inner, root.join("link")).unwrap();
+        symlink(&middle, root.join("link")).unwrap();
         let set = |dir: &Path, mode| fs::set_permissions(dir, Permissions::from_mode(mode));
         let found = |dir: &Path| look(dir, &[0, me]).unwrap();
-        let inner_by_link = root.join("link");
         for mode in [0o755, 0o1777] {
             set(&middle, mode).unwrap();
-            assert_eq!(found(&inner_by_link), None, "{mode:o}");
+            assert_eq!(found(&inner), None, "{mode:o}");
         }
         set(&middle, 0o777).unwrap();
         let expect = Some(Stranger {
             dir: middle.clone(),
             by: Right::Mode(0o777),
         });
-        assert_eq!(found(&inner_by_link), expect);
         assert_eq!(found(&inner), expect);
         assert_eq!(found(&root), None);
         set(&middle, 0o755).unwrap();
         assert!(look(&inner, &[me.wrapping_add(1)]).unwrap().is_some());
-        look(&root.join("missing"), &[0, me]).unwrap_err();
+        for gone in ["missing", "link", "link/inner"] {
+            look(&root.join(gone), &[0, me]).unwrap_err();
+        }
     }
 }

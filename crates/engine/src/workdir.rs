@@ -6,11 +6,13 @@
 //! of a run that was killed is left to whoever knows that it was.
 //!
 //! Whoever may rename things in the parent directory can put another directory, or a link to one, in the place of ours
-//! at any time. Nothing is therefore made, measured, executed or emptied by its name: the directory is held open from
-//! the moment at which it was made, everything in it is reached through the handle, and workers, who are put into it by
-//! the handle, reach everything by paths that begin where they are. A directory that another user made is not marked.
-//! What remains is that the name may lead elsewhere in the end: then ours stays where it was moved, empty but for its
-//! marker, and that is said.
+//! at any time. Nothing is therefore made, measured, executed or emptied by its name. The directory is held open from
+//! the moment at which it was made, and everything in it is reached through that handle. Workers are put into it by the
+//! handle, and their paths begin where they are. A directory that another user made is not marked. File systems without
+//! owners (vfat) give every file one owner, so that there a directory of another user cannot be told from ours.
+//!
+//! In the end the name may lead elsewhere. Then ours stays where it was moved, empty but for its marker, and that is
+//! said.
 
 use crate::strangers::{self, Stranger};
 use serde::{Deserialize, Serialize};

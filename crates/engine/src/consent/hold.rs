@@ -169,11 +169,13 @@ fn others<T>(touch: &Touch, standing: &Standing) -> Result<Option<T>, Refusal> {
     })
 }
 
-/// Refuses files that others use without a lock: a loop device on one, or a program that may write to it. A file of
-/// somebody else is refused too where nobody can say whether there is such a program.
-pub(super) fn refuse_users(tree: &Tree, taken: &[&Held]) -> Result<(), Refusal> {
+/// Refuses files that others use without a lock: a loop device on one, or a program that may write to it. Where nobody
+/// can say whether there is such a program, a file of somebody else is refused in a PID namespace of its own; the rest
+/// is given back, to be said.
+pub(super) fn refuse_users(tree: &Tree, taken: &[&Held]) -> Result<Vec<super::Unseen>, Refusal> {
+    let mut unseen = Vec::new();
     if taken.is_empty() {
-        return Ok(());
+        return Ok(unseen);
     }
     let numbers: Vec<(u64, u64)> = taken.iter().map(|held| held.number()).collect();
     let users = uses::of_files(tree, &numbers, uses::process_in_proc(tree));
@@ -192,17 +194,23 @@ pub(super) fn refuse_users(tree: &Tree, taken: &[&Held]) -> Result<(), Refusal> 
             );
             return Err(Refusal::unfit(&held.path, why));
         }
+        let (None, Some(why)) = (held.written, &users.unseen) else {
+            continue;
+        };
         // What others made may be in the hands of programs that nobody sees.
-        if let (None, false, Some(Unseen::Outside)) = (held.written, held.is_ours, &users.unseen) {
-            let why = Unseen::Outside;
+        if *why == Unseen::Outside && !held.is_ours {
             let why = format!(
                 "who writes to it cannot be found out: {why}\nhint: measure as root and outside of containers \
                  (`--pid=host`), or let kurabe make a file of its own"
             );
             return Err(Refusal::unfit(&held.path, why));
         }
+        unseen.push(super::Unseen {
+            path: held.path.clone(),
+            why: why.to_string(),
+        });
     }
-    Ok(())
+    Ok(unseen)
 }
 
 /// Makes the file of a touch, empty, marked and locked.
@@ -309,5 +317,72 @@ impl Held {
             id: shut.id,
             changed,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(path: &Path, written: Option<bool>, is_ours: bool) -> Held {
+        let file = File::open(path).unwrap();
+        let what = file.metadata().unwrap();
+        Held {
+            path: path.to_owned(),
+            file,
+            device: what.dev(),
+            inode: what.ino(),
+            run: None,
+            written,
+            is_ours,
+        }
+    }
+
+    #[test]
+    fn programs_that_may_use_a_file_and_cannot_be_seen_are_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let tree = Tree::at(dir.path());
+        let namespace = |process: &str, name: &str| {
+            let path = dir.path().join(format!("proc/{process}/ns"));
+            std::fs::create_dir_all(&path).unwrap();
+            let _ = std::fs::remove_file(path.join("pid"));
+            std::os::unix::fs::symlink(name, path.join("pid")).unwrap();
+        };
+        let file = dir.path().join("file");
+        std::fs::write(&file, "x").unwrap();
+        let said = |written, is_ours| {
+            let held = held(&file, written, is_ours);
+            let said = refuse_users(&tree, &[&held]).map_err(|refusal| refusal.to_string())?;
+            assert!(said.iter().all(|unseen| unseen.path == file));
+            Ok::<_, String>(
+                said.into_iter()
+                    .map(|unseen| unseen.why)
+                    .collect::<Vec<_>>(),
+            )
+        };
+        // The first PID namespace; its first process is not listed.
+        namespace("self", "pid:[4026531836]");
+        for is_ours in [false, true] {
+            let words = said(None, is_ours).unwrap();
+            assert!(
+                matches!(&words[..], [why] if why.contains("hidepid")),
+                "{words:?}"
+            );
+            assert_eq!(said(Some(false), is_ours).unwrap(), [""; 0]);
+        }
+        namespace("1", "pid:[4026531836]");
+        assert_eq!(said(None, false).unwrap(), [""; 0], "all are seen");
+        // One that may not be looked at: its files cannot be listed.
+        std::fs::create_dir_all(dir.path().join("proc/7/fd/1/x")).unwrap();
+        std::fs::create_dir_all(dir.path().join("proc/7/maps")).unwrap();
+        let words = said(None, false).unwrap();
+        assert!(
+            matches!(&words[..], [why] if why.contains("not every process")),
+            "{words:?}"
+        );
+        namespace("1", "pid:[4026532288]");
+        let refused = said(None, false).unwrap_err();
+        assert!(refused.contains("cannot be found out"), "{refused}");
+        assert_eq!(said(None, true).unwrap().len(), 1);
     }
 }

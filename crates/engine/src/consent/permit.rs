@@ -42,10 +42,10 @@ pub struct Permit {
     supervisor: u32,
 }
 
-/// A device that is written to, and why not everybody who may use it could be seen.
+/// A device or file that is written to, and why not everybody who may use it could be seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unseen {
-    /// The device.
+    /// The device or file.
     pub path: PathBuf,
     /// In words.
     pub why: String,

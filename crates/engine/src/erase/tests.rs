@@ -110,6 +110,25 @@ fn a_name_may_hold_the_sign_that_separates_the_identity() {
 }
 
 #[test]
+fn a_partition_is_not_looked_for_under_a_name_that_leads_elsewhere() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = dir.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("sys/class/block/sda/sda1/partition", "1");
+    write("sys/class/block/sda1/dev", "8:1");
+    write("dev/sda1", "a file");
+    let refused = in_partitions(&Tree::at(dir.path()), "/dev/sda", "sda").unwrap_err();
+    let said = refused.to_string();
+    assert!(
+        said.contains("`/dev/sda1`: it is not the device 8:1"),
+        "{said}"
+    );
+}
+
+#[test]
 fn only_block_devices_can_be_erased() {
     for path in ["/dev/null", "/tmp", "/proc/self/exe"] {
         let refused = permit(&Tree::real(), Path::new(path), &[path.to_owned()], None);
