@@ -88,7 +88,7 @@ pub(crate) enum Command {
     Import(ImportArgs),
     /// Say what is known about this machine, and what is not
     Doctor(DoctorArgs),
-    /// Remove work directories that killed runs left behind
+    /// Remove the marked work directories and the files `.kurabe-removed-...` that killed runs left behind
     Clean(CleanArgs),
     /// Print the licences of this program and of everything that is linked into it
     Licences,

@@ -36,8 +36,7 @@ pub(crate) fn named_by(
     consent: &Consent,
 ) -> anyhow::Result<Directory> {
     let dir = dir.unwrap_or(Path::new("."));
-    refuse_strangers(dir, option, consent)?;
-    let path = std::fs::canonicalize(dir).map_err(|error| unusable(dir, &error, option))?;
+    let path = refuse_strangers(dir, option, consent)?;
     if path.to_str().is_none() {
         return Err(unusable(dir, &"its name is not UTF-8", option));
     }
@@ -52,12 +51,19 @@ pub(crate) fn named_by(
     }
 }
 
-/// Refuses root a directory that somebody else can put another in the place of. One that is not there is no matter of
-/// theirs.
-pub(crate) fn refuse_strangers(dir: &Path, option: &str, consent: &Consent) -> anyhow::Result<()> {
-    let found = strangers::on_the_way_to(dir).ok().flatten();
-    match found.filter(|_| !consent.dir_of_others) {
-        None => Ok(()),
+/// Refuses root a directory that somebody else can put another in the place of, and where nobody can say. Gives the
+/// path that was looked at: absolute and without links, which somebody could turn meanwhile.
+pub(crate) fn refuse_strangers(
+    dir: &Path,
+    option: &str,
+    consent: &Consent,
+) -> anyhow::Result<PathBuf> {
+    let path = std::fs::canonicalize(dir).map_err(|error| unusable(dir, &error, option))?;
+    if consent.dir_of_others {
+        return Ok(path);
+    }
+    match strangers::on_the_way_to(&path).map_err(|error| unusable(dir, &error, option))? {
+        None => Ok(path),
         Some(stranger) => Err(failure(
             Exit::Usage,
             format!("use directory `{}` as root: {stranger}", dir.display()),

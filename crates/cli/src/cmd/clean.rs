@@ -8,9 +8,10 @@ use crate::output;
 use anyhow::Context as _;
 use engine::workdir::{self, Stale};
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 use store::Store;
-use sys::io::remove;
+use sys::io::remove::{self, Removal};
 
 pub(crate) fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<Exit> {
     // Without a store there may still be something in the directory; other trouble with it is worth saying.
@@ -47,21 +48,15 @@ pub(crate) fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<Exit> {
     }
     let files = left_aside(&here, store.as_ref())?;
     for (path, device, inode) in &files {
-        let what = format!(
-            "{} (a file whose removal was stopped half-way)",
-            path.display()
-        );
-        if args.dry_run {
-            output::say(&format!("would remove {what}"));
-            continue;
+        let removal = if args.dry_run {
+            None
+        } else {
+            Some(remove::remove_exactly(path, *device, *inode))
+        };
+        if matches!(removal, Some(Err(_))) {
+            exit = Exit::Incomplete;
         }
-        match remove::remove_exactly(path, *device, *inode) {
-            Ok(_) => output::say(&format!("removed {what}")),
-            Err(error) => {
-                output::say(&format!("error: remove `{}`: {error}", path.display()));
-                exit = Exit::Incomplete;
-            }
-        }
+        output::say(&became(path, removal));
     }
     if let (Some(store), false) = (&store, args.dry_run) {
         forget_gone(store)?;
@@ -70,6 +65,21 @@ pub(crate) fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<Exit> {
         output::say("nothing to remove");
     }
     Ok(exit)
+}
+
+/// What is said of a file that was left aside; `None` where nothing was done to it.
+fn became(path: &Path, removal: Option<io::Result<Removal>>) -> String {
+    let path = path.display();
+    let what = format!("{path} (a file whose removal was stopped half-way)");
+    match removal {
+        None => format!("would remove {what}"),
+        Some(Ok(Removal::Removed)) => format!("removed {what}"),
+        Some(Ok(Removal::Absent)) => format!("already gone: {what}"),
+        Some(Ok(Removal::Another)) => {
+            format!("left alone {path} (another file has this name since a moment ago)")
+        }
+        Some(Err(error)) => format!("error: remove `{path}`: {error}"),
+    }
 }
 
 fn is_missing(error: &anyhow::Error) -> bool {
@@ -119,4 +129,21 @@ fn forget_gone(store: &Store) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_removed_is_said_to_be() {
+        let said = |removal| became(Path::new("/srv/.kurabe-removed-7-1-1"), removal);
+        assert!(said(Some(Ok(Removal::Removed))).starts_with("removed "));
+        for other in [Removal::Absent, Removal::Another] {
+            let said = said(Some(Ok(other)));
+            assert!(!said.starts_with("removed "), "{said}");
+        }
+        assert!(said(None).starts_with("would remove "));
+        assert!(said(Some(Err(io::Error::other("full")))).ends_with("`: full"));
+    }
 }

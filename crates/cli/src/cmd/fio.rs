@@ -165,11 +165,10 @@ pub(crate) const DIRECTORY: &str = "--directory=DIR";
 /// Where the work directory is made: beside the first file, so that its file system is the one that is told about; else
 /// here, or where temporary files go.
 fn work_place(plan: &Plan, consent: &Consent) -> anyhow::Result<Directory> {
-    let beside = files::directory_of_first(plan);
-    if let Some(beside) = &beside {
+    let beside = files::directory_of_first(plan)
         // Not passed over: the file that is measured lies there too.
-        directory::refuse_strangers(beside, DIRECTORY, consent)?;
-    }
+        .map(|beside| directory::refuse_strangers(&beside, DIRECTORY, consent))
+        .transpose()?;
     let places = [beside, Some(".".into()), Some(std::env::temp_dir())];
     let mut found = places
         .into_iter()

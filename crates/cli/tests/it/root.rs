@@ -256,6 +256,38 @@ fn where_processes_of_others_are_hidden_the_rest_is_watched_and_that_is_said() {
 }
 
 #[test]
+#[ignore = "root: becomes another user"]
+fn who_writes_to_a_file_and_could_not_be_seen_is_said() {
+    let bed = Bed::new();
+    sh(&format!("chmod 777 {}", bed.path().display()));
+    // Of a file of root's the kernel tells nobody else who has it open.
+    let file = bed.path().join("theirs");
+    std::fs::write(&file, vec![7; 64 << 10]).unwrap();
+    sh(&format!("chmod 666 {}", file.display()));
+    let user = [
+        "setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+    ];
+    let named = |option: &str| format!("{option}={}", file.display());
+    let (name, overwrite) = (named("--filename"), named("--overwrite-file"));
+    let job = [
+        "fio",
+        "--name=a",
+        "--rw=write",
+        "--bs=4k",
+        &name,
+        &overwrite,
+    ];
+    bed.behind(&user, &job)
+        .code(0)
+        .err_has(&["warning: nobody was seen to use", "not every process"]);
+    let done = bed.run(&[&job[..], &["--dir-of-others"]].concat()).code(0);
+    assert!(!done.err.contains("nobody was seen"), "{}", done.err);
+}
+
+#[test]
 #[ignore = "root: makes a PID namespace"]
 fn clean_in_another_pid_namespace_leaves_a_live_run_alone() {
     let bed = Bed::new();

@@ -3,16 +3,17 @@
 
 mod root {
     use crate::bed::{Bed, Done};
+    use std::collections::BTreeSet;
     use std::fs;
-    use std::os::unix::fs::chown;
-    use std::path::Path;
+    use std::os::unix::fs::{MetadataExt, chown};
+    use std::path::{Path, PathBuf};
     use std::process::{Child, Command, Stdio};
 
     /// The user who owns nothing: nobody.
     const NOBODY: u32 = 65534;
 
     /// A directory in the bed that belongs to nobody.
-    fn of_nobody(bed: &Bed, name: &str) -> std::path::PathBuf {
+    fn of_nobody(bed: &Bed, name: &str) -> PathBuf {
         // Others must be able to get there.
         mode(bed.path(), 0o755);
         let dir = bed.path().join(name);
@@ -91,23 +92,71 @@ mod root {
             .code(0);
     }
 
+    #[test]
+    #[ignore = "root: gives a directory to another user"]
+    fn a_link_that_leads_nowhere_for_a_moment_is_no_way_around_the_refusal() {
+        use std::os::unix::fs::symlink;
+        use std::sync::atomic::{AtomicBool, Ordering};
+        let bed = Bed::new();
+        let theirs = of_nobody(&bed, "theirs");
+        let inside = theirs.join("inside");
+        fs::create_dir(&inside).unwrap();
+        let (link, next) = (bed.path().join("link"), bed.path().join("next"));
+        symlink(&inside, &link).unwrap();
+        let dir = link.to_str().unwrap();
+        let files = format!("--directory={dir}");
+        let stop = AtomicBool::new(false);
+        let done: Vec<Done> = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let missing = theirs.join("missing");
+                for to in [&missing, &inside].into_iter().cycle() {
+                    symlink(to, &next).unwrap();
+                    fs::rename(&next, &link).unwrap();
+                    if stop.load(Ordering::Relaxed) {
+                        break;
+                    }
+                }
+            });
+            let runs = (0..60).map(|turn| {
+                if turn % 2 == 0 {
+                    bed.run(&["run", "selftest.null", "--passes", "1", "--dir", dir])
+                } else {
+                    bed.run(&["fio", "--name=a", "--size=64k", &files])
+                }
+            });
+            let done = runs.collect();
+            stop.store(true, Ordering::Relaxed);
+            done
+        });
+        let refused = done
+            .iter()
+            .filter(|run| run.err.contains("as root"))
+            .count();
+        // Both moments were met.
+        assert!(0 < refused && refused < done.len(), "{refused}");
+        for run in done {
+            run.code(2);
+        }
+        assert_eq!(fs::read_dir(&inside).unwrap().count(), 0);
+    }
+
     /// Somebody who exchanges what he may rename with a tree of his own, which has everything that is executed.
-    struct Attacker(Child, std::path::PathBuf);
+    struct Attacker(Child, PathBuf);
 
     /// Waits for a work directory in `$in`, builds a tree like it in `$evil`, and exchanges `$name` and it until there
     /// is a file `stop`, a thousand times at least. Then everything is where it was.
     const ATTACK: &str = r##"
-        my ($in, $name, $evil, $number) = @ARGV;
+        my ($in, $name, $evil, $number, $executed, @files) = @ARGV;
         my ($work, $turns) = (undef, 0);
         until (defined $work) { ($work) = map { m{([^/]+)$} } glob("$in/kurabe-work-*"); }
         my $tree = $name eq "" ? $evil : "$evil/$work";
         my $mine = $name eq "" ? "$in/$work" : $name;
-        my $bad = "#!/bin/sh\nid > $ARGV[4]\n";
+        my $bad = "#!/bin/sh\nid > $executed\n";
         for my $dir ($evil, $tree, "$tree/run") { mkdir $dir; }
         for my $round (1..30) {
             mkdir "$tree/round-$round"; mkdir "$tree/round-$round/shared";
             mkdir "$tree/round-$round/copy-0"; mkdir "$tree/round-$round/copy-0/made";
-            for my $file (qw(helper helper-static multi instance check text)) {
+            for my $file (@files) {
                 my $path = "$tree/round-$round/copy-0/$file";
                 open(my $out, ">", $path); print $out $bad; close $out; chmod 0755, $path;
             }
@@ -124,7 +173,12 @@ mod root {
 
     impl Attacker {
         #[expect(clippy::disallowed_methods, reason = "the attacker is a program")]
-        fn start(bed: &Bed, inside: &Path, name: Option<&Path>) -> Self {
+        fn start(
+            bed: &Bed,
+            inside: &Path,
+            name: Option<&PathBuf>,
+            files: &BTreeSet<String>,
+        ) -> Self {
             let number = match std::env::consts::ARCH {
                 "x86_64" => "316",
                 // The common table of system calls.
@@ -134,9 +188,10 @@ mod root {
             let child = Command::new("setpriv")
                 .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
                 .args(["perl", "-e", ATTACK])
-                .args([inside, name.unwrap_or(Path::new("")), &evil])
+                .args([inside, name.map_or(Path::new(""), |name| name), &evil])
                 .arg(number)
                 .arg(bed.path().join("theirs/EXECUTED"))
+                .args(files)
                 .stdout(Stdio::piped())
                 .spawn()
                 .unwrap();
@@ -153,6 +208,43 @@ mod root {
         }
     }
 
+    /// Adds the names of files of root's in every directory `copy-0` below `dir`. What the scripts make has the number
+    /// of a process in its name, and is not executed.
+    fn add_files_of_copies(dir: &Path, is_copy: bool, names: &mut BTreeSet<String>) {
+        // It may go, or be exchanged, at any time.
+        for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+            let Ok(what) = entry.metadata() else { continue };
+            let name = entry.file_name().into_string().unwrap();
+            if what.is_dir() {
+                add_files_of_copies(&entry.path(), name == "copy-0", names);
+            } else if is_copy && what.uid() == 0 {
+                let number = name.rsplit_once('-').map(|(_, number)| number);
+                if number.is_none_or(|number| number.parse::<u32>().is_err()) {
+                    names.insert(name);
+                }
+            }
+        }
+    }
+
+    /// Runs something, and collects what is in the copies' directories below `dir` meanwhile.
+    fn files_of_copies(dir: &Path, run: impl FnOnce() -> Done) -> (Done, BTreeSet<String>) {
+        use std::sync::atomic::{AtomicBool, Ordering};
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let names = scope.spawn(|| {
+                let mut names = BTreeSet::new();
+                while !stop.load(Ordering::Relaxed) {
+                    add_files_of_copies(dir, false, &mut names);
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                }
+                names
+            });
+            let done = run();
+            stop.store(true, Ordering::Relaxed);
+            (done, names.join().unwrap())
+        })
+    }
+
     #[test]
     #[ignore = "root: another user renames directories"]
     fn nothing_is_executed_that_another_user_puts_in_the_way() {
@@ -166,10 +258,18 @@ mod root {
             } else {
                 theirs.clone()
             };
-            let attacker = Attacker::start(&bed, &dir, parent.then_some(dir.as_path()));
             let what = ["run", "os.execl", "os.spawn", "os.shell-1", "--passes", "2"];
             let how = ["--dir-of-others", "--dir", dir.to_str().unwrap()];
-            let done = bed.run(&[&what[..], &how].concat());
+            let run = || bed.run(&[&what[..], &how].concat());
+            // What is there to be replaced.
+            let (calm, files) = files_of_copies(&theirs, run);
+            calm.code(0);
+            for known in ["helper", "outer", "inner"] {
+                assert!(files.contains(known), "{files:?}");
+            }
+            let attacker = Attacker::start(&bed, &dir, parent.then_some(&dir), &files);
+            let (done, attacked) = files_of_copies(&theirs, run);
+            assert!(attacked.is_subset(&files), "{attacked:?}, {files:?}");
             let turns = attacker.stop();
             assert!(turns >= 1000, "{turns}");
             let executed = fs::read_to_string(theirs.join("EXECUTED"));

@@ -40,7 +40,7 @@ fn used_by(job: &Job) -> impl Iterator<Item = (&Job, &str)> {
     files.map(move |path| (job, path.as_str()))
 }
 
-/// The directory of the first file that is none of a device, where it is there.
+/// The directory of the first file that is none of a device.
 pub(super) fn directory_of_first(plan: &Plan) -> Option<PathBuf> {
     let (_, path) = used(plan).find(|(_, path)| !names_device(path))?;
     let parent = Path::new(path).parent()?;
@@ -49,7 +49,7 @@ pub(super) fn directory_of_first(plan: &Plan) -> Option<PathBuf> {
     } else {
         parent
     };
-    parent.is_dir().then(|| parent.to_owned())
+    Some(parent.to_owned())
 }
 
 /// Whether a job writes nothing and judges what an earlier one wrote.
