@@ -178,11 +178,12 @@ fn line(fields: impl IntoIterator<Item = String>) -> String {
     fields.join(",") + "\n"
 }
 
-/// Whether a spreadsheet computes this text: it begins with one of four signs (OWASP, "CSV Injection"), maybe behind
-/// blanks, which tabs and line breaks became, and is no plain number.
+/// Whether a spreadsheet computes this text: it begins with one of four signs or its full-width twin (OWASP, "CSV
+/// Injection"), maybe behind blanks, which tabs and line breaks became, and is no plain number.
 fn is_formula(text: &str) -> bool {
     let is_number = text.parse::<f64>().is_ok() && !text.contains(['n', 'N', 'i', 'I']);
-    text.trim_start().starts_with(['=', '+', '-', '@']) && !is_number
+    let signs = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+    text.trim_start().starts_with(signs) && !is_number
 }
 
 /// A field, without effect in a spreadsheet, in quotes where it holds a comma or a quote.
@@ -243,6 +244,10 @@ mod tests {
         check(" -x", "' -x");
         check("-inf", "'-inf");
         check("-", "'-");
+        check("＝1+1", "'＝1+1");
+        check("＋1+1", "'＋1+1");
+        check("－2-3", "'－2-3");
+        check(" ＠SUM(A1)", "' ＠SUM(A1)");
         for number in ["-1.5", "+3", "-1e-300", "1e21", "0", "-0", "1.5"] {
             check(number, number);
         }
