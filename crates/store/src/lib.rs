@@ -25,8 +25,9 @@ pub use resolve::Meant;
 pub use sqlite::Store;
 
 use model::plan::Duel;
-use model::record::End;
+use model::record::{End, RunMeta};
 use model::units::UnixNanos;
+use model::warning::Warning;
 use std::path::PathBuf;
 
 /// One run as lists show it: what is known without reading its rounds.
@@ -68,4 +69,13 @@ pub struct WorkDir {
     pub run: String,
     /// Where it is.
     pub path: PathBuf,
+}
+
+/// Adds what was noticed to what a run has: once, where an earlier part of it noticed the same.
+pub fn add_warnings(meta: &mut RunMeta, warnings: &[Warning]) {
+    for warning in warnings {
+        if !meta.warnings.contains(warning) {
+            meta.warnings.push(warning.clone());
+        }
+    }
 }

@@ -11,6 +11,7 @@
 mod dirs;
 mod files;
 mod imports;
+mod lost;
 mod runs;
 
 use crate::error::{StoreError, could_not_look};
@@ -18,6 +19,7 @@ use crate::gate::{self, APPLICATION_ID, Found, SCHEMA_VERSION};
 use crate::held::{Held, Hold, Identity};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
@@ -78,6 +80,8 @@ pub struct Store {
     len: u64,
     /// Set where the file is read without locks: what it must still be after each reading.
     unlocked: Option<Stamp>,
+    /// Set while runs are kept in it.
+    mark: RefCell<Option<lost::Mark>>,
 }
 
 impl Store {
@@ -148,34 +152,6 @@ impl Store {
         &self.path
     }
 
-    /// What became of the file meanwhile, in words, where it is not the one that was opened, or has lost something:
-    /// nothing that is written here will then be found there.
-    pub fn lost(&self) -> Option<&'static str> {
-        match std::fs::metadata(&self.path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some("was removed"),
-            Ok(now) if Identity::of(&now) != self.hold.file() => Some("was replaced by another"),
-            Ok(now) if now.len() < self.len => Some("was cut short"),
-            _ => None,
-        }
-    }
-
-    /// Looks through the file as an opening does, without what is remembered of it: what somebody wrote into it past
-    /// the database shows. The log is not folded into a file in which something is wrong, nor removed.
-    pub fn look_again(&self) -> Result<(), StoreError> {
-        self.conn
-            .execute_batch("PRAGMA shrink_memory")
-            .map_err(|error| self.failed("look through the file", &error))?;
-        self.check()
-    }
-
-    /// Leaves the file and what lies beside it as they are from now on, also when the store is closed: they are
-    /// somebody else's.
-    pub fn leave(&self) {
-        let keep_log = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
-        // Setting a flag of an open connection does not fail.
-        let _ = self.conn.set_db_config(keep_log, true);
-    }
-
     /// Connects to the file at `path`, which SQLite is given as `name`.
     fn connect(
         path: &Path,
@@ -204,6 +180,7 @@ impl Store {
             hold: held.hold(before),
             len: length(path),
             unlocked: None,
+            mark: RefCell::new(None),
         })
     }
 
@@ -211,19 +188,9 @@ impl Store {
     /// that nobody changes the file (`immutable`), which its owner may do all the same: so the file is held against
     /// what it was after each reading.
     fn connect_unlocked(path: &Path) -> Result<Self, StoreError> {
-        let mut uri = String::from("file:");
-        for byte in path.as_os_str().as_bytes() {
-            match byte {
-                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
-                    uri.push(char::from(*byte));
-                }
-                _ => write!(uri, "%{byte:02x}").expect("writing to a string cannot fail"),
-            }
-        }
-        uri.push_str("?immutable=1");
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         let stamp = Stamp::at(path).map_err(|error| access("open", path, &error))?;
-        let name = PathBuf::from(uri);
+        let name = without_log(path);
         let mut store = Self::connect(path, &name, flags, BUSY_TIMEOUT, &mut Held::lock())?;
         store.unlocked = Some(stamp);
         store.reading("open", || store.check())?;
@@ -401,11 +368,31 @@ impl Stamp {
     }
 }
 
+/// SQLite's name for the file alone: it is read without locks and without its log.
+fn without_log(path: &Path) -> PathBuf {
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
+                uri.push(char::from(*byte));
+            }
+            _ => write!(uri, "%{byte:02x}").expect("writing to a string cannot fail"),
+        }
+    }
+    uri.push_str("?immutable=1");
+    uri.into()
+}
+
+/// The file beside the store whose name ends in this.
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(end);
+    name.into()
+}
+
 /// True where the write-ahead log holds something that may not be in the file yet.
 fn has_log(path: &Path) -> bool {
-    let mut log = OsString::from(path);
-    log.push("-wal");
-    std::fs::metadata(log).is_ok_and(|metadata| metadata.len() > 0)
+    std::fs::metadata(beside(path, "-wal")).is_ok_and(|metadata| metadata.len() > 0)
 }
 
 #[cfg(test)]

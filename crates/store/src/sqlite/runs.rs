@@ -77,7 +77,7 @@ impl Store {
         }
     }
 
-    /// Ends a run: from now on nothing changes it. `warnings` are added to those it began with.
+    /// Ends a run: from now on nothing changes it. `warnings` are added to those it has, of an earlier part too.
     pub fn finish(
         &self,
         run: &str,
@@ -96,7 +96,7 @@ impl Store {
         }
         meta.finished = Some(finished);
         meta.end = end;
-        meta.warnings.extend_from_slice(warnings);
+        crate::add_warnings(&mut meta, warnings);
         let text = codec::encode(&format!("run `{run}`"), &meta)?;
         self.conn
             .execute(

@@ -83,6 +83,21 @@ fn a_finished_run_takes_no_change() {
 }
 
 #[test]
+fn a_warning_of_both_parts_of_a_run_is_kept_once() {
+    let (_dir, store) = fresh();
+    store.begin(&meta("r1", None, 1), &plan(), &host()).unwrap();
+    let warnings = [Warning::BudgetShort, Warning::DebugBuild];
+    for end in [End::Interrupted, End::Complete] {
+        store.finish("r1", UnixNanos(9), end, &warnings).unwrap();
+        if end == End::Interrupted {
+            store.reopen("r1").unwrap();
+        }
+    }
+    let kept = store.load("r1").unwrap().meta.warnings;
+    assert_eq!(kept, [Warning::DebugBuild, Warning::BudgetShort]);
+}
+
+#[test]
 fn a_round_number_is_kept_once() {
     let (_dir, store) = fresh();
     store.begin(&meta("r1", None, 5), &plan(), &host()).unwrap();

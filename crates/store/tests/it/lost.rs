@@ -1,6 +1,6 @@
 //! A store whose file is no longer what was opened.
 
-use crate::fixture::{host, meta, plan, round, run};
+use crate::fixture::{host, keep, meta, plan, round, run};
 use std::path::Path;
 use store::Store;
 
@@ -81,4 +81,61 @@ fn a_store_that_was_cut_short_or_written_over_is_told_and_not_folded_into() {
     assert!(store.look_again().is_err());
     drop(store);
     assert_eq!(std::fs::read(&path).unwrap(), rubbish);
+}
+
+#[test]
+fn a_backup_copied_into_the_open_file_is_told_and_left_as_it_was_copied() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("kurabe.db");
+    Store::open(&path).unwrap().import(&run("r0", 40)).unwrap();
+    // Before the run, as a killed one that is gone on with: `r1` is in it already.
+    let store = Store::open(&path).unwrap();
+    store.begin(&meta("r1", None, 1), &plan(), &host()).unwrap();
+    drop(store);
+    let backup = std::fs::read(&path).unwrap();
+    let store = Store::open(&path).unwrap();
+    store.mark(&["r1"]).unwrap();
+    for seq in 1..=5 {
+        store.append("r1", &round(seq, f64::from(seq))).unwrap();
+        assert_eq!(store.lost(), None);
+    }
+    // Another process that keeps a run and folds the log in is no loss.
+    let other = Store::open(&path).unwrap();
+    keep(&other, &run("r2", 60)).unwrap();
+    drop(other);
+    assert_eq!(store.lost(), None);
+    store.append("r1", &round(6, 6.0)).unwrap();
+    assert_eq!(store.lost(), None);
+
+    let grown = usize::try_from(std::fs::metadata(&path).unwrap().len()).unwrap();
+    let mut copied = backup.clone();
+    copied.resize(grown.max(copied.len()), 0);
+    std::fs::write(&path, &copied).unwrap();
+    assert_eq!(store.lost(), Some("was written over"));
+    let aside = store.leave().unwrap();
+    drop(store);
+    assert_eq!(std::fs::read(&path).unwrap(), copied);
+    assert_eq!(
+        beside(&path),
+        ["kurabe.db", aside.file_name().unwrap().to_str().unwrap()]
+    );
+    let restored = Store::open(&path).unwrap();
+    assert_eq!(restored.load("r0").unwrap().rounds.len(), 40);
+    assert_eq!(restored.load("r1").unwrap().rounds.len(), 0);
+}
+
+#[test]
+fn folding_the_log_in_while_another_reads_is_no_loss() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("kurabe.db");
+    let store = going_on(&path);
+    store.mark(&["r1"]).unwrap();
+    for index in 0..20 {
+        let other = Store::open(&path).unwrap();
+        keep(&other, &run(&format!("x{index}"), 5)).unwrap();
+        assert_eq!(store.lost(), None);
+        store.append("r1", &round(10 + index, 1.0)).unwrap();
+        assert_eq!(store.lost(), None);
+    }
+    assert_eq!(store.load("r1").unwrap().rounds.len(), 25);
 }
