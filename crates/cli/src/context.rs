@@ -71,7 +71,8 @@ impl Context {
         Ok(Store::open_read_only(&self.store_path()?)?)
     }
 
-    fn store_path(&self) -> anyhow::Result<PathBuf> {
+    /// Where the store is, or would be.
+    pub(crate) fn store_path(&self) -> anyhow::Result<PathBuf> {
         if let Some(path) = &self.store {
             return Ok(path.clone());
         }

@@ -11,6 +11,7 @@ use model::named::{Named, NamedKind};
 use model::plan::Plan;
 use model::record::Run;
 use std::cell::OnceCell;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use store::Store;
 use sys::tree::Tree;
@@ -79,6 +80,7 @@ fn judged<T>(
     consent: &Consent,
     judge: Judge<T>,
 ) -> anyhow::Result<T> {
+    refuse_the_store(context, runs)?;
     let plans: Vec<&Plan> = runs.iter().map(|run| &run.plan).collect();
     // Every file of a job is held open. Where the limit cannot be raised it may do as it is.
     let _ = sys::limits::raise_open_files();
@@ -92,11 +94,52 @@ fn judged<T>(
     judge(&Tree::real(), &plans, consent, &known, workloads::find).map_err(|why| refused(&why))
 }
 
+/// Refuses to work on the store, before it or any file is opened: what is written there is lost, and to open and close
+/// it drops the locks of whoever has it open.
+fn refuse_the_store(context: &Context, runs: &[Run]) -> anyhow::Result<()> {
+    // Where there is no place for a store, that is said when it is opened.
+    let Ok(store) = context.store_path() else {
+        return Ok(());
+    };
+    let own = ["", "-wal", "-shm", "-journal"].map(|end| {
+        let mut name = store.clone().into_os_string();
+        name.push(end);
+        PathBuf::from(name)
+    });
+    let is_own = |named: &&Named| {
+        let path = Path::new(&named.path);
+        own.iter().any(|own| is_same_file(path, own))
+    };
+    match runs.iter().flat_map(|run| &run.plan.named).find(is_own) {
+        None => Ok(()),
+        Some(named) => Err(failure(
+            Exit::Usage,
+            format!("work on `{}`: it is the store", named.path),
+            Some("name another file, or another store with `--store FILE`"),
+        )),
+    }
+}
+
+/// Whether both names lead to one file, or would if it were there; nothing is opened for it.
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    if let (Ok(a), Ok(b)) = (std::fs::metadata(a), std::fs::metadata(b)) {
+        return (a.dev(), a.ino()) == (b.dev(), b.ino());
+    }
+    let place = |path: &Path| {
+        let path = std::path::absolute(path).ok()?;
+        Some((
+            path.parent()?.canonicalize().ok()?,
+            path.file_name()?.to_owned(),
+        ))
+    };
+    place(a).is_some_and(|a| Some(a) == place(b))
+}
+
 /// Marks the files of ours as the runs leave them, and removes those that a job of theirs unlinks or that are not
-/// whole. Gives those that stay.
+/// whole. Gives those that stay. Without a store they are known by their marks alone.
 pub(crate) fn settle(
     granted: Granted,
-    store: &Store,
+    store: Option<&Store>,
     runs: &[Run],
 ) -> anyhow::Result<Vec<PathBuf>> {
     let plans = runs.iter().map(|run| &run.plan);
@@ -105,10 +148,12 @@ pub(crate) fn settle(
     for file in granted.settle(&|path| unlinked.iter().any(|own| own == path)) {
         match file.left {
             Left::Kept { id, changed } => {
-                store.note_file(&file.path, &id, &changed.to_string())?;
+                if let Some(store) = store {
+                    store.note_file(&file.path, &id, &changed.to_string())?;
+                }
                 stay.push(file.path);
             }
-            Left::Removed => store.forget_file(&file.path)?,
+            Left::Removed => store.map_or(Ok(()), |store| store.forget_file(&file.path))?,
             Left::Lost(why) => {
                 output::say(&format!(
                     "warning: `{}` stays and is no file of kurabe's any more: {why}",

@@ -2,8 +2,8 @@
 //!
 //! A restored backup, a tool that synchronises, a clean-up: whoever puts another file in the store's place does not
 //! know that a run is being kept in it. SQLite goes on writing to the file that has no name any more, and everything is
-//! gone with the process. So after each round the file is held against what was opened, and what was measured is read
-//! back out of the open file, or taken from memory where that cannot be done. Nothing is written to the file that is
+//! gone with the process. So after each round the file is held against what was opened, and what was measured is taken
+//! from memory, or read back out of the open file where memory had no room. Nothing is written to the file that is
 //! there now.
 
 use crate::exit::{Exit, failure};
@@ -67,13 +67,23 @@ impl<'a> Rescue<'a> {
     }
 
     fn lose(&mut self, how: String) -> String {
-        self.store.leave();
         let store = self.store.path().display();
         let text = format!(
-            "warning: the store `{store}` {how}: the run goes on, and is written beside it when it ends"
+            "warning: the store `{store}` {how}: the run goes on, and is written beside it when it ends{}",
+            self.left_log()
         );
         self.lost = Some(how);
         text
+    }
+
+    /// Leaves the store, and says where its log lies.
+    fn left_log(&self) -> String {
+        self.store.leave().map_or_else(String::new, |log| {
+            let log = log.display();
+            format!(
+                "\nnote: the log of what was there before is now `{log}`: nobody needs it any more"
+            )
+        })
     }
 
     /// At the end, before anything is finished in the store: the error of a run that is not in it, with what became of
@@ -84,23 +94,37 @@ impl<'a> Rescue<'a> {
             self.lost = lost.or_else(|| damaged(self.store.look_again().err()?));
         }
         let how = self.lost.clone()?;
-        self.store.leave();
-        let text = format!(
-            "keep the run: the store `{}` {how}",
-            self.store.path().display()
+        let mut text = format!(
+            "keep the run: the store `{}` {how}{}",
+            self.store.path().display(),
+            self.left_log()
         );
-        let mut files = Vec::new();
+        let (mut files, mut whys) = (Vec::new(), Vec::new());
         let mut missing = 0;
         for (run, held) in self.runs.iter().zip(&self.held) {
             let whole = self.whole(run, held, end, warnings);
             missing += (run.rounds.len() + held.ended).saturating_sub(whole.rounds.len());
-            match written(self.store.path(), &whole) {
+            match written(&places(self.store.path()), &whole) {
                 Ok(path) => files.push(path),
-                Err(why) => {
-                    let text = format!("{text}\nand it could not be written elsewhere: {why}");
-                    return Some(failure(Exit::Incomplete, text, None));
-                }
+                Err(why) => whys.push(format!("run {}: {why}", run.meta.id)),
             }
+        }
+        if !whys.is_empty() {
+            let why = whys.join("; ");
+            let what = if files.is_empty() {
+                "it"
+            } else {
+                "not all of it"
+            };
+            let could = if files.is_empty() {
+                "could not"
+            } else {
+                "could"
+            };
+            text = format!("{text}\nand {what} {could} be written elsewhere: {why}");
+        }
+        if files.is_empty() {
+            return Some(failure(Exit::Incomplete, text, None));
         }
         let names: Vec<String> = files
             .iter()
@@ -122,11 +146,21 @@ impl<'a> Rescue<'a> {
         Some(failure(Exit::Incomplete, text, Some(&hint)))
     }
 
-    /// The run with every round that the open file or memory has.
+    /// The run with every round that memory has, and those of the open file that memory had no room for. Where another
+    /// store was written into the file, what is read there may be of another run.
     fn whole(&self, run: &Run, held: &Held, end: End, warnings: &[Warning]) -> Run {
-        let read = self.store.load(&run.meta.id).map(|kept| kept.rounds);
+        let first = held.rounds.front().map_or(0, |round| round.seq);
+        let read = if held.rounds.len() < held.ended {
+            let read = self.store.load(&run.meta.id).map(|kept| kept.rounds);
+            read.unwrap_or_default()
+        } else {
+            Vec::new()
+        };
+        let older = read
+            .into_iter()
+            .filter(|round| round.seq < first && round.started >= run.meta.started);
         let known = run.rounds.iter().chain(&held.rounds).cloned();
-        let all = read.unwrap_or_default().into_iter().chain(known);
+        let all = older.chain(known);
         let rounds: BTreeMap<u32, Round> = all.map(|round| (round.seq, round)).collect();
         let mut whole = Run {
             rounds: rounds.into_values().collect(),
@@ -134,7 +168,7 @@ impl<'a> Rescue<'a> {
         };
         whole.meta.end = end;
         whole.meta.finished = Some(UnixNanos(sys::clock::wall()));
-        whole.meta.warnings.extend_from_slice(warnings);
+        store::add_warnings(&mut whole.meta, warnings);
         whole
     }
 }
@@ -180,22 +214,34 @@ fn bytes(round: &Round) -> usize {
     FIXED + pairs * PAIR + windows * size_of::<f64>() + told.copies.len() * (FIXED / 8)
 }
 
-/// Writes the run beside the store, or else where the command was typed.
-fn written(store: &Path, run: &Run) -> Result<PathBuf, String> {
+/// Where a run is written: beside the store, or else where the command was typed.
+fn places(store: &Path) -> Vec<PathBuf> {
+    let here = std::env::current_dir().ok();
+    let beside = store.parent().map(Path::to_owned);
+    beside.into_iter().chain(here).collect()
+}
+
+/// Writes the run into the first of the directories that takes all of it. What is cut does not stay.
+fn written(dirs: &[PathBuf], run: &Run) -> Result<PathBuf, String> {
     let text = store::export::write(run).map_err(|error| error.to_string())?;
     let name = format!("kurabe-rescued-{}.json", run.meta.id);
-    let here = std::env::current_dir().ok();
-    let dirs = store.parent().map(Path::to_owned).into_iter().chain(here);
-    let mut why = String::new();
-    for path in dirs.map(|dir| dir.join(&name)) {
-        let file = OpenOptions::new().write(true).create_new(true).open(&path);
-        match file.and_then(|mut file| {
-            file.write_all(text.as_bytes())?;
-            file.sync_all()
-        }) {
+    let mut whys = Vec::new();
+    for path in dirs.iter().map(|dir| dir.join(&name)) {
+        let made = OpenOptions::new().write(true).create_new(true).open(&path);
+        let done = made.and_then(|mut file| {
+            let all = file
+                .write_all(text.as_bytes())
+                .and_then(|()| file.sync_all());
+            if all.is_err() {
+                // Ours: it was not there before.
+                let _ = std::fs::remove_file(&path);
+            }
+            all
+        });
+        match done {
             Ok(()) => return Ok(path),
-            Err(error) => why = format!("write `{}`: {error}", path.display()),
+            Err(error) => whys.push(format!("write `{}`: {error}", path.display())),
         }
     }
-    Err(why)
+    Err(whys.join("; "))
 }

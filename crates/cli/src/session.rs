@@ -11,7 +11,6 @@ use anyhow::Context as _;
 use engine::consent::{Consent, Granted};
 use engine::run::{Ended, Observer, Progress, Resting, RunError, Setting, Side};
 use engine::set_up::{NotSetUp, SetUp};
-use model::named::Named;
 use model::plan::PlannedCase;
 use model::record::{End, Outcome, Round, Run};
 use model::units::UnixNanos;
@@ -86,31 +85,35 @@ pub(crate) fn carry_out(
     catch_stop_signals()?;
     let granted = named::grant(context, runs, order.consent)?;
     let store = context.store()?;
-    refuse_the_store(runs)?;
     rehearse(runs)?;
     for run in runs {
         (order.opens)(&store, run)?;
     }
-    let measured = measure(context, &store, runs, &granted, order)?;
-    Ok(Carried {
-        runs: measured,
-        left: named::settle(granted, &store, runs),
-    })
+    let measured = measure(context, &store, runs, &granted, order);
+    // However the run ended: what it made is not left half-written.
+    let left = match &measured {
+        Ok(Measured::Kept(_)) => named::settle(granted, Some(&store), runs),
+        Ok(Measured::Lost(_)) => named::settle(granted, None, runs),
+        Err(_) => {
+            let left = named::settle(granted, Some(&store), runs);
+            if let Err(error) = &left {
+                output::say(&format!("warning: {error:#}"));
+            }
+            left
+        }
+    };
+    match measured? {
+        Measured::Kept(runs) => Ok(Carried { runs, left }),
+        Measured::Lost(lost) => Err(lost),
+    }
 }
 
-/// Refuses to measure on the store that is open: what is written there is lost, and closing it drops the store's locks.
-fn refuse_the_store(runs: &[Run]) -> anyhow::Result<()> {
-    let is_store = |named: &&Named| {
-        std::fs::metadata(&named.path).is_ok_and(|file| store::is_open_store(&file))
-    };
-    match runs.iter().flat_map(|run| &run.plan.named).find(is_store) {
-        None => Ok(()),
-        Some(named) => Err(failure(
-            Exit::Usage,
-            format!("work on `{}`: it is the store", named.path),
-            Some("name another file, or another store with `--store FILE`"),
-        )),
-    }
+/// What became of runs that were measured.
+enum Measured {
+    /// They are in the store.
+    Kept(Vec<Run>),
+    /// The store is no more, and they are elsewhere: the error says where.
+    Lost(anyhow::Error),
 }
 
 /// Sets each side of a duel up once, before anything is kept: a slip in a command must not cost a budget.
@@ -151,7 +154,7 @@ fn measure(
     runs: &[Run],
     granted: &Granted,
     order: &Order<'_>,
-) -> anyhow::Result<Vec<Run>> {
+) -> anyhow::Result<Measured> {
     let work_dirs: Vec<PathBuf> = runs
         .iter()
         .map(|run| engine::workdir::place(Path::new(&run.meta.dir), &run.meta.id))
@@ -163,6 +166,8 @@ fn measure(
         }
         store.note_work_dir(&run.meta.id, work_dir)?;
     }
+    let ids: Vec<&str> = runs.iter().map(|run| run.meta.id.as_str()).collect();
+    store.mark(&ids)?;
     let mut keeper = Keeper {
         rescue: Rescue::new(store, runs),
         runs,
@@ -190,10 +195,16 @@ fn measure(
     let (end, warnings) = ended.as_ref().map_or((End::Interrupted, &[][..]), |ended| {
         (ended.end, ended.warnings.as_slice())
     });
-    if let Some(lost) = keeper.rescue.outcome(end, warnings) {
-        return Err(lost);
+    let lost = keeper.rescue.outcome(end, warnings);
+    let ended = ended.map_err(|error| explain(error, runs));
+    if let Some(lost) = lost {
+        match &ended {
+            Ok(ended) => say_left_behind(ended),
+            Err(error) => output::say(&format!("warning: the run ended early: {error:#}")),
+        }
+        return Ok(Measured::Lost(lost));
     }
-    let ended = ended.map_err(|error| explain(error, runs))?;
+    let ended = ended?;
     for (run, work_dir) in runs.iter().zip(&work_dirs) {
         store.finish(
             &run.meta.id,
@@ -209,11 +220,13 @@ fn measure(
         .iter()
         .map(|run| Ok(store.load(&run.meta.id)?))
         .collect();
+    say_left_behind(&ended);
     say_how_it_ended(measured.as_deref().unwrap_or(runs), &ended);
-    measured
+    measured.map(Measured::Kept)
 }
 
-fn say_how_it_ended(runs: &[Run], ended: &Ended) {
+/// Says that the work directory stays, where it does.
+fn say_left_behind(ended: &Ended) {
     if let Some(error) = &ended.left_behind {
         let hint = if engine::workdir::stale_at(&error.path).is_some_and(|stale| stale.is_sure) {
             "`kurabe clean` tries again"
@@ -222,6 +235,9 @@ fn say_how_it_ended(runs: &[Run], ended: &Ended) {
         };
         output::say(&format!("warning: {error}\nhint: {hint}"));
     }
+}
+
+fn say_how_it_ended(runs: &[Run], ended: &Ended) {
     if ended.end == End::Interrupted {
         for run in runs {
             let id = &run.meta.id;

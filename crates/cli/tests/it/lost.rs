@@ -99,7 +99,7 @@ fn a_run_whose_store_was_cut_short_or_written_over_is_written_beside_it() {
     for (harm, how) in [
         (empty, "was cut short"),
         (half, "was cut short"),
-        (rubbish, "was damaged meanwhile"),
+        (rubbish, "was written over"),
     ] {
         let (bed, done) = meanwhile(harm);
         check(&bed, done, how);
@@ -115,5 +115,125 @@ fn a_store_is_no_file_to_measure_on() {
     let job = ["fio", "--name=j", "--rw=read", "--size=4k", "--bs=4k"];
     let done = bed.run(&[&job[..], &[file.as_str()]].concat());
     done.code(2).err_has(&["it is the store", "hint:"]);
+    assert_eq!(std::fs::read(bed.store()).unwrap(), before);
+}
+
+/// Copies a store into the file that is open, as `cp` does: the file stays the same one.
+fn copy_into(from: &Path, store: &Path) {
+    let mut bytes = std::fs::read(from).unwrap();
+    let len = std::fs::metadata(store).unwrap().len();
+    // Not smaller: pages that belong to nothing are no damage to a store.
+    bytes.resize(bytes.len().max(usize::try_from(len).unwrap()), 0);
+    std::fs::write(store, bytes).unwrap();
+}
+
+#[test]
+fn a_run_whose_store_a_backup_was_copied_into_is_written_beside_it_and_the_backup_left_alone() {
+    let other = Bed::new();
+    for label in ["one", "two", "three"] {
+        other.replay(label, "1,2");
+    }
+    let (bed, done) = meanwhile(|store| copy_into(&other.store(), store));
+    check(&bed, done, "was written over");
+    let listed = bed.run(&["list"]).code(0);
+    listed.out_has(&["one", "two", "three"]);
+    assert!(!listed.out.contains("earlier") && !listed.out.contains("second"));
+    bed.run(&["import", rescued(&bed).to_str().unwrap()])
+        .code(0);
+    bed.run(&["list"]).code(0).out_has(&["three", "second"]);
+}
+
+#[test]
+fn other_runs_that_are_kept_meanwhile_are_no_loss() {
+    let bed = Bed::new();
+    let child = bed.start(&["run", "os.pipe@1", "--passes", "8", "--label", "second"]);
+    for label in ["a", "b", "c"] {
+        bed.replay(label, "1,2");
+    }
+    let done: Done = child.wait_with_output().unwrap().into();
+    done.code(0);
+    bed.run(&["list"])
+        .code(0)
+        .out_has(&["a", "b", "c", "second"]);
+}
+
+#[test]
+fn of_a_duel_what_was_written_is_named_where_the_other_side_could_not_be() {
+    let bed = Bed::new();
+    std::fs::create_dir(bed.path().join("sub")).unwrap();
+    let sides = ["--a", "dir=.", "--b", "dir=sub", "--label", "d"];
+    let child = bed.start(&[&["duel", "os.pipe@1", "--passes", "6"], &sides[..]].concat());
+    let id = || {
+        let text = bed.run(&["export", "d-b"]).out;
+        let run: serde_json::Value = serde_json::from_str(&text).ok()?;
+        run["run"]["meta"]["id"].as_str().map(str::to_owned)
+    };
+    eventually(60, || id().is_some());
+    let in_the_way = format!("kurabe-rescued-{}.json", id().unwrap());
+    std::fs::write(bed.path().join(&in_the_way), "mine").unwrap();
+    remove_with_log(&bed.store());
+    let done: Done = child.wait_with_output().unwrap().into();
+    let names = bed.left_behind();
+    let written = names
+        .iter()
+        .find(|name| name.starts_with("kurabe-rescued-") && **name != in_the_way);
+    let written = written.unwrap_or_else(|| panic!("{names:?} {done:?}"));
+    done.code(4)
+        .err_has(&[&in_the_way, "File exists", "not all of it", written]);
+    let left = std::fs::read(bed.path().join(&in_the_way)).unwrap();
+    assert_eq!(left, b"mine");
+}
+
+#[test]
+fn where_the_store_is_lost_files_of_jobs_are_settled_and_what_stays_is_said() {
+    let bed = Bed::new();
+    bed.replay("earlier", "1");
+    let file = bed.path().join("t");
+    let named = format!("--filename={}", file.display());
+    let job = [
+        "fio",
+        "--name=j",
+        "--rw=write",
+        "--size=1m",
+        "--bs=4k",
+        "--unlink=1",
+    ];
+    let long = ["--time_based", "--runtime=3", &named];
+    let child = bed.start(&[&job[..], &long].concat());
+    let work_dir = || {
+        let names = bed.left_behind();
+        let name = names.iter().find(|name| name.starts_with("kurabe-work-"))?;
+        Some(bed.path().join(name))
+    };
+    eventually(60, || {
+        work_dir().is_some_and(|dir| std::fs::remove_file(dir.join(".kurabe-work")).is_ok())
+    });
+    eventually(60, || file.exists());
+    remove_with_log(&bed.store());
+    let done: Done = child.wait_with_output().unwrap().into();
+    done.code(4)
+        .err_has(&["was removed", "somebody removed its marker", "by hand"]);
+    assert!(!file.exists(), "the job unlinks it");
+    std::fs::remove_dir_all(work_dir().unwrap()).unwrap();
+}
+
+#[test]
+fn neither_the_store_nor_what_lies_beside_it_is_a_file_to_measure_on_before_anything_is_opened() {
+    let bed = Bed::new();
+    let job = ["fio", "--name=j", "--rw=write", "--size=4k", "--bs=4k"];
+    for end in ["", "-wal", "-shm"] {
+        let path = format!("{}{end}", bed.store().display());
+        let file = format!("--filename={path}");
+        let done = bed.run(&[&job[..], &[file.as_str()]].concat());
+        done.code(2).err_has(&["it is the store", "hint:"]);
+        assert!(!bed.store().exists(), "{path}");
+    }
+    // A file of ours has the store asked about it; the store behind it is not opened beside that.
+    let ours = format!("--filename={}", bed.path().join("ours").display());
+    bed.run(&[&job[..], &[ours.as_str()]].concat()).code(0);
+    let both = format!("{ours}:{}", bed.store().display());
+    let before = std::fs::read(bed.store()).unwrap();
+    let done = bed.run(&[&job[..], &[both.as_str()]].concat());
+    done.code(2).err_has(&["it is the store"]);
     assert_eq!(std::fs::read(bed.store()).unwrap(), before);
 }

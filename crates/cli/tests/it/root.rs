@@ -174,6 +174,36 @@ fn a_disk_that_fills_up_while_measuring_fails_rounds_and_not_the_run() {
 }
 
 #[test]
+#[ignore = "root: mounts a small file system"]
+fn a_rescued_run_for_which_there_is_no_room_is_written_elsewhere_and_no_cut_file_stays() {
+    let bed = Bed::new();
+    let mount = Mount::new(&bed, "size=2m");
+    let store = mount.0.join("kurabe.db");
+    let mut command = bed.command(&["run", "os.pipe@1", "--passes", "8"]);
+    command.env("KURABE_STORE", &store);
+    command.stderr(std::process::Stdio::piped());
+    let child = command.spawn().unwrap();
+    let log = mount.0.join("kurabe.db-wal");
+    let kept = || std::fs::metadata(&log).map_or(0, |log| log.len());
+    crate::bed::eventually(60, || kept() > 30_000);
+    // What was removed and is open takes its room all the same.
+    sh(&format!(
+        "cd {}; rm kurabe.db*; cat /dev/zero > fill || truncate -s -4096 fill",
+        mount.path()
+    ));
+    let done: Done = child.wait_with_output().unwrap().into();
+    done.code(4).err_has(&["was removed", "kurabe import "]);
+    let names = std::fs::read_dir(&mount.0).unwrap();
+    let names: Vec<_> = names.map(|name| name.unwrap().file_name()).collect();
+    assert_eq!(names, ["fill"]);
+    assert!(
+        bed.left_behind()
+            .iter()
+            .any(|name| name.starts_with("kurabe-rescued-"))
+    );
+}
+
+#[test]
 #[ignore = "root: mounts a file system"]
 fn a_read_only_directory_is_said_before_measuring() {
     let bed = Bed::new();

@@ -1,6 +1,6 @@
 //! File systems on which work directories are another matter: locks that are none, files that stay while they are open.
 
-use crate::bed::{Bed, Done, eventually};
+use crate::bed::{Bed, Done, eventually, signal};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -63,6 +63,43 @@ fn leave_behind(bed: &Bed) -> PathBuf {
     fs::create_dir(&stale).unwrap();
     fs::write(stale.join(".kurabe-work"), r#"{"run":"dead"}"#).unwrap();
     stale
+}
+
+#[test]
+fn what_another_does_with_the_store_while_a_clean_goes_on_loses_nothing() {
+    use std::os::unix::fs::MetadataExt;
+    let bed = Bed::new();
+    bed.replay("earlier", "1");
+    let stale = leave_behind(&bed);
+    for index in 0..20_000 {
+        fs::write(stale.join(index.to_string()), "").unwrap();
+    }
+    let clean = bed.start(&["clean"]);
+    let count = || fs::read_dir(&stale).map_or(0, Iterator::count);
+    eventually(30, || count() < 20_000);
+    signal(&clean, "-STOP");
+    assert!(count() > 0, "it is not over");
+    let inode = format!(":{} ", fs::metadata(bed.store()).unwrap().ino());
+    let all = fs::read_to_string("/proc/locks").unwrap();
+    let own = format!(" {} ", clean.id());
+    assert!(
+        all.lines()
+            .any(|line| line.contains(&inode) && line.contains(&own)),
+        "{all}"
+    );
+    let log = bed.path().join("kurabe.db-wal");
+    assert!(log.exists());
+    bed.replay("meanwhile", "1");
+    bed.run(&["list"])
+        .code(0)
+        .out_has(&["earlier", "meanwhile"]);
+    assert!(log.exists(), "the other took itself for the last one");
+    signal(&clean, "-CONT");
+    ended(clean).code(0).err_has(&["removed"]);
+    assert!(!stale.exists() && !log.exists());
+    bed.run(&["list"])
+        .code(0)
+        .out_has(&["earlier", "meanwhile"]);
 }
 
 #[test]
