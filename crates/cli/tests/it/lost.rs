@@ -136,7 +136,7 @@ fn a_run_whose_store_a_backup_was_copied_into_is_written_beside_it_and_the_backu
     let (bed, done) = meanwhile(|store| copy_into(&other.store(), store));
     check(&bed, done, "was written over");
     let listed = bed.run(&["list"]).code(0);
-    listed.out_has(&["one", "two", "three"]);
+    let listed = listed.out_has(&["one", "two", "three"]);
     assert!(!listed.out.contains("earlier") && !listed.out.contains("second"));
     bed.run(&["import", rescued(&bed).to_str().unwrap()])
         .code(0);
@@ -220,7 +220,7 @@ fn where_the_store_is_lost_files_of_jobs_are_settled_and_what_stays_is_said() {
 #[test]
 fn neither_the_store_nor_what_lies_beside_it_is_a_file_to_measure_on_before_anything_is_opened() {
     let bed = Bed::new();
-    let job = ["fio", "--name=j", "--rw=write", "--size=4k", "--bs=4k"];
+    let job = ["fio", "--name=j", "--rw=write", "--size=8k", "--bs=4k"];
     for end in ["", "-wal", "-shm"] {
         let path = format!("{}{end}", bed.store().display());
         let file = format!("--filename={path}");
