@@ -98,7 +98,7 @@ impl Short {
 /// About how many passes fit into the budget of `plan`, both sides of a duel together; `None` where it has none.
 pub fn passes_that_fit(plan: &Plan) -> Option<u32> {
     let budget = plan.budget?;
-    let pass: u64 = plan.cases.iter().map(|case| round_cost(case).0).sum();
+    let Nanos(pass) = plan.cases.iter().map(round_cost).sum();
     let passes = budget.0.checked_div(pass.saturating_mul(sides(plan)))?;
     Some(u32::try_from(passes).unwrap_or(u32::MAX))
 }
@@ -114,7 +114,7 @@ pub fn short_of(plan: &Plan) -> Option<Short> {
     if plan.cases.iter().any(|case| case.shape.rounds.is_some()) {
         return None;
     }
-    let pass: u64 = plan.cases.iter().map(|case| round_cost(case).0).sum();
+    let Nanos(pass) = plan.cases.iter().map(round_cost).sum();
     let pass = pass.saturating_mul(sides(plan));
     let wanted = plan.passes.unwrap_or(ROUNDS_MIN);
     let needs = Nanos(pass.saturating_mul(u64::from(wanted)));

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::iter::Sum;
 use std::time::Duration;
 
 /// A span of time in nanoseconds.
@@ -18,14 +19,14 @@ impl Nanos {
     /// No time at all.
     pub const ZERO: Self = Self(0);
 
-    /// A span of whole milliseconds.
+    /// A span of whole milliseconds, stopping at the largest span.
     pub const fn from_millis(millis: u64) -> Self {
-        Self(millis * 1_000_000)
+        Self(millis.saturating_mul(1_000_000))
     }
 
-    /// A span of whole seconds.
+    /// A span of whole seconds, stopping at the largest span.
     pub const fn from_secs(secs: u64) -> Self {
-        Self(secs * 1_000_000_000)
+        Self(secs.saturating_mul(1_000_000_000))
     }
 
     /// The span in seconds, for arithmetic that ends in a rate.
@@ -43,6 +44,13 @@ impl Nanos {
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl Sum for Nanos {
+    /// All of them together, stopping at the largest span.
+    fn sum<I: Iterator<Item = Self>>(spans: I) -> Self {
+        spans.fold(Self::ZERO, Self::plus)
     }
 }
 
@@ -150,6 +158,15 @@ impl fmt::Display for Unit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_span_that_is_too_long_for_64_bits_is_the_longest() {
+        for of in [Nanos::from_secs, Nanos::from_millis] {
+            assert_eq!(of(u64::MAX / 1000), Nanos(u64::MAX));
+        }
+        let spans = [Nanos(u64::MAX), Nanos(1)];
+        assert_eq!(spans.into_iter().sum::<Nanos>(), Nanos(u64::MAX));
+    }
 
     #[test]
     fn an_amount_is_exact_in_the_largest_unit_that_divides_it_and_rounded_where_it_need_not_be_even()

@@ -38,7 +38,7 @@ pub fn span(run: &Run) -> Nanos {
         return Nanos::ZERO;
     };
     let before = first.started.0.saturating_sub(run.meta.started.0);
-    let measured: u64 = run.rounds.iter().map(|round| round.took.0).sum();
+    let measured: Nanos = run.rounds.iter().map(|round| round.took).sum();
     let starts = run.rounds.iter().skip(1).map(|next| Some(next.started));
     let rests = starts.chain([run.meta.finished]);
     let between = run.rounds.iter().zip(rests).map(|(round, next)| {
@@ -48,15 +48,11 @@ pub fn span(run: &Run) -> Nanos {
             .is_some_and(|jump| jump > CLOCK_JUMP_MAX);
         let ended = round.started.0.saturating_add(round.took.0);
         match next {
-            Some(next) if !set => next.0.saturating_sub(ended),
-            _ => 0,
+            Some(next) if !set => Nanos(next.0.saturating_sub(ended)),
+            _ => Nanos::ZERO,
         }
     });
-    Nanos(
-        before
-            .saturating_add(measured)
-            .saturating_add(between.sum()),
-    )
+    Nanos(before).plus(measured).plus(between.sum())
 }
 
 /// Two runs: at one time where they overlap, otherwise at two.

@@ -247,7 +247,7 @@ fn ready(task: &Task, place: &Place) -> Result<Box<dyn Body>, WorkError> {
     let makes = !matches!(task.job.target, Target::File { create: false, .. });
     if makes && each.any(|(end, bytes)| end < bytes) {
         let whole = JobSpec {
-            size: Some(task.file_bytes.iter().sum()),
+            size: Some(task.file_bytes.iter().copied().fold(0, u64::saturating_add)),
             file_sizes: task.file_bytes.clone(),
             offset_bytes: 0,
             ..task.job.clone()
@@ -283,6 +283,14 @@ mod tests {
         check(&[timed(5, 10), timed(20, 0)], Nanos(21).plus(SLACK));
         check(&[timed(5, 30), timed(20, 0)], Nanos(36).plus(SLACK));
         check(&[timed(5, 30), task()], LONGEST);
+    }
+
+    #[test]
+    fn a_size_that_no_storage_has_is_no_overflow() {
+        let mut huge = task();
+        huge.job.size = Some(1 << 62);
+        let shape = Jobs.shape(&params(&[huge.clone(), huge]));
+        assert_eq!(shape.setup_max, Nanos(u64::MAX));
     }
 
     #[test]
