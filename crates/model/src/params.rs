@@ -238,15 +238,15 @@ pub fn parse_duration(text: &str) -> Option<Nanos> {
     to_whole(number * scale).map(Nanos)
 }
 
-/// Reads `4096`, `4k`, `1M`, `2GiB` (1024s) and `1kB`, `1MB` (1000s).
+/// Reads `4096`, `4k`, `1M`, `16m`, `2GiB` (1024s) and `1kB`, `1MB` (1000s).
 pub fn parse_size(text: &str) -> Option<Bytes> {
     let (number, unit) = split_unit(text)?;
     let scale = match unit {
         "" | "B" => 1.0,
         "k" | "K" | "KiB" | "kiB" => 1024.0,
-        "M" | "MiB" => 1024.0 * 1024.0,
-        "G" | "GiB" => 1024.0 * 1024.0 * 1024.0,
-        "T" | "TiB" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
+        "m" | "M" | "MiB" => 1024.0 * 1024.0,
+        "g" | "G" | "GiB" => 1024.0 * 1024.0 * 1024.0,
+        "t" | "T" | "TiB" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
         "kB" | "KB" => 1e3,
         "MB" => 1e6,
         "GB" => 1e9,
@@ -300,6 +300,9 @@ mod tests {
         assert_eq!(size("4k"), Some(4096));
         assert_eq!(size("1MB"), Some(1_000_000));
         assert_eq!(size("2GiB"), Some(2 << 30));
+        // As fio has them.
+        assert_eq!(size("16m"), Some(16 << 20));
+        assert_eq!((size("2g"), size("1t")), (Some(2 << 30), Some(1 << 40)));
         assert_eq!(size("4kib"), None);
     }
 

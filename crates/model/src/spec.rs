@@ -65,7 +65,7 @@ pub enum ParamKind {
     },
     /// A span of time: `500ms`, `10s`, `5m`, `24h`, or `0`.
     Duration,
-    /// An amount of data: `4k`, `1M`, `2GiB`; k, M, G, T count in 1024s, kB, MB, GB, TB in 1000s.
+    /// An amount of data: `4k`, `1M`, `2GiB`; k, M, G, T, also m, g, t, count in 1024s, kB, MB, GB, TB in 1000s.
     Size,
     /// One of the listed words.
     Choice(&'static [&'static str]),
