@@ -2,7 +2,7 @@
 
 use crate::args::{ColorArg, Global, LangArg};
 use crate::exit::{Exit, failure};
-use dialects::printable::quoted;
+use dialects::printable::{quoted, said};
 use engine::consent::Consent;
 use engine::host::Probes;
 use model::host::HostFacts;
@@ -201,26 +201,77 @@ pub(crate) fn read_as<T>(
     path: &Path,
     make: fn(String) -> Result<T, ImportError>,
 ) -> anyhow::Result<T> {
-    let what = format!("read `{}`", path.display());
-    let text = if path == Path::new("-") {
-        std::io::read_to_string(std::io::stdin().take(EXPORT_BYTES_MAX)).map_err(Into::into)
-    } else {
-        read_capped(path, EXPORT_BYTES_MAX)
+    let refused = |why: &str, hint: &str| {
+        // Words of the document may be in it, and may look like our own.
+        let why = said(why);
+        let text = format!("read `{}`: {why}", path.display());
+        failure(Exit::Usage, text, Some(hint))
     };
-    let text = text.map_err(|error| failure(Exit::Usage, format!("{what}: {error:#}"), None))?;
-    make(text).map_err(|error| failure(Exit::Usage, format!("{what}: {error}"), None))
+    let bytes = if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        let read = std::io::stdin()
+            .take(EXPORT_BYTES_MAX)
+            .read_to_end(&mut bytes);
+        read.map(|_| bytes).map_err(Into::into)
+    } else {
+        bytes_capped(path, EXPORT_BYTES_MAX)
+    };
+    let bytes = bytes.map_err(|error| {
+        let hint = "is it an export? `kurabe export RUN > FILE` writes one";
+        refused(&format!("{error:#}"), hint)
+    })?;
+    let mut text = String::from_utf8(bytes).map_err(|error| {
+        let (why, hint) = no_text(error.as_bytes(), path);
+        refused(why, &hint)
+    })?;
+    // Means nothing in UTF-8, and some editors write it.
+    if text.starts_with('\u{feff}') {
+        text.remove(0);
+    }
+    make(text).map_err(|error| refused(&error.to_string(), error.hint()))
 }
 
-/// The text of a regular file of at most `max` bytes: neither a pipe that never ends nor a device.
+/// What these bytes of a file are, which are no UTF-8, and what helps.
+fn no_text(bytes: &[u8], path: &Path) -> (&'static str, String) {
+    let known: [(&[u8], _, _); 6] = [
+        (b"\x1f\x8b", "it is compressed by gzip", "gunzip -c"),
+        (b"(\xb5/\xfd", "it is compressed by zstd", "zstd -dc"),
+        (b"\xfd7zXZ", "it is compressed by xz", "xz -dc"),
+        (b"BZh", "it is compressed by bzip2", "bzip2 -dc"),
+        (b"\xff\xfe", "it is UTF-16", "iconv -f UTF-16 -t UTF-8"),
+        (b"\xfe\xff", "it is UTF-16", "iconv -f UTF-16 -t UTF-8"),
+    ];
+    let is_of = |(begin, ..): &&(&[u8], _, _)| bytes.starts_with(begin);
+    match known.iter().find(is_of) {
+        Some((_, why, turn)) => {
+            let path = quoted(&path.display().to_string());
+            let hint = format!("`{turn} {path} > FILE` writes what can be read");
+            (why, hint)
+        }
+        None => (
+            "it is no UTF-8 text",
+            "is it an export? `kurabe export RUN > FILE` writes one".to_owned(),
+        ),
+    }
+}
+
+/// The text of a regular file of at most `max` bytes.
 pub(crate) fn read_capped(path: &Path, max: u64) -> anyhow::Result<String> {
+    String::from_utf8(bytes_capped(path, max)?).map_err(|_| anyhow::anyhow!("it is no UTF-8 text"))
+}
+
+/// The bytes of a regular file of at most `max` of them: neither a pipe that never ends nor a device.
+fn bytes_capped(path: &Path, max: u64) -> anyhow::Result<Vec<u8>> {
     let found = std::fs::metadata(path)?;
     anyhow::ensure!(found.is_file(), "it is no regular file");
     anyhow::ensure!(found.len() <= max, "it has more than {max} bytes");
     // To open and close it would drop the locks of the store that we have open.
     anyhow::ensure!(!store::is_open_store(&found), "it is the store itself");
-    Ok(std::io::read_to_string(
-        std::fs::File::open(path)?.take(max),
-    )?)
+    let mut bytes = Vec::with_capacity(usize::try_from(found.len()).unwrap_or(0));
+    std::fs::File::open(path)?
+        .take(max)
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The locale in force for `category`. POSIX: `LC_ALL`, then the category's own variable, then `LANG`.

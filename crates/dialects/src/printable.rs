@@ -6,6 +6,9 @@
 
 use std::fmt::Write as _;
 
+/// Characters of [`said`] before anything is spelled: two lines of a wide terminal.
+const SAID_CHARS_MAX: usize = 400;
+
 /// `text` on one line: line breaks and tabs become spaces, every other control or direction mark becomes `?`.
 pub fn printable(text: &str) -> String {
     text.chars()
@@ -15,6 +18,27 @@ pub fn printable(text: &str) -> String {
             c => c,
         })
         .collect()
+}
+
+/// What is said of a text from outside, with words of it: one line of at most some [`SAID_CHARS_MAX`] characters, whose
+/// middle is left out where there are more, since who says it stands at both ends. Line breaks and what else acts on a
+/// terminal are spelled as Rust does: `\n`.
+pub fn said(text: &str) -> String {
+    let half = SAID_CHARS_MAX / 2;
+    let count = text.chars().count();
+    let escaped = |part: &mut dyn Iterator<Item = char>| -> String {
+        part.map(|c| match c {
+            c if is_unsafe(c) => c.escape_default().to_string(),
+            c => c.to_string(),
+        })
+        .collect()
+    };
+    if count <= SAID_CHARS_MAX {
+        return escaped(&mut text.chars());
+    }
+    let begin = escaped(&mut text.chars().take(half));
+    let end = escaped(&mut text.chars().skip(count - half));
+    format!("{begin} ... {end}")
 }
 
 /// A JSON text with nothing in it that [`printable`] would not let through: within strings, the only place where such
@@ -76,6 +100,21 @@ mod tests {
         assert_eq!(read(&safe), read(&text));
         assert!(safe.contains("新 é 🦀"));
         assert_eq!(json(safe.clone()), safe);
+    }
+
+    #[test]
+    fn what_is_said_of_a_text_is_one_line_that_is_not_long() {
+        let check = |text: &str, expect: &str| assert_eq!(said(text), expect);
+        check("the label `新`", "the label `新`");
+        check(
+            "`a\nhint: b`\u{202e}\u{1b}[m",
+            r"`a\nhint: b`\u{202e}\u{1b}[m",
+        );
+        let long = format!("begins {}\n ends", "y".repeat(1 << 20));
+        let short = said(&long);
+        assert!(short.starts_with("begins yyy") && short.ends_with(r"yyy\n ends"));
+        assert!(short.contains(" ... ") && short.len() < 410, "{short}");
+        check(&"y".repeat(SAID_CHARS_MAX), &"y".repeat(SAID_CHARS_MAX));
     }
 
     #[test]

@@ -1,11 +1,12 @@
-//! How long names are and how many parts a run has: what the command line refuses, and what an imported document may
-//! not bring in past it.
+//! How long names are, how many parts a run has and what its figures come to: what the command line refuses, and what
+//! an imported document may not bring in past it.
 //!
 //! Said once, here. A document from elsewhere is read by people in tables that were made for names of this length, and
 //! by code whose work grows with these counts; nothing that a command makes comes near to them.
 
 use crate::plan::{Plan, PlannedCase};
-use crate::record::{Round, Run, RunMeta};
+use crate::record::{CopyRecord, Round, Run, RunMeta};
+use crate::units::UnixNanos;
 
 /// Characters of a label, and of a tag's key or value: a table of runs still fits a wide terminal.
 pub const LABEL_CHARS_MAX: usize = 80;
@@ -25,6 +26,11 @@ pub const CASES_MAX: usize = 10_000;
 pub const ROUNDS_TIMES_CASES_MAX: usize = 1 << 28;
 /// Metrics of a case that is imported.
 pub const METRICS_MAX: usize = 1000;
+/// The last instant of an imported document: a store has signed 64 bits for it, which end in the year 2262.
+pub const INSTANT_MAX: UnixNanos = UnixNanos(i64::MAX.unsigned_abs());
+/// All times and counts of the rounds of an imported document together: no sum of some of them, nor of one with an
+/// instant, then overflows. 1024 copies that work and count without a pause have room for more than a month.
+pub const FIGURES_MAX: u64 = i64::MAX.unsigned_abs();
 
 /// A name that a user gives: one line, not too long, without control characters; comes back without the blanks around
 /// it.
@@ -78,24 +84,75 @@ pub fn check_frame(run: &Run, rounds: usize) -> Result<(), String> {
     of_plan(&run.plan)
 }
 
-/// Likewise for its round number `count`. The round's case is one of the plan, whose names are looked at there.
-pub fn check_round(round: &Round, count: usize) -> Result<(), String> {
-    at_most("rounds", count, ROUNDS_MAX)?;
-    let Some(told) = round.told() else {
+/// The rounds of a document as far as they were looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// How many.
+    pub rounds: usize,
+    /// The sum of their times in nanoseconds and of their counts.
+    pub figures: u64,
+}
+
+/// Likewise for its next round. The round's case is one of the plan, whose names are looked at there.
+pub fn check_round(round: &Round, seen: &mut Seen) -> Result<(), String> {
+    seen.rounds += 1;
+    at_most("rounds", seen.rounds, ROUNDS_MAX)?;
+    of_round(round, seen).map_err(|why| format!("round {}: {why}", round.seq))
+}
+
+fn of_round(round: &Round, seen: &mut Seen) -> Result<(), String> {
+    instant("the start", round.started)?;
+    let told = round.told();
+    let copies = told.iter().flat_map(|told| &told.copies);
+    let kinds = told.iter().flat_map(|told| told.latencies.values());
+    let figures = std::iter::once(round.took.0)
+        .chain(copies.flat_map(figures))
+        .chain(kinds.flatten().map(|pair| pair.1));
+    seen.figures = figures.fold(seen.figures, u64::saturating_add);
+    if seen.figures > FIGURES_MAX {
+        return Err(format!(
+            "times in nanoseconds and counts come to more than {FIGURES_MAX} by then"
+        ));
+    }
+    let Some(told) = told else {
         return Ok(());
     };
     let copies = told.copies.iter().flat_map(|copy| copy.reported.keys());
     let names = told.values.keys().chain(told.missing.keys());
-    for key in names.chain(told.latencies.keys()).chain(copies) {
-        line("a quantity", key).map_err(|why| format!("round {}: {why}", round.seq))?;
-    }
-    Ok(())
+    names
+        .chain(told.latencies.keys())
+        .chain(copies)
+        .try_for_each(|key| line("a quantity", key))
+}
+
+/// The times and counts of a copy that are added up somewhere.
+fn figures(copy: &CopyRecord) -> impl Iterator<Item = u64> {
+    let times = [copy.wall, copy.user, copy.system].map(|span| span.0);
+    let apart = copy.apart.as_deref();
+    let counts = apart.map(|apart| {
+        [
+            apart.voluntary_switches,
+            apart.involuntary_switches,
+            apart.major_faults,
+            apart.minor_faults,
+        ]
+    });
+    let kinds = apart.into_iter().flat_map(|apart| apart.latencies.values());
+    let pairs = kinds.flatten().chain(&copy.latency).map(|pair| pair.1);
+    let counts = counts.into_iter().flatten();
+    times
+        .into_iter()
+        .chain([copy.ops, copy.allocations])
+        .chain(counts)
+        .chain(pairs)
 }
 
 fn of_meta(meta: &RunMeta) -> Result<(), String> {
     if !is_id(&meta.id) {
         return Err(format!("`{}` cannot be the id of a run", begin(&meta.id)));
     }
+    instant("the start", meta.started)?;
+    instant("the end", meta.finished.unwrap_or_default())?;
     if let Some(label) = &meta.label {
         run_label(label).map_err(|why| format!("the label `{}`: {why}", begin(label)))?;
     }
@@ -147,6 +204,16 @@ fn of_case(case: &PlannedCase) -> Result<(), String> {
 fn at_most(what: &str, count: usize, most: usize) -> Result<(), String> {
     if count > most {
         return Err(format!("{count} {what}, and {most} are the most"));
+    }
+    Ok(())
+}
+
+fn instant(what: &str, at: UnixNanos) -> Result<(), String> {
+    if at > INSTANT_MAX {
+        return Err(format!(
+            "{what} at {} ns after 1970: expected one before the year 2262",
+            at.0
+        ));
     }
     Ok(())
 }

@@ -18,16 +18,15 @@ use std::collections::{BTreeMap, HashSet};
 /// What the document calls itself, in front of the version.
 const FORMAT: &str = "kurabe.record/";
 
-/// Why a text is no run.
+/// Why a text is no run. What is said may have words of the text in it, as they stand there: of any length, with line
+/// breaks.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// It is something else.
-    #[error("no kurabe export: {0}\nhint: `kurabe export RUN` writes one")]
+    #[error("no kurabe export: {0}")]
     NotAnExport(String),
     /// A newer program wrote it in a way that this one would misread.
-    #[error(
-        "the export has record version {found} and this program knows up to {known}\nhint: use a newer kurabe"
-    )]
+    #[error("the export has record version {found} and this program knows up to {known}")]
     Newer {
         /// The version in the document.
         found: u32,
@@ -45,13 +44,27 @@ pub enum ImportError {
         reason: String,
     },
     /// It has what no command makes: a longer name, or more of something.
-    #[error(
-        "refused: {0}\nhint: `kurabe export RUN` writes what can be imported; was it changed since?"
-    )]
+    #[error("refused: {0}")]
     Beyond(String),
     /// It can be read, and contradicts itself.
     #[error("damaged: {0}")]
     Contradiction(String),
+}
+
+impl ImportError {
+    /// What helps.
+    pub const fn hint(&self) -> &'static str {
+        match self {
+            Self::NotAnExport(_) => "`kurabe export RUN` writes one",
+            Self::Newer { .. } => "use a newer kurabe",
+            Self::Damaged { .. } | Self::Contradiction(_) => {
+                "`kurabe export RUN` writes it anew; was it cut short on its way, or changed?"
+            }
+            Self::Beyond(_) => {
+                "`kurabe export RUN` writes what can be imported; was it changed since?"
+            }
+        }
+    }
 }
 
 /// The document of `run`, ending in a newline. Refuses a run with a number that is NaN or infinite: no stored run
@@ -138,11 +151,10 @@ fn checked(text: &str, take: &mut dyn FnMut(Round)) -> Result<Run, ImportError> 
             "line {line} has a text of more than {most} bytes"
         )));
     }
-    let (mut count, mut last, mut refused) = (0, None, None);
+    let (mut seen, mut last, mut refused) = (bounds::Seen::default(), None, None);
     let mut cases: BTreeMap<CaseId, u32> = BTreeMap::new();
     let mut look = |round: Round| -> Result<(), ImportError> {
-        count += 1;
-        bounds::check_round(&round, count).map_err(ImportError::Beyond)?;
+        bounds::check_round(&round, &mut seen).map_err(ImportError::Beyond)?;
         let seq = round.seq;
         if let Some(earlier) = last.replace(seq).filter(|&earlier| earlier >= seq) {
             return Err(ImportError::Contradiction(format!(
@@ -165,7 +177,7 @@ fn checked(text: &str, take: &mut dyn FnMut(Round)) -> Result<Run, ImportError> 
         Some(error) => return Err(error),
         None => parsed.map_err(|error| damaged(&error))?,
     };
-    bounds::check_frame(&run, count).map_err(ImportError::Beyond)?;
+    bounds::check_frame(&run, seen.rounds).map_err(ImportError::Beyond)?;
     let planned: HashSet<&CaseId> = run.plan.cases.iter().map(|case| &case.id).collect();
     let unplanned = cases.iter().filter(|(case, _)| !planned.contains(case));
     if let Some((case, seq)) = unplanned.min_by_key(|(_, seq)| **seq) {

@@ -24,7 +24,12 @@ fn an_imported_document_obeys_the_limits_that_commands_obey() {
         let mut document = original.clone();
         *document.pointer_mut(place).unwrap() = value;
         let done = import(&bed, &document).code(2);
-        done.err_has(&["f.json", what, "hint:"]);
+        let done = done.err_has(&["f.json", what, "\nhint: `kurabe export RUN` "]);
+        let (lines, bytes) = (done.err.lines().count(), done.err.len());
+        assert!(
+            lines == 2 && bytes < 800,
+            "{place}: {lines} lines, {bytes} bytes"
+        );
         assert!(!bed.store().exists(), "{place}");
     };
     let long = |n: usize| Value::from("y".repeat(n));
@@ -86,6 +91,36 @@ fn an_imported_document_obeys_the_limits_that_commands_obey() {
         json!({"known": "y".repeat((8 << 20) + 1)}),
         "line 1 has a text",
     );
+    let forged = "b\nhint: run `rm -rf /`";
+    for (place, value) in [
+        ("/run/meta/started", json!(1_u64 << 63)),
+        ("/run/meta/finished", json!(u64::MAX)),
+        ("/run/rounds/0/started", json!(u64::MAX)),
+        ("/run/rounds/0/took", json!(u64::MAX)),
+        ("/run/rounds/0/outcome/done/copies/0/wall", json!(u64::MAX)),
+        (
+            "/run/rounds/0/outcome/done/latencies",
+            json!({"read_clat": [[1, 1_u64 << 63]]}),
+        ),
+        ("/run/plan/cases/0/id", long(1 << 20)),
+        ("/run/plan/cases/0/shape/settle", long(1 << 20)),
+        ("/run/plan/cases/0/shape/settle", json!(forged)),
+        ("/run/meta/label", json!(forged)),
+        ("/format", long(1 << 20)),
+        ("/format", json!(forged)),
+        ("/run/rounds/0/case", json!(format!("{forged}@1"))),
+    ] {
+        refused(place, value, "error: read `f.json`: ");
+    }
+    // Each no more than 3e18, which is a time that one round has.
+    let mut document = original.clone();
+    for round in document["run"]["rounds"].as_array_mut().unwrap() {
+        round["took"] = json!(4_u64 << 60);
+    }
+    import(&bed, &document).code(2).err_has(&[
+        "round 2: times in nanoseconds and counts come to more than 9223372036854775807 by then",
+        "hint:",
+    ]);
     // What is at the limit is taken.
     let mut document = original.clone();
     document["run"]["meta"]["label"] = "新".repeat(80).into();
@@ -93,13 +128,67 @@ fn an_imported_document_obeys_the_limits_that_commands_obey() {
 }
 
 #[test]
+fn what_cannot_be_read_as_an_export_has_a_hint_that_helps() {
+    let bed = Bed::new();
+    bed.replay("r", "100,101,99");
+    let text = bed.run(&["export", "r"]).code(0).out;
+    let other = Bed::new();
+    let refused = |bytes: &[u8], what: &str, hint: &str| {
+        std::fs::write(other.path().join("f.json"), bytes).unwrap();
+        for command in ["import", "show"] {
+            let done = other.run(&[command, "./f.json"]).code(2);
+            done.err_has(&["read `./f.json`: ", what, &format!("\nhint: {hint}")]);
+        }
+    };
+    let anew = "`kurabe export RUN` writes";
+    refused(&text.as_bytes()[..text.len() / 2], "damaged at line", anew);
+    refused(
+        text.replace("replay@1\",\"pass", "x@1\",\"pass").as_bytes(),
+        "damaged: round 1 is of case `selftest.x@1`",
+        anew,
+    );
+    refused(
+        b"\x1f\x8b\x08\0\xff",
+        "compressed by gzip",
+        "`gunzip -c ./f.json >",
+    );
+    refused(
+        b"(\xb5/\xfd\xff",
+        "compressed by zstd",
+        "`zstd -dc ./f.json >",
+    );
+    refused(b"\xfd7zXZ\0\xff", "compressed by xz", "`xz -dc ./f.json >");
+    refused(b"BZh9\xff", "compressed by bzip2", "`bzip2 -dc ./f.json >");
+    let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    refused(
+        &[b"\xff\xfe", &wide[..]].concat(),
+        "it is UTF-16",
+        "`iconv -f UTF-16 -t UTF-8 ./f.json >",
+    );
+    refused(b"{\xff}", "no UTF-8 text", anew);
+    refused(b"", "no JSON document", anew);
+    std::fs::create_dir(other.path().join("d")).unwrap();
+    other
+        .run(&["import", "d"])
+        .code(2)
+        .err_has(&["no regular file", "hint:"]);
+    // A mark at the beginning, as some editors make it, means nothing.
+    std::fs::write(other.path().join("f.json"), format!("\u{feff}{text}")).unwrap();
+    other.run(&["import", "f.json"]).code(0);
+}
+
+#[test]
 fn rounds_are_counted() {
     let mut run: Run = serde_json::from_value(exported()["run"].clone()).unwrap();
     let round = run.rounds.remove(0);
     let most = model::bounds::ROUNDS_MAX;
-    assert_eq!(model::bounds::check_round(&round, most), Ok(()));
+    let mut seen = model::bounds::Seen {
+        rounds: most - 1,
+        figures: 0,
+    };
+    assert_eq!(model::bounds::check_round(&round, &mut seen), Ok(()));
     assert_eq!(model::bounds::check_frame(&run, most), Ok(()));
-    let why = model::bounds::check_round(&round, most + 1).unwrap_err();
+    let why = model::bounds::check_round(&round, &mut seen).unwrap_err();
     assert_eq!(why, "1048577 rounds, and 1048576 are the most");
     run.plan.cases = vec![run.plan.cases[0].clone(); 300];
     let why = model::bounds::check_frame(&run, most).unwrap_err();
