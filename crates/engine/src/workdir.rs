@@ -255,16 +255,23 @@ impl Held {
     /// Empties a directory with our marker, and removes it where its name leads to it. Whatever goes wrong, the marker
     /// is there as long as the directory is.
     fn remove(&self, marker: Option<File>) -> Result<(), WorkDirError> {
-        self.try_to_remove(marker).map_err(|error| WorkDirError {
-            operation: "remove the work directory",
-            path: self.path.clone(),
-            error,
-        })
+        match self.try_to_remove(marker) {
+            // A run that ends and `kurabe clean` may both be at it.
+            Err(_) if self.goes() => Ok(()),
+            Err(error) => Err(WorkDirError {
+                operation: "remove the work directory",
+                path: self.path.clone(),
+                error,
+            }),
+            Ok(()) => Ok(()),
+        }
     }
 
     fn try_to_remove(&self, mut marker: Option<File>) -> io::Result<()> {
-        if !is_plain_file(&self.marker()) {
-            return self.unmarked();
+        if find_marker(&self.here())?.is_none() {
+            return Err(io::Error::other(format!(
+                "somebody removed its marker `{MARKER}`, without which nothing in it is touched"
+            )));
         }
         let here = self.here();
         refuse_mounts(&here)?;
@@ -282,14 +289,22 @@ impl Held {
         }
     }
 
-    /// A directory without a marker is not ours to remove: gone it may be.
-    fn unmarked(&self) -> io::Result<()> {
-        match self.dir.metadata() {
-            Ok(found) if found.nlink() > 0 => Err(io::Error::other(format!(
-                "somebody removed its marker `{MARKER}`, without which nothing in it is touched"
-            ))),
-            _ => Ok(()),
+    /// Whether it is no more, or is no more in a moment: whoever removes it takes its marker first, and then what is
+    /// empty.
+    fn goes(&self) -> bool {
+        for pause in PAUSES {
+            match self.dir.metadata() {
+                Ok(found) if found.nlink() > 0 => {}
+                Ok(_) => return true,
+                Err(error) => return is_none(&error),
+            }
+            let empty = fs::read_dir(self.here()).is_ok_and(|mut within| within.next().is_none());
+            if !empty {
+                return false;
+            }
+            sys::clock::sleep(pause);
         }
+        false
     }
 
     /// Removes the marker and the directory, or nothing.
@@ -390,12 +405,8 @@ pub fn find_stale(parent: &Path) -> Result<Vec<Stale>, WorkDirError> {
         let named = path
             .file_name()
             .is_some_and(|n| n.to_string_lossy().starts_with(PREFIX));
-        // A link that looks like ours is not ours.
-        if named
-            && !path.is_symlink()
-            && let Some(found) = stale_at(&path)
-        {
-            stale.push(found);
+        if named {
+            stale.extend(stale_at(&path));
         }
     }
     stale.sort_by(|a, b| a.path.cmp(&b.path));
@@ -404,39 +415,81 @@ pub fn find_stale(parent: &Path) -> Result<Vec<Stale>, WorkDirError> {
 
 /// `path` as a stale work directory; `None` where it has no readable marker or its maker is alive.
 pub fn stale_at(path: &Path) -> Option<Stale> {
-    let marker = path.join(MARKER);
-    if !is_plain_file(&marker) {
-        return None;
+    look_at(path).ok()?
+}
+
+/// What becomes of a work directory that stayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// It has its marker, and is removed as a stale one.
+    Clean,
+    /// It cannot be looked at, and may have it: a file system that was shut down, or whose server is gone.
+    CleanLater,
+    /// It has none, or nobody can tell whether its maker is alive.
+    Nothing,
+}
+
+/// What becomes of the directory that stayed at `path`.
+pub fn next_of(path: &Path) -> Next {
+    match look_at(path) {
+        Ok(Some(stale)) if stale.is_sure => Next::Clean,
+        Ok(_) => Next::Nothing,
+        Err(_) => Next::CleanLater,
     }
+}
+
+/// `path` as a stale work directory; `None` where it is none, or where its maker is alive. Nothing in it is opened by a
+/// name that was looked at before: what stands there then may never answer.
+fn look_at(path: &Path) -> io::Result<Option<Stale>> {
+    let dir = match find_directory(path) {
+        Err(error) if is_none(&error) => return Ok(None),
+        found => found?,
+    };
+    let Some(marker) = find_marker(&handle_path(&dir))? else {
+        return Ok(None);
+    };
     // For writing too, if that is possible: NFS locks nothing exclusively that is only read (flock(2)).
     let open = |write| {
         let access = Access {
             write,
             ..Access::default()
         };
-        file::open(&marker, access)
+        file::reopen(&marker, access)
     };
-    let mut file = open(true).or_else(|_| open(false)).ok()?;
+    let mut file = open(true).or_else(|_| open(false))?;
     // Whoever made it and lives holds the lock.
     let has_locks = match file.try_lock() {
         Ok(()) => true,
         Err(TryLockError::Error(error)) if file::has_no_locks(&error) => false,
-        Err(_) => return None,
+        Err(_) => return Ok(None),
     };
     // A marker of ours has some fifty bytes.
-    let mut text = String::new();
-    (&mut file).take(4096).read_to_string(&mut text).ok()?;
-    let marker: Marker = serde_json::from_str(&text).ok()?;
-    Some(Stale {
+    let mut bytes = Vec::new();
+    (&mut file).take(4096).read_to_end(&mut bytes)?;
+    let marker = serde_json::from_slice::<Marker>(&bytes).ok();
+    Ok(marker.map(|marker| Stale {
         path: path.to_owned(),
         run: marker.run,
         is_sure: has_locks && !marker.unlocked,
-    })
+    }))
 }
 
-/// A file, and no link to one: a link may lead anywhere.
-fn is_plain_file(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|found| found.is_file())
+/// A handle to the marker in the directory to which `dir` leads; `None` where there is none: a file, and no link to
+/// one, which may lead anywhere.
+fn find_marker(dir: &Path) -> io::Result<Option<File>> {
+    match file::find(&dir.join(MARKER), false) {
+        Err(error) if is_none(&error) => Ok(None),
+        found => found.and_then(|found| Ok(found.metadata()?.is_file().then_some(found))),
+    }
+}
+
+/// Whether an error says that there is nothing of ours at a path, and not that this cannot be told.
+fn is_none(error: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    matches!(
+        error.kind(),
+        Kind::NotFound | Kind::NotADirectory | Kind::StaleNetworkFileHandle
+    )
 }
 
 /// Removes a stale work directory.
@@ -453,8 +506,11 @@ pub fn remove_stale(stale: &Stale) -> Result<(), WorkDirError> {
         )));
     }
     let parent = stale.path.parent().unwrap_or(Path::new("/"));
-    let held = find_directory(parent).and_then(|parent| Held::of(parent, &stale.path, &stale.run));
-    held.map_err(fail)?.remove(None)
+    match find_directory(parent).and_then(|parent| Held::of(parent, &stale.path, &stale.run)) {
+        // Its run was just ending, or somebody else cleans.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        held => held.map_err(fail)?.remove(None),
+    }
 }
 
 #[cfg(test)]

@@ -198,8 +198,120 @@ fn what_nobody_can_be_sure_of_is_found_and_not_removed() {
     assert!(dir.join(MARKER).exists());
 }
 
+#[test]
+fn a_directory_that_its_run_removes_meanwhile_is_no_error() {
+    let parent = tempfile::tempdir().unwrap();
+    let gone = Stale {
+        path: place(parent.path(), "r1"),
+        run: "r1".to_owned(),
+        is_sure: true,
+    };
+    remove_stale(&gone).unwrap();
+    // The other has taken the marker away, and is about to remove the directory.
+    let path = place(parent.path(), "r2");
+    fs::create_dir(&path).unwrap();
+    let held = Held::of(find_directory(parent.path()).unwrap(), &path, "r2").unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            sys::clock::sleep(20_000_000);
+            fs::remove_dir(&path).unwrap();
+        });
+        held.remove(None).unwrap();
+    });
+    for _ in 0..50 {
+        let mut dir = WorkDir::create(parent.path(), "r3", false).unwrap();
+        // As it is when a run is about to remove the marker.
+        drop(dir.marker.take());
+        let path = dir.path().to_owned();
+        let stale = stale_at(&path).unwrap();
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| remove_stale(&stale));
+            dir.held.remove(None).unwrap();
+            other.join().unwrap().unwrap();
+        });
+        assert!(!path.exists());
+    }
+}
+
+#[test]
+fn what_stands_in_the_place_of_a_marker_is_not_waited_for() {
+    let parent = tempfile::tempdir().unwrap();
+    let dir = place(parent.path(), "r1");
+    fs::create_dir(&dir).unwrap();
+    let (marker, pipe) = (dir.join(MARKER), dir.join("pipe"));
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let over = std::sync::atomic::AtomicBool::new(false);
+    let (tell, told) = std::sync::mpsc::channel();
+    let look = dir.clone();
+    // Left behind where it hangs: nothing would end it.
+    std::thread::spawn(move || {
+        for _ in 0..20_000 {
+            let _ = stale_at(&look);
+        }
+        let _ = tell.send(());
+    });
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                let put = dir.join("put");
+                fs::write(&put, r#"{"run":"r1"}"#).unwrap();
+                fs::rename(&put, &marker).unwrap();
+                fs::hard_link(&pipe, &put).unwrap();
+                fs::rename(&put, &marker).unwrap();
+            }
+        });
+        let ended = told.recv_timeout(std::time::Duration::from_secs(60));
+        over.store(true, std::sync::atomic::Ordering::Relaxed);
+        ended.expect("a pipe was opened");
+    });
+}
+
+#[test]
+fn what_cannot_be_looked_at_is_not_called_unmarked() {
+    let parent = tempfile::tempdir().unwrap();
+    let dir = place(parent.path(), "r1");
+    assert_eq!(next_of(&dir), Next::Nothing, "there is none");
+    fs::create_dir(&dir).unwrap();
+    assert_eq!(next_of(&dir), Next::Nothing, "it has no marker");
+    fs::write(dir.join(MARKER), r#"{"run":"r1"}"#).unwrap();
+    assert_eq!(next_of(&dir), Next::Clean);
+    fs::write(dir.join(MARKER), r#"{"run":"r1","unlocked":true}"#).unwrap();
+    assert_eq!(next_of(&dir), Next::Nothing, "nobody can tell");
+    for number in [5, 13, 107] {
+        let error = io::Error::from_raw_os_error(number);
+        assert!(!is_none(&error), "{error}");
+    }
+}
+
 mod root {
     use super::*;
+
+    #[test]
+    #[ignore = "root: mounts a file system and shuts it down"]
+    fn on_a_file_system_that_was_shut_down_the_marker_is_not_called_missing() {
+        let bed = tempfile::tempdir().unwrap();
+        let (image, mount) = (bed.path().join("image"), bed.path().join("mount"));
+        fs::create_dir(&mount).unwrap();
+        let sh = |line: String| {
+            let done = std::process::Command::new("sh")
+                .args(["-c", &line])
+                .status();
+            assert!(done.unwrap().success(), "{line}");
+        };
+        let (image, at) = (image.display(), mount.display());
+        sh(format!(
+            "truncate -s 400m {image} && mkfs.xfs -q {image} && mount -o loop {image} {at}"
+        ));
+        let dir = WorkDir::create(&mount, "r1", false).unwrap();
+        let path = dir.path().to_owned();
+        sh(format!("xfs_io -x -c shutdown {at}"));
+        let error = dir.remove().unwrap_err();
+        let next = next_of(&path);
+        sh(format!("umount {at}"));
+        assert_eq!(error.error.raw_os_error(), Some(5), "{error}");
+        assert_eq!(next, Next::CleanLater);
+    }
 
     #[test]
     #[ignore = "root: gives a directory to another user"]
