@@ -11,6 +11,7 @@ use anyhow::Context as _;
 use engine::consent::{Consent, Granted};
 use engine::run::{Ended, Observer, Progress, Resting, RunError, Setting, Side};
 use engine::set_up::{NotSetUp, SetUp};
+use engine::workdir::Next;
 use model::plan::PlannedCase;
 use model::record::{End, Outcome, Round, Run};
 use model::units::UnixNanos;
@@ -206,12 +207,10 @@ fn measure(
     }
     let ended = ended?;
     for (run, work_dir) in runs.iter().zip(&work_dirs) {
-        store.finish(
-            &run.meta.id,
-            UnixNanos(sys::clock::wall()),
-            ended.end,
-            &ended.warnings,
-        )?;
+        let now = UnixNanos(sys::clock::wall());
+        store
+            .finish(&run.meta.id, now, ended.end, &ended.warnings)
+            .map_err(|error| stays_open(&error, run))?;
         if !work_dir.exists() {
             store.forget_work_dir(work_dir)?;
         }
@@ -228,10 +227,12 @@ fn measure(
 /// Says that the work directory stays, where it does.
 fn say_left_behind(ended: &Ended) {
     if let Some(error) = &ended.left_behind {
-        let hint = if engine::workdir::stale_at(&error.path).is_some_and(|stale| stale.is_sure) {
-            "`kurabe clean` tries again"
-        } else {
-            "look what is in it and remove it by hand: `kurabe clean` leaves it alone"
+        let hint = match engine::workdir::next_of(&error.path) {
+            Next::Clean => "`kurabe clean` tries again",
+            Next::CleanLater => "`kurabe clean` tries again, once its file system can be read",
+            Next::Nothing => {
+                "look what is in it and remove it by hand: `kurabe clean` leaves it alone"
+            }
         };
         output::say(&format!("warning: {error}\nhint: {hint}"));
     }
@@ -248,12 +249,24 @@ fn say_how_it_ended(runs: &[Run], ended: &Ended) {
         if let [run, ..] = runs
             && !has_all_rounds(run)
         {
-            let (kind, id) = (Kind::of(&run.plan), &run.meta.id);
-            output::say(&format!(
-                "hint: `kurabe {} --resume {id}` goes on with it",
-                kind.word()
-            ));
+            output::say(&format!("hint: {}", goes_on(run)));
         }
+    }
+}
+
+/// How one goes on with a run.
+fn goes_on(run: &Run) -> String {
+    let (kind, id) = (Kind::of(&run.plan), &run.meta.id);
+    format!("`kurabe {} --resume {id}` goes on with it", kind.word())
+}
+
+/// The error of a run whose store took no more of it: it is open, and has what was kept before.
+fn stays_open(error: &impl std::fmt::Display, run: &Run) -> anyhow::Error {
+    let (text, hint) = (error.to_string(), goes_on(run));
+    if text.contains("\nhint: ") {
+        failure(Exit::Incomplete, format!("{text}; then {hint}"), None)
+    } else {
+        failure(Exit::Incomplete, text, Some(&hint))
     }
 }
 
@@ -337,6 +350,10 @@ fn explain(error: RunError, runs: &[Run]) -> anyhow::Error {
             );
             failure(Exit::Unsupported, &error, Some(&hint))
         }
-        RunError::System { .. } | RunError::Keep { .. } => error.into(),
+        RunError::Keep { .. } => match runs {
+            [run, ..] => stays_open(&error, run),
+            [] => error.into(),
+        },
+        RunError::System { .. } => error.into(),
     }
 }

@@ -70,6 +70,57 @@ fn a_run_whose_store_was_replaced_is_written_beside_it_and_the_new_one_left_alon
     listed.out_has(&["other", "second"]);
 }
 
+/// A backup, moved over the store as `cp BACKUP t; mv t STORE` does: the log of what was there before stays beside it.
+#[test]
+fn a_store_that_replaced_another_is_not_read_through_the_log_of_that() {
+    let other = Bed::new();
+    other.replay("o1", "1,2");
+    let small = std::fs::metadata(other.store()).unwrap().len();
+    for number in 2..=12 {
+        other.replay(&format!("o{number}"), "1,2");
+    }
+    assert!(std::fs::metadata(other.store()).unwrap().len() > small);
+    let (bed, done) = meanwhile(|store| {
+        assert!(store.with_extension("db-wal").exists());
+        let copy = store.with_extension("t");
+        std::fs::copy(other.store(), &copy).unwrap();
+        std::fs::rename(&copy, store).unwrap();
+    });
+    check(&bed, done, "was replaced by another");
+    let listed = bed.run(&["list"]).code(0);
+    listed.out_has(&["o1 ", "o12 "]);
+    assert!(!listed.out.contains("earlier"), "{}", listed.out);
+    bed.run(&["import", rescued(&bed).to_str().unwrap()])
+        .code(0);
+    bed.run(&["list"]).code(0).out_has(&["o12 ", "second"]);
+}
+
+/// A limit on the size of files stands for every store that takes no more.
+#[test]
+fn a_run_whose_store_takes_no_more_names_the_command_that_goes_on() {
+    let bed = Bed::new();
+    bed.replay("earlier", "1");
+    let limit = ["sh", "-c", "ulimit -f 160; exec \"$@\"", "sh"];
+    let args = ["run", "os.pipe@1", "--passes", "30", "--label", "second"];
+    let done = bed.behind(&limit, &args).code(4);
+    let id = done.err.split("--resume ").nth(1).unwrap_or_default();
+    let id = id.split('`').next().unwrap_or_default().to_owned();
+    done.err_has(&[
+        "keep round ",
+        &format!("hint: `kurabe run --resume {id}` goes on with it"),
+    ]);
+    let rounds = || {
+        let shown = bed
+            .run(&["show", "second", "--format", "csv-rounds"])
+            .code(0);
+        shown.out.lines().count()
+    };
+    let before = rounds();
+    assert!(before > 1);
+    bed.run(&["run", "--resume", &id, "--quiet"]).code(0);
+    assert!(rounds() > before);
+}
+
 #[test]
 fn a_run_whose_store_was_removed_is_written_where_it_was() {
     let (bed, done) = meanwhile(|store| {
