@@ -68,8 +68,8 @@ fn say_remarks(plan: &Plan, remarks: &[dialects::fio::Remark], quiet: bool) {
 
 fn measure(context: &Context, own: &Own, plan: &Plan) -> anyhow::Result<Exit> {
     out::check(plan)?;
-    let dir = work_place(plan, &own.consent())?;
     let phases = phases::of(plan)?;
+    let dir = work_place(plan, &own.consent())?;
     let host = host_facts(&dir.path);
     let mut planned = phases::plan(plan, &phases, own, &host)?;
     named::write_into(&mut planned, None)?;
