@@ -23,8 +23,9 @@ static FOUND: OnceLock<Text> = OnceLock::new();
 
 /// To be called by a worker before anything else.
 ///
-/// The worker will end when the process `supervisor` ends. The supervisor has asked for that already. The kernel forgets
-/// it where the executed program has capabilities of its own (`PR_SET_PDEATHSIG(2const)`), so the worker asks again.
+/// The worker will end when the process `supervisor` ends. The supervisor has asked for that already. The kernel
+/// forgets it where the executed program has capabilities of its own (`PR_SET_PDEATHSIG(2const)`), so the worker asks
+/// again.
 ///
 /// Where memory runs out, the kernel will kill the worker first. The supervisor lives on and can say what happened.
 ///
