@@ -243,7 +243,7 @@ fn no_text(bytes: &[u8], path: &Path) -> (&'static str, String) {
     ];
     let is_of = |(begin, ..): &&(&[u8], _, _)| bytes.starts_with(begin);
     match known.iter().find(is_of) {
-        Some((_, why, turn)) => {
+        Some(&(_, why, turn)) => {
             let path = quoted(&path.display().to_string());
             let hint = format!("`{turn} {path} > FILE` writes what can be read");
             (why, hint)

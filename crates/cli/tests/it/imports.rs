@@ -112,7 +112,7 @@ fn an_imported_document_obeys_the_limits_that_commands_obey() {
     ] {
         refused(place, value, "error: read `f.json`: ");
     }
-    // Each no more than 3e18, which is a time that one round has.
+    // Each may be, and all of them together may not.
     let mut document = original.clone();
     for round in document["run"]["rounds"].as_array_mut().unwrap() {
         round["took"] = json!(4_u64 << 60);
@@ -165,7 +165,7 @@ fn what_cannot_be_read_as_an_export_has_a_hint_that_helps() {
         "it is UTF-16",
         "`iconv -f UTF-16 -t UTF-8 ./f.json >",
     );
-    refused(b"{\xff}", "no UTF-8 text", anew);
+    refused(b"{\xff}", "no UTF-8 text", "is it an export? `kurabe");
     refused(b"", "no JSON document", anew);
     std::fs::create_dir(other.path().join("d")).unwrap();
     other

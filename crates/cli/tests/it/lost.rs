@@ -88,7 +88,7 @@ fn a_store_that_replaced_another_is_not_read_through_the_log_of_that() {
     });
     check(&bed, done, "was replaced by another");
     let listed = bed.run(&["list"]).code(0);
-    listed.out_has(&["o1 ", "o12 "]);
+    let listed = listed.out_has(&["o1 ", "o12 "]);
     assert!(!listed.out.contains("earlier"), "{}", listed.out);
     bed.run(&["import", rescued(&bed).to_str().unwrap()])
         .code(0);
