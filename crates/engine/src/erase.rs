@@ -187,11 +187,15 @@ pub fn permit(
     }
     let serials = device::serials(tree, &name);
     confirmed(path, &marks, &serials, typed)?;
-    if unseen == Some(Unseen::Outside) && !marks.is_empty() {
+    // Of what is blank nothing is lost but to programs that are all hidden.
+    let unseen = unseen.filter(|unseen| unseen.is_blind() || !marks.is_empty());
+    if let Some(why) = unseen.as_ref().filter(|unseen| unseen.is_blind())
+        && !marks.is_empty()
+    {
         return Err(Refusal::Unseen {
             device,
             kinds: kinds(&marks, None),
-            why: Unseen::Outside.to_string(),
+            why: why.to_string(),
         });
     }
     Ok(Permit {

@@ -5,6 +5,8 @@
 //! so every one from the root down is looked at, as ssh does with the way to its keys. An access control list is seen
 //! too: where there is one, the group's bits of the mode are the most that it grants to anybody (`acl(5)`).
 //!
+//! A file system that somebody's program serves (FUSE) says of every directory what that user likes: all of it is his.
+//!
 //! Only root is asked to think about it. What runs in the name of an ordinary user can do what that account can, and
 //! groups that share a directory are how such users work together. Root, and whoever called sudo, is no stranger.
 
@@ -13,6 +15,8 @@ use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use sys::mounts::{self, Mount};
+use sys::tree::Tree;
 
 /// The sticky bit of a mode.
 const STICKY: u32 = 0o1000;
@@ -36,6 +40,8 @@ pub enum Right {
     Owner(u32),
     /// Its mode lets its group or others write, and it is not sticky.
     Mode(u32),
+    /// It lies on a file system that a program of this user serves.
+    Serves(u32),
 }
 
 impl fmt::Display for Stranger {
@@ -44,6 +50,9 @@ impl fmt::Display for Stranger {
         match self.by {
             Right::Owner(user) => write!(f, "`{dir}` belongs to user {user}, who may rename"),
             Right::Mode(mode) => write!(f, "in `{dir}` others may rename (mode {mode:o})"),
+            Right::Serves(user) => {
+                write!(f, "`{dir}` lies on a file system that user {user} serves")
+            }
         }
     }
 }
@@ -53,7 +62,10 @@ impl fmt::Display for Stranger {
 /// in is then the very path that was looked at. An error means that nobody can say.
 pub fn on_the_way_to(dir: &Path) -> io::Result<Option<Stranger>> {
     match ours() {
-        Some(ours) => look(dir, &ours),
+        Some(ours) => {
+            let mounts = mounts::read(&Tree::real()).map_err(io::Error::other)?;
+            look(dir, &ours, &mounts)
+        }
         None => Ok(None),
     }
 }
@@ -71,7 +83,7 @@ fn ours() -> Option<Vec<u32>> {
 
 /// The way is looked at from the root down. When a step is looked at, no stranger can change it any more: the steps
 /// before it are safe. A step that is a link was put there meanwhile, and is an error.
-fn look(dir: &Path, ours: &[u32]) -> io::Result<Option<Stranger>> {
+fn look(dir: &Path, ours: &[u32], mounts: &[Mount]) -> io::Result<Option<Stranger>> {
     let mut way: Vec<&Path> = dir.ancestors().collect();
     way.reverse();
     for step in way {
@@ -80,7 +92,8 @@ fn look(dir: &Path, ours: &[u32]) -> io::Result<Option<Stranger>> {
             let why = format!("`{}` is no directory any more", step.display());
             return Err(io::Error::other(why));
         }
-        if let Some(by) = right(found.uid(), found.mode(), ours) {
+        let by = serves(mounts, found.dev(), ours);
+        if let Some(by) = by.or_else(|| right(found.uid(), found.mode(), ours)) {
             return Ok(Some(Stranger {
                 dir: step.to_owned(),
                 by,
@@ -88,6 +101,12 @@ fn look(dir: &Path, ours: &[u32]) -> io::Result<Option<Stranger>> {
         }
     }
     Ok(None)
+}
+
+/// Whether the file system of this number is served by somebody who is none of `ours`.
+fn serves(mounts: &[Mount], device: u64, ours: &[u32]) -> Option<Right> {
+    let user = mounts::of_device(mounts, device)?.served_by()?;
+    (!ours.contains(&user)).then_some(Right::Serves(user))
 }
 
 /// By which right somebody who is none of `ours` may rename in a directory of this owner and mode.
@@ -130,7 +149,7 @@ mod tests {
         fs::create_dir_all(&inner).unwrap();
         symlink(&middle, root.join("link")).unwrap();
         let set = |dir: &Path, mode| fs::set_permissions(dir, Permissions::from_mode(mode));
-        let found = |dir: &Path| look(dir, &[0, me]).unwrap();
+        let found = |dir: &Path| look(dir, &[0, me], &[]).unwrap();
         for mode in [0o755, 0o1777] {
             set(&middle, mode).unwrap();
             assert_eq!(found(&inner), None, "{mode:o}");
@@ -143,9 +162,9 @@ mod tests {
         assert_eq!(found(&inner), expect);
         assert_eq!(found(&root), None);
         set(&middle, 0o755).unwrap();
-        assert!(look(&inner, &[me.wrapping_add(1)]).unwrap().is_some());
+        assert!(look(&inner, &[me.wrapping_add(1)], &[]).unwrap().is_some());
         for gone in ["missing", "link", "link/inner"] {
-            look(&root.join(gone), &[0, me]).unwrap_err();
+            look(&root.join(gone), &[0, me], &[]).unwrap_err();
         }
     }
 }

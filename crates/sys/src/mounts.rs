@@ -29,6 +29,29 @@ pub struct Mount {
     pub super_options: String,
 }
 
+impl Mount {
+    /// The user whose program serves the file system (FUSE, `user_id` in mount.fuse(8)): it says of every file what it
+    /// likes. `None` for other file systems.
+    pub fn served_by(&self) -> Option<u32> {
+        let mut options = self.super_options.split(',');
+        let user = options.find_map(|option| option.strip_prefix("user_id="));
+        let is_fuse = self.is_served() || self.kind.starts_with("fuseblk");
+        user.filter(|_| is_fuse).and_then(|user| user.parse().ok())
+    }
+
+    /// Whether a program serves it and nothing is known of where its files lie: FUSE, but not on a block device
+    /// (`fuseblk`, such as ntfs-3g), which is claimed.
+    pub fn is_served(&self) -> bool {
+        self.kind == "fuse" || self.kind.starts_with("fuse.")
+    }
+}
+
+/// A mount of the file system of this number, as stat(2) tells it.
+pub fn of_device(mounts: &[Mount], device: u64) -> Option<&Mount> {
+    let number = format!("{}:{}", libc::major(device), libc::minor(device));
+    mounts.iter().find(|mount| mount.device == number)
+}
+
 /// Every mount that we see, in the order in which they were made.
 pub fn read(tree: &Tree) -> Result<Vec<Mount>, TreeError> {
     Ok(parse(&tree.read(MOUNTINFO)?))
@@ -80,7 +103,7 @@ fn line(line: &str) -> Option<Mount> {
 }
 
 /// Undoes the kernel's `\ooo` escapes (space, tab, newline, backslash and `#`).
-fn unescape(field: &str) -> String {
+pub(crate) fn unescape(field: &str) -> String {
     String::from_utf8_lossy(&unescape_bytes(field.as_bytes())).into_owned()
 }
 
@@ -159,6 +182,24 @@ not a mount
         check("/mnt/with space/x", "/dev/sdb1");
         check("/mnt/with spaces", "/dev/sdc1");
         assert_eq!(holding(&[], "/"), None);
+    }
+
+    #[test]
+    fn who_serves_a_file_system_is_known_by_its_number() {
+        let text = "\
+30 22 0:25 / /a rw - fuse.sshfs host: rw,user_id=1000,group_id=0
+31 22 8:17 / /b rw - fuseblk /dev/sdb1 rw,user_id=0,group_id=0
+32 22 0:26 / /c rw - ext4 /dev/sdc rw,user_id=7
+";
+        let mounts = parse(text);
+        let check = |device: u64, user: Option<u32>, is_served: bool| {
+            let mount = of_device(&mounts, device).unwrap();
+            assert_eq!((mount.served_by(), mount.is_served()), (user, is_served));
+        };
+        check(libc::makedev(0, 25), Some(1000), true);
+        check(libc::makedev(8, 17), Some(0), false);
+        check(libc::makedev(0, 26), None, false);
+        assert_eq!(of_device(&mounts, libc::makedev(0, 27)), None);
     }
 
     #[test]

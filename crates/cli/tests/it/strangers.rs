@@ -140,6 +140,47 @@ mod root {
         assert_eq!(fs::read_dir(&inside).unwrap().count(), 0);
     }
 
+    /// Lets another user serve a file system at `served` that says of everything that it is root's, and runs the rest.
+    const SERVED: &str = r#"
+        rm -f node; mknod node c 10 229; chmod 666 node; mount --bind node /dev/fuse
+        echo user_allow_other > conf; mount --bind conf /etc/fuse.conf
+        mkdir -p source/inside served; chown -R "$1" source served
+        setpriv --reuid "$1" --regid "$1" --clear-groups bindfs \
+            -o allow_other,force-user=root,force-group=root,perms=0755 "$PWD/source" "$PWD/served"
+        shift; code=0; "$@" || code=$?
+        umount served; exit $code
+    "#;
+
+    #[test]
+    #[ignore = "root: mounts a file system that another user serves"]
+    fn root_does_not_work_where_another_user_serves_the_file_system() {
+        if !crate::disks::is_installed("bindfs") {
+            eprintln!("skipped: there is no bindfs");
+            return;
+        }
+        let bed = Bed::new();
+        mode(bed.path(), 0o755);
+        let run = |as_user: &str, sudo: &str, dir: &str, more: &[&str]| {
+            let before = ["env", sudo, "unshare", "--mount", "sh", "-ec", SERVED];
+            let what = ["run", "selftest.null", "--passes", "1", "--dir", dir];
+            bed.behind(
+                &[&before[..], &["sh", as_user]].concat(),
+                &[&what[..], more].concat(),
+            )
+        };
+        for dir in ["served", "served/inside"] {
+            run("65534", "A=B", dir, &[]).code(2).err_has(&[
+                "as root",
+                "served` lies on a file system that user 65534 serves",
+                "`--dir-of-others`",
+            ]);
+        }
+        assert!(!bed.store().exists());
+        run("65534", "A=B", "served", &["--dir-of-others"]).code(0);
+        run("65534", "SUDO_UID=65534", "served", &[]).code(0);
+        run("0", "A=B", "served/inside", &[]).code(0);
+    }
+
     /// Somebody who exchanges what he may rename with a tree of his own, which has everything that is executed.
     struct Attacker(Child, PathBuf);
 

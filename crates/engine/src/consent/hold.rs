@@ -12,7 +12,7 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use sys::block::uses::{self, Unseen};
+use sys::block::uses;
 use sys::io::file::{self, Access};
 use sys::io::remove::{self, Removal};
 use sys::owned;
@@ -107,7 +107,7 @@ pub(super) fn take(
     }
     let written = written_by_others(&look);
     drop(look);
-    let file = file::reopen(found, WRITE).map_err(Refusal::system("open", path))?;
+    let file = file::reopen(found, WRITE).map_err(not_writable(path))?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return locked(),
@@ -194,11 +194,12 @@ pub(super) fn refuse_users(tree: &Tree, taken: &[&Held]) -> Result<Vec<super::Un
             );
             return Err(Refusal::unfit(&held.path, why));
         }
+        refuse_served(tree, held)?;
         let (None, Some(why)) = (held.written, &users.unseen) else {
             continue;
         };
         // What others made may be in the hands of programs that nobody sees.
-        if *why == Unseen::Outside && !held.is_ours {
+        if why.is_blind() && !held.is_ours {
             let why = format!(
                 "who writes to it cannot be found out: {why}\nhint: measure as root and outside of containers \
                  (`--pid=host`), or let kurabe make a file of its own"
@@ -211,6 +212,36 @@ pub(super) fn refuse_users(tree: &Tree, taken: &[&Held]) -> Result<Vec<super::Un
         });
     }
     Ok(unseen)
+}
+
+/// Refuses a file of somebody else that a program serves: it may be the mirror of one that is in use.
+fn refuse_served(tree: &Tree, held: &Held) -> Result<(), Refusal> {
+    let served = uses::served_by_a_program(tree, held.device);
+    let served = served.map_err(|error| Refusal::unfit(&held.path, error.to_string()))?;
+    match served.filter(|_| !held.is_ours) {
+        None => Ok(()),
+        Some(kind) => Err(Refusal::unfit(
+            &held.path,
+            format!(
+                "it lies on a file system that a program serves ({kind}), and who uses what is behind that cannot be \
+                 found out\nhint: name the file where it really lies, or let kurabe make a file of its own with `--dir`"
+            ),
+        )),
+    }
+}
+
+/// What the kernel said to opening a file for writing, with a hint where it is none of the usual rights.
+fn not_writable(path: &Path) -> impl FnOnce(io::Error) -> Refusal {
+    move |error| {
+        let hinted = match error.raw_os_error() {
+            Some(file::NOT_PERMITTED) => io::Error::other(format!(
+                "{error}\nhint: it may be immutable or for appending only: `lsattr` tells, and `chattr -i -a` ends \
+                 that, if you are sure"
+            )),
+            _ => error,
+        };
+        Refusal::system("open", path)(hinted)
+    }
 }
 
 /// Makes the file of a touch, empty, marked and locked.

@@ -42,6 +42,8 @@ pub struct Family {
     pub members: Vec<Member>,
     /// Loop devices on a device of the family, but for the one that was asked about: the device and the loop on it.
     pub loops: Vec<(String, String)>,
+    /// Members that lie on a file, and that file.
+    pub(super) files: Vec<(String, Thing)>,
 }
 
 /// A stretch of what lies at the bottom, in bytes.
@@ -162,8 +164,18 @@ impl Family {
             let on = all.loops_on(other)?;
             seen.contains(&on).then(|| (on, other.clone()))
         });
+        let files = names
+            .iter()
+            .filter_map(|name| match &all.0.get(name)?.lies {
+                Lies::Bottom {
+                    ground: Ground::File(file),
+                    ..
+                } => Some((name.clone(), *file)),
+                Lies::Bottom { .. } | Lies::On { .. } => None,
+            });
         Ok(Self {
             loops: loops.collect(),
+            files: files.collect(),
             members: members?,
         })
     }

@@ -3,6 +3,7 @@
 //! Only facts. Whether they allow to erase a device is decided in `engine::erase`, which refuses where any of these
 //! facts cannot be found out.
 
+mod below;
 pub mod device;
 pub mod family;
 mod identity;

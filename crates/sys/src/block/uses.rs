@@ -1,17 +1,23 @@
 //! Who uses a block device or a file: mounts, swap, arrays, mappings, loops, and processes that may write to it.
 //!
 //! Looked at is not only the device but its whole family ([`super::family`]). Sources: sysfs (`holders`, `dm`, `md`,
-//! `bcache`), /proc/self/mountinfo, /proc/swaps, /sys/fs/btrfs, and the processes ([`super::writers`]). Where mounts,
+//! `bcache`), /proc/self/mountinfo, /proc/swaps, /sys/fs/btrfs, the processes ([`super::writers`]) and locks; all of it of
+//! the files below its loop devices too. Where mounts,
 //! swap or holders of a device cannot be read that is an error, never "not used". Mounts of other namespaces are in no
 //! list: the kernel's claim, tried on every device of the family, is the second guard.
 
+use super::below;
+pub use super::below::served as served_by_a_program;
 use super::device::{self, CLASS};
 use super::family::{self, Family, Member, list};
-use super::identity::{Thing, thing};
+use super::identity::Thing;
 use super::writers::writers;
 pub use super::writers::{Unseen, process_in_proc};
 use crate::mounts;
 use crate::tree::{Tree, TreeError};
+
+/// How a use of the file below a device begins.
+const ON_FILE: &str = "on a file that is ";
 
 /// One use of a device or of a relative of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,9 +48,9 @@ pub struct Uses<T> {
 /// Every use of a device and its family, the device's own first.
 pub fn uses(tree: &Tree, family: &Family) -> Result<Uses<Use>, TreeError> {
     let devices = family.members.iter();
-    let things: Vec<(&Member, Thing)> = devices
-        .filter_map(|member| Some((member, Thing::Device(member.number?))))
-        .collect();
+    let devices = devices.filter_map(|member| Some((&member.name, Thing::Device(member.number?))));
+    let files = family.files.iter().map(|(name, file)| (name, *file));
+    let things: Vec<(&String, Thing)> = devices.chain(files).collect();
     let numbers: Vec<Thing> = things.iter().map(|(_, thing)| *thing).collect();
     let writers = writers(tree, &numbers);
     let mut found = Vec::new();
@@ -65,19 +71,30 @@ pub fn uses(tree: &Tree, family: &Family) -> Result<Uses<Use>, TreeError> {
         for (_, name) in family.loops.iter().filter(|(on, _)| *on == member.name) {
             add(format!("the backing of `{name}`"));
         }
-        let own = writers.found.iter();
-        for writer in own.filter(|writer| things[writer.thing].0 == member) {
+        for (_, file) in family.files.iter().filter(|(on, _)| *on == member.name) {
+            on_file(tree, member, *file, &mut add)?;
+        }
+        for writer in &writers.found {
+            let (on, thing) = things[writer.thing];
+            if *on != member.name {
+                continue;
+            }
+            let what = match thing {
+                Thing::Device(_) => "",
+                Thing::File { .. } => ON_FILE,
+            };
             found.push(Use {
                 device: member.name.clone(),
-                how: writer.how.clone(),
+                how: format!("{what}{}", writer.how),
                 process: Some(writer.process),
             });
         }
     }
-    Ok(Uses {
-        found,
-        unseen: writers.unseen,
-    })
+    let unseen = match writers.unseen {
+        Some(unseen) if unseen.is_blind() => Some(unseen),
+        other => served(tree, family)?.or(other),
+    };
+    Ok(Uses { found, unseen })
 }
 
 /// Devices that are made of others: what is written to them lands where somebody else keeps the books.
@@ -125,29 +142,50 @@ fn mounted(tree: &Tree, member: &Member, add: &mut impl FnMut(String)) -> Result
 }
 
 fn swapped(tree: &Tree, member: &Member, add: &mut impl FnMut(String)) -> Result<(), TreeError> {
-    let swaps = match tree.read("/proc/swaps") {
-        // A kernel without swap.
-        Err(error) if error.absent => return Ok(()),
-        other => other?,
-    };
-    let used = swaps.lines().skip(1).any(|line| {
-        let path = line.split_whitespace().next().unwrap_or_default();
-        let number = thing(&tree.place(path)).ok();
-        let is_node = path == device::node(&member.name);
-        is_node
-            || member
-                .number
-                .is_some_and(|own| number == Some(Thing::Device(own)))
-    });
-    if used {
+    let node = device::node(&member.name);
+    let own = member.number.map(Thing::Device);
+    let swaps = below::swaps(tree)?;
+    if swaps
+        .iter()
+        .any(|(path, found)| *path == node || own.is_some() && *found == own)
+    {
         add("used as swap".to_owned());
     }
     Ok(())
 }
 
+/// What is to be said of a member that lies on this file.
+fn on_file(
+    tree: &Tree,
+    member: &Member,
+    file: Thing,
+    add: &mut impl FnMut(String),
+) -> Result<(), TreeError> {
+    let swaps = below::swaps(tree)?;
+    if swaps.iter().any(|(_, found)| *found == Some(file)) {
+        add(format!("{ON_FILE}used as swap"));
+    }
+    if below::is_locked(tree, &member.name, file) {
+        add(format!("{ON_FILE}locked by another program"));
+    }
+    Ok(())
+}
+
+/// Who keeps the books of a file that a device of the family lies on, where that is a program.
+fn served(tree: &Tree, family: &Family) -> Result<Option<Unseen>, TreeError> {
+    for (_, file) in &family.files {
+        if let Thing::File { device, .. } = file
+            && let Some(kind) = below::served(tree, *device)?
+        {
+            return Ok(Some(Unseen::Served(kind)));
+        }
+    }
+    Ok(None)
+}
+
 /// Who uses regular files behind the back of their readers: loop devices that lie on them, and processes beside `ours`
 /// that may write to them, such as a virtual machine whose disk one is. The files are known by device and inode, and
-/// told by their place in `files`. (A swap area needs no look: the kernel lets nobody write to one.)
+/// told by their place in `files`. Where swap areas cannot be read the kernel still lets nobody write to one.
 pub fn of_files(tree: &Tree, files: &[(u64, u64)], ours: u32) -> Uses<(usize, String)> {
     let files = files.iter();
     let things: Vec<Thing> = files
@@ -157,6 +195,10 @@ pub fn of_files(tree: &Tree, files: &[(u64, u64)], ours: u32) -> Uses<(usize, St
     let mut found: Vec<(usize, String)> = loops
         .map(|(file, name)| (file, format!("the backing of `{name}`")))
         .collect();
+    for (_, swap) in below::swaps(tree).unwrap_or_default() {
+        let place = things.iter().position(|file| Some(*file) == swap);
+        found.extend(place.map(|place| (place, "used as swap".to_owned())));
+    }
     let writers = writers(tree, &things);
     let others = writers.found.into_iter();
     let others = others.filter(|writer| writer.process != ours);
@@ -169,7 +211,7 @@ pub fn of_files(tree: &Tree, files: &[(u64, u64)], ours: u32) -> Uses<(usize, St
 
 #[cfg(test)]
 mod tests {
-    use super::super::identity::Backing;
+    use super::super::identity::{Backing, thing};
     use super::*;
     use std::path::Path;
 

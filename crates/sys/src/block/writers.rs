@@ -14,6 +14,9 @@ use crate::tree::{Tree, TreeError};
 /// The first PID namespace, in which every process is seen (`PROC_PID_INIT_INO` of `linux/proc_ns.h`, 0xEFFFFFFC).
 const FIRST_NAMESPACE: &str = "pid:[4026531836]";
 
+/// The first user namespace, whose root may look at every process (`PROC_USER_INIT_INO`, 0xEFFFFFFD).
+const FIRST_USERS: &str = "user:[4026531837]";
+
 /// A process that may write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Writer {
@@ -32,7 +35,7 @@ pub(super) struct Writers {
     pub(super) unseen: Option<Unseen>,
 }
 
-/// Processes that cannot be seen.
+/// What cannot be seen.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unseen {
     /// All those outside of our PID namespace.
@@ -43,9 +46,26 @@ pub enum Unseen {
     /// Those of other users: /proc does not list them.
     #[error("`/proc` is mounted with `hidepid`, and programs of other users cannot be seen")]
     Hidden,
+    /// Those of other user namespaces than ours.
+    #[error(
+        "this is a user namespace of its own, as containers without root have it, and programs outside of it may not be looked at"
+    )]
+    OtherUsers,
+    /// Who uses what lies behind a file system that a program serves: its type.
+    #[error(
+        "it lies on a file system that a program serves ({0}), and what is behind that cannot be seen"
+    )]
+    Served(String),
     /// Some that may not be looked at: the first of them.
     #[error("not every process may be looked at: {0}")]
     Denied(TreeError),
+}
+
+impl Unseen {
+    /// Whether so much is hidden that what holds data must not be written to.
+    pub const fn is_blind(&self) -> bool {
+        !matches!(self, Self::Denied(_))
+    }
 }
 
 /// Who may write to one of `things`. Processes that end meanwhile are passed over.
@@ -55,6 +75,10 @@ pub(super) fn writers(tree: &Tree, things: &[Thing]) -> Writers {
         ..Writers::default()
     };
     let are_ours = process_in_proc(tree) == std::process::id();
+    let users = tree.link("/proc/self/ns/user");
+    let is_first = users.is_ok_and(|link| link == FIRST_USERS);
+    // Some processes let not even root see their mappings, such as a first one that the kernel protects.
+    let is_root = is_first && crate::probe::is_root();
     let processes = tree.list("/proc").unwrap_or_default();
     for process in processes.iter().filter_map(|name| name.parse::<u32>().ok()) {
         for task in tasks(tree, process, are_ours) {
@@ -65,10 +89,17 @@ pub(super) fn writers(tree: &Tree, things: &[Thing]) -> Writers {
                 things,
                 all: &mut all,
             };
-            if let Err(error) = look.descriptors().and_then(|()| look.mappings())
-                && !error.absent
-            {
-                all.unseen.get_or_insert(Unseen::Denied(error));
+            let mapped = |error: &TreeError| !(is_root && error.operation == "read");
+            let denied = match look.descriptors() {
+                Ok(()) => look.mappings().err().filter(mapped),
+                Err(error) => Some(error),
+            };
+            if let Some(error) = denied.filter(|error| !error.absent) {
+                all.unseen.get_or_insert(if is_first {
+                    Unseen::Denied(error)
+                } else {
+                    Unseen::OtherUsers
+                });
             }
         }
     }
@@ -266,6 +297,31 @@ mod tests {
                 .map(|found| (found.range.as_str(), found.writes));
             assert_eq!(found, expected, "{line}");
         }
+    }
+
+    #[test]
+    fn what_may_not_be_looked_at_hides_nothing_from_root_but_outside_of_a_user_namespace() {
+        let dir = tempfile::tempdir().unwrap();
+        let tree = Tree::at(dir.path());
+        // No file, and no absent one: it cannot be read.
+        std::fs::create_dir_all(dir.path().join("proc/1/maps")).unwrap();
+        std::fs::create_dir_all(dir.path().join("proc/1/fd")).unwrap();
+        let space = dir.path().join("proc/self/ns");
+        std::fs::create_dir_all(&space).unwrap();
+        std::os::unix::fs::symlink(FIRST_NAMESPACE, space.join("pid")).unwrap();
+        let users = |link: &str| {
+            let _ = std::fs::remove_file(space.join("user"));
+            std::os::unix::fs::symlink(link, space.join("user")).unwrap();
+            writers(&tree, &[]).unseen
+        };
+        let first = users(FIRST_USERS);
+        assert_eq!(first.is_none(), crate::probe::is_root(), "{first:?}");
+        assert!(first.is_none_or(|unseen| !unseen.is_blind()));
+        assert_eq!(users("user:[4026532288]"), Some(Unseen::OtherUsers));
+        // What it has open may not be looked at either.
+        std::fs::remove_dir(dir.path().join("proc/1/fd")).unwrap();
+        std::os::unix::fs::symlink("fd", dir.path().join("proc/1/fd")).unwrap();
+        assert!(matches!(users(FIRST_USERS), Some(Unseen::Denied(_))));
     }
 
     #[test]

@@ -26,6 +26,10 @@ pub enum SyncMode {
     All,
 }
 
+/// The error number with which the kernel keeps a file from being written to that nobody may change, whatever his
+/// rights (`chattr +i`, `+a`).
+pub const NOT_PERMITTED: i32 = libc::EPERM;
+
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Access {

@@ -270,6 +270,26 @@ mod root {
     }
 
     #[test]
+    #[ignore = "root: makes a file that nobody may change"]
+    fn what_keeps_a_file_from_being_written_to_is_hinted_at() {
+        let made = Made::new();
+        let name = made.name("theirs");
+        std::fs::write(made.path("theirs"), vec![7; SIZE]).unwrap();
+        if !works(&format!("chattr +i {name} && chattr -i {name}")) {
+            eprintln!("skipped: this file system has no such files");
+            return;
+        }
+        for attribute in ["i", "a"] {
+            sh(&format!("chattr +{attribute} {name}"));
+            let done = made.job("theirs", &["--overwrite-file", &name]);
+            sh(&format!("chattr -{attribute} {name}"));
+            done.code(2)
+                .err_has(&["Operation not permitted", "hint: ", "lsattr", "chattr"]);
+        }
+        made.job("theirs", &["--overwrite-file", &name]).code(0);
+    }
+
+    #[test]
     #[ignore = "root: mounts file systems"]
     fn marks_hold_on_other_file_systems_and_on_clones_of_extents() {
         for (mkfs, clones) in [

@@ -34,7 +34,7 @@ fn sh(script: &str) -> String {
 }
 
 /// Whether a program is there; without it a test says that it is skipped.
-fn is_installed(program: &str) -> bool {
+pub(crate) fn is_installed(program: &str) -> bool {
     works(&format!("command -v {program}"))
 }
 

@@ -287,4 +287,67 @@ mod root {
         done.err_has(&["it is the backing of `loop", IN_USE]);
         assert!(before == std::fs::read(&image).unwrap());
     }
+
+    #[test]
+    #[ignore = "root: mounts a loop device, and a file system that a program serves"]
+    fn an_image_that_a_program_mirrors_is_spared_by_both_of_its_names() {
+        if !is_installed("bindfs") {
+            eprintln!("skipped: there is no bindfs");
+            return;
+        }
+        let disk = mounted();
+        let (image, mirror) = (disk.disk.image(), tempfile::tempdir().unwrap());
+        let (from, to) = (disk.disk.dir.path().display(), mirror.path().display());
+        sh(&format!("bindfs {from} {to}"));
+        let _undo = Undo(format!("umount -l {to}"));
+        let seen = mirror.path().join("image");
+        let before = std::fs::read(&image).unwrap();
+        let bed = Bed::new();
+        let name = seen.to_str().unwrap();
+        let typed = ["--file", name, "--overwrite-file", name];
+        bed.run(&args("storage.randwrite-4k", &typed))
+            .code(2)
+            .err_has(&["(fuse", "let kurabe make a file of its own"]);
+        assert!(before == std::fs::read(&image).unwrap());
+        let other = Attached::to("", &seen);
+        let says = [
+            "it holds ext2/3/4, and who uses it cannot be found out",
+            "(fuse",
+        ];
+        is_refused(&image, &other.0, &says);
+        // What is blank may be written to, and files of our own too.
+        let blank = mirror.path().join("blank");
+        sh(&format!("truncate -s 64M {}", blank.display()));
+        let other = Attached::to("", &blank);
+        let more = ["--device", &other.0, "--yes-erase", &other.0];
+        let size = ["--set", "storage.*.size=8M"];
+        let all = args("storage.randwrite-4k", &[&more[..], &size].concat());
+        bed.run(&all).code(0).err_has(&["warning: ", "(fuse"]);
+        let inside = ["--dir", mirror.path().to_str().unwrap()];
+        bed.run(&args(
+            "storage.randwrite-4k",
+            &[&inside[..], &size].concat(),
+        ))
+        .code(0);
+    }
+
+    #[test]
+    #[ignore = "root: makes a swap file and a loop device"]
+    fn a_swap_file_is_known_by_itself_and_below_a_device() {
+        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let image = dir.path().join("with space");
+        sh(&format!(
+            "head -c 64M /dev/zero > '{0}'; chmod 600 '{0}'; mkswap -q -U {UUID} '{0}'; swapon '{0}'",
+            image.display()
+        ));
+        let _undo = Undo(format!("swapoff '{}'", image.display()));
+        let name = image.to_str().unwrap();
+        let typed = ["--file", name, "--overwrite-file", name];
+        Bed::new()
+            .run(&args("storage.randwrite-4k", &typed))
+            .code(2)
+            .err_has(&["it is used as swap", IN_USE]);
+        let other = Attached(sh(&format!("losetup --find --show '{name}'")));
+        is_refused(&image, &other.0, &["a file that is used as swap", IN_USE]);
+    }
 }

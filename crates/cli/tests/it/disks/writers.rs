@@ -171,4 +171,62 @@ mod root {
         drop(writer);
         overwrite(&bed, &ALONE, &file).code(0);
     }
+
+    #[test]
+    #[ignore = "root: makes a loop device"]
+    fn who_writes_to_the_image_below_a_device_is_named_and_the_image_is_spared() {
+        let (bed, disk) = (Bed::new(), Loop::new("64M"));
+        let (image, dir) = (disk.image(), disk.dir.path());
+        let has = |script: &str| running(&["env"], &format!("exec 3{}", script), dir);
+        let is_spared = |culprit: Running, says: &str| {
+            let done = erase(&bed, &[], &disk.device).code(2);
+            done.err_has(&["is on a file that is ", says, IN_USE]);
+            assert!(disk.image_bytes().iter().all(|byte| *byte == 0));
+            drop(culprit);
+        };
+        let name = image.display();
+        is_spared(has(&format!("<>{name}")), "open for writing in process");
+        let link = dir.join("link");
+        std::fs::hard_link(&image, &link).unwrap();
+        let by_link = format!("exec 3<>{}", link.display());
+        let elsewhere = ["unshare", "--pid", "--fork", "--kill-child"];
+        is_spared(
+            running(&elsewhere, &by_link, dir),
+            "open for writing in process",
+        );
+        if is_installed("python3") {
+            is_spared(maps(&image, dir), "mapped for writing in process");
+        }
+        is_spared(has(&format!("<{name}; flock -n 3")), "locked");
+        let _reads = has(&format!("<{name}; flock -s 3"));
+        erase(&bed, &[], &disk.device).code(0);
+    }
+
+    #[test]
+    #[ignore = "root: makes a loop device and a user namespace"]
+    fn in_a_user_namespace_it_says_what_it_cannot_see_and_spares_what_holds_data() {
+        let (bed, disk) = (Bed::new(), Loop::new("64M"));
+        let alone = ["unshare", "--user", "--map-root-user"];
+        erase(&bed, &alone, &disk.device)
+            .code(0)
+            .err_has(&["warning: ", "this is a user namespace of its own"]);
+
+        let uuid = "5b6c7d8e-0102-4304-8506-0708090a0c03";
+        sh(&format!("mkfs.ext4 -qF -U {uuid} {}", disk.device));
+        let before = disk.image_bytes();
+        let typed = format!("{}={uuid}", disk.device);
+        let more = ["--device", &disk.device, "--yes-erase", &typed];
+        let all = args("storage.randwrite-4k", &more);
+        let script = format!("exec 3<>{}", disk.device);
+        let writer = running(&["env"], &script, disk.dir.path());
+        bed.behind(&alone, &all).code(2).err_has(&[
+            "it holds ext2/3/4, and who uses it cannot be found out",
+            "user namespace",
+        ]);
+        drop(writer);
+        bed.behind(&alone, &all).code(2);
+        assert!(before == disk.image_bytes());
+        let seen = bed.run(&all).code(0);
+        assert!(!seen.err.contains("looked at"), "{}", seen.err);
+    }
 }
