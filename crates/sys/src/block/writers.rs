@@ -64,7 +64,7 @@ pub enum Unseen {
 impl Unseen {
     /// Whether so much is hidden that what holds data must not be written to.
     pub const fn is_blind(&self) -> bool {
-        !matches!(self, Self::Denied(_))
+        !matches!(self, Self::Denied(_) | Self::Hidden)
     }
 }
 
