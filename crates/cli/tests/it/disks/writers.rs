@@ -177,7 +177,7 @@ mod root {
     fn who_writes_to_the_image_below_a_device_is_named_and_the_image_is_spared() {
         let (bed, disk) = (Bed::new(), Loop::new("64M"));
         let (image, dir) = (disk.image(), disk.dir.path());
-        let has = |script: &str| running(&["env"], &format!("exec 3{}", script), dir);
+        let has = |script: &str| running(&["env"], &format!("exec 3{script}"), dir);
         let is_spared = |culprit: Running, says: &str| {
             let done = erase(&bed, &[], &disk.device).code(2);
             done.err_has(&["is on a file that is ", says, IN_USE]);
