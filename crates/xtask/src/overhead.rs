@@ -246,22 +246,19 @@ fn sides(one: &Comparison, binary: &Path, dir: &Path, file: &Path, size: &str) -
         before.push(format!("--overwrite-file={}", file.display()));
     }
     let store = dir.join("store.db").display().to_string();
+    let [ours, theirs] = one.words(file, size);
     [
         Side {
             program: binary.to_owned(),
             environment: vec![("KURABE_STORE".to_owned(), store)],
             before,
-            words: one.words(file, size),
+            words: ours,
         },
         Side {
             program: "fio".into(),
             environment: Vec::new(),
             before: Vec::new(),
-            words: one
-                .words(file, size)
-                .into_iter()
-                .chain(one.beside())
-                .collect(),
+            words: theirs,
         },
     ]
 }

@@ -239,12 +239,14 @@ fn what_stands_in_the_place_of_a_marker_is_not_waited_for() {
     let dir = place(parent.path(), "r1");
     fs::create_dir(&dir).unwrap();
     let (marker, pipe) = (dir.join(MARKER), dir.join("pipe"));
+    #[expect(clippy::disallowed_methods, reason = "std makes no pipes with names")]
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     assert!(made.unwrap().success());
     let over = std::sync::atomic::AtomicBool::new(false);
     let (tell, told) = std::sync::mpsc::channel();
     let look = dir.clone();
     // Left behind where it hangs: nothing would end it.
+    #[expect(clippy::disallowed_methods, reason = "it may never end")]
     std::thread::spawn(move || {
         for _ in 0..20_000 {
             let _ = stale_at(&look);
@@ -294,6 +296,7 @@ mod root {
         let (image, mount) = (bed.path().join("image"), bed.path().join("mount"));
         fs::create_dir(&mount).unwrap();
         let sh = |line: String| {
+            #[expect(clippy::disallowed_methods, reason = "mounts and shuts down")]
             let done = std::process::Command::new("sh")
                 .args(["-c", &line])
                 .status();

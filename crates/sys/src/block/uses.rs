@@ -1,10 +1,10 @@
 //! Who uses a block device or a file: mounts, swap, arrays, mappings, loops, and processes that may write to it.
 //!
 //! Looked at is not only the device but its whole family ([`super::family`]). Sources: sysfs (`holders`, `dm`, `md`,
-//! `bcache`), /proc/self/mountinfo, /proc/swaps, /sys/fs/btrfs, the processes ([`super::writers`]) and locks; all of it of
-//! the files below its loop devices too. Where mounts,
-//! swap or holders of a device cannot be read that is an error, never "not used". Mounts of other namespaces are in no
-//! list: the kernel's claim, tried on every device of the family, is the second guard.
+//! `bcache`), /proc/self/mountinfo, /proc/swaps, /sys/fs/btrfs, the processes ([`super::writers`]) and locks; all of
+//! it of the files below its loop devices too. Where mounts, swap or holders of a device cannot be read that is an
+//! error, never "not used". Mounts of other namespaces are in no list: the kernel's claim, tried on every device of the
+//! family, is the second guard.
 
 use super::below;
 pub use super::below::served as served_by_a_program;

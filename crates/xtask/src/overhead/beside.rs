@@ -4,7 +4,7 @@
 //! machine does meanwhile meets both. Two files of one size may differ by any factor on one disk, whoever writes them:
 //! fio lays the file out, and this program is allowed to overwrite it. Both programs of a pair are kept to the same
 //! CPU, each CPU in turn for two pairs: interrupts of a disk come to one CPU and cost a process there less. Both are
-//! told the same, word for word, but for the batches that fio alone is given where both are to be at their best; and a
+//! told the same, word for word, but for the batches where each is to be at its best; and a
 //! ratio is judged where this program kept no less under way ([`super::queue`]), by the median of the pairs' own
 //! ratios; every pair is kept.
 
@@ -24,8 +24,8 @@ pub(super) struct Comparison {
     pub(super) on: On,
     /// What both programs are told, word for word.
     pub(super) words: &'static str,
-    /// What fio alone is told: the batches with which it is at its best. This program is at its best with none.
-    pub(super) fio: &'static str,
+    /// The batches with which each is at its best: ours, and fio's.
+    pub(super) batches: [&'static str; 2],
     pub(super) bounds: &'static [Bound],
 }
 
@@ -60,7 +60,10 @@ const CACHED: &str = "512m";
 /// The same in bytes.
 pub(super) const CACHED_BYTES: u64 = 512 << 20;
 
-const BATCHES: &str = "--iodepth_batch_submit=16 --iodepth_batch_complete_max=16";
+const BATCHES: [&str; 2] = [
+    "--iodepth_batch_complete_max=8",
+    "--iodepth_batch_submit=16 --iodepth_batch_complete_max=16",
+];
 
 /// What a queue of 32 is measured with.
 macro_rules! queue {
@@ -86,7 +89,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         what: "null engine, 4k randread, iodepth 32, as it comes",
         on: On::Nothing,
         words: "--rw=randread --ioengine=null --bs=4k --iodepth=32",
-        fio: "",
+        batches: [""; 2],
         bounds: &[Bound::PerCpu(12.0)],
     },
     Comparison {
@@ -94,7 +97,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         what: "null engine, 4k randread, iodepth 32, norandommap and gtod_reduce",
         on: On::Nothing,
         words: "--rw=randread --ioengine=null --bs=4k --iodepth=32 --norandommap --gtod_reduce=1",
-        fio: "",
+        batches: [""; 2],
         bounds: &[Bound::PerCpu(8.0)],
     },
     Comparison {
@@ -102,7 +105,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         what: "4k O_DIRECT randread, iodepth 32, io_uring as it comes",
         on: On::File,
         words: queue!("randread", "--ioengine=io_uring"),
-        fio: "",
+        batches: [""; 2],
         bounds: AS_IT_COMES,
     },
     Comparison {
@@ -113,7 +116,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
             "randread",
             "--ioengine=io_uring --fixedbufs --registerfiles --norandommap --gtod_reduce=1"
         ),
-        fio: BATCHES,
+        batches: BATCHES,
         bounds: BEST,
     },
     Comparison {
@@ -121,7 +124,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         what: "4k O_DIRECT randread, iodepth 32, libaio as it comes",
         on: On::File,
         words: queue!("randread", "--ioengine=libaio"),
-        fio: "",
+        batches: [""; 2],
         bounds: AS_IT_COMES,
     },
     Comparison {
@@ -132,7 +135,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
             "randread",
             "--ioengine=libaio --norandommap --gtod_reduce=1"
         ),
-        fio: BATCHES,
+        batches: BATCHES,
         bounds: BEST,
     },
     Comparison {
@@ -140,7 +143,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         what: "4k O_DIRECT randwrite, iodepth 32, io_uring as it comes",
         on: On::File,
         words: queue!("randwrite", "--ioengine=io_uring"),
-        fio: "",
+        batches: [""; 2],
         bounds: AS_IT_COMES,
     },
     Comparison {
@@ -151,7 +154,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
             "randwrite",
             "--ioengine=io_uring --fixedbufs --registerfiles --norandommap --gtod_reduce=1"
         ),
-        fio: BATCHES,
+        batches: BATCHES,
         bounds: BEST,
     },
     Comparison {
@@ -159,7 +162,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         what: "4k O_DIRECT randwrite, iodepth 32, libaio as it comes",
         on: On::File,
         words: queue!("randwrite", "--ioengine=libaio"),
-        fio: "",
+        batches: [""; 2],
         bounds: AS_IT_COMES,
     },
     Comparison {
@@ -170,7 +173,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
             "randwrite",
             "--ioengine=libaio --norandommap --gtod_reduce=1"
         ),
-        fio: BATCHES,
+        batches: BATCHES,
         bounds: BEST,
     },
     Comparison {
@@ -179,7 +182,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         on: On::Cache,
         words: "--rw=randread --bs=4k --direct=0 --invalidate=0 --iodepth=32 --ioengine=io_uring --fixedbufs \
                 --registerfiles --norandommap --gtod_reduce=1",
-        fio: BATCHES,
+        batches: BATCHES,
         bounds: &[Bound::Iops(1.0)],
     },
     Comparison {
@@ -187,7 +190,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         what: "page cache, 4k randread, psync with norandommap and gtod_reduce",
         on: On::Cache,
         words: "--rw=randread --bs=4k --direct=0 --invalidate=0 --ioengine=psync --norandommap --gtod_reduce=1",
-        fio: "",
+        batches: [""; 2],
         bounds: &[Bound::Iops(1.0)],
     },
     Comparison {
@@ -195,7 +198,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         what: "percentiles of 4k O_DIRECT randread, one at a time",
         on: On::File,
         words: "--rw=randread --bs=4k --direct=1 --ioengine=psync",
-        fio: "",
+        batches: [""; 2],
         bounds: &[Bound::SamePercentiles],
     },
     Comparison {
@@ -203,7 +206,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
         what: "percentiles of 4k O_DIRECT randread, iodepth 4",
         on: On::File,
         words: "--rw=randread --bs=4k --direct=1 --iodepth=4 --ioengine=io_uring --fixedbufs --registerfiles",
-        fio: "",
+        batches: [""; 2],
         // Not judged: what a program does between two operations is part of its latencies, and fio does more.
         bounds: &[],
     },
@@ -225,8 +228,8 @@ pub(super) struct Verdict {
 }
 
 impl Comparison {
-    /// Fio's words without program and time.
-    pub(super) fn words(&self, file: &Path, size: &str) -> Vec<String> {
+    /// Fio's words without program and time: ours, and fio's.
+    pub(super) fn words(&self, file: &Path, size: &str) -> [Vec<String>; 2] {
         let mut words = vec!["--name=t".to_owned()];
         match self.on {
             On::Nothing => words.push("--size=1g".to_owned()),
@@ -236,13 +239,15 @@ impl Comparison {
         if self.on != On::Nothing {
             words.push(format!("--filename={}", file.display()));
         }
-        words.extend(self.words.split_whitespace().map(str::to_owned));
-        words
-    }
-
-    /// What fio is told beside them.
-    pub(super) fn beside(&self) -> impl Iterator<Item = String> {
-        self.fio.split_whitespace().map(str::to_owned)
+        self.batches.map(|batches| {
+            let more = [self.words, batches];
+            let more = more.into_iter().flat_map(str::split_whitespace);
+            words
+                .iter()
+                .cloned()
+                .chain(more.map(str::to_owned))
+                .collect()
+        })
     }
 
     /// Whether the file is written to.
@@ -482,10 +487,10 @@ mod tests {
             .collect();
         assert_eq!(names, expect);
         for one in COMPARISONS {
-            let names_file = one
-                .words(Path::new("/x/f"), "2g")
-                .contains(&"--filename=/x/f".to_owned());
-            assert_eq!(names_file, one.on != On::Nothing, "{}", one.name);
+            for words in one.words(Path::new("/x/f"), "2g") {
+                let names_file = words.contains(&"--filename=/x/f".to_owned());
+                assert_eq!(names_file, one.on != On::Nothing, "{}", one.name);
+            }
         }
     }
 }
