@@ -393,6 +393,9 @@ mod tests {
         };
         // The first PID namespace; its first process is not listed.
         namespace("self", "pid:[4026531836]");
+        std::fs::write(dir.path().join("proc/self/mountinfo"), "").unwrap();
+        std::os::unix::fs::symlink("user:[4026531837]", dir.path().join("proc/self/ns/user"))
+            .unwrap();
         for is_ours in [false, true] {
             let words = said(None, is_ours).unwrap();
             assert!(
@@ -404,8 +407,8 @@ mod tests {
         namespace("1", "pid:[4026531836]");
         assert_eq!(said(None, false).unwrap(), [""; 0], "all are seen");
         // One that may not be looked at: its files cannot be listed.
-        std::fs::create_dir_all(dir.path().join("proc/7/fd/1/x")).unwrap();
-        std::fs::create_dir_all(dir.path().join("proc/7/maps")).unwrap();
+        std::fs::create_dir_all(dir.path().join("proc/7")).unwrap();
+        std::os::unix::fs::symlink("fd", dir.path().join("proc/7/fd")).unwrap();
         let words = said(None, false).unwrap();
         assert!(
             matches!(&words[..], [why] if why.contains("not every process")),

@@ -148,10 +148,10 @@ mod root {
         sync: sys::io::file::SyncMode::None,
     };
 
-    /// A loop device on a file of 32 MiB; detached at the end.
+    /// A loop device on a file of 32 MiB, which nobody else has open; detached at the end.
     struct Loop {
         device: String,
-        file: tempfile::NamedTempFile,
+        file: tempfile::TempPath,
     }
 
     #[expect(
@@ -171,10 +171,8 @@ mod root {
         fn new() -> Self {
             let file = tempfile::NamedTempFile::new().unwrap();
             file.as_file().set_len(32 << 20).unwrap();
-            let device = tool(
-                "losetup",
-                &["--find", "--show", file.path().to_str().unwrap()],
-            );
+            let file = file.into_temp_path();
+            let device = tool("losetup", &["--find", "--show", file.to_str().unwrap()]);
             Self { device, file }
         }
 
@@ -311,7 +309,7 @@ mod root {
         let disk = Loop::new();
         let uuid = "5b6c7d8e-0102-4304-8506-0708090a0b0e";
         tool("mke2fs", &["-q", "-F", "-U", uuid, &disk.device]);
-        let image = disk.file.path();
+        let image: &Path = &disk.file;
         let dir = tempfile::tempdir_in(image.parent().unwrap()).unwrap();
         let (link, point) = (dir.path().join("link"), dir.path().join("m"));
         std::fs::hard_link(image, &link).unwrap();

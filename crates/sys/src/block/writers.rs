@@ -75,8 +75,11 @@ pub(super) fn writers(tree: &Tree, things: &[Thing]) -> Writers {
         ..Writers::default()
     };
     let are_ours = process_in_proc(tree) == std::process::id();
-    let users = tree.link("/proc/self/ns/user");
-    let is_first = users.is_ok_and(|link| link == FIRST_USERS);
+    // A kernel without user namespaces has no such link.
+    let is_first = match tree.link("/proc/self/ns/user") {
+        Ok(link) => link == FIRST_USERS,
+        Err(error) => error.absent,
+    };
     // Some processes let not even root see their mappings, such as a first one that the kernel protects.
     let is_root = is_first && crate::probe::is_root();
     let processes = tree.list("/proc").unwrap_or_default();

@@ -148,6 +148,7 @@ mod root {
             std::os::unix::fs::FileExt::write_all_at(&image, magic, at).unwrap();
             std::os::unix::fs::FileExt::write_all_at(&image, table, 446).unwrap();
             image.sync_all().unwrap();
+            drop(image);
             let before = disk.image_bytes();
             let refused = run(&bed, &disk.device, &disk.device).code(2);
             refused.err_has(&[&format!("part of something larger: {kind}")]);
