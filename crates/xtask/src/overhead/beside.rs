@@ -4,9 +4,8 @@
 //! machine does meanwhile meets both. Two files of one size may differ by any factor on one disk, whoever writes them:
 //! fio lays the file out, and this program is allowed to overwrite it. Both programs of a pair are kept to the same
 //! CPU, each CPU in turn for two pairs: interrupts of a disk come to one CPU and cost a process there less. Both are
-//! told the same, word for word, but for the batches where each is to be at its best; and a
-//! ratio is judged where this program kept no less under way ([`super::queue`]), by the median of the pairs' own
-//! ratios; every pair is kept.
+//! told the same, word for word, but for the batches where each is to be at its best; and a ratio is judged where this
+//! program kept no less under way ([`super::queue`]), by the median of the pairs' own ratios; every pair is kept.
 
 use super::queue::Queues;
 use super::side::{PERCENTILES, Side, Took};
@@ -22,7 +21,7 @@ pub(super) struct Comparison {
     pub(super) name: &'static str,
     pub(super) what: &'static str,
     pub(super) on: On,
-    /// What both programs are told, word for word.
+    /// What both programs are told.
     pub(super) words: &'static str,
     /// The batches with which each is at its best: ours, and fio's.
     pub(super) batches: [&'static str; 2],
