@@ -289,6 +289,7 @@ mod tests {
     fn a_size_that_no_storage_has_is_no_overflow() {
         let mut huge = task();
         huge.job.size = Some(1 << 62);
+        huge.job.engine = EngineChoice::Psync;
         let shape = Jobs.shape(&params(&[huge.clone(), huge]));
         assert_eq!(shape.setup_max, Nanos(u64::MAX));
     }
