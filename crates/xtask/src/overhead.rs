@@ -123,6 +123,8 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
         .binary
         .clone()
         .unwrap_or_else(|| target_dir(root).join("dist/kurabe"));
+    // Rounds have working directories of their own.
+    let binary = std::path::absolute(binary).context("find the binary")?;
     ensure!(
         binary.is_file(),
         "measure `{}`: it is not there\nhint: `cargo xtask dist` builds it",
