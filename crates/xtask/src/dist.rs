@@ -37,7 +37,7 @@ const SIZE_MAX_BYTES: u64 = 12_000_000;
 const STARTS: usize = 21;
 
 /// cargo's `word` (`build`, `rustc`) for the binary that is shipped.
-pub(crate) fn building(root: &Path, word: &str, target: &str) -> anyhow::Result<Command> {
+pub fn building(root: &Path, word: &str, target: &str) -> anyhow::Result<Command> {
     let what = [
         word,
         "--locked",
@@ -75,7 +75,7 @@ fn lines_path(root: &Path) -> PathBuf {
 }
 
 /// Builds, copies to `target/dist/kurabe`, checks and describes the binary, and writes its licences beside it.
-pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
+pub fn run(root: &Path) -> anyhow::Result<()> {
     generate::licences::check(root)?;
     let target = host_target(root)?;
     let target_dir = target_dir(root);
@@ -122,7 +122,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
 }
 
 /// The time of a start in milliseconds, fork and exec included: the median of several.
-pub(crate) fn start_ms(root: &Path, binary: &Path) -> anyhow::Result<f64> {
+pub fn start_ms(root: &Path, binary: &Path) -> anyhow::Result<f64> {
     let mut starts = Vec::with_capacity(STARTS);
     for _ in 0..STARTS {
         let start = sys::clock::monotonic();

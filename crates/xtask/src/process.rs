@@ -10,14 +10,14 @@ use std::process::{Command, Stdio};
     clippy::disallowed_methods,
     reason = "a task's children are cargo and its like: they measure nothing and end by themselves"
 )]
-pub(crate) fn command(dir: &Path, program: impl AsRef<OsStr>) -> Command {
+pub fn command(dir: &Path, program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.current_dir(dir);
     command
 }
 
 /// The cargo that started us.
-pub(crate) fn cargo(dir: &Path, arguments: &[&str]) -> Command {
+pub fn cargo(dir: &Path, arguments: &[&str]) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = command(dir, cargo);
     command.args(arguments);
@@ -25,7 +25,7 @@ pub(crate) fn cargo(dir: &Path, arguments: &[&str]) -> Command {
 }
 
 /// Runs `command` to its end, its output going where ours goes; anything but success is an error.
-pub(crate) fn succeed(command: &mut Command) -> anyhow::Result<()> {
+pub fn succeed(command: &mut Command) -> anyhow::Result<()> {
     let shown = shown(command);
     let status = command
         .status()
@@ -37,7 +37,7 @@ pub(crate) fn succeed(command: &mut Command) -> anyhow::Result<()> {
 }
 
 /// True where `command` can be started and succeeds; its output is thrown away.
-pub(crate) fn succeeds(command: &mut Command) -> bool {
+pub fn succeeds(command: &mut Command) -> bool {
     command
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -46,7 +46,7 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
 }
 
 /// What `command` printed on standard output.
-pub(crate) fn output(command: &mut Command) -> anyhow::Result<String> {
+pub fn output(command: &mut Command) -> anyhow::Result<String> {
     let shown = shown(command);
     let output = command
         .stderr(Stdio::inherit())
@@ -59,7 +59,7 @@ pub(crate) fn output(command: &mut Command) -> anyhow::Result<String> {
 }
 
 /// The triple that this machine's compiler builds for by default.
-pub(crate) fn host_target(root: &Path) -> anyhow::Result<String> {
+pub fn host_target(root: &Path) -> anyhow::Result<String> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let version = output(command(root, rustc).arg("-vV"))?;
     version
@@ -70,7 +70,7 @@ pub(crate) fn host_target(root: &Path) -> anyhow::Result<String> {
 }
 
 /// Where build products go.
-pub(crate) fn target_dir(root: &Path) -> PathBuf {
+pub fn target_dir(root: &Path) -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(dir) => root.join(dir),
         None => root.join("target"),
@@ -78,7 +78,7 @@ pub(crate) fn target_dir(root: &Path) -> PathBuf {
 }
 
 /// The command as a person would type it.
-pub(crate) fn shown(command: &Command) -> String {
+pub fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let mut words = vec![program.file_name().unwrap_or(program.as_os_str())];
     words.extend(command.get_args());

@@ -19,6 +19,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("report", Some(&["model", "stats", "dialects"])),
     ("cli", None),
     ("xtask", None),
+    ("lab", None),
 ];
 
 /// The package in `crates/cli` is named after the program.

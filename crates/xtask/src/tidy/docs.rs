@@ -1,7 +1,7 @@
 //! Rules for documents: links lead somewhere, and commands are commands.
 
 use super::{File, Finding, Tree};
-use crate::COMMANDS;
+use crate::TASKS;
 
 /// Every relative link in a Markdown file leads to a file or directory of the project.
 pub(crate) fn links_lead_somewhere(tree: &Tree) -> Vec<Finding> {
@@ -46,12 +46,12 @@ pub(crate) fn readme_says_how_to_start(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Every command that a document shows for typing is one that the program, or this one, takes.
+/// Every command that a document shows for typing is one that the program, this one or the laboratory takes.
 pub(crate) fn commands_are_what_the_program_takes(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.with_extension("md") {
         for (line, command) in commands(&file.text) {
-            if let Err(why) = accepts(command) {
+            if let Err(why) = accepts(tree, command) {
                 findings.push(file.finding(line, format!("`{command}` is no command: {why}")));
             }
         }
@@ -71,11 +71,12 @@ const MEASURED: [&str; 7] = [
 ];
 
 /// What such a section says of where its figures come from: data that are kept, or a command that makes them anew.
-const DATA: [&str; 4] = [
+const DATA: [&str; 5] = [
     "/results/",
     "`cargo test ",
     "`cargo nextest ",
     "`cargo xtask ",
+    "`cargo lab ",
 ];
 
 /// A section of a page on a method that speaks of measurements or simulations says where their data are.
@@ -260,19 +261,22 @@ fn commands(text: &str) -> Vec<(usize, &str)> {
     found
 }
 
+/// Where the laboratory's tasks are listed. It uses this crate, which cannot use it back.
+const LAB: &str = "crates/lab/src/main.rs";
+
 /// Whether `line` is a command of ours that parses; lines that are not of ours are fine.
-fn accepts(line: &str) -> Result<(), String> {
+fn accepts(tree: &Tree, line: &str) -> Result<(), String> {
     let simple = line.split(['|', '>', '&', ';', '#']).next().unwrap_or(line);
     let words = words(simple);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["cargo", "xtask", task, ..] => {
-            let known = COMMANDS.iter().any(|(name, _)| name == task);
-            if known {
-                Ok(())
-            } else {
-                Err(format!("there is no task `{task}`"))
-            }
+        ["cargo", "xtask", task, ..] => known(task, TASKS.iter().any(|known| known.name == *task)),
+        ["cargo", "lab", task, ..] => {
+            let listed = format!("name: \"{task}\",");
+            known(
+                task,
+                tree.get(LAB).is_some_and(|lab| lab.text.contains(&listed)),
+            )
         }
         ["cargo", "run", "--release", "--", arguments @ ..] => parses(arguments),
         ["sudo", program, arguments @ ..] | [program, arguments @ ..]
@@ -282,6 +286,12 @@ fn accepts(line: &str) -> Result<(), String> {
         }
         _ => Ok(()),
     }
+}
+
+fn known(task: &str, is_known: bool) -> Result<(), String> {
+    is_known
+        .then_some(())
+        .ok_or_else(|| format!("there is no task `{task}`"))
 }
 
 fn parses(arguments: &[&str]) -> Result<(), String> {
@@ -394,7 +404,7 @@ mod tests {
         let link = ("README.md", "[r](results/2026-01-01-x/README.md)");
         let whole = (
             "results/2026-01-01-x/README.md",
-            "Made by `cargo xtask truth`.",
+            "Made by `cargo lab truth`.",
         );
         check(&[link, whole, ("results/2026-01-01-x/a.csv", "")], &[]);
         check(&[whole], &["is linked from nowhere"]);
@@ -437,6 +447,12 @@ mod tests {
             &[],
         );
         check("```sh\ncargo xtask fly\n```\n", &[2]);
+        check("```sh\ncargo lab truth\n```\n", &[2]);
+        let page = "```sh\ncargo lab truth E1\ncargo lab fly\n```\n";
+        let files = [("README.md", page), (LAB, "name: \"truth\",\n")];
+        let found = rule(&tree(&files));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].line, 3);
         check("```sh\nkurabe measure\n```\n", &[2]);
         check(
             "```sh\ncargo run --release -- run --no-such-flag\n```\n",

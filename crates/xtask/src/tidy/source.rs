@@ -100,11 +100,10 @@ pub(crate) fn prints_in_the_binary_alone(tree: &Tree) -> Vec<Finding> {
         concat!("db", "g!("),
     ];
     let library = |file: &&File| {
-        let dir = file.path.split('/').nth(1);
+        let dir = file.path.split('/').nth(1).unwrap_or_default();
         file.path.contains("/src/")
             && !is_test(tree, &file.path)
-            && dir != Some("cli")
-            && dir != Some("xtask")
+            && !["cli", "xtask", "lab"].contains(&dir)
     };
     let mut findings = Vec::new();
     for file in tree.with_extension("rs").filter(library) {

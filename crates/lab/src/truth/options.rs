@@ -1,11 +1,11 @@
-//! What may follow `cargo xtask truth`, and the size that it gives each experiment.
+//! What may follow `cargo lab truth`, and the size that it gives each experiment.
 
 use clap::Parser;
 use std::path::PathBuf;
 
 /// Ground-truth experiments on the real machine, judged from outside by what the program prints.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "cargo xtask truth", no_binary_name = true)]
+#[command(name = "cargo lab truth", no_binary_name = true)]
 pub(crate) struct Options {
     /// Experiments, such as E1 E3 [default: all]
     #[arg(value_name = "EXPERIMENT")]

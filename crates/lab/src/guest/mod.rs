@@ -9,13 +9,14 @@
 mod image;
 mod memory;
 
-use crate::dist::building;
-use crate::process::{command, host_target, output, shown, succeed, target_dir};
+use crate::asked;
 use anyhow::{Context, bail, ensure};
 use clap::{Parser, Subcommand};
 use image::Image;
 use std::fs;
 use std::path::{Path, PathBuf};
+use xtask::dist::building;
+use xtask::process::{command, host_target, output, shown, succeed, target_dir};
 
 /// The package that names the newest kernel for virtual machines.
 const KERNEL: &str = "linux-image-cloud-amd64";
@@ -31,7 +32,7 @@ const DEVICES: &str = include_str!("devices.sh");
 
 /// A job in a machine with a kernel of Debian's.
 #[derive(Debug, Parser)]
-#[command(name = "cargo xtask guest", no_binary_name = true)]
+#[command(name = "cargo lab guest", no_binary_name = true)]
 struct Options {
     /// The kernel's package [default: the newest one of this system's archive, fetched once]
     #[arg(long, value_name = "FILE.deb")]
@@ -55,7 +56,7 @@ struct Options {
 /// What happens in the guest.
 #[derive(Debug, Subcommand)]
 enum Job {
-    /// Ground-truth experiments, with the arguments of `cargo xtask truth`
+    /// Ground-truth experiments, with the arguments of `cargo lab truth`
     Truth {
         /// Such as `E3 --rounds 6`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -75,13 +76,8 @@ enum Job {
 
 /// Runs what `arguments` ask for.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
-    let options = match Options::try_parse_from(arguments) {
-        Ok(options) => options,
-        Err(error) if error.use_stderr() => bail!("{}", error.render()),
-        Err(help) => {
-            say!("{}", help.render());
-            return Ok(());
-        }
+    let Some(options) = asked::options::<Options>(arguments, "")? else {
+        return Ok(());
     };
     let here = target_dir(root).join("guest");
     fs::create_dir_all(&here).with_context(|| format!("create `{}`", here.display()))?;
@@ -234,8 +230,8 @@ fn script(job: &Job) -> anyhow::Result<Option<String>> {
             let arguments: Vec<String> = arguments.iter().map(|word| quoted(word)).collect();
             format!(
                 "mkdir -p /scratch/truth\n\
-                 export CARGO_MANIFEST_DIR=/project/crates/xtask\n\
-                 exec xtask truth --binary /bin/kurabe --scratch /scratch/truth --out /scratch{RESULTS} {}\n",
+                 export CARGO_MANIFEST_DIR=/project/crates/lab\n\
+                 exec lab truth --binary /bin/kurabe --scratch /scratch/truth --out /scratch{RESULTS} {}\n",
                 arguments.join(" ")
             )
         }

@@ -4,11 +4,11 @@
 //! compiler wrote it, in every build (`dist/lines.ld`): no linker shuffles it. This does where it is asked to, to show
 //! what its order is worth.
 
-use crate::dist::building;
-use crate::process::{command, host_target, output, succeed};
 use anyhow::{Context, ensure};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use xtask::dist::building;
+use xtask::process::{command, host_target, output, succeed};
 
 /// Sections of some code that is not measured, of which none belongs to measured code by its name: libraries of the
 /// pages, of the command line and of the store, and our statistics.

@@ -11,9 +11,9 @@ mod queue;
 mod side;
 mod sleep;
 
-use crate::process::{command, output, succeed, succeeds, target_dir};
+use crate::asked;
 use crate::truth::machine::Machine;
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
 use beside::{COMPARISONS, Comparison, On};
 use clap::Parser;
 use model::num::approx;
@@ -24,10 +24,11 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use sys::tree::Tree;
+use xtask::process::{command, output, succeed, succeeds, target_dir};
 
 /// What the program itself costs, and beside fio where it is installed.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "cargo xtask overhead", no_binary_name = true)]
+#[command(name = "cargo lab overhead", no_binary_name = true)]
 struct Options {
     /// Comparisons with fio, by parts of their names [default: all]
     #[arg(value_name = "COMPARISON")]
@@ -109,27 +110,13 @@ impl std::fmt::Display for Limit {
 
 /// Measures what `arguments` ask for.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
-    let options = match Options::try_parse_from(arguments) {
-        Ok(options) => options,
-        Err(error) if error.use_stderr() => bail!("{}", error.render()),
-        Err(help) => {
-            let names: Vec<&str> = COMPARISONS.iter().map(|one| one.name).collect();
-            say!("{}\nComparisons: {}", help.render(), names.join(", "));
-            return Ok(());
-        }
+    let names: Vec<&str> = COMPARISONS.iter().map(|one| one.name).collect();
+    let more = format!("\nComparisons: {}", names.join(", "));
+    let Some(options) = asked::options::<Options>(arguments, &more)? else {
+        return Ok(());
     };
     let comparisons = wanted(&options.names)?;
-    let binary = options
-        .binary
-        .clone()
-        .unwrap_or_else(|| target_dir(root).join("dist/kurabe"));
-    // Rounds have working directories of their own.
-    let binary = std::path::absolute(binary).context("find the binary")?;
-    ensure!(
-        binary.is_file(),
-        "measure `{}`: it is not there\nhint: `cargo xtask dist` builds it",
-        binary.display()
-    );
+    let binary = asked::binary(root, options.binary.as_deref())?;
     let scratch = options
         .scratch
         .clone()
@@ -329,7 +316,7 @@ fn own_costs(root: &Path, binary: &Path, dir: &Path) -> anyhow::Result<Vec<Line>
         },
         Line {
             what: "start (`kurabe --version`)",
-            value: crate::dist::start_ms(root, binary)?,
+            value: xtask::dist::start_ms(root, binary)?,
             unit: "ms",
             limit: Limit::AtMost(10.0),
         },

@@ -1,16 +1,17 @@
 //! How long `kurabe compare` takes for two runs with a hundred metrics and as many rounds as a run ever looks at.
 //!
-//! `cargo xtask comparison` measures the static release binary (`cargo xtask dist` first); `cargo xtask comparison OLD
+//! `cargo lab comparison` measures the static release binary (`cargo xtask dist` first); `cargo lab comparison OLD
 //! NEW` measures any number of binaries in turn, so that whatever else the machine does happens to all of them. The
 //! first one is held against the limit. What is compared is made out of one real round, so that its texts are as long
 //! as real ones.
 
-use crate::process::{command, output, succeeds, target_dir};
+use crate::asked;
 use anyhow::{Context, bail, ensure};
 use model::num::approx;
 use model::rng::Rng;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use xtask::process::{command, output, succeeds, target_dir};
 
 /// Cases of each run, with one metric each.
 const METRICS: u32 = 100;
@@ -27,16 +28,12 @@ const LIMIT_MS: f64 = 50.0;
 /// Makes two runs, compares them again and again, and prints the medians.
 pub(crate) fn run(root: &Path, binaries: &[&str]) -> anyhow::Result<()> {
     let binaries: Vec<PathBuf> = match binaries {
-        [] => vec![target_dir(root).join("dist/kurabe")],
-        some => some.iter().map(|binary| root.join(binary)).collect(),
+        [] => vec![asked::binary(root, None)?],
+        some => some
+            .iter()
+            .map(|binary| asked::binary(root, Some(Path::new(binary))))
+            .collect::<anyhow::Result<_>>()?,
     };
-    for binary in &binaries {
-        ensure!(
-            binary.is_file(),
-            "measure `{}`: it is not there\nhint: `cargo xtask dist` builds it",
-            binary.display()
-        );
-    }
     let dir = target_dir(root).join("comparison");
     std::fs::create_dir_all(&dir).with_context(|| format!("create `{}`", dir.display()))?;
     let times = prepare(&binaries[0], &dir).and_then(|()| measure(&binaries, &dir));

@@ -31,11 +31,10 @@ mod sessions;
 mod testkit;
 mod throttle;
 
-use crate::process::target_dir;
-use anyhow::{Context, bail, ensure};
+use crate::asked;
+use anyhow::{Context, ensure};
 use book::Book;
 use check::{Check, Judged};
-use clap::Parser;
 use lab::Lab;
 use machine::Machine;
 use options::Options;
@@ -44,6 +43,7 @@ pub(crate) use sessions::work_per_cpu_second;
 use std::path::{Path, PathBuf};
 use sys::tree::Tree;
 use throttle::Layout;
+use xtask::process::target_dir;
 
 /// Something known that is done to a machine.
 trait Experiment: Sync {
@@ -77,14 +77,10 @@ const GLANCE: u64 = 5;
 
 /// Runs what `arguments` ask for.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
-    let options = match Options::try_parse_from(arguments) {
-        Ok(options) => options.sized(),
-        Err(error) if error.use_stderr() => bail!("{}", error.render()),
-        Err(help) => {
-            say!("{}{}", help.render(), listed().trim_end());
-            return Ok(());
-        }
+    let Some(options) = asked::options::<Options>(arguments, listed().trim_end())? else {
+        return Ok(());
     };
+    let options = options.sized();
     let wanted = wanted(&options.names)?;
     sys::signal::catch_stop_signals().context("catch Ctrl-C")?;
     let layout = Layout::find(&Tree::real()).map_err(|error| format!("{error:#}"));
@@ -207,7 +203,7 @@ fn binary(root: &Path, options: &Options) -> anyhow::Result<PathBuf> {
             .canonicalize()
             .with_context(|| format!("find the binary `{}`", binary.display()));
     }
-    crate::dist::run(root)?;
+    xtask::dist::run(root)?;
     Ok(target_dir(root).join("dist/kurabe"))
 }
 

@@ -1,11 +1,11 @@
 //! What a guest starts from: a kernel, everything that runs in its memory, and a disk.
 
-use crate::process::{command, output, succeed};
 use anyhow::{Context, ensure};
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use xtask::process::{command, output, succeed};
 
 /// The disk, on which the job lies and its results are left.
 pub(super) const DISK: &str = "disk.img";
@@ -66,7 +66,7 @@ const DIRECTORIES: [&str; 13] = [
     "mnt",
     "scratch",
     "mod",
-    "project/crates/xtask",
+    "project/crates/lab",
 ];
 
 /// A kernel and what it starts with.
@@ -143,7 +143,7 @@ fn programs(here: &Path, root: &Path, binary: &Path) -> anyhow::Result<()> {
     }
     let ourselves = std::env::current_exe().context("find this program")?;
     let mut libraries = BTreeSet::new();
-    for (path, name) in [(binary, "kurabe"), (&ourselves, "xtask")] {
+    for (path, name) in [(binary, "kurabe"), (&ourselves, "lab")] {
         put(here, root, path, name, &mut libraries)?;
     }
     for name in PROGRAMS {

@@ -9,7 +9,6 @@ use super::disk::Disk;
 use super::options::Options;
 use super::place::Place;
 use super::throttle::{Group, Layout};
-use crate::process::{command, succeeds};
 use anyhow::{Context, bail};
 use model::record::Run;
 use serde_json::Value;
@@ -19,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use xtask::process::{command, succeeds};
 
 /// How long an interrupted program may take to end, in nanoseconds.
 const PATIENCE_NS: u64 = 5_000_000_000;
@@ -109,7 +109,7 @@ impl Lab {
         origin: String,
         layout: Result<Layout, String>,
     ) -> anyhow::Result<Self> {
-        let listed = crate::process::output(
+        let listed = xtask::process::output(
             command(&place.dir, &binary).args(["list", "tests", "--color", "never"]),
         )?;
         let words = listed

@@ -2,12 +2,12 @@
 
 use super::check::{self, Check};
 use super::throttle::Layout;
-use crate::process::{command, output};
 use anyhow::Context;
 use model::num::approx;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::Path;
+use xtask::process::{command, output};
 
 /// What is said of the machine and the program.
 #[derive(Debug)]
@@ -127,7 +127,7 @@ impl Machine {
         }
         let _ = write!(
             page,
-            "\nMade by `cargo xtask truth{}`; what is done and why is in docs/method/truth.md. Files `E*.jsonl` hold the \
+            "\nMade by `cargo lab truth{}`; what is done and why is in docs/method/truth.md. Files `E*.jsonl` hold the \
              program's documents without the facts about the host, `E*.csv` the figures taken from them.\n\n{}",
             shown(arguments),
             check::table(results)
@@ -189,7 +189,7 @@ mod tests {
             &results,
             &[("E3", vec!["kurabe run".to_owned()])],
         );
-        assert!(page.contains("`cargo xtask truth E3 --rounds 6`"), "{page}");
+        assert!(page.contains("`cargo lab truth E3 --rounds 6`"), "{page}");
         assert!(page.contains("| E3 | speed | 1 | 1 | pass |") && page.contains("kurabe run"));
         assert!(!page.contains("/home") && !page.contains("secret"));
         assert_eq!(machine.origin(), "2026-01-02 0.1.0 kvm-2cpu");

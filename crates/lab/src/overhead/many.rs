@@ -5,13 +5,13 @@
 //! the order and with the scatter of a quiet machine.
 
 use super::{Limit, Line};
-use crate::process::{command, output};
 use anyhow::Context;
 use model::num::approx;
 use model::record::{Outcome, Round, Run};
 use model::rng::Rng;
 use std::path::Path;
 use sys::clock::monotonic;
+use xtask::process::{command, output};
 
 /// Rounds that are shown within the limit; an import refuses more than ten times as many.
 const ROUNDS: u32 = 100_000;

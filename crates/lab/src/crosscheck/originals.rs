@@ -1,10 +1,10 @@
 //! How the originals are started and read.
 
 use super::checks::{Copies, Original, Reported};
-use crate::process::{command, output, succeed, succeeds};
 use anyhow::{Context, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use xtask::process::{command, output, succeed, succeeds};
 
 const CHASE_SOURCE: &str = include_str!("chase.c");
 
@@ -124,7 +124,7 @@ impl Ready {
 
 /// Keeps a command line, each once but for numbers at its end, which are seeds.
 pub(super) fn note(commands: &mut Vec<String>, command: &Command) {
-    let line = crate::process::shown(command);
+    let line = xtask::process::shown(command);
     let key = |line: &str| {
         line.trim_end_matches(|c: char| c.is_ascii_digit() || c == ' ')
             .to_owned()

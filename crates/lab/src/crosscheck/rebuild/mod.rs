@@ -17,9 +17,9 @@
 
 mod link;
 
+use super::ROUNDS;
 use super::at_once::{Program, at_once};
-use super::{ROUNDS, parsed};
-use crate::process::{command, output, target_dir};
+use crate::asked;
 use crate::truth::work_per_cpu_second;
 use anyhow::{Context, ensure};
 use clap::Parser;
@@ -27,8 +27,9 @@ use link::{all_differ, build};
 use model::estimate::Interval;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use xtask::process::{command, output, target_dir};
 
-/// The word behind `cargo xtask crosscheck`.
+/// The word behind `cargo lab crosscheck`.
 pub(super) const WORD: &str = "rebuild";
 
 /// How far a kernel may move, as a share: the project's promise.
@@ -80,7 +81,7 @@ const SET: &[(&str, &str)] = &[
 
 /// Link the program in other orders, and see whether a figure moves by more than 1.5 %.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "cargo xtask crosscheck rebuild", no_binary_name = true)]
+#[command(name = "cargo lab crosscheck rebuild", no_binary_name = true)]
 struct Options {
     /// Tests [default: every kernel]
     #[arg(value_name = "TEST")]
@@ -106,7 +107,7 @@ struct Options {
 }
 
 pub(super) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
-    let Some(options) = parsed::<Options>(arguments)? else {
+    let Some(options) = asked::options::<Options>(arguments, "")? else {
         return Ok(());
     };
     ensure!(
@@ -398,8 +399,14 @@ mod tests {
     #[test]
     fn what_is_asked_of_a_build_is_refused_where_nothing_is_built() {
         for option in ["--measured-too", "--build-only"] {
-            assert!(parsed::<Options>(&[option]).unwrap().is_some(), "{option}");
-            assert!(parsed::<Options>(&["--keep", option]).is_err(), "{option}");
+            assert!(
+                asked::options::<Options>(&[option], "").unwrap().is_some(),
+                "{option}"
+            );
+            assert!(
+                asked::options::<Options>(&["--keep", option], "").is_err(),
+                "{option}"
+            );
         }
     }
 

@@ -10,13 +10,13 @@
 mod judge;
 
 use super::{EMULATOR, Lab, Machine, RESULTS, image, quoted};
-use crate::process::{command, output};
 use anyhow::{Context, ensure};
 use judge::{Left, Must, Verdict};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+use xtask::process::{command, output};
 
 /// A machine, what runs on it, and what must come out.
 struct Case {
@@ -200,7 +200,7 @@ pub(super) fn run(lab: &Lab, out: &Path) -> anyhow::Result<()> {
          - emulator: {emulator}, TCG, 2 CPUs, {} MiB\n\
          - kernel: {kernel}\n\
          - program: kurabe {program}\n\n\
-         Made by `cargo xtask guest memory`, which judges it as well; what it is for is in \
+         Made by `cargo lab guest memory`, which judges it as well; what it is for is in \
          [docs/method/cpu.md](../../docs/method/cpu.md#other-architectures). Rates of an emulated CPU mean nothing and \
          are not judged; they are in the documents beside this page, which are the program's without the facts about \
          the host.\n",

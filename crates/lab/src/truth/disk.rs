@@ -5,11 +5,11 @@
 //! of the disk below and not of a hole.
 
 use super::place::Place;
-use crate::process::{command, output, succeed, succeeds};
 use anyhow::Context;
 use std::fs;
 use std::path::{Path, PathBuf};
 use sys::tree::Tree;
+use xtask::process::{command, output, succeed, succeeds};
 
 /// Few inodes, all written now: left to the kernel, that goes on in the background while something is measured.
 const MKFS: [&str; 6] = [

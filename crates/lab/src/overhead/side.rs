@@ -9,7 +9,6 @@
 //! that come while the program sleeps are on nobody's account. It tells on a machine that does nothing else.
 
 use super::queue::Queue;
-use crate::process::{command, output};
 use anyhow::{Context, ensure};
 use model::num::approx;
 use serde_json::{Value, json};
@@ -19,6 +18,7 @@ use sys::counters;
 use sys::io::counters::{device, device_of};
 use sys::process::usage_children;
 use sys::tree::Tree;
+use xtask::process::{command, output};
 
 /// A program with the words that stand in front of fio's.
 #[derive(Debug)]

@@ -4,10 +4,10 @@ use super::lab::Lab;
 use super::options::Options;
 use super::place::Place;
 use super::throttle::Layout;
-use crate::process::{cargo, succeed};
 use clap::Parser;
 use std::path::PathBuf;
 use sys::tree::Tree;
+use xtask::process::{cargo, succeed};
 
 /// The laboratory. Fields are dropped in order: the scratch directory goes before its parent.
 pub(super) struct Bed {
@@ -19,7 +19,7 @@ impl Bed {
     /// A laboratory of the size that `arguments` say.
     pub(super) fn new(arguments: &[&str]) -> Self {
         let parent = tempfile::tempdir_in(built()).unwrap();
-        let root = crate::root().unwrap();
+        let root = xtask::root().unwrap();
         // Nothing to do where the workspace's tests are run: their binary is this one.
         succeed(&mut cargo(
             &root,

@@ -20,7 +20,7 @@ mod originals;
 mod rebuild;
 mod table;
 
-use crate::process::{command, output, target_dir};
+use crate::asked;
 use anyhow::{Context, bail, ensure};
 use at_once::{Program, at_once};
 use checks::{Check, Figure};
@@ -30,6 +30,7 @@ use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use table::CHECKS;
+use xtask::process::{command, output, target_dir};
 
 /// Rounds of ours in a pair: one with each clone.
 const ROUNDS: u32 = sys::loops::CLONES;
@@ -37,9 +38,9 @@ const ROUNDS: u32 = sys::loops::CLONES;
 /// Our figures beside those of sysbench, mbw, stress-ng and a chase in C.
 #[derive(Clone, Debug, Parser)]
 #[command(
-    name = "cargo xtask crosscheck",
+    name = "cargo lab crosscheck",
     no_binary_name = true,
-    after_help = "`cargo xtask crosscheck rebuild` asks whether figures move with the order of linking; \
+    after_help = "`cargo lab crosscheck rebuild` asks whether figures move with the order of linking; \
                   it has a `--help` of its own."
 )]
 struct Options {
@@ -49,7 +50,7 @@ struct Options {
     /// Pairs; an odd number makes the median one pair's own ratio
     #[arg(long, default_value_t = 7)]
     pairs: u32,
-    /// Compare this binary [default: the static one, or else the release build]
+    /// Compare this binary [default: the static one]
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
     /// Write the page and every pair into this directory
@@ -65,7 +66,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     if let [rebuild::WORD, rest @ ..] = arguments {
         return rebuild::run(root, rest);
     }
-    let Some(options) = parsed::<Options>(arguments)? else {
+    let Some(options) = asked::options::<Options>(arguments, "")? else {
         return Ok(());
     };
     let wanted: Vec<&Check> = CHECKS
@@ -87,7 +88,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
             all().join("`, `")
         );
     }
-    let binary = binary(root, options.binary.as_deref())?;
+    let binary = asked::binary(root, options.binary.as_deref())?;
     let dir = target_dir(root).join("crosscheck");
     std::fs::create_dir_all(&dir).with_context(|| format!("create `{}`", dir.display()))?;
     let mut page = Page::default();
@@ -114,37 +115,6 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
         page.write(&root.join(out))?;
     }
     std::fs::remove_dir_all(&dir).with_context(|| format!("remove `{}`", dir.display()))
-}
-
-/// The options, or `None` where help was asked for and given.
-fn parsed<T: Parser>(arguments: &[&str]) -> anyhow::Result<Option<T>> {
-    match T::try_parse_from(arguments) {
-        Ok(options) => Ok(Some(options)),
-        Err(error) if !error.use_stderr() => {
-            say!("{error}");
-            Ok(None)
-        }
-        Err(error) => bail!("{error}"),
-    }
-}
-
-/// The binary asked for; or the static one, which is what is shipped; or a release build.
-fn binary(root: &Path, asked: Option<&Path>) -> anyhow::Result<PathBuf> {
-    let built = ["dist/kurabe", "release/kurabe"].map(|name| target_dir(root).join(name));
-    let found = match asked {
-        Some(path) => root.join(path),
-        None => built
-            .iter()
-            .find(|path| path.is_file())
-            .unwrap_or(&built[0])
-            .clone(),
-    };
-    ensure!(
-        found.is_file(),
-        "measure `{}`: it is not there\nhint: `cargo xtask dist` builds it",
-        found.display()
-    );
-    Ok(found)
 }
 
 /// The pairs of one check.

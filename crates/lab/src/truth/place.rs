@@ -7,11 +7,11 @@
 //! ever touched.
 
 use super::throttle::{self, Layout};
-use crate::process::{command, succeed};
 use anyhow::Context;
 use std::fs;
 use std::path::{Path, PathBuf};
 use sys::tree::Tree;
+use xtask::process::{command, succeed};
 
 const PREFIX: &str = "kurabe-truth-";
 
@@ -121,7 +121,7 @@ fn kill_members(dir: &Path, group: &Path) -> anyhow::Result<()> {
         fs::read_to_string(&path).with_context(|| format!("read `{}`", path.display()))?;
     for pid in members.lines().filter(|pid| *pid != "0") {
         // One that ended meanwhile is what was wanted.
-        crate::process::succeeds(command(dir, "kill").args(["-KILL", pid]));
+        xtask::process::succeeds(command(dir, "kill").args(["-KILL", pid]));
     }
     Ok(())
 }

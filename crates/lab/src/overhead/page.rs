@@ -84,7 +84,7 @@ fn page(records: &[Value]) -> String {
         page.push('\n');
     }
     page.push_str(
-        "Made by `cargo xtask overhead`. Both programs are told the same but for batches, work on the same file, which fio \
+        "Made by `cargo lab overhead`. Both programs are told the same but for batches, work on the same file, which fio \
          laid out, and take turns; who is first alternates, and both are kept to one CPU, another one after every two \
          pairs. Ratios are kurabe over fio, pair by pair; CPU time is that of all processes and threads of a program, \
          without what a start with one operation takes. Every pair is in `beside-fio-*.json`.\n\n",

@@ -1,0 +1,56 @@
+//! The laboratory, called as `cargo lab NAME`: what the program says held against what was done to the machine and
+//! against other programs, and what the program itself costs.
+//!
+//! All of it runs the program as a user would, most of it for minutes to hours and on a quiet machine. So it is built,
+//! tested and linted with everything else, run where somebody asks for it, and shipped to nobody.
+
+#[macro_use(say)]
+extern crate xtask;
+
+mod asked;
+mod comparison;
+mod crosscheck;
+mod guest;
+mod overhead;
+mod truth;
+
+use std::process::ExitCode;
+use xtask::Task;
+
+/// Everything that can be asked for.
+const TASKS: &[Task] = &[
+    Task {
+        name: "crosscheck",
+        what: "our figures beside those of sysbench, mbw and others; `crosscheck rebuild` links in other orders",
+        run: crosscheck::run,
+    },
+    Task {
+        name: "overhead",
+        what: "what the static binary itself costs, and beside fio, against the project's limits; `--help`",
+        run: overhead::run,
+    },
+    Task {
+        name: "comparison",
+        what: "how long `kurabe compare` takes for 100 metrics, wall and CPU; `comparison BINARY...` takes turns",
+        run: comparison::run,
+    },
+    Task {
+        name: "truth",
+        what: "ground-truth experiments on the real machine; `--help` lists them",
+        run: truth::run,
+    },
+    Task {
+        name: "guest",
+        what: "the same, devices in use and rare machines, on a kernel of Debian's in an emulator; `--help`",
+        run: guest::run,
+    },
+    Task {
+        name: truth::helper::WORD,
+        what: "",
+        run: |_, arguments| truth::helper::run(arguments),
+    },
+];
+
+fn main() -> ExitCode {
+    xtask::main("lab", TASKS)
+}
