@@ -58,7 +58,7 @@ pub(crate) struct Finding {
 }
 
 impl Tree {
-    /// Every file under `root` but build products and version control.
+    /// Every file under `root` but build products and version control, which is a file in a worktree.
     pub(crate) fn read(root: &Path) -> anyhow::Result<Self> {
         let mut tree = Self::default();
         collect(root, "", &mut tree.files)?;
@@ -141,13 +141,14 @@ fn collect(root: &Path, inside: &str, files: &mut Vec<File>) -> anyhow::Result<(
         } else {
             format!("{inside}/{name}")
         };
+        if name == "target" || name == ".git" {
+            continue;
+        }
         let kind = entry
             .file_type()
             .with_context(|| format!("look at `{path}`"))?;
         if kind.is_dir() {
-            if name != "target" && name != ".git" {
-                collect(root, &path, files)?;
-            }
+            collect(root, &path, files)?;
         } else if kind.is_file() && !name.ends_with(".snap.new") {
             let bytes = std::fs::read(entry.path()).with_context(|| format!("read `{path}`"))?;
             // What is no text is in the tree with its name alone: links may lead to it.
