@@ -2,9 +2,9 @@
 
 use crate::comparison_refused;
 use crate::duel;
-use crate::number::{self, NONE};
+use crate::number::{self, NO_LEVEL_MARK, NONE};
+use crate::page::title;
 use crate::set_otherwise;
-use crate::text::run_line;
 use crate::view::BELOW;
 use crate::words::{Counts, Words};
 use dialects::printable::printable;
@@ -58,7 +58,7 @@ pub fn view_groups<'a>(
 /// A line for each run of a side: which it is, and whether its label would mean others too.
 fn run_lines(party: &Party<'_>, words: &Words) -> Vec<String> {
     let line = |run: &'_ Run| {
-        let line = run_line(run, words);
+        let line = title::line(run, words.lang);
         match party.latest_of().iter().find(|of| of.run == run.meta.id) {
             Some(of) => format!("{line}; {}", (words.comparison.latest_of)(of.runs)),
             None => line,
@@ -145,9 +145,6 @@ pub(crate) struct Row {
 
 /// What marks the better of two values; a sign and not a colour.
 const BETTER_MARK: &str = "*";
-
-/// What marks the mean of rounds that have no single level.
-pub(crate) const NO_LEVEL_MARK: &str = "~";
 
 /// The metrics that have a ratio, in order.
 pub(crate) fn rows(

@@ -3,7 +3,7 @@
 use crate::comparison::{self, ComparisonView, Party};
 use crate::comparison_notes;
 use crate::comparison_refused;
-use crate::markdown::{bullets, code, escape, head_row, row};
+use crate::render::markdown::{code, escape};
 use crate::words::{Lang, Words};
 use dialects::printable::printable;
 use model::comparison::Comparison;
@@ -28,6 +28,27 @@ pub fn markdown(view: &ComparisonView<'_>, lang: Lang) -> String {
         out.push_str(&bullets(&legend));
     }
     out
+}
+
+/// One bullet for each line.
+fn bullets<T: AsRef<str>>(lines: &[T]) -> String {
+    let mut out = String::new();
+    for line in lines {
+        let _ = writeln!(out, "- {}", escape(line.as_ref()));
+    }
+    out
+}
+
+/// The heading row of a table with its ruler.
+fn head_row(cells: &[&str]) -> String {
+    let cells: Vec<String> = cells.iter().map(|cell| (*cell).to_owned()).collect();
+    let ruler = vec!["---".to_owned(); cells.len()];
+    row(&cells) + &row(&ruler)
+}
+
+/// One row of a table; the cells are Markdown already.
+fn row(cells: &[String]) -> String {
+    format!("| {} |\n", cells.join(" | "))
 }
 
 fn one(

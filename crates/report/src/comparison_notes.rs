@@ -4,7 +4,7 @@
 
 use crate::comparison::{Party, has_level, metric_name, names};
 use crate::number::{self, percent};
-use crate::text::warning_line;
+use crate::said;
 use crate::words::{FloorNote, Words};
 use dialects::printable::printable;
 use model::comparison::{
@@ -30,7 +30,7 @@ pub(crate) fn notes(
     let (base_name, other_name) = names(base, other, words);
     let (on_base, on_other) = &comparison.disturbed;
     for (name, warnings) in [(&base_name, on_base), (&other_name, on_other)] {
-        let said = |warning| format!("{name}: {}", warning_line(warning, words));
+        let said = |warning| format!("{name}: {}", said::warning(warning, words.lang));
         notes.extend(warnings.iter().map(said));
     }
     notes.extend(levels(base, other, comparison, words));
@@ -107,7 +107,7 @@ fn among(
     let how = if party.is_group() {
         (words.comparison.in_runs)(found.len(), states.len())
     } else {
-        (words.state)(&first.state)
+        said::state(&first.state, words.lang)
     };
     Some((words.comparison.with_remark)(metric, &how))
 }

@@ -8,8 +8,7 @@ use crate::comparison::{self, ComparisonView, Party, Row};
 use crate::comparison_notes;
 use crate::comparison_refused;
 use crate::style::Style;
-use crate::table::Grid;
-use crate::text::{Page, pairs};
+use crate::table::{Grid, indent};
 use crate::words::{Lang, Words};
 use dialects::printable::printable;
 use model::comparison::Comparison;
@@ -38,6 +37,42 @@ pub fn text(view: &ComparisonView<'_>, style: Style, lang: Lang) -> String {
         page.block(None, &pairs(&lines, style));
     }
     page.out
+}
+
+/// The page being written.
+struct Page {
+    out: String,
+    style: Style,
+}
+
+impl Page {
+    /// Appends a block after an empty line: under its heading and indented, or as it stands. Empty blocks vanish.
+    fn block(&mut self, heading: Option<&str>, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.out.push('\n');
+        match heading {
+            Some(heading) => {
+                self.out.push_str(&self.style.heading(heading));
+                self.out.push('\n');
+                self.out.push_str(&indent(text));
+            }
+            None => self.out.push_str(text),
+        }
+    }
+}
+
+/// Pairs of a name and a sentence, the sentences broken to fit under a heading.
+fn pairs(list: &[(String, String)], style: Style) -> String {
+    let mut grid = Grid::new(2);
+    for (name, text) in list {
+        grid.row(vec![name.clone(), text.clone()]);
+    }
+    if grid.is_empty() {
+        return String::new();
+    }
+    grid.render_wrapped(style.columns() - 2, &[])
 }
 
 fn one(
@@ -200,7 +235,7 @@ mod tests {
             for lang in Lang::ALL {
                 for line in shown(width, lang).lines() {
                     assert!(
-                        crate::text::tests::columns(line) <= width,
+                        crate::page::run::tests::columns(line) <= width,
                         "{width}: {line}"
                     );
                 }

@@ -1,8 +1,10 @@
 //! What is told about a duel beside its figures: what either side is, how many pairs there are, and which rounds
 //! failed. A reader who sees only this page must know what A and B are.
 
-use crate::comparison::Party;
-use crate::words::{Lang, Words};
+use crate::lang::Lang;
+use crate::party::Party;
+use crate::said;
+use crate::words::Words;
 use dialects::printable::printable;
 use model::comparison::Refusal;
 use model::host::BlockDevice;
@@ -47,7 +49,7 @@ pub fn remarks(a: &Run, b: &Run, lang: Lang) -> Vec<String> {
 
 /// How a failure is told, on one line.
 pub fn failure(failure: &Failure, lang: Lang) -> String {
-    printable(&(lang.words().failure)(failure))
+    printable(&said::failure(failure, lang))
 }
 
 /// What a failure is whatever its figures: the same command, file or call in another round is the same failure.
@@ -136,7 +138,7 @@ fn ended(a: &Run, b: &Run, words: &Words) -> Option<String> {
     let mut found = both.filter(|warning| **warning == short);
     found
         .next()
-        .map(|warning| printable(&(words.warning)(warning)))
+        .map(|warning| printable(&said::warning(warning, words.lang)))
 }
 
 fn remarks_in(a: &Run, b: &Run, words: &Words) -> Vec<String> {
@@ -201,7 +203,7 @@ fn failures(run: &Run, words: &Words) -> Vec<String> {
     let letter = run.plan.duel.as_ref().map(Duel::letter).unwrap_or_default();
     let mut reasons: Vec<(String, usize)> = Vec::new();
     for failure in run.rounds.iter().filter_map(failed) {
-        let why = printable(&(words.failure)(failure));
+        let why = printable(&said::failure(failure, words.lang));
         match reasons
             .iter_mut()
             .find(|(known, _)| kind_of(known) == kind_of(&why))

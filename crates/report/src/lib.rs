@@ -1,8 +1,8 @@
 //! Show: what a user sees of a run, of a comparison and of a machine.
 //!
-//! [`view::view`] and [`comparison::view`] compute once what all formats share; each format is one file with a pure
-//! function from that to a text. Nothing here measures, reads a file or a clock, or prints. Words for people come
-//! from [`words`] in English or Japanese; documents for programs ([`json`], [`csv`]) are the same in every language.
+//! [`view::view`] and [`comparison::view`] compute once what all formats share. For people, [`page`] makes blocks of it,
+//! in English or Japanese, and each format of [`render`] draws them. Documents for programs ([`json`], [`csv`]) are the
+//! same in every language. Nothing here measures, reads a file or a clock, or prints.
 //!
 //! Text from outside never reaches a terminal as it is: see [`dialects::printable`].
 
@@ -16,28 +16,24 @@ pub mod csv;
 pub mod duel;
 pub mod host;
 pub mod json;
-mod loaded;
-pub mod markdown;
+mod lang;
 mod marks;
-mod memory;
 pub mod number;
+pub mod page;
 mod party;
-mod scaling;
+mod picture;
+pub mod render;
+pub mod said;
 pub mod set_otherwise;
-mod set_up;
-mod six_passes;
-mod soak;
-mod storage;
 pub mod style;
 mod table;
 #[cfg(test)]
 mod testkit;
-pub mod text;
 pub mod view;
 pub mod words;
 
+pub use lang::Lang;
 pub use style::Style;
-pub use words::Lang;
 
 /// The run in the layout of UnixBench's own report.
 pub fn unixbench(view: &view::RunView<'_>) -> String {

@@ -125,9 +125,9 @@ fn alike(a: &Warning, b: &Warning) -> bool {
         }
 }
 
-/// What orders two warnings of one kind.
-fn badness(warning: &Warning) -> f64 {
-    match warning {
+/// What orders two warnings of one kind; `None` where their figures do not differ from metric to metric.
+pub(crate) fn badness(warning: &Warning) -> Option<f64> {
+    Some(match warning {
         Warning::RoundsFailed { failed, of, .. } => f64::from(*failed) / f64::from((*of).max(1)),
         Warning::TooFewRounds { have, .. } => -f64::from(*have),
         Warning::Steal { worst_share, .. } | Warning::SharedCore { worst_share, .. } => {
@@ -155,8 +155,8 @@ fn badness(warning: &Warning) -> f64 {
         | Warning::PartOfProcesses
         | Warning::BudgetShort
         | Warning::TargetMissed { .. }
-        | Warning::Other(_) => 0.0,
-    }
+        | Warning::Other(_) => return None,
+    })
 }
 
 #[cfg(test)]

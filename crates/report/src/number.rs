@@ -6,6 +6,7 @@
 //! not come here: they carry base units and every digit.
 
 use model::estimate::Estimate;
+use model::num::{approx, round_to_u64};
 use model::units::{Nanos, Unit, UnixNanos};
 use std::fmt::Display;
 
@@ -18,6 +19,9 @@ const DIGITS_WITHOUT_INTERVAL: i32 = 3;
 
 /// What stands in the place of a number that is not there.
 pub const NONE: &str = "-";
+
+/// What stands before a number that describes no level: its rounds have none.
+pub(crate) const NO_LEVEL_MARK: &str = "~";
 
 /// A unit with its prefix, for everything that is read together.
 #[derive(Clone, Debug, PartialEq)]
@@ -158,19 +162,34 @@ pub fn signed_percent(share: f64) -> String {
     format!("{sign}{}", percent(share))
 }
 
-/// A short time with its digits: `0 s`, `300 ms`, `1.20 s`.
+/// A time with three digits below a minute, and as clocks tell it above: `0 s`, `300 ms`, `1.20 s`, `3 min 2 s`.
 pub fn time(span: Nanos) -> String {
-    if span == Nanos::ZERO {
-        return "0 s".to_owned();
+    match span {
+        Nanos::ZERO => "0 s".to_owned(),
+        span if span.as_secs_f64() < 59.95 => alone(Unit::Nanoseconds, approx(span.0)),
+        Nanos(span) => duration(Nanos(span.saturating_add(500_000_000))),
     }
-    alone(Unit::Nanoseconds, model::num::approx(span.0))
+}
+
+/// Likewise, of seconds.
+pub fn seconds(seconds: f64) -> String {
+    time(Nanos(round_to_u64(seconds * 1e9)))
+}
+
+/// A time of which only the size matters: two digits below a second, and as clocks tell it above.
+pub fn roughly(seconds: f64) -> String {
+    if seconds < 0.9995 {
+        about(Unit::Nanoseconds, seconds * 1e9)
+    } else {
+        duration(Nanos(round_to_u64(seconds).saturating_mul(1_000_000_000)))
+    }
 }
 
 /// A span of time in the words of a clock: `250 ms`, `45 s`, `3 min 2 s`, `25 h 0 min`.
 pub fn duration(span: Nanos) -> String {
     let seconds = span.0 / 1_000_000_000;
     match seconds {
-        0 => alone(Unit::Nanoseconds, model::num::approx(span.0)),
+        0 => alone(Unit::Nanoseconds, approx(span.0)),
         1..=59 => format!("{seconds} s"),
         60..=3599 => format!("{} min {} s", seconds / 60, seconds % 60),
         _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
@@ -235,11 +254,15 @@ fn round_to_digits(x: f64, digits: i32) -> f64 {
     if !x.is_finite() || x == 0.0 {
         return x;
     }
-    let factor = 10f64.powi(digits - 1 - whole(x.abs().log10().floor()));
-    if factor.is_normal() && (x * factor).is_finite() {
-        (x * factor).round() / factor
-    } else {
+    let places = digits - 1 - whole(x.abs().log10().floor());
+    let factor = 10f64.powi(places.abs());
+    if !factor.is_normal() || !(x * factor).is_finite() {
         x
+    } else if places < 0 {
+        // Powers of ten below one are no exact numbers: by them a second has 999.99... ms.
+        (x / factor).round() * factor
+    } else {
+        (x * factor).round() / factor
     }
 }
 
@@ -254,7 +277,7 @@ fn fixed(x: f64, decimals: usize) -> String {
 
 /// A logarithm's whole part; those of finite numbers lie between -324 and 309.
 fn whole(x: f64) -> i32 {
-    let size = i32::try_from(model::num::round_to_u64(x.abs().min(1e6))).unwrap_or(i32::MAX);
+    let size = i32::try_from(round_to_u64(x.abs().min(1e6))).unwrap_or(i32::MAX);
     if x < 0.0 { -size } else { size }
 }
 
@@ -358,6 +381,13 @@ mod tests {
         assert_eq!(percent(1.0), "100 %");
         assert_eq!(signed_percent(-0.12), "-12 %");
         assert_eq!(signed_percent(0.12), "+12 %");
+        assert_eq!(time(Nanos::from_secs(1)), "1.00 s");
+        assert_eq!(time(Nanos::from_millis(59_940)), "59.9 s");
+        assert_eq!(time(Nanos::from_millis(59_960)), "1 min 0 s");
+        assert_eq!(time(Nanos::from_millis(181_600)), "3 min 2 s");
+        assert_eq!(time(Nanos::ZERO), "0 s");
+        assert_eq!(roughly(0.0921), "92 ms");
+        assert_eq!(roughly(181.6), "3 min 2 s");
         assert_eq!(duration(Nanos::from_millis(250)), "250 ms");
         assert_eq!(duration(Nanos::from_secs(182)), "3 min 2 s");
         assert_eq!(duration(Nanos::from_secs(90_000)), "25 h 0 min");

@@ -3,21 +3,19 @@
 //! A test's name and title speak of its own parameters: `memory.latency-512m` is one of 512 MiB until somebody sets
 //! another size. So every page says what was set, and in place of what. Tests that were set alike share a line.
 
+use crate::lang::{Lang, say};
+use crate::page::block::MARK;
 use crate::party::Party;
-use crate::view::RunView;
-use crate::words::{Lang, Words};
+use crate::words::Words;
 use dialects::printable::printable;
 use model::plan::{Plan, PlannedCase};
-
-/// What stands behind the names of tests whose parameters are not their own.
-pub(crate) const MARK: &str = " *";
 
 /// More tests than this, when they are all of the plan's and set alike, are called all.
 const NAMED_MAX: usize = 3;
 
 /// What was set for `case`, in English: `size 8 MiB in place of 512 MiB`. `None` where its parameters are its own.
 pub fn parameters(case: &PlannedCase) -> Option<String> {
-    of_case(case, Lang::En.words())
+    of_case(case, Lang::En)
 }
 
 /// The test's title, in English, and behind it what was set: its own parameters are what a title speaks of.
@@ -29,16 +27,25 @@ pub fn title(case: &PlannedCase) -> String {
 }
 
 /// What was set, in any language.
-pub(crate) fn of_case(case: &PlannedCase, words: &Words) -> Option<String> {
-    let said: Vec<String> = case
-        .set_otherwise()
-        .map(|(name, value, own)| (words.run.in_place_of)(name, &value.readable(), &own.readable()))
-        .collect();
+pub(crate) fn of_case(case: &PlannedCase, lang: Lang) -> Option<String> {
+    let set = case.set_otherwise().map(|(name, value, own)| {
+        let (value, own) = (value.readable(), own.readable());
+        say!(
+            lang,
+            "{name} {value} in place of {own}",
+            "{name} は {own} の代わりに {value}"
+        )
+    });
+    let said: Vec<String> = set.collect();
     (!said.is_empty()).then(|| printable(&said.join(", ")))
 }
 
+fn heading(lang: Lang) -> &'static str {
+    lang.pick("set otherwise", "変更した設定")
+}
+
 /// One line for the tests that were set alike: `memory.read, memory.write: size 8 MiB in place of 512 MiB`.
-pub(crate) fn lines(plan: &Plan, words: &Words) -> Vec<String> {
+pub(crate) fn lines(plan: &Plan, lang: Lang) -> Vec<String> {
     let mut tests: Vec<&str> = Vec::new();
     let mut found: Vec<(String, Vec<&str>)> = Vec::new();
     for case in &plan.cases {
@@ -47,7 +54,7 @@ pub(crate) fn lines(plan: &Plan, words: &Words) -> Vec<String> {
             continue;
         }
         tests.push(test);
-        let Some(said) = of_case(case, words) else {
+        let Some(said) = of_case(case, lang) else {
             continue;
         };
         match found.iter_mut().find(|(alike, _)| *alike == said) {
@@ -59,7 +66,7 @@ pub(crate) fn lines(plan: &Plan, words: &Words) -> Vec<String> {
         .into_iter()
         .map(|(said, names)| {
             let who = if names.len() == tests.len() && names.len() > NAMED_MAX {
-                words.run.all_tests.to_owned()
+                lang.pick("all tests", "全テスト").to_owned()
             } else {
                 printable(&names.join(", "))
             };
@@ -69,20 +76,17 @@ pub(crate) fn lines(plan: &Plan, words: &Words) -> Vec<String> {
 }
 
 /// The lines as a fact of the page.
-pub(crate) fn facts(view: &RunView<'_>, words: &Words) -> Vec<(String, String)> {
-    let lines = lines(&view.run.plan, words);
-    if lines.is_empty() {
-        return Vec::new();
-    }
-    let name = format!("{} {}", MARK.trim_start(), words.run.set_otherwise);
-    vec![(name, lines.join("; "))]
+pub(crate) fn fact(plan: &Plan, lang: Lang) -> Option<(String, String)> {
+    let lines = lines(plan, lang);
+    let name = format!("{} {}", MARK.trim_start(), heading(lang));
+    (!lines.is_empty()).then(|| (name, lines.join("; ")))
 }
 
 /// What the sides of a comparison set: once where both did the same, each by its name otherwise.
 pub(crate) fn of_sides(base: &Party<'_>, other: &Party<'_>, words: &Words) -> Vec<String> {
-    let said = |party: &Party<'_>| lines(&party.first().plan, words).join("; ");
+    let said = |party: &Party<'_>| lines(&party.first().plan, words.lang).join("; ");
     let (here, there) = (said(base), said(other));
-    let heading = words.run.set_otherwise;
+    let heading = heading(words.lang);
     if here == there {
         let both = (!here.is_empty()).then(|| format!("{heading}: {here}"));
         return both.into_iter().collect();
@@ -135,7 +139,7 @@ mod tests {
                 width,
                 color: false,
             };
-            let text = crate::text::text(&view, style, lang);
+            let text = testkit::text(&view, style, lang);
             assert!(text.contains(fact), "{fact}: {text}");
             assert!(text.contains(row), "{row}: {text}");
             assert!(!text.contains("memory.read@1 *"), "{text}");
@@ -149,7 +153,7 @@ mod tests {
         let title = "Title of memory.latency-512m; set otherwise: size 8 MiB in place of 512 MiB";
         assert!(csv.contains(title), "{csv}");
         assert_eq!(csv.matches("set otherwise").count(), 1, "{csv}");
-        let page = crate::markdown::markdown(&view, Lang::En);
+        let page = testkit::markdown(&view, Lang::En);
         assert!(
             page.contains("- \\* set otherwise: memory.latency-512m: size 8 MiB in"),
             "{page}"
@@ -161,7 +165,7 @@ mod tests {
     #[test]
     fn tests_that_were_set_alike_share_a_line() {
         let check = |tests: &[&str], set: &[&str], expect: &[&str]| {
-            let found = lines(&run(tests, set).plan, Lang::En.words());
+            let found = lines(&run(tests, set).plan, Lang::En);
             assert_eq!(found, expect);
         };
         check(&["a", "b"], &[], &[]);

@@ -1,6 +1,6 @@
 //! Where a text is shown: how wide, and whether colour may be added to it.
 
-use crate::soak::BLOCKS;
+use crate::picture::BLOCKS;
 
 /// What stands for the blocks of pictures where they cannot be shown, from the lowest to the highest.
 const BLOCKS_ASCII: [char; 8] = ['_', '.', ':', '-', '=', '+', '*', '#'];

@@ -4,6 +4,7 @@
 //! caller chooses another layout.
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
+use dialects::printable::printable;
 
 /// Space between two columns.
 const GAP: u16 = 2;
@@ -18,7 +19,8 @@ impl Grid {
     /// A grid with a line of headings.
     pub(crate) fn with_header(header: &[&str]) -> Self {
         let mut grid = Self::new(header.len());
-        grid.table.set_header(header.iter().copied());
+        grid.table
+            .set_header(header.iter().map(|head| printable(head)));
         grid
     }
 
@@ -31,10 +33,11 @@ impl Grid {
         Self { table, columns }
     }
 
-    /// Adds a row; `cells` has as many cells as the grid has columns. A text that is no cell of a table any more is
-    /// cut: laying it out takes time with the square of its length.
+    /// Adds a row; `cells` has as many cells as the grid has columns. Here text from outside is made safe for a terminal.
+    /// One that is no cell of a table any more is cut: laying it out takes time with the square of its length.
     pub(crate) fn row(&mut self, cells: Vec<String>) {
-        self.table.add_row(cells.into_iter().map(cell));
+        self.table
+            .add_row(cells.into_iter().map(|text| cell(&text)));
     }
 
     /// True without rows.
@@ -103,7 +106,8 @@ impl Grid {
 /// Characters of a cell at most: a screen full. No name, title or reason is as long; documents have all of every text.
 const CELL_MAX: usize = 4000;
 
-fn cell(text: String) -> String {
+fn cell(text: &str) -> String {
+    let text = printable(text);
     if text.len() <= CELL_MAX || text.chars().count() <= CELL_MAX {
         return text;
     }

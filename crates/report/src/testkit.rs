@@ -1,5 +1,9 @@
 //! Runs, machines and comparisons made by hand, for the tests of this crate.
 
+use crate::lang::Lang;
+use crate::page::Block;
+use crate::style::Style;
+use crate::view::RunView;
 use model::comparison::{
     CategoryComparison, Comparison, Difference, Estimator, FloorComparison, Hopeless, MarginSource,
     MetricComparison, Place, Refusal, RoundsNeeded, RunState, Scope, Verdict, Watched,
@@ -47,6 +51,29 @@ pub(crate) struct Quantity(pub(crate) &'static str, pub(crate) Unit, pub(crate) 
 pub(crate) const OPS: Quantity = Quantity("ops_per_s", Unit::OpsPerSecond, Better::Higher);
 pub(crate) const BYTES: Quantity = Quantity("bytes_per_s", Unit::BytesPerSecond, Better::Higher);
 pub(crate) const P99: Quantity = Quantity("clat_ns_p99", Unit::Nanoseconds, Better::Lower);
+
+/// The page of a run on a terminal.
+pub(crate) fn text(view: &RunView<'_>, style: Style, lang: Lang) -> String {
+    crate::render::text(&crate::page::run::page(view, lang), style)
+}
+
+/// The page of a run in Markdown.
+pub(crate) fn markdown(view: &RunView<'_>, lang: Lang) -> String {
+    crate::render::markdown(&crate::page::run::page(view, lang))
+}
+
+/// A section on a terminal, without its heading and as far to the left; empty for no blocks.
+pub(crate) fn section(blocks: &[Block], width: usize) -> String {
+    let style = Style {
+        width,
+        color: false,
+    };
+    let text = crate::render::text(blocks, style);
+    let lines = text.lines().skip(1);
+    lines
+        .map(|line| line.strip_prefix("  ").unwrap_or(line).to_owned() + "\n")
+        .collect()
+}
 
 /// A finished run without cases.
 pub(crate) fn empty() -> Run {

@@ -3,7 +3,7 @@
 use crate::marks::Marks;
 use crate::number;
 use crate::set_otherwise;
-use model::estimate::{Estimate, IndexSummary, MetricSummary, State};
+use model::estimate::{IndexSummary, MetricSummary, State};
 use model::plan::CaseId;
 use model::record::{Failure, Outcome, Run};
 use model::spec::Better;
@@ -104,7 +104,6 @@ pub(crate) struct Shown {
     pub(crate) interval: String,
     /// True where it is the range.
     pub(crate) is_range: bool,
-    pub(crate) rounds: String,
 }
 
 impl RunView<'_> {
@@ -136,7 +135,6 @@ impl RunView<'_> {
             value,
             unit: scale.unit,
             interval: number::range(ends.as_ref()),
-            rounds: metric.rounds.len().to_string(),
         }
     }
 
@@ -151,34 +149,15 @@ impl RunView<'_> {
     /// The metric's name where it stands alone: the case alone for the first metric of a case, the full id for further
     /// ones.
     pub(crate) fn name(&self, metric: &MetricSummary) -> String {
-        dialects::printable::printable(&if self.leads(metric) {
+        if self.leads(metric) {
             metric.id.case.to_string()
         } else {
             metric.id.to_string()
-        })
-    }
-
-    /// The metric's name in a table, where further metrics of a case stand below its first one.
-    pub(crate) fn name_in_table(&self, metric: &MetricSummary) -> String {
-        if self.leads(metric) {
-            return self.name(metric) + self.mark(metric);
-        }
-        let quantity = dialects::printable::printable(&metric.id.quantity);
-        format!("{BELOW}{quantity}")
-    }
-
-    /// What stands behind the name of the first metric of a case whose parameters are not the test's own.
-    pub(crate) fn mark(&self, metric: &MetricSummary) -> &'static str {
-        let case = self.run.plan.case(&metric.id.case);
-        if self.leads(metric) && case.is_some_and(|case| case.set_otherwise().next().is_some()) {
-            set_otherwise::MARK
-        } else {
-            ""
         }
     }
 
     /// True for the first metric of a case.
-    fn leads(&self, metric: &MetricSummary) -> bool {
+    pub(crate) fn leads(&self, metric: &MetricSummary) -> bool {
         let first = self
             .metrics
             .iter()
@@ -216,12 +195,6 @@ fn range_instead(metric: &MetricSummary) -> Option<(f64, f64)> {
     let lo = metric.rounds.iter().copied().reduce(f64::min)?;
     let hi = metric.rounds.iter().copied().reduce(f64::max)?;
     Some((lo, hi))
-}
-
-/// An index as text: the figure and its interval.
-pub(crate) fn index_text(estimate: &Estimate) -> (String, Option<String>) {
-    let (value, ends) = number::plain(estimate);
-    (value, ends.map(|ends| number::range(Some(&ends))))
 }
 
 /// The word of documents for a direction.

@@ -224,7 +224,7 @@ fn say_how_it_went(phases: &[Phase<'_>], run: &Run, pass: u32, (lang, quiet): (L
     let mut said: Vec<String> = Vec::new();
     let remarks = |case| stats::storage::remarks(case, run);
     for remark in run.plan.cases.iter().flat_map(remarks) {
-        let remark = (lang.words().warning)(&remark);
+        let remark = report::said::warning(&remark, lang);
         if !said.contains(&remark) {
             output::say(&format!("warning: {remark}"));
             said.push(remark);

@@ -69,12 +69,11 @@ fn is_whole<'a>(rounds: impl Iterator<Item = &'a Outcome>) -> bool {
 /// The run in this format.
 fn render(context: &Context, run: &Run, format: ShowFormat) -> String {
     let view = report::view::view(run);
+    let page = || report::page::run::page(&view, context.lang);
     match format {
-        ShowFormat::Text => {
-            context.showable(report::text::text(&view, context.style, context.lang))
-        }
+        ShowFormat::Text => context.showable(report::render::text(&page(), context.style)),
         ShowFormat::Json => report::json::run(&view),
-        ShowFormat::Markdown => report::markdown::markdown(&view, context.lang),
+        ShowFormat::Markdown => report::render::markdown(&page()),
         ShowFormat::Csv => report::csv::metrics(&view),
         ShowFormat::CsvRounds => report::csv::rounds(&view),
         ShowFormat::Unixbench => report::unixbench(&view),

@@ -200,7 +200,7 @@ pub(super) fn soak_part(soak: &SoakSummary) -> SoakPart {
         unit: soak.unit.key(),
         windows: soak.windows,
         windows_left_out: soak.left_out,
-        sentence: crate::soak::sentence(soak, Lang::En.words()),
+        sentence: crate::page::soak::sentence(soak, Lang::En),
         findings: soak.findings.iter().map(finding_word).collect(),
         throttle: throttle_part(&soak.throttle),
         course: course_part(soak),

@@ -2,8 +2,8 @@
 
 use super::finite;
 use super::metric::{EstimatePart, estimate_part};
-use crate::storage::{about_all, sentences};
-use crate::words::Lang;
+use crate::lang::Lang;
+use crate::page::storage::{about_all, sentences};
 use model::estimate::Estimate;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -138,14 +138,14 @@ pub(super) fn storage_part(storage: &StorageSummary) -> StoragePart {
         cases: storage.cases.iter().map(case_part).collect(),
         load_seconds: finite(storage.load.seconds),
         load_operations: finite(storage.load.operations),
-        sentences: about_all(storage, Lang::En.words()),
+        sentences: about_all(storage, Lang::En),
     }
 }
 
 fn case_part(case: &StorageCase) -> StorageCasePart {
     StorageCasePart {
         case: case.case.to_string(),
-        sentences: sentences(case, &Lang::En.words().storage),
+        sentences: sentences(case, Lang::En),
         latencies: case.latencies.iter().map(latency_part).collect(),
         steady: case.steady.as_ref().map(steady_part),
         fall: case.fall.as_ref().map(fall_part),

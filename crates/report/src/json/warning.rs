@@ -1,7 +1,8 @@
 //! Warnings in documents: kind, sentence and figures.
 
 use super::{finite, warning_kind};
-use crate::words::Lang;
+use crate::lang::Lang;
+use crate::said;
 use model::limit::Limit;
 use model::warning::{OffCpuCause, TargetLimit, Warning};
 use schemars::JsonSchema;
@@ -44,12 +45,12 @@ pub(super) struct WarningPart {
 
 /// Fills the part.
 pub(super) fn warning_part(warning: &Warning) -> WarningPart {
-    part_saying((Lang::En.words().warning)(warning), warning)
+    part_saying(said::warning(warning, Lang::En), warning)
 }
 
 /// The same of a soak, whose rounds are called stretches.
 pub(super) fn warning_part_of_soak(warning: &Warning) -> WarningPart {
-    part_saying((Lang::En.words().soak.warning)(warning), warning)
+    part_saying(said::warning_of_soak(warning, Lang::En), warning)
 }
 
 fn part_saying(text: String, warning: &Warning) -> WarningPart {

@@ -7,62 +7,15 @@
 mod duel;
 mod en;
 mod ja;
-mod loaded;
-mod memory;
-mod scaling;
 mod shared;
-mod soak;
-mod storage;
 
+pub use crate::lang::Lang;
 pub use duel::DuelWords;
-pub use loaded::LoadedWords;
-pub use memory::MemoryWords;
-pub use scaling::ScalingWords;
-pub(crate) use shared::{Named, Span, days, sets_of, soak_command};
-pub use soak::{Marked, Said, SoakWords, Spent};
-pub use storage::{SaidFall, SaidFirstWrite, SaidMode, SaidModes, SaidSteady, StorageWords};
+pub(crate) use shared::{Span, days, sets_of};
 
 use model::comparison::{Estimator, Hopeless, Refusal, RoundsNeeded, Scope, Verdict};
-use model::estimate::State;
-use model::record::{End, Failure};
-use model::warning::Warning;
-
-/// A language.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Lang {
-    /// English.
-    #[default]
-    En,
-    /// Japanese.
-    Ja,
-}
 
 impl Lang {
-    /// Every language.
-    pub const ALL: [Self; 2] = [Self::En, Self::Ja];
-
-    /// The language that a locale's name (`LC_ALL`, `LANG`) asks for: `ja_JP.UTF-8` is Japanese. Japanese in an
-    /// encoding other than UTF-8 would arrive as rubbish, so that gets English, as does everything unknown.
-    pub fn from_env(locale: &str) -> Self {
-        let locale = locale.to_ascii_lowercase();
-        let (name, encoding) = locale.split_once('.').unwrap_or((&locale, ""));
-        let language = name.split(['_', '@', '-']).next().unwrap_or("");
-        let encoding = encoding.split('@').next().unwrap_or("");
-        match (language, encoding) {
-            ("ja", "" | "utf-8" | "utf8") => Self::Ja,
-            _ => Self::En,
-        }
-    }
-
-    /// The language of this name, as `--lang` takes it: `en` or `ja`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "en" => Some(Self::En),
-            "ja" => Some(Self::Ja),
-            _ => None,
-        }
-    }
-
     /// Its words.
     pub fn words(self) -> &'static Words {
         match self {
@@ -75,6 +28,8 @@ impl Lang {
 /// Everything that is said in one language.
 #[derive(Debug)]
 pub struct Words {
+    /// Which language.
+    pub lang: Lang,
     /// About runs.
     pub run: RunWords,
     /// About machines.
@@ -83,43 +38,13 @@ pub struct Words {
     pub comparison: ComparisonWords,
     /// About duels.
     pub duel: DuelWords,
-    /// About soaks.
-    pub soak: SoakWords,
-    /// About memory, point by point.
-    pub memory: MemoryWords,
-    /// About latency under load.
-    pub loaded: LoadedWords,
-    /// About how tests scale.
-    pub scaling: ScalingWords,
-    /// About storage.
-    pub storage: StorageWords,
-    /// One sentence for each warning.
-    pub warning: fn(&Warning) -> String,
     /// Why values do not compare; the command that helps goes into the sentence.
     pub refusal: fn(&Refusal, &str) -> String,
-    /// What a series looks like, in a few words.
-    pub state: fn(&State) -> String,
     /// A verdict's word.
     pub verdict: fn(Verdict) -> &'static str,
-    /// Why a round has no value.
-    pub failure: fn(&Failure) -> String,
 }
 
 impl Words {
-    /// What stands above the columns of a table of metrics.
-    pub(crate) const fn metric_headings(&self) -> [&'static str; 7] {
-        let run = &self.run;
-        [
-            run.metric,
-            run.value,
-            run.unit,
-            run.interval,
-            run.rounds,
-            run.state,
-            run.notes,
-        ]
-    }
-
     /// What stands above the columns of a table of compared metrics.
     pub(crate) const fn comparison_headings(&self) -> [&'static str; 8] {
         let (run, says) = (&self.run, &self.comparison);
@@ -136,87 +61,15 @@ impl Words {
     }
 }
 
-/// About runs.
+/// What tables of runs and of comparisons have above their columns.
 #[derive(Debug)]
 pub struct RunWords {
-    /// How it ended.
-    pub end: fn(End) -> &'static str,
-    /// `tested WHAT`, ready to follow the time.
-    pub took: fn(&str) -> String,
     /// Column: the metric.
     pub metric: &'static str,
-    /// Column: the value.
-    pub value: &'static str,
     /// Column: the unit.
     pub unit: &'static str,
     /// Column: the 95 % interval.
     pub interval: &'static str,
-    /// Column: how many rounds.
-    pub rounds: &'static str,
-    /// Column: the state.
-    pub state: &'static str,
-    /// Column and heading: numbers of the notes below.
-    pub notes: &'static str,
-    /// Nothing was measured.
-    pub nothing: &'static str,
-    /// Heading of the UnixBench-style index.
-    pub index: &'static str,
-    /// `1 copy`, `4 copies`.
-    pub copies: fn(u32) -> String,
-    /// `from 6 passes`.
-    pub passes: fn(u32) -> String,
-    /// `partial: 11 of 12 tests`.
-    pub partial: fn(usize, usize) -> String,
-    /// A compat mode's figure: which version's rules.
-    pub compat: fn(&str) -> String,
-    /// Heading: what has no value, and why.
-    pub without_value: &'static str,
-    /// Heading: what was left out of the plan.
-    pub dropped: &'static str,
-    /// Behind how a run ended: how many tests, or cases of them, were left out of its plan.
-    pub left_out: fn(usize) -> String,
-    /// What a metric looks like that has no value in any round.
-    pub no_value: &'static str,
-    /// The warning about too few rounds of several metrics: the fewest, the most, and how many it takes.
-    pub too_few_between: fn(u32, u32, u32) -> String,
-    /// Behind a note about too few rounds, where some metric has several: what stands in the place of an interval.
-    pub range_instead: &'static str,
-    /// Before the smallest and the largest round, where they stand without a column's heading.
-    pub range: &'static str,
-    /// A warning that names copies, of metrics of several numbers of copies; `None` for every other.
-    pub of_several_copies: fn(&Warning) -> Option<String>,
-    /// Behind the warning about a budget that was too short: what six passes of its rounds take, and a larger budget.
-    pub six_passes_take: fn(&str, &str) -> String,
-    /// Heading: what the tests were set up with.
-    pub set_up: &'static str,
-    /// Fact: parameters that are not the tests' own.
-    pub set_otherwise: &'static str,
-    /// One of them: name, value, and what the test itself has.
-    pub in_place_of: fn(&str, &str, &str) -> String,
-    /// In the place of the names of all tests.
-    pub all_tests: &'static str,
-    /// Heading: warnings about the whole run.
-    pub warnings: &'static str,
-    /// Why a metric that scatters too widely shows no value; the spread as a percentage.
-    pub unstable: (&'static str, &'static str),
-    /// Right behind a warning that several metrics have: how many.
-    pub worst_of: fn(usize) -> String,
-    /// Below such warnings, once: whose figures they tell.
-    pub worst: &'static str,
-    /// Fact: what the figures are about.
-    pub scope: &'static str,
-    /// Heading: what to type next.
-    pub next: &'static str,
-    /// Explanation of `kurabe show --format ...`.
-    pub next_show: &'static str,
-    /// Explanation of `kurabe compare`.
-    pub next_compare: &'static str,
-    /// Explanation of `kurabe show --format unixbench`.
-    pub next_unixbench: &'static str,
-    /// Explanation of `kurabe run --resume`.
-    pub next_resume: &'static str,
-    /// Explanation of `kurabe fio --show`.
-    pub next_fio: &'static str,
 }
 
 /// About machines: headings and the names of facts.

@@ -1,6 +1,4 @@
-//! What the sentences of every language share: lengths of time in one unit, the first few of a list, and commands.
-
-use model::plan::CaseId;
+//! What the sentences of every language share: lengths of time in one unit, and parameters to set.
 
 /// A length of time as a scope gives it: one unit, rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,41 +38,6 @@ pub(crate) const fn days(span: model::units::Nanos) -> Option<u64> {
     } else {
         None
     }
-}
-
-/// The first few of a list of cases, and how many more there are.
-pub(crate) struct Named {
-    pub(crate) ids: Vec<String>,
-    pub(crate) more: usize,
-}
-
-impl Named {
-    /// As many as a sentence bears.
-    const MOST: usize = 3;
-
-    pub(crate) fn of(cases: &[CaseId]) -> Self {
-        Self {
-            ids: cases
-                .iter()
-                .take(Self::MOST)
-                .map(ToString::to_string)
-                .collect(),
-            more: cases.len().saturating_sub(Self::MOST),
-        }
-    }
-}
-
-/// The command that shows what the rate of the first of these cases does in the course of time.
-pub(crate) fn soak_command(cases: &[CaseId]) -> String {
-    cases.first().map_or_else(
-        || "kurabe soak TEST --for 10m".to_owned(),
-        |case| {
-            format!(
-                "kurabe soak {} --copies {} --for 10m",
-                case.test, case.copies
-            )
-        },
-    )
 }
 
 /// What to set so that parameters are the base's: all that the base has a value for.

@@ -1,14 +1,21 @@
 //! Every sentence in every language: said at all, on one line, with its figures in it.
 
 use super::*;
+use crate::said;
 use crate::testkit::{all_failures, all_refusals, all_states, all_warnings};
 use model::comparison::{Estimator, Hopeless, Place, RoundsNeeded, Watched};
 use model::units::Nanos;
+use model::warning::Warning;
 
 /// Every sentence that carries figures, in this language.
 fn sentences(words: &Words) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
-    all.extend(all_warnings().iter().map(words.warning));
+    let lang = words.lang;
+    all.extend(
+        all_warnings()
+            .iter()
+            .map(|warning| said::warning(warning, lang)),
+    );
     let refusals = all_refusals();
     all.extend(
         refusals
@@ -25,7 +32,6 @@ fn sentences(words: &Words) -> Vec<String> {
         all.push((words.comparison.values_are)(estimator).to_owned());
     }
     all.push((words.comparison.changed)("a", "os.pipe@1"));
-    all.push((words.loaded.costs)("61 GB/s", "3.00"));
     all.push(words.comparison.no_level_legend.to_owned());
     all.push(words.comparison.lower_legend.to_owned());
     all.extend([(1, 0), (0, 2), (3, 4)].map(|(a, b)| (words.comparison.incomplete)(a, b)));
@@ -60,8 +66,12 @@ fn sentences(words: &Words) -> Vec<String> {
         "5.0 %",
         "7.2 %",
     ));
-    all.extend(all_states().iter().map(words.state));
-    all.extend(all_failures().iter().map(words.failure));
+    all.extend(all_states().iter().map(|state| said::state(state, lang)));
+    all.extend(
+        all_failures()
+            .iter()
+            .map(|failure| said::failure(failure, lang)),
+    );
     all.extend(of_duels(&words.duel));
     all
 }
@@ -256,10 +266,12 @@ fn figures_are_the_same_in_every_language() {
         numbers.sort();
         numbers
     };
-    for (en, ja) in all_warnings()
-        .iter()
-        .map(|warning| ((en::WORDS.warning)(warning), (ja::WORDS.warning)(warning)))
-    {
+    for (en, ja) in all_warnings().iter().map(|warning| {
+        (
+            said::warning(warning, Lang::En),
+            said::warning(warning, Lang::Ja),
+        )
+    }) {
         let (en_digits, ja_digits) = (digits(&en), digits(&ja));
         // "six passes" and "twice" are words in English.
         let spelled = en.contains(" six ") || en.contains(" twice ");
@@ -291,7 +303,7 @@ const SEVERAL: [&str; 16] = [
 fn one_is_never_several() {
     use model::warning::{OffCpuCause, TargetLimit};
     let words = &en::WORDS;
-    let (run, host, says) = (&words.run, &words.host, &words.comparison);
+    let (host, says) = (&words.host, &words.comparison);
     let one = Nanos::from_secs(60);
     let scope = |watched| {
         (says.scope)(&Scope {
@@ -325,11 +337,11 @@ fn one_is_never_several() {
         off_cpu(OffCpuCause::MoreCopiesThanCpus(1)),
         off_cpu(OffCpuCause::Quota(Some(1.0))),
     ];
-    let mut all: Vec<String> = warnings.iter().map(words.warning).collect();
+    let mut all: Vec<String> = warnings
+        .iter()
+        .map(|warning| said::warning(warning, Lang::En))
+        .collect();
     all.extend([
-        (run.copies)(1),
-        (run.passes)(1),
-        (run.worst_of)(1),
         (host.cpus)(1),
         (host.quota)("1"),
         (host.mitigated)(1, 0),
@@ -344,8 +356,6 @@ fn one_is_never_several() {
             compared: 1,
             ..Counts::default()
         }),
-        (words.scaling.quota)("1"),
-        (words.scaling.oversubscribed)(1),
         scope(Watched::Once(one)),
         scope(Watched::Once(Nanos::from_secs(1))),
         scope(Watched::Twice {
@@ -371,7 +381,7 @@ fn one_is_never_several() {
 #[test]
 fn a_speed_without_a_middle_has_no_usual() {
     for lang in Lang::ALL {
-        let say = |rounds_share| (lang.words().warning)(&Warning::UnevenSpeed { rounds_share });
+        let say = |rounds_share| said::warning(&Warning::UnevenSpeed { rounds_share }, lang);
         let (few, most) = (say(0.2), say(1.0));
         assert!(
             !few.contains("usual") && !most.contains("usual"),
@@ -389,7 +399,7 @@ fn a_larger_budget_is_advised_only_where_time_was_the_limit() {
             let Warning::TargetMissed { limit, .. } = warning else {
                 continue;
             };
-            let text = (lang.words().warning)(&warning);
+            let text = said::warning(&warning, lang);
             let has = |word: &str| text.contains(word);
             assert_eq!(has("--budget"), limit == TargetLimit::Time, "{text}");
             assert_eq!(has("--passes"), matches!(limit, TargetLimit::Rounds(_)));
@@ -431,15 +441,8 @@ fn the_locale_chooses_the_language() {
 }
 
 #[test]
-fn few_rounds_of_several_metrics_are_said_from_the_fewest_to_the_most() {
-    let said = Lang::ALL.map(|lang| (lang.words().run.too_few_between)(1, 2, 6));
-    assert_eq!(said[0], "only 1 to 2 rounds; a 95 % interval needs 6");
-    assert!(said[1].contains("1 から 2 回"), "{}", said[1]);
-}
-
-#[test]
 fn what_is_unsteady_is_said_of_shares_and_not_about() {
-    let text = (Lang::En.words().warning)(&Warning::UnevenSpeed { rounds_share: 0.83 });
+    let text = said::warning(&Warning::UnevenSpeed { rounds_share: 0.83 }, Lang::En);
     assert!(
         text.contains("before or after 83 % of the rounds"),
         "{text}"
@@ -455,7 +458,7 @@ fn what_is_unsteady_is_said_of_shares_and_not_about() {
         ),
         (Lang::Ja, "前半から後半にかけて値が +11 %"),
     ] {
-        let text = (lang.words().warning)(&halves);
+        let text = said::warning(&halves, lang);
         assert!(text.contains(expect), "{text}");
     }
 }
@@ -463,12 +466,15 @@ fn what_is_unsteady_is_said_of_shares_and_not_about() {
 #[test]
 fn threads_of_a_test_may_share_what_belongs_to_the_test() {
     let said = Lang::ALL.map(|lang| {
-        (lang.words().warning)(&Warning::CpuWorthLess {
-            loss: 0.57,
-            copies: 4,
-            threads_share_cores: false,
-            of_one_process: true,
-        })
+        said::warning(
+            &Warning::CpuWorthLess {
+                loss: 0.57,
+                copies: 4,
+                threads_share_cores: false,
+                of_one_process: true,
+            },
+            lang,
+        )
     });
     assert!(
         said[0].ends_with("or what the threads of the test share (locks, cache lines)"),

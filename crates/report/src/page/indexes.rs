@@ -1,0 +1,81 @@
+//! The UnixBench-style indexes.
+
+use super::block::{Align, Block, Table};
+use crate::lang::{Lang, say};
+use crate::number::{self, NONE, counted};
+use crate::view::RunView;
+use model::estimate::IndexSummary;
+
+/// One line for each concurrency; nothing where no index was asked for.
+pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
+    let mut table = Table {
+        wrapped: true,
+        ..Table::new([
+            ("", Align::Left),
+            (lang.pick("value", "値"), Align::Right),
+            (lang.pick("95 % interval", "95 % 信頼区間"), Align::Right),
+            ("", Align::Left),
+        ])
+    };
+    for index in &view.indexes {
+        let (value, ends) = match &index.estimate {
+            Some(estimate) => number::plain(estimate),
+            None => (NONE.to_owned(), None),
+        };
+        table.rows.push(vec![
+            copies(index.copies, lang).into(),
+            value.into(),
+            number::range(ends.as_ref()).into(),
+            remarks(index, lang).join("; ").into(),
+        ]);
+    }
+    let heading = lang.pick(
+        "UnixBench-style index (measured by kurabe, not by UnixBench)",
+        "UnixBench 形式の指数（UnixBench ではなく kurabe による測定）",
+    );
+    vec![Block::section(heading, vec![Block::Table(table)])]
+}
+
+fn copies(n: u32, lang: Lang) -> String {
+    match lang {
+        Lang::En => counted(n, "copy", "copies"),
+        Lang::Ja => format!("{n} 並列"),
+    }
+}
+
+/// What must be known to read an index rightly.
+fn remarks(index: &IndexSummary, lang: Lang) -> Vec<String> {
+    let mut remarks: Vec<String> = Vec::new();
+    match (&index.compat, index.estimate) {
+        (Some(version), Some(_)) => remarks.push(say!(
+            lang,
+            "by the rules of UnixBench {version}: one figure, no interval",
+            "UnixBench {version} の規則で算出した単一の値（区間はありません）"
+        )),
+        (None, Some(estimate)) => remarks.push(match lang {
+            Lang::En => format!("from {}", counted(estimate.n, "pass", "passes")),
+            Lang::Ja => format!("{} 巡の中央値", estimate.n),
+        }),
+        (_, None) => remarks.extend(index.missing.clone()),
+    }
+    if index.partial {
+        let (have, of) = (index.parts.len(), dialects::unixbench::TESTS.len());
+        remarks.push(say!(
+            lang,
+            "partial: {have} of {of} tests",
+            "一部のみ: {of} 項目中 {have} 項目"
+        ));
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_never_several() {
+        assert_eq!(copies(1, Lang::En), "1 copy");
+        assert_eq!(copies(2, Lang::En), "2 copies");
+    }
+}

@@ -1,0 +1,167 @@
+//! The table of metrics: one line for each, those of a case below its first one.
+
+use super::block::{Align, Block, Cell, MARK, Table, Text};
+use crate::lang::Lang;
+use crate::said;
+use crate::view::{RunView, Shown};
+use model::estimate::MetricSummary;
+
+/// A metric on its line.
+struct Row<'a> {
+    view: &'a RunView<'a>,
+    metric: &'a MetricSummary,
+    shown: Shown,
+    lang: Lang,
+}
+
+/// A column.
+struct Column {
+    /// What stands above it, in each language.
+    heads: [&'static str; 2],
+    align: Align,
+    cell: fn(&Row<'_>) -> Cell,
+    narrow: Narrow,
+}
+
+/// Where a cell stands where there is no room for the table.
+enum Narrow {
+    /// On the first line of the metric, behind these blanks.
+    First(&'static str),
+    /// On the second line, behind what stands above the column.
+    Named,
+    /// On the second line by itself.
+    Second,
+}
+
+const INTERVAL: [&str; 2] = ["95 % interval", "95 % 信頼区間"];
+
+/// The columns, from left to right: a further one is a line here.
+const COLUMNS: [Column; 7] = [
+    Column {
+        heads: ["metric", "測定項目"],
+        align: Align::Left,
+        cell: |row| row.name(),
+        narrow: Narrow::First(""),
+    },
+    Column {
+        heads: ["value", "値"],
+        align: Align::Right,
+        cell: |row| row.shown.value.as_str().into(),
+        narrow: Narrow::First("  "),
+    },
+    Column {
+        heads: ["unit", "単位"],
+        align: Align::Left,
+        cell: |row| row.shown.unit.as_str().into(),
+        narrow: Narrow::First(" "),
+    },
+    Column {
+        heads: INTERVAL,
+        align: Align::Right,
+        cell: |row| row.shown.interval.as_str().into(),
+        narrow: Narrow::Named,
+    },
+    Column {
+        heads: ["rounds", "回数"],
+        align: Align::Right,
+        cell: |row| row.metric.rounds.len().to_string().into(),
+        narrow: Narrow::Named,
+    },
+    Column {
+        heads: ["state", "状態"],
+        align: Align::Left,
+        cell: |row| state(row.metric, row.lang).into(),
+        narrow: Narrow::Second,
+    },
+    Column {
+        heads: ["notes", "注"],
+        align: Align::Left,
+        cell: |row| row.view.marks.of(&row.metric.warnings).into(),
+        narrow: Narrow::First("  "),
+    },
+];
+
+/// The table, or two lines for each metric; nothing for a soak, whose rounds are no sample.
+pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
+    if view.soak.is_some() {
+        return Vec::new();
+    }
+    if view.metrics.is_empty() {
+        let nothing = lang.pick("nothing was measured", "測定された項目はありません");
+        return vec![Block::Line(nothing.to_owned())];
+    }
+    let rows = view.measured().map(|metric| Row {
+        view,
+        metric,
+        shown: view.shown(metric),
+        lang,
+    });
+    let rows: Vec<Row<'_>> = rows.collect();
+    let head = |column: &Column| (lang.pick(column.heads[0], column.heads[1]), column.align);
+    let cells = |row: &Row<'_>| COLUMNS.iter().map(|column| (column.cell)(row)).collect();
+    let table = Table {
+        rows: rows.iter().map(cells).collect(),
+        ..Table::new(COLUMNS.iter().map(head))
+    };
+    let narrow = Block::Entries(rows.iter().map(Row::narrow).collect());
+    vec![Block::Fitting(vec![
+        vec![Block::Table(table)],
+        vec![narrow],
+    ])]
+}
+
+impl Row<'_> {
+    /// Further metrics of a case stand below its first one, by their quantities.
+    fn name(&self) -> Cell {
+        let name = self.view.name(self.metric);
+        if self.view.leads(self.metric) {
+            return Text::name(name + self.mark()).into();
+        }
+        Cell::Below(Text::name(name), self.metric.id.quantity.clone())
+    }
+
+    /// What stands behind the name of the first metric of a case whose parameters are not the test's own.
+    fn mark(&self) -> &'static str {
+        let case = self.view.run.plan.case(&self.metric.id.case);
+        if case.is_some_and(|case| case.set_otherwise().next().is_some()) {
+            MARK
+        } else {
+            ""
+        }
+    }
+
+    /// What stands above the column, of this metric.
+    fn head(&self, column: &Column) -> &'static str {
+        let [en, ja] = if column.heads == INTERVAL && self.shown.is_range {
+            ["range", "範囲"]
+        } else {
+            column.heads
+        };
+        self.lang.pick(en, ja)
+    }
+
+    /// The metric on two lines.
+    fn narrow(&self) -> (Text, Text) {
+        let (mut first, mut second) = (String::new(), Vec::new());
+        for column in &COLUMNS {
+            let (Cell::Text(text) | Cell::Below(text, _)) = (column.cell)(self) else {
+                continue;
+            };
+            match column.narrow {
+                Narrow::First(blanks) => first = first + blanks + &text.text,
+                Narrow::Named => second.push(format!("{} {}", self.head(column), text.text)),
+                Narrow::Second => second.push(text.text),
+            }
+        }
+        (first.trim_end().into(), second.join("; ").into())
+    }
+}
+
+/// What the metric looks like. Rounds of which none has a value are not too few of them.
+fn state(metric: &MetricSummary, lang: Lang) -> String {
+    if metric.estimate.is_none() && metric.rounds.is_empty() {
+        lang.pick("no value", "値なし").to_owned()
+    } else {
+        said::state(&metric.state, lang)
+    }
+}

@@ -1,0 +1,21 @@
+//! Pages: what people read, as blocks that every format draws in its own way.
+//!
+//! One file for each section, with its sentences in every language beside the block that says them. A section of a
+//! family is such a file and a line in [`run`].
+
+pub mod block;
+mod indexes;
+mod loaded;
+mod memory;
+mod metrics;
+mod next;
+mod notes;
+pub mod run;
+pub(crate) mod scaling;
+mod set_up;
+mod six_passes;
+pub(crate) mod soak;
+pub(crate) mod storage;
+pub(crate) mod title;
+
+pub use block::{Block, Cell, Table, Text, Tone};

@@ -1,0 +1,192 @@
+//! What must be known beside the figures: what has no value and why, what was left out, warnings about the run, and the
+//! notes to which the lines of the table refer.
+
+use super::block::{Block, Text, Tone};
+use super::six_passes;
+use crate::lang::{Lang, say};
+use crate::marks::Note;
+use crate::number;
+use crate::said;
+use crate::view::RunView;
+use model::num::round_to_u64;
+use model::warning::Warning;
+
+/// A section for each kind of note.
+pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
+    let dropped = view.run.plan.dropped.iter();
+    let dropped = dropped.map(|dropped| (Text::name(&dropped.what), dropped.why.as_str()));
+    let warnings = about_run(view, lang).into_iter();
+    let warnings = warnings.map(|line| (Text::sign("!"), Text::with(Tone::Attention, line)));
+    let section = |heading: &str, facts| Block::section(heading, vec![facts]);
+    vec![
+        section(
+            lang.pick("without a value", "値が得られなかった項目"),
+            Block::facts(without_value(view, lang)),
+        ),
+        section(
+            lang.pick("left out of the plan", "計画から外した項目"),
+            Block::facts(dropped),
+        ),
+        section(lang.pick("warnings", "警告"), Block::facts(warnings)),
+        section(lang.pick("notes", "注"), Block::facts(notes(view, lang))),
+    ]
+}
+
+/// Name and reason of each metric without a value; once per case where the whole case has none.
+fn without_value(view: &RunView<'_>, lang: Lang) -> Vec<(Text, String)> {
+    let mut list: Vec<(Text, String)> = Vec::new();
+    let mut spread_out = false;
+    for metric in view
+        .metrics
+        .iter()
+        .filter(|metric| metric.estimate.is_none())
+    {
+        let name = Text::name(view.name(metric));
+        if metric.rounds.is_empty()
+            && let Some(failure) = view.last_failure(&metric.id.case)
+        {
+            let why = said::failure(failure, lang);
+            // Its note may have the same words.
+            let noted = |warning: &Warning| matches!(warning, Warning::RoundsFailed { reason, .. } if *reason == why);
+            if view.leads(metric) && !metric.warnings.iter().any(noted) {
+                list.push((name, why));
+            }
+            continue;
+        }
+        if !metric.rounds.is_empty() && !stats::state::has_single_number(&metric.state) {
+            spread_out = true;
+            continue;
+        }
+        list.push((name, metric.missing.clone().unwrap_or_default()));
+    }
+    if spread_out {
+        // Once for all: the state column says of which metrics it is true.
+        let states = lang.pick("unstable, two states", "不安定・二状態");
+        let why = lang.pick(
+            "no single number describes the rounds; what stands in the place of an interval is their range",
+            "ラウンドを一つの数値では表せないため、信頼区間の代わりに範囲を示しています",
+        );
+        list.push((states.into(), why.to_owned()));
+    }
+    list
+}
+
+/// The warnings about the run as a whole. Where its budget was too short, what it should have been.
+fn about_run(view: &RunView<'_>, lang: Lang) -> Vec<String> {
+    let line = |warning: &Warning| {
+        let line = said::warning(warning, lang);
+        if let Warning::BudgetShort = warning
+            && let Some((time, room)) = six_passes::of(view.run)
+        {
+            let (time, room) = (number::duration(time), round_to_u64(room.as_secs_f64()));
+            return say!(
+                lang,
+                "{line}; here six passes of these rounds take about {time}: try `--budget {room}s` or more",
+                "{line}（この測定では 6 巡に約 {time} かかります。`--budget {room}s` 以上で試してください）"
+            );
+        }
+        line
+    };
+    let warnings = stats::warnings::of_run(view.run);
+    warnings.into_iter().map(line).collect()
+}
+
+/// Number and sentence of each note, and whose figures the notes tell. The page of a soak has no table whose lines
+/// could refer to them, and they are all about its one case.
+fn notes(view: &RunView<'_>, lang: Lang) -> Vec<(Text, String)> {
+    let notes = view.marks.notes();
+    if view.soak.is_some() {
+        let of_soak = |note: &Note| said::warning_of_soak(&note.warning, lang);
+        let sign = |sentence| (Text::sign("!"), sentence);
+        return notes.iter().map(of_soak).map(sign).collect();
+    }
+    let numbered = notes.iter().zip(1..);
+    let mut list: Vec<(Text, String)> = numbered
+        .map(|(note, n)| (Text::sign(format!("[{n}]")), sentence(note, lang)))
+        .collect();
+    if notes.iter().any(is_shared) {
+        let worst = lang.pick(
+            "the figures of a note about several metrics are those of the worst of them",
+            "複数の項目に共通する注の数値は、そのうち最も悪い項目のものです",
+        );
+        list.push((Text::sign("-"), worst.to_owned()));
+    }
+    list
+}
+
+/// Whether a note tells figures of the worst of several metrics.
+fn is_shared(note: &Note) -> bool {
+    note.metrics > 1 && crate::marks::badness(&note.warning).is_some()
+}
+
+fn sentence(note: &Note, lang: Lang) -> String {
+    let mut sentence = match (&note.warning, note.rounds_most) {
+        (Warning::TooFewRounds { have, need }, Some(most)) if most > *have => {
+            too_few_between(*have, most, *need, lang)
+        }
+        (warning, _) if note.copies_differ => said::warning_of_several_copies(warning, lang),
+        (warning, _) => said::warning(warning, lang),
+    };
+    if note.rounds_most.is_some_and(|most| most > 1) {
+        sentence.push_str(lang.pick(
+            "; what stands in its place is the range of the rounds",
+            "。代わりにラウンドの範囲を示しています",
+        ));
+    }
+    match (lang, is_shared(note)) {
+        (_, false) => sentence,
+        (Lang::En, true) => {
+            format!(
+                "{sentence} ({})",
+                number::counted(note.metrics, "metric", "metrics")
+            )
+        }
+        (Lang::Ja, true) => format!("{sentence}（{} 項目）", note.metrics),
+    }
+}
+
+/// Too few rounds of several metrics: the fewest, the most, and how many it takes.
+fn too_few_between(fewest: u32, most: u32, need: u32, lang: Lang) -> String {
+    say!(
+        lang,
+        "only {fewest} to {most} rounds; a 95 % interval needs {need}",
+        "回数が {fewest} から {most} 回しかありません。95 % 信頼区間には {need} 回必要です"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit;
+
+    #[test]
+    fn a_note_of_several_numbers_of_copies_names_none_of_them() {
+        let off = |copies| Warning::OffCpu {
+            share: 0.5,
+            copies,
+            cause: model::warning::OffCpuCause::Foreign,
+        };
+        let run = testkit::normal();
+        let note = |copies: &[u32], lang: Lang| {
+            let mut view = crate::view::view(&run);
+            let all: Vec<[Warning; 1]> = copies.iter().map(|&copies| [off(copies)]).collect();
+            view.marks = crate::marks::Marks::new(all.iter().map(|of| &of[..]));
+            notes(&view, lang)[0].1.clone()
+        };
+        assert!(note(&[16, 16], Lang::En).contains("the 16 copies were not"));
+        assert!(note(&[4, 16], Lang::En).contains("the copies were not"));
+        assert!(note(&[16], Lang::Ja).contains("16 並列の各コピーが"));
+        let several = note(&[4, 16], Lang::Ja);
+        assert!(
+            !several.contains("16") && several.starts_with("各コピーが"),
+            "{several}"
+        );
+    }
+
+    #[test]
+    fn few_rounds_of_several_metrics_are_said_from_the_fewest_to_the_most() {
+        let said = Lang::ALL.map(|lang| too_few_between(1, 2, 6, lang));
+        assert_eq!(said[0], "only 1 to 2 rounds; a 95 % interval needs 6");
+        assert!(said[1].contains("1 から 2 回"), "{}", said[1]);
+    }
+}

@@ -1,0 +1,342 @@
+//! A soak: what it says in one sentence, its course as a line of blocks with its time axis, the levels, the marks.
+
+mod sentence;
+
+use super::block::{Align, Block, Cell, Drawing, Picture, Table, Text};
+use crate::lang::{Lang, say};
+use crate::number;
+use crate::said;
+use crate::view::RunView;
+use model::estimate::State;
+use model::num::{approx, count, round_to_u64};
+use model::record::Run;
+use model::soak::StretchKind;
+use model::units::{Nanos, UnixNanos};
+use sentence::Figures;
+use stats::burst::Cause;
+use stats::soak::{Finding, SoakSummary, Throttle, What};
+
+pub(crate) use sentence::sentence;
+
+/// The widest line of blocks.
+const BLOCKS_MAX: usize = 72;
+
+/// A soak that is shorter than what was asked for by no more windows than this lasted as long as was asked for: its
+/// last stretch has whole windows.
+const SHORTER_WINDOWS: u64 = 2;
+
+/// What stands in the place of a table of metrics; nothing for a run that is no soak.
+pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
+    let Some(soak) = &view.soak else {
+        return Vec::new();
+    };
+    let levels = Table {
+        rows: levels(soak, view, lang),
+        wrapped: true,
+        ..Table::plain([Align::Left, Align::Right, Align::Left])
+    };
+    let marks = Block::Facts(marks(soak, lang));
+    vec![
+        Block::Line(sentence(soak, lang)),
+        Block::Section(None, course(soak, view, lang)),
+        Block::section(lang.pick("levels", "水準"), vec![Block::Table(levels)]),
+        Block::section(lang.pick("marks", "記録された出来事"), vec![marks]),
+    ]
+}
+
+/// The course as a line of blocks, what the blocks stand for, and how the soak was spent.
+fn course(soak: &SoakSummary, view: &RunView<'_>, lang: Lang) -> Vec<Block> {
+    if soak.windows == 0 {
+        return Vec::new();
+    }
+    let mut blocks = Vec::new();
+    let points = &soak.picture.points;
+    if let (Some(first), Some(last)) = (points.first(), points.last()) {
+        let values = points.iter().map(|point| point.value).collect();
+        let picture = Picture::course(&[values], BLOCKS_MAX);
+        let ends = [number::instant(first.at), end_of(soak, last.at)];
+        let scale = scale_of(&picture, soak, lang);
+        blocks.extend([Block::Course(picture, ends), Block::Line(scale)]);
+    }
+    blocks.push(Block::Line(spent(soak, view, lang)));
+    blocks
+}
+
+/// What the lowest and the highest block stand for.
+fn scale_of(picture: &Picture, soak: &SoakSummary, lang: Lang) -> String {
+    let (low, high) = match picture.drawing {
+        Drawing::Course { low, high, .. } => (low, high),
+        Drawing::Distribution(_) => (0.0, 0.0),
+    };
+    let figures = Figures::of(soak, lang);
+    let (low, high) = (figures.rate(low), figures.rate(high));
+    say!(
+        lang,
+        "lowest block {low}, highest {high}",
+        "最も低い目盛りは {low}、最も高い目盛りは {high}"
+    )
+}
+
+/// When the last point ends.
+fn end_of(soak: &SoakSummary, last: UnixNanos) -> String {
+    let length = round_to_u64(soak.picture.point_seconds * 1e9);
+    number::instant(UnixNanos(last.0.saturating_add(length)))
+}
+
+/// How the soak was spent, in a few words: what was asked for too, where it was not done in full, and for how long
+/// nothing was measured that should have been.
+fn spent(soak: &SoakSummary, view: &RunView<'_>, lang: Lang) -> String {
+    let (time, window) = (number::time(soak.lasted), number::time(soak.window));
+    let asked = asked(soak, view, lang);
+    let load = load(soak, lang);
+    let between = between(soak, view.run).map_or_else(String::new, |between| {
+        let time = number::time(between);
+        say!(
+            lang,
+            "; starting and ending stretches took {time}",
+            "。測定回の開始と終了に {time}"
+        )
+    });
+    // Windows after a rest are not in the picture either.
+    let edges = match soak.edges {
+        0 => String::new(),
+        _ if soak.picture.points.is_empty() || has_refill(view.run) => String::new(),
+        n => say!(
+            lang,
+            "; {n} of them, the ends of stretches, are not in the picture",
+            "。うち各測定回の両端の {n} 個は図に含みません"
+        ),
+    };
+    let (n, windows) = (
+        soak.windows,
+        number::counted(soak.windows, "window", "windows"),
+    );
+    say!(
+        lang,
+        "{time}{asked}, {load}: {windows} of {window}{edges}{between}",
+        "{time}{asked}、{load}: {window} の区間 {n} 個{edges}{between}"
+    )
+}
+
+/// What was asked for, where the soak did not last as long, and why that is its end all the same.
+fn asked(soak: &SoakSummary, view: &RunView<'_>, lang: Lang) -> String {
+    let left = soak.soak.span.since(soak.lasted);
+    let shorter = left > Nanos(soak.window.0.saturating_mul(SHORTER_WINDOWS));
+    if view.complete() && !shorter {
+        return String::new();
+    }
+    let early = |finding: &Finding| matches!(finding, Finding::EndedEarly { .. });
+    let given_up = soak.findings.iter().any(early);
+    let no_room = if view.complete() && shorter && !given_up {
+        lang.pick(
+            " (what is left has no room for another sample)",
+            "（残り時間には次の測定が入りません）",
+        )
+    } else {
+        ""
+    };
+    let time = number::time(soak.soak.span);
+    say!(lang, " of {time}{no_room}", "（予定 {time}）{no_room}")
+}
+
+/// What kind of load it was, and for how long there was none.
+fn load(soak: &SoakSummary, lang: Lang) -> String {
+    let gap = |what: &What| match what {
+        What::Gap(time) => time.0,
+        _ => 0,
+    };
+    let missed: u64 = soak.marks.iter().map(|mark| gap(&mark.what)).sum();
+    let missed = (missed > 0).then(|| number::time(Nanos(missed)));
+    let every = soak.soak.every.map(number::time);
+    match (every, missed) {
+        (None, None) => say!(lang, "load without a pause", "休止なしの負荷"),
+        (None, Some(missed)) => say!(
+            lang,
+            "load without a pause but for {missed} in which nothing was measured",
+            "休止なしの負荷（うち {missed} は測定なし）"
+        ),
+        (Some(every), None) => say!(lang, "a sample every {every}", "{every} ごとに測定"),
+        (Some(every), Some(missed)) => say!(
+            lang,
+            "a sample every {every}, none for {missed}",
+            "{every} ごとに測定（うち {missed} は測定なし）"
+        ),
+    }
+}
+
+/// What of a load without a pause is in no window, where that is a window or more: stretches begin and end. Only of a
+/// soak to which nothing else happened, which would be part of it.
+fn between(soak: &SoakSummary, run: &Run) -> Option<Nanos> {
+    if soak.soak.every.is_some() || has_refill(run) || !soak.marks.is_empty() || soak.left_out > 0 {
+        return None;
+    }
+    let in_windows = count(soak.windows) * approx(soak.window.0);
+    let between = soak.lasted.since(Nanos(round_to_u64(in_windows)));
+    (soak.windows > 0 && between >= soak.window).then_some(between)
+}
+
+/// Whether part of it was measured after a rest, to see what had come back.
+fn has_refill(run: &Run) -> bool {
+    let mut stretches = run.rounds.iter().filter_map(|round| round.stretch);
+    stretches.any(|stretch| matches!(stretch.kind, StretchKind::Refill { .. }))
+}
+
+/// The rows of the levels: name, value with unit, remark.
+fn levels(soak: &SoakSummary, view: &RunView<'_>, lang: Lang) -> Vec<Vec<Cell>> {
+    let figures = Figures::of(soak, lang);
+    let row = |name: &str, value: String| vec![name.into(), value.into(), "".into()];
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    if let Throttle::Seen { burst, cause, .. } = &soak.throttle {
+        let names = [
+            lang.pick("burst rate", "バースト時の速度"),
+            lang.pick("sustained rate", "持続速度"),
+        ];
+        rows.push(row(names[0], figures.rate(burst.burst_rate)));
+        rows.push(row(names[1], figures.rate(burst.sustained_rate)));
+        if *cause == Some(Cause::TokenBucket) {
+            let name = lang.pick("bucket", "バケットの容量");
+            let time = number::seconds(burst.burst_seconds);
+            let at_full_speed = say!(lang, "or {time} at full speed", "全速で {time} に相当");
+            rows.push(vec![
+                name.into(),
+                figures.credit(burst).into(),
+                at_full_speed.into(),
+            ]);
+        }
+    }
+    if let Some(levels) = &soak.levels {
+        let names = [
+            lang.pick("typical (median window)", "代表値（区間の中央値）"),
+            lang.pick(
+                "floor (10 % of windows are slower)",
+                "下限（10 % の区間はこれより遅い）",
+            ),
+            lang.pick(
+                "best (5 % of windows are faster)",
+                "最良（5 % の区間はこれより速い）",
+            ),
+        ];
+        let values = [levels.typical, levels.floor, levels.best];
+        rows.extend(
+            names
+                .iter()
+                .zip(values)
+                .map(|(name, x)| row(name, figures.rate(x))),
+        );
+        let slow = lang.pick(
+            "windows below 90 % of typical",
+            "代表値の 90 % を下回る区間の割合",
+        );
+        rows.push(row(slow, number::percent(levels.slow_share)));
+        let within = levels.within.map_or_else(String::new, |interval| {
+            let (lo, hi) = figures.beside(levels.mean, (interval.lo, interval.hi));
+            let within = lang.pick(
+                "within this run; not to be compared",
+                "この測定内の区間であり、比較には使えません",
+            );
+            format!("{lo} .. {hi} {within}")
+        });
+        rows.push(vec![
+            lang.pick("mean", "平均").into(),
+            figures.rate(levels.mean).into(),
+            within.into(),
+        ]);
+    }
+    rows.extend(other_metrics(soak, view, lang));
+    rows
+}
+
+/// The metrics beside the rate of the windows.
+fn other_metrics(soak: &SoakSummary, view: &RunView<'_>, lang: Lang) -> Vec<Vec<Cell>> {
+    let other = view
+        .metrics
+        .iter()
+        .filter(|metric| metric.id.quantity != soak.quantity);
+    let row = |metric: &model::estimate::MetricSummary| {
+        let value = metric.estimate?.value;
+        let (quantity, unit) = (&metric.id.quantity, metric.metric.unit);
+        if let State::Setting { .. } = metric.state {
+            let text = number::alone_exact(unit, value);
+            let state = said::state(&metric.state, lang);
+            return Some(vec![quantity.as_str().into(), text.into(), state.into()]);
+        }
+        let name = say!(
+            lang,
+            "{quantity} (median of the stretches)",
+            "{quantity}（各回の中央値）"
+        );
+        Some(vec![
+            name.into(),
+            number::alone(unit, value).into(),
+            "".into(),
+        ])
+    };
+    other.filter_map(row).collect()
+}
+
+/// Time and words of everything that happened to the series.
+fn marks(soak: &SoakSummary, lang: Lang) -> Vec<(Text, Text)> {
+    let told = |mark: &stats::soak::Mark| {
+        let text = happened(&mark.what, lang);
+        (number::instant(mark.at).into(), text.into())
+    };
+    let mut list: Vec<(Text, Text)> = soak.marks.iter().map(told).collect();
+    if soak.left_out > 0 {
+        list.push((Text::sign("!"), left_out(soak.left_out, lang).into()));
+    }
+    list
+}
+
+fn happened(what: &What, lang: Lang) -> String {
+    match what {
+        What::ClockJump(by) => {
+            let by = number::time(*by);
+            say!(
+                lang,
+                "the clock was set by {by}",
+                "時計が {by} 変更されました"
+            )
+        }
+        What::Suspended(span) => {
+            let time = number::time(*span);
+            say!(
+                lang,
+                "the machine was suspended for {time}",
+                "マシンが {time} 停止していました"
+            )
+        }
+        What::SuspendedAtRest(span) => {
+            let time = number::time(*span);
+            say!(
+                lang,
+                "the machine was suspended for {time} while it rested before this",
+                "この前の休止中に、マシンが {time} 停止していました"
+            )
+        }
+        What::Gap(span) => {
+            let time = number::time(*span);
+            say!(
+                lang,
+                "nothing was measured for {time} before this",
+                "この前の {time} は測定されていません"
+            )
+        }
+        What::Failed(why) => {
+            let why = said::failure(why, lang);
+            say!(lang, "a stretch failed: {why}", "測定に失敗しました: {why}")
+        }
+    }
+}
+
+/// How many windows are left out because of the clock.
+fn left_out(n: usize, lang: Lang) -> String {
+    let windows = number::counted(n, "window is", "windows are");
+    say!(
+        lang,
+        "{windows} left out of every level: the clock was set or the machine suspended meanwhile",
+        "時計の変更またはマシンの停止があったため、{n} 個の区間をすべての水準から除いています"
+    )
+}
+
+#[cfg(test)]
+mod tests;

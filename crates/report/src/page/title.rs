@@ -1,0 +1,68 @@
+//! Which run a page is about.
+
+use super::block::{Block, Text};
+use crate::duel;
+use crate::lang::{Lang, say};
+use crate::number;
+use model::plan::CaseId;
+use model::record::{End, Run};
+use model::units::Nanos;
+
+pub(crate) fn block(run: &Run, lang: Lang) -> Block {
+    let mut name = vec![run.meta.label.as_deref().unwrap_or(&run.meta.id).into()];
+    name.extend(soaked(run).map(|case| Text::name(case.to_string())));
+    let tags = run.meta.tags.iter();
+    let tags: Vec<String> = tags
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    Block::Title(name, line(run, lang), tags.join(" "))
+}
+
+/// `ID "label", start, duration, how it ended; program`. A soak is about one case, which no table names.
+pub(crate) fn line(run: &Run, lang: Lang) -> String {
+    let meta = &run.meta;
+    let label = meta.label.as_ref();
+    let label = label.map_or_else(String::new, |label| format!(" \"{label}\""));
+    let case = soaked(run);
+    let mut parts: Vec<String> = case.map(ToString::to_string).into_iter().collect();
+    parts.push(number::instant(meta.started));
+    if let Some(finished) = meta.finished {
+        let span = number::duration(Nanos(finished.0.saturating_sub(meta.started.0)));
+        parts.push(say!(lang, "took {span}", "所要時間 {span}"));
+    }
+    parts.push(end(run, lang));
+    let (id, parts, binary) = (&meta.id, parts.join(", "), &meta.binary);
+    format!(
+        "{id}{label}  {parts}; kurabe {} ({})",
+        binary.version, binary.build
+    )
+}
+
+/// The case of a soak; `None` for every other run.
+fn soaked(run: &Run) -> Option<&CaseId> {
+    run.plan.soak?;
+    run.plan.cases.first().map(|case| &case.id)
+}
+
+/// How it ended. A side of a duel tells its failed rounds here too: each of them cost a pair.
+fn end(run: &Run, lang: Lang) -> String {
+    let end = match run.meta.end {
+        End::Open => lang.pick("not finished", "未終了"),
+        End::Complete => lang.pick("complete", "完了"),
+        End::Interrupted => lang.pick("interrupted: partial", "中断（途中までの結果）"),
+    };
+    let end = match duel::failed_of(run) {
+        (failed @ 1.., of) if run.plan.duel.is_some() => (lang.words().duel.end)(end, failed, of),
+        _ => end.to_owned(),
+    };
+    // A run that is not complete has more to say than what it never was to measure.
+    match (lang, run.plan.dropped.len()) {
+        (_, 0) => end,
+        _ if run.meta.end != End::Complete => end,
+        (Lang::En, n) => {
+            let tests = number::counted(n, "test", "tests");
+            format!("{end}, {tests} left out of the plan")
+        }
+        (Lang::Ja, n) => format!("{end}, {n} 件のテストを計画から除外"),
+    }
+}

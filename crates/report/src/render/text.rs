@@ -1,0 +1,241 @@
+//! Pages on a terminal: columns, lines that are broken where it ends, and headings in bold.
+//!
+//! Nothing is cut off: what has no room in one form stands in another.
+
+use crate::page::block::{Align, Block, Cell, MARK, Picture, Table, Text, Tone};
+use crate::style::Style;
+use crate::table::{Grid, indent, wrapped};
+use dialects::printable::printable;
+
+/// Fewer blocks than this are no picture.
+const BLOCKS_MIN: usize = 16;
+
+/// The page as text.
+pub fn text(page: &[Block], style: Style) -> String {
+    let room = Room {
+        style,
+        indent: 0,
+        depth: 0,
+    };
+    room.blocks(page)
+}
+
+/// Where blocks are drawn.
+#[derive(Clone, Copy)]
+struct Room {
+    style: Style,
+    /// Columns before every line.
+    indent: usize,
+    /// In how many sections.
+    depth: usize,
+}
+
+impl Room {
+    /// Columns of a line.
+    fn width(self) -> usize {
+        self.style.columns().saturating_sub(self.indent)
+    }
+
+    /// Columns of a list: the same under a heading and without one.
+    fn list_width(self) -> usize {
+        self.width().min(self.style.columns() - 2)
+    }
+
+    /// The blocks, one below the other.
+    fn blocks(self, blocks: &[Block]) -> String {
+        let mut out = String::new();
+        let mut gap = false;
+        for block in blocks.iter().filter(|block| !block.is_empty()) {
+            let apart = self.depth == 0 || matches!(block, Block::Section(..));
+            if !out.is_empty() && (apart || gap) {
+                out.push('\n');
+            }
+            gap = apart;
+            out.push_str(&self.block(block));
+        }
+        out
+    }
+
+    fn block(self, block: &Block) -> String {
+        match block {
+            Block::Title(_, line, below) => self.title(line, below),
+            Block::Section(heading, blocks) => self.section(heading.as_ref(), blocks),
+            Block::Name(text) | Block::Line(text) => wrapped(text, self.width()),
+            Block::Facts(list) => self.facts(list),
+            Block::Entries(list) => list.iter().map(|entry| self.entry(entry)).collect(),
+            Block::Table(table) => self.table(table),
+            Block::Bullets(lines) => {
+                let bullet = |line: &Text| (Text::sign("-"), line.clone());
+                self.facts(&lines.iter().map(bullet).collect::<Vec<_>>())
+            }
+            Block::Course(picture, ends) => self.course(picture, ends),
+            Block::Commands(list) => self.commands(list),
+            Block::Fitting(forms) => {
+                let fits = |form: &&Vec<Block>| form.iter().all(|block| self.fits(block));
+                let form = forms.iter().find(fits).or(forms.last());
+                form.map_or_else(String::new, |form| self.blocks(form))
+            }
+        }
+    }
+
+    fn title(self, line: &str, below: &str) -> String {
+        let lines = wrapped(line, self.width());
+        let lines: String = lines
+            .lines()
+            .map(|line| self.style.heading(line) + "\n")
+            .collect();
+        if below.is_empty() {
+            lines
+        } else {
+            lines + &indent(&printable(below))
+        }
+    }
+
+    /// What stands under a heading is indented.
+    fn section(self, heading: Option<&Text>, blocks: &[Block]) -> String {
+        let inner = self.inner(heading.is_some());
+        let Some(heading) = heading else {
+            return inner.blocks(blocks);
+        };
+        let heading = printable(&heading.text);
+        let heading = if self.depth == 0 {
+            self.style.heading(&heading)
+        } else {
+            heading
+        };
+        format!("{heading}\n{}", indent(&inner.blocks(blocks)))
+    }
+
+    fn inner(self, indented: bool) -> Self {
+        Self {
+            indent: self.indent + if indented { 2 } else { 0 },
+            depth: self.depth + 1,
+            ..self
+        }
+    }
+
+    fn facts(self, list: &[(Text, Text)]) -> String {
+        let mut grid = Grid::new(2);
+        for (name, text) in list {
+            grid.row(vec![name.text.clone(), text.text.clone()]);
+        }
+        let lines = grid.render_wrapped(self.list_width(), &[]);
+        if list.iter().any(|(_, text)| text.tone != Tone::Attention) {
+            return lines;
+        }
+        lines
+            .lines()
+            .map(|line| self.style.attention(line) + "\n")
+            .collect()
+    }
+
+    fn entry(self, (name, text): &(Text, Text)) -> String {
+        wrapped(&name.text, self.width()) + &indent(&wrapped(&text.text, self.width() - 2))
+    }
+
+    fn table(self, table: &Table) -> String {
+        let picture = table.rows.iter().flatten().find_map(picture);
+        let blocks = picture.map_or(0, |picture| {
+            let beside = grid(table, 0).width();
+            let blocks = self.width().saturating_sub(beside) / picture.columns;
+            if blocks < BLOCKS_MIN { 0 } else { blocks }
+        });
+        let right: Vec<usize> = (0..table.columns.len())
+            .filter(|&i| table.columns[i].1 != Align::Left)
+            .collect();
+        let grid = grid(table, blocks);
+        if table.wrapped {
+            grid.render_wrapped(self.width(), &right)
+        } else {
+            grid.render(&right)
+        }
+    }
+
+    fn course(self, picture: &Picture, [from, to]: &[String; 2]) -> String {
+        let line = picture.draw(self.width());
+        let width = line.chars().count();
+        let axis = if from.len() + to.len() < width {
+            format!("{from}{}{to}", " ".repeat(width - from.len() - to.len()))
+        } else {
+            format!("{from} .. {to}")
+        };
+        format!("{line}\n{axis}\n")
+    }
+
+    /// A command that is broken over lines cannot be copied: where both have no room, what it does stands below it.
+    fn commands(self, list: &[(String, String)]) -> String {
+        let mut grid = Grid::new(2);
+        for (command, explanation) in list {
+            grid.row(vec![command.clone(), explanation.clone()]);
+        }
+        if grid.width() <= self.list_width() {
+            return grid.render(&[]);
+        }
+        let below = |explanation: &str| indent(&printable(explanation));
+        list.iter()
+            .map(|(command, explanation)| printable(command) + "\n" + &below(explanation))
+            .collect()
+    }
+
+    /// Whether there is room for a block in this form. Names of facts leave half of the line to what is said of them.
+    fn fits(self, block: &Block) -> bool {
+        match block {
+            Block::Section(heading, blocks) => {
+                let inner = self.inner(heading.is_some());
+                blocks.iter().all(|block| inner.fits(block))
+            }
+            Block::Table(table) => table.wrapped || grid(table, 0).width() <= self.width(),
+            Block::Facts(list) => {
+                let mut names = Grid::new(1);
+                for (name, _) in list {
+                    names.row(vec![name.text.clone()]);
+                }
+                names.width() <= self.width() / 2
+            }
+            _ => true,
+        }
+    }
+}
+
+fn picture(cell: &Cell) -> Option<&Picture> {
+    match cell {
+        Cell::Picture(picture) => Some(picture),
+        _ => None,
+    }
+}
+
+/// The table with pictures of so many blocks.
+fn grid(table: &Table, blocks: usize) -> Grid {
+    let heads: Vec<&str> = table
+        .columns
+        .iter()
+        .map(|(head, _)| head.as_str())
+        .collect();
+    let mut grid = if heads.iter().all(|head| head.is_empty()) {
+        Grid::new(heads.len())
+    } else {
+        Grid::with_header(&heads)
+    };
+    for row in &table.rows {
+        let cells = row.iter().zip(&table.columns);
+        grid.row(
+            cells
+                .map(|(cell, column)| shown(cell, column.1, blocks))
+                .collect(),
+        );
+    }
+    grid
+}
+
+fn shown(cell: &Cell, align: Align, blocks: usize) -> String {
+    match cell {
+        // A no-break space survives the trimming that cells get.
+        Cell::Text(text) if align == Align::Marked && !text.text.ends_with(MARK) => {
+            format!("{} \u{a0}", text.text)
+        }
+        Cell::Text(text) => text.text.clone(),
+        Cell::Below(_, short) => format!("\u{a0}\u{a0}{short}"),
+        Cell::Bar(filled, missing) => "#".repeat(*filled) + &".".repeat(*missing),
+        Cell::Picture(picture) => picture.draw(blocks),
+    }
+}

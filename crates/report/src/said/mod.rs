@@ -1,0 +1,61 @@
+//! What is said of a measurement on every page: warnings, states, failures.
+//!
+//! Each sentence stands once, in all languages; a language that lacks one does not compile. Raw errors of the system
+//! stay in English inside a translated sentence.
+
+mod failure;
+mod warning;
+
+pub use failure::failure;
+pub use warning::warning;
+pub(crate) use warning::{warning_of_several_copies, warning_of_soak};
+
+use crate::lang::{Lang, say};
+use crate::number::{percent, signed_percent};
+use model::estimate::State;
+
+/// What a series looks like, in a few words.
+pub fn state(state: &State, lang: Lang) -> String {
+    let word = |en: &str, ja: &str| lang.pick(en, ja).to_owned();
+    match state {
+        State::Unknown => word("too few rounds", "回数不足"),
+        State::Steady => word("steady", "安定"),
+        State::Drifting { change } => {
+            format!("{} {}", word("drifting", "漸変"), signed_percent(*change))
+        }
+        State::PossibleDrift { change } => {
+            format!("{} {}", word("drifting?", "漸変?"), signed_percent(*change))
+        }
+        State::Step { after, change } => {
+            let change = signed_percent(*change);
+            say!(
+                lang,
+                "step {change} after round {after}",
+                "{after} 回目の後に {change} の段差"
+            )
+        }
+        State::TwoState {
+            low,
+            high,
+            low_share,
+        } => {
+            let apart = percent((high - low) / low.abs().max(f64::MIN_POSITIVE));
+            let share = percent(*low_share);
+            say!(
+                lang,
+                "two states, {apart} apart, {share} low",
+                "二状態（差 {apart}、低い側 {share}）"
+            )
+        }
+        State::Series => word("see the course", "推移を参照"),
+        State::Setting { alike: true } => word("set-up", "測定条件"),
+        State::Setting { alike: false } => word(
+            "set-up, not alike in all rounds",
+            "測定条件（ラウンドにより異なります）",
+        ),
+        State::Unstable { spread } => {
+            let spread = percent(*spread);
+            say!(lang, "unstable, spread {spread}", "不安定（幅 {spread}）")
+        }
+    }
+}
