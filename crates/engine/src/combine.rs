@@ -1,7 +1,6 @@
 //! From what the copies did to the round's values.
 
 use crate::measure::Window;
-use crate::recorder;
 use crate::wire::CopyReport;
 use model::latency;
 use model::num::{approx, count, round_to_u64, round_to_usize};
@@ -45,10 +44,7 @@ fn failure(reports: &[CopyReport]) -> Option<Failure> {
 fn measured(case: &PlannedCase, hows: &[How], reports: Vec<CopyReport>) -> Measured {
     let mut values = BTreeMap::new();
     let mut missing = BTreeMap::new();
-    let latency: Vec<(u64, u64)> = reports
-        .iter()
-        .flat_map(|report| report.latency.iter().copied())
-        .collect();
+    let latency = latency::merged(reports.iter().map(|report| report.latency.as_slice()));
     let latencies = merged(&reports);
     for (metric, how) in case.metrics.iter().zip(hows) {
         match value(*how, &metric.quantity, &reports, &latency, &latencies) {
@@ -131,7 +127,7 @@ fn value(
         }
         How::MeanOf(name) => latencies
             .get(name)
-            .and_then(|pairs| recorder::mean(pairs))
+            .and_then(|pairs| latency::mean(pairs))
             .ok_or_else(|| "no latency was recorded".to_owned()),
         How::CpuRate => per_cpu_second(reports, |r| approx(r.ops) * r.work_per_op),
         How::OpsPerCpuSecond => per_cpu_second(reports, |r| approx(r.ops)),
@@ -149,7 +145,7 @@ fn value(
         }
         How::LatencyQuantile(q) => latency_quantile(latency, q, BEYOND_MIN, reports),
         How::LatencyQuantileOfFew(q) => latency_quantile(latency, q, 1.0, reports),
-        How::LatencyMean => recorder::mean(latency).ok_or_else(|| why_no_latency(reports)),
+        How::LatencyMean => latency::mean(latency).ok_or_else(|| why_no_latency(reports)),
     }
 }
 
@@ -174,8 +170,8 @@ fn latency_quantile(
     beyond: f64,
     reports: &[CopyReport],
 ) -> Result<f64, String> {
-    let n: u64 = latency.iter().map(|&(_, n)| n).sum();
-    let found = recorder::quantile(latency, q).ok_or_else(|| why_no_latency(reports))?;
+    let n = latency::operations(latency);
+    let found = latency::quantile(latency, q).ok_or_else(|| why_no_latency(reports))?;
     // 1 - 0.9 is a little less than a tenth.
     let needed = round_to_u64((beyond / (1.0 - q)).round());
     if q > 0.0 && q < 1.0 && n < needed {
@@ -233,16 +229,13 @@ type Named = BTreeMap<String, Vec<(u64, u64)>>;
 
 /// The latencies of all copies together.
 fn merged(reports: &[CopyReport]) -> Named {
-    let mut counts: BTreeMap<&str, BTreeMap<u64, u64>> = BTreeMap::new();
+    let mut lists: BTreeMap<&str, Vec<&[(u64, u64)]>> = BTreeMap::new();
     for (name, pairs) in reports.iter().flat_map(|report| &report.latencies) {
-        let counts = counts.entry(name).or_default();
-        for (nanos, count) in pairs {
-            *counts.entry(*nanos).or_default() += count;
-        }
+        lists.entry(name).or_default().push(pairs);
     }
-    counts
+    lists
         .into_iter()
-        .map(|(name, counts)| (name.to_owned(), counts.into_iter().collect()))
+        .map(|(name, lists)| (name.to_owned(), latency::merged(lists)))
         .collect()
 }
 

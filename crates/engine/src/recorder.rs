@@ -209,30 +209,6 @@ impl Laps<'_> {
     }
 }
 
-/// The value below or at which a share `quantile` of all the latencies in `pairs` lies; `None` where there are
-/// none. `pairs` need not be sorted: copies' lists may simply be joined.
-pub fn quantile(pairs: &[(u64, u64)], quantile: f64) -> Option<u64> {
-    let mut sorted = pairs.to_vec();
-    sorted.sort_unstable();
-    let total: u64 = sorted.iter().map(|(_, count)| count).sum();
-    let rank = model::num::round_to_u64((model::num::approx(total) * quantile).ceil()).max(1);
-    let mut seen = 0;
-    sorted.into_iter().find_map(|(nanos, count)| {
-        seen += count;
-        (seen >= rank).then_some(nanos)
-    })
-}
-
-/// The mean of the latencies in `pairs` in nanoseconds; `None` where there are none.
-pub fn mean(pairs: &[(u64, u64)]) -> Option<f64> {
-    let total: u64 = pairs.iter().map(|(_, count)| count).sum();
-    let sum: f64 = pairs
-        .iter()
-        .map(|&(nanos, count)| model::num::approx(nanos) * model::num::approx(count))
-        .sum();
-    (total > 0).then(|| sum / model::num::approx(total))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -294,7 +270,7 @@ mod tests {
             "{pairs:?}"
         );
         // Together they are the wall time, within the histogram's 0.1 %.
-        let sum = mean(&pairs).unwrap() * 10.0;
+        let sum = model::latency::mean(&pairs).unwrap() * 10.0;
         assert!(sum <= wall * 1.002, "{sum} of {wall}");
         let mut off = Recorder::off();
         assert_eq!(off.laps().lap(|| 7), 7);
@@ -315,25 +291,5 @@ mod tests {
         assert_eq!((all.count(), all.too_long()), (5, 2));
         latencies.clear();
         assert_eq!((latencies.count(), latencies.too_long()), (0, 0));
-    }
-
-    #[test]
-    fn quantiles_are_values_of_the_sample_by_rank() {
-        let pairs = [(30, 1), (10, 2), (20, 1)];
-        for (q, expected) in [
-            (0.0, 10),
-            (0.5, 10),
-            (0.51, 20),
-            (0.75, 20),
-            (0.76, 30),
-            (1.0, 30),
-        ] {
-            assert_eq!(quantile(&pairs, q), Some(expected), "{q}");
-        }
-        // 100 values 1..=100: p99 is the 99th, not the maximum.
-        let hundred: Vec<_> = (1..=100).map(|n| (n, 1)).collect();
-        assert_eq!(quantile(&hundred, 0.99), Some(99));
-        assert_eq!((quantile(&[], 0.5), mean(&[])), (None, None));
-        assert_eq!(mean(&pairs), Some(17.5));
     }
 }

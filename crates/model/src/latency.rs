@@ -7,11 +7,51 @@
 //! than the width of its bucket. The smallest and the largest latency stay as they were recorded. Variable-length
 //! integers were rejected: pairs in plain JSON can be read by anybody, and by every earlier version.
 
+use crate::num::{approx, round_to_u64};
+use std::collections::BTreeMap;
+
 /// Buckets to the factor of two, as a power of two: 128.
 const PER_OCTAVE_BITS: u32 = 7;
 
 /// The widest bucket of kept latencies, as a share of its value.
 pub const WIDTH_MAX: f64 = 1.0 / 128.0;
+
+/// The pairs of several rounds or copies as one ascending list, in which each latency stands once.
+pub fn merged<'a>(lists: impl IntoIterator<Item = &'a [(u64, u64)]>) -> Vec<(u64, u64)> {
+    let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
+    for &(nanos, count) in lists.into_iter().flatten().filter(|pair| pair.1 > 0) {
+        let sum = counts.entry(nanos).or_default();
+        *sum = sum.saturating_add(count);
+    }
+    counts.into_iter().collect()
+}
+
+/// How many operations `pairs` are of.
+pub fn operations(pairs: &[(u64, u64)]) -> u64 {
+    let counts = pairs.iter().map(|pair| pair.1);
+    counts.fold(0, u64::saturating_add)
+}
+
+/// The smallest latency that a share `q` (0 to 1) of the operations in `pairs` (ascending) do not exceed; `None` where
+/// there are none.
+pub fn quantile(pairs: &[(u64, u64)], q: f64) -> Option<u64> {
+    let total = operations(pairs);
+    let rank = round_to_u64((approx(total) * q).ceil()).clamp(1, total.max(1));
+    let mut seen = 0_u64;
+    pairs.iter().find_map(|&(nanos, count)| {
+        seen = seen.saturating_add(count);
+        (seen >= rank).then_some(nanos)
+    })
+}
+
+/// The mean of the latencies in `pairs` in nanoseconds; `None` where there are none.
+pub fn mean(pairs: &[(u64, u64)]) -> Option<f64> {
+    let total = operations(pairs);
+    let times = pairs
+        .iter()
+        .map(|&(nanos, count)| approx(nanos) * approx(count));
+    (total > 0).then(|| times.sum::<f64>() / approx(total))
+}
 
 /// `pairs` (ascending in nanoseconds) with those of one bucket taken together. Ascending as well, with the same sum of
 /// counts, the same ends, and the same mean to half a nanosecond. What is coarse already stays as it is.
@@ -24,14 +64,14 @@ pub fn coarsened(pairs: &[(u64, u64)]) -> Vec<(u64, u64)> {
     };
     let mut kept = vec![*first];
     let joined = middle.chunk_by(|a, b| bucket(a.0) == bucket(b.0));
-    kept.extend(joined.map(mean));
+    kept.extend(joined.map(as_one));
     kept.push(*last);
     kept
 }
 
 /// All of `pairs` as one, at their mean.
-fn mean(pairs: &[(u64, u64)]) -> (u64, u64) {
-    let count: u64 = pairs.iter().map(|pair| pair.1).sum();
+fn as_one(pairs: &[(u64, u64)]) -> (u64, u64) {
+    let count = operations(pairs);
     let sum: u128 = pairs
         .iter()
         .map(|&(nanos, count)| u128::from(nanos) * u128::from(count))
@@ -51,9 +91,7 @@ const fn bucket(nanos: u64) -> (u32, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::num::{approx, round_to_u64};
     use crate::rng::Rng;
-    use std::collections::BTreeMap;
 
     /// What a recorder of three figures would hand over of `n` latencies.
     fn recorded(rng: &mut Rng, n: usize, median: f64, deviation: f64) -> Vec<(u64, u64)> {
@@ -66,24 +104,38 @@ mod tests {
         counts.into_iter().collect()
     }
 
-    fn quantile(pairs: &[(u64, u64)], q: f64) -> f64 {
-        let total: u64 = pairs.iter().map(|pair| pair.1).sum();
-        let rank = round_to_u64((approx(total) * q).ceil()).max(1);
-        let mut seen = 0;
-        for &(nanos, count) in pairs {
-            seen += count;
-            if seen >= rank {
-                return approx(nanos);
-            }
+    #[test]
+    fn quantiles_are_values_of_the_sample_by_rank() {
+        let pairs = [(10, 2), (20, 1), (30, 1)];
+        for (q, expected) in [
+            (0.0, 10),
+            (0.5, 10),
+            (0.51, 20),
+            (0.75, 20),
+            (0.76, 30),
+            (1.0, 30),
+        ] {
+            assert_eq!(quantile(&pairs, q), Some(expected), "{q}");
         }
-        panic!("no pair")
+        // 100 values 1..=100: p99 is the 99th, not the maximum.
+        let hundred: Vec<_> = (1..=100).map(|n| (n, 1)).collect();
+        assert_eq!(quantile(&hundred, 0.99), Some(99));
+        assert_eq!((mean(&pairs), operations(&pairs)), (Some(17.5), 4));
     }
 
-    fn sum(pairs: &[(u64, u64)]) -> f64 {
-        pairs
-            .iter()
-            .map(|&(nanos, n)| approx(nanos) * approx(n))
-            .sum()
+    #[test]
+    fn of_no_operation_there_is_neither_quantile_nor_mean() {
+        for none in [&[][..], &[(7, 0)]] {
+            assert_eq!((quantile(none, 0.5), mean(none)), (None, None));
+            assert!(merged([none]).is_empty());
+        }
+    }
+
+    #[test]
+    fn lists_are_merged_in_order_with_each_latency_once() {
+        let lists = [&[(30, 1), (10, 2)][..], &[], &[(10, 1), (20, u64::MAX)]];
+        assert_eq!(merged(lists), [(10, 3), (20, u64::MAX), (30, 1)]);
+        assert_eq!(operations(&merged(lists)), u64::MAX, "and no more");
     }
 
     #[test]
@@ -92,8 +144,7 @@ mod tests {
         for (median, deviation) in [(1e2, 1.0), (9e4, 0.05), (9e4, 0.4), (2e6, 2.0), (1e9, 0.7)] {
             let before = recorded(&mut rng, 20_000, median, deviation);
             let after = coarsened(&before);
-            let count = |pairs: &[(u64, u64)]| pairs.iter().map(|pair| pair.1).sum::<u64>();
-            assert_eq!(count(&before), count(&after));
+            assert_eq!(operations(&before), operations(&after));
             assert!(
                 after.windows(2).all(|pair| pair[0].0 < pair[1].0),
                 "ascending"
@@ -102,11 +153,11 @@ mod tests {
                 (before[0].0, before.last().unwrap().0),
                 (after[0].0, after.last().unwrap().0)
             );
-            let moved = (sum(&after) - sum(&before)).abs() / approx(count(&before));
+            let moved = (mean(&after).unwrap() - mean(&before).unwrap()).abs();
             assert!(moved <= 0.5, "{moved} ns");
             for permille in 1_u32..=1000 {
                 let q = f64::from(permille) / 1000.0;
-                let (a, b) = (quantile(&before, q), quantile(&after, q));
+                let [a, b] = [&before, &after].map(|pairs| approx(quantile(pairs, q).unwrap()));
                 assert!(
                     (a - b).abs() <= WIDTH_MAX * a.max(b),
                     "{median} {deviation} {q}: {a} {b}"

@@ -12,8 +12,8 @@
 //! with enough operations finds every ripple). The idea of ordering humps by what the valley leaves of them is that of
 //! topological persistence (Edelsbrunner, Letscher, Zomorodian, Discrete Comput. Geom. 28 (2002) 511-533).
 
-use model::num::{approx, count, round_to_u64, round_to_usize};
-use std::collections::BTreeMap;
+use model::latency;
+use model::num::{approx, count, round_to_usize};
 
 /// The fewest operations of which a shape is said.
 pub const OPERATIONS_MIN: u64 = 200;
@@ -52,8 +52,8 @@ pub struct Mode {
 /// The humps of `pairs` (nanoseconds and count, in any order), the fastest first; at least one. `None` for fewer than
 /// [`OPERATIONS_MIN`] operations.
 pub fn find(pairs: &[(u64, u64)]) -> Option<Vec<Mode>> {
-    let pairs = sorted(pairs);
-    let operations: u64 = pairs.iter().map(|pair| pair.1).sum();
+    let pairs = latency::merged([pairs]);
+    let operations = latency::operations(&pairs);
     if operations < OPERATIONS_MIN {
         return None;
     }
@@ -66,7 +66,7 @@ pub fn find(pairs: &[(u64, u64)]) -> Option<Vec<Mode>> {
 
 /// The share of the operations of `pairs` that belong to each of `modes`; nothing where there are no operations.
 pub fn shares(modes: &[Mode], pairs: &[(u64, u64)]) -> Vec<f64> {
-    let total: u64 = pairs.iter().map(|pair| pair.1).sum();
+    let total = latency::operations(pairs);
     if total == 0 {
         return Vec::new();
     }
@@ -81,20 +81,6 @@ pub fn shares(modes: &[Mode], pairs: &[(u64, u64)]) -> Vec<f64> {
         approx(operations) / approx(total)
     };
     modes.iter().map(&mut share).collect()
-}
-
-/// Pairs of several rounds or copies as one ascending list.
-pub fn merged<'a>(lists: impl IntoIterator<Item = &'a [(u64, u64)]>) -> Vec<(u64, u64)> {
-    let all: Vec<(u64, u64)> = lists.into_iter().flatten().copied().collect();
-    sorted(&all)
-}
-
-fn sorted(pairs: &[(u64, u64)]) -> Vec<(u64, u64)> {
-    let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
-    for &(nanos, count) in pairs.iter().filter(|pair| pair.1 > 0) {
-        *counts.entry(nanos).or_default() += count;
-    }
-    counts.into_iter().collect()
 }
 
 /// A hump of the density: the points of its foot on either side, and of its peak.
@@ -116,7 +102,7 @@ struct Density {
 
 impl Density {
     fn of(pairs: &[(u64, u64)]) -> Option<Self> {
-        let total: u64 = pairs.iter().map(|pair| pair.1).sum();
+        let total = latency::operations(pairs);
         let (first, last) = (place(pairs.first()?.0), place(pairs.last()?.0));
         let origin = first - count(REACH) * STEP;
         let points = round_to_usize(((last - first) / STEP).ceil()) + 2 * REACH + 2;
@@ -275,28 +261,16 @@ fn modes(humps: &[Hump], density: &Density, pairs: &[(u64, u64)], operations: f6
         };
         let (own, others) = rest.split_at(rest.partition_point(|pair| approx(pair.0) < below_ns));
         rest = others;
-        let n: u64 = own.iter().map(|pair| pair.1).sum();
+        let at = |q| latency::quantile(own, q).map_or(0.0, approx);
         found.push(Mode {
-            share: approx(n) / operations,
+            share: approx(latency::operations(own)) / operations,
             peak_ns: density.nanos(hump.peak),
-            lo_ns: quantile(own, 0.1),
-            hi_ns: quantile(own, 0.9),
+            lo_ns: at(0.1),
+            hi_ns: at(0.9),
             below_ns,
         });
     }
     found
-}
-
-/// The latency at or below which a share `q` of ascending pairs lies; 0 for none.
-pub(crate) fn quantile(pairs: &[(u64, u64)], q: f64) -> f64 {
-    let total: u64 = pairs.iter().map(|pair| pair.1).sum();
-    let rank = round_to_u64((approx(total) * q).ceil()).max(1);
-    let mut seen = 0;
-    let found = pairs.iter().find(|pair| {
-        seen += pair.1;
-        seen >= rank
-    });
-    found.map_or(0.0, |pair| approx(pair.0))
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 //! measured zero. fio itself prints zeros for both, so readers turn a latency without samples into `None`, and writers
 //! the other way round.
 
-use model::num::{approx, round_to_u64};
+use model::latency;
+use model::num::approx;
 use model::units::UnixNanos;
 
 /// One run of fio, or of this program in fio's terms.
@@ -154,28 +155,16 @@ impl Latency {
     /// The latency of a histogram: pairs of nanoseconds and how often. `None` where there is nothing in it. Moments
     /// come from the pairs; whoever knows them more exactly puts them in afterwards.
     pub fn of_pairs(pairs: &[(u64, u64)]) -> Option<Self> {
-        let mut bins: Vec<(u64, u64)> = pairs
-            .iter()
-            .copied()
-            .filter(|(_, count)| *count > 0)
-            .collect();
-        bins.sort_unstable_by_key(|(ns, _)| *ns);
+        let bins = latency::merged([pairs]);
         let (min_ns, max_ns) = (bins.first()?.0, bins.last()?.0);
-        let count = bins
-            .iter()
-            .fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
-        let total = approx(count);
-        let mean_ns = bins
-            .iter()
-            .map(|(ns, count)| approx(*ns) * approx(*count))
-            .sum::<f64>()
-            / total;
+        let count = latency::operations(&bins);
+        let mean_ns = latency::mean(&bins)?;
         let squares: f64 = bins
             .iter()
             .map(|(ns, count)| (approx(*ns) - mean_ns).powi(2) * approx(*count))
             .sum();
         let stddev_ns = if count > 1 {
-            (squares / (total - 1.0)).sqrt()
+            (squares / (approx(count) - 1.0)).sqrt()
         } else {
             0.0
         };
@@ -206,19 +195,7 @@ impl Latency {
 
     /// The latency that `percent` of the samples do not exceed, by the histogram.
     pub fn percentile(&self, percent: f64) -> Option<u64> {
-        let total = self
-            .bins
-            .iter()
-            .fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
-        let rank = round_to_u64((percent / 100.0 * approx(total)).ceil()).clamp(1, total.max(1));
-        let mut seen = 0_u64;
-        for (ns, count) in &self.bins {
-            seen = seen.saturating_add(*count);
-            if seen >= rank {
-                return Some(*ns);
-            }
-        }
-        None
+        latency::quantile(&self.bins, percent / 100.0)
     }
 }
 

@@ -10,7 +10,7 @@
 
 use super::{Limit, Line, document, export};
 use anyhow::{Context, anyhow, ensure};
-use engine::recorder::quantile;
+use model::latency::quantile;
 use model::num::approx;
 use serde_json::Value;
 use std::path::Path;

@@ -2,7 +2,9 @@
 
 use super::*;
 use model::latency::coarsened;
+use model::num::round_to_u64;
 use model::rng::Rng;
+use std::collections::BTreeMap;
 
 /// A part of a mixture: weight, median in nanoseconds, deviation of the logarithm.
 type Part = (f64, f64, f64);
@@ -238,10 +240,6 @@ fn too_few_operations_have_no_shape_and_any_pairs_are_survived() {
     );
     assert!(shares(&found, &[]).is_empty());
     assert_eq!(find(&[(7, 1_000)]).unwrap().len(), 1);
-    assert_eq!(
-        merged([&[(2, 1), (1, 1)][..], &[(2, 3)][..]]),
-        [(1, 1), (2, 4)]
-    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::reported;
 use crate::modes::{self, Mode};
 use crate::quantile;
+use model::latency;
 use model::num::{approx, count, round_to_usize};
 use model::record::Measured;
 use std::collections::BTreeSet;
@@ -136,13 +137,13 @@ fn shape(name: &str, done: &[&Measured], alone: Of, rated: bool) -> Option<Laten
         done.iter()
             .filter_map(|measured| measured.latencies.get(name))
     };
-    let pairs = modes::merged(lists().map(Vec::as_slice));
+    let pairs = latency::merged(lists().map(Vec::as_slice));
     let found = modes::find(&pairs).unwrap_or_default();
     Some(LatencyShape {
         name: name.to_owned(),
         of,
         leading,
-        operations: pairs.iter().map(|pair| pair.1).sum(),
+        operations: latency::operations(&pairs),
         together: together(&found, lists()),
         cause: (of == Of::Reads && kind != "slat")
             .then(|| cause(&found, done))
@@ -181,12 +182,9 @@ fn cause(found: &[Mode], done: &[&Measured]) -> Option<Cause> {
 }
 
 fn picture(pairs: &[(u64, u64)]) -> Option<Picture> {
-    let total: u64 = pairs.iter().map(|pair| pair.1).sum();
-    if total == 0 {
-        return None;
-    }
-    let end = |q| modes::quantile(pairs, q).max(1.0);
-    let (lo, hi) = (end(PICTURE_ENDS.0).ln(), end(PICTURE_ENDS.1).ln());
+    let total = latency::operations(pairs);
+    let end = |q| Some(approx(latency::quantile(pairs, q)?).max(1.0).ln());
+    let (lo, hi) = (end(PICTURE_ENDS.0)?, end(PICTURE_ENDS.1)?);
     let middle = f64::midpoint(lo, hi);
     // A hair wider than the ends, so that they are within.
     let half = ((hi - lo) / 2.0 * 1.001).max(PICTURE_FACTOR_MIN.ln() / 2.0);

@@ -246,7 +246,7 @@ fn with_a_rate_every_operation_has_a_lateness_and_a_latency_from_its_intended_st
         // Lateness is known when an operation starts, and some were under way at both ends.
         let late = finish.latencies["late"].count();
         assert!(late.abs_diff(100) <= 4, "{engine} {late}");
-        let mean = |name: &str| engine::recorder::mean(&finish.latencies[name].pairs()).unwrap();
+        let mean = |name: &str| model::latency::mean(&finish.latencies[name].pairs()).unwrap();
         assert!(mean("lat") >= mean("clat"), "{engine}");
     }
 }

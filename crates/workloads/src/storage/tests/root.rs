@@ -141,7 +141,7 @@ fn a_disk_of_500_operations_a_second_reads_about_500() {
     );
     assert!(finish.notes.is_empty(), "{:?}", finish.notes);
     // Little's law: 32 under way at 500 a second take 64 ms each.
-    let lat = engine::recorder::mean(&finish.latencies["lat"].pairs()).unwrap();
+    let lat = model::latency::mean(&finish.latencies["lat"].pairs()).unwrap();
     assert!((lat * rate / 1e9 - 32.0).abs() < 3.0, "{lat} ns at {rate}");
 }
 
