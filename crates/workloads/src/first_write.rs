@@ -6,11 +6,12 @@
 //! time by the next round and called the first. Rejected: reading the speed off the making of the test file, which goes
 //! through the page cache in pieces of its own and has nothing to be compared with.
 
-use crate::storage::Redundancy;
+use crate::storage::Fill;
 use crate::storage::space::{room, rule};
 use engine::recorder::Recorder;
 use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
+use model::job::Redundancy;
 use model::num::approx;
 use model::params::Params;
 use model::plan::{Settle, Shape};

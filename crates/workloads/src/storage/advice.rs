@@ -3,15 +3,7 @@
 //! Whoever refuses says what would help, and not what the option is called: the same job comes from the parameters of a
 //! test and from fio's job files, whose users have different words for one thing.
 
-/// The language in which a job was described.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Language {
-    /// The parameters of our tests: `--dir`, `--set`.
-    #[default]
-    Tests,
-    /// fio's options.
-    Fio,
-}
+use model::job::Language;
 
 /// What would help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,23 +14,21 @@ pub(super) enum Advice {
     PageCache,
 }
 
-impl Language {
-    /// The advice as it stands behind a refusal.
-    pub(super) const fn hint(self, advice: Advice) -> &'static str {
-        match (self, advice) {
-            (Self::Tests, Advice::Room) => {
-                "hint: free some space, name a directory with more of it with `--dir DIR`, or ask for a smaller file \
+/// The advice as it stands behind a refusal.
+pub(super) const fn hint(language: Language, advice: Advice) -> &'static str {
+    match (language, advice) {
+        (Language::Tests, Advice::Room) => {
+            "hint: free some space, name a directory with more of it with `--dir DIR`, or ask for a smaller file \
                  with `--set 'storage.*.size=SIZE'`"
-            }
-            (Self::Fio, Advice::Room) => {
-                "hint: free some space, name a directory with more of it with `--directory=DIR`, or ask for less with \
-                 `--size=SIZE` or fewer jobs"
-            }
-            (Self::Tests, Advice::PageCache) => {
-                "hint: `--set 'storage.*.direct=no'` measures through the page cache"
-            }
-            (Self::Fio, Advice::PageCache) => "hint: `--direct=0` measures through the page cache",
         }
+        (Language::Fio, Advice::Room) => {
+            "hint: free some space, name a directory with more of it with `--directory=DIR`, or ask for less with \
+                 `--size=SIZE` or fewer jobs"
+        }
+        (Language::Tests, Advice::PageCache) => {
+            "hint: `--set 'storage.*.direct=no'` measures through the page cache"
+        }
+        (Language::Fio, Advice::PageCache) => "hint: `--direct=0` measures through the page cache",
     }
 }
 
@@ -50,7 +40,7 @@ mod tests {
     fn nobody_is_told_of_what_his_command_has_not() {
         for advice in [Advice::Room, Advice::PageCache] {
             let [tests, fio] =
-                [Language::Tests, Language::Fio].map(|language| language.hint(advice));
+                [Language::Tests, Language::Fio].map(|language| hint(language, advice));
             assert!(
                 tests.contains("--set") && !tests.contains("--direct"),
                 "{tests}"

@@ -8,7 +8,7 @@
 //! batch that complete together are recorded together.
 
 use super::broken::{Broken, EIO};
-use super::data::Redundancy;
+use super::data::Fill;
 use super::frame::Frame;
 use super::offsets::Offsets;
 use super::pace::Pace;
@@ -18,6 +18,7 @@ use super::watch::Watch;
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, WorkError};
 use model::digest::Digest;
+use model::job::Redundancy;
 use model::num::approx;
 use model::rng::Rng;
 use std::collections::BTreeMap;
@@ -26,7 +27,7 @@ use sys::clock::Clock;
 use sys::io::{Completion, Engine, Kind, Op, Wait};
 
 /// One job at work on an engine.
-pub(super) struct Job<E> {
+pub(super) struct Plain<E> {
     pub(super) engine: E,
     pub(super) path: PathBuf,
     pub(super) work: Work,
@@ -160,7 +161,7 @@ impl Work {
     }
 }
 
-impl<E: Engine> Job<E> {
+impl<E: Engine> Plain<E> {
     /// Fills free slots with what may start, and submits it. Says how long the caller may wait for completions.
     #[inline]
     fn fill(&mut self) -> Result<Wait, WorkError> {
@@ -450,7 +451,7 @@ impl<E: Engine> Job<E> {
     }
 }
 
-impl<E: Engine> Body for Job<E> {
+impl<E: Engine> Body for Plain<E> {
     fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
         let mut done = 0;
         while done < ops {

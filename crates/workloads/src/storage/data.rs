@@ -7,17 +7,8 @@
 //! more than the write itself, and a number in every sector a twelfth of the write's CPU time: the host has just read
 //! the memory, and each cache line of it has to come back.
 
+use model::job::Redundancy;
 use model::rng::Rng;
-use serde::{Deserialize, Serialize};
-
-/// How much of the data a storage that compresses or deduplicates could save.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Redundancy {
-    /// The share of each 4 KiB that is zeros, in per cent.
-    pub compress_percent: u32,
-    /// The share of blocks that equal each other, in per cent.
-    pub dedupe_percent: u32,
-}
 
 /// The grain of the data. Storage that compresses or deduplicates does so in units of at least this.
 pub(crate) const CHUNK: usize = 4096;
@@ -32,29 +23,47 @@ const CACHE_LINE: usize = 64;
 /// The sequence that all equal chunks come from.
 const SAME: u64 = u64::MAX;
 
-impl Redundancy {
+/// Data with as much redundancy as asked for.
+pub(crate) trait Fill: Copy {
     /// Bytes at the start of each chunk that are not zeros.
+    fn random_bytes(self) -> usize;
+
+    /// Whether the one drawn with `rng` is one of the equal blocks.
+    fn draws_same(self, rng: &mut Rng) -> bool;
+
+    /// Fills `data` with the chunks from number `first` on of the file with this seed.
+    fn fill(self, seed: u64, first: u64, data: &mut [u8]);
+
+    /// Fills `data` with the equal chunks.
+    fn fill_same(self, seed: u64, data: &mut [u8]);
+
+    /// Fills one chunk.
+    fn fill_one(self, rng: Rng, chunk: &mut [u8]);
+
+    /// Makes a block that was written before differ from all others: a new number every 2 KiB, except where its zeros
+    /// are wanted.
+    fn refresh(self, number: u64, data: &mut [u8]);
+}
+
+impl Fill for Redundancy {
     fn random_bytes(self) -> usize {
         let percent = usize::try_from(self.compress_percent.min(100)).unwrap_or(100);
         CHUNK * (100 - percent) / 100 / 8 * 8
     }
 
-    /// Whether the one drawn with `rng` is one of the equal blocks.
     #[inline]
-    pub(crate) fn draws_same(self, rng: &mut Rng) -> bool {
+    fn draws_same(self, rng: &mut Rng) -> bool {
         self.dedupe_percent > 0 && rng.below(100) < u64::from(self.dedupe_percent)
     }
 
-    /// Fills `data` with the chunks from number `first` on of the file with this seed.
-    pub(crate) fn fill(self, seed: u64, first: u64, data: &mut [u8]) {
+    fn fill(self, seed: u64, first: u64, data: &mut [u8]) {
         for (number, chunk) in (first..).zip(data.chunks_mut(CHUNK)) {
             let same = self.draws_same(&mut Rng::stream(seed ^ 0x5eed, number));
             self.fill_one(Rng::stream(seed, if same { SAME } else { number }), chunk);
         }
     }
 
-    /// Fills `data` with the equal chunks.
-    pub(crate) fn fill_same(self, seed: u64, data: &mut [u8]) {
+    fn fill_same(self, seed: u64, data: &mut [u8]) {
         for chunk in data.chunks_mut(CHUNK) {
             self.fill_one(Rng::stream(seed, SAME), chunk);
         }
@@ -68,10 +77,8 @@ impl Redundancy {
         zeros.fill(0);
     }
 
-    /// Makes a block that was written before differ from all others: a new number every 2 KiB, except where its zeros
-    /// are wanted.
     #[inline]
-    pub(crate) fn refresh(self, number: u64, data: &mut [u8]) {
+    fn refresh(self, number: u64, data: &mut [u8]) {
         let random = self.random_bytes();
         if random < 8 {
             return;

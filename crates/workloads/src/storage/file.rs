@@ -14,12 +14,11 @@
 
 mod layout;
 
-use super::advice::Advice;
-use super::data::Redundancy;
-use super::job::{JobSpec, OrderHint, SyncOn, Target};
+use super::advice::{Advice, hint};
 use engine::consent::{Permit, Refusal};
 use engine::workload::{Place, WorkError};
 use model::digest::Digest;
+use model::job::{Job, OrderHint, Redundancy, SyncOn, Target};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -60,7 +59,7 @@ enum Whose {
 const END: u64 = 1 << 20;
 
 /// What the job works on, written now where no round before has done so.
-pub(super) fn ensure(job: &JobSpec, place: &Place) -> Result<TestFile, WorkError> {
+pub(super) fn ensure(job: &Job, place: &Place) -> Result<TestFile, WorkError> {
     match &job.target {
         Target::TestFile => own(job, place),
         Target::File { path, create } => named(job, place, permit(place, path)?, *create),
@@ -81,7 +80,7 @@ fn refused(refusal: Refusal) -> WorkError {
 }
 
 /// The run's own file.
-fn own(job: &JobSpec, place: &Place) -> Result<TestFile, WorkError> {
+fn own(job: &Job, place: &Place) -> Result<TestFile, WorkError> {
     let name = name(job);
     let path = place.run_dir.join(&name);
     let _lock = lock(place, &name)?;
@@ -98,7 +97,7 @@ fn own(job: &JobSpec, place: &Place) -> Result<TestFile, WorkError> {
 }
 
 /// The blocks of a job between `start` and `end`.
-fn part(job: &JobSpec, path: PathBuf, start: u64, end: u64, seed: u64, whose: Whose) -> TestFile {
+fn part(job: &Job, path: PathBuf, start: u64, end: u64, seed: u64, whose: Whose) -> TestFile {
     let start = start.next_multiple_of(job.block_bytes);
     TestFile {
         path,
@@ -129,18 +128,18 @@ fn lock(place: &Place, name: &str) -> Result<File, WorkError> {
 }
 
 /// Jobs share a file where they agree on its size and content. A job that gives ranges back has one of its own.
-fn name(job: &JobSpec) -> String {
+fn name(job: &Job) -> String {
     let size = job.size.map_or("auto".to_owned(), |size| size.to_string());
     let Redundancy {
         compress_percent: compress,
         dedupe_percent: dedupe,
     } = job.redundancy;
-    let trim = if job.trims() { "-trim" } else { "" };
+    let trim = if job.pattern.mix.trims() { "-trim" } else { "" };
     format!("data-{size}-c{compress}-d{dedupe}{trim}")
 }
 
 /// The note of a complete file that fits the job.
-fn complete(path: &Path, note: &Path, job: &JobSpec) -> Option<Note> {
+fn complete(path: &Path, note: &Path, job: &Job) -> Option<Note> {
     let note: Note = serde_json::from_slice(&fs::read(note).ok()?).ok()?;
     let found = path.symlink_metadata().ok()?;
     let fits = found.is_file()
@@ -152,12 +151,7 @@ fn complete(path: &Path, note: &Path, job: &JobSpec) -> Option<Note> {
 }
 
 /// A file that somebody named.
-fn named(
-    job: &JobSpec,
-    place: &Place,
-    permit: &Permit,
-    create: bool,
-) -> Result<TestFile, WorkError> {
+fn named(job: &Job, place: &Place, permit: &Permit, create: bool) -> Result<TestFile, WorkError> {
     let path = permit.path();
     let _lock = lock(place, &key(path))?;
     let ready = |size, seed| Ok(part(job, path.to_owned(), 0, size, seed, Whose::Named));
@@ -208,12 +202,7 @@ fn key(path: &Path) -> String {
 }
 
 /// A device, but for its ends.
-fn device(
-    job: &JobSpec,
-    place: &Place,
-    permit: &Permit,
-    fill: bool,
-) -> Result<TestFile, WorkError> {
+fn device(job: &Job, place: &Place, permit: &Permit, fill: bool) -> Result<TestFile, WorkError> {
     let path = permit.path();
     let bytes = permit.device_bytes().unwrap_or(0);
     let room = bytes.saturating_sub(2 * END);
@@ -263,13 +252,13 @@ fn device(
                 .is_none_or(|round| *round == this_round)
     };
     let note = match known.filter(fits) {
-        Some(note) if note.trimmed_in.is_some() || !job.trims() => note,
+        Some(note) if note.trimmed_in.is_some() || !job.pattern.mix.trims() => note,
         known => {
             let mut note = match known {
                 Some(note) => note,
                 None => layout::fill_device(job, permit, END, size, place.seed)?,
             };
-            note.trimmed_in = job.trims().then_some(this_round);
+            note.trimmed_in = job.pattern.mix.trims().then_some(this_round);
             layout::keep(&note, &note_path)?;
             note
         }
@@ -281,7 +270,7 @@ fn device(
 }
 
 /// What the job works on, as the job wants it opened.
-pub(super) fn open(job: &JobSpec, found: &TestFile, place: &Place) -> Result<File, WorkError> {
+pub(super) fn open(job: &Job, found: &TestFile, place: &Place) -> Result<File, WorkError> {
     let access = Access {
         write: job.writes(),
         direct: job.direct,
@@ -297,7 +286,7 @@ pub(super) fn open(job: &JobSpec, found: &TestFile, place: &Place) -> Result<Fil
         WorkError::Unsupported(format!(
             "the file system of `{}` has no O_DIRECT; {}",
             path.display(),
-            job.language.hint(Advice::PageCache)
+            hint(job.language, Advice::PageCache)
         ))
     };
     match found.whose {
@@ -318,7 +307,7 @@ pub(super) fn open(job: &JobSpec, found: &TestFile, place: &Place) -> Result<Fil
 
 /// Handles to what the page cache is to forget meanwhile: none where nothing is.
 pub(super) fn to_forget(
-    job: &JobSpec,
+    job: &Job,
     files: &[TestFile],
     place: &Place,
 ) -> Result<Vec<File>, WorkError> {
@@ -331,17 +320,14 @@ pub(super) fn to_forget(
 }
 
 /// A file as the job works on it: the kernel has been told in which order, where the page cache takes part.
-pub(super) fn open_for_work(
-    job: &JobSpec,
-    found: &TestFile,
-    place: &Place,
-) -> Result<File, WorkError> {
+pub(super) fn open_for_work(job: &Job, found: &TestFile, place: &Place) -> Result<File, WorkError> {
     let opened = open(job, found, place)?;
     let told = match job.order_hint {
         OrderHint::None => Ok(()),
         _ if job.direct => Ok(()),
+        OrderHint::AsPattern if job.pattern.random => tell_order(&opened, ReadOrder::Random),
         OrderHint::Random => tell_order(&opened, ReadOrder::Random),
-        OrderHint::Sequential => tell_order(&opened, ReadOrder::Sequential),
+        OrderHint::AsPattern | OrderHint::Sequential => tell_order(&opened, ReadOrder::Sequential),
     };
     told.map_err(|error| WorkError::failed("tell the order of", found.path.display(), error))?;
     Ok(opened)
@@ -360,12 +346,8 @@ fn open_own(path: &Path, number: (u64, u64), access: Access) -> io::Result<File>
 }
 
 /// Refuses blocks that `O_DIRECT` cannot transfer.
-pub(super) fn check_alignment(
-    job: &JobSpec,
-    found: &TestFile,
-    file: &File,
-) -> Result<(), WorkError> {
-    if !job.direct || job.trims() {
+pub(super) fn check_alignment(job: &Job, found: &TestFile, file: &File) -> Result<(), WorkError> {
+    if !job.direct || job.pattern.mix.trims() {
         return Ok(());
     }
     let need = match sys::io::file::direct_alignment(file) {

@@ -2,8 +2,8 @@
 //! taken once per batch. The loop looks at it once per batch, where there is one.
 
 use super::full::{Budget, NAMES, Samples, Times};
-use super::job::{End, JobSpec};
 use super::records::place;
+use model::job::{End, Job};
 use model::num::approx;
 use std::collections::BTreeMap;
 use sys::clock::Clock;
@@ -26,8 +26,8 @@ pub(super) struct Frame {
 const KINDS: [Kind; 3] = [Kind::Read, Kind::Write, Kind::Trim];
 impl Frame {
     /// `None` for a job that asks for nothing of it. `region` is what it works on, in bytes.
-    pub(super) fn new(job: &JobSpec, region: u64, clock: Clock) -> Option<Self> {
-        let plain = JobSpec::default();
+    pub(super) fn new(job: &Job, region: u64, clock: Clock) -> Option<Self> {
+        let plain = Job::default();
         let asked = (job.end, job.start_delay, job.ramp, job.samples);
         if asked == (plain.end, plain.start_delay, plain.ramp, plain.samples) {
             return None;
@@ -144,6 +144,6 @@ mod tests {
 
     #[test]
     fn a_job_without_any_of_it_has_no_frame() {
-        assert!(Frame::new(&JobSpec::default(), 4096, Clock::Kernel).is_none());
+        assert!(Frame::new(&Job::default(), 4096, Clock::Kernel).is_none());
     }
 }

@@ -7,8 +7,8 @@
 //! the file was really written, because reading what was not touches no device.
 
 use super::file::TestFile;
-use super::job::JobSpec;
 use engine::workload::WorkError;
+use model::job::Job;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -148,7 +148,7 @@ pub(super) fn mostly_zeros(found: &TestFile) -> Result<Option<String>, WorkError
 
 /// What a look at a file found. A job that lets errors of reads pass is not ended by one before it begins.
 pub(super) fn looked(
-    job: &JobSpec,
+    job: &Job,
     found: Result<Option<String>, WorkError>,
 ) -> Result<Option<String>, WorkError> {
     match found {

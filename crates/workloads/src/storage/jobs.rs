@@ -5,14 +5,14 @@
 //! last of its own operations, and kept apart from what the others did. Nothing here is a test of its own: the
 //! parameter comes from `kurabe fio`.
 
-use super::advice::Language;
-use super::job::{EngineChoice, JobSpec, Target};
+use super::job::{kinds, touches};
 use super::spec::{mean, p50, p99, rate};
-use super::task::{Doing, Task, Words};
+use super::task::{Doing, Words, keep_to_cpus};
 use super::{make_ready, open};
 use engine::consent::Touch;
 use engine::workload::{Body, Place, StandIn, WorkError, Workload};
 use model::host::HostFacts;
+use model::job::{IoEngine, Job, Target, Task};
 use model::params::Params;
 use model::plan::{Plan, Settle, Shape};
 use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec};
@@ -114,12 +114,8 @@ const LAYOUT_BYTES_PER_S: u64 = 4 << 20;
 
 /// The jobs of the parameter.
 pub fn tasks(params: &Params) -> Result<Vec<Task>, String> {
-    let mut tasks: Vec<Task> = serde_json::from_str(params.text(PARAM))
-        .map_err(|error| format!("read the list of jobs: {error}"))?;
-    for task in &mut tasks {
-        task.job.language = Language::Fio;
-    }
-    Ok(tasks)
+    serde_json::from_str(params.text(PARAM))
+        .map_err(|error| format!("read the list of jobs: {error}"))
 }
 
 /// The files of a plan's jobs that go when it has been carried out, where they are ours.
@@ -143,7 +139,7 @@ impl Workload for Jobs {
         let longest = limits.and_then(|limits| limits.into_iter().max());
         let bytes: u64 = tasks
             .iter()
-            .filter(|task| task.job.engine != EngineChoice::Null)
+            .filter(|task| task.job.engine != IoEngine::Null)
             .filter_map(|task| task.job.size)
             .fold(0, u64::saturating_add);
         Shape {
@@ -176,7 +172,7 @@ impl Workload for Jobs {
 
     fn metrics(&self, params: &Params) -> Vec<&'static MetricDef> {
         let tasks = tasks(params).unwrap_or_default();
-        let any = |kind: Kind| tasks.iter().any(|task| task.job.kinds().contains(&kind));
+        let any = |kind: Kind| tasks.iter().any(|task| kinds(&task.job).contains(&kind));
         let [reads, writes, trims] = [Kind::Read, Kind::Write, Kind::Trim].map(any);
         let syncs = tasks.iter().any(|task| {
             let job = &task.job;
@@ -204,7 +200,7 @@ impl Workload for Jobs {
     fn touches(&self, params: &Params, _: Option<&StandIn>) -> Vec<Touch> {
         // A job names its file by itself: nothing stands in for it.
         let tasks = tasks(params).unwrap_or_default();
-        tasks.iter().flat_map(|task| task.job.touches()).collect()
+        tasks.iter().flat_map(|task| touches(&task.job)).collect()
     }
 
     fn allocates(&self, params: &Params) -> bool {
@@ -235,7 +231,7 @@ impl Workload for Jobs {
 
 /// The job on its CPUs, with its files as long as the jobs beside it need them.
 fn ready(task: &Task, place: &Place) -> Result<Box<dyn Body>, WorkError> {
-    task.keep_to_cpus()?;
+    keep_to_cpus(&task.cpus)?;
     // A job has its file for itself: nothing of it is left to other copies.
     let own = Place {
         copy: u32::from(!task.looks_at_file),
@@ -246,7 +242,7 @@ fn ready(task: &Task, place: &Place) -> Result<Box<dyn Body>, WorkError> {
     let mut each = ends.iter().zip(&task.file_bytes);
     let makes = !matches!(task.job.target, Target::File { create: false, .. });
     if makes && each.any(|(end, bytes)| end < bytes) {
-        let whole = JobSpec {
+        let whole = Job {
             size: Some(task.file_bytes.iter().copied().fold(0, u64::saturating_add)),
             file_sizes: task.file_bytes.clone(),
             offset_bytes: 0,
@@ -260,9 +256,9 @@ fn ready(task: &Task, place: &Place) -> Result<Box<dyn Body>, WorkError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::job::Pattern;
     use crate::storage::task::tests::{place, task};
     use engine::recorder::Recorder;
+    use model::job::Pattern;
 
     fn params(tasks: &[Task]) -> Params {
         let text = serde_json::to_string(tasks).unwrap();
@@ -289,7 +285,7 @@ mod tests {
     fn a_size_that_no_storage_has_is_no_overflow() {
         let mut huge = task();
         huge.job.size = Some(1 << 62);
-        huge.job.engine = EngineChoice::Psync;
+        huge.job.engine = IoEngine::Psync;
         let shape = Jobs.shape(&params(&[huge.clone(), huge]));
         assert_eq!(shape.setup_max, Nanos(u64::MAX));
     }

@@ -1,6 +1,6 @@
 //! `storage.io`: how fast storage reads and writes.
 //!
-//! A job ([`job::JobSpec`]) says what is to be done, whoever asked for it; [`open`] makes it ready, and the engine's
+//! A job ([`Job`]) says what is to be done, whoever asked for it; [`open`] makes it ready, and the engine's
 //! measuring loop drives it. What the engines are is in `sys::io`.
 
 mod advice;
@@ -11,7 +11,7 @@ mod file;
 mod frame;
 mod full;
 mod honest;
-pub mod job;
+mod job;
 pub mod jobs;
 mod offsets;
 mod pace;
@@ -21,19 +21,19 @@ mod spec;
 mod taking;
 pub mod task;
 mod threads;
-pub mod verify;
+mod verify;
 mod watch;
 
-pub use advice::Language;
 pub use broken::ERRNO;
-pub use data::Redundancy;
+pub(crate) use data::Fill;
 
-use body::{Choice, Job, Queue, Slot, Work, index};
+use body::{Choice, Plain, Queue, Slot, Work, index};
 use engine::consent::Touch;
 use engine::workload::{Body, Place, StandIn, WorkError, Workload};
 use frame::Frame;
-use job::{Contents, End, EngineChoice, JobSpec, Mix};
+use job::{asks_for_more, from_params, kinds};
 use model::host::HostFacts;
+use model::job::{Contents, End, IoEngine, Job, Mix, Redundancy};
 use model::num::approx;
 use model::params::Params;
 use model::plan::{Settle, Shape};
@@ -74,7 +74,7 @@ impl Workload for Io {
     }
 
     fn shape(&self, params: &Params) -> Shape {
-        let writes = JobSpec::from_params(params).writes();
+        let writes = from_params(params).writes();
         Shape {
             // What an earlier round wrote must not be written back during this one.
             settle: if writes { Settle::Sync } else { Settle::None },
@@ -83,25 +83,25 @@ impl Workload for Io {
     }
 
     fn supported(&self, params: &Params, _: &HostFacts) -> Result<(), String> {
-        JobSpec::from_params(params).check()
+        from_params(params).check()
     }
 
     fn metrics(&self, params: &Params) -> Vec<&'static MetricDef> {
-        spec::metrics(&JobSpec::from_params(params))
+        spec::metrics(&from_params(params))
     }
 
     fn touches(&self, params: &Params, stand_in: Option<&StandIn>) -> Vec<Touch> {
-        JobSpec::from_params(params).on(stand_in).touches()
+        job::touches(&job::on(from_params(params), stand_in))
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
-        let job = JobSpec::from_params(params).on(place.stand_in.as_ref());
+        let job = job::on(from_params(params), place.stand_in.as_ref());
         open(&job, place)
     }
 }
 
 /// Makes one copy of a job ready: its file, its engine, its buffers.
-pub fn open(job: &JobSpec, place: &Place) -> Result<Box<dyn Body>, WorkError> {
+pub fn open(job: &Job, place: &Place) -> Result<Box<dyn Body>, WorkError> {
     job.check().map_err(WorkError::Unsupported)?;
     if job.threads > 1 {
         return threads::open(job, place);
@@ -110,12 +110,12 @@ pub fn open(job: &JobSpec, place: &Place) -> Result<Box<dyn Body>, WorkError> {
 }
 
 /// The same without threads of its own. Alone in its process it watches what the process does.
-fn open_one(job: &JobSpec, place: &Place, is_alone: bool) -> Result<Box<dyn Body>, WorkError> {
+fn open_one(job: &Job, place: &Place, is_alone: bool) -> Result<Box<dyn Body>, WorkError> {
     let mut parts = Parts::new(job, place, is_alone)?;
     match job.engine {
-        EngineChoice::Auto if job.depth == 1 => parts.psync(),
-        EngineChoice::Auto => parts.first_that_works(),
-        EngineChoice::IoUring => {
+        IoEngine::Auto if job.depth == 1 => parts.psync(),
+        IoEngine::Auto => parts.first_that_works(),
+        IoEngine::IoUring => {
             let engine = Uring::new(parts.setup()?, parts.ring_options()).map_err(|error| {
                 let why = sys::io::why_no_ring(&error);
                 WorkError::Unsupported(format!("io_uring does not work here: {why}"))
@@ -123,19 +123,19 @@ fn open_one(job: &JobSpec, place: &Place, is_alone: bool) -> Result<Box<dyn Body
             parts.notes.extend_from_slice(engine.notes());
             Ok(parts.body(engine))
         }
-        EngineChoice::Libaio => {
+        IoEngine::Libaio => {
             let engine = Aio::new(parts.setup()?).map_err(|error| {
                 let why = sys::io::why_no_context(&error);
                 WorkError::Unsupported(format!("libaio does not work here: {why}"))
             })?;
             Ok(parts.body(engine))
         }
-        EngineChoice::Psync => parts.psync(),
-        EngineChoice::Pvsync2 => {
+        IoEngine::Psync => parts.psync(),
+        IoEngine::Pvsync2 => {
             let engine = Pvsync2::new(parts.setup()?, job.poll_device).map_err(no_memory)?;
             Ok(parts.body(engine))
         }
-        EngineChoice::Null => {
+        IoEngine::Null => {
             let engine = Null::new(parts.setup()?).map_err(no_memory)?;
             Ok(parts.body(engine))
         }
@@ -148,7 +148,7 @@ fn no_memory(error: std::io::Error) -> WorkError {
 
 /// What every engine needs.
 struct Parts<'a> {
-    job: &'a JobSpec,
+    job: &'a Job,
     place: &'a Place,
     /// None for the engine that does nothing.
     files: Vec<file::TestFile>,
@@ -164,8 +164,8 @@ struct Parts<'a> {
 const VARIETY: u64 = 1 << 20;
 
 impl<'a> Parts<'a> {
-    fn new(job: &'a JobSpec, place: &'a Place, is_alone: bool) -> Result<Self, WorkError> {
-        if job.engine == EngineChoice::Null {
+    fn new(job: &'a Job, place: &'a Place, is_alone: bool) -> Result<Self, WorkError> {
+        if job.engine == IoEngine::Null {
             let whole = (1 << 30) / u64::from(job.files.count.max(1));
             let of_file = |number| job.offset_bytes + job.bytes_of_file(number).unwrap_or(whole);
             return Ok(Self {
@@ -182,7 +182,7 @@ impl<'a> Parts<'a> {
         let first = &files[0];
         let opened = file::open(job, first, place)?;
         for bytes in job.grains() {
-            let sized = JobSpec {
+            let sized = Job {
                 block_bytes: bytes,
                 ..job.clone()
             };
@@ -191,7 +191,7 @@ impl<'a> Parts<'a> {
         prepare_cache(job, &files)?;
         let mut watch = Watch::new(is_alone.then_some(&opened));
         let mut notes = Vec::new();
-        if place.copy == 0 && !job.trims() {
+        if place.copy == 0 && !job.pattern.mix.trims() {
             notes.extend(honest::never_written(&opened, first.size));
             if first.is_unknown {
                 notes.extend(honest::looked(job, honest::mostly_zeros(first))?);
@@ -222,7 +222,7 @@ impl<'a> Parts<'a> {
             self.files.iter().map(open).collect()
         };
         let blocks = u64::from(self.turns()) + u64::from(self.writes_same());
-        let largest = full::size_range(self.job).1;
+        let largest = self.job.size_range().1;
         Ok(Setup {
             files: files?,
             slots: self.job.depth,
@@ -241,7 +241,7 @@ impl<'a> Parts<'a> {
         if !self.job.writes() || self.job.pattern.mix == Mix::Trim || !takes_turns {
             return 1;
         }
-        let in_flight = u64::from(self.job.depth) * full::size_range(self.job).1;
+        let in_flight = u64::from(self.job.depth) * self.job.size_range().1;
         u32::try_from(VARIETY.div_ceil(in_flight)).unwrap_or(1)
     }
 
@@ -278,10 +278,10 @@ impl<'a> Parts<'a> {
         if job.is_paced() {
             sys::clock::sleep_exactly();
         }
-        if job.asks_for_more() {
+        if asks_for_more(job) {
             return Box::new(full::full(self, engine));
         }
-        let kinds = job.kinds();
+        let kinds = kinds(job);
         let sync_every = match (job.fsync_every, job.fdatasync_every) {
             (0, 0) => None,
             (0, every) => Some((every, Kind::DataSync)),
@@ -294,7 +294,7 @@ impl<'a> Parts<'a> {
             place.clock
         };
         let block = u32::try_from(job.block_bytes).unwrap_or(u32::MAX);
-        Box::new(Job {
+        Box::new(Plain {
             work: Work {
                 block,
                 offsets: self.offsets(),
@@ -346,7 +346,7 @@ impl<'a> Parts<'a> {
         }
         let seed = self.place.seed;
         let of_file = self.files.first().map_or(seed, |found| found.seed);
-        let largest = full::size_range(job).1;
+        let largest = job.size_range().1;
         let variety = index(self.turns()) * usize::try_from(largest).unwrap_or(0);
         for slot in 0..engine.slots() {
             let buffer = engine.buffer(slot);
@@ -371,7 +371,7 @@ impl<'a> Parts<'a> {
 
     /// What of a file lies behind the offset, in whole blocks.
     fn whole_of(&self, file: usize) -> u64 {
-        let smallest = full::size_range(self.job).0.max(1);
+        let smallest = self.job.size_range().0.max(1);
         let bytes = self.sizes.get(file).copied().unwrap_or(0);
         bytes.saturating_sub(self.job.offset_bytes) / smallest * smallest
     }
@@ -392,7 +392,7 @@ impl<'a> Parts<'a> {
     /// Where the job works in its first file, and in all where they are alike: the first byte, and how many.
     fn region(&self) -> (u64, u64) {
         let (job, place) = (self.job, self.place);
-        let smallest = full::size_range(job).0.max(1);
+        let smallest = job.size_range().0.max(1);
         let whole = self.whole_of(0);
         let first = self.start() + job.offset_bytes;
         if job.pattern.random || job.end != End::default() || job.samples.is_some() {
@@ -426,7 +426,7 @@ impl<'a> Parts<'a> {
 }
 
 /// What of each file is used: the same of all, or as much as the job says.
-fn sizes(job: &JobSpec, files: &[file::TestFile]) -> Vec<u64> {
+fn sizes(job: &Job, files: &[file::TestFile]) -> Vec<u64> {
     let shortest = files.iter().map(|file| file.size).min().unwrap_or(0);
     let of_file = |file: &file::TestFile| {
         if job.file_sizes.is_empty() {
@@ -439,11 +439,11 @@ fn sizes(job: &JobSpec, files: &[file::TestFile]) -> Vec<u64> {
 }
 
 /// The files of a job, written now where no round before has done so.
-fn files(job: &JobSpec, place: &Place) -> Result<Vec<file::TestFile>, WorkError> {
+fn files(job: &Job, place: &Place) -> Result<Vec<file::TestFile>, WorkError> {
     let count = job.files.count.max(1);
-    let (smallest, _) = full::size_range(job);
+    let (smallest, _) = job.size_range();
     let of_number = |number: u32| {
-        let each = JobSpec {
+        let each = Job {
             block_bytes: smallest,
             size: job
                 .bytes_of_file(number)
@@ -464,7 +464,7 @@ fn files(job: &JobSpec, place: &Place) -> Result<Vec<file::TestFile>, WorkError>
             None => file::ensure(&each, &place)?,
             Some(target) => {
                 let target = target.clone();
-                file::ensure(&JobSpec { target, ..each }, &place)?
+                file::ensure(&Job { target, ..each }, &place)?
             }
         };
         if found.size < job.offset_bytes + smallest {
@@ -487,15 +487,15 @@ fn files(job: &JobSpec, place: &Place) -> Result<Vec<file::TestFile>, WorkError>
 }
 
 /// Makes what the job works on ready, and does nothing with it.
-pub(crate) fn make_ready(job: &JobSpec, place: &Place) -> Result<(), WorkError> {
+pub(crate) fn make_ready(job: &Job, place: &Place) -> Result<(), WorkError> {
     match job.engine {
-        EngineChoice::Null => Ok(()),
+        IoEngine::Null => Ok(()),
         _ => files(job, place).map(drop),
     }
 }
 
 /// What the page cache is to hold of the files: nothing, or all that fits.
-fn prepare_cache(job: &JobSpec, files: &[file::TestFile]) -> Result<(), WorkError> {
+fn prepare_cache(job: &Job, files: &[file::TestFile]) -> Result<(), WorkError> {
     for found in files.iter().filter(|_| job.invalidate || job.pre_read) {
         let failed = |operation| {
             move |error: std::io::Error| WorkError::failed(operation, found.path.display(), error)

@@ -4,7 +4,7 @@
 //! are taken. That wait belongs to their latency, which is why it counts from the intended start. Source: Schroeder,
 //! Wierman, Harchol-Balter, "Open versus closed", NSDI 2006.
 
-use super::job::{Arrivals, JobSpec};
+use model::job::{Arrivals, Job};
 use model::num::approx;
 use model::rng::Rng;
 
@@ -32,7 +32,7 @@ pub(super) struct Schedule {
 }
 
 impl Pace {
-    pub(super) fn new(job: &JobSpec, seed: u64) -> Self {
+    pub(super) fn new(job: &Job, seed: u64) -> Self {
         let schedule = job
             .rate_iops
             .map(|rate| Schedule::new(rate, job.arrivals, seed));

@@ -4,9 +4,8 @@
 //! What the run makes for itself is looked at file by file when it is written. Jobs that name many files ask for all of
 //! them together before the first is written: half of what is free, again and again, is all of it.
 
-use super::advice::{Advice, Language};
-use super::job::{EngineChoice, Target};
-use super::task::Task;
+use super::advice::{Advice, hint};
+use model::job::{IoEngine, Language, Target, Task};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -81,14 +80,14 @@ fn fits(needs: Needs<'_>, space: FileSystem) -> Result<(), String> {
         needs.bytes.div_ceil(1 << 20),
         room >> 20,
         rule(space),
-        Language::Fio.hint(Advice::Room)
+        hint(Language::Fio, Advice::Room)
     ))
 }
 
 /// What is to be written, file system by file system.
 fn needs<'a>(tasks: impl Iterator<Item = &'a Task>) -> Vec<Needs<'a>> {
     let mut files: BTreeMap<&Path, u64> = BTreeMap::new();
-    for task in tasks.filter(|task| task.job.engine != EngineChoice::Null) {
+    for task in tasks.filter(|task| task.job.engine != IoEngine::Null) {
         let own = task.ends_in_files();
         let of_all = &task.file_bytes;
         let each = if of_all.is_empty() { &own } else { of_all };
@@ -126,8 +125,8 @@ fn needs<'a>(tasks: impl Iterator<Item = &'a Task>) -> Vec<Needs<'a>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::job::JobSpec;
     use crate::storage::task::tests::task;
+    use model::job::Job;
 
     const M: u64 = 1 << 20;
 
@@ -153,8 +152,8 @@ mod tests {
     fn on(path: &Path, bytes: u64) -> Task {
         let plain = task();
         Task {
-            job: JobSpec {
-                engine: EngineChoice::Psync,
+            job: Job {
+                engine: IoEngine::Psync,
                 target: Target::File {
                     path: path.to_owned(),
                     create: true,
@@ -173,7 +172,7 @@ mod tests {
         std::fs::write(path("whole"), vec![1; 8192]).unwrap();
         std::fs::write(path("short"), vec![1; 4096]).unwrap();
         let mut null = on(&path("never"), 64 * M);
-        null.job.engine = EngineChoice::Null;
+        null.job.engine = IoEngine::Null;
         let tasks = [
             on(&path("new"), 3 * M),
             // The same file again takes nothing more, or what it is longer.

@@ -1,6 +1,7 @@
 //! What `storage.io` declares: parameters in the words of fio, metrics, and the tests made of it.
 
-use super::job::{DEPTH_MAX, ENGINES, EngineChoice, JobSpec, Mix, PATTERNS};
+use super::job::{ENGINES, PATTERNS};
+use model::job::{DEPTH_MAX, IoEngine, Job, Mix};
 use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
 use model::units::Unit;
 
@@ -463,13 +464,13 @@ static TESTS: &[TestDef] = &[
 const LARGE: u64 = 128 << 10;
 
 /// Whether bandwidth says more about the job than operations per second.
-pub(super) fn leads_with_bandwidth(job: &JobSpec) -> bool {
+pub(super) fn leads_with_bandwidth(job: &Job) -> bool {
     job.block_bytes >= LARGE
 }
 
 /// The metrics that mean something for this job, the most telling first.
-pub(super) fn metrics(job: &JobSpec) -> Vec<&'static MetricDef> {
-    let mixed = job.pattern.mix == Mix::Both;
+pub(super) fn metrics(job: &Job) -> Vec<&'static MetricDef> {
+    let mixed = job.pattern.mix == Mix::ReadWrite;
     let syncs = job.fsync_every > 0 || job.fdatasync_every > 0;
     let applies = |metric: &&MetricDef| {
         let of = |name: &str| match name {
@@ -491,8 +492,8 @@ pub(super) fn metrics(job: &JobSpec) -> Vec<&'static MetricDef> {
         match (metric.how, metric.quantity) {
             (How::QuantileOf(name, _) | How::MeanOf(name), _) => of(name),
             (_, "read_iops" | "write_iops") => mixed,
-            (_, "cached_share") => job.reads() && job.engine != EngineChoice::Null,
-            (_, "device_busy_share") => job.engine != EngineChoice::Null,
+            (_, "cached_share") => job.pattern.mix.reads() && job.engine != IoEngine::Null,
+            (_, "device_busy_share") => job.engine != IoEngine::Null,
             _ => true,
         }
     };

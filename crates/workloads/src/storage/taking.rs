@@ -9,7 +9,7 @@
 //! Whoever asks for batches gets just that.
 
 use super::body::index;
-use super::job::JobSpec;
+use model::job::Job;
 
 /// The most that are taken together while the queue is kept full.
 const FEW_MAX: u32 = 2;
@@ -25,7 +25,7 @@ pub(super) struct Taking {
 
 impl Taking {
     /// As the job says. With a rate or pauses the queue is not full, and what has ended is to be seen at once.
-    pub(super) fn new(job: &JobSpec) -> Self {
+    pub(super) fn new(job: &Job) -> Self {
         let batching = &job.batching;
         let least = batching.complete_min;
         let few = (job.depth / 8).clamp(1, FEW_MAX);
@@ -43,21 +43,21 @@ impl Taking {
 
 #[cfg(test)]
 mod tests {
-    use super::super::job::Batching;
     use super::*;
+    use model::job::Batching;
     use model::units::Nanos;
 
     #[test]
     fn a_few_of_a_queue_are_taken_and_batches_are_as_asked() {
         let check = |depth, complete_min, complete_max, expect: (u32, usize)| {
-            let job = JobSpec {
+            let job = Job {
                 depth,
                 batching: Batching {
                     complete_min,
                     complete_max,
                     ..Batching::default()
                 },
-                ..JobSpec::default()
+                ..Job::default()
             };
             let found = Taking::new(&job);
             assert_eq!((found.least, found.most), expect, "{job:?}");
@@ -72,10 +72,10 @@ mod tests {
         check(32, 0, None, (0, 2));
         check(32, 0, Some(0), (0, 2));
         check(32, 0, Some(1), (0, 1));
-        let paced = JobSpec {
+        let paced = Job {
             depth: 32,
             think: Nanos(1),
-            ..JobSpec::default()
+            ..Job::default()
         };
         assert_eq!(Taking::new(&paced).most, usize::MAX);
     }

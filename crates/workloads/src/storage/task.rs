@@ -1,15 +1,14 @@
 //! One job of several that run at the same time: what is told of it beside the others, and who ends with whom.
 //!
-//! The job itself knows when it starts and ends ([`JobSpec::end`]) and what it does. Here it is kept to its CPUs, ends
+//! The job itself knows when it starts and ends ([`Job::end`](model::job::Job::end)) and what it does. Here it is kept to its CPUs, ends
 //! with jobs that take it along, and is told with the counters of the disk below it. A job that fails, be it in its
 //! set-up, is told as far as it came, and the others go on.
 
-use super::job::{EngineChoice, JobSpec, Mix, Target};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError};
+use model::job::{IoEngine, Mix, Target, Task};
 use model::num::approx;
 use model::units::Nanos;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,89 +16,23 @@ use sys::clock::monotonic;
 use sys::io::counters::{self, DeviceIo};
 use sys::tree::Tree;
 
-/// One job of a list.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a switch of its own of whoever describes the job"
-)]
-pub struct Task {
-    /// What it is called in errors and results.
-    pub name: String,
-    /// What it does.
-    pub job: JobSpec,
-    /// CPUs on which it may run; all where empty.
-    pub cpus: Vec<u32>,
-    /// What ends with it: a word that other jobs listen to.
-    pub ends: Option<String>,
-    /// It ends others only where it fails.
-    #[serde(default)]
-    pub ends_on_error: bool,
-    /// The words that end it.
-    pub ends_with: Vec<String>,
-    /// How long each of its files must be where jobs beside or behind it use more of them than this one does.
-    pub file_bytes: Vec<u64>,
-    /// Its file is made ready, and nothing is done with it.
-    pub only_prepares: bool,
-    /// Whether its file is looked at for holes and caches: once for each file is enough.
-    pub looks_at_file: bool,
-    /// Its files go when the run is over, where they are ours.
-    #[serde(default)]
-    pub unlinks: bool,
+/// An error with the name of the job: of several at the same time one fails first.
+fn named(task: &Task, error: WorkError) -> WorkError {
+    let with_name = |why: String| format!("job `{}`: {why}", task.name);
+    match error {
+        WorkError::Unsupported(why) => WorkError::Unsupported(with_name(why)),
+        WorkError::Failed(why) => WorkError::Failed(with_name(why)),
+        WorkError::Wrong(why) => WorkError::Wrong(with_name(why)),
+    }
 }
 
-impl Task {
-    /// The longest that it takes; `None` where its work decides.
-    pub(super) fn longest(&self) -> Option<Nanos> {
-        if self.only_prepares {
-            return Some(Nanos::ZERO);
-        }
-        Some(self.job.end.time?.plus(self.before()))
+/// Keeps this process on these CPUs; on all where there are none.
+pub(super) fn keep_to_cpus(cpus: &[u32]) -> Result<(), WorkError> {
+    if cpus.is_empty() {
+        return Ok(());
     }
-
-    /// The files that it names, and no devices.
-    pub fn files(&self) -> impl Iterator<Item = &Path> {
-        let all = std::iter::once(&self.job.target).chain(&self.job.more_targets);
-        let is_real = self.job.engine != EngineChoice::Null;
-        all.filter_map(move |target| match target {
-            Target::File { path, .. } if is_real => Some(path.as_path()),
-            _ => None,
-        })
-    }
-
-    /// Where its part of each of its files ends, in bytes; 0 where that is not said.
-    pub fn ends_in_files(&self) -> Vec<u64> {
-        let of_file = |number| {
-            let bytes = self.job.bytes_of_file(number);
-            bytes.map_or(0, |bytes| bytes.saturating_add(self.job.offset_bytes))
-        };
-        (0..self.job.files.count.max(1)).map(of_file).collect()
-    }
-
-    /// An error with the name of the job: of several at the same time one fails first.
-    pub(super) fn named(&self, error: WorkError) -> WorkError {
-        let with_name = |why: String| format!("job `{}`: {why}", self.name);
-        match error {
-            WorkError::Unsupported(why) => WorkError::Unsupported(with_name(why)),
-            WorkError::Failed(why) => WorkError::Failed(with_name(why)),
-            WorkError::Wrong(why) => WorkError::Wrong(with_name(why)),
-        }
-    }
-
-    /// The time before it is counted.
-    fn before(&self) -> Nanos {
-        self.job.start_delay.plus(self.job.ramp)
-    }
-
-    /// Keeps this process on the CPUs of the job.
-    pub(super) fn keep_to_cpus(&self) -> Result<(), WorkError> {
-        if self.cpus.is_empty() {
-            return Ok(());
-        }
-        sys::affinity::keep_to(&self.cpus).map_err(|error| {
-            WorkError::Unsupported(format!("keep to CPUs {:?}: {error}", self.cpus))
-        })
-    }
+    sys::affinity::keep_to(cpus)
+        .map_err(|error| WorkError::Unsupported(format!("keep to CPUs {cpus:?}: {error}")))
 }
 
 /// A job at work.
@@ -121,7 +54,7 @@ pub(super) struct Doing {
 impl Doing {
     pub(super) fn new(task: Task, inner: Box<dyn Body>, place: &Place) -> Self {
         let below = match &task.job.target {
-            _ if task.job.engine == EngineChoice::Null => None,
+            _ if task.job.engine == IoEngine::Null => None,
             Target::TestFile => Some(place.run_dir.as_path()),
             Target::File { path, .. } | Target::Device { path, .. } => Some(path.as_path()),
         };
@@ -145,7 +78,7 @@ impl Doing {
     /// A job that could not even be made ready.
     pub(super) fn failed(task: Task, error: WorkError, place: &Place) -> Self {
         Self {
-            failed: Some(task.named(error)),
+            failed: Some(named(&task, error)),
             ..Self::new(task, Box::new(Nothing), place)
         }
     }
@@ -234,7 +167,7 @@ impl Body for Doing {
             return Ok(0);
         }
         let done = self.inner.batch(ops, recorder).unwrap_or_else(|error| {
-            self.failed = Some(self.task.named(error));
+            self.failed = Some(named(&self.task, error));
             0
         });
         self.left = monotonic();
@@ -266,7 +199,7 @@ impl Body for Doing {
             ..Finish::default()
         });
         // What it was to do in the end can fail too.
-        let in_the_end = finish.failed.take().map(|error| self.task.named(error));
+        let in_the_end = finish.failed.take().map(|error| named(&self.task, error));
         if self.failed.is_none() && in_the_end.is_some() {
             self.failed = in_the_end;
             self.end();
@@ -316,7 +249,7 @@ fn with_kind<T>(latencies: BTreeMap<String, T>, mix: Mix) -> BTreeMap<String, T>
         Mix::Read => "read_",
         Mix::Write => "write_",
         Mix::Trim => "trim_",
-        Mix::Both | Mix::TrimWrite => return latencies,
+        Mix::ReadWrite | Mix::TrimWrite => return latencies,
     };
     let named = |name: String| match name.as_str() {
         "clat" | "slat" | "lat" => format!("{kind}{name}"),

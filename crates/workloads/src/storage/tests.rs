@@ -1,10 +1,10 @@
 //! Jobs on a small file: what they do, what they leave, and what they report.
 
-use super::job::{Arrivals, Pattern};
 use super::*;
 use crate::os::testing;
 use engine::recorder::Recorder;
 use engine::workload::Finish;
+use model::job::{Arrivals, Pattern};
 use std::path::PathBuf;
 use tempfile::TempDir;
 
@@ -17,14 +17,14 @@ pub(super) fn place() -> (TempDir, Place) {
     (root, place)
 }
 
-pub(super) fn job(overrides: &[(&str, &str)]) -> JobSpec {
+pub(super) fn job(overrides: &[(&str, &str)]) -> Job {
     let mut all = vec![("size", "1M"), ("direct", "no")];
     all.extend_from_slice(overrides);
-    JobSpec::from_params(&testing::params(&IO, &all))
+    from_params(&testing::params(&IO, &all))
 }
 
 /// Does `ops` operations after a warm-up of half as many.
-fn run(job: &JobSpec, place: &Place, ops: u64) -> Finish {
+fn run(job: &Job, place: &Place, ops: u64) -> Finish {
     let mut body = open(job, place).unwrap();
     let mut recorder = Recorder::off();
     assert_eq!(body.batch(ops / 2, &mut recorder).unwrap(), ops / 2);
@@ -56,7 +56,7 @@ fn every_pattern_on_every_engine_does_and_records_what_it_says() {
             let (some_reads, some_writes) = match job.pattern.mix {
                 Mix::Read => (true, false),
                 Mix::Write => (false, true),
-                Mix::Both => (true, true),
+                Mix::ReadWrite => (true, true),
                 Mix::Trim | Mix::TrimWrite => (false, false),
             };
             assert_eq!(
@@ -424,12 +424,12 @@ fn a_job_keeps_its_meaning_in_json() {
     ]);
     assert_eq!(job.arrivals, Arrivals::Poisson);
     let text = serde_json::to_string(&job).unwrap();
-    assert_eq!(serde_json::from_str::<JobSpec>(&text).unwrap(), job);
+    assert_eq!(serde_json::from_str::<Job>(&text).unwrap(), job);
     for word in job::PATTERNS {
         assert!(Pattern::from_word(word).is_some(), "{word}");
     }
     for word in job::ENGINES {
-        assert!(EngineChoice::from_word(word).is_some(), "{word}");
+        assert!(job::engine(word).is_some(), "{word}");
     }
 }
 

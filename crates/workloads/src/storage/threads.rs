@@ -3,11 +3,11 @@
 
 use super::file;
 use super::full::absorb;
-use super::job::{EngineChoice, JobSpec};
 use super::watch::Watch;
 use super::{files, open_one};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError};
+use model::job::{IoEngine, Job};
 use model::num::round_to_u64;
 use model::rng::Rng;
 use std::sync::Arc;
@@ -38,8 +38,8 @@ const CHUNK: u64 = 1;
 const CHUNK_NS: u64 = 1_000_000;
 
 /// Makes the threads ready; they wait for the first batch.
-pub(super) fn open(job: &JobSpec, place: &Place) -> Result<Box<dyn Body>, WorkError> {
-    let one = JobSpec {
+pub(super) fn open(job: &Job, place: &Place) -> Result<Box<dyn Body>, WorkError> {
+    let one = Job {
         threads: 1,
         ..job.clone()
     };
@@ -52,7 +52,7 @@ pub(super) fn open(job: &JobSpec, place: &Place) -> Result<Box<dyn Body>, WorkEr
     // The caller's first: it lays the file out.
     let own = open_one(&one, &of_thread(0), false)?;
     let first = of_thread(0);
-    let watched = if job.engine == EngineChoice::Null {
+    let watched = if job.engine == IoEngine::Null {
         None
     } else {
         Some(file::open(&one, &files(&one, &first)?[0], &first)?)
@@ -83,7 +83,7 @@ pub(super) fn open(job: &JobSpec, place: &Place) -> Result<Box<dyn Body>, WorkEr
 }
 
 /// One thread's work.
-fn run(member: &Member, job: &JobSpec, place: &Place) -> Outcome {
+fn run(member: &Member, job: &Job, place: &Place) -> Outcome {
     let mut body = open_one(job, place, false)?;
     member.wait();
     let (mut part, mut chunk) = (member.part(), CHUNK);

@@ -7,26 +7,12 @@
 //! be judged.
 
 use super::full::repeat;
-use serde::{Deserialize, Serialize};
+use model::job::{HEADER, VerifyMethod};
 use sha2::Digest;
-
-/// How blocks are checked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verify {
-    /// CRC-32C (Castagnoli), as iSCSI and ext4 use it; computed by the CPU where it can.
-    Crc32c,
-    /// MD5: no protection against intent, ample against accident.
-    Md5,
-    /// SHA-256.
-    Sha256,
-    /// These bytes, repeated; at least one.
-    Pattern(Vec<u8>),
-}
 
 /// What is wrong with a block.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Damage {
+pub(super) enum Damage {
     /// It has no header: it was never stamped, or its beginning is gone.
     #[error("it has no header: never written, or overwritten by something else")]
     NoHeader,
@@ -68,16 +54,23 @@ pub enum Damage {
 
 /// `kurabe` and the layout's version, in ASCII.
 const MAGIC: [u8; 8] = *b"kurabe1\0";
-/// Magic, offset, writing, checksum (up to 32 bytes).
-pub const HEADER: usize = 8 + 8 + 8 + 32;
+/// Where they stand in a header, behind the magic.
 const OFFSET: std::ops::Range<usize> = 8..16;
 const WRITING: std::ops::Range<usize> = 16..24;
 const SUM: std::ops::Range<usize> = 24..56;
 
-impl Verify {
+/// Blocks that can be checked.
+pub(super) trait Checked {
     /// Makes `block`, at `offset` of its file and written for the time number `writing`, a block that can be checked.
     /// What it holds behind the header stays. A block shorter than [`HEADER`] is left as it is.
-    pub fn stamp(&self, block: &mut [u8], offset: u64, writing: u64) {
+    fn stamp(&self, block: &mut [u8], offset: u64, writing: u64);
+
+    /// Judges `block`, read from `offset`. `writing` is the writing that it must be from, where that is known.
+    fn check(&self, block: &[u8], offset: u64, writing: Option<u64>) -> Result<(), Damage>;
+}
+
+impl Checked for VerifyMethod {
+    fn stamp(&self, block: &mut [u8], offset: u64, writing: u64) {
         if let Self::Pattern(pattern) = self {
             repeat(pattern, block);
             return;
@@ -88,12 +81,11 @@ impl Verify {
         block[..8].copy_from_slice(&MAGIC);
         block[OFFSET].copy_from_slice(&offset.to_le_bytes());
         block[WRITING].copy_from_slice(&writing.to_le_bytes());
-        let sum = self.sum(block);
+        let sum = sum(self, block);
         block[SUM].copy_from_slice(&sum);
     }
 
-    /// Judges `block`, read from `offset`. `writing` is the writing that it must be from, where that is known.
-    pub fn check(&self, block: &[u8], offset: u64, writing: Option<u64>) -> Result<(), Damage> {
+    fn check(&self, block: &[u8], offset: u64, writing: Option<u64>) -> Result<(), Damage> {
         if let Self::Pattern(pattern) = self {
             let odd = block
                 .iter()
@@ -111,7 +103,7 @@ impl Verify {
         if block.len() < HEADER || block[..8] != MAGIC {
             return Err(Damage::NoHeader);
         }
-        let sum = self.sum(block);
+        let sum = sum(self, block);
         if sum[..] != block[SUM] {
             let head = |sum: &[u8]| {
                 sum.first_chunk()
@@ -132,36 +124,28 @@ impl Verify {
             _ => Ok(()),
         }
     }
+}
 
-    /// The smallest block that can be checked this way.
-    pub const fn block_min(&self) -> usize {
-        match self {
-            Self::Pattern(_) => 1,
-            Self::Crc32c | Self::Md5 | Self::Sha256 => HEADER,
+/// The checksum of everything but the place of the checksum itself, filled up with zeros.
+fn sum(method: &VerifyMethod, block: &[u8]) -> [u8; 32] {
+    let (head, tail) = (&block[..SUM.start], &block[SUM.end..]);
+    let mut sum = [0; 32];
+    match method {
+        VerifyMethod::Crc32c => {
+            let crc = crc32c::crc32c_append(crc32c::crc32c(head), tail);
+            sum[..4].copy_from_slice(&crc.to_le_bytes());
         }
-    }
-
-    /// The checksum of everything but the place of the checksum itself, filled up with zeros.
-    fn sum(&self, block: &[u8]) -> [u8; 32] {
-        let (head, tail) = (&block[..SUM.start], &block[SUM.end..]);
-        let mut sum = [0; 32];
-        match self {
-            Self::Crc32c => {
-                let crc = crc32c::crc32c_append(crc32c::crc32c(head), tail);
-                sum[..4].copy_from_slice(&crc.to_le_bytes());
-            }
-            Self::Md5 => {
-                let whole = md5::Md5::new().chain_update(head).chain_update(tail);
-                sum[..16].copy_from_slice(&whole.finalize());
-            }
-            Self::Sha256 => {
-                let whole = sha2::Sha256::new().chain_update(head).chain_update(tail);
-                sum.copy_from_slice(&whole.finalize());
-            }
-            Self::Pattern(_) => {}
+        VerifyMethod::Md5 => {
+            let whole = md5::Md5::new().chain_update(head).chain_update(tail);
+            sum[..16].copy_from_slice(&whole.finalize());
         }
-        sum
+        VerifyMethod::Sha256 => {
+            let whole = sha2::Sha256::new().chain_update(head).chain_update(tail);
+            sum.copy_from_slice(&whole.finalize());
+        }
+        VerifyMethod::Pattern(_) => {}
     }
+    sum
 }
 
 fn number(bytes: &[u8]) -> u64 {
@@ -175,12 +159,17 @@ mod tests {
     use super::*;
     use model::rng::Rng;
 
-    fn methods() -> [Verify; 4] {
-        let pattern = Verify::Pattern(vec![0xde, 0xad, 0xbe, 0xef, 0x01]);
-        [Verify::Crc32c, Verify::Md5, Verify::Sha256, pattern]
+    fn methods() -> [VerifyMethod; 4] {
+        let pattern = VerifyMethod::Pattern(vec![0xde, 0xad, 0xbe, 0xef, 0x01]);
+        [
+            VerifyMethod::Crc32c,
+            VerifyMethod::Md5,
+            VerifyMethod::Sha256,
+            pattern,
+        ]
     }
 
-    fn stamped(method: &Verify, len: usize, offset: u64, writing: u64) -> Vec<u8> {
+    fn stamped(method: &VerifyMethod, len: usize, offset: u64, writing: u64) -> Vec<u8> {
         let mut rng = Rng::new(7);
         let mut block: Vec<u8> = (0..len).map(|_| rng.next().to_le_bytes()[0]).collect();
         method.stamp(&mut block, offset, writing);

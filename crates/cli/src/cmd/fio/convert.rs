@@ -10,13 +10,11 @@ use crate::exit::{Exit, failure};
 use dialects::fio::job::{
     self, Blocks, Directions, EngineKind, Extent, Job, Mix, Order, VerifyMethod,
 };
+use model::job as spec;
+use model::job::{Language, Redundancy, Target, Task};
 use model::rng::Rng;
 use model::units::Nanos;
 use region::{Region, portion, region, whole_blocks};
-use workloads::storage::Redundancy;
-use workloads::storage::job as spec;
-use workloads::storage::job::{JobSpec, Target};
-use workloads::storage::task::Task;
 
 /// What is known of a job's file: its length, where it is there.
 pub(super) type Length<'a> = &'a dyn Fn(&str) -> Option<u64>;
@@ -29,7 +27,7 @@ pub(super) fn task(job: &Job, length: Length<'_>) -> anyhow::Result<Task> {
     };
     let region = region(job, length).map_err(refused)?;
     let mut targets = targets(job).map_err(refused)?.into_iter();
-    let spec = JobSpec {
+    let spec = spec::Job {
         target: targets.next().unwrap_or_default(),
         more_targets: targets.collect(),
         ..spec(job, &region)
@@ -39,13 +37,10 @@ pub(super) fn task(job: &Job, length: Length<'_>) -> anyhow::Result<Task> {
         name: job.name.clone(),
         job: spec,
         cpus: cpus(job),
-        ends: None,
-        ends_on_error: false,
-        ends_with: Vec::new(),
-        file_bytes: Vec::new(),
         only_prepares: job.target.creates_only,
         looks_at_file: job.clone == 0,
         unlinks: job.target.unlinks,
+        ..Task::default()
     })
 }
 
@@ -88,14 +83,14 @@ fn end(job: &Job, region: &Region) -> spec::End {
     }
 }
 
-fn spec(job: &Job, region: &Region) -> JobSpec {
+fn spec(job: &Job, region: &Region) -> spec::Job {
     let (work, engine) = (&job.work, &job.engine);
     let depth = if engine.kind.is_synchronous() {
         1
     } else {
         engine.depth
     };
-    JobSpec {
+    spec::Job {
         pattern: pattern(job),
         block_bytes: largest(job),
         size: Some(region.size),
@@ -166,7 +161,8 @@ fn spec(job: &Job, region: &Region) -> JobSpec {
         order_hint: order_hint(job),
         pre_read: job.target.pre_reads,
         samples: Some(Nanos(window(job))),
-        ..JobSpec::default()
+        language: Language::Fio,
+        ..spec::Job::default()
     }
 }
 
@@ -176,20 +172,20 @@ fn pattern(job: &Job) -> spec::Pattern {
             Mix::Read => spec::Mix::Read,
             Mix::Write => spec::Mix::Write,
             Mix::Trim => spec::Mix::Trim,
-            Mix::ReadWrite => spec::Mix::Both,
+            Mix::ReadWrite => spec::Mix::ReadWrite,
             Mix::TrimWrite => spec::Mix::TrimWrite,
         },
         random: matches!(job.work.order, Order::Random { .. }),
     }
 }
 
-const fn engine_kind(kind: EngineKind) -> spec::EngineChoice {
+const fn engine_kind(kind: EngineKind) -> spec::IoEngine {
     match kind {
-        EngineKind::Sync | EngineKind::Psync => spec::EngineChoice::Psync,
-        EngineKind::Vsync | EngineKind::Pvsync | EngineKind::Pvsync2 => spec::EngineChoice::Pvsync2,
-        EngineKind::Libaio => spec::EngineChoice::Libaio,
-        EngineKind::IoUring => spec::EngineChoice::IoUring,
-        EngineKind::Null => spec::EngineChoice::Null,
+        EngineKind::Sync | EngineKind::Psync => spec::IoEngine::Psync,
+        EngineKind::Vsync | EngineKind::Pvsync | EngineKind::Pvsync2 => spec::IoEngine::Pvsync2,
+        EngineKind::Libaio => spec::IoEngine::Libaio,
+        EngineKind::IoUring => spec::IoEngine::IoUring,
+        EngineKind::Null => spec::IoEngine::Null,
     }
 }
 
@@ -360,16 +356,17 @@ fn contents(job: &Job) -> spec::Contents {
     }
 }
 
-fn verify(job: &Job) -> Option<spec::VerifyJob> {
-    use workloads::storage::verify::Verify;
+fn verify(job: &Job) -> Option<spec::Verify> {
     let of = &job.verify;
     let method = match of.method? {
-        VerifyMethod::Crc32c => Verify::Crc32c,
-        VerifyMethod::Md5 => Verify::Md5,
-        VerifyMethod::Sha256 => Verify::Sha256,
-        VerifyMethod::Pattern => Verify::Pattern(of.pattern.clone().unwrap_or_default()),
+        VerifyMethod::Crc32c => spec::VerifyMethod::Crc32c,
+        VerifyMethod::Md5 => spec::VerifyMethod::Md5,
+        VerifyMethod::Sha256 => spec::VerifyMethod::Sha256,
+        VerifyMethod::Pattern => {
+            spec::VerifyMethod::Pattern(of.pattern.clone().unwrap_or_default())
+        }
     };
-    Some(spec::VerifyJob {
+    Some(spec::Verify {
         reads_back: of.reads_back,
         only_checks: of.only_checks,
         is_fatal: of.is_fatal,
@@ -377,7 +374,7 @@ fn verify(job: &Job) -> Option<spec::VerifyJob> {
         backlog_batch: of.backlog_batch,
         interval_bytes: of.interval_bytes,
         offset_bytes: of.offset_bytes,
-        ..spec::VerifyJob::new(method)
+        ..spec::Verify::new(method)
     })
 }
 

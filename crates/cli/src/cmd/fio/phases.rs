@@ -9,13 +9,14 @@ use dialects::fio::Plan;
 use dialects::fio::job::{ExitWhat, Job};
 use engine::resolve::planned_case;
 use model::host::HostFacts;
+use model::job::Task;
 use model::params::Params;
 use model::plan::{self, CaseId};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use workloads::storage::jobs;
 use workloads::storage::space;
-use workloads::storage::task::{EVERYTHING, Task};
+use workloads::storage::task::EVERYTHING;
 
 /// Jobs that run at the same time.
 #[derive(Debug)]

@@ -1,12 +1,12 @@
 //! Writing what is measured: how large a file may be, and that no place of it is left unwritten.
 
-use super::super::advice::Advice;
-use super::super::data::{CHUNK, Redundancy};
-use super::super::job::JobSpec;
+use super::super::advice::{Advice, hint};
+use super::super::data::{CHUNK, Fill};
 use super::super::space::{GIB, kept, room, rule};
 use super::refused;
 use engine::consent::Permit;
 use engine::workload::WorkError;
+use model::job::{Job, Redundancy};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io;
@@ -30,7 +30,7 @@ pub(in super::super) struct Note {
 }
 
 impl Note {
-    fn new(job: &JobSpec, size: u64, seed: u64) -> Self {
+    fn new(job: &Job, size: u64, seed: u64) -> Self {
         Self {
             size,
             seed,
@@ -43,7 +43,7 @@ impl Note {
 
     #[cfg(test)]
     pub(in super::super) fn for_test(size: u64) -> Self {
-        Self::new(&JobSpec::default(), size, 1)
+        Self::new(&Job::default(), size, 1)
     }
 }
 
@@ -55,7 +55,7 @@ const SIZE_AUTO: std::ops::RangeInclusive<u64> = GIB..=2 * GIB;
 
 /// Writes the run's own file, and the note that it is complete.
 pub(super) fn write_anew(
-    job: &JobSpec,
+    job: &Job,
     path: &Path,
     note_path: &Path,
     seed: u64,
@@ -107,7 +107,7 @@ pub(in super::super) fn write_or_remove(path: &Path, note: &mut Note) -> Result<
 }
 
 /// Writes a file of ours that a job names, or leaves it empty: the supervisor removes it then.
-pub(super) fn write_named(job: &JobSpec, permit: &Permit, seed: u64) -> Result<Note, WorkError> {
+pub(super) fn write_named(job: &Job, permit: &Permit, seed: u64) -> Result<Note, WorkError> {
     let path = permit.path();
     let file = permit.empty().map_err(refused)?;
     let size = allowed(job, path.parent().unwrap_or(path))?;
@@ -130,7 +130,7 @@ pub(super) fn write_named(job: &JobSpec, permit: &Permit, seed: u64) -> Result<N
 
 /// Fills `size` bytes of a device from `start` on.
 pub(super) fn fill_device(
-    job: &JobSpec,
+    job: &Job,
     permit: &Permit,
     start: u64,
     size: u64,
@@ -148,11 +148,11 @@ pub(super) fn fill_device(
 }
 
 /// The size of a file in `dir`: as asked for or chosen, and never more than there is room for.
-fn allowed(job: &JobSpec, dir: &Path) -> Result<u64, WorkError> {
+fn allowed(job: &Job, dir: &Path) -> Result<u64, WorkError> {
     let space = sys::probe::file_system(dir)
         .map_err(|error| WorkError::failed("read the free space of", dir.display(), error))?;
     size(job.size, space, memory(), job.block_bytes).map_err(|why| {
-        let hint = job.language.hint(Advice::Room);
+        let hint = hint(job.language, Advice::Room);
         WorkError::Unsupported(format!("{why}; {hint}"))
     })
 }

@@ -3,7 +3,7 @@
 //! An operation begins as long as fewer bytes than asked for have been begun, so that the last one may go beyond them
 //! by less than itself. fio does it that way (3.33, looked at with strace: 10 KiB in blocks of 4 KiB are 12 KiB).
 
-use crate::storage::job::End;
+use model::job::End;
 
 /// What is left.
 #[derive(Clone, Copy, Debug)]
@@ -17,16 +17,7 @@ pub(in crate::storage) struct Budget {
 impl Budget {
     /// `region` is what a job does that names no bytes.
     pub(in crate::storage) fn new(end: &End, region: u64) -> Self {
-        let loops = if end.time_based { 1 } else { end.loops.max(1) };
-        let times = |amount: u64| amount.saturating_mul(loops);
-        // Time alone ends it: there is no use in counting.
-        let endless = end.time_based && end.bytes.is_none() && end.ops.is_none();
-        let bytes = if endless {
-            u64::MAX
-        } else {
-            times(end.bytes.unwrap_or(region))
-        };
-        let whole = (bytes, end.ops.map_or(u64::MAX, times));
+        let whole = end.whole(region);
         Self {
             bytes: whole.0,
             ops: whole.1,

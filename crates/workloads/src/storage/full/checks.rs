@@ -1,15 +1,15 @@
 //! Stamping what is written, and judging what is read back.
 
 use super::ledger::{Entry, Ledger};
-use crate::storage::job::VerifyJob;
-use crate::storage::verify::{Damage, HEADER, Verify};
+use crate::storage::verify::{Checked, Damage};
 use engine::workload::WorkError;
+use model::job::{HEADER, Verify, VerifyMethod};
 use std::path::Path;
 
 /// The checks of one job.
 #[derive(Debug)]
 pub(super) struct Checks {
-    pub(super) how: VerifyJob,
+    pub(super) how: Verify,
     pub(super) ledger: Ledger,
     /// Mismatches are let pass.
     goes_on: bool,
@@ -24,7 +24,7 @@ pub(super) struct Checks {
 
 impl Checks {
     /// With room for so many writes that wait to be checked.
-    pub(super) fn new(how: &VerifyJob, room: usize, goes_on: bool) -> Self {
+    pub(super) fn new(how: &Verify, room: usize, goes_on: bool) -> Self {
         Self {
             how: how.clone(),
             ledger: Ledger::new(room),
@@ -106,7 +106,7 @@ impl Checks {
     fn swap(&self, part: &mut [u8]) {
         let to = usize::try_from(self.how.offset_bytes).unwrap_or(usize::MAX);
         if to == 0
-            || matches!(self.how.method, Verify::Pattern(_))
+            || matches!(self.how.method, VerifyMethod::Pattern(_))
             || part.len() < to.saturating_add(HEADER)
         {
             return;
@@ -138,41 +138,6 @@ impl Checks {
     }
 }
 
-impl VerifyJob {
-    /// What is wrong with it for blocks from `min` bytes on, where something is.
-    pub(in crate::storage) fn check(&self, min: u64) -> Result<(), String> {
-        let interval = self.interval_bytes.unwrap_or(min);
-        let least = self.method.block_min() as u64;
-        if matches!(&self.method, Verify::Pattern(pattern) if pattern.is_empty()) {
-            return Err("verify: a pattern of 0 bytes says nothing".to_owned());
-        }
-        if interval.min(min) < least {
-            return Err(format!(
-                "verify: a header and its checksum need {least} bytes, and {} are too few",
-                interval.min(min)
-            ));
-        }
-        if !min.is_multiple_of(interval) {
-            return Err(format!(
-                "verify: blocks of {min} bytes are no whole number of intervals of {interval}"
-            ));
-        }
-        let header = HEADER as u64;
-        if self.offset_bytes > 0
-            && (self.offset_bytes < header || self.offset_bytes + header > interval)
-        {
-            return Err(format!(
-                "verify: a header moved by {} bytes must lie behind its first {header} bytes and end within {interval}",
-                self.offset_bytes
-            ));
-        }
-        if self.backlog == Some(0) {
-            return Err("verify: a backlog of 0 writes is never full".to_owned());
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,12 +145,11 @@ mod tests {
     #[test]
     fn every_interval_has_a_header_of_its_own_wherever_it_stands() {
         for (interval, offset_bytes) in [(4096, 0), (512, 0), (512, 100), (1024, 512)] {
-            let how = VerifyJob {
+            let how = Verify {
                 interval_bytes: Some(interval),
                 offset_bytes,
-                ..VerifyJob::new(Verify::Crc32c)
+                ..Verify::new(VerifyMethod::Crc32c)
             };
-            how.check(4096).unwrap();
             let mut checks = Checks::new(&how, 1, false);
             let mut data: Vec<u8> = (0..=255).cycle().take(8192).collect();
             let writing = checks.stamp(&mut data, 4096);
@@ -209,22 +173,5 @@ mod tests {
             let at = 4096 + 8192 - interval;
             assert!(said.contains(&format!("`f` at offset {at}")), "{said}");
         }
-    }
-
-    #[test]
-    fn impossible_checks_are_refused() {
-        let check = |change: &dyn Fn(&mut VerifyJob), words: &str| {
-            let mut how = VerifyJob::new(Verify::Md5);
-            change(&mut how);
-            let why = how.check(4096).unwrap_err();
-            assert!(why.contains(words), "{why}");
-        };
-        check(&|how| how.interval_bytes = Some(32), "need 56 bytes");
-        check(&|how| how.interval_bytes = Some(1000), "no whole number");
-        check(&|how| how.offset_bytes = 20, "behind its first 56");
-        check(&|how| how.offset_bytes = 4090, "behind its first 56");
-        check(&|how| how.backlog = Some(0), "backlog of 0");
-        check(&|how| how.method = Verify::Pattern(Vec::new()), "0 bytes");
-        assert!(VerifyJob::new(Verify::Sha256).check(32).is_err());
     }
 }

@@ -6,8 +6,9 @@ use super::popular::PopularFile;
 use super::sizes::Sizes;
 use super::walk::{Ground, Walk};
 use crate::storage::body::{Choice, index};
-use crate::storage::job::{Blocks, FileOrder, JobSpec, Mix, of_kind};
+use crate::storage::job::{kinds, of_kind};
 use crate::storage::records::place;
+use model::job::{Blocks, FileOrder, Job, Mix};
 use model::rng::Rng;
 use sys::io::Kind;
 
@@ -114,7 +115,7 @@ impl Pick {
 }
 
 /// The sizes of each direction's operations.
-fn blocks(job: &JobSpec) -> [Blocks; 3] {
+fn blocks(job: &Job) -> [Blocks; 3] {
     let of = |blocks: &Option<Blocks>| blocks.clone().unwrap_or(Blocks::Fixed(job.block_bytes));
     [
         of(&job.blocks.read),
@@ -123,41 +124,31 @@ fn blocks(job: &JobSpec) -> [Blocks; 3] {
     ]
 }
 
-/// The smallest and the largest operation of a job, in bytes.
-pub(in crate::storage) fn size_range(job: &JobSpec) -> (u64, u64) {
-    let blocks = blocks(job);
-    let used = || job.kinds().iter().map(|kind| &blocks[place(*kind)]);
-    (
-        used().map(Blocks::min_bytes).min().unwrap_or(0),
-        used().map(Blocks::max_bytes).max().unwrap_or(0),
-    )
-}
-
 /// The mean size of a job's operations, in bytes: of those of its first kind where they differ by kind.
-pub(super) fn size_mean(job: &JobSpec) -> f64 {
+pub(super) fn size_mean(job: &Job) -> f64 {
     let blocks = blocks(job);
-    let first = job.kinds().first().map_or(0, |kind| place(*kind));
+    let first = kinds(job).first().map_or(0, |kind| place(*kind));
     blocks[first].mean_bytes()
 }
 
 impl Course {
     /// For files of which the job uses so many bytes, from `first` on.
-    pub(super) fn new(job: &JobSpec, first: u64, sizes_of_files: &[u64], seed: u64) -> Self {
+    pub(super) fn new(job: &Job, first: u64, sizes_of_files: &[u64], seed: u64) -> Self {
         let blocks = blocks(job);
-        let kinds = job.kinds();
+        let kinds = kinds(job);
         let sizes = [0, 1, 2].map(|at| {
             let seed = seed.wrapping_add(at as u64);
             Sizes::new(&blocks[at], job.steps.is_unaligned, seed)
         });
         let align = job.steps.align_bytes;
         let one_walk = job.pattern.random && align.read == align.write;
-        let apart = !one_walk && job.pattern.mix == Mix::Both;
+        let apart = !one_walk && job.pattern.mix == Mix::ReadWrite;
         let per_file = if apart { 3 } else { 1 };
         let of_file = |file: u32| {
             let ground = move |kind: Kind| Ground {
                 first,
                 bytes: sizes_of_files.get(index(file)).copied().unwrap_or(0),
-                sizes: size_range(job),
+                sizes: job.size_range(),
                 align: *of_kind(&align, kind),
                 seed: seed ^ u64::from(file).rotate_left(32),
             };

@@ -23,9 +23,8 @@ mod walk;
 mod write;
 
 pub(super) use budget::Budget;
-pub(super) use course::size_range;
 pub(super) use samples::{NAMES, Samples, absorb};
-pub(super) use setup::{full, ledger_room};
+pub(super) use setup::full;
 pub(super) use times::Times;
 pub(super) use write::repeat;
 

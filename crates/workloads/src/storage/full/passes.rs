@@ -5,7 +5,7 @@
 //! and so does this, where the job asks for it (`invalidate`) and the page cache takes part.
 
 use crate::storage::body::index;
-use crate::storage::job::JobSpec;
+use model::job::Job;
 use std::fs::File;
 use std::io;
 
@@ -37,7 +37,7 @@ struct Pass {
 
 impl Passes {
     /// For walks over regions of so many bytes; `None` where nothing is to be forgotten.
-    pub(super) fn new(job: &JobSpec, regions: impl Iterator<Item = u64>) -> Option<Self> {
+    pub(super) fn new(job: &Job, regions: impl Iterator<Item = u64>) -> Option<Self> {
         let of_region = |region| Pass {
             region,
             done: 0,
@@ -110,12 +110,12 @@ impl Cached {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::job::{End, Pattern, Steps};
+    use model::job::{End, Pattern, Steps};
 
     #[test]
     fn a_time_through_begins_where_the_walk_comes_round() {
         let check = |rw: &str, skip_bytes: i64, offsets: &[u64], expect: &[bool]| {
-            let job = JobSpec {
+            let job = Job {
                 pattern: Pattern::from_word(rw).unwrap(),
                 direct: false,
                 invalidate: true,
@@ -123,7 +123,7 @@ mod tests {
                     skip_bytes,
                     ..Steps::default()
                 },
-                ..JobSpec::default()
+                ..Job::default()
             };
             let mut passes = Passes::new(&job, [8, 8].into_iter()).unwrap();
             let found: Vec<bool> = offsets.iter().map(|&at| passes.begins(1, at, 2)).collect();
@@ -145,14 +145,14 @@ mod tests {
 
     #[test]
     fn only_what_the_cache_could_spoil_is_forgotten() {
-        let base = JobSpec {
+        let base = Job {
             pattern: Pattern::from_word("randread").unwrap(),
             direct: false,
             invalidate: true,
             size: Some(1 << 20),
-            ..JobSpec::default()
+            ..Job::default()
         };
-        let check = |change: &dyn Fn(&mut JobSpec), expect: bool| {
+        let check = |change: &dyn Fn(&mut Job), expect: bool| {
             let mut job = base.clone();
             change(&mut job);
             assert_eq!(job.forgets_again(), expect, "{job:?}");
@@ -177,7 +177,7 @@ mod tests {
             },
             true,
         );
-        let loops_of_any = |job: &mut JobSpec| {
+        let loops_of_any = |job: &mut Job| {
             job.repeat_blocks = true;
             job.end = End {
                 loops: 2,

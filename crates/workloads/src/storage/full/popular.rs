@@ -6,9 +6,9 @@
 //! Ranks become blocks by a permutation, so that popular blocks are no neighbours and the law stays exact; a hash, as
 //! other programs use, would give some blocks several ranks and others none.
 
-use crate::storage::job::Distribution;
 use crate::storage::offsets::Scatter;
 use crate::storage::records::place;
+use model::job::Distribution;
 use model::num::{approx, round_to_u64};
 use model::rng::Rng;
 use sys::io::Kind;
@@ -247,7 +247,7 @@ impl Zipf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::job::Directions;
+    use model::job::Directions;
 
     fn counts(what: &Distribution, count: u64, draws: u64, kind: Kind) -> Vec<f64> {
         what.check().unwrap();

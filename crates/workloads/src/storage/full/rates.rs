@@ -3,9 +3,9 @@
 //! Each direction that has a rate has a schedule of its own, in operations or bytes, that does not care for the
 //! storage, as `pace` has one for the whole job. Of those that are due the mix chooses.
 
-use crate::storage::job::{Arrivals, Pacing, Rate};
 use crate::storage::pace::Schedule;
 use crate::storage::records::place;
+use model::job::{Arrivals, Pacing, Rate};
 use model::num::approx;
 use sys::io::Kind;
 
@@ -172,7 +172,7 @@ impl Floor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::job::Directions;
+    use model::job::Directions;
     use model::units::Nanos;
 
     fn pacing(read: Rate, write: Rate) -> Pacing {

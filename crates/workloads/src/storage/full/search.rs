@@ -2,7 +2,7 @@
 //! last depth that kept it and the first that did not. Each depth is judged over a window of its own, in which only
 //! operations count that began in it.
 
-use crate::storage::job::LatencyTarget;
+use model::job::LatencyTarget;
 use model::num::approx;
 
 /// The search.

@@ -1,7 +1,7 @@
 //! Making the loop ready for one job.
 
 use super::checks::Checks;
-use super::course::{Course, size_mean, size_range};
+use super::course::{Course, size_mean};
 use super::passes::Cached;
 use super::phases::Phase;
 use super::rates::{Floor, Rates};
@@ -13,12 +13,12 @@ use super::write::Writer;
 use super::{Errors, Full, Limits, Pauses, Slot, Syncs};
 use crate::storage::Parts;
 use crate::storage::body::{Queue, index};
-use crate::storage::job::{JobSpec, Mix};
+use crate::storage::job::kinds;
 use crate::storage::pace::Pace;
 use crate::storage::records::Records;
 use crate::storage::spec;
 use crate::storage::taking::Taking;
-use model::num::round_to_usize;
+use model::job::Mix;
 use model::rng::Rng;
 use sys::clock::Clock;
 use sys::io::{Engine, Kind};
@@ -36,7 +36,7 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
         .verify
         .as_ref()
         .is_some_and(|how| how.reads_back && !how.only_checks);
-    let kinds = job.kinds();
+    let kinds = kinds(job);
     let recorded: &[Kind] = match kinds {
         [Kind::Write] if job.verify.is_some() => &[Kind::Read, Kind::Write],
         kinds => kinds,
@@ -48,7 +48,7 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
         job.fsync_every > 0 || job.fdatasync_every > 0 || job.fsync_at_end,
     );
     let room = if reads_back {
-        ledger_room(job, sizes.iter().sum())
+        job.ledger_room(sizes.iter().sum())
     } else {
         0
     };
@@ -59,7 +59,7 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
     if paths.is_empty() {
         paths = vec!["null".into(); index(job.files.count)];
     }
-    let (block, turns) = (size_range(job).1, parts.turns());
+    let (block, turns) = (job.size_range().1, parts.turns());
     Full {
         cached,
         kinds,
@@ -146,22 +146,4 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
         broken: None,
         engine,
     }
-}
-
-/// Writes that may wait to be checked at the same time, in a job that works on so many bytes of all its files.
-pub(in crate::storage) fn ledger_room(job: &JobSpec, region: u64) -> usize {
-    let budget = super::budget::Budget::new(&job.end, region).in_passes_of(region);
-    let ops = (budget.bytes() / size_range(job).0.max(1))
-        .saturating_add(1)
-        .min(budget.ops());
-    let in_backlog = job
-        .verify
-        .as_ref()
-        .and_then(|how| how.backlog.map(|backlog| (backlog, how.backlog_batch)));
-    let ops = match in_backlog {
-        // With a part of the backlog checked at a time the rest stays, and more comes.
-        Some((backlog, None)) => ops.min(backlog + u64::from(job.depth)),
-        _ => ops,
-    };
-    round_to_usize(model::num::approx(ops)).saturating_add(index(job.depth))
 }

@@ -1,6 +1,6 @@
 //! How large the next operation is: always the same, any multiple of the smallest, or one of several sizes with shares.
 
-use crate::storage::job::Blocks;
+use model::job::Blocks;
 use model::num::{approx, round_to_u64};
 use model::rng::Rng;
 

@@ -1,7 +1,7 @@
 //! When a job is steady in fio's sense: over so many looks in a row, either no look lies further from their mean than a
 //! limit, or the slope of the line through them is below it. The job ends there. This is not the rule of the SNIA.
 
-use crate::storage::job::{SteadyQuantity, SteadyState};
+use model::job::{SteadyQuantity, SteadyState};
 use model::num::{approx, count};
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,15 +1,14 @@
 //! Whole jobs on real files and real engines.
 
 use super::*;
-use crate::storage::job::EngineChoice;
-use crate::storage::job::{
-    Batching, Blocks, Contents, ContinueOn, Directions, Distribution, End, FileOrder, Files,
-    JobSpec, LatencyTarget, Pacing, Pattern, Rate, SteadyQuantity, SteadyState, Steps, VerifyJob,
-};
 use crate::storage::open;
 use crate::storage::tests::place;
-use crate::storage::verify::Verify;
 use engine::workload::Place;
+use model::job::{
+    Batching, Blocks, Contents, ContinueOn, Directions, Distribution, End, FileOrder, Files,
+    IoEngine, Job, LatencyTarget, Pacing, Pattern, Rate, SteadyQuantity, SteadyState, Steps,
+    Verify, VerifyMethod,
+};
 use model::num::round_to_u64;
 use model::units::Nanos;
 use std::path::Path;
@@ -17,8 +16,8 @@ use std::path::Path;
 const K: u64 = 1 << 10;
 
 /// A job of 256 KiB in blocks of 4 KiB that ends when all of it is done.
-fn job(rw: &str) -> JobSpec {
-    JobSpec {
+fn job(rw: &str) -> Job {
+    Job {
         pattern: Pattern::from_word(rw).unwrap(),
         size: Some(256 * K),
         direct: false,
@@ -26,27 +25,27 @@ fn job(rw: &str) -> JobSpec {
             time_based: false,
             ..End::default()
         },
-        ..JobSpec::default()
+        ..Job::default()
     }
 }
 
-fn on(engine: EngineChoice, depth: u32, job: JobSpec) -> JobSpec {
-    JobSpec {
+fn on(engine: IoEngine, depth: u32, job: Job) -> Job {
+    Job {
         depth,
         engine,
         ..job
     }
 }
 
-const ENGINES: [(EngineChoice, u32); 4] = [
-    (EngineChoice::Psync, 1),
-    (EngineChoice::Pvsync2, 1),
-    (EngineChoice::IoUring, 8),
-    (EngineChoice::Libaio, 8),
+const ENGINES: [(IoEngine, u32); 4] = [
+    (IoEngine::Psync, 1),
+    (IoEngine::Pvsync2, 1),
+    (IoEngine::IoUring, 8),
+    (IoEngine::Libaio, 8),
 ];
 
 /// Runs the job to its end, in batches of seven; operations, and what it hands over.
-fn outcome(job: &JobSpec, place: &Place) -> Result<(u64, Finish), WorkError> {
+fn outcome(job: &Job, place: &Place) -> Result<(u64, Finish), WorkError> {
     let mut body = open(job, place)?;
     let mut ops = 0;
     loop {
@@ -62,7 +61,7 @@ fn outcome(job: &JobSpec, place: &Place) -> Result<(u64, Finish), WorkError> {
     }
 }
 
-fn run(job: &JobSpec, place: &Place) -> (u64, Finish) {
+fn run(job: &Job, place: &Place) -> (u64, Finish) {
     outcome(job, place).unwrap()
 }
 
@@ -93,7 +92,7 @@ fn jobs_end_to_the_operation() {
     };
     for (engine, depth) in ENGINES {
         for rw in ["read", "randread", "write", "randwrite", "rw", "randrw"] {
-            let check = |change: &dyn Fn(&mut JobSpec), ops: Option<u64>, bytes: u64| {
+            let check = |change: &dyn Fn(&mut Job), ops: Option<u64>, bytes: u64| {
                 let (_root, place) = place();
                 let mut job = on(engine, depth, job(rw));
                 change(&mut job);
@@ -126,10 +125,10 @@ fn jobs_end_to_the_operation() {
 
 #[test]
 fn a_time_ends_a_job_and_a_time_alone_goes_through_the_file_again() {
-    for (engine, depth) in [(EngineChoice::Psync, 1), (EngineChoice::Null, 4)] {
+    for (engine, depth) in [(IoEngine::Psync, 1), (IoEngine::Null, 4)] {
         let (_root, place) = place();
         let time = Nanos::from_millis(30);
-        let job = JobSpec {
+        let job = Job {
             end: End {
                 time: Some(time),
                 ..End::default()
@@ -168,14 +167,14 @@ fn several_files_are_worked_on_in_their_order() {
         FileOrder::Favours(second_first),
     ] {
         let (_root, place) = place();
-        let job = JobSpec {
+        let job = Job {
             files: Files {
                 count: 4,
                 order: order.clone(),
                 ..Files::default()
             },
-            verify: Some(VerifyJob::new(Verify::Crc32c)),
-            ..on(EngineChoice::IoUring, 4, job("randwrite"))
+            verify: Some(Verify::new(VerifyMethod::Crc32c)),
+            ..on(IoEngine::IoUring, 4, job("randwrite"))
         };
         let (_, finish) = run(&job, &place);
         assert_eq!(value(&finish, "writes"), 64, "{order:?}");
@@ -213,7 +212,7 @@ fn files_of_different_sizes_are_each_gone_through_once() {
         for (engine, depth) in ENGINES {
             let (_root, place) = place();
             let sizes = [16, 4, 28].map(|blocks| blocks * 4 * K);
-            let job = JobSpec {
+            let job = Job {
                 size: Some(sizes.iter().sum()),
                 files: Files {
                     count: 3,
@@ -221,7 +220,7 @@ fn files_of_different_sizes_are_each_gone_through_once() {
                     ..Files::default()
                 },
                 file_sizes: sizes.to_vec(),
-                verify: Some(VerifyJob::new(Verify::Crc32c)),
+                verify: Some(Verify::new(VerifyMethod::Crc32c)),
                 ..on(engine, depth, job("randwrite"))
             };
             assert_eq!(job.check(), Ok(()));
@@ -246,7 +245,7 @@ fn files_of_different_sizes_are_each_gone_through_once() {
 #[test]
 fn an_offset_leaves_what_is_before_it_alone() {
     let (_root, place) = place();
-    let job = JobSpec {
+    let job = Job {
         offset_bytes: 64 * K,
         contents: Contents::Pattern(b"abcd".to_vec()),
         ..job("randwrite")
@@ -271,7 +270,7 @@ fn what_was_read_into_a_buffer_is_not_written_from_it() {
     ] {
         for (engine, depth) in ENGINES {
             let (_root, place) = place();
-            let both = JobSpec {
+            let both = Job {
                 contents: contents.clone(),
                 ..on(engine, depth, job("randrw"))
             };
@@ -293,15 +292,15 @@ fn a_pattern_fills_what_is_behind_the_header_of_a_checksum() {
     for (interval, offset) in [(None, 0), (Some(512), 0), (Some(1024), 200)] {
         let (_root, place) = place();
         let pattern = b"abcdefgh".to_vec();
-        let checked = JobSpec {
+        let checked = Job {
             contents: Contents::Pattern(pattern.clone()),
-            verify: Some(VerifyJob {
+            verify: Some(Verify {
                 interval_bytes: interval,
                 offset_bytes: offset,
-                ..VerifyJob::new(Verify::Md5)
+                ..Verify::new(VerifyMethod::Md5)
             }),
             end: end(|end| end.loops = 3),
-            ..on(EngineChoice::IoUring, 4, job("randwrite"))
+            ..on(IoEngine::IoUring, 4, job("randwrite"))
         };
         let (_, finish) = run(&checked, &place);
         assert_eq!(value(&finish, "verify_errors"), 0);
@@ -309,11 +308,8 @@ fn a_pattern_fills_what_is_behind_the_header_of_a_checksum() {
         let at = usize::try_from(offset).unwrap();
         for part in data.chunks(usize::try_from(interval.unwrap_or(4096)).unwrap()) {
             assert_eq!(part[at..at + 6], *b"kurabe");
-            let behind = &part[at + crate::storage::verify::HEADER..];
-            let expect = pattern
-                .iter()
-                .cycle()
-                .skip((at + crate::storage::verify::HEADER) % 8);
+            let behind = &part[at + model::job::HEADER..];
+            let expect = pattern.iter().cycle().skip((at + model::job::HEADER) % 8);
             assert!(
                 behind.iter().eq(expect.take(behind.len())),
                 "{interval:?} {offset}"
@@ -326,9 +322,9 @@ fn a_pattern_fills_what_is_behind_the_header_of_a_checksum() {
 fn contents_are_what_was_asked_for() {
     let written = |contents: &Contents| {
         let (_root, place) = place();
-        let job = JobSpec {
+        let job = Job {
             contents: contents.clone(),
-            ..on(EngineChoice::IoUring, 4, job("randwrite"))
+            ..on(IoEngine::IoUring, 4, job("randwrite"))
         };
         run(&job, &place);
         std::fs::read(data_file(&place)).unwrap()
@@ -350,7 +346,7 @@ fn threads_together_do_the_sum_and_each_fails_for_itself() {
     for (engine, depth) in ENGINES {
         let (_root, place) = place();
         let one = on(engine, depth, job("randread"));
-        let job = JobSpec {
+        let job = Job {
             threads: 4,
             samples: Some(Nanos::from_millis(1)),
             ..one
@@ -364,7 +360,7 @@ fn threads_together_do_the_sum_and_each_fails_for_itself() {
             .map(|class| value(&finish, &format!("depth_level_{class}")))
             .sum();
         assert_eq!(levels, 256);
-        let failing = JobSpec {
+        let failing = Job {
             pacing: Pacing {
                 max_latency: Some(Nanos(1)),
                 ..Pacing::default()
@@ -385,10 +381,10 @@ fn threads_together_do_the_sum_and_each_fails_for_itself() {
 #[test]
 fn plain_jobs_in_threads_go_on_until_they_are_stopped() {
     let (_root, place) = place();
-    let job = JobSpec {
+    let job = Job {
         threads: 3,
         end: End::default(),
-        ..on(EngineChoice::Psync, 1, job("randread"))
+        ..on(IoEngine::Psync, 1, job("randread"))
     };
     let mut body = open(&job, &place).unwrap();
     let mut recorder = Recorder::off();
@@ -406,7 +402,7 @@ fn a_file_that_ends_early_is_an_error_or_counted() {
     for (engine, depth) in ENGINES {
         let (_root, place) = place();
         let job = on(engine, depth, job("read"));
-        let cut = |job: &JobSpec| {
+        let cut = |job: &Job| {
             let mut body = open(job, &place).unwrap();
             let file = std::fs::OpenOptions::new()
                 .write(true)
@@ -429,7 +425,7 @@ fn a_file_that_ends_early_is_an_error_or_counted() {
             "{words}"
         );
         assert!(words.contains("of 4096 bytes were transferred"), "{words}");
-        let with_offsets = JobSpec {
+        let with_offsets = Job {
             batching: Batching {
                 submit: Some(1),
                 ..Batching::default()
@@ -438,7 +434,7 @@ fn a_file_that_ends_early_is_an_error_or_counted() {
         };
         let words = cut(&with_offsets).unwrap_err();
         assert!(words.contains("data-262144-c0-d0` at offset"), "{words}");
-        let (ops, finish) = cut(&JobSpec {
+        let (ops, finish) = cut(&Job {
             continue_on: ContinueOn {
                 read: true,
                 ..ContinueOn::default()
@@ -505,7 +501,7 @@ fn a_job_that_breaks_hands_over_what_it_did() {
 fn files_are_synced_at_the_end_where_asked() {
     for (engine, depth) in ENGINES {
         let (_root, place) = place();
-        let job = JobSpec {
+        let job = Job {
             fsync_at_end: true,
             fsync_every: 10,
             fdatasync_every: 32,
@@ -514,7 +510,7 @@ fn files_are_synced_at_the_end_where_asked() {
         let (ops, finish) = run(&job, &place);
         // Six after 10, 20 ... 60 writes, one after 32, one at the end; what is due at the very end is not.
         assert_eq!((ops, value(&finish, "syncs")), (64, 8), "{engine:?}");
-        let on_close = JobSpec {
+        let on_close = Job {
             fsync_on_close: true,
             fsync_at_end: false,
             ..job
@@ -528,13 +524,13 @@ fn steps_and_seeds_repeat() {
     let offsets = |seed, copy| {
         let (_root, place) = place();
         let place = Place { copy, ..place };
-        let job = JobSpec {
+        let job = Job {
             seed,
             steps: Steps {
                 ops_per_offset: 4,
                 ..Steps::default()
             },
-            ..on(EngineChoice::Null, 1, job("randread"))
+            ..on(IoEngine::Null, 1, job("randread"))
         };
         let parts = crate::storage::Parts::new(&job, &place, true).unwrap();
         let (first, bytes) = parts.region();

@@ -1,6 +1,6 @@
 //! The times of a job in ticks of its clock: since when it is measured, until when, and how long each direction worked.
 
-use crate::storage::job::JobSpec;
+use model::job::Job;
 use model::num::{approx, round_to_u64};
 use model::units::Nanos;
 use sys::clock::Clock;
@@ -39,7 +39,7 @@ pub(super) fn seconds(clock: Clock, ticks: u64) -> f64 {
 }
 
 impl Times {
-    pub(in crate::storage) fn new(job: &JobSpec, clock: Clock) -> Self {
+    pub(in crate::storage) fn new(job: &Job, clock: Clock) -> Self {
         Self {
             clock,
             now: 0,

@@ -6,8 +6,8 @@
 //! bits.
 
 use super::popular::Popular;
-use crate::storage::job::{Distribution, JobSpec, Zones};
 use crate::storage::offsets::Offsets;
+use model::job::{Distribution, Job, Zones};
 use model::rng::Rng;
 use sys::io::Kind;
 
@@ -78,7 +78,7 @@ pub(super) struct Ground {
 }
 
 impl Walk {
-    pub(super) fn new(job: &JobSpec, ground: Ground) -> Self {
+    pub(super) fn new(job: &Job, ground: Ground) -> Self {
         let (min, max) = ground.sizes;
         let grain = ground.align.unwrap_or(min).max(1);
         let zone = job.zones.map(|zones| Zone {
@@ -121,7 +121,7 @@ impl Walk {
         walk
     }
 
-    fn random(&self, job: &JobSpec, ground: Ground, max: u64) -> How {
+    fn random(&self, job: &Job, ground: Ground, max: u64) -> How {
         let blocks = (self.limit / self.grain).max(1);
         let starts = self.starts(max);
         if job.distribution != Distribution::Uniform {
@@ -307,14 +307,14 @@ fn at(block: u64) -> (usize, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::job::{Directions, Pattern, Steps};
+    use model::job::{Directions, Pattern, Steps};
 
     const K: u64 = 1 << 10;
 
-    fn job(rw: &str) -> JobSpec {
-        JobSpec {
+    fn job(rw: &str) -> Job {
+        Job {
             pattern: Pattern::from_word(rw).unwrap(),
-            ..JobSpec::default()
+            ..Job::default()
         }
     }
 
@@ -341,7 +341,7 @@ mod tests {
                 skip_bytes,
                 ..Steps::default()
             };
-            let job = JobSpec {
+            let job = Job {
                 steps,
                 ..job("read")
             };
@@ -362,7 +362,7 @@ mod tests {
                 repeats_offset,
                 ..Steps::default()
             };
-            let job = JobSpec {
+            let job = Job {
                 steps,
                 ..job("randread")
             };
@@ -387,7 +387,7 @@ mod tests {
             random_percent: Directions::all(30),
             ..Steps::default()
         };
-        let job = JobSpec {
+        let job = Job {
             steps,
             ..job("randread")
         };
@@ -434,7 +434,7 @@ mod tests {
 
     #[test]
     fn aligned_and_repeating_offsets_stay_inside() {
-        let check = |job: &JobSpec, ground: Ground, grain: u64| {
+        let check = |job: &Job, ground: Ground, grain: u64| {
             let mut walk = Walk::new(job, ground);
             let (least, most) = ground.sizes;
             for bytes in [least, most].into_iter().cycle().take(2000) {
@@ -444,7 +444,7 @@ mod tests {
                 assert_eq!(len, bytes);
             }
         };
-        let repeating = JobSpec {
+        let repeating = Job {
             repeat_blocks: true,
             ..job("randread")
         };
@@ -467,7 +467,7 @@ mod tests {
                 deviation_percent: 30.0,
             },
         ] {
-            let popular = JobSpec {
+            let popular = Job {
                 distribution,
                 ..job("randread")
             };
@@ -482,7 +482,7 @@ mod tests {
             range_bytes: 16 * K,
             skip_bytes: 4 * K,
         };
-        let with = |rw| JobSpec {
+        let with = |rw| Job {
             zones: Some(zones),
             ..job(rw)
         };

@@ -4,8 +4,8 @@ use super::Judge;
 use super::checks::Checks;
 use super::course::Target;
 use crate::storage::body::index;
-use crate::storage::data::Redundancy;
-use crate::storage::job::Contents;
+use crate::storage::data::Fill;
+use model::job::{Contents, Redundancy};
 use model::rng::Rng;
 use sys::io::Op;
 

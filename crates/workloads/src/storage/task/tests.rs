@@ -1,28 +1,22 @@
 //! Jobs of a list: how they end, fail, and take each other along.
 
 use super::*;
-use crate::storage::job::End;
+use model::job::{End, Job};
 use model::num::round_to_u64;
 
 /// Reads of nothing at all, without an end.
 pub(in crate::storage) fn task() -> Task {
     Task {
         name: "t".to_owned(),
-        job: JobSpec {
-            engine: EngineChoice::Null,
+        job: Job {
+            engine: IoEngine::Null,
             size: Some(1 << 20),
             direct: false,
             samples: Some(Nanos::from_millis(500)),
-            ..JobSpec::default()
+            ..Job::default()
         },
-        cpus: Vec::new(),
-        ends: None,
-        ends_on_error: false,
-        ends_with: Vec::new(),
-        file_bytes: Vec::new(),
-        only_prepares: false,
         looks_at_file: true,
-        unlinks: false,
+        ..Task::default()
     }
 }
 
@@ -41,8 +35,8 @@ pub(in crate::storage) fn place(dir: &Path, copy: u32) -> Place {
     }
 }
 
-fn ending_after(ops: u64) -> JobSpec {
-    JobSpec {
+fn ending_after(ops: u64) -> Job {
+    Job {
         end: End {
             ops: Some(ops),
             time_based: false,
@@ -255,5 +249,8 @@ fn names_of_latencies_say_the_kind() {
         names(Mix::Write),
         ["late", "sync", "write_clat", "write_lat", "write_slat"]
     );
-    assert_eq!(names(Mix::Both), ["clat", "lat", "late", "slat", "sync"]);
+    assert_eq!(
+        names(Mix::ReadWrite),
+        ["clat", "lat", "late", "slat", "sync"]
+    );
 }

@@ -72,7 +72,7 @@ impl Engine for Fake {
 }
 
 /// What an engine of this job sees that ends so many operations together, once the queue was full.
-fn seen(job: &JobSpec, together: usize) -> Seen {
+fn seen(job: &Job, together: usize) -> Seen {
     let (_root, place) = place();
     let seen = Arc::new(Mutex::new(Seen::default()));
     let engine = Fake {
@@ -94,16 +94,16 @@ fn seen(job: &JobSpec, together: usize) -> Seen {
 }
 
 /// The same job in the plain loop and in the other one.
-fn in_both_loops(overrides: &[(&str, &str)]) -> [JobSpec; 2] {
-    let plain = JobSpec {
-        engine: EngineChoice::IoUring,
+fn in_both_loops(overrides: &[(&str, &str)]) -> [Job; 2] {
+    let plain = Job {
+        engine: IoEngine::IoUring,
         ..job(overrides)
     };
-    let more = JobSpec {
+    let more = Job {
         contents: Contents::Zero,
         ..plain.clone()
     };
-    assert!(!plain.asks_for_more() && more.asks_for_more());
+    assert!(!asks_for_more(&plain) && asks_for_more(&more));
     [plain, more]
 }
 

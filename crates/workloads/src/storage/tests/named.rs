@@ -1,16 +1,19 @@
 //! Jobs on files and devices that somebody names.
 
 use super::*;
-use crate::storage::job::Target;
 use engine::consent::{self, Consent, Granted};
+use model::job::Target;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use sys::tree::Tree;
 
 /// The place of a round that may touch what its jobs touch, as the user said.
-fn allowed(place: &Place, jobs: &[&JobSpec], consent: &Consent) -> (Granted, Place) {
+fn allowed(place: &Place, jobs: &[&Job], consent: &Consent) -> (Granted, Place) {
     let mut touches = Vec::new();
-    for touch in jobs.iter().flat_map(|job| job.touches()) {
+    for touch in jobs
+        .iter()
+        .flat_map(|job| crate::storage::job::touches(job))
+    {
         match touches
             .iter_mut()
             .find(|known: &&mut consent::Touch| known.path == touch.path)
@@ -28,8 +31,8 @@ fn allowed(place: &Place, jobs: &[&JobSpec], consent: &Consent) -> (Granted, Pla
     (granted, place)
 }
 
-fn on_file(path: &Path, create: bool, overrides: &[(&str, &str)]) -> JobSpec {
-    JobSpec {
+fn on_file(path: &Path, create: bool, overrides: &[(&str, &str)]) -> Job {
+    Job {
         target: Target::File {
             path: path.to_owned(),
             create,
@@ -51,7 +54,7 @@ fn a_file_that_a_job_asks_for_is_made_once_stays_and_is_ours() {
     // Room is no matter here: the smallest file that a job can ask for.
     let path = root.path().join("asked for");
     let number = || std::fs::metadata(&path).unwrap().ino();
-    let go = |job: &JobSpec| {
+    let go = |job: &Job| {
         let (_granted, place) = allowed(&place, &[job], &Consent::default());
         run(job, &place, 10);
     };
@@ -130,7 +133,7 @@ fn a_job_without_a_permit_opens_nothing() {
     for job in [
         on_file(&path, false, &[]),
         on_file(&root.path().join("new"), true, &[]),
-        JobSpec {
+        Job {
             target: Target::Device {
                 path: "/dev/null".into(),
                 fill: true,
@@ -188,7 +191,7 @@ mod root {
             .set_len(32 << 20)
             .unwrap();
         let device = losetup(&["--find", "--show", image.to_str().unwrap()]);
-        let on_device = |overrides: &[(&str, &str)]| JobSpec {
+        let on_device = |overrides: &[(&str, &str)]| Job {
             target: Target::Device {
                 path: device.clone().into(),
                 fill: true,
@@ -229,7 +232,7 @@ mod root {
         run(&read, &round("4"), 10);
         assert_eq!(blank(), 0);
         // Jobs that ask for more go another way, and leave the ends alone as well.
-        let more = JobSpec {
+        let more = Job {
             offset_bytes: 4096,
             ..on_device(&[("size", "29M"), ("rw", "write"), ("bs", "64k")])
         };

@@ -177,14 +177,14 @@ fn errors_that_are_let_pass_are_counted_and_told() {
     for (engine, depth) in [("psync", "1"), ("io_uring", "4"), ("libaio", "4")] {
         let disk = Disk::new("3G");
         let place = disk.place();
-        let job = JobSpec {
-            continue_on: job::ContinueOn {
+        let job = Job {
+            continue_on: model::job::ContinueOn {
                 read: true,
-                ..job::ContinueOn::default()
+                ..model::job::ContinueOn::default()
             },
-            end: job::End {
+            end: model::job::End {
                 time_based: false,
-                ..job::End::default()
+                ..model::job::End::default()
             },
             ..job(&[
                 ("size", "64M"),

@@ -1,7 +1,7 @@
 //! Jobs that could come upon their own traces in the page cache, and what the kernel is told of the order to come.
 
 use super::*;
-use crate::storage::job::OrderHint;
+use model::job::OrderHint;
 use std::fs::File;
 use tempfile::TempDir;
 
@@ -34,7 +34,7 @@ fn what_is_gone_through_again_is_fetched_again() {
     };
     for (engine, depth) in ENGINES {
         for rw in ["read", "randread"] {
-            let once_and_a_block = |invalidate| JobSpec {
+            let once_and_a_block = |invalidate| Job {
                 invalidate,
                 order_hint: OrderHint::Random,
                 end: end(|end| end.bytes = Some(260 * K)),
@@ -58,7 +58,7 @@ fn the_kernel_is_told_of_the_order_to_come() {
         return;
     };
     let after_one_read = |order_hint, engine| {
-        let one = JobSpec {
+        let one = Job {
             invalidate: true,
             order_hint,
             engine,
@@ -68,7 +68,7 @@ fn the_kernel_is_told_of_the_order_to_come() {
         assert_eq!(run(&one, &place).0, 1);
         cached(&file)
     };
-    if after_one_read(OrderHint::None, EngineChoice::Psync) == 4 * K {
+    if after_one_read(OrderHint::None, IoEngine::Psync) == 4 * K {
         eprintln!("skipped: nothing is read ahead on this device");
         return;
     }
@@ -84,11 +84,11 @@ fn what_was_written_is_read_back_from_storage_as_far_as_it_is_there() {
         return;
     };
     let share_of_cache = |invalidate| {
-        let checked = JobSpec {
+        let checked = Job {
             invalidate,
             order_hint: OrderHint::Random,
             fsync_every: 8,
-            verify: Some(VerifyJob::new(Verify::Crc32c)),
+            verify: Some(Verify::new(VerifyMethod::Crc32c)),
             ..job("write")
         };
         let (_, finish) = run(&checked, &place);

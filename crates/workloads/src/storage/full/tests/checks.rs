@@ -4,12 +4,17 @@ use super::*;
 
 #[test]
 fn everything_written_is_read_back_and_right() {
-    let pattern = Verify::Pattern(vec![0xde, 0xad, 0xbe]);
-    for method in [Verify::Crc32c, Verify::Md5, Verify::Sha256, pattern] {
+    let pattern = VerifyMethod::Pattern(vec![0xde, 0xad, 0xbe]);
+    for method in [
+        VerifyMethod::Crc32c,
+        VerifyMethod::Md5,
+        VerifyMethod::Sha256,
+        pattern,
+    ] {
         for (engine, depth) in ENGINES {
             for rw in ["write", "randwrite", "randrw"] {
                 for change in [
-                    (|_| ()) as fn(&mut JobSpec),
+                    (|_| ()) as fn(&mut Job),
                     |job| job.repeat_blocks = true,
                     |job| job.end.loops = 2,
                     |job| {
@@ -28,7 +33,7 @@ fn everything_written_is_read_back_and_right() {
                 ] {
                     let (_root, place) = place();
                     let mut job = on(engine, depth, job(rw));
-                    job.verify = Some(VerifyJob::new(method.clone()));
+                    job.verify = Some(Verify::new(method.clone()));
                     change(&mut job);
                     let (_, finish) = run(&job, &place);
                     let case = format!("{engine:?} {rw} {:?}", job.verify);
@@ -61,25 +66,25 @@ fn flip(path: &Path, byte: usize) {
 #[test]
 fn a_flipped_bit_is_found_and_named() {
     for method in [
-        Verify::Crc32c,
-        Verify::Md5,
-        Verify::Sha256,
-        Verify::Pattern(vec![1, 2, 3, 4]),
+        VerifyMethod::Crc32c,
+        VerifyMethod::Md5,
+        VerifyMethod::Sha256,
+        VerifyMethod::Pattern(vec![1, 2, 3, 4]),
     ] {
         for (engine, depth) in ENGINES {
             let (_root, place) = place();
-            let written = JobSpec {
-                verify: Some(VerifyJob {
+            let written = Job {
+                verify: Some(Verify {
                     reads_back: false,
-                    ..VerifyJob::new(method.clone())
+                    ..Verify::new(method.clone())
                 }),
                 ..on(engine, depth, job("randwrite"))
             };
             run(&written, &place);
-            let only = JobSpec {
-                verify: Some(VerifyJob {
+            let only = Job {
+                verify: Some(Verify {
                     only_checks: true,
-                    ..VerifyJob::new(method.clone())
+                    ..Verify::new(method.clone())
                 }),
                 ..written.clone()
             };
@@ -91,7 +96,7 @@ fn a_flipped_bit_is_found_and_named() {
             );
 
             flip(&data_file(&place), 5 * 4096 + 1234);
-            let reading = JobSpec {
+            let reading = Job {
                 pattern: Pattern::from_word("read").unwrap(),
                 ..only.clone()
             };
@@ -99,7 +104,7 @@ fn a_flipped_bit_is_found_and_named() {
                 let Err(WorkError::Wrong(words)) = outcome(job, &place) else {
                     panic!("{method:?} on {engine:?}: the flipped bit was not found")
                 };
-                let place_of = if matches!(method, Verify::Pattern(_)) {
+                let place_of = if matches!(method, VerifyMethod::Pattern(_)) {
                     "byte 1234 is"
                 } else {
                     "checksum"
@@ -109,7 +114,7 @@ fn a_flipped_bit_is_found_and_named() {
                 }
             }
             // It may be let pass, and is counted; or end the job where it is found.
-            let passing = JobSpec {
+            let passing = Job {
                 continue_on: ContinueOn {
                     verify: true,
                     ..ContinueOn::default()
@@ -135,10 +140,10 @@ fn a_flipped_bit_is_found_and_named() {
 #[test]
 fn what_a_time_left_unchecked_is_checked_in_the_end() {
     let (_root, place) = place();
-    let job = JobSpec {
-        verify: Some(VerifyJob::new(Verify::Crc32c)),
+    let job = Job {
+        verify: Some(Verify::new(VerifyMethod::Crc32c)),
         end: End::default(),
-        ..on(EngineChoice::IoUring, 4, job("randwrite"))
+        ..on(IoEngine::IoUring, 4, job("randwrite"))
     };
     let mut body = open(&job, &place).unwrap();
     assert_eq!(body.batch(40, &mut Recorder::off()).unwrap(), 40);
@@ -160,8 +165,8 @@ fn trimmed_blocks_are_written_again() {
     for (engine, depth) in ENGINES {
         let (_root, place) = place();
         let mut job = on(engine, depth, job("randwrite"));
-        job.pattern.mix = crate::storage::job::Mix::TrimWrite;
-        job.verify = Some(VerifyJob::new(Verify::Crc32c));
+        job.pattern.mix = model::job::Mix::TrimWrite;
+        job.verify = Some(Verify::new(VerifyMethod::Crc32c));
         let (_, finish) = run(&job, &place);
         let all = ["trims", "writes", "verified"].map(|name| value(&finish, name));
         assert_eq!(all, [64, 64, 64], "{engine:?}");

@@ -5,13 +5,9 @@ use super::*;
 #[test]
 fn batches_are_as_large_as_asked_and_everything_is_done() {
     let check = |batching: Batching, words: &[(&str, bool)]| {
-        for engine in [
-            EngineChoice::IoUring,
-            EngineChoice::Libaio,
-            EngineChoice::Null,
-        ] {
+        for engine in [IoEngine::IoUring, IoEngine::Libaio, IoEngine::Null] {
             let (_root, place) = place();
-            let job = JobSpec {
+            let job = Job {
                 batching,
                 samples: Some(Nanos::from_millis(10)),
                 ..on(engine, 16, job("randread"))
@@ -91,8 +87,8 @@ fn rates_and_pauses_take_the_time_that_they_must() {
             ..Pacing::default()
         }
     };
-    let check = |change: &dyn Fn(&mut JobSpec), rw: &str, least_ms: u64| {
-        for (engine, depth) in [(EngineChoice::Psync, 1), (EngineChoice::IoUring, 4)] {
+    let check = |change: &dyn Fn(&mut Job), rw: &str, least_ms: u64| {
+        for (engine, depth) in [(IoEngine::Psync, 1), (IoEngine::IoUring, 4)] {
             let (_root, place) = place();
             let mut job = on(engine, depth, job(rw));
             change(&mut job);
@@ -118,16 +114,16 @@ fn rates_and_pauses_take_the_time_that_they_must() {
     // 64 operations are 63 gaps; with both directions each waits for its own.
     check(&|job| job.pacing = iops(2000, 1), "randread", 31);
     check(&|job| job.pacing = iops(1, 2000), "randwrite", 31);
-    let bytes = |job: &mut JobSpec| {
+    let bytes = |job: &mut Job| {
         job.pacing.rates.read = Rate {
             bytes_per_s: Some(4096 * 2000),
             ..Rate::default()
         };
     };
     check(&bytes, "randread", 31);
-    let think = |job: &mut JobSpec| (job.think, job.think_blocks) = (Nanos::from_millis(2), 4);
+    let think = |job: &mut Job| (job.think, job.think_blocks) = (Nanos::from_millis(2), 4);
     check(&think, "randread", 28);
-    let spin = |job: &mut JobSpec| {
+    let spin = |job: &mut Job| {
         think(job);
         job.pacing.think_spin = Nanos::from_millis(1);
         job.pacing.think_counts_begun = true;
@@ -138,7 +134,7 @@ fn rates_and_pauses_take_the_time_that_they_must() {
 #[test]
 fn a_rate_that_is_not_kept_and_a_latency_that_is_too_long_are_errors() {
     let (_root, place) = place();
-    let least = JobSpec {
+    let least = Job {
         pacing: Pacing {
             rates: Directions::all(Rate {
                 iops: Some(1000),
@@ -152,7 +148,7 @@ fn a_rate_that_is_not_kept_and_a_latency_that_is_too_long_are_errors() {
     };
     let words = outcome(&least, &place).unwrap_err().to_string();
     assert!(words.contains("fewer than the 100000"), "{words}");
-    let slow = JobSpec {
+    let slow = Job {
         pacing: Pacing {
             max_latency: Some(Nanos(1)),
             ..Pacing::default()
@@ -169,11 +165,11 @@ fn a_rate_that_is_not_kept_and_a_latency_that_is_too_long_are_errors() {
 #[test]
 fn a_search_and_a_steady_state_end_the_job_and_say_what_was_found() {
     let (_root, place) = place();
-    let endless = JobSpec {
+    let endless = Job {
         end: End::default(),
-        ..on(EngineChoice::Null, 16, job("randread"))
+        ..on(IoEngine::Null, 16, job("randread"))
     };
-    let target = JobSpec {
+    let target = Job {
         latency_target: Some(LatencyTarget {
             latency: Nanos::from_secs(1),
             window: Nanos::from_millis(1),
@@ -184,7 +180,7 @@ fn a_search_and_a_steady_state_end_the_job_and_say_what_was_found() {
     };
     let (_, finish) = run(&target, &place);
     assert_eq!(value(&finish, "latency_target_depth"), 16);
-    let steady = JobSpec {
+    let steady = Job {
         steady_state: Some(SteadyState {
             quantity: SteadyQuantity::Iops,
             by_slope: false,
