@@ -8,34 +8,50 @@ use crate::number::rfc3339;
 use crate::view::{RunView, better_word};
 use dialects::printable::printable;
 use model::estimate::{Interval, MetricSummary, State};
-use model::noise::Noise;
 use model::plan::PlannedCase;
 use model::record::{Outcome, Round};
 
-/// The columns of [`metrics`], in order.
-pub const METRIC_COLUMNS: [&str; 18] = [
-    "run",
-    "label",
-    "case",
-    "test",
-    "concurrency",
-    "quantity",
-    "unit",
-    "better",
-    "estimate",
-    "lo",
-    "hi",
-    "confidence",
-    "n",
-    "floor",
-    "state",
-    "missing",
-    "warnings",
-    "title",
+/// A column of [`metrics`]: its heading, and its field.
+type Column = (&'static str, fn(&RunView<'_>, &MetricSummary) -> String);
+
+/// The columns of [`metrics`], in order. A new one is a line behind the others: scripts count them.
+const METRIC_COLUMNS: [Column; 18] = [
+    ("run", |view, _| view.run.meta.id.clone()),
+    ("label", |view, _| {
+        view.run.meta.label.clone().unwrap_or_default()
+    }),
+    ("case", |_, metric| metric.id.case.to_string()),
+    ("test", |_, metric| metric.id.case.test.clone()),
+    ("concurrency", |_, metric| metric.id.case.copies.to_string()),
+    ("quantity", |_, metric| metric.id.quantity.clone()),
+    ("unit", |_, metric| metric.metric.unit.key().to_owned()),
+    ("better", |_, metric| {
+        better_word(metric.metric.better).to_owned()
+    }),
+    ("estimate", |_, metric| {
+        number(metric.estimate.map(|estimate| estimate.value))
+    }),
+    ("lo", |_, metric| interval(metric, |interval| interval.lo)),
+    ("hi", |_, metric| interval(metric, |interval| interval.hi)),
+    ("confidence", |_, metric| {
+        interval(metric, |interval| interval.confidence)
+    }),
+    ("n", |_, metric| counted(metric).to_string()),
+    ("floor", |_, metric| {
+        number(metric.floor.map(|floor| floor.value))
+    }),
+    ("state", |_, metric| {
+        crate::json::state_word(&metric.state).to_owned()
+    }),
+    ("missing", |_, metric| {
+        metric.missing.clone().unwrap_or_default()
+    }),
+    ("warnings", |_, metric| kinds(metric)),
+    ("title", |_, metric| metric.title.clone()),
 ];
 
 /// The columns of [`rounds`], in order.
-pub const ROUND_COLUMNS: [&str; 17] = [
+const ROUND_COLUMNS: [&str; 17] = [
     "run",
     "case",
     "pass",
@@ -57,38 +73,21 @@ pub const ROUND_COLUMNS: [&str; 17] = [
 
 /// One line per metric.
 pub fn metrics(view: &RunView<'_>) -> String {
-    let mut out = line(METRIC_COLUMNS.map(ToOwned::to_owned));
+    let mut out = line(METRIC_COLUMNS.map(|(heading, _)| heading.to_owned()));
     for metric in &view.metrics {
-        let estimate = metric.estimate;
-        let interval = estimate.and_then(|estimate| estimate.interval);
-        let end = |pick: fn(&Interval) -> f64| number(interval.as_ref().map(pick));
-        let kinds: Vec<&str> = metric
-            .warnings
-            .iter()
-            .map(crate::json::warning_kind)
-            .collect();
-        out.push_str(&line([
-            view.run.meta.id.clone(),
-            view.run.meta.label.clone().unwrap_or_default(),
-            metric.id.case.to_string(),
-            metric.id.case.test.clone(),
-            metric.id.case.copies.to_string(),
-            metric.id.quantity.clone(),
-            metric.metric.unit.key().to_owned(),
-            better_word(metric.metric.better).to_owned(),
-            number(estimate.map(|estimate| estimate.value)),
-            end(|interval| interval.lo),
-            end(|interval| interval.hi),
-            end(|interval| interval.confidence),
-            counted(metric).to_string(),
-            number(metric.floor.map(|floor| floor.value)),
-            crate::json::state_word(&metric.state).to_owned(),
-            metric.missing.clone().unwrap_or_default(),
-            kinds.join(" "),
-            metric.title.clone(),
-        ]));
+        out.push_str(&line(METRIC_COLUMNS.map(|(_, field)| field(view, metric))));
     }
     out
+}
+
+fn interval(metric: &MetricSummary, end: fn(&Interval) -> f64) -> String {
+    let interval = metric.estimate.and_then(|estimate| estimate.interval);
+    number(interval.as_ref().map(end))
+}
+
+fn kinds(metric: &MetricSummary) -> String {
+    let kinds = metric.warnings.iter().map(crate::json::warning_kind);
+    kinds.collect::<Vec<_>>().join(" ")
 }
 
 /// The rounds that count: none for what describes the set-up.
@@ -145,24 +144,15 @@ fn quantities(planned: Option<&PlannedCase>) -> Vec<(String, String)> {
 }
 
 fn noise(round: &Round) -> [String; 7] {
-    let Noise {
-        steal_share,
-        off_cpu_share,
-        psi_cpu_share,
-        psi_io_share,
-        psi_memory_share,
-        throttled_share,
-        foreign_cpu_share,
-        ..
-    } = round.noise;
+    let noise = &round.noise;
     [
-        steal_share,
-        off_cpu_share,
-        psi_cpu_share,
-        psi_io_share,
-        psi_memory_share,
-        throttled_share,
-        foreign_cpu_share,
+        noise.steal_share,
+        noise.off_cpu_share,
+        noise.psi_cpu_share,
+        noise.psi_io_share,
+        noise.psi_memory_share,
+        noise.throttled_share,
+        noise.foreign_cpu_share,
     ]
     .map(number)
 }

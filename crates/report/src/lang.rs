@@ -3,10 +3,10 @@
 /// A sentence with figures in each language, as `format!` takes it: word order differs, and a language that lacks a
 /// sentence does not compile.
 macro_rules! say {
-    ($lang:expr, $en:literal, $ja:literal $(,)?) => {
+    ($lang:expr, $en:literal, $ja:literal $(, $name:ident = $value:expr)* $(,)?) => {
         match $lang {
-            $crate::lang::Lang::En => format!($en),
-            $crate::lang::Lang::Ja => format!($ja),
+            $crate::lang::Lang::En => format!($en $(, $name = $value)*),
+            $crate::lang::Lang::Ja => format!($ja $(, $name = $value)*),
         }
     };
 }

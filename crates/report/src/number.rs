@@ -94,9 +94,7 @@ impl Scale {
         let x = x / self.divisor;
         fixed(x, decimals(x, DIGITS_WITHOUT_INTERVAL))
     }
-}
 
-impl Scale {
     /// A value that is known and not measured: as many digits as it has, five at most, and no zeros behind them.
     pub fn exact(&self, x: f64) -> String {
         let x = x / self.divisor;
@@ -116,13 +114,15 @@ pub fn range(ends: Option<&(String, String)>) -> String {
 
 /// A value in the unit `unit` by itself, with its prefix: `12.3 MiB/s`.
 pub fn alone(unit: Unit, x: f64) -> String {
-    let scale = scale(unit, "", x);
-    let text = scale.value(x);
-    if scale.unit.is_empty() {
-        text
-    } else {
-        format!("{text} {}", scale.unit)
-    }
+    of(unit, "", x)
+}
+
+/// A value of this quantity, likewise: `603 IOPS`.
+pub fn of(unit: Unit, quantity: &str, x: f64) -> String {
+    let scale = scale(unit, quantity, x);
+    format!("{} {}", scale.value(x), scale.unit)
+        .trim_end()
+        .to_owned()
 }
 
 /// A value that is known and not measured, likewise: `64 B`.
@@ -204,23 +204,18 @@ pub fn counted<N: Copy + Display + PartialEq + From<u8>>(n: N, one: &str, many: 
 
 /// An instant as people read it: `2026-11-21 00:43:11 UTC`.
 pub fn instant(at: UnixNanos) -> String {
-    timestamp(at).map_or_else(
-        || format!("{} ns after 1970", at.0),
-        |at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
-    )
+    timestamp(at, |at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
 }
 
 /// An instant as programs read it (RFC 3339, UTC, nanoseconds).
 pub fn rfc3339(at: UnixNanos) -> String {
-    timestamp(at).map_or_else(
-        || format!("{} ns after 1970", at.0),
-        |at| format!("{at:.9}"),
-    )
+    timestamp(at, |at| format!("{at:.9}"))
 }
 
 /// Every instant that 64 bits of nanoseconds hold lies within jiff's range (it ends in the year 9999).
-fn timestamp(at: UnixNanos) -> Option<jiff::Timestamp> {
-    jiff::Timestamp::from_nanosecond(i128::from(at.0)).ok()
+fn timestamp(at: UnixNanos, text: fn(jiff::Timestamp) -> String) -> String {
+    let timestamp = jiff::Timestamp::from_nanosecond(i128::from(at.0)).ok();
+    timestamp.map_or_else(|| format!("{} ns after 1970", at.0), text)
 }
 
 /// Significant digits: one more than the interval's half width leaves certain.

@@ -4,7 +4,7 @@ use super::block::{Align, Block, Table};
 use crate::lang::{Lang, say};
 use crate::number::{self, NONE, counted};
 use crate::view::RunView;
-use model::estimate::IndexSummary;
+use model::estimate::{Estimate, IndexSummary};
 
 /// One line for each concurrency; nothing where no index was asked for.
 pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
@@ -37,10 +37,8 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
 }
 
 fn copies(n: u32, lang: Lang) -> String {
-    match lang {
-        Lang::En => counted(n, "copy", "copies"),
-        Lang::Ja => format!("{n} 並列"),
-    }
+    let copies = counted(n, "copy", "copies");
+    say!(lang, "{copies}", "{n} 並列")
 }
 
 /// What must be known to read an index rightly.
@@ -52,10 +50,10 @@ fn remarks(index: &IndexSummary, lang: Lang) -> Vec<String> {
             "by the rules of UnixBench {version}: one figure, no interval",
             "UnixBench {version} の規則で算出した単一の値（区間はありません）"
         )),
-        (None, Some(estimate)) => remarks.push(match lang {
-            Lang::En => format!("from {}", counted(estimate.n, "pass", "passes")),
-            Lang::Ja => format!("{} 巡の中央値", estimate.n),
-        }),
+        (None, Some(Estimate { n, .. })) => {
+            let passes = counted(n, "pass", "passes");
+            remarks.push(say!(lang, "from {passes}", "{n} 巡の中央値"));
+        }
         (_, None) => remarks.extend(index.missing.clone()),
     }
     if index.partial {

@@ -47,23 +47,26 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
 /// Whether the curve rises as it must.
 fn said(curve: &Curve, lang: Lang) -> String {
     let fall = curve.largest_fall();
-    let within = format!("{} %", round_to_usize(FALL_MIN * 100.0));
-    let by = number::percent(fall);
-    match lang {
-        Lang::En if fall <= 0.0 => "the latency never falls from one size to the next".to_owned(),
-        Lang::Ja if fall <= 0.0 => "サイズが増えてもレイテンシーは下がりません".to_owned(),
-        Lang::En if fall < FALL_MIN => {
-            format!("the latency never falls by more than {within} from one size to the next")
-        }
-        Lang::Ja if fall < FALL_MIN => {
-            format!("サイズが増えてもレイテンシーは {within} を超えて下がりません")
-        }
-        Lang::En => format!(
-            "from one size to the next the latency falls by up to {by}: noise, or a busy machine"
-        ),
-        Lang::Ja => format!(
-            "サイズが増えるときにレイテンシーが最大 {by} 下がっています。ノイズか、マシンが混雑しています"
-        ),
+    if fall <= 0.0 {
+        say!(
+            lang,
+            "the latency never falls from one size to the next",
+            "サイズが増えてもレイテンシーは下がりません"
+        )
+    } else if fall < FALL_MIN {
+        say!(
+            lang,
+            "the latency never falls by more than {within} % from one size to the next",
+            "サイズが増えてもレイテンシーは {within} % を超えて下がりません",
+            within = round_to_usize(FALL_MIN * 100.0)
+        )
+    } else {
+        say!(
+            lang,
+            "from one size to the next the latency falls by up to {by}: noise, or a busy machine",
+            "サイズが増えるときにレイテンシーが最大 {by} 下がっています。ノイズか、マシンが混雑しています",
+            by = number::percent(fall)
+        )
     }
 }
 

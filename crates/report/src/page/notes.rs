@@ -133,16 +133,12 @@ fn sentence(note: &Note, lang: Lang) -> String {
             "。代わりにラウンドの範囲を示しています",
         ));
     }
-    match (lang, is_shared(note)) {
-        (_, false) => sentence,
-        (Lang::En, true) => {
-            format!(
-                "{sentence} ({})",
-                number::counted(note.metrics, "metric", "metrics")
-            )
-        }
-        (Lang::Ja, true) => format!("{sentence}（{} 項目）", note.metrics),
+    if !is_shared(note) {
+        return sentence;
     }
+    let n = note.metrics;
+    let metrics = number::counted(n, "metric", "metrics");
+    say!(lang, "{sentence} ({metrics})", "{sentence}（{n} 項目）")
 }
 
 /// Too few rounds of several metrics: the fewest, the most, and how many it takes.

@@ -3,7 +3,7 @@
 mod sentence;
 
 use super::block::{Align, Block, Cell, Table};
-use crate::lang::Lang;
+use crate::lang::{Lang, say};
 use crate::number::{self, NO_LEVEL_MARK};
 use crate::set_otherwise;
 use crate::view::RunView;
@@ -100,17 +100,13 @@ fn legend(tables: &[Table], layout: Layout, lang: Lang) -> Vec<String> {
         ));
     }
     let times = match (has(MEAN.heading), has(P95.heading)) {
-        (true, true) => Some(lang.pick(
-            "mean time, p95: what an event (operation) took, the average and the 95th percentile; medians of the rounds",
-            "平均時間、p95: 1 イベント（操作）の所要時間の平均と 95 パーセンタイル。各ラウンドの中央値",
-        )),
         (true, false) => Some(lang.pick(
             "mean time: what an event (operation) took on average; medians of the rounds",
             "平均時間: 1 イベント（操作）の平均所要時間。各ラウンドの中央値",
         )),
-        (false, true) => Some(lang.pick(
-            "p95: what an event (operation) took, the 95th percentile; medians of the rounds",
-            "p95: 1 イベント（操作）の所要時間の 95 パーセンタイル。各ラウンドの中央値",
+        (_, true) => Some(lang.pick(
+            "mean time, p95: what an event (operation) took, the average and the 95th percentile; medians of the rounds",
+            "平均時間、p95: 1 イベント（操作）の所要時間の平均と 95 パーセンタイル。各ラウンドの中央値",
         )),
         (false, false) => None,
     };
@@ -305,16 +301,17 @@ pub(crate) fn facts(view: &RunView<'_>, lang: Lang) -> Vec<(String, String)> {
 
 fn clock_range(rate: &ClockRate, of_soak: bool, lang: Lang) -> String {
     let [lo, hi, median] = [rate.lo, rate.hi, rate.median].map(|hz| format!("{:.2}", hz / 1e9));
-    match lang {
-        Lang::En => {
-            let rounds = if of_soak { "stretches" } else { "rounds" };
-            format!("{lo}..{hi} GHz (median {median}), seen before and after the {rounds}")
-        }
-        Lang::Ja => {
-            let rounds = if of_soak { "測定回" } else { "ラウンド" };
-            format!("{lo}..{hi} GHz（中央値 {median}、各{rounds}の前後に測定）")
-        }
-    }
+    let [en, ja] = if of_soak {
+        ["stretches", "測定回"]
+    } else {
+        ["rounds", "ラウンド"]
+    };
+    say!(
+        lang,
+        "{lo}..{hi} GHz (median {median}), seen before and after the {rounds}",
+        "{lo}..{hi} GHz（中央値 {median}、各{rounds}の前後に測定）",
+        rounds = lang.pick(en, ja)
+    )
 }
 
 #[cfg(test)]

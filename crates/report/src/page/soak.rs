@@ -107,10 +107,8 @@ fn spent(soak: &SoakSummary, view: &RunView<'_>, lang: Lang) -> String {
             "。うち各測定回の両端の {n} 個は図に含みません"
         ),
     };
-    let (n, windows) = (
-        soak.windows,
-        number::counted(soak.windows, "window", "windows"),
-    );
+    let n = soak.windows;
+    let windows = number::counted(n, "window", "windows");
     say!(
         lang,
         "{time}{asked}, {load}: {windows} of {window}{edges}{between}",
@@ -184,63 +182,48 @@ fn has_refill(run: &Run) -> bool {
 /// The rows of the levels: name, value with unit, remark.
 fn levels(soak: &SoakSummary, view: &RunView<'_>, lang: Lang) -> Vec<Vec<Cell>> {
     let figures = Figures::of(soak, lang);
-    let row = |name: &str, value: String| vec![name.into(), value.into(), "".into()];
     let mut rows: Vec<Vec<Cell>> = Vec::new();
+    let mut add = |en: &str, ja: &str, value: String, remark: String| {
+        rows.push(vec![lang.pick(en, ja).into(), value.into(), remark.into()]);
+    };
     if let Throttle::Seen { burst, cause, .. } = &soak.throttle {
-        let names = [
-            lang.pick("burst rate", "バースト時の速度"),
-            lang.pick("sustained rate", "持続速度"),
-        ];
-        rows.push(row(names[0], figures.rate(burst.burst_rate)));
-        rows.push(row(names[1], figures.rate(burst.sustained_rate)));
+        let mut rate = |en: &str, ja: &str, x: f64| add(en, ja, figures.rate(x), String::new());
+        rate("burst rate", "バースト時の速度", burst.burst_rate);
+        rate("sustained rate", "持続速度", burst.sustained_rate);
         if *cause == Some(Cause::TokenBucket) {
-            let name = lang.pick("bucket", "バケットの容量");
             let time = number::seconds(burst.burst_seconds);
-            let at_full_speed = say!(lang, "or {time} at full speed", "全速で {time} に相当");
-            rows.push(vec![
-                name.into(),
-                figures.credit(burst).into(),
-                at_full_speed.into(),
-            ]);
+            let remark = say!(lang, "or {time} at full speed", "全速で {time} に相当");
+            add("bucket", "バケットの容量", figures.credit(burst), remark);
         }
     }
     if let Some(levels) = &soak.levels {
-        let names = [
-            lang.pick("typical (median window)", "代表値（区間の中央値）"),
-            lang.pick(
-                "floor (10 % of windows are slower)",
-                "下限（10 % の区間はこれより遅い）",
-            ),
-            lang.pick(
-                "best (5 % of windows are faster)",
-                "最良（5 % の区間はこれより速い）",
-            ),
-        ];
-        let values = [levels.typical, levels.floor, levels.best];
-        rows.extend(
-            names
-                .iter()
-                .zip(values)
-                .map(|(name, x)| row(name, figures.rate(x))),
+        let mut rate = |en: &str, ja: &str, x: f64| add(en, ja, figures.rate(x), String::new());
+        rate(
+            "typical (median window)",
+            "代表値（区間の中央値）",
+            levels.typical,
         );
-        let slow = lang.pick(
-            "windows below 90 % of typical",
+        let floor = "floor (10 % of windows are slower)";
+        rate(floor, "下限（10 % の区間はこれより遅い）", levels.floor);
+        let best = "best (5 % of windows are faster)";
+        rate(best, "最良（5 % の区間はこれより速い）", levels.best);
+        let slow = "windows below 90 % of typical";
+        let share = number::percent(levels.slow_share);
+        add(
+            slow,
             "代表値の 90 % を下回る区間の割合",
+            share,
+            String::new(),
         );
-        rows.push(row(slow, number::percent(levels.slow_share)));
         let within = levels.within.map_or_else(String::new, |interval| {
             let (lo, hi) = figures.beside(levels.mean, (interval.lo, interval.hi));
-            let within = lang.pick(
-                "within this run; not to be compared",
-                "この測定内の区間であり、比較には使えません",
-            );
-            format!("{lo} .. {hi} {within}")
+            say!(
+                lang,
+                "{lo} .. {hi} within this run; not to be compared",
+                "{lo} .. {hi} この測定内の区間であり、比較には使えません"
+            )
         });
-        rows.push(vec![
-            lang.pick("mean", "平均").into(),
-            figures.rate(levels.mean).into(),
-            within.into(),
-        ]);
+        add("mean", "平均", figures.rate(levels.mean), within);
     }
     rows.extend(other_metrics(soak, view, lang));
     rows
@@ -289,42 +272,36 @@ fn marks(soak: &SoakSummary, lang: Lang) -> Vec<(Text, Text)> {
 
 fn happened(what: &What, lang: Lang) -> String {
     match what {
-        What::ClockJump(by) => {
-            let by = number::time(*by);
-            say!(
-                lang,
-                "the clock was set by {by}",
-                "時計が {by} 変更されました"
-            )
-        }
-        What::Suspended(span) => {
-            let time = number::time(*span);
-            say!(
-                lang,
-                "the machine was suspended for {time}",
-                "マシンが {time} 停止していました"
-            )
-        }
-        What::SuspendedAtRest(span) => {
-            let time = number::time(*span);
-            say!(
-                lang,
-                "the machine was suspended for {time} while it rested before this",
-                "この前の休止中に、マシンが {time} 停止していました"
-            )
-        }
-        What::Gap(span) => {
-            let time = number::time(*span);
-            say!(
-                lang,
-                "nothing was measured for {time} before this",
-                "この前の {time} は測定されていません"
-            )
-        }
-        What::Failed(why) => {
-            let why = said::failure(why, lang);
-            say!(lang, "a stretch failed: {why}", "測定に失敗しました: {why}")
-        }
+        What::ClockJump(by) => say!(
+            lang,
+            "the clock was set by {by}",
+            "時計が {by} 変更されました",
+            by = number::time(*by)
+        ),
+        What::Suspended(span) => say!(
+            lang,
+            "the machine was suspended for {time}",
+            "マシンが {time} 停止していました",
+            time = number::time(*span)
+        ),
+        What::SuspendedAtRest(span) => say!(
+            lang,
+            "the machine was suspended for {time} while it rested before this",
+            "この前の休止中に、マシンが {time} 停止していました",
+            time = number::time(*span)
+        ),
+        What::Gap(span) => say!(
+            lang,
+            "nothing was measured for {time} before this",
+            "この前の {time} は測定されていません",
+            time = number::time(*span)
+        ),
+        What::Failed(why) => say!(
+            lang,
+            "a stretch failed: {why}",
+            "測定に失敗しました: {why}",
+            why = said::failure(why, lang)
+        ),
     }
 }
 

@@ -127,8 +127,7 @@ fn range(course: &Course, lo: f64, hi: f64) -> String {
 
 /// A rate in a scale of its own: 600 IOPS, not 0.600 kIOPS.
 fn rate(course: &Course, x: f64) -> String {
-    let scale = number::scale(course.unit, &course.quantity, x);
-    format!("{} {}", scale.value(x), scale.unit)
+    number::of(course.unit, &course.quantity, x)
 }
 
 /// `60 us .. 1.2 ms`.
@@ -150,18 +149,11 @@ fn operations(of: Of, lang: Lang) -> &'static str {
 pub(crate) fn sentences(case: &StorageCase, lang: Lang) -> Vec<String> {
     let leading = case.latencies.iter().filter(|shape| shape.leading);
     let mut lines: Vec<String> = leading.map(|shape| modes(shape, lang)).collect();
-    lines.extend(
-        case.first_write
-            .as_ref()
-            .map(|found| first_write(found, lang)),
-    );
-    lines.extend(case.fall.as_ref().map(|found| fall(found, case, lang)));
     let rounds = case.course.rounds.len();
-    lines.extend(
-        case.steady
-            .as_ref()
-            .map(|found| steady(found, rounds, lang)),
-    );
+    let (first, steadiness) = (case.first_write.as_ref(), case.steady.as_ref());
+    lines.extend(first.map(|found| first_write(found, lang)));
+    lines.extend(case.fall.as_ref().map(|found| fall(found, case, lang)));
+    lines.extend(steadiness.map(|found| steady(found, rounds, lang)));
     lines
 }
 
@@ -176,23 +168,24 @@ fn modes(shape: &LatencyShape, lang: Lang) -> String {
             "too few {of} to say where most of them lie",
             "{of}の回数が少なく、分布の中心は分かりません"
         ),
-        [one] => {
-            let (peak, range) = (peak(one), span(one.lo_ns, one.hi_ns));
-            say!(
-                lang,
-                "most {of} take about {peak} (80 % of them {range})",
-                "{of}の多くは約 {peak} です（80 % は {range}）"
-            )
-        }
+        [one] => say!(
+            lang,
+            "most {of} take about {peak} (80 % of them {range})",
+            "{of}の多くは約 {peak} です（80 % は {range}）",
+            peak = peak(one),
+            range = span(one.lo_ns, one.hi_ns)
+        ),
         [first, rest @ ..] => {
             let about = lang.pick("about", "は約");
             let each = |mode| format!("{} {about} {}", share(mode), peak(mode));
             let rest: Vec<String> = rest.iter().map(each).collect();
             let (share, peak) = (share(first), peak(first));
-            match lang {
-                Lang::En => format!("{share} of {of} take about {peak}, {}", rest.join(", ")),
-                Lang::Ja => format!("{of}の {share} は約 {peak}、{} です", rest.join("、")),
-            }
+            let rest = rest.join(lang.pick(", ", "、"));
+            say!(
+                lang,
+                "{share} of {of} take about {peak}, {rest}",
+                "{of}の {share} は約 {peak}、{rest} です"
+            )
         }
     };
     let cached = shape
@@ -227,44 +220,37 @@ fn steady(steady: &Steady, rounds: usize, lang: Lang) -> String {
             "SNIA の基準による定常状態です（{rounds} 回中 {round} 回目から）。ファイルは 2 回書かれ、最後の 5 回の幅と傾きは\
                  基準内です"
         ),
-        (Gate::Open, None) | (Gate::NoLevel, _) => lang
-            .pick(
-                "whether this is the steady state cannot be told: the rate is no positive number",
-                "定常状態かどうかは判断できません。速度が正の数ではありません",
-            )
-            .to_owned(),
-        (Gate::TooFewRounds, _) => lang
-            .pick(
-                "whether this is the steady state cannot be told: SNIA's rule takes five rounds",
-                "定常状態かどうかは判断できません。SNIA の基準には 5 回の測定が必要です",
-            )
-            .to_owned(),
-        (Gate::NotWritten, _) => {
-            let (written, needed) = (bytes(steady.written), bytes(steady.needed));
-            say!(
-                lang,
-                "whether this is the steady state cannot be told: {written} of the file have been written, its making \
+        (Gate::Open, None) | (Gate::NoLevel, _) => say!(
+            lang,
+            "whether this is the steady state cannot be told: the rate is no positive number",
+            "定常状態かどうかは判断できません。速度が正の数ではありません"
+        ),
+        (Gate::TooFewRounds, _) => say!(
+            lang,
+            "whether this is the steady state cannot be told: SNIA's rule takes five rounds",
+            "定常状態かどうかは判断できません。SNIA の基準には 5 回の測定が必要です"
+        ),
+        (Gate::NotWritten, _) => say!(
+            lang,
+            "whether this is the steady state cannot be told: {written} of the file have been written, its making \
                      included, and it takes twice the file, up to {needed}",
-                "定常状態かどうかは判断できません。ファイルの作成を含めて {written} が書かれましたが、ファイルの 2 倍（最大 \
-                     {needed}）が必要です"
-            )
-        }
-        (Gate::Ranging(range), _) => {
-            let range = percent(range);
-            say!(
-                lang,
-                "no steady state by SNIA's rule: the last five rounds range over {range} of their mean (20 % at most)",
-                "SNIA の基準では定常状態ではありません。最後の 5 回の幅が平均の {range} です（上限 20 %）"
-            )
-        }
-        (Gate::Sloping(slope), _) => {
-            let slope = percent(slope);
-            say!(
-                lang,
-                "no steady state by SNIA's rule: the last five rounds slope by {slope} (10 % at most)",
-                "SNIA の基準では定常状態ではありません。最後の 5 回の傾きが {slope} です（上限 10 %）"
-            )
-        }
+            "定常状態かどうかは判断できません。ファイルの作成を含めて {written} が書かれましたが、ファイルの 2 倍（最大 \
+                     {needed}）が必要です",
+            written = bytes(steady.written),
+            needed = bytes(steady.needed)
+        ),
+        (Gate::Ranging(range), _) => say!(
+            lang,
+            "no steady state by SNIA's rule: the last five rounds range over {range} of their mean (20 % at most)",
+            "SNIA の基準では定常状態ではありません。最後の 5 回の幅が平均の {range} です（上限 20 %）",
+            range = percent(range)
+        ),
+        (Gate::Sloping(slope), _) => say!(
+            lang,
+            "no steady state by SNIA's rule: the last five rounds slope by {slope} (10 % at most)",
+            "SNIA の基準では定常状態ではありません。最後の 5 回の傾きが {slope} です（上限 10 %）",
+            slope = percent(slope)
+        ),
     }
 }
 
@@ -278,34 +264,29 @@ fn fall(fall: &Fall, case: &StorageCase, lang: Lang) -> String {
             to,
         } => {
             let (from, to, command) = (rate(from), rate(to), soak(&case.case, "1h"));
-            match lang {
-                Lang::En => {
-                    let rounds = match fast_rounds {
-                        1 => "round".to_owned(),
-                        n => format!("{n} rounds"),
-                    };
-                    format!(
-                        "{from} in the first {rounds}, then exactly {to}: perhaps a burst of credit that ran out; `{command}` \
-                         finds out"
-                    )
-                }
-                Lang::Ja => format!(
-                    "最初の {fast_rounds} 回は {from}、その後は正確に {to} です。クレジットが尽きたバーストかもしれません。\
-                     `{command}` で確かめられます"
-                ),
-            }
-        }
-        Fall::Within { seconds, from, to } => {
-            let (from, to, command) = (rate(from), rate(to), soak(&case.case, "10m"));
-            let time = number::roughly(seconds);
+            let rounds = match fast_rounds {
+                1 => "round".to_owned(),
+                n => format!("{n} rounds"),
+            };
             say!(
                 lang,
-                "{from} for the first {time} of every round, then exactly {to}: perhaps a small burst of credit, or a \
-                     cache; `{command}` finds out",
-                "毎回、最初の {time} は {from}、その後は正確に {to} です。小さなバーストかキャッシュかもしれません。\
-                     `{command}` で確かめられます"
+                "{from} in the first {rounds}, then exactly {to}: perhaps a burst of credit that ran out; `{command}` finds \
+                 out",
+                "最初の {fast_rounds} 回は {from}、その後は正確に {to} です。クレジットが尽きたバーストかもしれません。\
+                 `{command}` で確かめられます"
             )
         }
+        Fall::Within { seconds, from, to } => say!(
+            lang,
+            "{from} for the first {time} of every round, then exactly {to}: perhaps a small burst of credit, or a \
+                     cache; `{command}` finds out",
+            "毎回、最初の {time} は {from}、その後は正確に {to} です。小さなバーストかキャッシュかもしれません。\
+                     `{command}` で確かめられます",
+            from = rate(from),
+            to = rate(to),
+            command = soak(&case.case, "10m"),
+            time = number::roughly(seconds)
+        ),
     }
 }
 
@@ -321,11 +302,11 @@ fn soak(case: &CaseId, time: &str) -> String {
 /// What the first write of a place costs.
 fn first_write(found: &FirstWrite, lang: Lang) -> String {
     let Some(penalty) = &found.penalty else {
-        let places = found.places;
         return say!(
             lang,
             "what a first write costs cannot be told from {places} places: it takes 6",
-            "最初の書き込みのコストには 6 か所が必要ですが、{places} か所しかありません"
+            "最初の書き込みのコストには 6 か所が必要ですが、{places} か所しかありません",
+            places = found.places
         );
     };
     let interval = penalty.ratio.interval();

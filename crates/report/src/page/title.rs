@@ -56,13 +56,14 @@ fn end(run: &Run, lang: Lang) -> String {
         _ => end.to_owned(),
     };
     // A run that is not complete has more to say than what it never was to measure.
-    match (lang, run.plan.dropped.len()) {
-        (_, 0) => end,
-        _ if run.meta.end != End::Complete => end,
-        (Lang::En, n) => {
-            let tests = number::counted(n, "test", "tests");
-            format!("{end}, {tests} left out of the plan")
-        }
-        (Lang::Ja, n) => format!("{end}, {n} 件のテストを計画から除外"),
+    let left_out = run.plan.dropped.len();
+    if left_out == 0 || run.meta.end != End::Complete {
+        return end;
     }
+    let tests = number::counted(left_out, "test", "tests");
+    say!(
+        lang,
+        "{end}, {tests} left out of the plan",
+        "{end}, {left_out} 件のテストを計画から除外"
+    )
 }

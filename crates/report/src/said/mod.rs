@@ -26,36 +26,34 @@ pub fn state(state: &State, lang: Lang) -> String {
         State::PossibleDrift { change } => {
             format!("{} {}", word("drifting?", "漸変?"), signed_percent(*change))
         }
-        State::Step { after, change } => {
-            let change = signed_percent(*change);
-            say!(
-                lang,
-                "step {change} after round {after}",
-                "{after} 回目の後に {change} の段差"
-            )
-        }
+        State::Step { after, change } => say!(
+            lang,
+            "step {change} after round {after}",
+            "{after} 回目の後に {change} の段差",
+            change = signed_percent(*change)
+        ),
         State::TwoState {
             low,
             high,
             low_share,
-        } => {
-            let apart = percent((high - low) / low.abs().max(f64::MIN_POSITIVE));
-            let share = percent(*low_share);
-            say!(
-                lang,
-                "two states, {apart} apart, {share} low",
-                "二状態（差 {apart}、低い側 {share}）"
-            )
-        }
+        } => say!(
+            lang,
+            "two states, {apart} apart, {share} low",
+            "二状態（差 {apart}、低い側 {share}）",
+            apart = percent((high - low) / low.abs().max(f64::MIN_POSITIVE)),
+            share = percent(*low_share)
+        ),
         State::Series => word("see the course", "推移を参照"),
         State::Setting { alike: true } => word("set-up", "測定条件"),
         State::Setting { alike: false } => word(
             "set-up, not alike in all rounds",
             "測定条件（ラウンドにより異なります）",
         ),
-        State::Unstable { spread } => {
-            let spread = percent(*spread);
-            say!(lang, "unstable, spread {spread}", "不安定（幅 {spread}）")
-        }
+        State::Unstable { spread } => say!(
+            lang,
+            "unstable, spread {spread}",
+            "不安定（幅 {spread}）",
+            spread = percent(*spread)
+        ),
     }
 }

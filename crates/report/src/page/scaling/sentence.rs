@@ -127,14 +127,12 @@ fn refused(refused: &Refused, lang: Lang) -> String {
                 "ユニバーサルスケーラビリティ則は適用できません: 区間には 6 巡が必要ですが、完全な巡回は {have} 巡です"
             )
         }
-        Refused::DoesNotDescribe { copies, off } => {
-            let off = percent(off.abs());
-            say!(
-                lang,
-                "no Universal Scalability Law: it does not describe these figures (at {copies} copies off by {off})",
-                "ユニバーサルスケーラビリティ則はこの結果に合いません（{copies} 並列で {off} のずれ）"
-            )
-        }
+        Refused::DoesNotDescribe { copies, off } => say!(
+            lang,
+            "no Universal Scalability Law: it does not describe these figures (at {copies} copies off by {off})",
+            "ユニバーサルスケーラビリティ則はこの結果に合いません（{copies} 並列で {off} のずれ）",
+            off = percent(off.abs())
+        ),
     }
 }
 
@@ -164,34 +162,28 @@ fn finding(finding: &Finding, lang: Lang) -> String {
                 "実際の CPU 数ではなく、CPU クォータ {cpus} により制限されています"
             )
         }
-        Finding::Stolen { share } => {
-            let share = percent(*share);
-            say!(
-                lang,
-                "the host took away {share} of the time asked for: the machine does not have these CPUs for itself",
-                "要求した CPU 時間の {share} をホストに奪われました。CPU を占有できていません"
-            )
-        }
-        Finding::Foreign { share } => {
-            let share = percent(*share);
-            say!(
-                lang,
-                "other processes of this machine took {share} of a CPU meanwhile: measure again on a quiet machine",
-                "このマシンの他のプロセスが 1 CPU の {share} を使用しました。静かな状態で測定し直してください"
-            )
-        }
+        Finding::Stolen { share } => say!(
+            lang,
+            "the host took away {share} of the time asked for: the machine does not have these CPUs for itself",
+            "要求した CPU 時間の {share} をホストに奪われました。CPU を占有できていません",
+            share = percent(*share)
+        ),
+        Finding::Foreign { share } => say!(
+            lang,
+            "other processes of this machine took {share} of a CPU meanwhile: measure again on a quiet machine",
+            "このマシンの他のプロセスが 1 CPU の {share} を使用しました。静かな状態で測定し直してください",
+            share = percent(*share)
+        ),
         Finding::SharedResource {
             worth,
             of_one_process,
         } => shared_resource(&percent(*worth), *of_one_process, lang),
-        Finding::Waits { on_cpu } => {
-            let share = percent(*on_cpu);
-            say!(
-                lang,
-                "the copies waited: they were on a CPU for only {share} of the time (for each other, for the kernel, or for a CPU)",
-                "待ちが発生しています: CPU 上にいた時間は {share} のみでした（相互の待ち、カーネル、CPU の空き待ち）"
-            )
-        }
+        Finding::Waits { on_cpu } => say!(
+            lang,
+            "the copies waited: they were on a CPU for only {share} of the time (for each other, for the kernel, or for a CPU)",
+            "待ちが発生しています: CPU 上にいた時間は {share} のみでした（相互の待ち、カーネル、CPU の空き待ち）",
+            share = percent(*on_cpu)
+        ),
         Finding::Falls { best } => say!(
             lang,
             "more copies do less: {best} did most",

@@ -144,41 +144,39 @@ impl<'a> Figures<'a> {
                 high,
                 low_share,
                 dwell_seconds,
-            } => {
-                let (low, high, dwell) = (rate(*low), rate(*high), seconds(*dwell_seconds));
-                let (share, rest) = (percent(*low_share), percent(1.0 - low_share));
-                say!(
-                    self.lang,
-                    "two states in turn: {low} for {share} of the time and {high} for {rest}, each held for {dwell} on average",
-                    "二つの状態を行き来します。{low} が時間の {share}、{high} が {rest} で、平均 {dwell} ずつ続きます"
-                )
-            }
-            Finding::Periodic { seconds: s, depth } => {
-                let (time, depth) = (seconds(*s), percent(*depth));
-                say!(
-                    self.lang,
-                    "something comes back every {time} and takes up to {depth}",
-                    "{time} ごとに繰り返す低下があり、最大で {depth} 下がります"
-                )
-            }
-            Finding::Unstable { levels, low, high } => {
-                let (low, high) = (rate(*low), rate(*high));
-                say!(
-                    self.lang,
-                    "{levels} levels between {low} and {high}: no single number describes it",
-                    "{low} から {high} までの {levels} つの水準があり、一つの数値では表せません"
-                )
-            }
+            } => say!(
+                self.lang,
+                "two states in turn: {low} for {share} of the time and {high} for {rest}, each held for {dwell} on average",
+                "二つの状態を行き来します。{low} が時間の {share}、{high} が {rest} で、平均 {dwell} ずつ続きます",
+                low = rate(*low),
+                high = rate(*high),
+                dwell = seconds(*dwell_seconds),
+                share = percent(*low_share),
+                rest = percent(1.0 - low_share)
+            ),
+            Finding::Periodic { seconds: s, depth } => say!(
+                self.lang,
+                "something comes back every {time} and takes up to {depth}",
+                "{time} ごとに繰り返す低下があり、最大で {depth} 下がります",
+                time = seconds(*s),
+                depth = percent(*depth)
+            ),
+            Finding::Unstable { levels, low, high } => say!(
+                self.lang,
+                "{levels} levels between {low} and {high}: no single number describes it",
+                "{low} から {high} までの {levels} つの水準があり、一つの数値では表せません",
+                low = rate(*low),
+                high = rate(*high)
+            ),
             Finding::Steady { level, slow_share } => steady(&rate(*level), *slow_share, self.lang),
             Finding::Disturbed(by) => disturbed(by, self.lang),
-            Finding::NotSeen(seen) => {
-                let (time, work) = (seconds(seen.seconds), self.work(seen.work));
-                say!(
-                    self.lang,
-                    "no throttle seen in {time} of load or {work}: a bucket, if there is any, is larger",
-                    "{time} の負荷（{work}）の間に制限は見られず、バケットがあるとすればこれより大きいものです"
-                )
-            }
+            Finding::NotSeen(seen) => say!(
+                self.lang,
+                "no throttle seen in {time} of load or {work}: a bucket, if there is any, is larger",
+                "{time} の負荷（{work}）の間に制限は見られず、バケットがあるとすればこれより大きいものです",
+                time = seconds(seen.seconds),
+                work = self.work(seen.work)
+            ),
             Finding::EndedEarly { lasted, of, why } => ended_early(*why, *lasted, *of, self.lang),
         }
     }
@@ -265,14 +263,12 @@ fn disturbed(disturbed: &Disturbed, lang: Lang) -> String {
             ", where the median window is within 0.5 % of the others'",
             "。その間の区間の中央値は、他との差が 0.5 % 未満です"
         ),
-        Some(change) => {
-            let change = signed_percent(change);
-            say!(
-                lang,
-                ", where the median window differs by {change} from the others'",
-                "。その間の区間の中央値は、他と {change} 違います"
-            )
-        }
+        Some(change) => say!(
+            lang,
+            ", where the median window differs by {change} from the others'",
+            "。その間の区間の中央値は、他と {change} 違います",
+            change = signed_percent(change)
+        ),
     };
     say!(
         lang,
