@@ -99,18 +99,6 @@ pub(crate) enum Command {
     },
 }
 
-impl Command {
-    /// What the user agreed to lose.
-    pub(crate) fn consent(&self) -> engine::consent::Consent {
-        match self {
-            Self::Run(RunArgs { session, .. })
-            | Self::Duel(DuelArgs { session, .. })
-            | Self::Soak(SoakArgs { session, .. }) => session.consent.consent(),
-            _ => engine::consent::Consent::default(),
-        }
-    }
-}
-
 /// Options of `run`.
 #[derive(Debug, ClapArgs)]
 #[command(mut_arg("resume", |arg| arg.conflicts_with_all(["what", "target", "Amount"])))]

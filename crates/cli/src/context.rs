@@ -3,9 +3,6 @@
 use crate::args::{ColorArg, Global, LangArg};
 use crate::exit::{Exit, failure};
 use dialects::printable::{quoted, said};
-use engine::consent::Consent;
-use engine::host::Probes;
-use model::host::HostFacts;
 use model::record::Run;
 use report::{Lang, Style};
 use std::cell::OnceCell;
@@ -13,7 +10,6 @@ use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use store::export::ImportError;
 use store::{Store, StoreError};
-use sys::tree::Tree;
 
 /// The surroundings of one command.
 #[derive(Debug)]
@@ -26,13 +22,11 @@ pub(crate) struct Context {
     blocks: bool,
     /// The monotonic clock when the program started.
     pub(crate) began: u64,
-    /// What the user agreed to lose, on this command line.
-    pub(crate) consent: Consent,
     store: Option<PathBuf>,
 }
 
 impl Context {
-    pub(crate) fn new(global: &Global, began: u64, consent: Consent) -> Self {
+    pub(crate) fn new(global: &Global, began: u64) -> Self {
         let lang = match global.lang {
             Some(LangArg::En) => Lang::En,
             Some(LangArg::Ja) => Lang::Ja,
@@ -43,7 +37,6 @@ impl Context {
             style: style(global.color),
             blocks: shows_blocks(),
             began,
-            consent,
             store: global.store.clone().or_else(store_of_environment),
         }
     }
@@ -181,11 +174,6 @@ fn exported(text: &str) -> Option<&Path> {
     let path = Path::new(text);
     let named_as_file = text.contains('/') || path.extension().is_some_and(|end| end == "json");
     (named_as_file && path.exists()).then_some(path)
-}
-
-/// What is known about this machine, with the storage behind `dir`.
-pub(crate) fn host_facts(dir: &Path) -> HostFacts {
-    engine::host::facts(&Tree::real(), &Probes::real(dir))
 }
 
 /// An export of a long soak has some 100 MB; a file larger than this is something else.

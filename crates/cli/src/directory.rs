@@ -1,55 +1,50 @@
-//! `--dir`: the directory in which the work directory is made, looked at before anything is measured.
+//! `--dir`: where a run is measured, looked at before anything is: the directory in which its work directory is made,
+//! and the machine with the storage behind it.
 
 use crate::exit::{Exit, failure};
 use crate::output;
 use engine::consent::Consent;
-use engine::host::{WorkDirState, check_work_dir};
+use engine::host::{Probes, WorkDirState, check_work_dir};
 use engine::strangers;
+use model::host::HostFacts;
 use model::plan::Plan;
 use model::units::Bytes;
 use std::path::{Path, PathBuf};
+use sys::tree::Tree;
 
 /// The directory in which the work directory is made.
 pub(crate) struct Directory {
-    /// Absolute.
+    /// Absolute and without links.
     pub(crate) path: PathBuf,
+    /// What is known about this machine, with the storage behind the directory.
+    pub(crate) host: HostFacts,
     state: WorkDirState,
     option: &'static str,
 }
 
 /// The option that names it in most commands, as a user types it.
 pub(crate) const OPTION: &str = "--dir DIR";
+/// The same for `kurabe fio`, where it names the directory of files.
+pub(crate) const OPTION_OF_FIO: &str = "--directory=DIR";
+
+/// The option that names the directory of such a run.
+pub(crate) fn option(plan: &Plan) -> &'static str {
+    if plan.of_fio().is_some() {
+        OPTION_OF_FIO
+    } else if plan.duel.is_some() {
+        "--a dir=DIR` and `--b dir=DIR"
+    } else {
+        OPTION
+    }
+}
+
+/// What is known about this machine, with the storage behind `dir`.
+pub(crate) fn host_facts(dir: &Path) -> HostFacts {
+    engine::host::facts(&Tree::real(), &Probes::real(dir))
+}
 
 /// Room that a copy's files may need on the disk: two files of 8 MB, scripts' output, a helper, and some reserve.
 const ROOM_PER_COPY: u64 = 32 << 20;
-
-/// Looks at the directory before anything is made in it or measured: absolute, there, writable, and where we are root
-/// out of the reach of others, unless the user agreed to that.
-pub(crate) fn directory(dir: Option<&Path>, consent: &Consent) -> anyhow::Result<Directory> {
-    named_by(dir, OPTION, consent)
-}
-
-/// The same, where another option names the directory.
-pub(crate) fn named_by(
-    dir: Option<&Path>,
-    option: &'static str,
-    consent: &Consent,
-) -> anyhow::Result<Directory> {
-    let dir = dir.unwrap_or(Path::new("."));
-    let path = refuse_strangers(dir, option, consent)?;
-    if path.to_str().is_none() {
-        return Err(unusable(dir, &"its name is not UTF-8", option));
-    }
-    let state = check_work_dir(&path);
-    match state.not_writable {
-        Some(why) => Err(unusable(dir, &why, option)),
-        None => Ok(Directory {
-            path,
-            state,
-            option,
-        }),
-    }
-}
 
 /// Refuses root a directory that somebody else can put another in the place of, and where nobody can say. Gives the
 /// path that was looked at: absolute and without links, which somebody could turn meanwhile.
@@ -89,6 +84,30 @@ fn unusable(dir: &Path, why: &dyn std::fmt::Display, option: &str) -> anyhow::Er
 }
 
 impl Directory {
+    /// Looks at the directory that `option` names before anything is made in it or measured: there, writable, and where
+    /// we are root out of the reach of others, unless the user agreed to that. Without a name it is the current one.
+    pub(crate) fn look(
+        dir: Option<&Path>,
+        option: &'static str,
+        consent: &Consent,
+    ) -> anyhow::Result<Self> {
+        let dir = dir.unwrap_or(Path::new("."));
+        let path = refuse_strangers(dir, option, consent)?;
+        if path.to_str().is_none() {
+            return Err(unusable(dir, &"its name is not UTF-8", option));
+        }
+        let state = check_work_dir(&path);
+        match state.not_writable {
+            Some(why) => Err(unusable(dir, &why, option)),
+            None => Ok(Self {
+                host: host_facts(&path),
+                path,
+                state,
+                option,
+            }),
+        }
+    }
+
     /// Says before measuring what would make the figures of this plan fail or mislead.
     pub(crate) fn check(&self, plan: &Plan) -> anyhow::Result<()> {
         let copies = plan

@@ -6,10 +6,11 @@
 pub mod args;
 mod cmd;
 mod columns;
+mod consent;
 mod context;
 mod directory;
 mod exit;
-mod named;
+mod kind;
 mod new_run;
 mod output;
 mod planned;
@@ -17,6 +18,7 @@ mod progress;
 mod rescue;
 mod resume;
 mod session;
+mod targets;
 mod usage;
 
 use crate::args::{Args, Command};
@@ -58,7 +60,7 @@ fn start(began: u64) -> ExitCode {
         Ok(args) => args,
         Err(error) => return usage(error),
     };
-    let context = Context::new(&args.global, began, args.command.consent());
+    let context = Context::new(&args.global, began);
     ended(dispatch(&context, args.command)).into()
 }
 

@@ -1,10 +1,10 @@
-//! What a new run starts from: a plan, an id, and who measures with what.
+//! A new run: what was asked for, planned for this machine, and who measures it with what.
 
 use crate::args::NewRun;
-use crate::context::{Context, host_facts, read_capped};
-use crate::directory::directory;
+use crate::context::read_capped;
+use crate::directory::Directory;
 use crate::exit::{Exit, failure};
-use crate::named;
+use crate::targets;
 use engine::profile::Profile;
 use engine::resolve::{Catalog, PlanError, Request, resolve};
 use model::host::HostFacts;
@@ -13,28 +13,39 @@ use model::record::{Binary, End, Run, RunMeta};
 use model::rng::Rng;
 use model::units::UnixNanos;
 use model::warning::Warning;
-use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A run before its first round: where it is measured has been looked at, and `plan` says what, on this machine.
-pub(crate) fn prepare(
-    context: &Context,
-    new: &NewRun,
-    plan: impl FnOnce(&HostFacts) -> anyhow::Result<Plan>,
+/// The run that `request` asks for, in this directory, before its first round.
+pub(crate) fn prepare(dir: Directory, new: &NewRun, request: &Request) -> anyhow::Result<Run> {
+    let mut plan = plan(request, &dir.host)?;
+    targets::name(&mut plan, targets::stand_in(new)?.as_ref())?;
+    of(dir, plan, new.label.clone(), &new.tag)
+}
+
+/// A run of this plan before its first round.
+pub(crate) fn of(
+    dir: Directory,
+    plan: Plan,
+    label: Option<String>,
+    tags: &[(String, String)],
 ) -> anyhow::Result<Run> {
-    let dir = directory(new.dir.as_deref(), &context.consent)?;
-    let host = host_facts(&dir.path);
-    let mut plan = plan(&host)?;
-    named::write_into(&mut plan, named::stand_in(new)?.as_ref())?;
     dir.check(&plan)?;
+    let now = sys::clock::wall();
     let meta = RunMeta {
-        tags: new.tag.iter().cloned().collect(),
-        ..meta(new.label.clone(), &dir.path, &host)
+        id: run_id(now),
+        label,
+        tags: tags.iter().cloned().collect(),
+        started: UnixNanos(now),
+        finished: None,
+        end: End::Open,
+        binary: binary(),
+        warnings: warnings(&dir.host),
+        dir: dir.path.display().to_string(),
     };
     Ok(Run {
         meta,
         plan,
-        host,
+        host: dir.host,
         rounds: Vec::new(),
     })
 }
@@ -45,7 +56,7 @@ pub(crate) fn seed(new: &NewRun) -> u64 {
 }
 
 /// The plan for what the user asked for, with the profiles that come with the program and those named as files.
-pub(crate) fn plan(request: &Request, host: &HostFacts) -> anyhow::Result<Plan> {
+fn plan(request: &Request, host: &HostFacts) -> anyhow::Result<Plan> {
     let mut profiles = workloads::profiles::all()?;
     for name in &request.what {
         if Path::new(name)
@@ -78,25 +89,25 @@ fn own_profile(path: &str) -> anyhow::Result<Profile> {
 const PROFILE_BYTES_MAX: u64 = 1 << 20;
 
 fn refused(error: &PlanError) -> anyhow::Error {
-    let (exit, nearest) = match error {
+    let (exit, hint) = match error {
+        PlanError::NothingLeft(_) => (Exit::Unsupported, None),
+        PlanError::Soak(error) => (Exit::Usage, Some(error.hint())),
         PlanError::Unknown { nearest, .. }
         | PlanError::SetReachesNothing { nearest, .. }
-        | PlanError::BadParam { nearest, .. } => (Exit::Usage, nearest.join(", ")),
-        PlanError::NothingLeft(_) => (Exit::Unsupported, String::new()),
-    };
-    let hint = match (exit, nearest.as_str()) {
-        (Exit::Usage, "") => {
-            Some("`kurabe list tests` and `docs/tests.md` show what there is".to_owned())
+        | PlanError::BadParam { nearest, .. } => {
+            let hint = if nearest.is_empty() {
+                "`kurabe list tests` and `docs/tests.md` show what there is".to_owned()
+            } else {
+                format!("nearest: {}", nearest.join(", "))
+            };
+            (Exit::Usage, Some(hint))
         }
-        (Exit::Usage, nearest) => Some(format!("nearest: {nearest}")),
-        _ => None,
     };
     failure(exit, error, hint.as_deref())
 }
 
-/// Who makes a run, when, and with what.
-pub(crate) fn meta(label: Option<String>, dir: &Path, host: &HostFacts) -> RunMeta {
-    let now = sys::clock::wall();
+/// What is to be known about every figure of a run on this machine.
+fn warnings(host: &HostFacts) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if cfg!(debug_assertions) {
         warnings.push(Warning::DebugBuild);
@@ -111,17 +122,7 @@ pub(crate) fn meta(label: Option<String>, dir: &Path, host: &HostFacts) -> RunMe
             source: source.clone(),
         });
     }
-    RunMeta {
-        id: run_id(now),
-        label,
-        tags: BTreeMap::new(),
-        started: UnixNanos(now),
-        finished: None,
-        end: End::Open,
-        binary: binary(),
-        warnings,
-        dir: dir.display().to_string(),
-    }
+    warnings
 }
 
 /// The program as it was built.

@@ -2,33 +2,37 @@
 
 use crate::args::PlanFormat;
 use crate::columns::{columns_within, terminal_width, wrapped};
+use crate::consent;
 use crate::context::Context;
 use crate::exit::Exit;
-use crate::named;
+use crate::kind::Kind;
 use crate::output;
-use crate::resume::Kind;
-use engine::budget::short_of;
+use engine::budget::{self, Rounds, short_of};
+use engine::consent::Consent;
+use engine::soak::sample_length;
+use model::named::Named;
 use model::plan::{Plan, PlannedCase};
 use model::record::Run;
+use model::soak::Soak;
 use model::units::Nanos;
 use report::json::{PlanView, PlannedRounds};
 use report::number::counted;
-use report::set_otherwise;
+use report::{Lang, duel, set_otherwise};
 use std::fmt::Write;
 
-/// Prints the plan of a run, or of the two sides of a duel, in `words` or as a document. What would refuse it as it was
-/// typed is said too: who looks before he leaps wants to know.
+/// Prints the plan of a run, or of the two sides of a duel. What would refuse it as it was typed is said too: who looks
+/// before he leaps wants to know.
 pub(crate) fn show(
     context: &Context,
     runs: &[Run],
     format: PlanFormat,
-    words: &str,
+    consent: &Consent,
 ) -> anyhow::Result<Exit> {
-    let refused = named::refusal(context, runs);
-    match format {
-        PlanFormat::Text => output::print(words)?,
-        PlanFormat::Json => output::print(&document(runs, refused.clone()))?,
-    }
+    let refused = consent::examine(context, runs, consent);
+    output::print(&match format {
+        PlanFormat::Text => sides(runs, context.lang) + &describe(runs),
+        PlanFormat::Json => document(runs, refused.clone()),
+    })?;
     if let Some(refusal) = refused {
         output::say(&format!(
             "note: as it stands, this would be refused: {refusal}"
@@ -37,14 +41,23 @@ pub(crate) fn show(
     Ok(Exit::Ok)
 }
 
+/// A line for each side of a duel; nothing for other runs.
+pub(crate) fn sides(runs: &[Run], lang: Lang) -> String {
+    let line = |run: &Run| {
+        let letter = run.plan.duel.as_ref()?.letter();
+        Some(format!("side {letter}: {}\n", duel::side(run, lang)?))
+    };
+    runs.iter().filter_map(line).collect()
+}
+
 fn document(runs: &[Run], refused: Option<String>) -> String {
     let command = runs.first().map_or(Kind::Run, |run| Kind::of(&run.plan));
     let rounds = |plan: &Plan, case: &PlannedCase| {
-        let rounds = Rounds::of(plan, case);
+        let rounds = budget::rounds(plan, case);
         PlannedRounds {
             least: rounds.least,
             most: rounds.most,
-            each: engine::budget::round_cost(case),
+            each: budget::round_cost(case),
         }
     };
     report::json::plan(&PlanView {
@@ -60,10 +73,13 @@ fn document(runs: &[Run], refused: Option<String>) -> String {
 }
 
 /// The plan of a run, or of a duel, in words: cases, rounds, time. The sides of a duel have the same.
-pub(crate) fn describe(sides: &[Run]) -> String {
+fn describe(sides: &[Run]) -> String {
     let Some(Run { plan, .. }) = sides.first() else {
         return String::new();
     };
+    if let (Some(soak), [case]) = (&plan.soak, plan.cases.as_slice()) {
+        return of_soak(plan, soak, case);
+    }
     let rows: Vec<Vec<String>> = plan
         .cases
         .iter()
@@ -71,7 +87,7 @@ pub(crate) fn describe(sides: &[Run]) -> String {
             let measure = case.shape.measure.as_secs_f64();
             vec![
                 case.id.to_string(),
-                Rounds::of(plan, case).in_words(plan, sides.len()),
+                in_words(budget::rounds(plan, case), plan, sides.len()),
                 format!("{measure:.1} s each"),
                 set_otherwise::title(case),
             ]
@@ -80,7 +96,7 @@ pub(crate) fn describe(sides: &[Run]) -> String {
     let width = terminal_width();
     let mut text = columns_within(&rows, width);
     for side in sides {
-        text.push_str(&named::describe(&side.plan));
+        text.push_str(&targets(&side.plan));
     }
     for dropped in &plan.dropped {
         let line = format!("left out: {} ({})", dropped.what, dropped.why);
@@ -99,81 +115,81 @@ pub(crate) fn describe(sides: &[Run]) -> String {
     text
 }
 
+/// The plan of a soak in words.
+fn of_soak(plan: &Plan, soak: &Soak, case: &PlannedCase) -> String {
+    let seconds = |time: Nanos| format!("{} s", time.as_secs_f64());
+    let mut rows = vec![vec!["test".to_owned(), case.id.to_string()]];
+    if let Some(set) = set_otherwise::parameters(case) {
+        rows.push(vec!["set otherwise".to_owned(), set]);
+    }
+    rows.push(vec!["time".to_owned(), seconds(soak.span)]);
+    rows.push(vec!["windows of".to_owned(), seconds(case.shape.window)]);
+    match soak.every {
+        None => rows.push(vec![
+            "load".to_owned(),
+            format!(
+                "without a pause, in stretches of {}",
+                seconds(case.shape.measure)
+            ),
+        ]),
+        Some(every) => {
+            rows.push(vec![
+                "opening".to_owned(),
+                format!("load without a pause for {}", seconds(soak.opening)),
+            ]);
+            rows.push(vec![
+                "samples".to_owned(),
+                format!(
+                    "of {} every {}",
+                    seconds(sample_length(soak, &case.shape)),
+                    seconds(every)
+                ),
+            ]);
+        }
+    }
+    rows.push(vec!["seed".to_owned(), plan.seed.to_string()]);
+    columns_within(&rows, terminal_width()) + &targets(plan)
+}
+
+/// What the plan works on beside the run's own directory, a line for each.
+fn targets(plan: &Plan) -> String {
+    let line = |named: &Named| {
+        let how = if named.writes {
+            "written to: what is in it is lost"
+        } else {
+            "only read"
+        };
+        format!("works on: {} `{}`, {how}\n", named.kind, named.path)
+    };
+    plan.named.iter().map(line).collect()
+}
+
 /// What all of it is expected to take. The sides of a duel share one budget.
 fn expected(sides: &[Run]) -> Nanos {
     let each = sides.iter().map(|side| match &side.plan.soak {
         Some(soak) => soak.span,
-        None => engine::budget::expected(&side.plan),
+        None => budget::expected(&side.plan),
     });
     let all = each.fold(Nanos::ZERO, Nanos::plus);
     let budget = sides.first().and_then(|side| side.plan.budget);
     budget.map_or(all, |budget| all.min(budget))
 }
 
-/// How many rounds a case is to have, or pairs of them, as far as that is known before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Rounds {
-    /// At least, unless somebody interrupts.
-    least: Option<u32>,
-    /// At most.
-    most: Option<u32>,
-}
-
-/// The rounds of the first and of the last look at the data.
-const FIRST_LOOK: u32 = stats::looks::LOOKS[0];
-const LAST_LOOK: u32 = stats::looks::LOOKS[stats::looks::LOOKS.len() - 1];
-
-impl Rounds {
-    fn of(plan: &Plan, case: &PlannedCase) -> Self {
-        let between = |least: u32, most: u32| Self {
-            least: Some(least),
-            most: Some(most),
-        };
-        let no_more_than = |n: u32| match short_of(plan) {
-            Some(short) if short.passes < n => Self {
-                least: None,
-                most: Some(n),
-            },
-            _ => between(n, n),
-        };
-        if plan.soak.is_some() {
-            // Time decides, and each stretch is one.
-            return Self {
-                least: None,
-                most: None,
-            };
-        }
-        match (engine::budget::rounds_wanted(plan, case), looks(plan)) {
-            (None, false) => Self {
-                least: None,
-                most: None,
-            },
-            (wanted, true) if case.shape.rounds.is_none() => match wanted.unwrap_or(LAST_LOOK) {
-                few @ ..=FIRST_LOOK => no_more_than(few),
-                more => Self {
-                    least: short_of(plan).is_none().then_some(FIRST_LOOK),
-                    most: Some(more.min(LAST_LOOK)),
-                },
-            },
-            (rounds, _) => no_more_than(rounds.unwrap_or_default()),
-        }
-    }
-
-    fn in_words(self, plan: &Plan, sides: usize) -> String {
-        let (one, many) = if sides > 1 {
-            ("pair", "pairs")
-        } else {
-            ("round", "rounds")
-        };
-        match (self.least, self.most) {
-            (_, None) => match engine::budget::passes_that_fit(plan) {
-                None | Some(0) => format!("as many {many} as fit"),
-                Some(n) => format!("about {}", counted(n, one, many)),
-            },
-            (None, Some(most)) => format!("up to {}", counted(most, one, many)),
-            (Some(least), Some(most)) if least == most => counted(most, one, many),
-            (Some(least), Some(most)) => format!("{least} to {most} {many}"),
-        }
+/// Rounds in words, or pairs of them.
+fn in_words(rounds: Rounds, plan: &Plan, sides: usize) -> String {
+    let (one, many) = if sides > 1 {
+        ("pair", "pairs")
+    } else {
+        ("round", "rounds")
+    };
+    match (rounds.least, rounds.most) {
+        (_, None) => match budget::passes_that_fit(plan) {
+            None | Some(0) => format!("as many {many} as fit"),
+            Some(n) => format!("about {}", counted(n, one, many)),
+        },
+        (None, Some(most)) => format!("up to {}", counted(most, one, many)),
+        (Some(least), Some(most)) if least == most => counted(most, one, many),
+        (Some(least), Some(most)) => format!("{least} to {most} {many}"),
     }
 }
 
@@ -187,7 +203,7 @@ pub(crate) fn shortage(plan: &Plan) -> Option<String> {
         1 => "about one fits".to_owned(),
         n => format!("about {n} fit"),
     };
-    let few = if short.passes < engine::budget::ROUNDS_MIN.min(short.wanted) {
+    let few = if short.passes < budget::ROUNDS_MIN.min(short.wanted) {
         ", and fewer than six rounds have no interval"
     } else {
         ""
@@ -225,15 +241,10 @@ fn profiles_own(plan: &Plan) -> String {
 
 /// What is said of passes that were asked for and are too few for an interval.
 fn few_passes(plan: &Plan) -> Option<String> {
-    let need = engine::budget::ROUNDS_MIN;
+    let need = budget::ROUNDS_MIN;
     let few = plan
         .passes
         .filter(|&passes| passes < need && plan.soak.is_none() && plan.duel.is_none())?;
     let passes = counted(few, "pass has", "passes have");
     Some(format!("{passes} no 95 % interval: it takes {need}"))
-}
-
-/// Whether looks at the data decide how many rounds there will be.
-const fn looks(plan: &Plan) -> bool {
-    plan.target.is_some() || (plan.duel.is_some() && plan.passes.is_none())
 }

@@ -1,87 +1,29 @@
 //! Going on with what was interrupted or killed, on the machine and with the program that began it: rounds of another
 //! set-up would not be rounds of the same run.
 
-use crate::context::{Context, host_facts};
-use crate::directory::directory;
+use crate::context::Context;
+use crate::directory::{self, Directory};
 use crate::exit::{Exit, failure};
-use crate::{named, new_run, session};
-use anyhow::Context as _;
-use model::plan::Plan;
+use crate::kind::Kind;
+use crate::session::Ready;
+use crate::{new_run, targets};
+use engine::consent::Consent;
 use model::record::{End, Run, RunMeta};
 use std::path::Path;
 use store::Store;
 
-/// Which command made a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// `kurabe run`.
-    Run,
-    /// `kurabe soak`.
-    Soak,
-    /// `kurabe duel`.
-    Duel,
-}
-
-impl Kind {
-    /// That of a plan.
-    pub(crate) const fn of(plan: &Plan) -> Self {
-        if plan.soak.is_some() {
-            Self::Soak
-        } else if plan.duel.is_some() {
-            Self::Duel
-        } else {
-            Self::Run
-        }
-    }
-
-    /// The command's name.
-    pub(crate) const fn word(self) -> &'static str {
-        match self {
-            Self::Run => "run",
-            Self::Soak => "soak",
-            Self::Duel => "duel",
-        }
-    }
-
-    /// What a run is that another command has to go on with.
-    const fn noun(self, command: Self) -> &'static str {
-        match self {
-            Self::Run if matches!(command, Self::Soak) => "no soak",
-            Self::Run => "no duel",
-            Self::Soak => "a soak",
-            Self::Duel => "one side of a duel",
-        }
-    }
-}
-
-/// Goes on with the kept run `name`; `command` is what was typed. The run comes back as it was kept.
-pub(crate) fn one(
+/// The kept run `name`, ready to go on: both sides, where it is one of a duel. `command` is what was typed.
+pub(crate) fn ready(
     context: &Context,
     name: &str,
     command: Kind,
-    quiet: bool,
-) -> anyhow::Result<Run> {
-    let mut measured = sides(context, name, command, quiet)?;
-    measured.pop().context("read the run back")
-}
-
-/// The same for every side: both of a duel, of which `name` is one, in their order.
-pub(crate) fn sides(
-    context: &Context,
-    name: &str,
-    command: Kind,
-    quiet: bool,
-) -> anyhow::Result<Vec<Run>> {
+    consent: &Consent,
+) -> anyhow::Result<Ready> {
     let runs = kept(&context.store_to_read()?, name, command)?;
     for run in &runs {
-        same_set_up(context, run)?;
+        same_set_up(run, consent)?;
     }
-    let order = session::Order {
-        consent: &context.consent,
-        opens: &|store, run| Ok(store.reopen(&run.meta.id)?),
-        quiet,
-    };
-    session::carry_out(context, &runs, &order)?.whole()
+    Ok(Ready { runs, kept: true })
 }
 
 /// What is to be gone on with: one run, or the two sides of a duel in their order.
@@ -147,15 +89,15 @@ fn other_side(store: &Store, run: &Run) -> anyhow::Result<Run> {
 }
 
 /// Refuses to go on where machine or program are not what they were.
-fn same_set_up(context: &Context, run: &Run) -> anyhow::Result<()> {
-    let dir = directory(Some(Path::new(&run.meta.dir)), &context.consent)?;
+fn same_set_up(run: &Run, consent: &Consent) -> anyhow::Result<()> {
+    let dir = Directory::look(Some(Path::new(&run.meta.dir)), directory::OPTION, consent)?;
     let now = Run {
         meta: RunMeta {
             binary: new_run::binary(),
             ..run.meta.clone()
         },
-        host: host_facts(&dir.path),
-        plan: named::look_again(&run.plan)?,
+        host: dir.host,
+        plan: targets::look_again(&run.plan)?,
         rounds: Vec::new(),
     };
     let differences = stats::differences(run, &now);

@@ -1,14 +1,14 @@
-//! Measuring a run that is begun in the store: every round is kept before the next one starts.
+//! Measuring: runs are begun in the store, every round is kept before the next one starts, and what the runs made is
+//! marked or removed.
 
 use crate::context::Context;
+use crate::directory;
 use crate::exit::{Exit, failure};
-use crate::named;
+use crate::kind::Kind;
 use crate::output;
 use crate::progress::Bar;
 use crate::rescue::Rescue;
-use crate::resume::Kind;
-use anyhow::Context as _;
-use engine::consent::{Consent, Granted};
+use engine::consent::{Granted, Left};
 use engine::run::{Ended, Observer, Progress, Resting, RunError, Setting, Side};
 use engine::set_up::{NotSetUp, SetUp};
 use engine::workdir::Next;
@@ -20,101 +20,80 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use store::Store;
 
-/// From now on Ctrl-C ends the run in good order. Called before anything is made that would stay behind.
-fn catch_stop_signals() -> anyhow::Result<()> {
-    sys::signal::catch_stop_signals().context("catch Ctrl-C")
+/// What is about to be measured: one run, or the two sides of a duel.
+pub(crate) struct Ready {
+    /// The runs, with the rounds that they have already.
+    pub(crate) runs: Vec<Run>,
+    /// True where the store has them and they go on; false where they begin.
+    pub(crate) kept: bool,
 }
 
-/// Begins `run` in the store and measures it; it comes back as it was kept.
-pub(crate) fn begin(context: &Context, run: Run, quiet: bool) -> anyhow::Result<Run> {
-    let mut measured = begin_sides(context, &[run], quiet)?;
-    measured.pop().context("read the run back")
+impl Ready {
+    /// Runs that begin.
+    pub(crate) fn new<const N: usize>(runs: [Run; N]) -> Self {
+        Self {
+            runs: runs.into(),
+            kept: false,
+        }
+    }
 }
 
-/// The same for the two sides of a duel, or for the one of a run.
-pub(crate) fn begin_sides(
-    context: &Context,
-    runs: &[Run],
-    quiet: bool,
-) -> anyhow::Result<Vec<Run>> {
-    let order = Order {
-        consent: &context.consent,
-        opens: &begun,
-        quiet,
-    };
-    carry_out(context, runs, &order)?.whole()
-}
-
-/// How runs are carried out.
-pub(crate) struct Order<'a> {
-    /// What the user agreed to lose.
-    pub(crate) consent: &'a Consent,
-    /// Makes the store hold a run open, behind the gate: a refused run leaves no trace.
-    pub(crate) opens: &'a dyn Fn(&Store, &Run) -> anyhow::Result<()>,
-    /// No progress.
-    pub(crate) quiet: bool,
-}
-
-/// What came of it.
-pub(crate) struct Carried {
+/// What was measured.
+pub(crate) struct Measured {
     /// The runs as they were kept.
     pub(crate) runs: Vec<Run>,
-    /// Files of ours that stay for further runs, or why that could not be settled.
-    pub(crate) left: anyhow::Result<Vec<PathBuf>>,
+    /// The files of ours that stay for further runs, or why the store could not note what became of them.
+    pub(crate) files: anyhow::Result<Vec<PathBuf>>,
 }
 
-impl Carried {
+impl Measured {
     /// The runs, where nothing at all went wrong.
     pub(crate) fn whole(self) -> anyhow::Result<Vec<Run>> {
-        self.left?;
+        self.files?;
         Ok(self.runs)
     }
 }
 
-/// Begins a run that is new to the store.
-pub(crate) fn begun(store: &Store, run: &Run) -> anyhow::Result<()> {
-    Ok(store.begin(&run.meta, &run.plan, &run.host)?)
-}
-
-/// The one way from consent to what stays behind, for runs that begin and for those that go on: one, or the two sides
-/// of a duel.
-pub(crate) fn carry_out(
+/// Measures what is ready with what was granted, and ends with what stays behind. Nothing is left in the store where
+/// the commands of a duel cannot be run.
+pub(crate) fn measure(
     context: &Context,
-    runs: &[Run],
-    order: &Order<'_>,
-) -> anyhow::Result<Carried> {
-    catch_stop_signals()?;
-    let granted = named::grant(context, runs, order.consent)?;
+    ready: &Ready,
+    granted: Granted,
+    quiet: bool,
+) -> anyhow::Result<Measured> {
     let store = context.store()?;
+    let runs = &ready.runs;
     rehearse(runs)?;
     for run in runs {
-        (order.opens)(&store, run)?;
+        if ready.kept {
+            store.reopen(&run.meta.id)?;
+        } else {
+            store.begin(&run.meta, &run.plan, &run.host)?;
+        }
     }
-    let measured = measure(context, &store, runs, &granted, order);
+    let ended = execute(context, &store, runs, &granted, quiet);
     // However the run ended: what it made is not left half-written.
-    let left = match &measured {
-        Ok(Measured::Kept(_)) => named::settle(granted, Some(&store), runs),
-        Ok(Measured::Lost(_)) => named::settle(granted, None, runs),
-        Err(_) => {
-            let left = named::settle(granted, Some(&store), runs);
-            if let Err(error) = &left {
+    let noted_in = (!matches!(ended, Ok(Kept::Elsewhere(_)))).then_some(&store);
+    let files = settle(granted, noted_in, runs);
+    match ended {
+        Ok(Kept::InStore(runs)) => Ok(Measured { runs, files }),
+        Ok(Kept::Elsewhere(lost)) => Err(lost),
+        Err(error) => {
+            if let Err(error) = files {
                 output::say(&format!("warning: {error:#}"));
             }
-            left
+            Err(error)
         }
-    };
-    match measured? {
-        Measured::Kept(runs) => Ok(Carried { runs, left }),
-        Measured::Lost(lost) => Err(lost),
     }
 }
 
-/// What became of runs that were measured.
-enum Measured {
-    /// They are in the store.
-    Kept(Vec<Run>),
+/// Where runs are that were measured.
+enum Kept {
+    /// In the store.
+    InStore(Vec<Run>),
     /// The store is no more, and they are elsewhere: the error says where.
-    Lost(anyhow::Error),
+    Elsewhere(anyhow::Error),
 }
 
 /// Sets each side of a duel up once, before anything is kept: a slip in a command must not cost a budget.
@@ -149,13 +128,13 @@ fn rehearse(runs: &[Run]) -> anyhow::Result<()> {
 }
 
 /// Executes the plan of `runs`, which the store holds open, after the rounds that they have already.
-fn measure(
+fn execute(
     context: &Context,
     store: &Store,
     runs: &[Run],
     granted: &Granted,
-    order: &Order<'_>,
-) -> anyhow::Result<Measured> {
+    quiet: bool,
+) -> anyhow::Result<Kept> {
     let work_dirs: Vec<PathBuf> = runs
         .iter()
         .map(|run| engine::workdir::place(Path::new(&run.meta.dir), &run.meta.id))
@@ -172,7 +151,7 @@ fn measure(
     let mut keeper = Keeper {
         rescue: Rescue::new(store, runs),
         runs,
-        bar: Bar::new(order.quiet),
+        bar: Bar::new(quiet),
         told: BTreeSet::new(),
     };
     let sides: Vec<Side<'_>> = runs
@@ -188,7 +167,7 @@ fn measure(
     let setting = Setting {
         find: workloads::find,
         permits: &granted.permits,
-        dir_of_others: order.consent.dir_of_others,
+        dir_of_others: granted.dir_of_others,
         began: context.began,
     };
     let ended = engine::run::execute(&sides, setting, &mut keeper);
@@ -203,7 +182,7 @@ fn measure(
             Ok(ended) => say_left_behind(ended),
             Err(error) => output::say(&format!("warning: the run ended early: {error:#}")),
         }
-        return Ok(Measured::Lost(lost));
+        return Ok(Kept::Elsewhere(lost));
     }
     let ended = ended?;
     for (run, work_dir) in runs.iter().zip(&work_dirs) {
@@ -221,7 +200,33 @@ fn measure(
         .collect();
     say_left_behind(&ended);
     say_how_it_ended(measured.as_deref().unwrap_or(runs), &ended);
-    measured.map(Measured::Kept)
+    measured.map(Kept::InStore)
+}
+
+/// Marks the files of ours as the runs leave them, and removes those that a job of theirs unlinks or that are not
+/// whole. Gives those that stay. Without a store they are known by their marks alone.
+fn settle(granted: Granted, store: Option<&Store>, runs: &[Run]) -> anyhow::Result<Vec<PathBuf>> {
+    let plans = runs.iter().map(|run| &run.plan);
+    let unlinked: Vec<PathBuf> = plans.flat_map(workloads::storage::jobs::unlinked).collect();
+    let mut stay = Vec::new();
+    for file in granted.settle(&|path| unlinked.iter().any(|own| own == path)) {
+        match file.left {
+            Left::Kept { id, changed } => {
+                if let Some(store) = store {
+                    store.note_file(&file.path, &id, &changed.to_string())?;
+                }
+                stay.push(file.path);
+            }
+            Left::Removed => store.map_or(Ok(()), |store| store.forget_file(&file.path))?,
+            Left::Lost(why) => {
+                output::say(&format!(
+                    "warning: `{}` stays and is no file of kurabe's any more: {why}",
+                    file.path.display()
+                ));
+            }
+        }
+    }
+    Ok(stay)
 }
 
 /// Says that the work directory stays, where it does.
@@ -337,14 +342,9 @@ impl Observer for Keeper<'_> {
 fn explain(error: RunError, runs: &[Run]) -> anyhow::Error {
     match &error {
         RunError::WorkDir(_) => {
-            let is_of_fio = runs.iter().any(|run| run.plan.of_fio().is_some());
-            let option = if is_of_fio {
-                crate::cmd::fio::DIRECTORY
-            } else if runs.len() > 1 {
-                "--a dir=DIR` and `--b dir=DIR"
-            } else {
-                crate::directory::OPTION
-            };
+            let option = runs
+                .first()
+                .map_or(directory::OPTION, |run| directory::option(&run.plan));
             let hint = format!(
                 "name a directory that can be written with `{option}`; `kurabe clean` removes what killed runs left"
             );

@@ -3,9 +3,11 @@
 //! At least six rounds of every case are needed for an interval. Where they do not fit, first the rounds become
 //! shorter, then optional tests are left out, and what was left out is said.
 
+use crate::schedule::looks_max;
 use model::num::{approx, round_to_u64};
 use model::plan::{Dropped, Plan, PlannedCase, Settle, Shape};
 use model::units::Nanos;
+use stats::looks::LOOKS;
 
 /// Rounds below which there is no 95 % interval.
 pub const ROUNDS_MIN: u32 = 6;
@@ -60,11 +62,41 @@ pub fn rounds_wanted(plan: &Plan, case: &PlannedCase) -> Option<u32> {
     case.shape.rounds.or(plan.passes)
 }
 
+/// How many rounds a case is to have, or pairs of them, as far as that is known before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rounds {
+    /// At least, unless somebody interrupts.
+    pub least: Option<u32>,
+    /// At most.
+    pub most: Option<u32>,
+}
+
+/// The rounds that a case of this plan is to have; neither bound where time decides.
+pub fn rounds(plan: &Plan, case: &PlannedCase) -> Rounds {
+    if plan.soak.is_some() {
+        return Rounds::default();
+    }
+    let short = short_of(plan);
+    match (looks_max(plan, case), rounds_wanted(plan, case)) {
+        (Some(most), _) if most > LOOKS[0] => Rounds {
+            least: short.is_none().then_some(LOOKS[0]),
+            most: Some(most),
+        },
+        (Some(most), _) | (None, Some(most)) => Rounds {
+            least: short
+                .is_none_or(|short| short.passes >= most)
+                .then_some(most),
+            most: Some(most),
+        },
+        (None, None) => Rounds::default(),
+    }
+}
+
 /// The expected duration of the whole run, at most: its budget, or its passes, whichever is over first. Where looks
 /// decide, the last look counts.
 pub fn expected(plan: &Plan) -> Nanos {
     let passes = plan.cases.iter().try_fold(Nanos::ZERO, |sum, case| {
-        let most = rounds_wanted(plan, case).or_else(|| crate::schedule::looks_max(plan, case));
+        let most = rounds_wanted(plan, case).or_else(|| looks_max(plan, case));
         let rounds = u64::from(most?);
         Some(sum.plus(Nanos(round_cost(case).0.saturating_mul(rounds))))
     });

@@ -150,6 +150,8 @@ pub struct Granted {
     pub permits: Permits,
     /// Devices and files that are written to although programs may use them that cannot be seen.
     pub unseen: Vec<Unseen>,
+    /// Root may work in directories of others.
+    pub dir_of_others: bool,
     /// Held, not read.
     claims: Vec<Claim>,
     held: Vec<Held>,
@@ -293,6 +295,7 @@ pub fn decide(
     known: Known<'_>,
 ) -> Result<Granted, Refusal> {
     let (mut granted, looked) = look_at_all(tree, wanted, consent, known)?;
+    granted.dir_of_others = consent.dir_of_others;
     // Given back before `granted` is: where descriptors run out, removing what was made needs one.
     let _spare = File::open("/").map_err(Refusal::system("open", Path::new("/")))?;
     let run = hold::fresh_name();

@@ -10,6 +10,7 @@ pub use names::{glob, nearest, split_copies};
 pub use sets::Set;
 
 use crate::profile::{Copies, Profile};
+use crate::soak::{self, SoakError};
 use crate::workload::Workload;
 use model::host::HostFacts;
 use model::params::{ParamError, Params};
@@ -36,6 +37,8 @@ pub struct Request {
     pub seed: u64,
     /// Set for one side of a duel.
     pub duel: Option<Duel>,
+    /// Set for a soak.
+    pub soak: Option<soak::Wanted>,
 }
 
 /// Everything that can be asked for.
@@ -83,6 +86,9 @@ pub enum PlanError {
     /// Nothing is left to measure.
     #[error("plan the run: nothing can be measured here: {0}")]
     NothingLeft(String),
+    /// It makes no soak.
+    #[error(transparent)]
+    Soak(#[from] SoakError),
 }
 
 /// A test of the catalogue.
@@ -197,7 +203,10 @@ pub fn resolve(
         .flat_map(|profile| profile.optional.iter().cloned())
         .collect();
     crate::budget::fit(&mut plan, &optional);
-    Ok(plan)
+    match request.soak {
+        Some(wanted) => Ok(soak::plan(plan, wanted)?),
+        None => Ok(plan),
+    }
 }
 
 /// Notes what the machine cannot do, and why, once: `os.pipe os.pipe@2` asks for the same test twice.

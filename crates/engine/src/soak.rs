@@ -35,12 +35,23 @@ const DRAINED_WINDOWS: usize = 10;
 /// Windows that the refill stretch goes on behind the burst that is expected.
 const REFILL_MORE: f64 = 30.0;
 
+/// A soak as it was asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    /// How long, all of it.
+    pub span: Nanos,
+    /// The time between the beginnings of two samples; `None` for load without a pause.
+    pub every: Option<Nanos>,
+    /// The length of a window.
+    pub window: Nanos,
+}
+
 /// Why a soak cannot be planned.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SoakError {
     /// It is about more than one case.
-    #[error("plan the soak: it is about one test at one concurrency, and these are {0} cases")]
-    SeveralCases(usize),
+    #[error("plan the soak: it is about one test at one concurrency, and these are {} cases", .0.len())]
+    SeveralCases(Vec<String>),
     /// The windows are too short.
     #[error("plan the soak: windows of {} ms are too short: the shortest are 10 ms", .0.0 / 1_000_000)]
     WindowTooShort(Nanos),
@@ -64,19 +75,33 @@ pub enum SoakError {
     },
 }
 
+impl SoakError {
+    /// What helps.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::SeveralCases(names) => format!("name one of {}", names.join(", ")),
+            Self::TooShort { .. } => {
+                "make it longer, or the windows shorter with `--window 100ms`".to_owned()
+            }
+            Self::EveryTooLong { .. } => "leave `--every` out for load without a pause".to_owned(),
+            Self::WindowTooShort(_) => "the default is `--window 1s`".to_owned(),
+        }
+    }
+}
+
 /// The shortest window: batches of operations take 5 ms.
 const WINDOW_MIN: Nanos = Nanos::from_millis(10);
 
 /// Makes a plan for one case the plan of a soak.
-pub fn plan(
-    mut plan: Plan,
-    span: Nanos,
-    every: Option<Nanos>,
-    window: Nanos,
-) -> Result<Plan, SoakError> {
-    let cases = plan.cases.len();
+pub(crate) fn plan(mut plan: Plan, wanted: Wanted) -> Result<Plan, SoakError> {
+    let Wanted {
+        span,
+        every,
+        window,
+    } = wanted;
     let [case] = plan.cases.as_mut_slice() else {
-        return Err(SoakError::SeveralCases(cases));
+        let names = plan.cases.iter().map(|case| case.id.to_string());
+        return Err(SoakError::SeveralCases(names.collect()));
     };
     if window < WINDOW_MIN {
         return Err(SoakError::WindowTooShort(window));

@@ -31,18 +31,20 @@ impl<F: Format> Formats<F> {
         if self.json { F::JSON } else { self.format }
     }
 
-    /// The same where a plan is to be printed. Refused before anything is looked at.
-    pub(crate) fn of_plan(self) -> anyhow::Result<PlanFormat> {
+    /// The same where a plan is printed and nothing is measured; `None` where it is. Refused before anything is looked
+    /// at.
+    pub(crate) fn of_plan(self, dry_run: bool) -> anyhow::Result<Option<PlanFormat>> {
         let format = self.chosen();
-        format.of_plan().ok_or_else(|| {
-            let name = format.to_possible_value();
-            let name = name.as_ref().map_or("", PossibleValue::get_name);
-            failure(
-                Exit::Usage,
-                format!("print a plan with `--format {name}`: it has no rounds and no figures"),
-                Some("with `--dry-run` stands `--format text` or `--format json`"),
-            )
-        })
+        if !dry_run || format.of_plan().is_some() {
+            return Ok(format.of_plan().filter(|_| dry_run));
+        }
+        let name = format.to_possible_value();
+        let name = name.as_ref().map_or("", PossibleValue::get_name);
+        Err(failure(
+            Exit::Usage,
+            format!("print a plan with `--format {name}`: it has no rounds and no figures"),
+            Some("with `--dry-run` stands `--format text` or `--format json`"),
+        ))
     }
 }
 

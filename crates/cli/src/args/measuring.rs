@@ -6,6 +6,7 @@
 use super::consent::ConsentArgs;
 use super::{duration, tag};
 use clap::Args as ClapArgs;
+use engine::consent::Consent;
 use engine::profile::{Copies, PASSES_MAX};
 use engine::resolve::Set;
 use model::bounds::run_label;
@@ -67,4 +68,11 @@ pub(crate) struct Session {
     /// No progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+impl Session {
+    /// What the user agreed to lose.
+    pub(crate) fn consent(&self) -> Consent {
+        self.consent.consent()
+    }
 }

@@ -13,7 +13,7 @@ pub(crate) fn run(context: &Context, args: &DoctorArgs) -> anyhow::Result<Exit> 
     };
     let dir =
         std::fs::canonicalize(&dir).with_context(|| format!("look at `{}`", dir.display()))?;
-    let host = crate::context::host_facts(&dir);
+    let host = crate::directory::host_facts(&dir);
     output::print(&if args.json {
         report::json::host(&host)
     } else {

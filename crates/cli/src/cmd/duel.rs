@@ -10,15 +10,18 @@ mod sides;
 
 use crate::args::{DuelArgs, NewRun, Trait};
 use crate::cmd::{compare, show};
+use crate::consent;
 use crate::context::Context;
-use crate::directory;
+use crate::directory::{self, Directory};
 use crate::exit::{Exit, failure};
+use crate::kind::Kind;
 use crate::new_run;
 use crate::output;
 use crate::planned;
-use crate::resume::{self, Kind};
-use crate::session;
-use engine::resolve::{Request, Set};
+use crate::resume;
+use crate::session::{self, Ready};
+use engine::consent::Consent;
+use engine::resolve::Request;
 use model::named::NamedKind;
 use model::plan::Duel;
 use model::record::Run;
@@ -26,27 +29,23 @@ use report::comparison::{self, CompareOptions};
 use std::path::PathBuf;
 
 pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
-    let quiet = args.session.quiet;
-    let measured = if let Some(name) = &args.session.resume {
-        resume::sides(context, name, Kind::Duel, quiet)?
+    let (consent, quiet) = (args.session.consent(), args.session.quiet);
+    let ready = if let Some(name) = &args.session.resume {
+        resume::ready(context, name, Kind::Duel, &consent)?
     } else {
-        let dry_run = args
-            .new
-            .dry_run
-            .then(|| args.format.of_plan())
-            .transpose()?;
-        let sides = sides(context, args)?;
-        if let Some(format) = dry_run {
-            let plan = sides::describe(&sides, context.lang) + &planned::describe(&sides);
-            sides::warn(&sides, context.lang);
-            return planned::show(context, &sides, format, &plan);
-        }
-        if !quiet {
-            output::say(&sides::describe(&sides, context.lang));
+        let dry_run = args.format.of_plan(args.new.dry_run)?;
+        let sides = sides(args, &consent)?;
+        if dry_run.is_none() && !quiet {
+            output::say(&planned::sides(&sides, context.lang));
         }
         sides::warn(&sides, context.lang);
-        session::begin_sides(context, &sides, quiet)?
+        if let Some(format) = dry_run {
+            return planned::show(context, &sides, format, &consent);
+        }
+        Ready::new(sides)
     };
+    let granted = consent::grant(context, &ready.runs, &consent)?;
+    let measured = session::measure(context, &ready, granted, quiet)?.whole()?;
     let [a, b] = measured.as_slice() else {
         anyhow::bail!("read both sides of the duel back");
     };
@@ -59,7 +58,7 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
 }
 
 /// Both sides before their first round.
-fn sides(context: &Context, args: &DuelArgs) -> anyhow::Result<[Run; 2]> {
+fn sides(args: &DuelArgs, consent: &Consent) -> anyhow::Result<[Run; 2]> {
     if args.a.is_empty() && args.b.is_empty() && args.a_cmd.is_none() && args.b_cmd.is_none() {
         return Err(failure(
             Exit::Usage,
@@ -72,8 +71,8 @@ fn sides(context: &Context, args: &DuelArgs) -> anyhow::Result<[Run; 2]> {
     sides::refuse_one_sided(args)?;
     let seed = new_run::seed(&args.new);
     let mut sides = [
-        side(context, args, seed, "a", &args.a, args.a_cmd.as_ref())?,
-        side(context, args, seed, "b", &args.b, args.b_cmd.as_ref())?,
+        side(args, consent, seed, ("a", &args.a, args.a_cmd.as_ref()))?,
+        side(args, consent, seed, ("b", &args.b, args.b_cmd.as_ref()))?,
     ];
     // The side keeps their ids, and so their work directories, apart; what is common to both lets one be found by the
     // other.
@@ -89,14 +88,12 @@ fn sides(context: &Context, args: &DuelArgs) -> anyhow::Result<[Run; 2]> {
     Ok(sides)
 }
 
-/// One side, before its first round.
+/// One side, before its first round: its name, what is said of it alone, and the command that sets it up.
 fn side(
-    context: &Context,
     args: &DuelArgs,
+    consent: &Consent,
     seed: u64,
-    name: &str,
-    traits: &[Trait],
-    prepare: Option<&String>,
+    (name, traits, prepare): (&str, &[Trait], Option<&String>),
 ) -> anyhow::Result<Run> {
     let dirs: Vec<&PathBuf> = traits
         .iter()
@@ -112,58 +109,42 @@ fn side(
             None,
         ));
     }
-    if let Some(dir) = dirs.first() {
-        // Refused by the name of the option that names it.
-        let option = if name == "a" {
-            "--a dir=DIR"
-        } else {
-            "--b dir=DIR"
-        };
-        directory::named_by(Some(dir), option, &context.consent)?;
-    }
+    // What is said about one side overrides what is said about both; a directory is refused by the option that names it.
+    let (dir, option) = match (dirs.first(), name) {
+        (None, _) => (args.new.dir.as_ref(), directory::OPTION),
+        (Some(&own), "a") => (Some(own), "--a dir=DIR"),
+        (Some(&own), _) => (Some(own), "--b dir=DIR"),
+    };
+    let dir = Directory::look(dir.map(PathBuf::as_path), option, consent)?;
     let own_sets = traits.iter().filter_map(|own| match own {
         Trait::Set(set) => Some(set.clone()),
         Trait::Dir(_) | Trait::Named(..) => None,
     });
     let (device, file) = named(&args.new, name, traits)?;
+    let label = args.new.label.as_ref();
     let new = NewRun {
-        // What is said about one side overrides what is said about both.
-        dir: dirs.first().copied().or(args.new.dir.as_ref()).cloned(),
         device,
         file,
-        set: args.new.set.iter().cloned().chain(own_sets).collect(),
-        label: args
-            .new
-            .label
-            .as_ref()
-            .map(|label| format!("{label}-{name}")),
+        label: label.map(|label| format!("{label}-{name}")),
         ..args.new.clone()
     };
-    let request = |sets: Vec<Set>| Request {
+    let request = Request {
         what: args.what.clone(),
         copies: args.amount.copies.clone(),
-        sets,
+        sets: args.new.set.iter().cloned().chain(own_sets).collect(),
         budget: args.amount.budget,
         passes: args.amount.passes,
-        target: None,
         seed,
         duel: Some(Duel {
             // That of the runs, as soon as there is one.
             id: String::new(),
             side: name.to_owned(),
             prepare: prepare.cloned(),
-            // What is said of it is known in full when its directory has been looked at.
-            traits: None,
+            traits: Some(sides::own_traits(traits, &dir.path)),
         }),
+        ..Request::default()
     };
-    let mut run = new_run::prepare(context, &new, |host| {
-        new_run::plan(&request(new.set.clone()), host)
-    })?;
-    let own = sides::own_traits(traits, &run.meta.dir);
-    if let Some(duel) = &mut run.plan.duel {
-        duel.traits = Some(own);
-    }
-    Ok(run)
+    new_run::prepare(dir, &new, &request)
 }
 
 /// The device or file that this side measures in place of a test file: its own, or that of both.

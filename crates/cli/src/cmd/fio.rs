@@ -14,17 +14,18 @@ mod results;
 mod surroundings;
 
 use crate::args::FioArgs;
-use crate::context::{Context, host_facts};
-use crate::directory::{self, Directory};
+use crate::consent;
+use crate::context::Context;
+use crate::directory::{self, Directory, OPTION_OF_FIO};
 use crate::exit::{Exit, failure};
-use crate::named;
 use crate::new_run;
 use crate::output;
-use crate::session;
+use crate::session::{self, Measured, Ready};
+use crate::targets;
 use anyhow::Context as _;
 use dialects::fio::{Eta, Plan, Request};
 use engine::consent::Consent;
-use model::record::{End, Failure, Outcome, Run, RunMeta};
+use model::record::{End, Failure, Outcome, Run};
 use own::Own;
 use phases::Phase;
 use report::Lang;
@@ -69,37 +70,26 @@ fn say_remarks(plan: &Plan, remarks: &[dialects::fio::Remark], quiet: bool) {
 fn measure(context: &Context, own: &Own, plan: &Plan) -> anyhow::Result<Exit> {
     out::check(plan)?;
     let phases = phases::of(plan)?;
-    let dir = work_place(plan, &own.consent())?;
-    let host = host_facts(&dir.path);
-    let mut planned = phases::plan(plan, &phases, own, &host)?;
-    named::write_into(&mut planned, None)?;
-    dir.check(&planned)?;
-    let run = Run {
-        meta: RunMeta {
-            tags: own.tags.iter().cloned().collect(),
-            ..new_run::meta(own.label.clone(), &dir.path, &host)
-        },
-        plan: planned,
-        host,
-        rounds: Vec::new(),
-    };
-    let order = session::Order {
-        consent: &own.consent(),
-        opens: &|store, run| {
-            // Behind the gate: of a place where no file can be made nobody asks how much room it has. What the gate
-            // made is empty, and goes with it.
-            phases::check_space(&phases)?;
-            session::begun(store, run)
-        },
-        quiet: own.quiet || plan.output.eta == Eta::Never,
-    };
-    let session::Carried { mut runs, left } = session::carry_out(context, &[run], &order)?;
+    let consent = own.consent();
+    let dir = work_place(plan, &consent)?;
+    let mut planned = phases::plan(plan, &phases, own, &dir.host)?;
+    targets::name(&mut planned, None)?;
+    let ready = Ready::new([new_run::of(dir, planned, own.label.clone(), &own.tags)?]);
+    let granted = consent::grant(context, &ready.runs, &consent)?;
+    // Behind the gate: of a place where no file can be made nobody asks how much room it has. What the gate made is
+    // empty, and goes with it.
+    phases::check_space(&phases)?;
+    let quiet = own.quiet || plan.output.eta == Eta::Never;
+    let Measured {
+        mut runs,
+        files: stay,
+    } = session::measure(context, &ready, granted, quiet)?;
     let run = runs.pop().context("read the run back")?;
     let pass = results::middle_pass(&phases, &run);
     let report = results::report(plan, &phases, &run, pass);
     out::show(plan, &report, &run.meta.id)?;
     say_how_it_went(&phases, &run, pass, (context.lang, own.quiet));
-    if let Some(words) = files::left_behind(&left?) {
+    if let Some(words) = files::left_behind(&stay?) {
         output::say(&words);
     }
     Ok(exit(&phases, &run))
@@ -159,21 +149,18 @@ fn show_kept(context: &Context, own: &Own, name: &str) -> anyhow::Result<Exit> {
     Ok(exit(&phases, &run))
 }
 
-/// The option that names the directory of files, as a user types it.
-pub(crate) const DIRECTORY: &str = "--directory=DIR";
-
 /// Where the work directory is made: beside the first file, so that its file system is the one that is told about; else
 /// here, or where temporary files go.
 fn work_place(plan: &Plan, consent: &Consent) -> anyhow::Result<Directory> {
     let beside = files::directory_of_first(plan)
         // Not passed over: the file that is measured lies there too.
-        .map(|beside| directory::refuse_strangers(&beside, DIRECTORY, consent))
+        .map(|beside| directory::refuse_strangers(&beside, OPTION_OF_FIO, consent))
         .transpose()?;
     let places = [beside, Some(".".into()), Some(std::env::temp_dir())];
     let mut found = places
         .into_iter()
         .flatten()
-        .map(|place| directory::named_by(Some(&place), DIRECTORY, consent));
+        .map(|place| Directory::look(Some(&place), OPTION_OF_FIO, consent));
     let first = found
         .next()
         .context("find a place for the work directory")?;

@@ -1,57 +1,54 @@
-//! `kurabe run [WHAT...]`: resolve the plan, execute it, keep every round as it ends, summarize, show.
+//! `kurabe run [WHAT...]`: plan, targets, consent, measure, show.
 
 use crate::args::RunArgs;
 use crate::cmd::show;
+use crate::consent;
 use crate::context::Context;
+use crate::directory::{self, Directory};
 use crate::exit::Exit;
+use crate::kind::Kind;
 use crate::new_run;
 use crate::output;
-use crate::planned::{self, describe, shortage};
-use crate::resume::{self, Kind};
-use crate::session;
+use crate::planned;
+use crate::resume;
+use crate::session::{self, Ready};
 use engine::resolve::Request;
-use model::host::HostFacts;
-use model::plan::Plan;
 
 pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
-    let quiet = args.session.quiet;
-    let run = if let Some(name) = &args.session.resume {
-        resume::one(context, name, Kind::Run, quiet)?
+    let (consent, quiet) = (args.session.consent(), args.session.quiet);
+    let ready = if let Some(name) = &args.session.resume {
+        resume::ready(context, name, Kind::Run, &consent)?
     } else {
-        let dry_run = args
-            .new
-            .dry_run
-            .then(|| args.format.of_plan())
-            .transpose()?;
-        let run = new_run::prepare(context, &args.new, |host| plan(args, host))?;
+        let dry_run = args.format.of_plan(args.new.dry_run)?;
+        let dir = Directory::look(args.new.dir.as_deref(), directory::OPTION, &consent)?;
+        let run = new_run::prepare(dir, &args.new, &request(args))?;
         if let Some(format) = dry_run {
-            let runs = [run];
-            return planned::show(context, &runs, format, &describe(&runs));
+            return planned::show(context, &[run], format, &consent);
         }
         show::check_format(&run, args.format.chosen())?;
-        if let Some(note) = shortage(&run.plan).filter(|_| !quiet) {
+        if let Some(note) = planned::shortage(&run.plan).filter(|_| !quiet) {
             output::say(&format!("note: {note}"));
         }
-        session::begin(context, run, quiet)?
+        Ready::new([run])
     };
-    show::measured(context, &run, args.format)
+    let granted = consent::grant(context, &ready.runs, &consent)?;
+    let measured = session::measure(context, &ready, granted, quiet)?;
+    show::measured(context, measured, args.format)
 }
 
-fn plan(args: &RunArgs, host: &HostFacts) -> anyhow::Result<Plan> {
-    let quick = vec!["quick".to_owned()];
-    let request = Request {
-        what: if args.what.is_empty() {
-            quick
-        } else {
-            args.what.clone()
-        },
+fn request(args: &RunArgs) -> Request {
+    let what = match args.what.as_slice() {
+        [] => vec!["quick".to_owned()],
+        named => named.to_vec(),
+    };
+    Request {
+        what,
         copies: args.amount.copies.clone(),
         sets: args.new.set.clone(),
         budget: args.amount.budget,
         passes: args.amount.passes,
         target: args.target,
         seed: new_run::seed(&args.new),
-        duel: None,
-    };
-    new_run::plan(&request, host)
+        ..Request::default()
+    }
 }

@@ -4,6 +4,7 @@ use crate::args::{Formats, ShowArgs, ShowFormat};
 use crate::context::Context;
 use crate::exit::{Exit, failure};
 use crate::output;
+use crate::session::Measured;
 use model::plan::PlannedCase;
 use model::record::{End, Failure, Outcome, Run};
 
@@ -28,12 +29,16 @@ pub(crate) fn check_format(run: &Run, format: ShowFormat) -> anyhow::Result<()> 
     ))
 }
 
-/// Shows a run that has just been measured, and says how it went.
+/// Shows the run that has just been measured, and says how it went.
 pub(crate) fn measured(
     context: &Context,
-    run: &Run,
+    measured: Measured,
     format: Formats<ShowFormat>,
 ) -> anyhow::Result<Exit> {
+    let runs = measured.whole()?;
+    let [run] = runs.as_slice() else {
+        anyhow::bail!("read the run back");
+    };
     output::print(&render(context, run, format.chosen()))?;
     Ok(exit(run))
 }

@@ -11,7 +11,7 @@ use dialects::printable::quoted;
 use engine::budget::{ROUNDS_MIN, rounds_wanted};
 use model::record::Run;
 use report::{Lang, duel};
-use std::fmt::Write as _;
+use std::path::Path;
 
 /// Refuses a duel of which one side is left to chance.
 pub(super) fn refuse_one_sided(args: &DuelArgs) -> anyhow::Result<()> {
@@ -47,9 +47,9 @@ pub(super) fn refuse_one_sided(args: &DuelArgs) -> anyhow::Result<()> {
 }
 
 /// What was said of this side alone, as it can be typed again anywhere; `dir` is its directory, absolute.
-pub(super) fn own_traits(traits: &[Trait], dir: &str) -> Vec<String> {
+pub(super) fn own_traits(traits: &[Trait], dir: &Path) -> Vec<String> {
     let text = |own: &Trait| match own {
-        Trait::Dir(_) => format!("dir={dir}"),
+        Trait::Dir(_) => format!("dir={}", dir.display()),
         Trait::Named(kind, path) => {
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
             format!("{kind}={}", path.display())
@@ -57,18 +57,6 @@ pub(super) fn own_traits(traits: &[Trait], dir: &str) -> Vec<String> {
         Trait::Set(set) => format!("set={}.{}={}", set.who, set.param, set.value),
     };
     traits.iter().map(|own| quoted(&text(own))).collect()
-}
-
-/// A line for each side.
-pub(super) fn describe(sides: &[Run], lang: Lang) -> String {
-    let mut text = String::new();
-    for run in sides {
-        if let (Some(of), Some(side)) = (&run.plan.duel, duel::side(run, lang)) {
-            // Writing to a String cannot fail.
-            let _ = writeln!(text, "side {}: {side}", of.letter());
-        }
-    }
-    text
 }
 
 /// Says what a reader of the result would regret not to have known.
@@ -123,7 +111,7 @@ mod tests {
             Trait::Set(set),
         ];
         assert_eq!(
-            own_traits(&traits, "/mnt/my disk"),
+            own_traits(&traits, Path::new("/mnt/my disk")),
             ["'dir=/mnt/my disk'", "device=/dev/sdb", "'set=os.*.bs=4k'"]
         );
     }
