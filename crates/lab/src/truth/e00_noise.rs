@@ -1,6 +1,5 @@
 //! E0: what the machine does while nothing is measured.
 
-use super::Experiment;
 use super::book::Book;
 use super::check::{Check, percent};
 use super::lab::Lab;
@@ -16,33 +15,17 @@ const PROBE_NS: u64 = 100_000_000;
 const REST_NS: u64 = 900_000_000;
 
 /// The experiment.
-pub(crate) struct Noise;
-
-impl Experiment for Noise {
-    fn name(&self) -> &'static str {
-        "E0"
-    }
-
-    fn what(&self) -> &'static str {
-        "noise of the machine before anything is measured"
-    }
-
-    fn needs_root(&self) -> bool {
-        false
-    }
-
-    fn run(&self, lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
-        let log = log(lab.options.noise, book)?;
-        Ok(vec![
-            Check::reported(
-                "time lost in gaps above 5 us, median second",
-                percent(log.gaps),
-            ),
-            Check::reported("the same, worst second", percent(log.gaps_worst)),
-            Check::reported("steal, of the time that was demanded", percent(log.steal)),
-            Check::reported("CPUs busy with other things", format!("{:.2}", log.busy)),
-        ])
-    }
+pub(super) fn run(lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
+    let log = log(lab.options.noise, book)?;
+    Ok(vec![
+        Check::reported(
+            "time lost in gaps above 5 us, median second",
+            percent(log.gaps),
+        ),
+        Check::reported("the same, worst second", percent(log.gaps_worst)),
+        Check::reported("steal, of the time that was demanded", percent(log.steal)),
+        Check::reported("CPUs busy with other things", format!("{:.2}", log.busy)),
+    ])
 }
 
 /// A noise log in four figures.

@@ -5,7 +5,6 @@
 //! thousand times: they contain the noise within a session alone, and show the rate of errors to a fraction of a
 //! percent. Simpler readers are scored on the same figures.
 
-use super::Experiment;
 use super::book::Book;
 use super::check::{Check, percent};
 use super::lab::{Call, Lab};
@@ -30,30 +29,14 @@ const PASSES: &str = "6";
 const WRONG_MAX: f64 = 0.05;
 
 /// The experiment.
-pub(crate) struct Same;
-
-impl Experiment for Same {
-    fn name(&self) -> &'static str {
-        "E1"
-    }
-
-    fn what(&self) -> &'static str {
-        "the same machine compared with itself"
-    }
-
-    fn needs_root(&self) -> bool {
-        false
-    }
-
-    fn run(&self, lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
-        let pairs: Vec<Pair> = (0..lab.options.pairs)
-            .map(|index| pair(lab, book, index))
-            .collect::<anyhow::Result<_>>()?;
-        let mut checks = of_pairs(&pairs);
-        book.text("floor.txt", &floors(&pairs, &lab.origin));
-        checks.extend(of_session(lab, book)?);
-        Ok(checks)
-    }
+pub(super) fn run(lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
+    let pairs: Vec<Pair> = (0..lab.options.pairs)
+        .map(|index| pair(lab, book, index))
+        .collect::<anyhow::Result<_>>()?;
+    let mut checks = of_pairs(&pairs);
+    book.text("floor.txt", &floors(&pairs, &lab.origin));
+    checks.extend(of_session(lab, book)?);
+    Ok(checks)
 }
 
 /// Two runs of the same thing, and how they compare.

@@ -4,14 +4,14 @@
 //! second. The disk's other side is throttled too, to half of what the disk does by itself, because a disk that is
 //! faster in one minute than in the next would hide a difference of 3 % in its own.
 
-use super::Experiment;
 use super::book::Book;
 use super::check::{Check, percent};
-use super::lab::{Call, Lab, Slot, spread};
+use super::lab::{Lab, spread};
 use super::sessions::{Duel, duel, or_dash, rates};
-use super::throttle::{Group, PERIOD_DEFAULT_US, command};
+use super::subject::{Subject, on_both};
+use super::throttle::command;
 use anyhow::Context;
-use model::num::{approx, round_to_u64};
+use model::num::approx;
 use stats::looks::LOOKS;
 use stats::quantile;
 use std::collections::BTreeMap;
@@ -26,113 +26,56 @@ const QUIET: f64 = 0.01;
 const IOPS_MAX: f64 = 2_000.0;
 
 /// The experiment.
-pub(crate) struct Power;
-
-impl Experiment for Power {
-    fn name(&self) -> &'static str {
-        "E2"
-    }
-
-    fn what(&self) -> &'static str {
-        "known slowdowns of 3, 5 and 10 %"
-    }
-
-    fn needs_root(&self) -> bool {
-        true
-    }
-
-    fn run(&self, lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
-        let mut checks = Vec::new();
-        if lab.options.cpu() {
-            // Set anew before each round, 97 % of a period of 10 ms came out as 90 %.
-            let group = lab.group()?.with_period(PERIOD_DEFAULT_US);
-            for level in LEVELS {
-                let duels: Vec<Duel> = (0..lab.options.sessions)
-                    .map(|session| on_cpu(lab, book, &group, level, session))
-                    .collect::<anyhow::Result<_>>()?;
-                checks.extend(judged("CPU", level, &duels, book));
-            }
-        }
-        if lab.options.disk() {
-            match lab.lacks(&lab.options.disk_test) {
-                Some(why) => checks.push(Check::skipped("disk", why)),
-                None => checks.extend(on_disks(lab, book)?),
-            }
-        }
-        Ok(checks)
-    }
+pub(super) fn run(lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
+    on_both(
+        lab,
+        // Set anew before each round, 97 % of a period of 10 ms came out as 90 %.
+        || at_levels(lab, book, &[Subject::cpu(lab)?], None),
+        || {
+            let disks = Subject::disks(lab)?;
+            let base = base_rate(lab, book, &disks)?;
+            let what = "disk: reads a second of side A";
+            let mut checks = vec![Check::reported(what, base.to_string())];
+            checks.extend(at_levels(lab, book, &disks, Some(base))?);
+            Ok(checks)
+        },
+    )
 }
 
-fn on_cpu(
+/// Duels between `full` and a share of it; without one, between no limit and a share of a CPU.
+fn at_levels(
     lab: &Lab,
     book: &Book,
-    group: &Group,
-    level: f64,
-    session: usize,
-) -> anyhow::Result<Duel> {
-    let call = Call::new("e2.db", &[lab.options.cpu_test.as_str()]).within(group);
-    let sides = [command(&group.cpu(None)), command(&group.cpu(Some(level)))];
-    let label = format!("CPU {} session {session}", percent(1.0 - level));
-    duel(lab, book, &label, &call, [&sides[0], &sides[1]])
-}
-
-fn on_disks(lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
-    let slots = lab.slots(lab.options.sessions)?;
-    let base = base_rate(lab, book, &slots)?;
-    let mut checks = vec![Check::reported(
-        "disk: reads a second of side A",
-        base.to_string(),
-    )];
+    subjects: &[Subject],
+    full: Option<f64>,
+) -> anyhow::Result<Vec<Check>> {
+    let what = subjects[0].what;
+    let mut checks = Vec::new();
     for level in LEVELS {
-        let duels = spread(lab.options.sessions, &slots, |session, slot| {
-            on_disk(lab, book, slot, base, level, session)
+        let limits = [full, Some(full.unwrap_or(1.0) * level)];
+        let duels = spread(lab.options.sessions, subjects, |session, subject| {
+            let sides = limits.map(|limit| command(&subject.limit(limit)));
+            let call = subject.duel(&format!("e2-{what}-{session}.db"), &[]);
+            let label = format!("{what} {} session {session}", percent(1.0 - level));
+            duel(lab, book, &label, &call, [&sides[0], &sides[1]])
         })?;
-        checks.extend(judged("disk", level, &duels, book));
+        checks.extend(judged(what, level, &duels, book));
     }
     Ok(checks)
 }
 
 /// Half of what a disk does by itself while all the others are at work too.
-fn base_rate(lab: &Lab, book: &Book, slots: &[Slot]) -> anyhow::Result<u64> {
-    let speeds = spread(slots.len(), slots, |session, slot| {
+fn base_rate(lab: &Lab, book: &Book, disks: &[Subject]) -> anyhow::Result<f64> {
+    let speeds = spread(disks.len(), disks, |session, disk| {
         let label = format!("base-{session}");
-        let more = [
-            "--passes",
-            "3",
-            "--copies",
-            "1",
-            "--dir",
-            &slot.disk.path(),
-            "--label",
-            &label,
-        ];
         let store = format!("e2-base-{session}.db");
-        let call = Call::new(&store, &["run", &lab.options.disk_test, "--quiet"]).with(&more);
-        lab.text(book, &call)?;
+        lab.text(book, &disk.run(&store, &label, &["--passes", "3"]))?;
         let run = lab.run(&store, &label)?;
         let iops = super::e03_accuracy::iops(&run).context("a disk has no rate")?;
         quantile::median(&iops).context("a disk has no rate")
     })?;
     let slowest = speeds.iter().copied().fold(f64::INFINITY, f64::min);
-    Ok(round_to_u64((slowest / 2.0).min(IOPS_MAX)))
-}
-
-fn on_disk(
-    lab: &Lab,
-    book: &Book,
-    slot: &Slot,
-    base: u64,
-    level: f64,
-    session: usize,
-) -> anyhow::Result<Duel> {
-    let dir = format!("dir={}", slot.disk.path());
-    let store = format!("e2-disk-{session}.db");
-    let call = Call::new(&store, &[&lab.options.disk_test, "--a", &dir, "--b", &dir]);
-    let limits = [base, round_to_u64(approx(base) * level)]
-        .map(|iops| command(&[slot.group.read_iops(&slot.disk.number, Some(iops))]));
-    let label = format!("disk {} session {session}", percent(1.0 - level));
-    let call = call.within(&slot.group);
-    duel(lab, book, &label, &call, [&limits[0], &limits[1]])
+    Ok((slowest / 2.0).min(IOPS_MAX).round())
 }
 
 /// What the duels at one level must have said, and what they said.

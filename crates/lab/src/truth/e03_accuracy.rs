@@ -6,14 +6,13 @@
 //! over 100 ms here, the kernel's default, because with shorter periods the kernel's own count of throttled time falls
 //! short of the truth; a round measures five periods.
 
-use super::Experiment;
 use super::book::Book;
 use super::check::{Check, percent};
-use super::lab::{Call, Lab, Slot};
+use super::lab::Lab;
 use super::sessions::{Duel, duel, main_metric, no_round_failed, noise_median, rates};
-use super::throttle::{Group, PERIOD_DEFAULT_US, apply, command};
+use super::subject::{Subject, on_both};
+use super::throttle::command;
 use anyhow::Context;
-use model::num::approx;
 use model::record::Run;
 use model::units::Unit;
 use stats::quantile;
@@ -22,7 +21,7 @@ use stats::quantile;
 const QUOTAS: [f64; 3] = [0.2, 0.5, 0.8];
 
 /// Speeds of disks, in reads a second.
-const IOPS: [u64; 3] = [500, 2_000, 10_000];
+const IOPS: [f64; 3] = [500.0, 2_000.0, 10_000.0];
 
 /// One point.
 const POINT: f64 = 0.01;
@@ -37,77 +36,47 @@ const LONG_ROUNDS: &str = "2";
 const GAPS: &str = "2";
 
 /// The experiment.
-pub(crate) struct Accuracy;
-
-impl Experiment for Accuracy {
-    fn name(&self) -> &'static str {
-        "E3"
-    }
-
-    fn what(&self) -> &'static str {
-        "known speeds of a CPU and of a disk"
-    }
-
-    fn needs_root(&self) -> bool {
-        true
-    }
-
-    fn run(&self, lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
+pub(super) fn run(lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
+    let at_quotas = || {
+        let cpu = Subject::cpu(lab)?;
         let mut checks = Vec::new();
-        if lab.options.cpu() {
-            let group = lab.group()?.with_period(PERIOD_DEFAULT_US);
-            for quota in QUOTAS {
-                let duel = at_quota(lab, book, &group, quota)?;
-                checks.extend(of_quota(&duel, quota, POINT));
-                checks.push(throttled(lab, book, &group, quota)?);
-                checks.push(gaps(lab, &group, quota)?);
-            }
-        }
-        if lab.options.disk() {
-            if let Some(why) = lab.lacks(&lab.options.disk_test) {
-                checks.push(Check::skipped("disk", why));
-                return Ok(checks);
-            }
-            let slot = lab.slot()?;
-            for limit in IOPS {
-                checks.extend(at_limit(lab, book, &slot, limit)?);
-            }
+        for quota in QUOTAS {
+            let duel = at_quota(lab, book, &cpu, quota)?;
+            checks.extend(of_quota(&duel, quota, POINT));
+            checks.push(throttled(lab, book, &cpu, quota)?);
+            checks.push(gaps(lab, &cpu, quota)?);
         }
         Ok(checks)
-    }
+    };
+    let at_limits = || {
+        let disk = Subject::disk(lab)?;
+        let found = IOPS
+            .iter()
+            .map(|&limit| at_limit(lab, book, &disk, limit))
+            .collect::<anyhow::Result<Vec<_>>>()?;
+        Ok(found.concat())
+    };
+    on_both(lab, at_quotas, at_limits)
 }
 
 /// Pairs of rounds, one without a limit and one at `quota` CPUs.
-fn at_quota(lab: &Lab, book: &Book, group: &Group, quota: f64) -> anyhow::Result<Duel> {
+fn at_quota(lab: &Lab, book: &Book, cpu: &Subject, quota: f64) -> anyhow::Result<Duel> {
     let rounds = lab.options.rounds.to_string();
-    let call = Call::new("e3.db", &[&lab.options.cpu_test, "--passes", &rounds]).within(group);
-    let sides = [command(&group.cpu(None)), command(&group.cpu(Some(quota)))];
+    let call = cpu.duel("e3.db", &["--passes", &rounds]);
+    let sides = [None, Some(quota)].map(|limit| command(&cpu.limit(limit)));
     let label = format!("quota {}", percent(quota));
     duel(lab, book, &label, &call, [&sides[0], &sides[1]])
 }
 
 /// The share of throttled time in the noise vector of long rounds. The kernel counts a throttle when it ends: a round
 /// may miss the one in which it ended, which is most of a point at 20 %.
-fn throttled(lab: &Lab, book: &Book, group: &Group, quota: f64) -> anyhow::Result<Check> {
+fn throttled(lab: &Lab, book: &Book, cpu: &Subject, quota: f64) -> anyhow::Result<Check> {
     let label = format!("long-{quota}");
-    let test = &lab.options.cpu_test;
-    let long = format!("{test}.compat=6");
-    let more = [
-        "--passes",
-        LONG_ROUNDS,
-        "--copies",
-        "1",
-        "--set",
-        &long,
-        "--label",
-        &label,
-    ];
-    let call = Call::new("e3.db", &["run", test, "--quiet"])
-        .with(&more)
-        .within(group);
-    apply(&group.cpu(Some(quota)))?;
+    let long = format!("{}.compat=6", lab.options.cpu_test);
+    let call = cpu.run("e3.db", &label, &["--passes", LONG_ROUNDS, "--set", &long]);
+    cpu.set(Some(quota))?;
     lab.text(book, &call)?;
-    apply(&group.cpu(None))?;
+    cpu.set(None)?;
     let run = lab.run("e3.db", &label)?;
     let share = noise_median(&run, |noise| noise.throttled_share);
     let what = format!(
@@ -164,12 +133,12 @@ fn of_quota(duel: &Duel, quota: f64, tolerance: f64) -> Vec<Check> {
 }
 
 /// The time lost in gaps, as a loop of two seconds under the same quota sees it.
-fn gaps(lab: &Lab, group: &Group, quota: f64) -> anyhow::Result<Check> {
-    apply(&group.cpu(Some(quota)))?;
+fn gaps(lab: &Lab, cpu: &Subject, quota: f64) -> anyhow::Result<Check> {
+    cpu.set(Some(quota))?;
     let said = lab
-        .start_helper(&["gaps", GAPS], Some(group), None)?
+        .start_helper(&["gaps", GAPS], Some(&cpu.group), None)?
         .wait()?;
-    apply(&group.cpu(None))?;
+    cpu.set(None)?;
     let share: f64 = said
         .trim()
         .parse()
@@ -187,31 +156,17 @@ fn gaps(lab: &Lab, group: &Group, quota: f64) -> anyhow::Result<Check> {
 }
 
 /// A disk at `limit` reads a second.
-fn at_limit(lab: &Lab, book: &Book, slot: &Slot, limit: u64) -> anyhow::Result<Vec<Check>> {
-    slot.group.read_iops(&slot.disk.number, Some(limit)).now()?;
+fn at_limit(lab: &Lab, book: &Book, disk: &Subject, limit: f64) -> anyhow::Result<Vec<Check>> {
+    disk.set(Some(limit))?;
     let label = format!("iops-{limit}");
     let rounds = lab.options.rounds.to_string();
-    let more = [
-        "--passes",
-        &rounds,
-        "--copies",
-        "1",
-        "--dir",
-        &slot.disk.path(),
-    ];
-    let call = Call::new(
-        "e3.db",
-        &["run", &lab.options.disk_test, "--json", "--quiet"],
-    )
-    .with(&more)
-    .with(&["--label", &label])
-    .within(&slot.group);
+    let call = disk.run("e3.db", &label, &["--passes", &rounds, "--json"]);
     let document = lab.document(book, &call)?;
     book.document(&label, &document);
     let run = lab.run("e3.db", &label)?;
     no_round_failed(&run)?;
     let read = iops(&run).and_then(|iops| quantile::median(&iops));
-    let error = read.map(|read| read / approx(limit) - 1.0);
+    let error = read.map(|read| read / limit - 1.0);
     let id = main_metric(&run)
         .context("the run has no rate")?
         .to_string();
@@ -262,8 +217,8 @@ mod tests {
         #[ignore = "root: limits a control group"]
         fn half_a_cpu_is_read_as_half_a_cpu() {
             let bed = testkit::Bed::new(&["--rounds", "6", "--cpu-test", "os.syscall"]);
-            let group = bed.lab.group().unwrap().with_period(PERIOD_DEFAULT_US);
-            let duel = at_quota(&bed.lab, &Book::default(), &group, 0.5).unwrap();
+            let cpu = Subject::cpu(&bed.lab).unwrap();
+            let duel = at_quota(&bed.lab, &Book::default(), &cpu, 0.5).unwrap();
             // Other tests run at the same time: a tenth is what a wrong sign or a wrong unit cannot hide in.
             let checks = of_quota(&duel, 0.5, 0.1);
             let held = |check: &Check| check.judged == Judged::Held;

@@ -4,14 +4,14 @@
 //! provider would (see `bucket`). Its terms are drawn at random and known to the supervisor alone. What a reader of
 //! one number would have reported, the rate of the first minute, is given beside.
 
-use super::Experiment;
 use super::book::Book;
 use super::bucket::{Bucket, Terms};
 use super::check::{Check, percent};
-use super::lab::{Call, Lab, Slot, cpus, spread};
+use super::lab::{Call, Lab, spread};
 use super::score;
-use super::sessions::{Soak, soak_call, soak_of};
-use super::throttle::{PERIOD_DEFAULT_US, apply};
+use super::sessions::{Soak, soak_of};
+use super::subject::{Subject, on_both};
+use super::throttle::PERIOD_DEFAULT_US;
 use anyhow::Context;
 use model::num::{approx, round_to_u64};
 use model::record::{Outcome, Round, Run};
@@ -33,57 +33,90 @@ const RATE_WITHIN: f64 = 0.02;
 const CREDIT_WITHIN: f64 = 0.05;
 
 /// The experiment.
-pub(crate) struct TokenBucket;
+pub(super) fn run(lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
+    let options = &lab.options;
+    let of_cpus = Kind {
+        stream: 500,
+        fastest: CPUS,
+        grain: None,
+        window: &options.cpu_window,
+    };
+    let of_disks = Kind {
+        stream: 400,
+        fastest: f64::from(options.bucket_iops),
+        // The kernel grants whole reads in slices of 20 ms: other limits than multiples of 50 are kept up to a slice.
+        grain: Some(50.0),
+        window: &options.disk_window,
+    };
+    on_both(
+        lab,
+        || of_cpus.examine(lab, book, &Subject::cpus(lab, PERIOD_DEFAULT_US)?),
+        || of_disks.examine(lab, book, &Subject::disks(lab)?),
+    )
+}
 
-impl Experiment for TokenBucket {
-    fn name(&self) -> &'static str {
-        "E4"
-    }
+/// How buckets of one kind are drawn and looked at.
+struct Kind<'a> {
+    /// The stream of random numbers of the first session.
+    stream: u64,
+    /// The most that a bucket lends a second.
+    fastest: f64,
+    /// What rates are multiples of, where not every one can be kept.
+    grain: Option<f64>,
+    /// The soak's windows.
+    window: &'a str,
+}
 
-    fn what(&self) -> &'static str {
-        "buckets of credit with hidden terms"
-    }
-
-    fn needs_root(&self) -> bool {
-        true
-    }
-
-    fn run(&self, lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
-        if let Some(why) = lab.lacks_soak() {
-            return Ok(vec![Check::skipped("buckets", why)]);
-        }
-        let sessions = lab.options.sessions;
-        let mut checks = Vec::new();
-        if lab.options.disk() {
-            if let Some(why) = lab.lacks(&lab.options.disk_test) {
-                checks.push(Check::skipped("disk", why));
-            } else {
-                let slots = lab.slots(sessions)?;
-                let found = spread(sessions, &slots, |n, slot| on_disk(lab, book, slot, n))?;
-                checks.extend(judged("disk", &found, book));
-                let quiet = spread(sessions, &slots, |n, slot| {
-                    untreated(lab, book, &disk_call(lab, slot, &format!("q{n}")), n)
-                })?;
-                checks.push(none_claimed("disk", &quiet));
-            }
-        }
-        if lab.options.cpu() {
-            let cpus = cpus()?;
-            let found = spread(sessions, &cpus, |n, &cpu| on_cpu(lab, book, cpu, n))?;
-            checks.extend(judged("CPU", &found, book));
-            let quiet = spread(sessions, &cpus, |n, &cpu| {
-                let mut call = soak_call(
-                    &format!("e4-cq{n}.db"),
-                    &lab.options.cpu_test,
-                    SECONDS,
-                    &lab.options.cpu_window,
-                );
-                call.cpu = Some(cpu);
-                untreated(lab, book, &call, n)
-            })?;
-            checks.push(none_claimed("CPU", &quiet));
-        }
+impl Kind<'_> {
+    fn examine(&self, lab: &Lab, book: &Book, subjects: &[Subject]) -> anyhow::Result<Vec<Check>> {
+        let (what, sessions) = (subjects[0].what, lab.options.sessions);
+        let found = spread(sessions, subjects, |n, subject| {
+            self.session(lab, book, subject, n)
+        })?;
+        let mut checks = judged(what, &found, book);
+        let quiet = spread(sessions, subjects, |n, subject| {
+            let mut call = subject.soak(&format!("e4-{what}-q{n}.db"), SECONDS, self.window);
+            call.group = None;
+            let document = lab.document(book, &call)?;
+            book.document(&format!("untreated {n}"), &document);
+            soak_of(&document)
+        })?;
+        checks.push(none_claimed(what, &quiet));
         Ok(checks)
+    }
+
+    fn terms(&self, seed: u64, session: usize) -> Terms {
+        let mut rng = Rng::stream(seed, self.stream + session as u64);
+        let drawn = Terms::draw(&mut rng, self.fastest, BURST_SECONDS);
+        let whole = |rate: f64| self.grain.map_or(rate, |of| (rate / of).round() * of);
+        Terms {
+            burst: whole(drawn.burst),
+            sustained: whole(drawn.sustained),
+            credit: drawn.credit,
+        }
+    }
+
+    fn session(
+        &self,
+        lab: &Lab,
+        book: &Book,
+        subject: &Subject,
+        session: usize,
+    ) -> anyhow::Result<Session> {
+        let terms = self.terms(lab.options.seed, session);
+        let store = format!("e4-{}-{session}.db", subject.what);
+        let call = subject.soak(&store, SECONDS, self.window);
+        let document = supervised(lab, book, &call, terms, subject)?;
+        subject.set(None)?;
+        book.document(&format!("{} {session}", subject.what), &document);
+        if subject.disk.is_none() {
+            let granted = granted(&lab.run(&store, "latest")?);
+            book.text(&format!("granted-{session}.txt"), &granted);
+        }
+        Ok(Session {
+            soak: soak_of(&document)?,
+            truth: [terms.burst, terms.sustained, terms.credit],
+        })
     }
 }
 
@@ -111,105 +144,33 @@ impl Session {
     }
 }
 
-/// What a supervisor reads and writes.
-struct Lever<'a> {
-    used: &'a dyn Fn() -> anyhow::Result<f64>,
-    limit: &'a dyn Fn(f64) -> anyhow::Result<()>,
-}
-
 /// Runs `call` while a bucket with these terms is played; the document.
 fn supervised(
     lab: &Lab,
     book: &Book,
     call: &Call<'_>,
     terms: Terms,
-    lever: &Lever<'_>,
+    subject: &Subject,
 ) -> anyhow::Result<Value> {
     let mut bucket = Bucket::full(terms);
     let mut limit = bucket.after(0.0, 0.0);
-    (lever.limit)(limit)?;
-    let mut used = (lever.used)()?;
+    subject.set(Some(limit))?;
+    let mut used = subject.used()?;
     let mut running = lab.start(book, call)?;
     let mut before = monotonic();
     loop {
         sleep_until(before + round_to_u64(bucket.next_look() * 1e9));
-        let (now, total) = (monotonic(), (lever.used)()?);
+        let (now, total) = (monotonic(), subject.used()?);
         let allowed = bucket.after(total - used, approx(now - before) / 1e9);
         (before, used) = (now, total);
         if (allowed - limit).abs() > f64::EPSILON {
-            (lever.limit)(allowed)?;
+            subject.set(Some(allowed))?;
             limit = allowed;
         }
         if let Some(text) = running.ended()? {
             return serde_json::from_str(&text).context("read what a soak printed");
         }
     }
-}
-
-fn disk_call<'a>(lab: &Lab, slot: &'a Slot, name: &str) -> Call<'a> {
-    let store = format!("e4-{name}.db");
-    soak_call(
-        &store,
-        &lab.options.disk_test,
-        SECONDS,
-        &lab.options.disk_window,
-    )
-    .with(&["--dir", &slot.disk.path()])
-    .within(&slot.group)
-}
-
-fn on_disk(lab: &Lab, book: &Book, slot: &Slot, session: usize) -> anyhow::Result<Session> {
-    let mut rng = Rng::stream(lab.options.seed, 400 + session as u64);
-    let drawn = Terms::draw(&mut rng, f64::from(lab.options.bucket_iops), BURST_SECONDS);
-    // The kernel grants whole reads in slices of 20 ms: other limits than multiples of 50 are kept up to a slice only.
-    let whole = Terms {
-        burst: (drawn.burst / 50.0).round() * 50.0,
-        sustained: (drawn.sustained / 50.0).round() * 50.0,
-        credit: drawn.credit,
-    };
-    let group = &slot.group;
-    let device = &slot.disk.number;
-    let lever = Lever {
-        used: &|| Ok(approx(group.reads(device)?)),
-        limit: &|iops| group.read_iops(device, Some(round_to_u64(iops))).now(),
-    };
-    let call = disk_call(lab, slot, &format!("d{session}"));
-    let document = supervised(lab, book, &call, whole, &lever)?;
-    group.read_iops(device, None).now()?;
-    book.document(&format!("disk {session}"), &document);
-    Ok(Session {
-        soak: soak_of(&document)?,
-        truth: [whole.burst, whole.sustained, whole.credit],
-    })
-}
-
-fn on_cpu(lab: &Lab, book: &Book, cpu: u32, session: usize) -> anyhow::Result<Session> {
-    let mut rng = Rng::stream(lab.options.seed, 500 + session as u64);
-    let terms = Terms::draw(&mut rng, CPUS, BURST_SECONDS);
-    let group = lab.group()?.with_period(PERIOD_DEFAULT_US);
-    let lever = Lever {
-        used: &|| group.cpu_seconds(),
-        limit: &|cpus| apply(&group.cpu(Some(cpus))),
-    };
-    let store = format!("e4-c{session}.db");
-    let mut call = soak_call(
-        &store,
-        &lab.options.cpu_test,
-        SECONDS,
-        &lab.options.cpu_window,
-    )
-    .within(&group);
-    call.cpu = Some(cpu);
-    let document = supervised(lab, book, &call, terms, &lever)?;
-    book.document(&format!("CPU {session}"), &document);
-    book.text(
-        &format!("granted-{session}.txt"),
-        &granted(&lab.run(&store, "latest")?),
-    );
-    Ok(Session {
-        soak: soak_of(&document)?,
-        truth: [terms.burst, terms.sustained, terms.credit],
-    })
 }
 
 /// The CPU time of each window, a line for each stretch: what a missed bucket is looked for in.
@@ -223,12 +184,6 @@ fn granted(run: &Run) -> String {
     };
     let lines: Vec<String> = run.rounds.iter().map(line).collect();
     lines.join("\n")
-}
-
-fn untreated(lab: &Lab, book: &Book, call: &Call<'_>, session: usize) -> anyhow::Result<Soak> {
-    let document = lab.document(book, call)?;
-    book.document(&format!("untreated {session}"), &document);
-    soak_of(&document)
 }
 
 fn judged(what: &str, sessions: &[Session], book: &Book) -> Vec<Check> {
@@ -261,13 +216,9 @@ fn judged(what: &str, sessions: &[Session], book: &Book) -> Vec<Check> {
             .iter()
             .filter_map(|session| Some(session.errors()?[index]))
             .collect();
-        let figure = score::typical_and_worst(&errors)
-            .map_or("-".to_owned(), |(typical, worst)| {
-                format!("{} and {}", percent(typical), percent(worst))
-            });
         checks.push(Check::reported(
             format!("{what}: error of the {name}, median and worst"),
-            figure,
+            score::errors(&errors),
         ));
     }
     let naive: Vec<f64> = sessions

@@ -4,9 +4,8 @@
 //! really took it says itself, so that the true mean rate is known: what a second of CPU time is worth, times the
 //! share of the CPU that was left. UnixBench's rule, which drops the worst third, is scored on the same windows.
 
-use super::Experiment;
 use super::book::Book;
-use super::check::{Check, percent};
+use super::check::Check;
 use super::helper::cpu_seconds_within;
 use super::lab::{Lab, cpus, spread};
 use super::score;
@@ -24,31 +23,12 @@ const MEAN_WITHIN: f64 = 0.03;
 const FLOOR_BELOW: f64 = 0.9;
 
 /// The experiment.
-pub(crate) struct SlowState;
-
-impl Experiment for SlowState {
-    fn name(&self) -> &'static str {
-        "E5"
-    }
-
-    fn what(&self) -> &'static str {
-        "a slow state for a fifth of the time"
-    }
-
-    fn needs_root(&self) -> bool {
-        false
-    }
-
-    fn run(&self, lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
-        if let Some(why) = lab.lacks_soak() {
-            return Ok(vec![Check::skipped("slow state", why)]);
-        }
-        let cpus = cpus()?;
-        let sessions = spread(lab.options.sessions, &cpus, |n, &cpu| {
-            session(lab, book, cpu, n)
-        })?;
-        Ok(judged(&sessions, book))
-    }
+pub(super) fn run(lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
+    let cpus = cpus()?;
+    let sessions = spread(lab.options.sessions, &cpus, |n, &cpu| {
+        session(lab, book, cpu, n)
+    })?;
+    Ok(judged(&sessions, book))
 }
 
 struct Session {
@@ -152,11 +132,6 @@ fn judged(sessions: &[Session], book: &Book) -> Vec<Check> {
         .iter()
         .filter_map(|session| Some(session.dropped? / session.truth - 1.0))
         .collect();
-    let figure = |errors: &[f64]| {
-        score::typical_and_worst(errors).map_or("-".to_owned(), |(typical, worst)| {
-            format!("{} and {}", percent(typical), percent(worst))
-        })
-    };
     vec![
         Check::at_least(
             "two states named, or a floor below 90 % of the typical window",
@@ -169,10 +144,13 @@ fn judged(sessions: &[Session], book: &Book) -> Vec<Check> {
             score::rate(count(&Session::names_two_states), of),
         ),
         Check::at_least("long-run mean within 3 % of the truth", right, of, 1.0),
-        Check::reported("error of the mean, median and worst", figure(&errors)),
+        Check::reported(
+            "error of the mean, median and worst",
+            score::errors(&errors),
+        ),
         Check::reported(
             "peer, the same windows: error of UnixBench's mean, median and worst",
-            figure(&peer),
+            score::errors(&peer),
         ),
     ]
 }

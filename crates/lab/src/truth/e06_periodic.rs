@@ -2,13 +2,13 @@
 //!
 //! For one second in ten the limit is halved. The quiet twin of each session is the same without that.
 
-use super::Experiment;
 use super::book::Book;
-use super::check::{Check, percent};
-use super::lab::{Call, Lab, cpus, spread};
+use super::check::Check;
+use super::lab::{Lab, spread};
 use super::score;
-use super::sessions::{Soak, or_dash, soak_call, soak_of};
-use super::throttle::{Write, apply};
+use super::sessions::{Soak, or_dash, soak_of};
+use super::subject::{Subject, on_both};
+use super::throttle::PERIOD_US;
 use anyhow::Context;
 use model::num::round_to_u64;
 use serde_json::Value;
@@ -21,105 +21,39 @@ const WITHIN: f64 = 0.5;
 
 /// The full limits: nearly a CPU, and reads a second.
 const CPUS: f64 = 0.9;
-const IOPS: u64 = 1_000;
+const IOPS: f64 = 1_000.0;
 
 /// The experiment.
-pub(crate) struct Periodic;
-
-impl Experiment for Periodic {
-    fn name(&self) -> &'static str {
-        "E6"
-    }
-
-    fn what(&self) -> &'static str {
-        "half the speed for one second in ten"
-    }
-
-    fn needs_root(&self) -> bool {
-        true
-    }
-
-    fn run(&self, lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
-        if let Some(why) = lab.lacks_soak() {
-            return Ok(vec![Check::skipped("period", why)]);
-        }
-        let mut checks = Vec::new();
-        if lab.options.disk() {
-            match lab.lacks(&lab.options.disk_test) {
-                Some(why) => checks.push(Check::skipped("disk", why)),
-                None => checks.extend(on_disks(lab, book)?),
-            }
-        }
-        if lab.options.cpu() {
-            checks.extend(on_cpus(lab, book)?);
-        }
-        Ok(checks)
-    }
+pub(super) fn run(lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
+    on_both(
+        lab,
+        || examine(lab, book, &Subject::cpus(lab, PERIOD_US)?, CPUS),
+        || examine(lab, book, &Subject::disks(lab)?, IOPS),
+    )
 }
 
-fn on_disks(lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
-    let sessions = lab.options.sessions;
-    let slots = lab.slots(sessions)?;
-    let soaks = spread(2 * sessions, &slots, |n, slot| {
-        let store = format!("e6-d{n}.db");
-        let call = soak_call(
-            &store,
-            &lab.options.disk_test,
-            lab.options.period_seconds,
-            "1s",
-        )
-        .with(&["--dir", &slot.disk.path()])
-        .within(&slot.group);
-        let limits =
-            [IOPS, IOPS / 2].map(|iops| vec![slot.group.read_iops(&slot.disk.number, Some(iops))]);
-        session(
-            lab,
-            book,
-            &call,
-            &format!("disk {n}"),
-            &limits,
-            n < sessions,
-        )
+/// Sessions that are treated, and then as many that are not.
+fn examine(lab: &Lab, book: &Book, subjects: &[Subject], full: f64) -> anyhow::Result<Vec<Check>> {
+    let (what, sessions) = (subjects[0].what, lab.options.sessions);
+    let soaks = spread(2 * sessions, subjects, |n, subject| {
+        session(lab, book, subject, full, (n, n < sessions))
     })?;
-    Ok(judged("disk", &soaks, sessions, book))
+    Ok(judged(what, &soaks, sessions, book))
 }
 
-fn on_cpus(lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
-    let sessions = lab.options.sessions;
-    let soaks = spread(2 * sessions, &cpus()?, |n, &cpu| {
-        let group = lab.group()?;
-        let store = format!("e6-c{n}.db");
-        let mut call = soak_call(
-            &store,
-            &lab.options.cpu_test,
-            lab.options.period_seconds,
-            "1s",
-        );
-        call.cpu = Some(cpu);
-        let limits = [CPUS, CPUS / 2.0].map(|cpus| group.cpu(Some(cpus)));
-        session(
-            lab,
-            book,
-            &call.within(&group),
-            &format!("CPU {n}"),
-            &limits,
-            n < sessions,
-        )
-    })?;
-    Ok(judged("CPU", &soaks, sessions, book))
-}
-
-/// A soak; where it is `treated`, the second of the limits holds for one second in ten.
+/// A soak; where it is `treated`, half of the limit holds for one second in ten.
 fn session(
     lab: &Lab,
     book: &Book,
-    call: &Call<'_>,
-    label: &str,
-    [full, half]: &[Vec<Write>; 2],
-    treated: bool,
+    subject: &Subject,
+    full: f64,
+    (session, treated): (usize, bool),
 ) -> anyhow::Result<Soak> {
-    apply(full)?;
-    let mut running = lab.start(book, call)?;
+    let what = subject.what;
+    let store = format!("e6-{what}-{session}.db");
+    let call = subject.soak(&store, lab.options.period_seconds, "1s");
+    subject.set(Some(full))?;
+    let mut running = lab.start(book, &call)?;
     let start = monotonic();
     let mut edges = edges();
     let text = 'soak: loop {
@@ -132,12 +66,12 @@ fn session(
             sleep_until(edge.min(monotonic() + 50_000_000));
         }
         if treated {
-            apply(if slow { half } else { full })?;
+            subject.set(Some(if slow { full / 2.0 } else { full }))?;
         }
     };
     let document: Value = serde_json::from_str(&text).context("read what a soak printed")?;
     let word = if treated { "treated" } else { "quiet" };
-    book.document(&format!("{label} {word}"), &document);
+    book.document(&format!("{what} {session} {word}"), &document);
     soak_of(&document)
 }
 
@@ -167,9 +101,6 @@ fn judged(what: &str, soaks: &[Soak], treated: usize, book: &Book) -> Vec<Check>
         .iter()
         .filter_map(|soak| Some(named(soak)? / PERIOD - 1.0))
         .collect();
-    let figure = score::typical_and_worst(&errors).map_or("-".to_owned(), |(typical, worst)| {
-        format!("{} and {}", percent(typical), percent(worst))
-    });
     vec![
         Check::at_least(
             format!("{what}: period of 10 +- 0.5 s named"),
@@ -179,7 +110,7 @@ fn judged(what: &str, soaks: &[Soak], treated: usize, book: &Book) -> Vec<Check>
         ),
         Check::reported(
             format!("{what}: error of the period, median and worst"),
-            figure,
+            score::errors(&errors),
         ),
         Check::at_most(
             format!("{what}, quiet: any period named"),

@@ -6,14 +6,13 @@
 //! anything. That is why it is 3 % on a quiet machine, and more where rounds scatter so much that two runs could not
 //! tell. And a duel that decides for itself when to end must end at one of its five looks, never in between.
 
-use super::Experiment;
 use super::book::Book;
 use super::check::{Check, percent};
 use super::lab::{Call, Lab, Running};
 use super::sessions::{Duel, Finding, duel, end_duel, findings, or_dash, start_duel};
-use super::throttle::{Group, PERIOD_DEFAULT_US, apply};
+use super::subject::{Subject, on_both};
 use anyhow::Context;
-use model::num::{approx, round_to_u64};
+use model::num::approx;
 use stats::looks::LOOKS;
 use stats::quantile;
 use sys::clock::{monotonic, sleep};
@@ -41,76 +40,31 @@ const TICK_NS: u64 = 100_000_000;
 const FREE_OF: usize = 4;
 
 /// The experiment.
-pub(crate) struct Drift;
-
-impl Experiment for Drift {
-    fn name(&self) -> &'static str {
-        "E10"
-    }
-
-    fn what(&self) -> &'static str {
-        "a machine that slows down meanwhile"
-    }
-
-    fn needs_root(&self) -> bool {
-        true
-    }
-
-    fn run(&self, lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
-        let mut checks = Vec::new();
-        if lab.options.cpu() {
-            let group = lab.group()?.with_period(PERIOD_DEFAULT_US);
-            let subject = Subject {
-                what: "CPU",
-                test: &lab.options.cpu_test,
-                sides: Vec::new(),
-                place: Vec::new(),
-                group: &group,
-                allow: &|share| apply(&group.cpu(share)),
-            };
-            checks.extend(subject.examine(lab, book)?);
-        }
-        if lab.options.disk() {
-            if let Some(why) = lab.lacks(&lab.options.disk_test) {
-                checks.push(Check::skipped("disk", why));
-                return Ok(checks);
-            }
-            let slot = lab.slot()?;
-            let (device, dir) = (&slot.disk.number, slot.disk.path());
-            let side = format!("dir={dir}");
-            let subject = Subject {
-                what: "disk",
-                test: &lab.options.disk_test,
-                sides: ["--a", &side, "--b", &side].map(str::to_owned).to_vec(),
-                place: ["--dir", &dir].map(str::to_owned).to_vec(),
-                group: &slot.group,
-                allow: &|share| {
-                    let iops = share.map(|share| round_to_u64(share * IOPS));
-                    slot.group.read_iops(device, iops).now()
-                },
-            };
-            checks.extend(subject.examine(lab, book)?);
-        }
-        Ok(checks)
-    }
+pub(super) fn run(lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
+    let examine = |subject: &Subject, full| Drift { subject, full }.examine(lab, book);
+    on_both(
+        lab,
+        || examine(&Subject::cpu(lab)?, 1.0),
+        || examine(&Subject::disk(lab)?, IOPS),
+    )
 }
 
 /// What slows down.
-struct Subject<'a> {
-    what: &'static str,
-    test: &'a str,
-    /// How a duel is told where it takes place, and how a run is.
-    sides: Vec<String>,
-    place: Vec<String>,
-    group: &'a Group,
-    /// Sets what is allowed, as a share of what is without drift; `None` for no limit.
-    allow: &'a dyn Fn(Option<f64>) -> anyhow::Result<()>,
+struct Drift<'a> {
+    subject: &'a Subject,
+    /// The limit without drift.
+    full: f64,
 }
 
-impl Subject<'_> {
+impl Drift<'_> {
+    /// Allows this share of what is allowed without drift.
+    fn allow(&self, share: f64) -> anyhow::Result<()> {
+        self.subject.set(Some(share * self.full))
+    }
+
     fn examine(&self, lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
         // The same thing without drift shows how long it takes, and how much the machine scatters.
-        (self.allow)(Some(1.0))?;
+        self.allow(1.0)?;
         let (calm, seconds) = self.still(lab, book)?;
         let sinking = Sinking {
             loss: loss(calm.deviation()),
@@ -126,16 +80,16 @@ impl Subject<'_> {
             self.sample(book, "two runs", &found);
             blocked.push(found);
         }
-        (self.allow)(Some(1.0))?;
+        self.allow(1.0)?;
         let free: Vec<Duel> = (0..lab.options.sessions.div_ceil(FREE_OF))
             .map(|session| {
-                let label = format!("{} free {session}", self.what);
+                let label = format!("{} free {session}", self.subject.what);
                 duel(lab, book, &label, &self.duel_call(&[]), ["true", "true"])
             })
             .collect::<anyhow::Result<_>>()?;
-        (self.allow)(None)?;
+        self.subject.set(None)?;
         Ok(judged(
-            self.what,
+            self.subject.what,
             &calm,
             sinking.loss,
             &ours,
@@ -146,7 +100,7 @@ impl Subject<'_> {
 
     fn sample(&self, book: &Book, way: &str, finding: &Finding) {
         let cells = [
-            self.what.to_owned(),
+            self.subject.what.to_owned(),
             way.to_owned(),
             format!("{:.5}", finding.ratio),
             format!("{:.5}", finding.ends.0),
@@ -157,17 +111,13 @@ impl Subject<'_> {
     }
 
     fn duel_call(&self, more: &[&str]) -> Call<'_> {
-        let sides: Vec<&str> = self.sides.iter().map(String::as_str).collect();
-        Call::new("e10.db", &[self.test])
-            .with(&sides)
-            .with(more)
-            .within(self.group)
+        self.subject.duel("e10.db", more)
     }
 
     /// A duel without drift, and how many seconds it took.
     fn still(&self, lab: &Lab, book: &Book) -> anyhow::Result<(Duel, f64)> {
         let start = monotonic();
-        let label = format!("{} without drift", self.what);
+        let label = format!("{} without drift", self.subject.what);
         let call = self.duel_call(&["--passes", PASSES]);
         let calm = duel(lab, book, &label, &call, ["true", "true"])?;
         Ok((calm, approx(monotonic() - start) / 1e9))
@@ -177,7 +127,7 @@ impl Subject<'_> {
     fn sink(&self, mut running: Running, start: u64, sinking: Sinking) -> anyhow::Result<String> {
         loop {
             let elapsed = approx(monotonic() - start) / 1e9;
-            (self.allow)(Some(sinking.share(elapsed)))?;
+            self.allow(sinking.share(elapsed))?;
             if let Some(text) = running.ended()? {
                 return Ok(text);
             }
@@ -195,7 +145,7 @@ impl Subject<'_> {
         let call = self.duel_call(&["--passes", PASSES]);
         let running = start_duel(lab, book, &call, ["true", "true"])?;
         let text = self.sink(running, monotonic(), sinking)?;
-        let label = format!("{} drift {session}", self.what);
+        let label = format!("{} drift {session}", self.subject.what);
         end_duel(lab, book, &label, &call, &text)
     }
 
@@ -207,17 +157,10 @@ impl Subject<'_> {
         session: usize,
         sinking: Sinking,
     ) -> anyhow::Result<Finding> {
-        let labels = ["a", "b"].map(|side| format!("{}-{session}-{side}", self.what));
-        let place: Vec<&str> = self.place.iter().map(String::as_str).collect();
+        let labels = ["a", "b"].map(|side| format!("{}-{session}-{side}", self.subject.what));
         let start = monotonic();
         for label in &labels {
-            let more = [
-                "--passes", PASSES, "--copies", "1", "--label", label, "--quiet",
-            ];
-            let call = Call::new("e10.db", &["run", self.test])
-                .with(&place)
-                .with(&more)
-                .within(self.group);
+            let call = self.subject.run("e10.db", label, &["--passes", PASSES]);
             self.sink(lab.start(book, &call)?, start, sinking)?;
         }
         let call = Call::new(
@@ -225,7 +168,10 @@ impl Subject<'_> {
             &["compare", &labels[0], &labels[1], "--format", "json"],
         );
         let document = lab.document(book, &call)?;
-        book.document(&format!("{} blocked {session}", self.what), &document);
+        book.document(
+            &format!("{} blocked {session}", self.subject.what),
+            &document,
+        );
         findings(&document)?
             .into_iter()
             .next()

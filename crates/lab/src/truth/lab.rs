@@ -68,15 +68,6 @@ pub(crate) struct Running {
     asked_to_stop: Option<u64>,
 }
 
-/// A disk with the group whose access to it can be throttled.
-#[derive(Debug)]
-pub(crate) struct Slot {
-    /// The disk.
-    pub(crate) disk: Disk,
-    /// The group.
-    pub(crate) group: Group,
-}
-
 impl<'a> Call<'a> {
     /// A call with these arguments and the store `store`.
     pub(crate) fn new(store: &str, args: &[&str]) -> Self {
@@ -90,6 +81,12 @@ impl<'a> Call<'a> {
     /// The same inside `group`.
     pub(crate) fn within(mut self, group: &'a Group) -> Self {
         self.group = Some(group);
+        self
+    }
+
+    /// The same on this CPU alone, where one is named.
+    pub(crate) fn on(mut self, cpu: Option<u32>) -> Self {
+        self.cpu = cpu;
         self
     }
 
@@ -133,12 +130,6 @@ impl Lab {
         (!there).then(|| format!("this binary has no test `{test}`"))
     }
 
-    /// Why `kurabe soak` cannot be run; `None` where it can.
-    pub(crate) fn lacks_soak(&self) -> Option<String> {
-        let there = succeeds(command(&self.place.dir, &self.binary).args(["soak", "--help"]));
-        (!there).then(|| "this binary has no command `soak`".to_owned())
-    }
-
     /// Why nothing can be throttled; `None` where something can.
     pub(crate) fn lacks_groups(&self) -> Option<String> {
         if sys::probe::is_root() {
@@ -161,12 +152,9 @@ impl Lab {
         Group::make(layout, &format!("{}-g{}", self.place.name, self.next()))
     }
 
-    /// A new disk with a group of its own.
-    pub(crate) fn slot(&self) -> anyhow::Result<Slot> {
-        Ok(Slot {
-            disk: Disk::make(&self.place, &format!("d{}", self.next()), DISK_MIB)?,
-            group: self.group()?,
-        })
+    /// A new disk.
+    pub(crate) fn disk(&self) -> anyhow::Result<Disk> {
+        Disk::make(&self.place, &format!("d{}", self.next()), DISK_MIB)
     }
 
     /// Starts the program.
@@ -248,19 +236,13 @@ impl Lab {
         let text = self.text(&Book::default(), &Call::new(store, &["export", id]))?;
         store::export::read(&text).with_context(|| format!("read the export of run `{id}`"))
     }
-
-    /// As many slots as sessions run at the same time.
-    pub(crate) fn slots(&self, sessions: usize) -> anyhow::Result<Vec<Slot>> {
-        let wanted = self.options.parallel.clamp(1, sessions.max(1));
-        (0..wanted).map(|_| self.slot()).collect()
-    }
 }
 
-/// Calls `session` for 0, 1, ... `sessions` - 1, several at a time, each with one of the slots to itself; results
+/// Calls `session` for 0, 1, ... `sessions` - 1, several at a time, each with one of the `places` to itself; results
 /// come back in order. The first error ends it after the sessions that have begun.
 pub(crate) fn spread<S: Sync, T: Send>(
     sessions: usize,
-    slots: &[S],
+    places: &[S],
     session: impl Fn(usize, &S) -> anyhow::Result<T> + Sync,
 ) -> anyhow::Result<Vec<T>> {
     let waiting: Mutex<VecDeque<usize>> = Mutex::new((0..sessions).collect());
@@ -268,10 +250,10 @@ pub(crate) fn spread<S: Sync, T: Send>(
         let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.pop_front()
     };
-    let work = |slot: &S| -> anyhow::Result<Vec<(usize, T)>> {
+    let work = |place: &S| -> anyhow::Result<Vec<(usize, T)>> {
         let mut done = Vec::new();
         while let Some(index) = next() {
-            let result = session(index, slot);
+            let result = session(index, place);
             if result.is_err() {
                 while next().is_some() {}
             }
@@ -281,9 +263,9 @@ pub(crate) fn spread<S: Sync, T: Send>(
     };
     let work = &work;
     let mut done = std::thread::scope(|scope| -> anyhow::Result<Vec<(usize, T)>> {
-        let threads: Vec<_> = slots
+        let threads: Vec<_> = places
             .iter()
-            .map(|slot| scope.spawn(move || work(slot)))
+            .map(|place| scope.spawn(move || work(place)))
             .collect();
         let mut done = Vec::new();
         for thread in threads {

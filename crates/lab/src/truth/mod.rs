@@ -27,6 +27,7 @@ mod options;
 mod place;
 mod score;
 mod sessions;
+mod subject;
 #[cfg(test)]
 mod testkit;
 mod throttle;
@@ -46,30 +47,68 @@ use throttle::Layout;
 use xtask::process::target_dir;
 
 /// Something known that is done to a machine.
-trait Experiment: Sync {
+#[derive(Debug)]
+struct Experiment {
     /// The name by which it is asked for.
-    fn name(&self) -> &'static str;
-
+    name: &'static str,
     /// What is done, in a few words.
-    fn what(&self) -> &'static str;
-
+    what: &'static str,
     /// Whether it can do nothing at all without root.
-    fn needs_root(&self) -> bool;
-
+    needs_root: bool,
     /// Does it.
-    fn run(&self, lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>>;
+    run: fn(&Lab, &Book) -> anyhow::Result<Vec<Check>>,
 }
 
 /// Every experiment, in the order of docs/method/truth.md. Numbers that are missing belong to what is not built yet.
-const EXPERIMENTS: &[&dyn Experiment] = &[
-    &e00_noise::Noise,
-    &e01_same::Same,
-    &e02_power::Power,
-    &e03_accuracy::Accuracy,
-    &e04_bucket::TokenBucket,
-    &e05_slow::SlowState,
-    &e06_periodic::Periodic,
-    &e10_drift::Drift,
+const EXPERIMENTS: &[Experiment] = &[
+    Experiment {
+        name: "E0",
+        what: "noise of the machine before anything is measured",
+        needs_root: false,
+        run: e00_noise::run,
+    },
+    Experiment {
+        name: "E1",
+        what: "the same machine compared with itself",
+        needs_root: false,
+        run: e01_same::run,
+    },
+    Experiment {
+        name: "E2",
+        what: "known slowdowns of 3, 5 and 10 %",
+        needs_root: true,
+        run: e02_power::run,
+    },
+    Experiment {
+        name: "E3",
+        what: "known speeds of a CPU and of a disk",
+        needs_root: true,
+        run: e03_accuracy::run,
+    },
+    Experiment {
+        name: "E4",
+        what: "buckets of credit with hidden terms",
+        needs_root: true,
+        run: e04_bucket::run,
+    },
+    Experiment {
+        name: "E5",
+        what: "a slow state for a fifth of the time",
+        needs_root: false,
+        run: e05_slow::run,
+    },
+    Experiment {
+        name: "E6",
+        what: "half the speed for one second in ten",
+        needs_root: true,
+        run: e06_periodic::run,
+    },
+    Experiment {
+        name: "E10",
+        what: "a machine that slows down meanwhile",
+        needs_root: true,
+        run: e10_drift::run,
+    },
 ];
 
 /// How long the noise is looked at before each experiment, in seconds.
@@ -107,33 +146,33 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     let mut commands = Vec::new();
     for experiment in wanted {
         let book = Book::new(hidden.clone());
-        say!("\n==> {}: {}", experiment.name(), experiment.what());
-        let mut checks = glance(*experiment)?;
-        let done = attempt(*experiment, &lab, &book);
+        say!("\n==> {}: {}", experiment.name, experiment.what);
+        let mut checks = glance(experiment)?;
+        let done = attempt(experiment, &lab, &book);
         // What was measured until something went wrong is worth keeping.
-        book.write(&out, experiment.name())?;
-        checks.extend(done.with_context(|| format!("experiment {}", experiment.name()))?);
-        say!("{}", check::table(&[(experiment.name(), checks.clone())]));
-        commands.push((experiment.name(), book.commands()));
-        results.push((experiment.name(), checks));
+        book.write(&out, experiment.name)?;
+        checks.extend(done.with_context(|| format!("experiment {}", experiment.name))?);
+        say!("{}", check::table(&[(experiment.name, checks.clone())]));
+        commands.push((experiment.name, book.commands()));
+        results.push((experiment.name, checks));
         machine.write(&out, arguments, &results, &commands)?;
     }
     say!("raw outputs are in `{}`", out.display());
     verdict(&results)
 }
 
-fn attempt(experiment: &dyn Experiment, lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
-    if experiment.needs_root()
+fn attempt(experiment: &Experiment, lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
+    if experiment.needs_root
         && let Some(why) = lab.lacks_groups()
     {
-        return Ok(vec![Check::skipped(experiment.what(), why)]);
+        return Ok(vec![Check::skipped(experiment.what, why)]);
     }
-    experiment.run(lab, book)
+    (experiment.run)(lab, book)
 }
 
 /// What the machine does right before an experiment.
-fn glance(experiment: &dyn Experiment) -> anyhow::Result<Vec<Check>> {
-    if experiment.name() == "E0" {
+fn glance(experiment: &Experiment) -> anyhow::Result<Vec<Check>> {
+    if experiment.name == "E0" {
         return Ok(Vec::new());
     }
     let log = e00_noise::log(GLANCE, &Book::default())?;
@@ -176,13 +215,13 @@ fn verdict(results: &[(&str, Vec<Check>)]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn wanted(names: &[String]) -> anyhow::Result<Vec<&'static &'static dyn Experiment>> {
+fn wanted(names: &[String]) -> anyhow::Result<Vec<&'static Experiment>> {
     if names.is_empty() {
         return Ok(EXPERIMENTS.iter().collect());
     }
     let find = |name: &String| {
         let mut known = EXPERIMENTS.iter();
-        let found = known.find(|experiment| experiment.name().eq_ignore_ascii_case(name));
+        let found = known.find(|experiment| experiment.name.eq_ignore_ascii_case(name));
         found.with_context(|| format!("no such experiment: `{name}`\n{}", listed()))
     };
     names.iter().map(find).collect()
@@ -191,7 +230,7 @@ fn wanted(names: &[String]) -> anyhow::Result<Vec<&'static &'static dyn Experime
 fn listed() -> String {
     let lines: Vec<String> = EXPERIMENTS
         .iter()
-        .map(|experiment| format!("  {:<4} {}\n", experiment.name(), experiment.what()))
+        .map(|experiment| format!("  {:<4} {}\n", experiment.name, experiment.what))
         .collect();
     format!("\nExperiments:\n{}", lines.concat())
 }
@@ -215,7 +254,7 @@ mod tests {
     fn experiments_are_found_by_name_in_any_case() {
         let names = |names: &[&str]| -> Vec<&str> {
             let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-            wanted(&names).unwrap().iter().map(|e| e.name()).collect()
+            wanted(&names).unwrap().iter().map(|e| e.name).collect()
         };
         assert_eq!(names(&["e3", "E10"]), ["E3", "E10"]);
         assert_eq!(names(&[]).len(), EXPERIMENTS.len());

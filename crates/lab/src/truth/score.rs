@@ -4,6 +4,7 @@
 //! mean of several, and UnixBench's rule, which drops the worst third before it takes the mean. They are scored on the
 //! same rounds as the program, so that only the rule differs.
 
+use super::check::percent;
 use model::num::count;
 use stats::quantile;
 
@@ -62,6 +63,13 @@ pub(crate) fn pair_deviation(a: &[f64], b: &[f64]) -> Option<f64> {
 pub(crate) fn typical_and_worst(errors: &[f64]) -> Option<(f64, f64)> {
     let sorted = quantile::sorted(&errors.iter().map(|error| error.abs()).collect::<Vec<_>>());
     Some((quantile::median(&sorted)?, *sorted.last()?))
+}
+
+/// The same as text; `-` where there are none.
+pub(crate) fn errors(errors: &[f64]) -> String {
+    typical_and_worst(errors).map_or("-".to_owned(), |(typical, worst)| {
+        format!("{} and {}", percent(typical), percent(worst))
+    })
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use sys::tree::Tree;
 
 /// The period over which a quota is counted, in microseconds.
-const PERIOD_US: u64 = 10_000;
+pub(crate) const PERIOD_US: u64 = 10_000;
 
 /// The kernel's own default. Only with long periods is its count of throttled time exact to a point: of 50 % it told
 /// 38 % with periods of 10 ms, 48 with 20 and 49.5 with 100. And in duels, which set the quota anew before each round,
