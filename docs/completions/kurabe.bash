@@ -762,7 +762,7 @@ _kurabe() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "text json markdown csv csv-rounds unixbench" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text markdown json csv csv-rounds unixbench" -- "${cur}"))
                     return 0
                     ;;
                 --resume)
@@ -796,7 +796,7 @@ _kurabe() {
             fi
             case "${prev}" in
                 --format)
-                    COMPREPLY=($(compgen -W "text json markdown csv csv-rounds unixbench" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text markdown json csv csv-rounds unixbench" -- "${cur}"))
                     return 0
                     ;;
                 --store)
@@ -878,7 +878,7 @@ _kurabe() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "text json markdown csv csv-rounds unixbench" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text markdown json csv csv-rounds unixbench" -- "${cur}"))
                     return 0
                     ;;
                 --resume)

@@ -60,8 +60,8 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l tag -d 'A tag for 
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l yes-erase -d 'Everything on this device may be lost; where it holds something, add its serial number or UUID' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l overwrite-file -d 'Everything in this file may be lost' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l format -d 'The format' -r -f -a "text\t'A table for people'
-json\t'One document for programs'
 markdown\t'A table for blogs and issues'
+json\t'One document for programs'
 csv\t'One line for each metric'
 csv-rounds\t'One line for each value of each round'
 unixbench\t'`UnixBench`\'s own report layout'"
@@ -85,8 +85,8 @@ always\t'Always'
 never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kurabe -n "__fish_kurabe_using_subcommand show" -l format -d 'The format' -r -f -a "text\t'A table for people'
-json\t'One document for programs'
 markdown\t'A table for blogs and issues'
+json\t'One document for programs'
 csv\t'One line for each metric'
 csv-rounds\t'One line for each value of each round'
 unixbench\t'`UnixBench`\'s own report layout'"
@@ -156,8 +156,8 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l tag -d 'A tag for
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l yes-erase -d 'Everything on this device may be lost; where it holds something, add its serial number or UUID' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l overwrite-file -d 'Everything in this file may be lost' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l format -d 'The format' -r -f -a "text\t'A table for people'
-json\t'One document for programs'
 markdown\t'A table for blogs and issues'
+json\t'One document for programs'
 csv\t'One line for each metric'
 csv-rounds\t'One line for each value of each round'
 unixbench\t'`UnixBench`\'s own report layout'"

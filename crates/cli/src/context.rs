@@ -4,6 +4,8 @@ use crate::args::{ColorArg, Global, LangArg};
 use crate::exit::{Exit, failure};
 use dialects::printable::{quoted, said};
 use model::record::Run;
+use report::page::Block;
+use report::render::Format;
 use report::{Lang, Style};
 use std::cell::OnceCell;
 use std::io::{IsTerminal, Read};
@@ -41,9 +43,10 @@ impl Context {
         }
     }
 
-    /// `text` with nothing in it that this terminal cannot show.
-    pub(crate) fn showable(&self, text: String) -> String {
-        if self.blocks {
+    /// The page in this format, with nothing in it that this terminal cannot show where it is made for one.
+    pub(crate) fn drawn(&self, page: &[Block], format: &Format) -> String {
+        let text = (format.draw)(page, self.style);
+        if self.blocks || !format.of_terminal {
             text
         } else {
             report::style::without_blocks(&text)

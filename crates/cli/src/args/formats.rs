@@ -4,6 +4,11 @@
 use crate::exit::{Exit, failure};
 use clap::builder::PossibleValue;
 use clap::{Args as ClapArgs, ValueEnum};
+use report::render::FORMATS;
+use std::sync::LazyLock;
+
+/// The name of documents for programs, and what they are.
+const JSON: (&str, &str) = ("json", "One document for programs");
 
 /// The formats of one kind of document.
 pub(crate) trait Format: ValueEnum + Copy + Send + Sync + 'static {
@@ -58,20 +63,45 @@ pub(crate) enum PlanFormat {
 }
 
 /// The formats of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum ShowFormat {
-    /// A table for people
-    Text,
-    /// One document for programs
+    /// A page for people.
+    Page(&'static report::render::Format),
+    /// One document for programs.
     Json,
-    /// A table for blogs and issues
-    Markdown,
-    /// One line for each metric
+    /// One line for each metric.
     Csv,
-    /// One line for each value of each round
+    /// One line for each value of each round.
     CsvRounds,
-    /// `UnixBench`'s own report layout
+    /// `UnixBench`'s own report layout.
     Unixbench,
+}
+
+impl ValueEnum for ShowFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<ShowFormat>> = LazyLock::new(|| {
+            let pages = FORMATS.iter().map(ShowFormat::Page);
+            let others = [
+                ShowFormat::Json,
+                ShowFormat::Csv,
+                ShowFormat::CsvRounds,
+                ShowFormat::Unixbench,
+            ];
+            pages.chain(others).collect()
+        });
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, help) = match self {
+            Self::Page(format) => (format.name, format.about),
+            Self::Json => JSON,
+            Self::Csv => ("csv", "One line for each metric"),
+            Self::CsvRounds => ("csv-rounds", "One line for each value of each round"),
+            Self::Unixbench => ("unixbench", "`UnixBench`'s own report layout"),
+        };
+        Some(PossibleValue::new(name).help(help))
+    }
 }
 
 impl Format for ShowFormat {
@@ -79,22 +109,38 @@ impl Format for ShowFormat {
 
     fn of_plan(self) -> Option<PlanFormat> {
         match self {
-            Self::Text => Some(PlanFormat::Text),
+            Self::Page(format) if format.of_terminal => Some(PlanFormat::Text),
             Self::Json => Some(PlanFormat::Json),
-            Self::Markdown | Self::Csv | Self::CsvRounds | Self::Unixbench => None,
+            Self::Page(_) | Self::Csv | Self::CsvRounds | Self::Unixbench => None,
         }
     }
 }
 
 /// The formats of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum CompareFormat {
-    /// A table for people
-    Text,
-    /// A table for blogs and issues
-    Markdown,
-    /// One document for programs
+    /// A page for people.
+    Page(&'static report::render::Format),
+    /// One document for programs.
     Json,
+}
+
+impl ValueEnum for CompareFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<CompareFormat>> = LazyLock::new(|| {
+            let pages = FORMATS.iter().map(CompareFormat::Page);
+            pages.chain([CompareFormat::Json]).collect()
+        });
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, help) = match self {
+            Self::Page(format) => (format.name, format.about),
+            Self::Json => JSON,
+        };
+        Some(PossibleValue::new(name).help(help))
+    }
 }
 
 impl Format for CompareFormat {
@@ -102,9 +148,9 @@ impl Format for CompareFormat {
 
     fn of_plan(self) -> Option<PlanFormat> {
         match self {
-            Self::Text => Some(PlanFormat::Text),
+            Self::Page(format) if format.of_terminal => Some(PlanFormat::Text),
+            Self::Page(_) => None,
             Self::Json => Some(PlanFormat::Json),
-            Self::Markdown => None,
         }
     }
 }

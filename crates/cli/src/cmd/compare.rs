@@ -60,8 +60,10 @@ pub(crate) fn render(
     format: CompareFormat,
 ) -> String {
     match format {
-        CompareFormat::Text => report::comparison_text::text(view, context.style, context.lang),
-        CompareFormat::Markdown => report::comparison_markdown::markdown(view, context.lang),
+        CompareFormat::Page(format) if format.of_terminal => {
+            report::comparison_text::text(view, context.style, context.lang)
+        }
+        CompareFormat::Page(_) => report::comparison_markdown::markdown(view, context.lang),
         CompareFormat::Json => report::json::comparison(view),
     }
 }

@@ -19,7 +19,7 @@ pub(crate) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Exit> {
 /// of no soak.
 pub(crate) fn check_format(run: &Run, format: ShowFormat) -> anyhow::Result<()> {
     let has_tests = run.plan.soak.is_none() && !dialects::unixbench::indexes(run).is_empty();
-    if format != ShowFormat::Unixbench || has_tests {
+    if !matches!(format, ShowFormat::Unixbench) || has_tests {
         return Ok(());
     }
     Err(failure(
@@ -76,9 +76,8 @@ fn render(context: &Context, run: &Run, format: ShowFormat) -> String {
     let view = report::view::view(run);
     let page = || report::page::run::page(&view, context.lang);
     match format {
-        ShowFormat::Text => context.showable(report::render::text(&page(), context.style)),
+        ShowFormat::Page(format) => context.drawn(&page(), format),
         ShowFormat::Json => report::json::run(&view),
-        ShowFormat::Markdown => report::render::markdown(&page()),
         ShowFormat::Csv => report::csv::metrics(&view),
         ShowFormat::CsvRounds => report::csv::rounds(&view),
         ShowFormat::Unixbench => report::unixbench(&view),

@@ -3,8 +3,16 @@
 //! Everything is escaped, so that no name can break a table or smuggle in markup. Commands are left out: who reads the
 //! page is not where they can be typed.
 
+use super::Format;
 use crate::page::block::{Block, Cell, MARK, Picture, Table, Text, Tone};
 use dialects::printable::printable;
+
+pub(super) const FORMAT: Format = Format {
+    name: "markdown",
+    about: "A table for blogs and issues",
+    of_terminal: false,
+    draw: |page, _| markdown(page),
+};
 
 /// The page in Markdown.
 pub fn markdown(page: &[Block]) -> String {

@@ -2,6 +2,7 @@
 //!
 //! Nothing is cut off: what has no room in one form stands in another.
 
+use super::Format;
 use crate::page::block::{Align, Block, Cell, MARK, Picture, Table, Text, Tone};
 use crate::style::Style;
 use crate::table::{Grid, indent, wrapped};
@@ -9,6 +10,13 @@ use dialects::printable::printable;
 
 /// Fewer blocks than this are no picture.
 const BLOCKS_MIN: usize = 16;
+
+pub(super) const FORMAT: Format = Format {
+    name: "text",
+    about: "A table for people",
+    of_terminal: true,
+    draw: text,
+};
 
 /// The page as text.
 pub fn text(page: &[Block], style: Style) -> String {
