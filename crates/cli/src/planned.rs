@@ -203,7 +203,7 @@ pub(crate) fn shortage(plan: &Plan) -> Option<String> {
         1 => "about one fits".to_owned(),
         n => format!("about {n} fit"),
     };
-    let few = if short.passes < budget::ROUNDS_MIN.min(short.wanted) {
+    let few = if short.passes < stats::ROUNDS_MIN.min(short.wanted) {
         ", and fewer than six rounds have no interval"
     } else {
         ""
@@ -241,7 +241,7 @@ fn profiles_own(plan: &Plan) -> String {
 
 /// What is said of passes that were asked for and are too few for an interval.
 fn few_passes(plan: &Plan) -> Option<String> {
-    let need = budget::ROUNDS_MIN;
+    let need = stats::ROUNDS_MIN;
     let few = plan
         .passes
         .filter(|&passes| passes < need && plan.soak.is_none() && plan.duel.is_none())?;

@@ -7,10 +7,8 @@ use crate::schedule::looks_max;
 use model::num::{approx, round_to_u64};
 use model::plan::{Dropped, Plan, PlannedCase, Settle, Shape};
 use model::units::Nanos;
+use stats::ROUNDS_MIN;
 use stats::looks::LOOKS;
-
-/// Rounds below which there is no 95 % interval.
-pub const ROUNDS_MIN: u32 = 6;
 
 /// The share of a budget that rounds may be planned into; the rest is for what cannot be planned.
 const PLANNED_SHARE: f64 = 0.95;

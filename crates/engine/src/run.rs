@@ -8,7 +8,6 @@ mod soak;
 
 pub use soak::Resting;
 
-use crate::budget::ROUNDS_MIN;
 use crate::consent::Permits;
 use crate::counter::Counter;
 use crate::noise::Watch;
@@ -25,6 +24,7 @@ use model::rng::Rng;
 use model::spec::How;
 use model::units::Nanos;
 use model::warning::Warning;
+use stats::ROUNDS_MIN;
 use std::path::Path;
 use sys::clock::monotonic;
 

@@ -136,6 +136,11 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// True for rates of operations and of bytes: the windows of a round may be in such a unit too.
+    pub const fn is_rate(self) -> bool {
+        matches!(self, Self::OpsPerSecond | Self::BytesPerSecond)
+    }
+
     /// The name used in keys and documents, such as `ops_per_s`.
     pub const fn key(self) -> &'static str {
         match self {

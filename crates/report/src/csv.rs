@@ -103,7 +103,7 @@ fn counted(metric: &MetricSummary) -> usize {
 pub fn rounds(view: &RunView<'_>) -> String {
     let mut out = line(ROUND_COLUMNS.map(ToOwned::to_owned));
     for round in &view.run.rounds {
-        let planned = view.run.plan.case(&round.case);
+        let planned = view.planned(&round.case);
         for (quantity, unit) in quantities(planned) {
             let (value, missing) = match &round.outcome {
                 Outcome::Done(measured) => (

@@ -4,10 +4,11 @@ use crate::marks::Marks;
 use crate::number;
 use crate::set_otherwise;
 use model::estimate::{IndexSummary, MetricSummary, State};
-use model::plan::CaseId;
+use model::plan::{CaseId, PlannedCase};
 use model::record::{Failure, Outcome, Run};
 use model::spec::Better;
 use stats::scaling::{ClockRate, Scaling};
+use std::collections::HashMap;
 
 /// A run and everything concluded from it.
 #[derive(Clone, Debug)]
@@ -30,6 +31,10 @@ pub struct RunView<'a> {
     /// The clock rate while measuring, where probes saw it.
     pub clock_rate: Option<ClockRate>,
     pub(crate) marks: Marks,
+    /// The cases of the plan by id.
+    planned: HashMap<&'a CaseId, &'a PlannedCase>,
+    /// The largest figure of each quantity of a test, over all its concurrencies.
+    largest: HashMap<(String, String), f64>,
 }
 
 /// Summarizes `run`.
@@ -38,9 +43,11 @@ pub struct RunView<'a> {
 /// rounds instead.
 pub fn view(run: &Run) -> RunView<'_> {
     let mut metrics = stats::summarize(run);
+    let planned: HashMap<&CaseId, &PlannedCase> =
+        run.plan.cases.iter().map(|case| (&case.id, case)).collect();
     for metric in &mut metrics {
         // The title speaks of the test's own parameters, also where nothing else stands beside it, as in CSV.
-        if let Some(case) = run.plan.case(&metric.id.case) {
+        if let Some(case) = planned.get(&metric.id.case) {
             metric.title = set_otherwise::title(case);
         }
         if stats::state::has_single_number(&metric.state) || metric.estimate.take().is_none() {
@@ -68,12 +75,32 @@ pub fn view(run: &Run) -> RunView<'_> {
         },
         scaling: stats::scaling::scaling(run),
         clock_rate: stats::scaling::clock_rate(run),
+        planned,
+        largest: largest(&metrics),
         metrics,
         soak: stats::soak::summarize(run),
         storage: stats::storage::summarize(run),
         memory: stats::memory::summarize(run),
         marks,
     }
+}
+
+/// A quantity of a test, whatever the concurrency.
+fn of_test(metric: &MetricSummary) -> (String, String) {
+    (metric.id.case.test.clone(), metric.id.quantity.clone())
+}
+
+fn largest(metrics: &[MetricSummary]) -> HashMap<(String, String), f64> {
+    let mut largest: HashMap<(String, String), f64> = HashMap::new();
+    for metric in metrics {
+        let most = metric.rounds.iter().copied().fold(0.0, f64::max);
+        let most = metric.estimate.map_or(most, |estimate| estimate.value);
+        let so_far = largest.entry(of_test(metric)).or_default();
+        if most.is_finite() {
+            *so_far = so_far.max(most.abs());
+        }
+    }
+    largest
 }
 
 /// Whether all twelve tests of the index were asked for at this concurrency: planned, or left out of the plan because
@@ -110,19 +137,12 @@ impl RunView<'_> {
     /// The metric's figures as text. The same test at other concurrencies is shown in the same scale, because that is
     /// what one compares by eye.
     pub(crate) fn shown(&self, metric: &MetricSummary) -> Shown {
-        let largest = self
-            .metrics
-            .iter()
-            .filter(|other| {
-                other.id.case.test == metric.id.case.test && other.id.quantity == metric.id.quantity
-            })
-            .map(|other| {
-                let most = other.rounds.iter().copied().fold(0.0, f64::max);
-                other.estimate.map_or(most, |estimate| estimate.value)
-            })
-            .filter(|value| value.is_finite())
-            .fold(0.0, |largest: f64, value| largest.max(value.abs()));
-        let scale = number::scale(metric.metric.unit, &metric.id.quantity, largest);
+        let largest = self.largest.get(&of_test(metric));
+        let scale = number::scale(
+            metric.metric.unit,
+            &metric.id.quantity,
+            largest.copied().unwrap_or(0.0),
+        );
         let (value, interval) = metric
             .estimate
             .as_ref()
@@ -156,13 +176,16 @@ impl RunView<'_> {
         }
     }
 
+    /// The case as it was planned.
+    pub(crate) fn planned(&self, case: &CaseId) -> Option<&PlannedCase> {
+        self.planned.get(case).copied()
+    }
+
     /// True for the first metric of a case.
     pub(crate) fn leads(&self, metric: &MetricSummary) -> bool {
-        let first = self
-            .metrics
-            .iter()
-            .find(|other| other.id.case == metric.id.case);
-        first.is_some_and(|first| first.id == metric.id)
+        let case = self.planned(&metric.id.case);
+        let first = case.and_then(|case| case.metrics.first());
+        first.is_some_and(|first| first.quantity == metric.id.quantity)
     }
 
     /// The last failure of a case, where it has one.

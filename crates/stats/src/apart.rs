@@ -3,11 +3,12 @@
 //! Work that only computes should be on a CPU all of the time, and a CPU second should be worth the same however many
 //! copies run. Where either is not so, the numbers are right, and the reader must know what they are numbers of.
 
-use crate::{rounds, scaling};
+use crate::rounds::{CaseRounds, RunRounds};
+use crate::scaling;
+use crate::thresholds::{FOREIGN_MAX, STEAL_MAX, THROTTLED_MAX};
 use model::host::HostFacts;
 use model::noise::Noise;
 use model::plan::{PlannedCase, PlannedMetric};
-use model::record::Run;
 use model::spec::MetricClass;
 use model::warning::{OffCpuCause, Warning};
 
@@ -20,16 +21,17 @@ pub(crate) const WORTH_LOST_MAX: f64 = 0.05;
 /// The ending of the quantities that are rates per CPU second. Only work that computes has one.
 pub(crate) const PER_CPU_SECOND: &str = "_per_cpu_s";
 
-/// The warnings about `case`; none for work that waits by nature.
-pub(crate) fn warnings(case: &PlannedCase, run: &Run, noises: &[&Noise]) -> Vec<Warning> {
-    let has = |is: fn(&PlannedMetric) -> bool| case.metrics.iter().any(is);
+/// The warnings about a case; none for work that waits by nature.
+pub(crate) fn warnings(rounds: &CaseRounds<'_>, run: &RunRounds<'_>) -> Vec<Warning> {
+    let has = |is: fn(&PlannedMetric) -> bool| rounds.case.metrics.iter().any(is);
     let per_cpu_second = has(|metric| metric.quantity.ends_with(PER_CPU_SECOND));
     // Loads and stores keep a CPU as busy as additions do: what waits for one has not waited for the memory. What such
     // a test is set up with is of this class as well, where its figures are latencies.
     let computes = per_cpu_second || has(|metric| metric.class == MetricClass::Compute);
-    let off_cpu = computes.then(|| off_cpu(case, &run.host, noises));
+    let host = &run.run.host;
+    let off_cpu = computes.then(|| off_cpu(rounds.case, host, &rounds.noises));
     // What a second on a CPU is worth is asked of those alone that tell it.
-    let worth_less = per_cpu_second.then(|| worth_less(case, run));
+    let worth_less = per_cpu_second.then(|| worth_less(rounds, run));
     [off_cpu, worth_less]
         .into_iter()
         .flatten()
@@ -47,12 +49,9 @@ fn off_cpu(case: &PlannedCase, host: &HostFacts, noises: &[&Noise]) -> Option<Wa
     let cpus = scaling::Cpus::of(host);
     let foreign = median(|noise| noise.foreign_cpu_share);
     let by_host = |steal| crate::taken::by_host_first(steal, foreign, case.id.copies, share);
-    let stolen = median(|noise| noise.steal_share).filter(|&x| x > crate::warnings::STEAL_MAX);
-    let by_others = foreign.is_some_and(|x| x > crate::warnings::FOREIGN_MAX);
-    let cause = if above(
-        |noise| noise.throttled_share,
-        crate::warnings::THROTTLED_MAX,
-    ) {
+    let stolen = median(|noise| noise.steal_share).filter(|&x| x > STEAL_MAX);
+    let by_others = foreign.is_some_and(|x| x > FOREIGN_MAX);
+    let cause = if above(|noise| noise.throttled_share, THROTTLED_MAX) {
         OffCpuCause::Quota(cpus.quota)
     } else if case.id.copies > cpus.allowed {
         OffCpuCause::MoreCopiesThanCpus(cpus.allowed)
@@ -70,13 +69,14 @@ fn off_cpu(case: &PlannedCase, host: &HostFacts, noises: &[&Noise]) -> Option<Wa
     })
 }
 
-fn worth_less(case: &PlannedCase, run: &Run) -> Option<Warning> {
-    if case.id.copies < 2 || rounds::done(run, &case.id).is_empty() {
+fn worth_less(rounds: &CaseRounds<'_>, run: &RunRounds<'_>) -> Option<Warning> {
+    let case = rounds.case;
+    if case.id.copies < 2 || rounds.done.is_empty() {
         return None;
     }
-    let worth = scaling::cpu_worth(run, &case.id)?;
+    let worth = scaling::cpu_worth(rounds, run)?;
     let surely = worth.interval?.hi < 1.0 - WORTH_LOST_MAX;
-    let cores = scaling::Cpus::of(&run.host).smt_cores;
+    let cores = scaling::Cpus::of(&run.run.host).smt_cores;
     surely.then(|| Warning::CpuWorthLess {
         loss: 1.0 - worth.value,
         copies: case.id.copies,
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::fixture;
     use model::host::Fact;
-    use model::record::Outcome;
+    use model::record::{Outcome, Run};
     use model::spec::{Better, MetricClass};
     use model::units::{Nanos, Unit};
 
@@ -121,9 +121,8 @@ mod tests {
 
     /// The warnings of the case with two copies.
     fn check(run: &Run, expect: &[Warning]) {
-        let case = &run.plan.cases[1];
-        let noises: Vec<&Noise> = run.rounds_of(&case.id).map(|round| &round.noise).collect();
-        assert_eq!(warnings(case, run, &noises), expect);
+        let rounds = RunRounds::of(run);
+        assert_eq!(warnings(&rounds.cases()[1], &rounds), expect);
     }
 
     fn off(cause: OffCpuCause) -> Warning {

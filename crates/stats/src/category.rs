@@ -5,9 +5,9 @@
 //! twice. It is formed within each pass and compared over the passes; in a duel the two sides of a pass are a pair, and
 //! where groups of runs are compared it is formed within each run.
 
-use crate::compare::{Candidate, Sides, adjusted};
 use crate::contrast::{ERROR_RATE, contrast};
 use crate::side::{Point, Side};
+use crate::sides::{Candidate, Sides, adjusted};
 use crate::verdict::{self, Levels};
 use crate::yuen::RatioInterval;
 use crate::{composite, family, rounds};

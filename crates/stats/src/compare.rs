@@ -7,13 +7,11 @@
 
 use crate::calibration::{self, Calibration};
 use crate::contrast::{Contrast, ERROR_RATE, Method, centres, contrast};
-use crate::side::{self, Point, Side, described};
-use crate::summarize::is_rate;
-use crate::verdict::{self, Levels};
+use crate::side::{self, Point, described};
+use crate::sides::{Candidate, Sides, adjusted};
+use crate::verdict;
 use crate::yuen::RatioInterval;
-use crate::{
-    category, difference, family, hopeless, looks, needed, rounds, scope, setting, warnings,
-};
+use crate::{category, difference, family, hopeless, needed, rounds, scope, setting, warnings};
 use model::comparison::{
     Comparison, FloorComparison, MetricComparison, Refusal, RoundsNeeded, Verdict,
 };
@@ -27,41 +25,6 @@ use model::spec::{Better, MetricClass};
 pub struct CompareOptions {
     /// The margin of every metric, as a share; `None` for the defaults by class of metric.
     pub margin: Option<f64>,
-}
-
-/// One metric on its way to a comparison.
-pub(crate) struct Candidate<'a> {
-    /// The case as the base planned it, or as the other side did where the base has none.
-    pub(crate) case: &'a PlannedCase,
-    /// The metric, likewise.
-    pub(crate) metric: &'a PlannedMetric,
-    /// True for the case's first, most telling metric.
-    pub(crate) leads: bool,
-    /// The ratio, turned so that above 1 is better, where it has an interval.
-    pub(crate) found: Option<RatioInterval>,
-    /// The same of the slow end.
-    floor: Option<RatioInterval>,
-    /// What will be handed out.
-    pub(crate) result: MetricComparison,
-}
-
-/// The levels of a duel whose pairs were counted beforehand. At 95 % six pairs call a true difference as large as the
-/// margin the same in 3.0 % of cases and not in 2.5 %: trimmed means of a few pairs promise a little too much.
-pub(crate) const PLANNED_PAIRS: Levels = Levels {
-    difference: ERROR_RATE,
-    same: 0.8 * ERROR_RATE,
-};
-
-/// The two sides and how they are held against each other.
-pub(crate) struct Sides<'a> {
-    /// The base.
-    pub(crate) base: Side<'a>,
-    /// What is compared with it.
-    pub(crate) other: Side<'a>,
-    /// Where the values come from.
-    pub(crate) method: Method,
-    /// The shares of false claims that one verdict may take.
-    pub(crate) levels: Levels,
 }
 
 /// Compares `other` with `base`.
@@ -108,54 +71,6 @@ pub(crate) fn compare_with(
         disturbed: (warnings::disturbed(base), warnings::disturbed(other)),
         scope: scope::of_comparison(base, other, sides.method),
         repeats: scope::repeats(base, other),
-    }
-}
-
-impl<'a> Sides<'a> {
-    fn new(base: &[&'a Run], other: &[&'a Run]) -> Self {
-        let grouped = base.len() > 1 || other.len() > 1;
-        let (base, other) = (Side::new(base, grouped), Side::new(other, grouped));
-        let paired = match (base.duel(), other.duel()) {
-            (Some(base), Some(other)) => base.id == other.id && base.side != other.side,
-            _ => false,
-        };
-        let method = match (grouped, paired) {
-            (true, _) => Method::Runs,
-            (false, true) => Method::Pairs,
-            (false, false) => Method::Rounds,
-        };
-        // A duel that ended by its looks had five chances to claim something.
-        let mut sides = Self {
-            base,
-            other,
-            method,
-            levels: Levels::both(ERROR_RATE),
-        };
-        if sides.looked() {
-            sides.levels = looks::levels(method == Method::Pairs);
-        } else if method == Method::Pairs {
-            sides.levels = PLANNED_PAIRS;
-        }
-        sides
-    }
-}
-
-impl Sides<'_> {
-    /// Whether looks at the data decided how many rounds there are, on either side.
-    fn looked(&self) -> bool {
-        match self.method {
-            Method::Pairs => self.base.looked(),
-            Method::Rounds => self.base.looked() || self.other.looked(),
-            // Runs are not rounds: how many there are is decided by nobody's looks.
-            Method::Runs => false,
-        }
-    }
-
-    /// Which side's rounds are stretches of one series, where one is. In a group a run counts once, whatever its
-    /// rounds are.
-    fn soak(&self) -> Option<Refusal> {
-        let (base, other) = (self.base.has_soak(), self.other.has_soak());
-        (self.method != Method::Runs && (base || other)).then_some(Refusal::Soak { base, other })
     }
 }
 
@@ -292,7 +207,7 @@ impl<'a> Candidate<'a> {
                 });
             }
         }
-        if self.leads && is_rate(self.metric.unit) {
+        if self.leads && self.metric.unit.is_rate() {
             self.judge_floor(sides);
         }
     }
@@ -459,20 +374,6 @@ fn levels(
         .into_iter()
         .zip(levels)
         .map(|((index, found), level)| (index, found, level))
-}
-
-/// The verdict at the levels that a correction leaves: `same` stands, a difference only where it may be claimed.
-pub(crate) fn adjusted(
-    unadjusted: Verdict,
-    found: &RatioInterval,
-    levels: Option<Levels>,
-    margin: f64,
-) -> Verdict {
-    match (unadjusted, levels) {
-        (Verdict::Same | Verdict::Unclear, _) => unadjusted,
-        (_, None) => Verdict::Unclear,
-        (_, Some(levels)) => verdict::of_ratio(found, levels, margin),
-    }
 }
 
 const fn is_latency(class: MetricClass) -> bool {

@@ -5,10 +5,9 @@
 //! averaged no other way (Fleming and Wallace, Comm. ACM 29 (1986) 218-221); the mean has no physical meaning, which
 //! is why no single number is ever made of all families.
 
-use crate::{CONFIDENCE, order, quantile};
+use crate::thresholds::CONFIDENCE;
+use crate::{order, quantile};
 use model::estimate::Estimate;
-use model::plan::CaseId;
-use model::record::{Outcome, Run};
 use std::collections::BTreeMap;
 
 /// The geometric mean; `None` for an empty list or a value that is zero, negative or not finite.
@@ -24,18 +23,6 @@ pub fn harmonic_mean(rates: &[f64]) -> Option<f64> {
     }
     let times: Vec<f64> = rates.iter().map(|rate| 1.0 / rate).collect();
     Some(1.0 / quantile::mean(&times)?)
-}
-
-/// The value of `quantity` in each pass in which `case` has one. Where a pass holds several rounds of the case, the
-/// last one that has a value counts.
-pub fn pass_values(run: &Run, case: &CaseId, quantity: &str) -> BTreeMap<u32, f64> {
-    run.rounds_of(case)
-        .filter_map(|round| match &round.outcome {
-            Outcome::Done(measured) => Some((round.pass, *measured.values.get(quantity)?)),
-            Outcome::Failed(_) => None,
-        })
-        .filter(|(_, value)| value.is_finite())
-        .collect()
 }
 
 /// The geometric mean of the parts in each pass in which every part has a positive value, in the order of the passes.

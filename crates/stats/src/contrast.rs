@@ -1,8 +1,9 @@
 //! Two lists of values against each other, by the method that their origin asks for.
 
+use crate::quantile;
 use crate::side::{self, Point};
+use crate::thresholds::{CONFIDENCE, ROUNDS_MIN, RUNS_MIN};
 use crate::yuen::{self, RatioInterval};
-use crate::{CONFIDENCE, ROUNDS_MIN, RUNS_MIN, quantile};
 use model::comparison::Estimator;
 use model::num::{approx, count};
 

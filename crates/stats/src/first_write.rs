@@ -4,9 +4,10 @@
 //! its interval, is the penalty. Reads of places that were never written are answered without I/O and must not be
 //! among them.
 
+use crate::composite;
+use crate::thresholds::CONFIDENCE;
 use crate::walsh::{self, PairedRatio};
 use crate::yuen::NoInterval;
-use crate::{CONFIDENCE, composite};
 
 /// How much faster zeros must be written than random data before the storage is said to compress.
 pub const COMPRESSES_ABOVE: f64 = 1.2;

@@ -4,10 +4,9 @@
 //! host; rounds that differ among themselves call for passes spread over more time; windows that scatter call for
 //! longer rounds. What is seen is said and nothing is guessed: a metric without windows has no such split.
 
-use crate::compare::{Candidate, Sides};
 use crate::components;
 use crate::contrast::Method;
-use crate::summarize::is_rate;
+use crate::sides::{Candidate, Sides};
 use model::comparison::{Hopeless, RoundsNeeded};
 use model::num::count;
 use std::collections::BTreeMap;
@@ -43,7 +42,7 @@ pub(crate) fn of(sides: &Sides<'_>, candidate: &Candidate<'_>) -> Option<Hopeles
     {
         return Some(Hopeless::Steal);
     }
-    if !candidate.leads || !is_rate(candidate.metric.unit) {
+    if !candidate.leads || !candidate.metric.unit.is_rate() {
         return Some(Hopeless::Unseen);
     }
     Some(source(&match sides.method {

@@ -33,7 +33,6 @@ pub mod storage;
 pub mod value;
 pub mod verdict;
 pub mod walsh;
-pub mod warnings;
 pub mod within;
 pub mod yuen;
 
@@ -47,24 +46,20 @@ mod difference;
 #[cfg(test)]
 mod fixture;
 mod hopeless;
+mod noise;
 #[cfg(test)]
 mod rule;
 mod shared_core;
 mod side;
+mod sides;
 mod summarize;
 mod taken;
+mod thresholds;
 mod warming;
+mod warnings;
 
 pub use compare::{CompareOptions, compare, compare_groups};
 pub use difference::differences;
+pub use rounds::{CaseRounds, RunRounds};
 pub use summarize::summarize;
-
-/// The fewest rounds that give an interval: at five, no 95 % interval of a median exists, and a fifth trimmed leaves
-/// two degrees of freedom.
-pub const ROUNDS_MIN: u32 = 6;
-
-/// The fewest runs of a group that give an interval, each run counting once.
-pub const RUNS_MIN: u32 = 5;
-
-/// The confidence of every interval that is shown.
-pub const CONFIDENCE: f64 = 0.95;
+pub use thresholds::{CONFIDENCE, ROUNDS_MIN, RUNS_MIN};

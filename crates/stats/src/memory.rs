@@ -3,7 +3,8 @@
 //! Those are too many to be metrics of their own, and each alone is nobody's verdict; together they are a picture. They
 //! are kept with each round under names that say what they belong to (`ns_at_4096`, `ns_0_3`), and read back here.
 
-use crate::{quantile, rounds};
+use crate::quantile;
+use crate::rounds::RunRounds;
 use model::plan::{CaseId, PlannedCase};
 use model::record::{Measured, Run};
 use std::collections::BTreeMap;
@@ -70,10 +71,9 @@ impl Curve {
 /// Reads the points of a run; `None` where it has none.
 pub fn summarize(run: &Run) -> Option<MemorySummary> {
     let mut summary = MemorySummary::default();
-    for case in &run.plan.cases {
-        let done = rounds::done(run, &case.id);
-        summary.curves.extend(curve(case, &done));
-        summary.matrices.extend(matrix(case, &done));
+    for case in RunRounds::of(run).cases() {
+        summary.curves.extend(curve(case.case, &case.done));
+        summary.matrices.extend(matrix(case.case, &case.done));
     }
     (summary != MemorySummary::default()).then_some(summary)
 }

@@ -7,10 +7,10 @@
 //! smallest margin, is never worth a warning. Sources: Spearman, Am. J. Psychol. 15 (1904) 72-101; Duplyakin et al.,
 //! "Avoiding the Ordering Trap in Systems Performance Measurement", USENIX ATC 2023.
 
+use crate::rounds::CaseRounds;
 use crate::{dist, quantile};
 use model::num::count;
-use model::plan::MetricId;
-use model::record::{Outcome, Run};
+use model::record::Run;
 use model::warning::Warning;
 use std::collections::BTreeMap;
 
@@ -39,18 +39,13 @@ pub fn pass_starts(run: &Run) -> PassStarts {
 }
 
 /// The warning for a metric whose rounds follow their place.
-pub fn of_metric(run: &Run, id: &MetricId, starts: &PassStarts) -> Option<Warning> {
+pub fn of_metric(rounds: &CaseRounds<'_>, quantity: &str, starts: &PassStarts) -> Option<Warning> {
     let mut in_run = Vec::new();
     let mut in_pass = Vec::new();
-    for round in run.rounds_of(&id.case) {
-        let Outcome::Done(measured) = &round.outcome else {
-            continue;
-        };
-        if let Some(&value) = measured.values.get(&id.quantity) {
-            let start = starts.get(&round.pass).copied().unwrap_or(round.seq);
-            in_run.push((f64::from(round.seq), value));
-            in_pass.push((f64::from(round.seq - start), value));
-        }
+    for (round, value) in rounds.values(quantity) {
+        let start = starts.get(&round.pass).copied().unwrap_or(round.seq);
+        in_run.push((f64::from(round.seq), value));
+        in_pass.push((f64::from(round.seq - start), value));
     }
     let effect = |points: &[(f64, f64)], within_pass| {
         let change = change_with_place(points)?;
@@ -134,6 +129,7 @@ fn ranks(values: &[f64]) -> Option<Vec<f64>> {
 mod tests {
     use super::*;
     use crate::fixture::{self, noisy};
+    use crate::rounds::RunRounds;
     use model::rng::Rng;
 
     #[test]
@@ -203,11 +199,11 @@ mod tests {
 
     fn effects(run: &Run) -> Vec<Option<Warning>> {
         let starts = pass_starts(run);
-        let ids = run.plan.cases.iter().map(|case| MetricId {
-            case: case.id.clone(),
-            quantity: fixture::QUANTITY.to_owned(),
-        });
-        ids.map(|id| of_metric(run, &id, &starts)).collect()
+        let rounds = RunRounds::of(run);
+        let cases = rounds.cases().iter();
+        cases
+            .map(|case| of_metric(case, fixture::QUANTITY, &starts))
+            .collect()
     }
 
     #[test]

@@ -2,9 +2,9 @@
 //! often a true difference as large as the margin is called the same. With `--nocapture` the rates are printed; those
 //! on the method page come from the slow test here.
 
-use crate::compare::PLANNED_PAIRS;
 use crate::fixture::noises::{Noise, PAIRS};
 use crate::looks::{self, LOOKS};
+use crate::sides::PLANNED_PAIRS;
 use crate::verdict::{self, Levels};
 use crate::{contrast, yuen};
 use model::comparison::Verdict;

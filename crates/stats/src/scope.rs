@@ -5,10 +5,10 @@
 //! are surely separate. Time is counted from round to round, because a wall clock that is set within a run would
 //! stretch or shrink the difference of two times of day. Time between two runs, when nobody measured, is no part of it.
 
-use crate::RUNS_MIN;
 use crate::contrast::Method;
 use crate::rounds::whole;
-use crate::warnings::CLOCK_JUMP_MAX;
+use crate::thresholds::CLOCK_JUMP_MAX;
+use crate::thresholds::RUNS_MIN;
 use model::comparison::{Place, Repeat, Scope, Watched};
 use model::host::HostFacts;
 use model::record::Run;

@@ -3,8 +3,8 @@
 //! They have no verdict and are counted nowhere. Where they differ between the sides, that is a difference in set-up,
 //! which may be the cause of others, and it is told among those.
 
-use crate::compare::Sides;
 use crate::difference::{differs, push_new};
+use crate::sides::Sides;
 use model::comparison::Difference;
 use model::num::round_to_u64;
 use model::plan::{CaseId, MetricId, PlannedMetric};

@@ -2,31 +2,19 @@
 //!
 //! Two hardware threads of one core share its adders and what feeds them. Where the other one is busy, a chain of
 //! additions that wait for each other goes on at its rate, and of those that do not wait fewer are done in its
-//! cycle. A probe tells how many ([`Sentinel::adds_per_cycle`]), and here it is held against the best that the run
+//! cycle. A probe tells how many ([`model::noise::Sentinel::adds_per_cycle`]), and here it is held against the best that the run
 //! saw. The best, and not the median as for clock rate and gaps, because nothing makes a core do more than it can,
 //! and a neighbour may be there for most of the run. It refuses to say that a core was not shared: a neighbour who
 //! is busy throughout makes the best low too, one who waits for memory takes little, and what comes and goes
 //! between the probes of a round is not seen.
 
-use crate::quantile;
-use crate::warnings::{Usual, probes, share_of, some};
-use model::noise::{Noise, Sentinel};
+use crate::noise::{Usual, probes, share_of, some};
+use model::noise::Noise;
 use model::warning::Warning;
 
 /// What a core does in a cycle, as a share of its best in the run, below which it was shared. A free core repeats its
 /// figure within a few per cent, interrupts and all; a neighbour who computes takes a third to a half.
 const SHARED_BELOW: f64 = 0.75;
-
-/// The quantile of all probes that is the best: as for the clock rate the outermost twentieth is left out, because a
-/// probe that was interrupted all the time may have seen anything.
-const BEST_AT: f64 = 0.95;
-
-/// What a core does in a cycle at its best, by the probes of a whole run: the core is the same whatever the case, and
-/// few rounds of one case may all have been shared. `None` where no probe tells.
-pub(crate) fn best<'a>(probes: impl Iterator<Item = &'a Sentinel>) -> Option<f64> {
-    let told: Vec<f64> = probes.filter_map(|probe| probe.adds_per_cycle).collect();
-    quantile::quantile(&told, BEST_AT).filter(|&best| best > 0.0)
-}
 
 /// In which share of the rounds a probe found the core shared, of those rounds whose probes tell.
 pub(crate) fn share(noises: &[&Noise], usual: &Usual) -> Option<f64> {
@@ -55,6 +43,7 @@ fn least(noise: &Noise) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::noise::Sentinel;
     use model::units::Nanos;
 
     fn probe(adds_per_cycle: Option<f64>) -> Sentinel {
@@ -74,10 +63,7 @@ mod tests {
             ..Noise::default()
         };
         let noises: Vec<Noise> = rounds.iter().map(noise).collect();
-        let usual = Usual {
-            best_adds_per_cycle: best(noises.iter().flat_map(probes)),
-            ..Usual::default()
-        };
+        let usual = Usual::over(|| noises.iter().flat_map(probes));
         let noises: Vec<&Noise> = noises.iter().collect();
         let said = warning(&noises, &usual).map(|warning| match warning {
             Warning::SharedCore {

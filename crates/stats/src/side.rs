@@ -4,15 +4,14 @@
 //! rounds of one instance know nothing of the others. Each run then counts once, with its median. Rounds are sorted by
 //! case once, so that the work of a comparison grows with the number of rounds and not with its square.
 
-use crate::{quantile, rounds, summarize, warnings};
+use crate::noise::{share_of, stolen};
+use crate::rounds::{CaseRounds, RunRounds, floor_of, whole};
+use crate::{quantile, summarize};
 use model::comparison::{Refusal, RunState};
 use model::num::count;
 use model::plan::{CaseId, Duel, MetricId, PlannedCase, PlannedMetric};
-use model::record::{End, Measured, Outcome, Round, Run};
-use std::collections::{BTreeMap, HashMap};
-
-/// The quantile of a round's windows that counts as its slow end.
-const FLOOR_QUANTILE: f64 = 0.1;
+use model::record::{End, Measured, Round, Run};
+use std::collections::BTreeMap;
 
 /// A window is slow below this share of the typical rate.
 const SLOW_SHARE: f64 = 0.9;
@@ -22,75 +21,47 @@ pub(crate) type Point = (u32, f64);
 
 /// One side.
 pub(crate) struct Side<'a> {
-    runs: Vec<Indexed<'a>>,
+    runs: Vec<RunRounds<'a>>,
     /// True where the sample is the run.
     grouped: bool,
 }
 
-/// A run with its finished rounds by case.
-struct Indexed<'a> {
-    run: &'a Run,
-    cases: HashMap<&'a CaseId, &'a PlannedCase>,
-    rounds: HashMap<&'a CaseId, Vec<(&'a Round, &'a Measured)>>,
+fn typical(run: &RunRounds<'_>, id: &MetricId) -> Vec<Point> {
+    let rounds = run.case(&id.case).into_iter();
+    rounds
+        .flat_map(|rounds| rounds.values(&id.quantity))
+        .map(|(round, value)| (round.pass, value))
+        .collect()
 }
 
-impl<'a> Indexed<'a> {
-    fn new(run: &'a Run) -> Self {
-        let mut rounds: HashMap<&CaseId, Vec<(&Round, &Measured)>> = HashMap::new();
-        for round in &run.rounds {
-            work::visit();
-            if let Outcome::Done(measured) = &round.outcome {
-                rounds
-                    .entry(&round.case)
-                    .or_default()
-                    .push((round, measured));
-            }
-        }
-        let cases = run.plan.cases.iter().map(|case| (&case.id, case)).collect();
-        Self { run, cases, rounds }
-    }
+fn floors(run: &RunRounds<'_>, case: &CaseId) -> Vec<Point> {
+    finished(run, case)
+        .filter_map(|(round, measured)| Some((round.pass, floor_of(measured)?)))
+        .collect()
+}
 
-    fn done(&self, case: &CaseId) -> impl Iterator<Item = (&'a Round, &'a Measured)> {
-        let rounds = self.rounds.get(case).map_or(&[][..], Vec::as_slice);
-        rounds.iter().copied().inspect(|_| work::visit())
-    }
+/// The finished rounds of a case, where the run has it.
+fn finished<'a>(
+    run: &RunRounds<'a>,
+    case: &CaseId,
+) -> impl Iterator<Item = (&'a Round, &'a Measured)> {
+    run.case(case).into_iter().flat_map(CaseRounds::finished)
+}
 
-    fn typical(&self, id: &MetricId) -> Vec<Point> {
-        self.done(&id.case)
-            .filter_map(|(round, measured)| Some((round.pass, *measured.values.get(&id.quantity)?)))
-            .collect()
-    }
+/// What the rounds of a run look like in this metric, where it has the case.
+fn state(run: &RunRounds<'_>, id: &MetricId) -> Option<RunState> {
+    Some(RunState {
+        run: run.run.meta.id.clone(),
+        state: summarize::state_of(run.run, run.case(&id.case)?, &id.quantity)?,
+    })
+}
 
-    fn floors(&self, case: &CaseId) -> Vec<Point> {
-        self.done(case)
-            .filter_map(|(round, measured)| Some((round.pass, floor_of(measured)?)))
-            .collect()
-    }
-
-    /// What its rounds look like in this metric, where it has the case.
-    fn state(&self, id: &MetricId) -> Option<RunState> {
-        let case = self.cases.get(&id.case)?;
-        let done: Vec<&Measured> = self.done(&id.case).map(|(_, measured)| measured).collect();
-        Some(RunState {
-            run: self.run.meta.id.clone(),
-            state: summarize::state_of(self.run, case, &id.quantity, &done)?,
-        })
-    }
-
-    /// How many windows there are, and how many of them are slow.
-    fn slow_windows(&self, id: &MetricId) -> Option<(usize, usize)> {
-        let typical = quantile::median(&values(&self.typical(id)))?;
-        let mut all = 0;
-        let mut slow = 0;
-        for window in self
-            .done(&id.case)
-            .flat_map(|(_, measured)| &measured.windows)
-        {
-            all += 1;
-            slow += usize::from(*window < SLOW_SHARE * typical);
-        }
-        Some((all, slow))
-    }
+/// How many windows there are, and how many of them are slow.
+fn slow_windows(run: &RunRounds<'_>, id: &MetricId) -> Option<(usize, usize)> {
+    let typical = quantile::median(&values(&typical(run, id)))?;
+    let windows = || finished(run, &id.case).flat_map(|(_, measured)| &measured.windows);
+    let slow = windows().filter(|window| **window < SLOW_SHARE * typical);
+    Some((windows().count(), slow.count()))
 }
 
 impl<'a> Side<'a> {
@@ -101,40 +72,34 @@ impl<'a> Side<'a> {
             "a side is one run or a group"
         );
         Self {
-            runs: runs.iter().map(|run| Indexed::new(run)).collect(),
+            runs: runs.iter().map(|run| RunRounds::of(run)).collect(),
             grouped,
         }
     }
 
     /// Every planned case of any of the runs, in the first run's order.
     pub(crate) fn cases(&self) -> Vec<&'a PlannedCase> {
-        let Some((first, rest)) = self.runs.split_first() else {
-            return Vec::new();
+        let of_run = |(number, run): (usize, &RunRounds<'a>)| {
+            let before = &self.runs[..number];
+            let new = |case: &&PlannedCase| before.iter().all(|run| run.case(&case.id).is_none());
+            let cases = run.cases().iter().map(|rounds| rounds.case);
+            cases.filter(new).collect::<Vec<_>>()
         };
-        let mut cases: Vec<&PlannedCase> = first.run.plan.cases.iter().collect();
-        for (done, indexed) in rest.iter().enumerate() {
-            let new = indexed.run.plan.cases.iter().filter(|case| {
-                let before = &self.runs[..=done];
-                !before.iter().any(|run| run.cases.contains_key(&case.id))
-            });
-            cases.extend(new);
-        }
-        cases
+        self.runs.iter().enumerate().flat_map(of_run).collect()
     }
 
     /// The case as the first run that has it planned it.
     pub(crate) fn case(&self, id: &CaseId) -> Option<&'a PlannedCase> {
-        self.runs
-            .iter()
-            .find_map(|indexed| indexed.cases.get(id).copied())
+        let mut runs = self.runs.iter();
+        runs.find_map(|run| Some(run.case(id)?.case))
     }
 
     /// The metric, where any of the runs has it, as the first of them planned it.
     pub(crate) fn metric(&self, case: &CaseId, quantity: &str) -> Option<&'a PlannedMetric> {
         self.runs
             .iter()
-            .filter_map(|indexed| indexed.cases.get(case))
-            .find_map(|case| metric_of(case, quantity))
+            .filter_map(|run| run.case(case))
+            .find_map(|rounds| metric_of(rounds.case, quantity))
     }
 
     /// Why the runs of this side did not measure the same, where they did not.
@@ -147,7 +112,7 @@ impl<'a> Side<'a> {
         let mut planned = self
             .runs
             .iter()
-            .filter_map(|indexed| Some((indexed.run, *indexed.cases.get(id)?)));
+            .filter_map(|run| Some((run.run, run.case(id)?.case)));
         let (first, case) = planned.next()?;
         planned.find_map(|(run, there)| {
             Some(Refusal::GroupDisagrees {
@@ -161,47 +126,43 @@ impl<'a> Side<'a> {
     /// The metric's value in each sample that has one: rounds in the order in which they ran, or runs. It need not be
     /// finite.
     pub(crate) fn typical(&self, id: &MetricId) -> Vec<Point> {
-        self.points(|indexed| indexed.typical(id))
+        self.points(|run| typical(run, id))
     }
 
     /// The slow end of each sample, in the unit of the case's first metric.
     pub(crate) fn floors(&self, case: &CaseId) -> Vec<Point> {
-        self.points(|indexed| indexed.floors(case))
+        self.points(|run| floors(run, case))
     }
 
     /// The median of each run that has the metric.
     pub(crate) fn medians(&self, id: &MetricId) -> Vec<f64> {
         let runs = self.runs.iter();
-        runs.filter_map(|run| quantile::median(&values(&run.typical(id))))
+        runs.filter_map(|run| quantile::median(&values(&typical(run, id))))
             .collect()
     }
 
     /// What the rounds of each run that has the metric look like.
     pub(crate) fn states(&self, id: &MetricId) -> Vec<RunState> {
-        let states = self.runs.iter().filter_map(|run| run.state(id));
+        let states = self.runs.iter().filter_map(|run| state(run, id));
         states.collect()
     }
 
     /// Why a metric of which there is no value has none: what the first run that has the case says.
     pub(crate) fn why_no_value(&self, id: &MetricId) -> Option<String> {
-        self.runs.iter().find_map(|indexed| {
-            let case = indexed.cases.get(&id.case)?;
-            let done: Vec<&Measured> = indexed.done(&id.case).map(|(_, done)| done).collect();
-            let why = summarize::why_no_value(indexed.run, case, &id.quantity, &done);
-            Some(why)
-        })
+        let mut runs = self.runs.iter();
+        runs.find_map(|run| Some(summarize::why_no_value(run.case(&id.case)?, &id.quantity)))
     }
 
     /// The share of windows below 90 % of the typical rate of their run, over all runs of the side.
     pub(crate) fn slow_share(&self, id: &MetricId) -> Option<f64> {
-        let windows = self.runs.iter().filter_map(|run| run.slow_windows(id));
+        let windows = self.runs.iter().filter_map(|run| slow_windows(run, id));
         let (all, slow) = windows.fold((0, 0), |sum, run| (sum.0 + run.0, sum.1 + run.1));
         (all > 0).then(|| count(slow) / count(all))
     }
 
     /// Pass and windows of each finished round of a case.
     pub(crate) fn windows(&self, case: &CaseId) -> Vec<(u32, &'a [f64])> {
-        let rounds = self.runs.iter().flat_map(|indexed| indexed.done(case));
+        let rounds = self.runs.iter().flat_map(|run| finished(run, case));
         rounds
             .map(|(round, measured)| (round.pass, measured.windows.as_slice()))
             .collect()
@@ -209,15 +170,13 @@ impl<'a> Side<'a> {
 
     /// In which share of the finished rounds of a case the host took time away; `None` where no round knows.
     pub(crate) fn steal_share(&self, case: &CaseId) -> Option<f64> {
-        let rounds = self.runs.iter().flat_map(|indexed| indexed.done(case));
-        warnings::share_of(rounds.map(|(round, _)| warnings::stolen(&round.noise)))
+        let rounds = self.runs.iter().flat_map(|run| finished(run, case));
+        share_of(rounds.map(|(round, _)| stolen(&round.noise)))
     }
 
     /// Whether the rounds of a run are stretches of one series.
     pub(crate) fn has_soak(&self) -> bool {
-        self.runs
-            .iter()
-            .any(|indexed| indexed.run.plan.soak.is_some())
+        self.runs.iter().any(|run| run.run.plan.soak.is_some())
     }
 
     /// The duel that the run is a side of.
@@ -239,31 +198,24 @@ impl<'a> Side<'a> {
     /// Whether looks at the data decided how many rounds a run has: those of a duel without a number of passes, or of a
     /// run with a target.
     pub(crate) fn looked(&self) -> bool {
-        let mut plans = self.runs.iter().map(|indexed| &indexed.run.plan);
+        let mut plans = self.runs.iter().map(|run| &run.run.plan);
         plans.any(|plan| plan.target.is_some() || (plan.duel.is_some() && plan.passes.is_none()))
     }
 
-    fn points(&self, of_run: impl Fn(&Indexed<'a>) -> Vec<Point>) -> Vec<Point> {
+    fn points(&self, of_run: impl Fn(&RunRounds<'a>) -> Vec<Point>) -> Vec<Point> {
         if !self.grouped {
             return self.runs.iter().flat_map(of_run).collect();
         }
         (1..)
             .zip(&self.runs)
-            .filter_map(|(number, indexed)| {
-                let values = values(&of_run(indexed));
+            .filter_map(|(number, run)| {
+                let values = values(&of_run(run));
                 // What is not finite in one round is not finite in the run, and then has no ratio.
                 (!values.is_empty())
                     .then(|| (number, quantile::median(&values).unwrap_or(f64::NAN)))
             })
             .collect()
     }
-}
-
-/// The slow end of a round: the 10th percentile of its windows. Two windows are the fewest of which one can be slow.
-pub(crate) fn floor_of(measured: &Measured) -> Option<f64> {
-    (measured.windows.len() >= 2)
-        .then(|| quantile::quantile(&measured.windows, FLOOR_QUANTILE))
-        .flatten()
 }
 
 /// The values alone.
@@ -284,37 +236,11 @@ pub(crate) fn pairs(base: &[Point], other: &[Point]) -> Vec<(f64, f64)> {
 /// How many points, and their median.
 pub(crate) fn described(points: &[Point]) -> (u32, Option<f64>) {
     let values = values(points);
-    (rounds::whole(values.len()), quantile::median(&values))
+    (whole(values.len()), quantile::median(&values))
 }
 
 fn metric_of<'a>(case: &'a PlannedCase, quantity: &str) -> Option<&'a PlannedMetric> {
     case.metrics
         .iter()
         .find(|metric| metric.quantity == quantity)
-}
-
-/// Counts in tests how many rounds are looked at; does nothing elsewhere.
-pub(crate) mod work {
-    #[cfg(test)]
-    thread_local! {
-        static VISITED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
-    }
-
-    /// One more round was looked at.
-    #[cfg(test)]
-    pub(crate) fn visit() {
-        VISITED.set(VISITED.get() + 1);
-    }
-
-    /// One more round was looked at.
-    #[cfg(not(test))]
-    pub(crate) const fn visit() {}
-
-    /// How many rounds `action` looks at.
-    #[cfg(test)]
-    pub(crate) fn of(action: impl FnOnce()) -> usize {
-        VISITED.set(0);
-        action();
-        VISITED.get()
-    }
 }

@@ -2,106 +2,83 @@
 //!
 //! The rounds are taken as they are. None is dropped, none corrected; a case without a value says why it has none.
 
+use crate::noise::Usual;
 use crate::order_effect::{self, PassStarts};
-use crate::warnings::{self, Usual};
-use crate::{composite, quantile, rounds, side, state};
+use crate::rounds::{CaseRounds, RunRounds, floor_of};
+use crate::thresholds::OPS_PER_WINDOW_MIN;
+use crate::{composite, quantile, state, warnings};
 use model::estimate::{Estimate, MetricSummary, NoiseShares, State};
 use model::num::{approx, count};
-use model::plan::{MetricId, PlannedCase, PlannedMetric};
+use model::plan::{MetricId, PlannedMetric};
 use model::record::{Measured, Outcome, Run};
-use model::units::Unit;
 use model::warning::Warning;
-
-/// Operations per window below which whole operations, not the machine, decide how windows differ: at 100, one
-/// operation more or less is 1 %.
-pub(crate) const OPS_PER_WINDOW_MIN: f64 = 100.0;
 
 /// One summary for each metric of each planned case, in the order of the plan.
 pub fn summarize(run: &Run) -> Vec<MetricSummary> {
     let usual = Usual::of(run);
     let starts = order_effect::pass_starts(run);
-    run.plan
-        .cases
-        .iter()
-        .flat_map(|case| summarize_case(case, run, &usual, &starts))
-        .collect()
+    let rounds = RunRounds::of(run);
+    let of_case = |case| summarize_case(case, &rounds, &usual, &starts);
+    rounds.cases().iter().flat_map(of_case).collect()
 }
 
 fn summarize_case(
-    case: &PlannedCase,
-    run: &Run,
+    rounds: &CaseRounds<'_>,
+    run: &RunRounds<'_>,
     usual: &Usual,
     starts: &PassStarts,
 ) -> Vec<MetricSummary> {
-    let warnings = warnings::of_case(case, run, usual);
-    let noise = warnings::noise_shares(case, run, usual);
-    let done = rounds::done(run, &case.id);
-    let missing = no_round_reason(case, run);
+    let warnings = warnings::of_case(rounds, run, usual);
+    let noise = warnings::noise_shares(&rounds.noises, usual);
     let of_metric = |(index, metric): (usize, &PlannedMetric)| {
         if metric.setting {
-            return as_setting(summarize_metric(
-                case,
-                metric,
-                &done,
-                &[],
-                missing.as_deref(),
-                &[],
-            ));
+            return as_setting(summarize_metric(rounds, metric, &[], &[]));
         }
-        let windows: &[&Measured] = if has_windows(index, metric) {
-            &done
-        } else {
-            &[]
-        };
-        let found = summarize_metric(case, metric, &done, windows, missing.as_deref(), &warnings);
-        if run.plan.soak.is_some() {
+        let windowed = windowed(rounds, index, metric);
+        let mut found = summarize_metric(rounds, metric, windowed, &warnings);
+        found.noise = noise;
+        if run.run.plan.soak.is_some() {
             // How it goes on in time is for the course of the soak to say.
-            return MetricSummary {
-                noise,
-                ..as_stretches(found)
-            };
+            return as_stretches(found);
         }
-        with_surroundings(found, run, starts, noise)
+        let follows = order_effect::of_metric(rounds, &metric.quantity, starts);
+        found.warnings.extend(follows);
+        found
     };
-    case.metrics.iter().enumerate().map(of_metric).collect()
+    let metrics = rounds.case.metrics.iter().enumerate();
+    metrics.map(of_metric).collect()
 }
 
-/// Whether the windows of a case's rounds are in the unit of its metric number `index`: they are in the first one's.
-fn has_windows(index: usize, metric: &PlannedMetric) -> bool {
-    index == 0 && is_rate(metric.unit)
+/// The finished rounds of a case where their windows are in the unit of its metric number `index`, as they are in the
+/// first one's where that is a rate; otherwise nothing.
+fn windowed<'a, 'r>(
+    rounds: &'r CaseRounds<'a>,
+    index: usize,
+    metric: &PlannedMetric,
+) -> &'r [&'a Measured] {
+    if index == 0 && metric.unit.is_rate() {
+        &rounds.done
+    } else {
+        &[]
+    }
 }
 
-/// What the finished rounds of a case look like in one of its metrics, as the run by itself says it.
-pub(crate) fn state_of(
-    run: &Run,
-    case: &PlannedCase,
-    quantity: &str,
-    done: &[&Measured],
-) -> Option<State> {
-    let mut metrics = case.metrics.iter().enumerate();
+/// What the finished rounds of a case of `run` look like in one of its metrics, as the run by itself says it.
+pub(crate) fn state_of(run: &Run, rounds: &CaseRounds<'_>, quantity: &str) -> Option<State> {
+    let mut metrics = rounds.case.metrics.iter().enumerate();
     let (index, metric) = metrics.find(|(_, metric)| metric.quantity == quantity)?;
     if run.plan.soak.is_some() {
         return Some(State::Series);
     }
-    let windowed = if has_windows(index, metric) {
-        done
-    } else {
-        &[]
-    };
     Some(state::of_case(
-        &finite_values(done, quantity),
-        &telling_windows(windowed),
+        &finite_values(&rounds.done, quantity),
+        &telling_windows(windowed(rounds, index, metric)),
     ))
 }
 
-/// Why the finished rounds of a case have no value of one of its metrics.
-pub(crate) fn why_no_value(
-    run: &Run,
-    case: &PlannedCase,
-    quantity: &str,
-    done: &[&Measured],
-) -> String {
-    no_round_reason(case, run).unwrap_or_else(|| no_value_reason(done, quantity))
+/// Why the rounds of a case have no value of one of its metrics.
+pub(crate) fn why_no_value(rounds: &CaseRounds<'_>, quantity: &str) -> String {
+    no_round_reason(rounds).unwrap_or_else(|| no_value_reason(&rounds.done, quantity))
 }
 
 fn finite_values(done: &[&Measured], quantity: &str) -> Vec<f64> {
@@ -111,36 +88,16 @@ fn finite_values(done: &[&Measured], quantity: &str) -> Vec<f64> {
         .collect()
 }
 
-/// Adds what the rounds' order and noise say.
-fn with_surroundings(
-    mut found: MetricSummary,
-    run: &Run,
-    starts: &PassStarts,
-    noise: NoiseShares,
-) -> MetricSummary {
-    found.noise = noise;
-    found
-        .warnings
-        .extend(order_effect::of_metric(run, &found.id, starts));
-    found
-}
-
 /// Summarizes one metric. `windowed` are the rounds whose windows are in the metric's unit: all or none.
 fn summarize_metric(
-    case: &PlannedCase,
+    rounds: &CaseRounds<'_>,
     metric: &PlannedMetric,
-    done: &[&Measured],
     windowed: &[&Measured],
-    no_round: Option<&str>,
     shared_warnings: &[Warning],
 ) -> MetricSummary {
-    let rounds = finite_values(done, &metric.quantity);
-    let estimate = composite::estimate(&rounds);
-    let missing = match (&estimate, no_round) {
-        (Some(_), _) => None,
-        (None, Some(why)) => Some(why.to_owned()),
-        (None, None) => Some(no_value_reason(done, &metric.quantity)),
-    };
+    let case = rounds.case;
+    let values = finite_values(&rounds.done, &metric.quantity);
+    let estimate = composite::estimate(&values);
     let mut warnings: Vec<Warning> = shared_warnings.to_vec();
     warnings.extend(estimate.and_then(|estimate| warnings::too_few(estimate.n)));
     MetricSummary {
@@ -151,11 +108,14 @@ fn summarize_metric(
         metric: metric.clone(),
         title: case.title.clone(),
         workload_version: case.workload_version,
+        missing: match estimate {
+            Some(_) => None,
+            None => Some(why_no_value(rounds, &metric.quantity)),
+        },
         estimate,
-        missing,
         floor: floor(windowed),
-        state: state::of_case(&rounds, &telling_windows(windowed)),
-        rounds,
+        state: state::of_case(&values, &telling_windows(windowed)),
+        rounds: values,
         noise: NoiseShares::default(),
         warnings,
     }
@@ -207,16 +167,11 @@ fn as_setting(summary: MetricSummary) -> MetricSummary {
     }
 }
 
-/// True for units whose windows are rates too.
-pub(crate) const fn is_rate(unit: Unit) -> bool {
-    matches!(unit, Unit::OpsPerSecond | Unit::BytesPerSecond)
-}
-
 /// The slow end: the median over rounds of each round's 10th percentile window.
 fn floor(windowed: &[&Measured]) -> Option<Estimate> {
     let floors: Vec<f64> = windowed
         .iter()
-        .filter_map(|measured| side::floor_of(measured))
+        .filter_map(|measured| floor_of(measured))
         .collect();
     composite::estimate(&floors)
 }
@@ -270,15 +225,15 @@ fn place_explains(windowed: &[&Measured]) -> f64 {
 }
 
 /// Why no round of the case has any value; `None` where one has.
-fn no_round_reason(case: &PlannedCase, run: &Run) -> Option<String> {
-    let mut last_failure = None;
-    for round in run.rounds_of(&case.id) {
-        match &round.outcome {
-            Outcome::Done(_) => return None,
-            Outcome::Failed(failure) => last_failure = Some(failure.to_string()),
-        }
+fn no_round_reason(rounds: &CaseRounds<'_>) -> Option<String> {
+    if !rounds.done.is_empty() {
+        return None;
     }
-    Some(last_failure.unwrap_or_else(|| "no round of it was run".to_owned()))
+    let last = rounds.all.last().map(|round| &round.outcome);
+    Some(match last {
+        Some(Outcome::Failed(failure)) => failure.to_string(),
+        _ => "no round of it was run".to_owned(),
+    })
 }
 
 /// Why rounds that ended well have no value of `quantity`: the last reason given.
@@ -295,7 +250,7 @@ mod tests {
     use crate::fixture;
     use model::record::Failure;
     use model::spec::{Better, MetricClass};
-    use model::units::Nanos;
+    use model::units::{Nanos, Unit};
 
     #[test]
     fn each_metric_of_each_case_has_its_line_in_plan_order() {

@@ -6,12 +6,12 @@
 //! White, Simulation 69 (1997) 323-334; averaging over replications: Hoad, Robinson and Davies, J. Oper. Res. Soc. 61
 //! (2010) 1389-1403.
 
+use crate::rounds::CaseRounds;
 use crate::state::warmup::surest_cut;
-use crate::summarize::{OPS_PER_WINDOW_MIN, is_rate};
-use crate::{ROUNDS_MIN, quantile, yuen};
+use crate::thresholds::{OPS_PER_WINDOW_MIN, ROUNDS_MIN};
+use crate::{quantile, yuen};
 use model::num::{approx, count};
-use model::plan::PlannedCase;
-use model::record::{Measured, Outcome, Round};
+use model::record::Measured;
 use model::units::Nanos;
 use model::warning::Warning;
 
@@ -24,23 +24,17 @@ const EFFECT_MIN: f64 = 0.01;
 /// The level at which the effect must not be 0: low, because the cut was chosen where the start differs most.
 const LEVEL: f64 = 0.001;
 
-/// The warning for a case whose rounds were still warming up; `all` are its rounds.
-pub(crate) fn warning(case: &PlannedCase, all: &[&Round]) -> Option<Warning> {
-    let rate = case
-        .metrics
-        .first()
-        .is_some_and(|first| is_rate(first.unit));
-    if !rate || all.iter().any(|round| round.stretch.is_some()) {
+/// The warning for a case whose rounds were still warming up.
+pub(crate) fn warning(rounds: &CaseRounds<'_>) -> Option<Warning> {
+    let case = rounds.case;
+    let first = case.metrics.first();
+    if !first.is_some_and(|first| first.unit.is_rate())
+        || rounds.all.iter().any(|round| round.stretch.is_some())
+    {
         return None;
     }
-    let done = all.iter().filter_map(|round| match &round.outcome {
-        Outcome::Done(measured) => Some(measured),
-        Outcome::Failed(_) => None,
-    });
-    let courses: Vec<&[f64]> = done
-        .filter(|measured| is_fine(measured))
-        .map(|measured| measured.windows.as_slice())
-        .collect();
+    let fine = rounds.done.iter().filter(|measured| is_fine(measured));
+    let courses: Vec<&[f64]> = fine.map(|measured| measured.windows.as_slice()).collect();
     let (cut, effect) = start(&courses)?;
     Some(Warning::WarmingUp {
         discarded: case.shape.warmup,
@@ -92,6 +86,8 @@ fn start(courses: &[&[f64]]) -> Option<(u64, f64)> {
 mod tests {
     use super::*;
     use crate::fixture;
+    use crate::rounds::RunRounds;
+    use model::record::Outcome;
     use model::rng::Rng;
     use model::units::Unit;
 
@@ -177,8 +173,8 @@ mod tests {
             }
         };
         let said = |run: &model::record::Run| {
-            let case = &run.plan.cases[0];
-            warning(case, &run.rounds_of(&case.id).collect::<Vec<_>>())
+            let rounds = RunRounds::of(run);
+            warning(&rounds.cases()[0])
         };
         assert_eq!(said(&run), None);
         change(&mut run, [60.0, 100.0, 100.0, 100.0, 100.0], 1000);

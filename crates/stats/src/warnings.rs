@@ -4,98 +4,48 @@
 //! never drops or corrects a round. What the kernel does not tell is not counted as quiet: shares are of the rounds
 //! for which the figure is known.
 
-use crate::{ROUNDS_MIN, quantile, rounds, shared_core};
+use crate::noise::{
+    Usual, clock_troubled, held_back, probes, share_of, some, stolen, used_by_others,
+};
+use crate::rounds::{CaseRounds, RunRounds, whole};
+use crate::thresholds::ROUNDS_MIN;
+use crate::{apart, shared_core, storage, warming};
 use model::estimate::NoiseShares;
 use model::host::HostFacts;
 use model::noise::{Noise, Sentinel};
-use model::num::count;
 use model::plan::PlannedCase;
-use model::record::{Failure, Outcome, Round, Run};
-use model::units::Nanos;
+use model::record::{Failure, Measured, Outcome, Run};
 use model::warning::Warning;
-use std::collections::BTreeSet;
 
-/// Stolen time, as a share of demanded time, above which a round is called disturbed by the host.
-pub const STEAL_MAX: f64 = 0.02;
-/// CPU time of others, as a share of one CPU, above which a round is called disturbed by this machine's own work.
-pub const FOREIGN_MAX: f64 = 0.05;
-/// Time held back by a quota, as a share of wall time, above which a round is called throttled.
-pub const THROTTLED_MAX: f64 = 0.01;
 /// How far a probe may be from the run's median before the machine is called uneven.
-pub const SENTINEL_OFF_MAX: f64 = 0.03;
+const SENTINEL_OFF_MAX: f64 = 0.03;
 /// How many times the run's median a probe's loss in gaps may be.
-pub const GAP_FACTOR: f64 = 3.0;
+const GAP_FACTOR: f64 = 3.0;
 /// Loss in gaps below which no round is called disturbed, whatever the median: a quiet virtual machine loses about
 /// 1 % in gaps that no counter explains.
-pub const GAP_FLOOR: f64 = 0.01;
-/// The wall clock's movement against the monotonic clock above which somebody set it.
-pub const CLOCK_JUMP_MAX: Nanos = Nanos::from_millis(1);
+const GAP_FLOOR: f64 = 0.01;
 
-/// What is usual in a run: what single probes are held against.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Usual {
-    /// The median time per dependent addition over all probes, in nanoseconds.
-    pub add_ns: Option<f64>,
-    /// The median share lost in gaps over all probes, 0 to 1.
-    pub gap_share: Option<f64>,
-    /// How many independent additions a core does in a cycle at its best.
-    pub best_adds_per_cycle: Option<f64>,
-}
-
-impl Usual {
-    /// Over every probe of `run`.
-    pub fn of(run: &Run) -> Self {
-        let probes = || run.rounds.iter().flat_map(|round| probes(&round.noise));
-        let adds: Vec<f64> = probes().map(|probe| probe.add_ns).collect();
-        let gaps: Vec<f64> = probes().map(|probe| probe.gap_share).collect();
-        Self {
-            add_ns: quantile::median(&adds),
-            gap_share: quantile::median(&gaps),
-            best_adds_per_cycle: shared_core::best(probes()),
-        }
-    }
-}
-
-/// The warnings that concern every metric of `case`: of its rounds, their noise, and the machine.
-pub fn of_case(case: &PlannedCase, run: &Run, usual: &Usual) -> Vec<Warning> {
-    let all: Vec<&Round> = run.rounds_of(&case.id).collect();
-    let noises = noises_of(&all);
+/// The warnings that concern every metric of a case: of its rounds, their noise, and the machine.
+pub(crate) fn of_case(rounds: &CaseRounds<'_>, run: &RunRounds<'_>, usual: &Usual) -> Vec<Warning> {
+    let noises = &rounds.noises;
     [
-        failed(&all),
-        steal(&noises),
-        throttled(&noises),
-        foreign(&noises),
-        gaps(&noises, usual),
-        uneven(&noises, usual),
-        shared_core::warning(&noises, usual),
-        clock_trouble(&noises),
-        in_memory(case, &run.host),
-        allocated(case, &all),
-        crate::warming::warning(case, &all),
+        failed(rounds),
+        steal(noises),
+        throttled(noises),
+        foreign(noises),
+        gaps(noises, usual),
+        uneven(noises, usual),
+        shared_core::warning(noises, usual),
+        clock_trouble(noises),
+        in_memory(rounds.case, &run.run.host),
+        allocated(rounds),
+        warming::warning(rounds),
     ]
     .into_iter()
     .flatten()
-    .chain(crate::apart::warnings(case, run, &noises))
-    .chain(crate::storage::remarks(case, run))
+    .chain(apart::warnings(rounds, run))
+    .chain(storage::remarks(rounds, &run.run.host))
     .collect()
-}
-
-/// The warnings about `run` as a whole. Earlier versions kept what workloads noted here too, behind it the cases in
-/// parentheses; it stands at those cases, and not twice.
-pub fn of_run(run: &Run) -> Vec<&Warning> {
-    let mut notes: BTreeSet<&str> = BTreeSet::new();
-    for round in &run.rounds {
-        if let Outcome::Done(measured) = &round.outcome {
-            notes.extend(measured.notes.iter().map(String::as_str));
-        }
-    }
-    let of_a_round = |text: &str| {
-        let note = text.rsplit_once(" (").map(|(note, _)| note);
-        notes.contains(text) || note.is_some_and(|note| notes.contains(note))
-    };
-    let kept = run.meta.warnings.iter();
-    kept.filter(|warning| !matches!(warning, Warning::Other(text) if of_a_round(text)))
-        .collect()
 }
 
 /// The share of rounds from which on it is said of a whole run that something took time from it.
@@ -104,8 +54,9 @@ const DISTURBED_MIN: f64 = 0.2;
 /// What took time from the rounds of these runs, whatever the case, where it did so in at least a fifth of them: stolen
 /// time, a quota, other processes.
 pub(crate) fn disturbed(runs: &[&Run]) -> Vec<Warning> {
-    let all: Vec<&Round> = runs.iter().flat_map(|run| &run.rounds).collect();
-    let noises = noises_of(&all);
+    let all = runs.iter().flat_map(|run| &run.rounds);
+    let finished = all.filter(|round| matches!(round.outcome, Outcome::Done(_)));
+    let noises: Vec<&Noise> = finished.map(|round| &round.noise).collect();
     [steal(&noises), throttled(&noises), foreign(&noises)]
         .into_iter()
         .flatten()
@@ -118,49 +69,35 @@ pub(crate) fn disturbed(runs: &[&Run]) -> Vec<Warning> {
         .collect()
 }
 
-/// In which share of the rounds of `case` each kind of noise was seen.
-pub fn noise_shares(case: &PlannedCase, run: &Run, usual: &Usual) -> NoiseShares {
-    let all: Vec<&Round> = run.rounds_of(&case.id).collect();
-    let noises = noises_of(&all);
+/// In which share of the rounds with these noises each kind was seen.
+pub(crate) fn noise_shares(noises: &[&Noise], usual: &Usual) -> NoiseShares {
+    let share = |test: fn(&Noise) -> Option<bool>| share_of(noises.iter().map(|noise| test(noise)));
     NoiseShares {
-        steal: share_of(noises.iter().map(|noise| stolen(noise))),
-        gaps: gap_share(&noises, usual),
-        foreign_cpu: share_of(noises.iter().map(|noise| used_by_others(noise))),
-        throttled: share_of(noises.iter().map(|noise| held_back(noise))),
-        clock_trouble: share_of(noises.iter().map(|noise| clock_troubled(noise))),
-        uneven_speed: uneven_share(&noises, usual),
-        shared_core: shared_core::share(&noises, usual),
+        steal: share(stolen),
+        gaps: gap_share(noises, usual),
+        foreign_cpu: share(used_by_others),
+        throttled: share(held_back),
+        clock_trouble: share(clock_troubled),
+        uneven_speed: uneven_share(noises, usual),
+        shared_core: shared_core::share(noises, usual),
     }
-}
-
-/// The noise of the rounds that ended well.
-fn noises_of<'a>(all: &[&'a Round]) -> Vec<&'a Noise> {
-    all.iter()
-        .filter(|round| matches!(round.outcome, Outcome::Done(_)))
-        .map(|round| &round.noise)
-        .collect()
 }
 
 /// The warning for a metric with `have` rounds, where that is too few for an interval. A metric without any round has
 /// no number to warn about.
-pub fn too_few(have: u32) -> Option<Warning> {
+pub(crate) fn too_few(have: u32) -> Option<Warning> {
     (have > 0 && have < ROUNDS_MIN).then_some(Warning::TooFewRounds {
         have,
         need: ROUNDS_MIN,
     })
 }
 
-pub(crate) fn probes(noise: &Noise) -> impl Iterator<Item = &Sentinel> {
-    noise.before.iter().chain(&noise.after)
-}
-
 /// What the machine cannot do at all did not fail: the reason stands where the value would. What it did in one round
 /// and could not do in another did.
-fn failed(all: &[&Round]) -> Option<Warning> {
-    let was_done = all
-        .iter()
-        .any(|round| matches!(round.outcome, Outcome::Done(_)));
-    let failures: Vec<&Failure> = all
+fn failed(rounds: &CaseRounds<'_>) -> Option<Warning> {
+    let was_done = !rounds.done.is_empty();
+    let failures: Vec<&Failure> = rounds
+        .all
         .iter()
         .filter_map(|round| match &round.outcome {
             Outcome::Failed(failure) => Some(failure),
@@ -169,27 +106,10 @@ fn failed(all: &[&Round]) -> Option<Warning> {
         .filter(|failure| was_done || !matches!(failure, Failure::Unsupported(_)))
         .collect();
     Some(Warning::RoundsFailed {
-        failed: rounds::whole(failures.len()),
-        of: rounds::whole(all.len()),
+        failed: whole(failures.len()),
+        of: whole(rounds.all.len()),
         reason: failures.last()?.to_string(),
     })
-}
-
-/// The share of the known answers that is `true`; `None` where no answer is known.
-pub(crate) fn share_of(answers: impl Iterator<Item = Option<bool>>) -> Option<f64> {
-    let known: Vec<bool> = answers.flatten().collect();
-    let concerned = known.iter().filter(|&&concerned| concerned).count();
-    (!known.is_empty()).then(|| count(concerned) / count(known.len()))
-}
-
-/// A share that is worth a warning: some rounds are concerned.
-pub(crate) fn some(share: Option<f64>) -> Option<f64> {
-    share.filter(|share| *share > 0.0)
-}
-
-/// Whether the host took more of the demanded time than counts as quiet, where that is known.
-pub(crate) fn stolen(noise: &Noise) -> Option<bool> {
-    Some(noise.steal_share? > STEAL_MAX)
 }
 
 fn steal(noises: &[&Noise]) -> Option<Warning> {
@@ -200,20 +120,10 @@ fn steal(noises: &[&Noise]) -> Option<Warning> {
     })
 }
 
-/// Whether a quota held a round back for longer than counts as quiet, where that is known.
-pub(crate) fn held_back(noise: &Noise) -> Option<bool> {
-    Some(noise.throttled_share? > THROTTLED_MAX)
-}
-
 fn throttled(noises: &[&Noise]) -> Option<Warning> {
     Some(Warning::Throttled {
         rounds_share: some(share_of(noises.iter().map(|noise| held_back(noise))))?,
     })
-}
-
-/// Whether other processes used more of a CPU than counts as quiet, where that is known.
-pub(crate) fn used_by_others(noise: &Noise) -> Option<bool> {
-    Some(noise.foreign_cpu_share? > FOREIGN_MAX)
 }
 
 fn foreign(noises: &[&Noise]) -> Option<Warning> {
@@ -257,16 +167,6 @@ fn any_probe(noise: &Noise, test: impl Fn(&Sentinel) -> bool) -> Option<bool> {
     Some(probes(noise).any(test))
 }
 
-/// Whether the clock was set or the machine suspended during a round, where that is known.
-pub(crate) fn clock_troubled(noise: &Noise) -> Option<bool> {
-    let jumped = noise.clock_jump.map(|jump| jump > CLOCK_JUMP_MAX);
-    let suspended = noise.suspended.map(|time| time > Nanos::ZERO);
-    match (jumped, suspended) {
-        (None, None) => None,
-        (jumped, suspended) => Some(jumped.unwrap_or(false) || suspended.unwrap_or(false)),
-    }
-}
-
 fn clock_trouble(noises: &[&Noise]) -> Option<Warning> {
     Some(Warning::ClockTrouble {
         rounds_share: some(share_of(noises.iter().map(|noise| clock_troubled(noise))))?,
@@ -281,18 +181,12 @@ fn in_memory(case: &PlannedCase, host: &HostFacts) -> Option<Warning> {
     })
 }
 
-fn allocated(case: &PlannedCase, all: &[&Round]) -> Option<Warning> {
-    if case.allocates {
+fn allocated(rounds: &CaseRounds<'_>) -> Option<Warning> {
+    if rounds.case.allocates {
         return None;
     }
-    let allocations = all
-        .iter()
-        .filter_map(|round| match &round.outcome {
-            Outcome::Done(measured) => Some(&measured.copies),
-            Outcome::Failed(_) => None,
-        })
-        .map(|copies| copies.iter().map(|copy| copy.allocations).sum())
-        .max()?;
+    let of_round = |measured: &&Measured| measured.copies.iter().map(|copy| copy.allocations).sum();
+    let allocations = rounds.done.iter().map(of_round).max()?;
     (allocations > 0).then_some(Warning::Allocated { allocations })
 }
 
@@ -300,6 +194,7 @@ fn allocated(case: &PlannedCase, all: &[&Round]) -> Option<Warning> {
 mod tests {
     use super::*;
     use crate::fixture;
+    use model::units::Nanos;
 
     /// The warnings of a case with ten quiet rounds of which `disturb` has changed the first two.
     fn check(disturb: impl Fn(&mut Noise), expect: &[Warning]) {
@@ -326,7 +221,13 @@ mod tests {
         run.rounds[..2]
             .iter_mut()
             .for_each(|round| disturb(&mut round.noise));
-        assert_eq!(of_case(&run.plan.cases[0], &run, &Usual::of(&run)), expect);
+        assert_eq!(warnings(&run), expect);
+    }
+
+    /// The warnings of the first case.
+    fn warnings(run: &Run) -> Vec<Warning> {
+        let rounds = RunRounds::of(run);
+        of_case(&rounds.cases()[0], &rounds, &Usual::of(run))
     }
 
     fn probe(noise: &mut Noise) -> &mut Sentinel {
@@ -420,9 +321,8 @@ mod tests {
         check(|noise| *noise = Noise::default(), &[]);
         let mut run = fixture::run(&[("os.pipe@1", vec![1.0; 10])]);
         run.rounds[0].noise.steal_share = Some(0.5);
-        let found = of_case(&run.plan.cases[0], &run, &Usual::of(&run));
         assert_eq!(
-            found,
+            warnings(&run),
             [Warning::Steal {
                 rounds_share: 1.0,
                 worst_share: 0.5
@@ -433,7 +333,10 @@ mod tests {
     #[test]
     fn shares_of_noise_tell_quiet_from_unknown() {
         let mut run = fixture::run(&[("os.pipe@1", vec![1.0; 10])]);
-        let shares = |run: &Run| noise_shares(&run.plan.cases[0], run, &Usual::of(run));
+        let shares = |run: &Run| {
+            let rounds = RunRounds::of(run);
+            noise_shares(&rounds.cases()[0].noises, &Usual::of(run))
+        };
         assert_eq!(shares(&run), NoiseShares::default());
         for (i, round) in run.rounds.iter_mut().enumerate() {
             round.noise.steal_share = Some(if i < 3 { 0.5 } else { 0.0 });
@@ -454,7 +357,6 @@ mod tests {
     fn the_machine_and_the_workload_are_judged_too() {
         let mut run = fixture::run(&[("fs.copy@1", vec![1.0; 6])]);
         run.host.storage.file_system = model::host::Fact::Known("tmpfs".to_owned());
-        let warnings = |run: &Run| of_case(&run.plan.cases[0], run, &Usual::of(run));
         assert!(warnings(&run).is_empty());
         run.plan.cases[0].on_disk = true;
         let file_system = "tmpfs".to_owned();
@@ -475,7 +377,6 @@ mod tests {
     #[test]
     fn what_the_machine_cannot_do_has_not_failed() {
         let mut run = fixture::run(&[("os.pipe@1", vec![1.0; 2])]);
-        let warnings = |run: &Run| of_case(&run.plan.cases[0], run, &Usual::of(run));
         let unsupported = Failure::Unsupported("no io_uring".to_owned());
         let one_failed = |why: &Failure| {
             [Warning::RoundsFailed {
@@ -491,32 +392,6 @@ mod tests {
         assert_eq!(warnings(&run), one_failed(&Failure::OutOfMemory));
         run.rounds[1].outcome = Outcome::Failed(unsupported);
         assert!(warnings(&run).is_empty());
-    }
-
-    #[test]
-    fn what_a_round_noted_is_not_said_of_the_run_too() {
-        let mut run = fixture::run(&[("storage.x@1", vec![1.0; 2])]);
-        let other = |text: &str| Warning::Other(text.to_owned());
-        run.meta.warnings = vec![
-            other("io_uring does not work here: ENOSYS (storage.x@1, storage.y@1)"),
-            other("half came from a cache (metric cached_share) (storage.x@1)"),
-            other("nobody noted this (storage.x@1)"),
-            Warning::DebugBuild,
-        ];
-        let Outcome::Done(measured) = &mut run.rounds[1].outcome else {
-            panic!()
-        };
-        measured.notes = vec![
-            "io_uring does not work here: ENOSYS".to_owned(),
-            "half came from a cache (metric cached_share)".to_owned(),
-        ];
-        assert_eq!(
-            of_run(&run),
-            [
-                &other("nobody noted this (storage.x@1)"),
-                &Warning::DebugBuild
-            ]
-        );
     }
 
     #[test]

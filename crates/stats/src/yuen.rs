@@ -6,8 +6,9 @@
 //! is dearer and no better at six rounds. Trimming must not hide stalls, which is why the floor is published beside
 //! it. Source: Yuen, Biometrika 61 (1974) 165-170; Welch, Biometrika 34 (1947) 28-35.
 
+use crate::dist;
 use crate::quantile;
-use crate::{ROUNDS_MIN, dist};
+use crate::thresholds::ROUNDS_MIN;
 use model::estimate::Interval;
 use model::num::{approx, count};
 

@@ -209,8 +209,9 @@ fn say_how_it_went(phases: &[Phase<'_>], run: &Run, pass: u32, (lang, quiet): (L
         output::say(&format!("error: {words}"));
     }
     let mut said: Vec<String> = Vec::new();
-    let remarks = |case| stats::storage::remarks(case, run);
-    for remark in run.plan.cases.iter().flat_map(remarks) {
+    let rounds = stats::RunRounds::of(run);
+    let remarks = |case| stats::storage::remarks(case, &run.host);
+    for remark in rounds.cases().iter().flat_map(remarks) {
         let remark = report::said::warning(&remark, lang);
         if !said.contains(&remark) {
             output::say(&format!("warning: {remark}"));

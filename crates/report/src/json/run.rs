@@ -205,10 +205,7 @@ pub(super) fn document(view: &RunView<'_>) -> RunDocument {
         scaling: view.scaling.iter().map(scaling_part).collect(),
         clock_rate: view.clock_rate.as_ref().and_then(clock_rate_part),
         failed_rounds: failed_rounds(view.run),
-        warnings: stats::warnings::of_run(view.run)
-            .into_iter()
-            .map(warning_part)
-            .collect(),
+        warnings: view.run.meta.warnings.iter().map(warning_part).collect(),
     }
 }
 

@@ -122,7 +122,7 @@ impl Row<'_> {
 
     /// What stands behind the name of the first metric of a case whose parameters are not the test's own.
     fn mark(&self) -> &'static str {
-        let case = self.view.run.plan.case(&self.metric.id.case);
+        let case = self.view.planned(&self.metric.id.case);
         if case.is_some_and(|case| case.set_otherwise().next().is_some()) {
             MARK
         } else {

@@ -87,8 +87,7 @@ fn about_run(view: &RunView<'_>, lang: Lang) -> Vec<String> {
         }
         line
     };
-    let warnings = stats::warnings::of_run(view.run);
-    warnings.into_iter().map(line).collect()
+    view.run.meta.warnings.iter().map(line).collect()
 }
 
 /// Number and sentence of each note, and whose figures the notes tell. The page of a soak has no table whose lines

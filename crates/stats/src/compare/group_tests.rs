@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::fixture::{self, noisy};
-use crate::side::work;
+use crate::rounds::work;
 use model::comparison::{MarginSource, Place};
 use model::host::Fact;
 use model::record::{End, Outcome};
@@ -313,22 +313,34 @@ fn margins_say_where_they_come_from() {
 
 #[test]
 fn the_work_grows_with_the_rounds_and_not_with_their_square() {
-    let visits = |cases: usize| {
+    let run = |cases: usize, seed: u64| {
         let ids: Vec<String> = (0..cases).map(|i| format!("f{}.t{i}@1", i % 8)).collect();
-        let run = |seed: u64| {
-            let series: Vec<(&str, Vec<f64>)> = (0_u64..)
-                .zip(&ids)
-                .map(|(i, id)| (id.as_str(), noisy(seed + i, 28, 100.0, 0.02)))
-                .collect();
-            fixture::run(&series)
-        };
-        let (base, other) = (run(1), run(5000));
+        let series: Vec<(&str, Vec<f64>)> = (0_u64..)
+            .zip(&ids)
+            .map(|(i, id)| (id.as_str(), noisy(seed + i, 28, 100.0, 0.02)))
+            .collect();
+        fixture::run(&series)
+    };
+    let comparing = |cases: usize| {
+        let (base, other) = (run(cases, 1), run(cases, 5000));
         work::of(|| {
             compare(&base, &other, &DEFAULTS);
         })
     };
-    let rounds = 2 * 100 * 28;
-    let (hundred, four_hundred) = (visits(100), visits(400));
-    assert!(hundred <= 8 * rounds, "{hundred} visits to {rounds} rounds");
-    assert!(four_hundred <= 5 * hundred, "{hundred} and {four_hundred}");
+    let summing_up = |cases: usize| {
+        let run = run(cases, 1);
+        work::of(|| {
+            crate::summarize(&run);
+            crate::scaling::scaling(&run);
+            crate::storage::summarize(&run);
+            crate::memory::summarize(&run);
+        })
+    };
+    let check = |visits: &dyn Fn(usize) -> usize, rounds: usize| {
+        let (hundred, four_hundred) = (visits(100), visits(400));
+        assert!(hundred <= 8 * rounds, "{hundred} visits to {rounds} rounds");
+        assert!(four_hundred <= 5 * hundred, "{hundred} and {four_hundred}");
+    };
+    check(&comparing, 2 * 100 * 28);
+    check(&summing_up, 100 * 28);
 }

@@ -2,20 +2,12 @@
 
 use super::{Cpus, Step};
 use crate::taken;
+use crate::thresholds::{FOREIGN_MAX, STEAL_MAX, THROTTLED_MAX};
 use model::estimate::{Estimate, Interval};
 
 /// The efficiency at all usable CPUs from which a test is said to scale: a tenth lost is what turbo clock rates and a
 /// shared last cache cost most programs.
 pub const SCALES_MIN: f64 = 0.90;
-
-/// Steal, as a share of demanded time, that is named as the cause of a loss.
-const STEAL_NAMED: f64 = 0.02;
-
-/// CPU time of other processes, as a share of one CPU for each CPU in use, that is named as the cause of a loss.
-const FOREIGN_NAMED: f64 = 0.05;
-
-/// Throttling, as a share of wall time, that is named as the cause of a loss.
-const THROTTLED_NAMED: f64 = 0.01;
 
 /// A factor above this explains no loss of a tenth.
 const EXPLAINS_MAX: f64 = 0.97;
@@ -87,7 +79,7 @@ pub(super) fn of(
         return Finding::Scales;
     }
     if let Some(cpus) = cpus.quota
-        && top.throttled.is_some_and(|share| share > THROTTLED_NAMED)
+        && top.throttled.is_some_and(|share| share > THROTTLED_MAX)
     {
         return Finding::Quota { cpus };
     }
@@ -115,9 +107,9 @@ pub(super) fn of(
 /// What the host or other processes took from the step; the larger of the two where it was both.
 fn taken(top: &Step) -> Option<Finding> {
     let missing = 1.0 - top.efficiency.map_or(0.0, |efficiency| efficiency.value);
-    let busy = FOREIGN_NAMED * f64::from(top.copies);
+    let busy = FOREIGN_MAX * f64::from(top.copies);
     let foreign = top.foreign.filter(|&share| share > busy);
-    let steal = top.steal.filter(|&share| share > STEAL_NAMED);
+    let steal = top.steal.filter(|&share| share > STEAL_MAX);
     let by_host = |steal| taken::by_host_first(steal, foreign, top.copies, missing);
     match (steal, foreign) {
         (Some(share), None) => Some(Finding::Stolen { share }),

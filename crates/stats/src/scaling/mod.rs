@@ -11,15 +11,17 @@ pub mod usl;
 
 pub use finding::{Finding, SCALES_MIN};
 
-use crate::{CONFIDENCE, composite, order, quantile, rounds};
+use crate::rounds::{CaseRounds, RunRounds, whole};
+use crate::thresholds::{CONFIDENCE, ROUNDS_MIN};
+use crate::{composite, order, quantile};
 use model::estimate::{Estimate, Interval};
 use model::host::HostFacts;
+use model::noise::Noise;
 use model::num::{approx, count};
-use model::plan::{CaseId, PlannedCase, PlannedMetric};
-use model::record::{Measured, Outcome, Run};
+use model::plan::{CaseId, PlannedMetric};
+use model::record::{Measured, Run};
 use model::spec::Better;
-use model::units::Unit;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use usl::Law;
 
 /// Distinct concurrencies that a fit of three unknowns needs.
@@ -135,27 +137,31 @@ pub enum Refused {
 /// Every test of `run` that was measured at one copy and at other concurrencies, where the run asks how it scales: at
 /// least three concurrencies, or more copies than CPUs.
 pub fn scaling(run: &Run) -> Vec<Scaling> {
+    let rounds = RunRounds::of(run);
     let mut tests: Vec<&str> = Vec::new();
-    for case in &run.plan.cases {
-        if !tests.contains(&case.id.test.as_str()) {
-            tests.push(&case.id.test);
+    let mut cases: HashMap<&str, Vec<&CaseRounds<'_>>> = HashMap::new();
+    for case in rounds.cases() {
+        let test = case.case.id.test.as_str();
+        let of_test = cases.entry(test).or_default();
+        if of_test.is_empty() {
+            tests.push(test);
         }
+        of_test.push(case);
     }
     tests
         .into_iter()
-        .filter_map(|test| of_test(run, test))
+        .filter_map(|test| of_test(&run.host, cases.remove(test)?))
         .collect()
 }
 
-/// Work per CPU second of `case` over that of one copy of the same test, within passes; `None` where either was not
+/// Work per CPU second of a case over that of one copy of the same test, within passes; `None` where either was not
 /// measured.
-pub fn cpu_worth(run: &Run, case: &CaseId) -> Option<Estimate> {
-    let alone = CaseId {
+pub(crate) fn cpu_worth(rounds: &CaseRounds<'_>, run: &RunRounds<'_>) -> Option<Estimate> {
+    let alone = run.case(&CaseId {
         copies: 1,
-        ..case.clone()
-    };
-    let per_cpu_s = |case: &CaseId| PerPass::of(run, case, "").per_cpu_s;
-    composite::estimate(&ratios(&per_cpu_s(case), &per_cpu_s(&alone)))
+        ..rounds.case.id.clone()
+    })?;
+    composite::estimate(&ratios(&per_cpu_s(rounds), &per_cpu_s(alone)))
 }
 
 impl Cpus {
@@ -184,43 +190,38 @@ impl Cpus {
     }
 }
 
-fn of_test(run: &Run, test: &str) -> Option<Scaling> {
-    let mut cases: Vec<&PlannedCase> = run
-        .plan
-        .cases
-        .iter()
-        .filter(|case| case.id.test == test)
-        .collect();
-    cases.sort_by_key(|case| case.id.copies);
-    let usable = run.host.limits.copies_all();
+/// How the test of these cases scales.
+fn of_test(host: &HostFacts, mut cases: Vec<&CaseRounds<'_>>) -> Option<Scaling> {
+    cases.sort_by_key(|rounds| rounds.case.id.copies);
+    let (alone, most) = (*cases.first()?, cases.last()?.case.id.copies);
+    let usable = host.limits.copies_all();
     // 64 processes on a disk ask what the disk does with many, not what CPUs do.
-    let for_the_disk = crate::storage::is_storage(cases.first()?);
-    let beyond = cases.last()?.id.copies > usable && !for_the_disk;
+    let beyond = most > usable && !crate::storage::is_storage(alone.case);
     let asked = cases.len() >= STEPS_MIN || beyond;
-    if !asked || cases.len() < 2 || cases.first()?.id.copies != 1 {
+    if !asked || cases.len() < 2 || alone.case.id.copies != 1 {
         return None;
     }
-    let alone = *cases.first()?;
     let metric = alone
+        .case
         .metrics
         .iter()
-        .find(|metric| is_rate(metric) && !is_nothing(run, &alone.id, &metric.quantity))?
+        .find(|metric| is_rate(metric) && !is_nothing(alone, &metric.quantity))?
         .clone();
-    let cpus = Cpus::of(&run.host);
+    let cpus = Cpus::of(host);
     let per_step: Vec<PerPass> = cases
         .iter()
-        .map(|case| PerPass::of(run, &case.id, &metric.quantity))
+        .map(|rounds| PerPass::of(rounds, &metric.quantity))
         .collect();
     let one = per_step.first()?;
     let steps: Vec<Step> = per_step
         .iter()
         .zip(&cases)
-        .map(|(step, case)| step.against(one, case, cpus, run))
+        .map(|(step, rounds)| step.against(one, rounds, cpus, usable))
         .collect();
     let second_thread = second_thread(&per_step, cpus);
     Some(Scaling {
-        test: test.to_owned(),
-        finding: finding::of(&steps, cpus, second_thread, alone.shape.threads),
+        test: alone.case.id.test.clone(),
+        finding: finding::of(&steps, cpus, second_thread, alone.case.shape.threads),
         fit: fitted(&per_step, &steps, cpus, usable),
         metric,
         steps,
@@ -230,15 +231,14 @@ fn of_test(run: &Run, test: &str) -> Option<Scaling> {
 }
 
 fn is_rate(metric: &PlannedMetric) -> bool {
-    metric.better == Better::Higher
-        && matches!(metric.unit, Unit::OpsPerSecond | Unit::BytesPerSecond)
+    metric.better == Better::Higher && metric.unit.is_rate()
 }
 
 /// Whether one copy was measured and did none of it, such as the load beside a chain that is alone: nothing can be
 /// held against that.
-fn is_nothing(run: &Run, one: &CaseId, quantity: &str) -> bool {
-    let values = composite::pass_values(run, one, quantity);
-    !rounds::done(run, one).is_empty() && !values.into_values().any(|value| value > 0.0)
+fn is_nothing(one: &CaseRounds<'_>, quantity: &str) -> bool {
+    let mut values = one.pass_values(quantity).into_values();
+    !one.done.is_empty() && !values.any(|value| value > 0.0)
 }
 
 /// What one concurrency did in each pass.
@@ -249,42 +249,32 @@ struct PerPass {
 }
 
 impl PerPass {
-    fn of(run: &Run, case: &CaseId, quantity: &str) -> Self {
-        let per_cpu_s = run
-            .rounds_of(case)
-            .filter_map(|round| match &round.outcome {
-                Outcome::Done(measured) => Some((round.pass, per_cpu_s(measured)?)),
-                Outcome::Failed(_) => None,
-            })
-            .collect();
+    fn of(rounds: &CaseRounds<'_>, quantity: &str) -> Self {
         Self {
-            copies: case.copies,
-            rate: composite::pass_values(run, case, quantity),
-            per_cpu_s,
+            copies: rounds.case.id.copies,
+            rate: rounds.pass_values(quantity),
+            per_cpu_s: per_cpu_s(rounds),
         }
     }
 
-    fn against(&self, one: &Self, case: &PlannedCase, cpus: Cpus, run: &Run) -> Step {
+    fn against(&self, one: &Self, rounds: &CaseRounds<'_>, cpus: Cpus, usable: u32) -> Step {
         let copies = self.copies;
-        let done = rounds::done(run, &case.id);
-        let each = case.cpus_of_each();
-        let on_cpu: Vec<f64> = done.iter().filter_map(|m| on_cpu(m, each)).collect();
+        let each = rounds.case.cpus_of_each();
+        let on_cpu = rounds.done.iter().filter_map(|m| on_cpu(m, each));
+        let on_cpu: Vec<f64> = on_cpu.collect();
         let over_passes = |quantity| {
-            let values = composite::pass_values(run, &case.id, quantity);
-            composite::estimate(&values.into_values().collect::<Vec<f64>>())
+            let values = rounds.pass_values(quantity).into_values();
+            composite::estimate(&values.collect::<Vec<f64>>())
         };
-        let noise = |share: fn(&model::noise::Noise) -> Option<f64>| {
-            let shares: Vec<f64> = run
-                .rounds_of(&case.id)
-                .filter_map(|round| share(&round.noise))
-                .collect();
-            quantile::median(&shares)
+        let noise = |share: fn(&Noise) -> Option<f64>| {
+            let shares = rounds.all.iter().filter_map(|round| share(&round.noise));
+            quantile::median(&shares.collect::<Vec<f64>>())
         };
         let speedup = composite::estimate(&ratios(&self.rate, &one.rate));
         let rates: Vec<f64> = self.rate.values().copied().collect();
         Step {
             copies,
-            oversubscribed: copies > run.host.limits.copies_all(),
+            oversubscribed: copies > usable,
             event_mean: over_passes(EVENT_MEAN),
             event_p95: over_passes(EVENT_P95),
             rate: composite::estimate(&rates),
@@ -334,10 +324,17 @@ fn on_cpu(measured: &Measured, each: u32) -> Option<f64> {
     (used > 0 && wall > 0).then(|| approx(used) / approx(wall) / f64::from(each.max(1)))
 }
 
-fn per_cpu_s(measured: &Measured) -> Option<f64> {
-    let used: u64 = measured.copies.iter().map(|c| c.user.0 + c.system.0).sum();
-    let work: f64 = measured.copies.iter().map(|c| c.work).sum();
-    (used > 0 && work > 0.0).then(|| work / approx(used))
+/// Work over CPU time in each pass.
+fn per_cpu_s(rounds: &CaseRounds<'_>) -> BTreeMap<u32, f64> {
+    let of_round = |measured: &Measured| {
+        let used: u64 = measured.copies.iter().map(|c| c.user.0 + c.system.0).sum();
+        let work: f64 = measured.copies.iter().map(|c| c.work).sum();
+        (used > 0 && work > 0.0).then(|| work / approx(used))
+    };
+    rounds
+        .finished()
+        .filter_map(|(round, measured)| Some((round.pass, of_round(measured)?)))
+        .collect()
 }
 
 fn second_thread(steps: &[PerPass], cpus: Cpus) -> Option<Estimate> {
@@ -363,7 +360,6 @@ fn fit_up_to(per_step: &[PerPass], steps: &[Step], up_to: u32) -> Result<Fit, Re
         .iter()
         .filter(|step| step.copies <= up_to && !step.rate.is_empty())
         .collect();
-    let whole = crate::rounds::whole;
     if within.len() < STEPS_MIN {
         return Err(Refused::TooFewSteps {
             have: whole(within.len()),
@@ -377,7 +373,7 @@ fn fit_up_to(per_step: &[PerPass], steps: &[Step], up_to: u32) -> Result<Fit, Re
         .iter()
         .filter_map(|pass| usl::free(&points_of(&within, *pass)))
         .collect();
-    if laws.len() < usize::try_from(crate::ROUNDS_MIN).unwrap_or(usize::MAX) {
+    if whole(laws.len()) < ROUNDS_MIN {
         return Err(Refused::TooFewPasses {
             have: whole(laws.len()),
         });
@@ -417,7 +413,7 @@ fn describes(steps: &[Step], up_to: u32) -> Result<(), Refused> {
         .collect();
     let points: Vec<(u32, f64)> = within.iter().map(|&(n, s)| (n, s.value)).collect();
     let refused = || Refused::TooFewSteps {
-        have: rounds::whole(points.len()),
+        have: whole(points.len()),
     };
     let law = usl::bounded(&points).ok_or_else(refused)?;
     for (copies, speedup) in within {
@@ -438,7 +434,7 @@ fn not_negative(values: &[f64]) -> Estimate {
     let estimate = Estimate {
         value: quantile::median(values).unwrap_or(f64::NAN),
         interval,
-        n: rounds::whole(values.len()),
+        n: whole(values.len()),
     };
     mapped(estimate, |x| x.max(0.0))
 }
@@ -473,7 +469,7 @@ pub fn clock_rate(run: &Run) -> Option<ClockRate> {
         lo: at(0.05),
         median: quantile::median(&rates)?,
         hi: at(0.95),
-        probes: rounds::whole(rates.len()),
+        probes: whole(rates.len()),
     })
 }
 

@@ -3,10 +3,11 @@
 use super::*;
 use crate::fixture;
 use model::host::Fact;
-use model::noise::{Noise, Sentinel};
+use model::noise::Sentinel;
+use model::record::Outcome;
 use model::rng::Rng;
 use model::spec::MetricClass;
-use model::units::Nanos;
+use model::units::{Nanos, Unit};
 
 /// Repetitions of the coverage test.
 const TRIES: u32 = 2000;

@@ -5,8 +5,8 @@
 //! differ from the others is said beside it, so that nobody has to guess whether it mattered.
 
 use super::past::Past;
+use crate::noise::{held_back, share_of, stolen, used_by_others};
 use crate::quantile;
-use crate::warnings::{held_back, share_of, stolen, used_by_others};
 use model::record::Round;
 use model::soak::StretchKind;
 

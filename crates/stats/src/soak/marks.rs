@@ -1,7 +1,8 @@
 //! What happened to a soak's series: marked with its time, not averaged over.
 
 use super::past::{CHAIN_GAP, Past};
-use crate::warnings::CLOCK_JUMP_MAX;
+use crate::noise::clock_troubled;
+use crate::thresholds::CLOCK_JUMP_MAX;
 use model::record::{Failure, Outcome, Round, Run};
 use model::soak::StretchKind;
 use model::units::{Nanos, UnixNanos};
@@ -98,7 +99,7 @@ fn jump_between(
     (earlier_round, earlier): (&Round, &Past),
     (later_round, later): (&Round, &Past),
 ) -> Option<Nanos> {
-    let quiet = |round: &Round| crate::warnings::clock_troubled(&round.noise) != Some(true);
+    let quiet = |round: &Round| clock_troubled(&round.noise) != Some(true);
     if !quiet(earlier_round) || !quiet(later_round) {
         return None;
     }

@@ -22,7 +22,8 @@ pub use throttle::Throttle;
 
 use crate::burst::{Burst, Cause, NotSeen};
 use crate::state::series::Character;
-use crate::{CONFIDENCE, quantile, within};
+use crate::thresholds::CONFIDENCE;
+use crate::{quantile, within};
 use model::estimate::Interval;
 use model::num::count;
 use model::plan::{PlannedCase, PlannedMetric};
@@ -287,9 +288,7 @@ pub fn summarize(run: &Run) -> Option<SoakSummary> {
 /// The quantity of the windows and its unit: the first metric's where that is a rate, else plain operations.
 fn measured(first: Option<&PlannedMetric>) -> (String, Unit) {
     match first {
-        Some(metric) if matches!(metric.unit, Unit::OpsPerSecond | Unit::BytesPerSecond) => {
-            (metric.quantity.clone(), metric.unit)
-        }
+        Some(metric) if metric.unit.is_rate() => (metric.quantity.clone(), metric.unit),
         _ => ("ops_per_s".to_owned(), Unit::OpsPerSecond),
     }
 }

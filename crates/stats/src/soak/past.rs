@@ -1,8 +1,9 @@
 //! The stretches of a soak, read from its rounds; and the opening, which is one series as long as nothing breaks it.
 
 use crate::burst::{self, Burst};
+use crate::noise::clock_troubled;
 use crate::quantile;
-use crate::warnings::clock_troubled;
+use crate::thresholds::OPS_PER_WINDOW_MIN;
 use model::num::{approx, count, round_to_usize};
 use model::record::{Outcome, Round};
 use model::soak::StretchKind;
@@ -14,10 +15,6 @@ pub const CHAIN_GAP: Nanos = Nanos::from_secs(2);
 
 /// The most values in which a burst is looked for; longer series are thinned.
 const BURST_SERIES_MAX: usize = 720;
-
-/// Operations per value below which whole operations, not the machine, decide how values differ: at 100, one operation
-/// more or less is 1 %.
-const OPS_MIN: f64 = 100.0;
 
 /// A stretch that ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -235,7 +232,7 @@ pub(super) fn coarse_group(past: &[Past]) -> usize {
     let windows: usize = usable().map(|past| past.windows.len()).sum();
     let ops: f64 = usable().map(|past| past.ops).sum();
     if ops > 0.0 {
-        round_to_usize((OPS_MIN * count(windows) / ops).ceil()).max(1)
+        round_to_usize((OPS_PER_WINDOW_MIN * count(windows) / ops).ceil()).max(1)
     } else {
         1
     }

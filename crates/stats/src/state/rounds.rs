@@ -7,7 +7,8 @@
 use super::trend::{self, Trend};
 use super::two_state::{self, TwoState};
 use super::{PRACTICAL_STEP, step};
-use crate::{ROUNDS_MIN, quantile};
+use crate::quantile;
+use crate::thresholds::ROUNDS_MIN;
 use model::estimate::State;
 use model::num::{approx, count};
 

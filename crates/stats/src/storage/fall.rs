@@ -7,6 +7,8 @@
 
 use super::operations;
 use crate::quantile;
+use crate::rounds::whole;
+use crate::thresholds::ROUNDS_MIN;
 use model::num::count;
 use model::plan::PlannedCase;
 use model::record::Measured;
@@ -22,8 +24,6 @@ const SLOW_ROUNDS_MIN: usize = 4;
 const SLOW_WINDOWS_MIN: usize = 8;
 /// The most windows between the levels.
 const BETWEEN_MAX: usize = 2;
-/// The fewest rounds of which the same course in all is no accident.
-const ROUNDS_MIN: usize = 6;
 /// The share of the rounds that must show the fall, each by itself.
 const ROUNDS_SHARE: f64 = 0.8;
 /// Operations in a window below which whole operations decide how windows differ.
@@ -118,7 +118,7 @@ fn within(done: &[&Measured], window: Nanos) -> Option<Fall> {
         .map(|measured| operations(&measured.copies))
         .sum();
     let all: usize = rounds.iter().map(|windows| windows.len()).sum();
-    if rounds.len() < ROUNDS_MIN || ops < OPS_PER_WINDOW_MIN * count(all) {
+    if whole(rounds.len()) < ROUNDS_MIN || ops < OPS_PER_WINDOW_MIN * count(all) {
         return None;
     }
     let medians: Vec<f64> = (0..length)

@@ -3,13 +3,15 @@
 //! The thresholds are those of the method page, "What limited it". They say where to look and correct nothing.
 
 use super::{has, median_value, operations, whole_param};
+use crate::rounds::CaseRounds;
 use crate::{quantile, scaling};
 use model::host::HostFacts;
+use model::latency;
 use model::limit::Limit;
 use model::num::approx;
 use model::params::ParamValue;
 use model::plan::PlannedCase;
-use model::record::{Measured, Outcome, Round, Run};
+use model::record::Measured;
 use model::units::Nanos;
 use model::warning::Warning;
 
@@ -25,61 +27,36 @@ const BUSY_MIN: f64 = 0.70;
 /// The quantity that cases have whose operations reach a device.
 const BUSY: &str = "device_busy_share";
 
-/// How the notes begin in which earlier versions of workloads said what is said here from the figures, with other
-/// thresholds and in English only.
-const SAID_HERE: [&str; 3] = [
-    "a CPU was busy with submitting and completing",
-    "part of the reads came from a cache in spite of O_DIRECT",
-    "this program started operations late",
-];
-
-/// What else than the storage may have limited `case`, as far as its figures say, and what its workload noted.
-pub fn remarks(case: &PlannedCase, run: &Run) -> Vec<Warning> {
-    let all: Vec<&Round> = run.rounds_of(&case.id).collect();
-    let mut remarks = warnings(case, &run.host, &all);
-    remarks.extend(noted(&all));
-    remarks
+/// What else than the storage may have limited a case, as far as its figures say, and what its workload noted.
+pub fn remarks(rounds: &CaseRounds<'_>, host: &HostFacts) -> Vec<Warning> {
+    let limits = limits(rounds.case, host, &rounds.done);
+    let limits = limits.into_iter().flatten().map(Warning::Limited);
+    limits.chain(noted(&rounds.done)).collect()
 }
 
 /// What limited `case`, as far as its figures say.
-fn warnings(case: &PlannedCase, host: &HostFacts, all: &[&Round]) -> Vec<Warning> {
-    let done: Vec<&Measured> = all
-        .iter()
-        .filter_map(|round| match &round.outcome {
-            Outcome::Done(measured) => Some(measured),
-            Outcome::Failed(_) => None,
-        })
-        .collect();
+fn limits(case: &PlannedCase, host: &HostFacts, done: &[&Measured]) -> [Option<Limit>; 4] {
     if !super::is_storage(case) || done.is_empty() {
-        return Vec::new();
+        return [None; 4];
     }
-    let limits = [
-        cpu(case, host, &done),
-        late(&done),
-        cached(case, &done),
-        idle(case, &done),
-    ];
-    limits.into_iter().flatten().map(Warning::Limited).collect()
+    [
+        cpu(case, host, done),
+        late(done),
+        cached(case, done),
+        idle(case, done),
+    ]
 }
 
 /// What the workload noted in any round, each sentence once, in the order in which they first came.
-fn noted(all: &[&Round]) -> Vec<Warning> {
+fn noted(done: &[&Measured]) -> Vec<Warning> {
     let mut notes: Vec<&str> = Vec::new();
-    for round in all {
-        let Outcome::Done(measured) = &round.outcome else {
-            continue;
-        };
-        for note in &measured.notes {
-            let said = SAID_HERE.iter().any(|start| note.starts_with(start));
-            if !said && !notes.contains(&note.as_str()) {
-                notes.push(note);
-            }
+    for note in done.iter().flat_map(|measured| &measured.notes) {
+        if !notes.contains(&note.as_str()) {
+            notes.push(note);
         }
     }
-    notes
-        .into_iter()
-        .map(|note| Warning::Other(note.to_owned()))
-        .collect()
+    let warning = |note: &str| Warning::Other(note.to_owned());
+    notes.into_iter().map(warning).collect()
 }
 
 /// Operations under way at the same time, of all copies.
@@ -130,17 +107,9 @@ fn lateness(measured: &Measured) -> Option<f64> {
         .latencies
         .iter()
         .filter(|(name, _)| name.rsplit('_').next() == Some("lat"));
-    let lat: Vec<(u64, u64)> = lat.flat_map(|(_, pairs)| pairs).copied().collect();
+    let lat = latency::merged(lat.map(|(_, pairs)| pairs.as_slice()));
+    let mean = |pairs| latency::mean(pairs).filter(|&ns| ns > 0.0);
     Some(mean(late)? / mean(&lat)?)
-}
-
-fn mean(pairs: &[(u64, u64)]) -> Option<f64> {
-    let total: u64 = pairs.iter().map(|pair| pair.1).sum();
-    let sum: f64 = pairs
-        .iter()
-        .map(|&(nanos, n)| approx(nanos) * approx(n))
-        .sum();
-    (total > 0 && sum > 0.0).then(|| sum / approx(total))
 }
 
 fn cached(case: &PlannedCase, done: &[&Measured]) -> Option<Limit> {

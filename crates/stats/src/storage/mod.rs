@@ -17,7 +17,8 @@ pub use limits::remarks;
 pub use shape::{Cause, LatencyShape, Of, PICTURE_COLUMNS, Picture, Together};
 pub use steady::Steady;
 
-use crate::{quantile, rounds};
+use crate::quantile;
+use crate::rounds::RunRounds;
 use model::num::approx;
 use model::params::ParamValue;
 use model::plan::{CaseId, PlannedCase};
@@ -69,22 +70,23 @@ pub fn summarize(run: &Run) -> Option<StorageSummary> {
     if run.plan.soak.is_some() {
         return None;
     }
-    let written = steady::written(run);
+    let rounds = RunRounds::of(run);
+    let written = steady::written(&rounds);
     let mut load = Load::default();
     let mut cases = Vec::new();
-    for case in &run.plan.cases {
-        let done = rounds::done(run, &case.id);
+    for rounds in rounds.cases() {
+        let (case, done) = (rounds.case, &rounds.done);
         if !is_storage(case) || done.is_empty() {
             continue;
         }
-        load.add(&done);
+        load.add(done);
         cases.push(StorageCase {
             case: case.id.clone(),
-            latencies: shape::of_case(&done),
-            course: course(case, &done),
-            steady: steady::of_case(case, run, &written),
-            fall: fall::of_case(case, &done),
-            first_write: first::of_case(case, &done),
+            latencies: shape::of_case(done),
+            course: course(case, done),
+            steady: steady::of_case(rounds, &written),
+            fall: fall::of_case(case, done),
+            first_write: first::of_case(case, done),
         });
     }
     (!cases.is_empty()).then_some(StorageSummary { cases, load })

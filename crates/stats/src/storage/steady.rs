@@ -6,12 +6,12 @@
 //! said instead. It is a rule for whole devices; on a file it speaks of the file.
 
 use super::{reported, whole_param};
-use crate::rounds;
+use crate::rounds::{CaseRounds, RunRounds, whole};
 use crate::state::gate::{self, Gate};
 use model::num::{approx, round_to_u64};
 use model::params::ParamValue;
 use model::plan::PlannedCase;
-use model::record::{Outcome, Run};
+use model::record::Outcome;
 use model::units::Bytes;
 use std::collections::BTreeMap;
 
@@ -37,11 +37,11 @@ pub struct Steady {
 pub(super) type Written = BTreeMap<(String, u32), u64>;
 
 /// What the rounds of a run have written to their files. Tests share a file where they ask for the same size.
-pub(super) fn written(run: &Run) -> Written {
+pub(super) fn written(run: &RunRounds<'_>) -> Written {
     let mut so_far: BTreeMap<String, f64> = BTreeMap::new();
     let mut written = Written::new();
-    for round in &run.rounds {
-        let case = run.plan.case(&round.case);
+    for round in &run.run.rounds {
+        let case = run.case(&round.case).map(|rounds| rounds.case);
         let Some((file, block)) = case.and_then(|case| Some((file(case)?, block(case)?))) else {
             continue;
         };
@@ -77,8 +77,9 @@ fn block(case: &PlannedCase) -> Option<f64> {
     whole_param(case, "bs").map(approx)
 }
 
-/// The rule for `case`; `None` where it writes nothing or its file is not known.
-pub(super) fn of_case(case: &PlannedCase, run: &Run, written: &Written) -> Option<Steady> {
+/// The rule for a case; `None` where it writes nothing or its file is not known.
+pub(super) fn of_case(rounds: &CaseRounds<'_>, written: &Written) -> Option<Steady> {
+    let case = rounds.case;
     let file = file(case)?;
     let size = whole_param(case, "size")
         .filter(|&size| size > 0)
@@ -88,10 +89,7 @@ pub(super) fn of_case(case: &PlannedCase, run: &Run, written: &Written) -> Optio
     let mut values = Vec::new();
     let mut after = Vec::new();
     let mut writes = false;
-    for round in run.rounds_of(&case.id) {
-        let Outcome::Done(measured) = &round.outcome else {
-            continue;
-        };
+    for (round, measured) in rounds.finished() {
         let Some(&value) = measured.values.get(quantity) else {
             continue;
         };
@@ -113,7 +111,7 @@ pub(super) fn of_case(case: &PlannedCase, run: &Run, written: &Written) -> Optio
     let first_open = shut.map_or(0, |last| last + 1);
     Some(Steady {
         gate: gates.last().copied()?,
-        since: (first_open < gates.len()).then(|| rounds::whole(first_open + 1)),
+        since: (first_open < gates.len()).then(|| whole(first_open + 1)),
         written: after.last().copied()?,
         needed,
     })

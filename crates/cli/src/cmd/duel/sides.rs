@@ -8,9 +8,10 @@ use crate::args::{DuelArgs, Trait};
 use crate::exit::{Exit, failure};
 use crate::output;
 use dialects::printable::quoted;
-use engine::budget::{ROUNDS_MIN, rounds_wanted};
+use engine::budget::rounds_wanted;
 use model::record::Run;
 use report::{Lang, duel};
+use stats::ROUNDS_MIN;
 use std::path::Path;
 
 /// Refuses a duel of which one side is left to chance.

@@ -1,12 +1,14 @@
 //! What limited a case, and what its workload noted.
 
 use super::*;
-use crate::warnings::{Usual, of_case as warnings_of};
+use crate::noise::Usual;
+use crate::warnings;
 use model::limit::Limit;
 use model::warning::Warning;
 
 fn limits(run: &Run) -> Vec<Warning> {
-    warnings_of(&run.plan.cases[0], run, &Usual::default())
+    let rounds = RunRounds::of(run);
+    warnings::of_case(&rounds.cases()[0], &rounds, &Usual::default())
 }
 
 #[test]
@@ -105,16 +107,13 @@ fn caches_idle_devices_and_lateness_are_said() {
 }
 
 #[test]
-fn notes_stand_at_their_case_once_and_what_figures_say_is_not_said_twice() {
+fn notes_stand_at_their_case_once() {
     let mut run = run(&[1e4; 6], "reads", &[]);
     each(&mut run, |i, measured| {
         measured.notes = vec!["io_uring does not work here: ENOSYS".to_owned()];
         if i > 2 {
             measured.notes.push("another".to_owned());
         }
-        measured.notes.extend([
-            "a CPU was busy with submitting and completing almost all the time".to_owned(),
-        ]);
     });
     let other = |text: &str| Warning::Other(text.to_owned());
     assert_eq!(
