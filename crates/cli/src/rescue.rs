@@ -206,10 +206,7 @@ fn bytes(round: &Round) -> usize {
         .latencies
         .values()
         .chain(apart.flat_map(|apart| apart.latencies.values()));
-    let pairs: usize = named
-        .chain(told.copies.iter().map(|copy| &copy.latency))
-        .map(Vec::len)
-        .sum();
+    let pairs: usize = named.map(Vec::len).sum();
     let windows = told.windows.len() + told.cpu_windows.len();
     FIXED + pairs * PAIR + windows * size_of::<f64>() + told.copies.len() * (FIXED / 8)
 }

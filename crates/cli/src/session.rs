@@ -165,7 +165,6 @@ fn execute(
         })
         .collect();
     let setting = Setting {
-        find: workloads::find,
         permits: &granted.permits,
         dir_of_others: granted.dir_of_others,
         began: context.began,

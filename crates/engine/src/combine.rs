@@ -5,49 +5,40 @@ use crate::wire::CopyReport;
 use model::latency;
 use model::num::{approx, count, round_to_u64, round_to_usize};
 use model::plan::PlannedCase;
-use model::record::{CopyDetail, CopyRecord, Failure, Measured, Outcome};
-use model::spec::{How, MetricClass};
+use model::record::{CopyRecord, Failure, Measured, Outcome};
+use model::spec::{Amount, Fold, How, MetricClass, Stat, Time};
 use model::units::Nanos;
 use std::collections::BTreeMap;
 
-/// The round's outcome, and what its copies did where one of them failed and they are told apart. `hows` tells how each
-/// metric comes about, in the order of the case's metrics.
+/// The round's outcome, and what its copies did where one of them failed and they are told apart.
 pub(crate) fn outcome(
     case: &PlannedCase,
-    hows: &[How],
     reports: Vec<CopyReport>,
 ) -> (Outcome, Option<Box<Measured>>) {
     let Some(failure) = failure(&reports) else {
-        return (Outcome::Done(measured(case, hows, reports)), None);
+        return (Outcome::Done(measured(case, reports)), None);
     };
-    let partial = case
-        .shape
-        .apart
-        .then(|| Box::new(measured(case, hows, reports)));
+    let partial = case.shape.apart.then(|| Box::new(measured(case, reports)));
     (Outcome::Failed(failure), partial)
 }
 
 /// Why the round has no value: the failure of the first copy that did not do its work.
 fn failure(reports: &[CopyReport]) -> Option<Failure> {
-    let failed = |report: &CopyReport| {
-        let (kind, words) = report.failed.clone()?;
-        Some(kind.failure(words))
-    };
-    let too_long: u64 = reports.iter().map(|report| report.latency_too_long).sum();
+    let too_long: u64 = reports.iter().map(|report| report.too_long).sum();
     let says_too_long = || {
         let words = format!("record latencies: {too_long} operations took longer than 60 s");
         (too_long > 0).then_some(Failure::Error(words))
     };
-    reports.iter().find_map(failed).or_else(says_too_long)
+    let mut failures = reports.iter().filter_map(|r| r.detail.failed.clone());
+    failures.next().or_else(says_too_long)
 }
 
-fn measured(case: &PlannedCase, hows: &[How], reports: Vec<CopyReport>) -> Measured {
+fn measured(case: &PlannedCase, reports: Vec<CopyReport>) -> Measured {
     let mut values = BTreeMap::new();
     let mut missing = BTreeMap::new();
-    let latency = latency::merged(reports.iter().map(|report| report.latency.as_slice()));
     let latencies = merged(&reports);
-    for (metric, how) in case.metrics.iter().zip(hows) {
-        match value(*how, &metric.quantity, &reports, &latency, &latencies) {
+    for metric in &case.metrics {
+        match value(&metric.how, &metric.quantity, &reports, &latencies) {
             Ok(value) if value.is_finite() => {
                 values.insert(metric.quantity.clone(), value);
             }
@@ -82,78 +73,84 @@ fn measured(case: &PlannedCase, hows: &[How], reports: Vec<CopyReport>) -> Measu
 }
 
 fn value(
-    how: How,
+    how: &How<String>,
     quantity: &str,
     reports: &[CopyReport],
-    latency: &[(u64, u64)],
     latencies: &Named,
 ) -> Result<f64, String> {
-    let copies = count(reports.len());
-    let reported = || -> Result<f64, String> {
-        let values: Option<Vec<f64>> = reports
-            .iter()
-            .map(|report| report.reported.get(quantity).copied())
-            .collect();
-        values
-            .map(|values| values.iter().sum())
-            .ok_or_else(|| why_not_reported(quantity, reports))
-    };
     match how {
-        How::Rate
-            if reports
-                .iter()
-                .all(|report| report.reported.contains_key(quantity)) =>
-        {
-            reported()
+        // What a body reports in the place of its rate is its rate.
+        How::Per(Amount::Work, Time::Wall) if reported(quantity, reports).is_ok() => {
+            reported(quantity, reports)
         }
-        How::Rate => Ok(reports.iter().map(rate).sum()),
-        How::OpsPerSecond => Ok(reports.iter().map(|r| per_second(approx(r.ops), r)).sum()),
-        How::ReportedPerSecond(name) => reports
-            .iter()
-            .map(|r| r.reported.get(name).map(|&amount| per_second(amount, r)))
-            .sum::<Option<f64>>()
-            .ok_or_else(|| format!("the workload did not report `{name}`")),
-        How::CpuPerOp => {
-            let sum = |of: fn(&CopyReport) -> u64| approx(reports.iter().map(of).sum());
-            if sum(|r| r.ops) > 0.0 {
-                Ok(sum(|r| r.user_ns + r.system_ns) / sum(|r| r.ops))
-            } else {
-                Err("no operation finished".to_owned())
+        How::Per(amount, Time::Wall) => {
+            let amounts = amounts(amount, reports)?.into_iter().zip(reports);
+            let rates =
+                amounts.map(|(amount, r)| amount / Nanos(r.record.wall.0.max(1)).as_secs_f64());
+            Ok(rates.sum())
+        }
+        How::Per(amount, Time::Cpu) => match cpu_ns(reports) {
+            0 => Err("the kernel counted no CPU time".to_owned()),
+            ns => {
+                let amounts = amounts(amount, reports)?;
+                Ok(amounts.iter().sum::<f64>() / Nanos(ns).as_secs_f64())
             }
-        }
-        How::QuantileOf(name, q) => {
-            let latency = latencies.get(name).map_or(&[][..], Vec::as_slice);
-            latency_quantile(latency, q, BEYOND_MIN, &[])
-        }
-        How::MeanOf(name) => latencies
-            .get(name)
-            .and_then(|pairs| latency::mean(pairs))
-            .ok_or_else(|| "no latency was recorded".to_owned()),
-        How::CpuRate => per_cpu_second(reports, |r| approx(r.ops) * r.work_per_op),
-        How::OpsPerCpuSecond => per_cpu_second(reports, |r| approx(r.ops)),
-        How::ReportedSum => reported(),
-        How::ReportedMean | How::Setting => reported().map(|sum| sum / copies),
-        How::WallPerOp => {
-            if reports.iter().any(|report| report.ops == 0) {
+        },
+        How::TimePerOp(Time::Wall) => {
+            if reports.iter().any(|report| report.record.ops == 0) {
                 return Err("no operation finished".to_owned());
             }
-            let sum: f64 = reports
-                .iter()
-                .map(|r| approx(r.wall_ns) / approx(r.ops))
-                .sum();
-            Ok(sum / copies)
+            let records = reports.iter().map(|report| &report.record);
+            let each = records.map(|record| approx(record.wall.0) / approx(record.ops));
+            Ok(each.sum::<f64>() / count(reports.len()))
         }
-        How::LatencyQuantile(q) => latency_quantile(latency, q, BEYOND_MIN, reports),
-        How::LatencyQuantileOfFew(q) => latency_quantile(latency, q, 1.0, reports),
-        How::LatencyMean => latency::mean(latency).ok_or_else(|| why_no_latency(reports)),
+        How::TimePerOp(Time::Cpu) => match reports.iter().map(|report| report.record.ops).sum() {
+            0 => Err("no operation finished".to_owned()),
+            ops => Ok(approx(cpu_ns(reports)) / approx(ops)),
+        },
+        How::Of(name, stat) => {
+            let pairs = latencies.get(name).map_or(&[][..], Vec::as_slice);
+            figure(pairs, *stat).unwrap_or_else(|| Err(why_no_latency(name, reports)))
+        }
+        How::Reported(Fold::Sum) => reported(quantity, reports),
+        How::Reported(Fold::Mean) | How::Setting => {
+            Ok(reported(quantity, reports)? / count(reports.len()))
+        }
     }
+}
+
+/// The sum over the copies of what they report under the metric's quantity.
+fn reported(quantity: &str, reports: &[CopyReport]) -> Result<f64, String> {
+    let each = reports
+        .iter()
+        .map(|copy| copy.record.reported.get(quantity));
+    each.sum::<Option<f64>>()
+        .ok_or_else(|| why_not_reported(quantity, reports))
+}
+
+/// What is counted, of each copy.
+fn amounts(amount: &Amount<String>, reports: &[CopyReport]) -> Result<Vec<f64>, String> {
+    let of_copy = |report: &CopyReport| match amount {
+        Amount::Work => Ok(report.record.work),
+        Amount::Operations => Ok(approx(report.record.ops)),
+        Amount::Reported(name) => {
+            let amount = report.record.reported.get(name).copied();
+            amount.ok_or_else(|| format!("the workload did not report `{name}`"))
+        }
+    };
+    reports.iter().map(of_copy).collect()
+}
+
+fn cpu_ns(reports: &[CopyReport]) -> u64 {
+    let records = reports.iter().map(|report| &report.record);
+    records.map(|copy| copy.user.0 + copy.system.0).sum()
 }
 
 /// The reason of the first copy that has no value and gives one.
 fn why_not_reported(quantity: &str, reports: &[CopyReport]) -> String {
     let given = reports
         .iter()
-        .filter(|report| !report.reported.contains_key(quantity))
+        .filter(|report| !report.record.reported.contains_key(quantity))
         .find_map(|report| report.missing.get(quantity));
     given.map_or_else(|| "the workload did not report it".to_owned(), Clone::clone)
 }
@@ -162,35 +159,37 @@ fn why_not_reported(quantity: &str, reports: &[CopyReport]) -> String {
 /// the method page, "Percentiles".
 const BEYOND_MIN: f64 = 10.0;
 
-/// The quantile, where the round has operations enough that so many of them are expected to lie beyond it. The shortest
-/// and the longest are no percentiles beyond which anything could lie: one operation is enough for them.
-fn latency_quantile(
-    latency: &[(u64, u64)],
-    q: f64,
-    beyond: f64,
-    reports: &[CopyReport],
-) -> Result<f64, String> {
-    let n = latency::operations(latency);
-    let found = latency::quantile(latency, q).ok_or_else(|| why_no_latency(reports))?;
+/// The figure of ascending pairs; `None` where there are none, and an error where there are too few. The shortest and the
+/// longest are no percentiles beyond which anything could lie: one operation is enough for them.
+fn figure(pairs: &[(u64, u64)], stat: Stat) -> Option<Result<f64, String>> {
+    let (q, beyond) = match stat {
+        Stat::Shortest => return Some(Ok(approx(pairs.first()?.0))),
+        Stat::Longest => return Some(Ok(approx(pairs.last()?.0))),
+        Stat::Mean => return latency::mean(pairs).map(Ok),
+        Stat::Quantile(q) => (q, BEYOND_MIN),
+        Stat::QuantileOfFew(q) => (q, 1.0),
+    };
+    let found = latency::quantile(pairs, q)?;
+    let have = latency::operations(pairs);
     // 1 - 0.9 is a little less than a tenth.
     let needed = round_to_u64((beyond / (1.0 - q)).round());
-    if q > 0.0 && q < 1.0 && n < needed {
-        let have = match n {
-            1 => "1 operation in the round is".to_owned(),
-            n => format!("{n} operations in the round are"),
-        };
-        return Err(format!(
-            "{have} too few for its percentile {}: it takes {needed}",
-            percentile(q)
-        ));
+    if have >= needed {
+        return Some(Ok(approx(found)));
     }
-    Ok(approx(found))
+    let have = match have {
+        1 => "1 operation in the round is".to_owned(),
+        n => format!("{n} operations in the round are"),
+    };
+    let percentile = percentile(q);
+    Some(Err(format!(
+        "{have} too few for its percentile {percentile}: it takes {needed}"
+    )))
 }
 
-/// Why there are no latencies. What is counted may be a part of what is timed: a rate counts those, and a latency is
-/// one from the beginning to the end.
-fn why_no_latency(reports: &[CopyReport]) -> String {
-    if reports.iter().any(|report| report.ops > 0) {
+/// Why there are no latencies of this name. What is counted may be a part of what is timed: a rate counts those, and a
+/// latency of whole operations is one from the beginning to the end.
+fn why_no_latency(name: &str, reports: &[CopyReport]) -> String {
+    if name == latency::LAT && reports.iter().any(|report| report.record.ops > 0) {
         "no event was timed from its beginning to its end in the round".to_owned()
     } else {
         "no operation ended in the round".to_owned()
@@ -203,34 +202,13 @@ fn percentile(q: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Work over wall time, per second.
-fn rate(report: &CopyReport) -> f64 {
-    per_second(approx(report.ops) * report.work_per_op, report)
-}
-
-/// An amount of all copies over the CPU time, user and system, that they used for it together.
-fn per_cpu_second(
-    reports: &[CopyReport],
-    amount: impl Fn(&CopyReport) -> f64,
-) -> Result<f64, String> {
-    let cpu_ns: u64 = reports.iter().map(|r| r.user_ns + r.system_ns).sum();
-    if cpu_ns == 0 {
-        return Err("the kernel counted no CPU time".to_owned());
-    }
-    Ok(reports.iter().map(amount).sum::<f64>() / Nanos(cpu_ns).as_secs_f64())
-}
-
-fn per_second(amount: f64, report: &CopyReport) -> f64 {
-    amount / Nanos(report.wall_ns.max(1)).as_secs_f64()
-}
-
 /// Latencies by name: ascending pairs of nanoseconds and count.
 type Named = BTreeMap<String, Vec<(u64, u64)>>;
 
 /// The latencies of all copies together.
 fn merged(reports: &[CopyReport]) -> Named {
     let mut lists: BTreeMap<&str, Vec<&[(u64, u64)]>> = BTreeMap::new();
-    for (name, pairs) in reports.iter().flat_map(|report| &report.latencies) {
+    for (name, pairs) in reports.iter().flat_map(|report| &report.detail.latencies) {
         lists.entry(name).or_default().push(pairs);
     }
     lists
@@ -305,36 +283,16 @@ fn summed(per_copy: &[Vec<f64>]) -> Vec<f64> {
 }
 
 fn copy_record(report: CopyReport, apart: bool) -> CopyRecord {
-    let detail = || CopyDetail {
-        latencies: report.latencies.clone(),
-        voluntary_switches: report.voluntary,
-        involuntary_switches: report.involuntary,
-        major_faults: report.major_faults,
-        minor_faults: report.minor_faults,
-        failed: report
-            .failed
-            .clone()
-            .map(|(kind, words)| kind.failure(words)),
-    };
     CopyRecord {
-        apart: apart.then(|| Box::new(detail())),
-        ops: report.ops,
-        work: approx(report.ops) * report.work_per_op,
-        wall: Nanos(report.wall_ns),
-        user: Nanos(report.user_ns),
-        system: Nanos(report.system_ns),
-        digest: report.digest,
-        allocations: report.allocations,
-        cpu: report.cpu,
-        latency: latency::coarsened(&report.latency),
-        reported: report.reported,
+        apart: apart.then(|| Box::new(report.detail)),
+        ..report.record
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::digest::Digest;
+    use model::record::CopyDetail;
 
     fn window(wall_ns: u64, ops: u64, cpu_ns: u64) -> Window {
         Window {
@@ -344,44 +302,55 @@ mod tests {
         }
     }
 
+    /// A copy with latencies of four operations and of twenty.
     fn report(ops: u64, wall_ns: u64) -> CopyReport {
+        let latencies = [
+            ("lat", vec![(10, 1), (20, 1)]),
+            ("clat", vec![(10, 3), (20, 7)]),
+        ];
         CopyReport {
-            ops,
+            record: CopyRecord {
+                work: 2.0 * approx(ops),
+                wall: Nanos(wall_ns),
+                user: Nanos(1),
+                system: Nanos(2),
+                reported: BTreeMap::from([("own".to_owned(), 3.0)]),
+                ..CopyRecord::of_operations(ops)
+            },
+            detail: CopyDetail {
+                latencies: latencies
+                    .map(|(name, pairs)| (name.to_owned(), pairs))
+                    .into(),
+                ..CopyDetail::default()
+            },
             work_per_op: 2.0,
-            wall_ns,
             windows: vec![
                 window(100_000_000, ops, 75_000_000),
                 window(10_000_000, 7, 1),
             ],
-            user_ns: 1,
-            system_ns: 2,
-            voluntary: 0,
-            involuntary: 0,
-            major_faults: 0,
-            minor_faults: 0,
-            allocations: 0,
-            digest: Digest::EMPTY,
-            cpu: None,
-            latency: vec![(10, 1), (20, 1)],
-            latency_too_long: 0,
-            latencies: BTreeMap::from([("clat".to_owned(), vec![(10, 3), (20, 7)])]),
-            notes: vec!["said once".to_owned()],
-            reported: BTreeMap::from([("own".to_owned(), 3.0)]),
-            missing: BTreeMap::new(),
             played_windows: Vec::new(),
-            failed: None,
+            too_long: 0,
+            notes: vec!["said once".to_owned()],
+            missing: BTreeMap::new(),
         }
     }
+
+    /// The value under `quantity` that comes about like this.
+    fn found(how: How, quantity: &str, reports: &[CopyReport]) -> Result<f64, String> {
+        value(&how.planned(), quantity, reports, &merged(reports))
+    }
+
+    const RATE: How = How::Per(Amount::Work, Time::Wall);
 
     #[test]
     fn operations_and_work_of_a_round_have_one_wall_time() {
         for (ops, wall_ns, work_per_op) in [(3, 7, 8.0), (1_234_567, 987_654_321, 1024.0)] {
             let mut report = report(ops, wall_ns);
-            report.work_per_op = work_per_op;
+            report.record.work = approx(ops) * work_per_op;
             let reports = [report];
-            let of = |how| value(how, "x", &reports, &[], &Named::new()).unwrap();
-            let (ops_per_s, work_per_s) = (of(How::OpsPerSecond), of(How::Rate));
-            let ratio = work_per_s / work_per_op / ops_per_s;
+            let of = |how| found(how, "x", &reports).unwrap();
+            let ops_per_s = of(How::Per(Amount::Operations, Time::Wall));
+            let ratio = of(RATE) / work_per_op / ops_per_s;
             assert!((ratio - 1.0).abs() < 1e-12, "{ops} {wall_ns}: {ratio}");
         }
     }
@@ -389,52 +358,57 @@ mod tests {
     #[test]
     fn values_follow_their_definition() {
         let reports = [report(100, 1_000_000_000), report(100, 500_000_000)];
-        let latency = [(10, 2), (20, 2)];
         let check = |how, quantity, expected: Result<f64, &str>| {
-            let value = value(how, quantity, &reports, &latency, &merged(&reports));
+            let value = found(how, quantity, &reports);
             assert_eq!(
                 value.as_ref().map_err(String::as_str),
                 expected.as_ref().map_err(|e| *e)
             );
         };
-        check(How::Rate, "x", Ok(600.0));
-        check(How::Rate, "own", Ok(6.0));
-        check(How::ReportedSum, "own", Ok(6.0));
-        check(How::ReportedMean, "own", Ok(3.0));
+        check(RATE, "x", Ok(600.0));
+        check(RATE, "own", Ok(6.0));
+        check(How::Reported(Fold::Sum), "own", Ok(6.0));
+        check(How::Reported(Fold::Mean), "own", Ok(3.0));
         check(How::Setting, "own", Ok(3.0));
-        check(How::ReportedSum, "x", Err("the workload did not report it"));
-        check(How::WallPerOp, "x", Ok(7_500_000.0));
-        check(
-            How::LatencyQuantile(0.5),
-            "x",
-            Err("4 operations in the round are too few for its percentile 50: it takes 20"),
-        );
-        check(
-            How::LatencyQuantileOfFew(0.95),
-            "x",
-            Err("4 operations in the round are too few for its percentile 95: it takes 20"),
-        );
-        check(How::LatencyQuantileOfFew(0.75), "x", Ok(20.0));
-        check(How::LatencyQuantile(0.0), "x", Ok(10.0));
-        check(How::LatencyQuantile(1.0), "x", Ok(20.0));
-        check(How::LatencyMean, "x", Ok(15.0));
-        check(How::OpsPerSecond, "x", Ok(300.0));
-        check(How::ReportedPerSecond("own"), "x", Ok(9.0));
-        check(
-            How::ReportedPerSecond("x"),
-            "x",
-            Err("the workload did not report `x`"),
-        );
-        check(How::CpuPerOp, "x", Ok(0.03));
-        check(How::QuantileOf("clat", 0.3), "x", Ok(10.0));
-        check(How::QuantileOf("clat", 0.5), "x", Ok(20.0));
-        check(
-            How::QuantileOf("clat", 0.99),
-            "x",
-            Err("20 operations in the round are too few for its percentile 99: it takes 1000"),
-        );
-        check(How::MeanOf("clat"), "x", Ok(17.0));
-        check(How::MeanOf("x"), "x", Err("no latency was recorded"));
+        let none = Err("the workload did not report it");
+        check(How::Reported(Fold::Sum), "x", none);
+        check(How::TimePerOp(Time::Wall), "x", Ok(7_500_000.0));
+        check(How::TimePerOp(Time::Cpu), "x", Ok(0.03));
+        let per_s = |amount| How::Per(amount, Time::Wall);
+        check(per_s(Amount::Operations), "x", Ok(300.0));
+        check(per_s(Amount::Reported("own")), "x", Ok(9.0));
+        let none = Err("the workload did not report `x`");
+        check(per_s(Amount::Reported("x")), "x", none);
+    }
+
+    #[test]
+    fn figures_of_latencies_are_of_all_copies_together() {
+        let reports = [report(100, 1), report(100, 1)];
+        let check = |name, stat, expected: Result<f64, &str>| {
+            let value = found(How::Of(name, stat), "x", &reports);
+            assert_eq!(value, expected.map_err(str::to_owned), "{name} {stat:?}");
+        };
+        let few = |percentile, have, needed| {
+            format!(
+                "{have} operations in the round are too few for its percentile {percentile}: it takes {needed}"
+            )
+        };
+        check("lat", Stat::Quantile(0.5), Err(&few(50, 4, 20)));
+        check("lat", Stat::QuantileOfFew(0.95), Err(&few(95, 4, 20)));
+        check("lat", Stat::QuantileOfFew(0.75), Ok(20.0));
+        check("lat", Stat::Shortest, Ok(10.0));
+        check("lat", Stat::Longest, Ok(20.0));
+        check("lat", Stat::Mean, Ok(15.0));
+        check("clat", Stat::Quantile(0.3), Ok(10.0));
+        check("clat", Stat::Quantile(0.5), Ok(20.0));
+        check("clat", Stat::Quantile(0.99), Err(&few(99, 20, 1000)));
+        check("clat", Stat::Mean, Ok(17.0));
+        check("x", Stat::Mean, Err("no operation ended in the round"));
+    }
+
+    #[test]
+    fn notes_are_said_once_and_windows_keep_to_their_grid() {
+        let reports = [report(100, 1_000_000_000), report(100, 500_000_000)];
         assert_eq!(notes(&reports), ["said once"]);
         assert_eq!(
             windows(&reports, Nanos::from_millis(100)),
@@ -460,15 +434,14 @@ mod tests {
     #[test]
     fn a_value_that_is_not_reported_has_the_reason_of_the_copy_that_lacks_it() {
         let mut lacks = report(1, 1);
-        lacks.reported.clear();
+        lacks.record.reported.clear();
         lacks.missing = BTreeMap::from([("own".to_owned(), "no such level".to_owned())]);
         let mut has = report(1, 1);
         has.missing = BTreeMap::from([("own".to_owned(), "not asked".to_owned())]);
-        let value =
-            |reports: &[CopyReport]| value(How::ReportedMean, "own", reports, &[], &Named::new());
+        let value = |reports: &[CopyReport]| found(How::Reported(Fold::Mean), "own", reports);
         assert_eq!(value(&[has, lacks]), Err("no such level".to_owned()));
         let mut silent = report(1, 1);
-        silent.reported.clear();
+        silent.record.reported.clear();
         let none = "the workload did not report it".to_owned();
         assert_eq!(value(&[silent]), Err(none));
     }
@@ -488,38 +461,36 @@ mod tests {
         assert!(cpu_windows(&[played], window).is_empty());
     }
 
+    /// A copy that did so many operations and recorded these latencies of them.
+    fn with_lat(ops: u64, lat: &[(u64, u64)]) -> CopyReport {
+        let mut report = report(ops, 1);
+        report.detail.latencies = BTreeMap::from([("lat".to_owned(), lat.to_vec())]);
+        report
+    }
+
     #[test]
     fn events_of_which_a_round_holds_only_parts_are_not_said_not_to_be() {
         let none = "no event was timed from its beginning to its end in the round";
-        let check = |how, ops, latency: &[(u64, u64)], expected: &str| {
-            let found = value(how, "x", &[report(ops, 1)], latency, &Named::new());
+        let check = |name, stat, ops, latency: &[(u64, u64)], expected: &str| {
+            let found = found(How::Of(name, stat), "x", &[with_lat(ops, latency)]);
             assert_eq!(found, Err(expected.to_owned()));
         };
-        check(How::LatencyMean, 7, &[], none);
-        check(How::LatencyQuantile(1.0), 7, &[], none);
-        check(How::LatencyQuantileOfFew(0.95), 7, &[], none);
-        check(How::LatencyMean, 0, &[], "no operation ended in the round");
+        check("lat", Stat::Mean, 7, &[], none);
+        check("lat", Stat::Longest, 7, &[], none);
+        check("lat", Stat::QuantileOfFew(0.95), 7, &[], none);
+        let ended = "no operation ended in the round";
+        check("lat", Stat::Mean, 0, &[], ended);
         // What is recorded under a name of its own is no part of what the rate counts.
-        check(
-            How::QuantileOf("y", 0.5),
-            7,
-            &[],
-            "no operation ended in the round",
-        );
+        check("y", Stat::Quantile(0.5), 7, &[], ended);
         let one = "1 operation in the round is too few for its percentile 95: it takes 20";
-        check(How::LatencyQuantileOfFew(0.95), 7, &[(10, 1)], one);
+        check("lat", Stat::QuantileOfFew(0.95), 7, &[(10, 1)], one);
     }
 
     #[test]
     fn a_percentile_needs_ten_operations_beyond_it() {
+        let of = |n: u64, stat| found(How::Of("lat", stat), "x", &[with_lat(n, &[(10, n)])]);
         let check = |n: u64, q: f64, ok: bool| {
-            let found = value(
-                How::LatencyQuantile(q),
-                "x",
-                &[report(n, 1)],
-                &[(10, n)],
-                &Named::new(),
-            );
+            let found = of(n, Stat::Quantile(q));
             assert_eq!(found.is_ok(), ok, "{n} {q}: {found:?}");
         };
         check(19, 0.5, false);
@@ -530,28 +501,19 @@ mod tests {
         check(1000, 0.99, true);
         check(9_999, 0.999, false);
         check(10_000, 0.999, true);
-        check(0, 0.0, false);
-        check(1, 0.0, true);
-        check(0, 1.0, false);
-        check(1, 1.0, true);
-        let few = value(
-            How::LatencyQuantile(0.999),
-            "x",
-            &[report(1, 1)],
-            &[(10, 42)],
-            &Named::new(),
-        );
+        assert!(of(1, Stat::Shortest).is_ok() && of(1, Stat::Longest).is_ok());
         let why = "42 operations in the round are too few for its percentile 99.9: it takes 10000";
-        assert_eq!(few, Err(why.to_owned()));
+        assert_eq!(of(42, Stat::Quantile(0.999)), Err(why.to_owned()));
     }
 
     #[test]
     fn the_rate_per_cpu_second_does_not_grow_with_copies_or_shrink_with_waiting() {
-        let with = |wall_ns, user_ns, system_ns| CopyReport {
-            user_ns,
-            system_ns,
-            ..report(100, wall_ns)
+        let with = |wall_ns, user_ns, system_ns| {
+            let mut report = report(100, wall_ns);
+            (report.record.user, report.record.system) = (Nanos(user_ns), Nanos(system_ns));
+            report
         };
+        let per_cpu_s = |amount| How::Per(amount, Time::Cpu);
         // 100 operations of 2 units in half a second of CPU time each, whatever the wall time.
         for reports in [
             vec![with(500_000_000, 400_000_000, 100_000_000)],
@@ -560,12 +522,12 @@ mod tests {
                 with(1_000_000_000, 0, 500_000_000),
             ],
         ] {
-            let value = |how| value(how, "x", &reports, &[], &Named::new());
-            assert_eq!(value(How::CpuRate), Ok(400.0));
-            assert_eq!(value(How::OpsPerCpuSecond), Ok(200.0));
+            let value = |amount| found(per_cpu_s(amount), "x", &reports);
+            assert_eq!(value(Amount::Work), Ok(400.0));
+            assert_eq!(value(Amount::Operations), Ok(200.0));
         }
-        for how in [How::CpuRate, How::OpsPerCpuSecond] {
-            let uncounted = value(how, "x", &[with(1, 0, 0)], &[], &Named::new());
+        for amount in [Amount::Work, Amount::Operations] {
+            let uncounted = found(per_cpu_s(amount), "x", &[with(1, 0, 0)]);
             assert_eq!(uncounted, Err("the kernel counted no CPU time".to_owned()));
         }
     }
@@ -580,7 +542,9 @@ mod tests {
 
     #[test]
     fn no_operation_is_a_reason_not_a_zero() {
-        let value = value(How::WallPerOp, "x", &[report(0, 1)], &[], &Named::new());
-        assert_eq!(value, Err("no operation finished".to_owned()));
+        for time in [Time::Wall, Time::Cpu] {
+            let value = found(How::TimePerOp(time), "x", &[report(0, 1)]);
+            assert_eq!(value, Err("no operation finished".to_owned()));
+        }
     }
 }

@@ -12,7 +12,6 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 use sys::counters::{self, Cgroups, CpuTicks, Process, Resource};
-use sys::process::Usage;
 use sys::tree::Tree;
 
 /// Reads the counters of this machine.
@@ -42,8 +41,12 @@ pub(crate) struct Snapshot {
 pub(crate) struct Workers<'a> {
     /// Their process groups.
     pub(crate) groups: &'a [u32],
-    /// What they used together while measuring.
-    pub(crate) usage: Usage,
+    /// CPU time that they used together while measuring, in nanoseconds.
+    pub(crate) cpu_ns: u64,
+    /// How often they waited meanwhile.
+    pub(crate) voluntary_switches: u64,
+    /// How often others were given their CPU.
+    pub(crate) involuntary_switches: u64,
     /// Wall time of the measured parts, summed over the copies, in nanoseconds.
     pub(crate) wall_ns: u64,
 }
@@ -113,17 +116,16 @@ impl Watch {
         };
         let pressure = |i: usize| share(after.pressure[i], before.pressure[i]);
         let (foreign_cpu_share, foreign_top) = self.foreign(before, after, workers, wall_ns);
-        let used = workers.usage.user + workers.usage.system;
         Noise {
             steal_share: steal_share(before.cpu, after.cpu),
             off_cpu_share: (workers.wall_ns > 0)
-                .then(|| (1.0 - approx(used) / approx(workers.wall_ns)).clamp(0.0, 1.0)),
+                .then(|| (1.0 - approx(workers.cpu_ns) / approx(workers.wall_ns)).clamp(0.0, 1.0)),
             psi_cpu_share: pressure(0),
             psi_io_share: pressure(1),
             psi_memory_share: pressure(2),
             throttled_share: share(after.throttled, before.throttled),
-            involuntary_switches: Some(workers.usage.involuntary),
-            voluntary_switches: Some(workers.usage.voluntary),
+            involuntary_switches: Some(workers.involuntary_switches),
+            voluntary_switches: Some(workers.voluntary_switches),
             foreign_cpu_share,
             foreign_top,
             clock_jump: Some(Nanos(moved_apart(
@@ -319,7 +321,9 @@ mod tests {
         let after = watch.snapshot();
         let workers = Workers {
             groups: &[],
-            usage: Usage::default(),
+            cpu_ns: 0,
+            voluntary_switches: 0,
+            involuntary_switches: 0,
             wall_ns: 0,
         };
         let noise = watch.noise(&before, &after, workers);

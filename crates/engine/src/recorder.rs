@@ -5,9 +5,11 @@
 //! last bucket, which would invent a number.
 
 use hdrhistogram::Histogram;
+use model::latency::LAT;
+use std::collections::BTreeMap;
 use sys::clock::Clock;
 
-/// Latencies of one kind, for a body that takes the times by itself.
+/// Latencies of one kind.
 #[derive(Clone, Debug)]
 pub struct Latencies {
     histogram: Histogram<u64>,
@@ -17,7 +19,8 @@ pub struct Latencies {
 impl Default for Latencies {
     fn default() -> Self {
         Self {
-            histogram: histogram(),
+            histogram: Histogram::new_with_bounds(1, LATENCY_NS_MAX, 3)
+                .expect("1 ns to 60 s at three figures are valid bounds"),
             too_long: 0,
         }
     }
@@ -59,13 +62,10 @@ impl Latencies {
     /// What was recorded: ascending pairs of latency in nanoseconds and count.
     pub fn pairs(&self) -> Vec<(u64, u64)> {
         let recorded = self.histogram.iter_recorded();
-        recorded.map(|step| pair(&step)).collect()
+        recorded
+            .map(|step| (step.value_iterated_to(), step.count_at_value()))
+            .collect()
     }
-}
-
-fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, LATENCY_NS_MAX, 3)
-        .expect("1 ns to 60 s at three figures are valid bounds")
 }
 
 /// The longest latency that is recorded, in nanoseconds.
@@ -75,8 +75,7 @@ const LATENCY_NS_MAX: u64 = 60_000_000_000;
 #[derive(Debug)]
 pub struct Recorder {
     clock: Clock,
-    histogram: Option<Histogram<u64>>,
-    too_long: u64,
+    latencies: Option<Latencies>,
 }
 
 impl Recorder {
@@ -84,8 +83,7 @@ impl Recorder {
     pub const fn off() -> Self {
         Self {
             clock: Clock::Kernel,
-            histogram: None,
-            too_long: 0,
+            latencies: None,
         }
     }
 
@@ -93,40 +91,33 @@ impl Recorder {
     pub fn on(clock: Clock) -> Self {
         Self {
             clock,
-            histogram: Some(histogram()),
-            too_long: 0,
+            latencies: Some(Latencies::default()),
         }
     }
 
     /// Whether latencies are recorded at all.
     #[inline]
     pub const fn records(&self) -> bool {
-        self.histogram.is_some()
+        self.latencies.is_some()
     }
 
     /// Does one operation and records the time from just before it to just after it.
     #[inline]
     pub fn time<T>(&mut self, operation: impl FnOnce() -> T) -> T {
-        let Some(histogram) = &mut self.histogram else {
+        let Some(latencies) = &mut self.latencies else {
             return operation();
         };
         let start = self.clock.tick();
         let result = operation();
         let end = self.clock.tick();
-        if histogram.record(self.clock.nanos(start, end)).is_err() {
-            self.too_long += 1;
-        }
+        latencies.record(self.clock.nanos(start, end), 1);
         result
     }
 
     /// Begins to time operations that follow each other with nothing in between: see [`Laps`].
     #[inline]
     pub fn laps(&mut self) -> Laps<'_> {
-        let last = if self.histogram.is_some() {
-            self.clock.tick()
-        } else {
-            0
-        };
+        let last = if self.records() { self.clock.tick() } else { 0 };
         Laps {
             recorder: self,
             last,
@@ -135,48 +126,33 @@ impl Recorder {
 
     /// Forgets everything recorded so far.
     pub fn clear(&mut self) {
-        self.too_long = 0;
-        if let Some(histogram) = &mut self.histogram {
-            histogram.reset();
+        if let Some(latencies) = &mut self.latencies {
+            latencies.clear();
         }
     }
 
     /// Records a latency that the caller took by itself, in nanoseconds.
     #[inline]
     pub fn add(&mut self, nanos: u64) {
-        if let Some(histogram) = &mut self.histogram
-            && histogram.record(nanos).is_err()
-        {
-            self.too_long += 1;
+        if let Some(latencies) = &mut self.latencies {
+            latencies.record(nanos, 1);
         }
     }
 
     /// Adds what `other` has recorded, where both record; for threads that each record by themselves.
     pub fn absorb(&mut self, other: &Self) {
-        if let (Some(own), Some(others)) = (&mut self.histogram, &other.histogram) {
-            own.add(others)
-                .expect("all recorders have the same bounds, so that everything fits");
-            self.too_long += other.too_long;
+        if let (Some(own), Some(others)) = (&mut self.latencies, &other.latencies) {
+            own.absorb(others);
         }
     }
 
-    /// Operations that took longer than 60 s.
-    pub const fn too_long(&self) -> u64 {
-        self.too_long
-    }
-
-    /// What was recorded: ascending pairs of latency in nanoseconds and count. Empty where nothing was.
-    pub fn pairs(&self) -> Vec<(u64, u64)> {
-        self.histogram
-            .iter()
-            .flat_map(|histogram| histogram.iter_recorded())
-            .map(|step| pair(&step))
+    /// What was recorded, under its name; nothing where nothing was asked for.
+    pub fn named(&self) -> BTreeMap<String, Latencies> {
+        let latencies = self.latencies.iter();
+        latencies
+            .map(|latencies| (LAT.to_owned(), latencies.clone()))
             .collect()
     }
-}
-
-fn pair(step: &hdrhistogram::iterators::IterationValue<u64>) -> (u64, u64) {
-    (step.value_iterated_to(), step.count_at_value())
 }
 
 /// Times operations that follow each other with nothing in between.
@@ -195,14 +171,9 @@ impl Laps<'_> {
     #[inline]
     pub fn lap<T>(&mut self, operation: impl FnOnce() -> T) -> T {
         let result = operation();
-        if let Some(histogram) = &mut self.recorder.histogram {
+        if let Some(latencies) = &mut self.recorder.latencies {
             let end = self.recorder.clock.tick_unordered();
-            if histogram
-                .record(self.recorder.clock.nanos(self.last, end))
-                .is_err()
-            {
-                self.recorder.too_long += 1;
-            }
+            latencies.record(self.recorder.clock.nanos(self.last, end), 1);
             self.last = end;
         }
         result
@@ -213,11 +184,15 @@ impl Laps<'_> {
 mod tests {
     use super::*;
 
+    fn recorded(recorder: &Recorder) -> Vec<(u64, u64)> {
+        recorder.named()[LAT].pairs()
+    }
+
     #[test]
     fn a_recorder_that_is_off_only_does_the_operation() {
         let mut recorder = Recorder::off();
         assert_eq!(recorder.time(|| 7), 7);
-        assert!(!recorder.records() && recorder.pairs().is_empty());
+        assert!(!recorder.records() && recorder.named().is_empty());
     }
 
     #[test]
@@ -226,14 +201,14 @@ mod tests {
         for _ in 0..20 {
             recorder.time(|| sys::clock::sleep(1_000_000));
         }
-        let pairs = recorder.pairs();
+        let pairs = recorded(&recorder);
         assert_eq!(pairs.iter().map(|(_, count)| count).sum::<u64>(), 20);
         assert!(
             pairs.iter().all(|&(nanos, _)| nanos >= 999_000),
             "{pairs:?}"
         );
         recorder.clear();
-        assert!(recorder.pairs().is_empty());
+        assert!(recorded(&recorder).is_empty());
     }
 
     #[test]
@@ -247,11 +222,11 @@ mod tests {
         own.absorb(&Recorder::off());
         own.add(7);
         own.add(LATENCY_NS_MAX * 4);
-        assert_eq!(own.pairs().iter().map(|(_, count)| count).sum::<u64>(), 3);
-        assert_eq!(own.too_long(), 1);
+        let all = &own.named()[LAT];
+        assert_eq!((all.count(), all.too_long()), (3, 1));
         let mut off = Recorder::off();
         off.absorb(&other);
-        assert!(off.pairs().is_empty());
+        assert!(off.named().is_empty());
     }
 
     #[test]
@@ -263,7 +238,7 @@ mod tests {
             laps.lap(|| sys::clock::sleep(500_000));
         }
         let wall = model::num::approx(sys::clock::monotonic() - start);
-        let pairs = recorder.pairs();
+        let pairs = recorded(&recorder);
         assert_eq!(pairs.iter().map(|(_, count)| count).sum::<u64>(), 10);
         assert!(
             pairs.iter().all(|&(nanos, _)| nanos >= 499_000),

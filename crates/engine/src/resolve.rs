@@ -344,13 +344,7 @@ pub fn planned_case(
         metrics: workload
             .metrics(params)
             .into_iter()
-            .map(|metric| PlannedMetric {
-                quantity: metric.quantity.to_owned(),
-                unit: metric.unit,
-                better: metric.better,
-                class: metric.class,
-                setting: metric.is_setting(),
-            })
+            .map(PlannedMetric::of)
             .collect(),
         shape,
         simulated: spec.simulated,

@@ -10,17 +10,15 @@ use crate::set_up::{NotSetUp, SetUp};
 use crate::soak::{Moment, Stretching};
 use crate::wire::{CopyReport, Go, Order};
 use crate::workdir::{RUN_DIR, WorkDir};
-use crate::workload::StandIn;
+use crate::workload::{Place, StandIn};
 use model::plan::{PlannedCase, Settle};
 use model::record::{Outcome, Round};
 use model::rng::Rng;
 use model::soak::Stretch;
-use model::spec::How;
 use model::units::Nanos;
 use std::fs;
 use std::path::PathBuf;
 use sys::clock::monotonic;
-use sys::process::Usage;
 
 /// What stays the same for all rounds of a run.
 #[derive(Debug)]
@@ -78,7 +76,6 @@ const GATE_PER_COPY: Nanos = Nanos(200_000);
 pub(crate) fn execute(
     bench: &Bench<'_>,
     case: &PlannedCase,
-    hows: &[How],
     which: Which,
 ) -> Result<Round, Interrupted> {
     let begin = monotonic();
@@ -105,9 +102,12 @@ pub(crate) fn execute(
     let (outcome, partial) = match result {
         Ok((reports, snapshots)) => {
             if let Some((before, after)) = snapshots {
+                let sum = |of: fn(&CopyReport) -> u64| reports.iter().map(of).sum();
                 let workers = Workers {
                     groups: &crew.groups,
-                    usage: total_usage(&reports),
+                    cpu_ns: sum(|copy| copy.record.user.0 + copy.record.system.0),
+                    voluntary_switches: sum(|copy| copy.detail.voluntary_switches),
+                    involuntary_switches: sum(|copy| copy.detail.involuntary_switches),
                     wall_ns: demanded_ns(case, &reports),
                 };
                 let after_probe = sentinel(first_cpu);
@@ -117,7 +117,7 @@ pub(crate) fn execute(
                     ..bench.watch.noise(&before, &after, workers)
                 };
             }
-            let (outcome, partial) = crate::combine::outcome(case, hows, reports);
+            let (outcome, partial) = crate::combine::outcome(case, reports);
             let notes = [
                 crew.is_ending.then(|| INTERRUPTED.to_owned()),
                 bench.counter.lost(ns_per_tick),
@@ -237,17 +237,19 @@ fn measure(
             workload: case.workload.clone(),
             params: case.params.clone(),
             shape: case.shape,
-            dir: dir.seen_inside(&own),
-            shared_dir: dir.seen_inside(SHARED),
-            run_dir: RoundDir::top().join(RUN_DIR),
-            copy,
-            copies: case.id.copies,
-            round: which.number,
-            seed: rng.next(),
-            ns_per_tick,
+            place: Place {
+                dir: dir.seen_inside(&own),
+                shared_dir: dir.seen_inside(SHARED),
+                run_dir: RoundDir::top().join(RUN_DIR),
+                copy,
+                copies: case.id.copies,
+                round: which.number,
+                seed: rng.next(),
+                ns_per_tick,
+                stand_in: bench.stand_in.clone(),
+                permits: bench.permits.clone(),
+            },
             cpu: (!bench.cpus.is_empty()).then(|| bench.cpus[spread % bench.cpus.len()]),
-            stand_in: bench.stand_in.clone(),
-            permits: bench.permits.clone(),
         };
         crew.hire(&order, &dir.here.join(&own), rng.below(4096))?;
     }
@@ -277,21 +279,8 @@ fn first_place(rng: &mut Rng, cpus: &[u32]) -> usize {
 
 /// Time that all copies together asked of the CPUs, in nanoseconds: a worker with threads asks for each of them.
 fn demanded_ns(case: &PlannedCase, reports: &[CopyReport]) -> u64 {
-    let wall: u64 = reports.iter().map(|report| report.wall_ns).sum();
+    let wall: u64 = reports.iter().map(|report| report.record.wall.0).sum();
     wall.saturating_mul(u64::from(case.cpus_of_each()))
-}
-
-fn total_usage(reports: &[CopyReport]) -> Usage {
-    reports.iter().fold(Usage::default(), |sum, report| {
-        sum.plus(Usage {
-            user: report.user_ns,
-            system: report.system_ns,
-            voluntary: report.voluntary,
-            involuntary: report.involuntary,
-            major_faults: report.major_faults,
-            minor_faults: report.minor_faults,
-        })
-    })
 }
 
 fn settle(settle: Settle) -> Result<(), Interrupted> {

@@ -16,12 +16,10 @@ use crate::schedule::{self, Running};
 use crate::set_up::{SetUp, is_of_set_up};
 use crate::soak::Stretching;
 use crate::workdir::{WorkDir, WorkDirError};
-use crate::workload::Workload;
 use model::host::HostFacts;
-use model::plan::{CaseId, Duel, Plan, PlannedCase};
+use model::plan::{CaseId, Duel, Plan};
 use model::record::{End, Outcome, Round};
 use model::rng::Rng;
-use model::spec::How;
 use model::units::Nanos;
 use model::warning::Warning;
 use stats::ROUNDS_MIN;
@@ -112,8 +110,6 @@ pub struct Side<'a> {
 /// What all sides share.
 #[derive(Clone, Copy)]
 pub struct Setting<'a> {
-    /// Looks a workload up.
-    pub find: fn(&str) -> Option<&'static dyn Workload>,
     /// What may be opened beside the work directories.
     pub permits: &'a Permits,
     /// Root may work in directories of others.
@@ -158,7 +154,7 @@ pub fn execute(
                 permits: setting.permits,
             };
             let other = sides.iter().find(|other| other.run != side.run);
-            Lane::new(*side, bench, setting.find, other.map(|other| other.earlier))
+            Lane::new(*side, bench, other.map(|other| other.earlier))
         })
         .collect();
     let mut runner = Runner {
@@ -185,12 +181,6 @@ pub fn execute(
     })
 }
 
-/// How the metrics of a case come about, in the plan's order.
-fn hows(case: &PlannedCase, find: fn(&str) -> Option<&'static dyn Workload>) -> Vec<How> {
-    let metrics = find(&case.workload).map(|workload| workload.metrics(&case.params));
-    metrics.iter().flatten().map(|metric| metric.how).collect()
-}
-
 /// One side while the run goes on.
 struct Lane<'a> {
     side: Side<'a>,
@@ -204,19 +194,14 @@ struct Lane<'a> {
 impl<'a> Lane<'a> {
     /// Before the first round, or where an earlier part of the run left off. In a duel a round of this side counts only
     /// where the other side has its half of the pair in `other`.
-    fn new(
-        side: Side<'a>,
-        bench: Bench<'a>,
-        find: fn(&str) -> Option<&'static dyn Workload>,
-        other: Option<&[Round]>,
-    ) -> Self {
+    fn new(side: Side<'a>, bench: Bench<'a>, other: Option<&[Round]>) -> Self {
         let whole = |round: &Round| {
             let half = |there: &Round| there.pass == round.pass && there.case == round.case;
             other.is_none_or(|other| other.iter().any(half))
         };
         let plan = side.plan;
         let mut cases: Vec<Running> = (0..plan.cases.len())
-            .map(|i| Running::new(plan, i, hows(&plan.cases[i], find)))
+            .map(|i| Running::new(plan, i))
             .collect();
         for (case, planned) in cases.iter_mut().zip(&plan.cases) {
             let own = side.earlier.iter().filter(|round| round.case == planned.id);
@@ -438,7 +423,7 @@ impl<'a> Runner<'a> {
         if let Some(stretching) = one.stretching {
             long.shape.measure = stretching.measure;
         }
-        let round = match round::execute(&lane.bench, &long, &lane.cases[case].hows, which) {
+        let round = match round::execute(&lane.bench, &long, which) {
             Ok(round) => round,
             Err(Interrupted) => return Ok(None),
         };

@@ -10,7 +10,6 @@ use crate::budget;
 use model::num::approx;
 use model::plan::{MetricId, Plan, PlannedCase};
 use model::record::{Failure, Outcome, Round};
-use model::spec::How;
 use model::units::Nanos;
 use model::warning::Warning;
 use stats::looks::{self, Contender, LOOKS};
@@ -29,8 +28,6 @@ pub(crate) struct Running {
     pub(crate) wanted: Option<u32>,
     /// What one round costs, learnt from those that ended.
     pub(crate) cost: Nanos,
-    /// How its metrics come about, in the plan's order.
-    pub(crate) hows: Vec<How>,
     /// The most rounds that looking may ask for; `None` where looking does not decide.
     looks_max: Option<u32>,
     /// Pass and first metric's value of every round that has one.
@@ -43,7 +40,7 @@ pub(crate) struct Running {
 
 impl Running {
     /// A case before its first round.
-    pub(crate) fn new(plan: &Plan, index: usize, hows: Vec<How>) -> Self {
+    pub(crate) fn new(plan: &Plan, index: usize) -> Self {
         let case = &plan.cases[index];
         let looks_max = looks_max(plan, case);
         let wanted = match looks_max {
@@ -54,7 +51,6 @@ impl Running {
             rounds: 0,
             wanted,
             cost: budget::round_cost(case),
-            hows,
             looks_max,
             values: Vec::new(),
             failures_in_a_row: 0,
@@ -249,7 +245,7 @@ mod tests {
     use model::params::Params;
     use model::plan::{CaseId, PlannedMetric, Shape};
     use model::record::Measured;
-    use model::spec::{Better, MetricClass};
+    use model::spec::{Amount, Better, How, MetricClass, Time};
     use model::units::{Unit, UnixNanos};
     use std::collections::BTreeMap;
 
@@ -268,7 +264,7 @@ mod tests {
                 unit: Unit::OpsPerSecond,
                 better: Better::Higher,
                 class: MetricClass::System,
-                setting: false,
+                how: How::Per(Amount::Operations, Time::Wall),
             }],
             shape: Shape {
                 rounds,
@@ -326,7 +322,7 @@ mod tests {
 
     /// The rounds that a case gets in the end when its values are `value(n)` for n = 1, 2...
     fn rounds_until_done(plan: &Plan, value: impl Fn(u32) -> Option<f64>) -> u32 {
-        let mut cases = vec![Running::new(plan, 0, vec![])];
+        let mut cases = vec![Running::new(plan, 0)];
         loop {
             while !cases[0].finished() {
                 let value = value(cases[0].rounds + 1);
@@ -370,7 +366,7 @@ mod tests {
         use model::warning::TargetLimit::{Rounds, Scatter, Time};
         let missed_by = |passes, values: &dyn Fn(u32) -> Option<f64>, rounds: u32| {
             let plan = plan(Some(0.02), passes, None);
-            let mut case = Running::new(&plan, 0, vec![]);
+            let mut case = Running::new(&plan, 0);
             for n in 1..=rounds {
                 case.learn(&plan.cases[0], &round(&plan.cases[0], values(n)));
             }
@@ -419,7 +415,7 @@ mod tests {
     fn what_was_done_before_is_not_given_up_at_the_first_round_that_is_not_supported() {
         let plan = plan(None, Some(9), None);
         let rounds = |outcomes: &[bool]| {
-            let mut case = Running::new(&plan, 0, vec![]);
+            let mut case = Running::new(&plan, 0);
             for done in outcomes {
                 assert!(!case.finished(), "{outcomes:?}");
                 let mut round = round(&plan.cases[0], Some(100.0));

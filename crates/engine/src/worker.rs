@@ -4,11 +4,12 @@
 
 use crate::measure::{Counted, measure};
 use crate::recorder::{Latencies, Recorder};
-use crate::wire::{CopyReport, FailKind, Go, Order, Reply};
-use crate::workload::{Body, Finish, Place, WorkError, Workload};
+use crate::wire::{CopyReport, Go, Order, Reply};
+use crate::workload::{Body, Finish, WorkError, Workload};
+use model::num::approx;
+use model::record::{CopyDetail, CopyRecord};
+use model::units::Nanos;
 use std::io::{BufRead, Write};
-use sys::clock::Clock;
-use sys::process::Usage;
 
 /// The hidden command-line word that makes the binary a worker.
 pub const WORKER_WORD: &str = "__worker";
@@ -34,10 +35,7 @@ pub fn run(
     let reply = match work(&order, &mut input, &mut output, find) {
         Ok(report) => Reply::Done(Box::new(report)),
         Err(Stop::Pipe(error)) => return Err(error),
-        Err(Stop::Work(error)) => {
-            let (kind, words) = FailKind::of(&error);
-            Reply::Failed(kind, words)
-        }
+        Err(Stop::Work(error)) => Reply::Failed(error.failure()),
     };
     write_line(&mut output, &reply)?;
     Ok(())
@@ -77,22 +75,10 @@ fn work(
             order.workload
         ))
     })?;
-    let _heap_offset = offset_heap(order.seed);
-    let place = Place {
-        dir: order.dir.clone(),
-        shared_dir: order.shared_dir.clone(),
-        run_dir: order.run_dir.clone(),
-        copy: order.copy,
-        copies: order.copies,
-        round: order.round,
-        seed: order.seed,
-        clock: Clock::with_rate(order.ns_per_tick),
-        stand_in: order.stand_in.clone(),
-        permits: order.permits.clone(),
-    };
-    let mut body = workload.prepare(&order.params, &place)?;
+    let _heap_offset = offset_heap(order.place.seed);
+    let mut body = workload.prepare(&order.params, &order.place)?;
     let mut recorder = if body.records_latency() {
-        Recorder::on(Clock::with_rate(order.ns_per_tick))
+        Recorder::on(order.place.clock())
     } else {
         Recorder::off()
     };
@@ -106,54 +92,57 @@ fn work(
     let counted = measure(body.as_mut(), &order.shape, &mut recorder)?;
     write_line(output, &Reply::Measured).map_err(Stop::Pipe)?;
     let finish = body.finish()?;
-    body.add_latencies(&mut recorder);
-    Ok(CopyReport {
-        cpu,
-        ..report(body.as_ref(), &counted, &recorder, finish)
-    })
+    Ok(report(body.as_ref(), counted, &recorder, finish, cpu))
 }
 
-fn report(body: &dyn Body, counted: &Counted, recorder: &Recorder, finish: Finish) -> CopyReport {
+fn report(
+    body: &dyn Body,
+    counted: Counted,
+    recorder: &Recorder,
+    finish: Finish,
+    cpu: Option<u32>,
+) -> CopyReport {
     // Children are counted when they have been waited for. What those of the warm-up used, and those that live through
     // the round until the measured part began, is taken off.
     let children = sys::process::usage_children().since(counted.children_before);
-    let used: Usage = counted.usage.plus(children);
+    let used = counted.usage.plus(children);
+    let mut latencies = finish.latencies;
+    latencies.extend(recorder.named());
     CopyReport {
-        ops: counted.ops,
+        too_long: latencies.values().map(Latencies::too_long).sum(),
+        record: CopyRecord {
+            ops: counted.ops,
+            work: approx(counted.ops) * body.work_per_op(),
+            wall: Nanos(counted.wall_ns),
+            user: Nanos(used.user),
+            system: Nanos(used.system),
+            digest: finish.digest,
+            allocations: counted.allocations,
+            cpu,
+            // JSON has no word for what is not finite, and a missing value says why by itself.
+            reported: finish
+                .reported
+                .into_iter()
+                .filter(|(_, value)| value.is_finite())
+                .collect(),
+            apart: None,
+        },
+        detail: CopyDetail {
+            latencies: latencies
+                .into_iter()
+                .map(|(name, latencies)| (name, latencies.pairs()))
+                .collect(),
+            voluntary_switches: used.voluntary,
+            involuntary_switches: used.involuntary,
+            major_faults: used.major_faults,
+            minor_faults: used.minor_faults,
+            failed: finish.failed.as_ref().map(WorkError::failure),
+        },
         work_per_op: body.work_per_op(),
-        wall_ns: counted.wall_ns,
-        windows: counted.windows.clone(),
-        user_ns: used.user,
-        system_ns: used.system,
-        voluntary: used.voluntary,
-        involuntary: used.involuntary,
-        major_faults: used.major_faults,
-        minor_faults: used.minor_faults,
-        allocations: counted.allocations,
-        digest: finish.digest,
-        cpu: None,
-        latency: recorder.pairs(),
-        latency_too_long: recorder.too_long()
-            + finish
-                .latencies
-                .values()
-                .map(Latencies::too_long)
-                .sum::<u64>(),
-        latencies: finish
-            .latencies
-            .iter()
-            .map(|(name, latencies)| (name.clone(), latencies.pairs()))
-            .collect(),
-        notes: finish.notes,
-        // JSON has no word for them, and a missing value says why by itself.
-        reported: finish
-            .reported
-            .into_iter()
-            .filter(|(_, value)| value.is_finite())
-            .collect(),
-        missing: finish.missing,
+        windows: counted.windows,
         played_windows: finish.windows,
-        failed: finish.failed.as_ref().map(FailKind::of),
+        notes: finish.notes,
+        missing: finish.missing,
     }
 }
 

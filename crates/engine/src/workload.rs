@@ -12,6 +12,7 @@ use model::host::HostFacts;
 use model::named::NamedKind;
 use model::params::Params;
 use model::plan::Shape;
+use model::record::Failure;
 use model::spec::{MetricDef, Spec};
 use model::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -96,7 +97,7 @@ pub struct StandIn {
 
 /// Where one copy of one round runs. The paths of its directories begin where the worker is, and lead to the same from
 /// every directory right inside the round's: names above the work directory, which others may change, are not in them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Place {
     /// A fresh directory of this copy's own, on the file system under test; the current directory of the worker.
     /// The supervisor removes it with everything in it.
@@ -114,12 +115,19 @@ pub struct Place {
     pub round: u32,
     /// Seeds everything that this copy randomises.
     pub seed: u64,
-    /// For latencies of single operations that a body times by itself.
-    pub clock: Clock,
+    /// Nanoseconds per tick of the CPU's counter, where it may be used.
+    pub ns_per_tick: Option<f64>,
     /// What stands in for the run's own test file.
     pub stand_in: Option<StandIn>,
     /// Everything that may be opened beside these directories.
     pub permits: Permits,
+}
+
+impl Place {
+    /// For latencies of single operations.
+    pub fn clock(&self) -> Clock {
+        Clock::with_rate(self.ns_per_tick)
+    }
 }
 
 /// One copy of one round at work.
@@ -134,7 +142,8 @@ pub trait Body {
         1.0
     }
 
-    /// Whether the latency of single operations is to be recorded.
+    /// Whether [`Body::batch`] is to time single operations with the recorder; what comes of it is the latency
+    /// [`model::latency::LAT`].
     fn records_latency(&self) -> bool {
         false
     }
@@ -156,9 +165,6 @@ pub trait Body {
 
     /// Ends the copy's work, checks its results and hands over what only the body knows. Not timed.
     fn finish(&mut self) -> Result<Finish, WorkError>;
-
-    /// Called after [`Body::finish`]: adds the latencies that threads of the body have recorded by themselves.
-    fn add_latencies(&mut self, _recorder: &mut Recorder) {}
 }
 
 /// What a body hands over at the end.
@@ -174,7 +180,7 @@ pub struct Finish {
     pub missing: BTreeMap<String, String>,
     /// Replaces the rates of the measured windows; only for workloads that play a known series.
     pub windows: Vec<f64>,
-    /// Latencies of several kinds by name, for the metrics that are quantiles or means of them.
+    /// Latencies that the body took by itself, by name, for the metrics that are figures of them.
     pub latencies: BTreeMap<String, Latencies>,
     /// What the reader must know to read the figures rightly: a sentence in English for each.
     pub notes: Vec<String>,
@@ -224,6 +230,16 @@ pub enum WorkError {
 }
 
 impl WorkError {
+    /// As a run keeps it.
+    pub(crate) fn failure(&self) -> Failure {
+        let words = self.to_string();
+        match self {
+            Self::Unsupported(_) => Failure::Unsupported(words),
+            Self::Failed(_) => Failure::Error(words),
+            Self::Wrong(_) => Failure::WrongResult(words),
+        }
+    }
+
     /// An operation on an object failed: ``write `original`: No space left on device``.
     pub fn failed(
         operation: &str,

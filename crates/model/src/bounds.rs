@@ -138,7 +138,7 @@ fn figures(copy: &CopyRecord) -> impl Iterator<Item = u64> {
         ]
     });
     let kinds = apart.into_iter().flat_map(|apart| apart.latencies.values());
-    let pairs = kinds.flatten().chain(&copy.latency).map(|pair| pair.1);
+    let pairs = kinds.flatten().map(|pair| pair.1);
     let counts = counts.into_iter().flatten();
     times
         .into_iter()

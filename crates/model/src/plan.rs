@@ -3,7 +3,7 @@
 use crate::named::Named;
 use crate::params::{ParamValue, Params};
 use crate::soak::Soak;
-use crate::spec::{Better, MetricClass};
+use crate::spec::{Better, How, MetricClass, MetricDef};
 use crate::units::{Nanos, Unit};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -240,7 +240,7 @@ impl PlannedCase {
 }
 
 /// A metric as it was declared when the plan was made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedMetric {
     /// The quantity's key.
     pub quantity: String,
@@ -250,10 +250,27 @@ pub struct PlannedMetric {
     pub better: Better,
     /// Which margin applies by default.
     pub class: MetricClass,
+    /// How a round's value comes about.
+    pub how: How<String>,
+}
+
+impl PlannedMetric {
+    /// As `def` declares it.
+    pub fn of(def: &MetricDef) -> Self {
+        Self {
+            quantity: def.quantity.to_owned(),
+            unit: def.unit,
+            better: def.better,
+            class: def.class,
+            how: def.how.planned(),
+        }
+    }
+
     /// True where the quantity describes the set-up, such as the size of an array, and is no measurement: it has a
     /// value and the state "set-up", but no interval and no verdict.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub setting: bool,
+    pub const fn is_setting(&self) -> bool {
+        matches!(self.how, How::Setting)
+    }
 }
 
 /// How one round of a case goes in time.

@@ -13,8 +13,8 @@ use crate::warning::Warning;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The version of this format, written into every store and export. Raised when an older reader would misread it.
-pub const RECORD_VERSION: u32 = 1;
+/// The version of this format, written into every store and export. Raised when it changes; a program reads its own.
+pub const RECORD_VERSION: u32 = 2;
 
 /// Everything known about one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -143,8 +143,7 @@ pub struct Measured {
     pub cpu_windows: Vec<f64>,
     /// What each copy did, in the order in which they were started.
     pub copies: Vec<CopyRecord>,
-    /// Latencies of several kinds, where the workload records them by name: ascending pairs of nanoseconds and count,
-    /// all copies together.
+    /// Latencies by name, where any are recorded: ascending pairs of nanoseconds and count, all copies together.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub latencies: BTreeMap<String, Vec<(u64, u64)>>,
     /// What the workload noticed that the reader must know to read its figures rightly, in English; each said once.
@@ -171,8 +170,6 @@ pub struct CopyRecord {
     pub allocations: u64,
     /// The CPU it started on, where known.
     pub cpu: Option<u32>,
-    /// The latencies, where the workload records them: ascending pairs of nanoseconds and count.
-    pub latency: Vec<(u64, u64)>,
     /// Values that the workload computes by itself.
     pub reported: BTreeMap<String, f64>,
     /// More of this copy, where the copies of a round do different things ([`crate::plan::Shape::apart`]).
@@ -192,7 +189,6 @@ impl CopyRecord {
             digest: Digest::EMPTY,
             allocations: 0,
             cpu: None,
-            latency: Vec::new(),
             reported: BTreeMap::new(),
             apart: None,
         }
@@ -202,7 +198,7 @@ impl CopyRecord {
 /// What one copy did, where that is not told for all copies together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CopyDetail {
-    /// Latencies of several kinds by name: ascending pairs of nanoseconds and count.
+    /// Latencies by name: ascending pairs of nanoseconds and count.
     pub latencies: BTreeMap<String, Vec<(u64, u64)>>,
     /// Context switches that it asked for by waiting.
     pub voluntary_switches: u64,

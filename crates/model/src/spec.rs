@@ -139,41 +139,97 @@ impl MetricDef {
     }
 }
 
-/// How a round's value of a metric comes about from what its copies did.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum How {
-    /// Work over wall time, summed over the copies. Work is operations times the body's work per operation.
-    Rate,
-    /// Work of all copies over the CPU time (user and system) that they used for it together: what a second on a CPU is
-    /// worth, whoever else had one meanwhile.
-    CpuRate,
-    /// Operations of all copies over the same CPU time, whatever one operation is worth.
-    OpsPerCpuSecond,
-    /// This quantile (0 to 1) of the latencies of all copies together.
-    LatencyQuantile(f64),
-    /// The same for operations so long that a round holds only some: the smallest latency that this share of them did
-    /// not exceed. Missing only where so few ended that it would be the longest of them.
-    LatencyQuantileOfFew(f64),
-    /// The mean of the latencies of all copies together.
-    LatencyMean,
-    /// Wall time over operations, as the mean over the copies.
-    WallPerOp,
-    /// The body reports the value by itself under the metric's quantity; copies are summed.
-    ReportedSum,
-    /// The body reports the value by itself under the metric's quantity; the mean over the copies counts.
-    ReportedMean,
-    /// The same of something that was chosen or obtained when the round was set up, such as the size of an array. It
-    /// says what was measured and is no measurement: its state is "set-up", and it has no interval and no verdict.
+/// How a round's value of a metric comes about from what its copies did. `N` is what names are: constants in a
+/// declaration, text in a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum How<N = &'static str> {
+    /// An amount over a time.
+    Per(Amount<N>, Time),
+    /// The other way round: a time over operations, in nanoseconds. Of the wall clock it is the mean over the copies, of
+    /// the CPU the time of all copies over the operations of all copies.
+    TimePerOp(Time),
+    /// A figure of the latencies that were recorded under this name, all copies together. What
+    /// [`crate::latency::LAT`] names, the engine can record by itself.
+    Of(N, Stat),
+    /// The body reports the value by itself under the metric's quantity.
+    Reported(Fold),
+    /// It also reports what was chosen or obtained when the round was set up, such as the size of an array; the mean
+    /// over the copies. It says what was measured and is no measurement: its state is "set-up", and it has no interval
+    /// and no verdict.
     Setting,
-    /// Operations over wall time, summed over the copies, whatever one operation is worth.
-    OpsPerSecond,
-    /// An amount that the body reports under this name, over wall time, summed over the copies.
-    ReportedPerSecond(&'static str),
-    /// CPU time of all copies, user and kernel mode, over the operations of all copies.
-    CpuPerOp,
-    /// This quantile (0 to 1) of the latencies that the bodies recorded under this name, all copies together. Missing
-    /// where fewer than ten of them lie beyond it.
-    QuantileOf(&'static str, f64),
-    /// The mean of the latencies that the bodies recorded under this name, all copies together.
-    MeanOf(&'static str),
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Amount<N = &'static str> {
+    /// Operations times the body's work per operation.
+    Work,
+    /// Operations, whatever one is worth.
+    Operations,
+    /// An amount that the body reports under this name.
+    Reported(N),
+}
+
+/// By which clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Time {
+    /// Wall time; the rates of the copies are summed.
+    Wall,
+    /// The CPU time (user and system) that all copies used together: what a second on a CPU is worth, whoever else had
+    /// one meanwhile.
+    Cpu,
+}
+
+/// A figure of latencies.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stat {
+    /// The shortest.
+    Shortest,
+    /// The mean.
+    Mean,
+    /// The longest.
+    Longest,
+    /// The smallest that this share of them, above 0 and below 1, did not exceed. Missing where fewer than ten of them
+    /// are expected to lie beyond it.
+    Quantile(f64),
+    /// The same for operations so long that a round holds only some: missing only where so few ended that it would be
+    /// the longest of them.
+    QuantileOfFew(f64),
+}
+
+/// How the values of the copies become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fold {
+    /// Their sum.
+    Sum,
+    /// Their mean.
+    Mean,
+}
+
+impl How {
+    /// As a plan keeps it.
+    pub fn planned(self) -> How<String> {
+        match self {
+            Self::Per(amount, time) => How::Per(amount.planned(), time),
+            Self::TimePerOp(time) => How::TimePerOp(time),
+            Self::Of(name, stat) => How::Of(name.to_owned(), stat),
+            Self::Reported(fold) => How::Reported(fold),
+            Self::Setting => How::Setting,
+        }
+    }
+}
+
+impl Amount {
+    fn planned(self) -> Amount<String> {
+        match self {
+            Self::Work => Amount::Work,
+            Self::Operations => Amount::Operations,
+            Self::Reported(name) => Amount::Reported(name.to_owned()),
+        }
+    }
 }

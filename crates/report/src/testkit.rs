@@ -15,7 +15,7 @@ use model::noise::Noise;
 use model::params::Params;
 use model::plan::{CaseId, Dropped, MetricId, Plan, PlannedCase, PlannedMetric, Shape};
 use model::record::{Binary, CopyRecord, End, Failure, Measured, Outcome, Round, Run, RunMeta};
-use model::spec::{Better, MetricClass, ParamDef, ParamKind, Spec};
+use model::spec::{Amount, Better, How, MetricClass, ParamDef, ParamKind, Spec, Time};
 use model::units::{Nanos, Unit, UnixNanos};
 use model::warning::Warning;
 use std::collections::BTreeMap;
@@ -138,7 +138,7 @@ pub(crate) fn add_case(
                 unit: *unit,
                 better: *better,
                 class: MetricClass::System,
-                setting: false,
+                how: How::Per(Amount::Operations, Time::Wall),
             })
             .collect(),
         shape: Shape::DEFAULT,
@@ -171,7 +171,6 @@ pub(crate) fn add_round(
                 digest: Digest::EMPTY,
                 allocations: 0,
                 cpu: Some(0),
-                latency: Vec::new(),
                 reported: BTreeMap::new(),
                 apart: None,
             };

@@ -83,7 +83,7 @@ fn pair_up<'a>(
     let mut candidates = Vec::new();
     for case in sides.base.cases() {
         for (index, metric) in case.metrics.iter().enumerate() {
-            if sides.is_setting(&case.id, &metric.quantity) {
+            if metric.is_setting() {
                 continue;
             }
             let mut candidate = Candidate::new(case, metric, index == 0, options, calibration);
@@ -99,7 +99,7 @@ fn pair_up<'a>(
     for case in sides.other.cases() {
         for (index, metric) in case.metrics.iter().enumerate() {
             let new = sides.base.metric(&case.id, &metric.quantity).is_none();
-            if new && !metric.setting {
+            if new && !metric.is_setting() {
                 let mut candidate = Candidate::new(case, metric, index == 0, options, calibration);
                 candidate.one_side_only(sides, false);
                 candidates.push(candidate);

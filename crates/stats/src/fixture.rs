@@ -6,7 +6,7 @@ use model::params::Params;
 use model::plan::{CaseId, Plan, PlannedCase, PlannedMetric, Shape};
 use model::record::{Binary, CopyRecord, End, Measured, Outcome, Round, Run, RunMeta};
 use model::rng::Rng;
-use model::spec::{Better, MetricClass};
+use model::spec::{Amount, Better, How, MetricClass, Time};
 use model::units::{Nanos, Unit, UnixNanos};
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub(crate) fn metric(
         unit,
         better,
         class,
-        setting: false,
+        how: How::Per(Amount::Operations, Time::Wall),
     }
 }
 

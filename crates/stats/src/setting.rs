@@ -10,16 +10,6 @@ use model::num::round_to_u64;
 use model::plan::{CaseId, MetricId, PlannedMetric};
 use model::units::{Bytes, Unit};
 
-impl Sides<'_> {
-    /// Whether a quantity describes the set-up. A run that was kept before that was told apart does not know; then the
-    /// other side does.
-    pub(crate) fn is_setting(&self, case: &CaseId, quantity: &str) -> bool {
-        let sides = [&self.base, &self.other];
-        let mut metrics = sides.iter().filter_map(|side| side.metric(case, quantity));
-        metrics.any(|metric| metric.setting)
-    }
-}
-
 /// A quantity with its text on both sides, and the cases in which it is so.
 type Told<'a> = ((&'a str, String, String), Vec<&'a CaseId>);
 
@@ -28,10 +18,8 @@ pub(crate) fn differences(sides: &Sides<'_>) -> Vec<Difference> {
     let mut found: Vec<Told<'_>> = Vec::new();
     for case in sides.base.cases() {
         let there = sides.other.case(&case.id);
-        for metric in case.metrics.iter().filter(|_| there.is_some()) {
-            if !sides.is_setting(&case.id, &metric.quantity) {
-                continue;
-            }
+        let settings = case.metrics.iter().filter(|metric| metric.is_setting());
+        for metric in settings.filter(|_| there.is_some()) {
             let Some((base, other)) = texts(sides, &case.id, metric) else {
                 continue;
             };
@@ -97,7 +85,7 @@ mod tests {
     use crate::fixture::{self, noisy};
     use model::comparison::Comparison;
     use model::record::{Outcome, Run};
-    use model::spec::{Better, MetricClass};
+    use model::spec::{Better, How, MetricClass};
 
     /// A run of two cases with a rate, and with settings that are the same in all rounds.
     fn run(seed: u64, vector: f64, huge: f64) -> Run {
@@ -111,7 +99,7 @@ mod tests {
                 ("huge_page_share", Unit::Share),
             ] {
                 case.metrics.push(PlannedMetric {
-                    setting: true,
+                    how: How::Setting,
                     ..fixture::metric(quantity, unit, Better::Higher, MetricClass::Compute)
                 });
             }
@@ -153,18 +141,6 @@ mod tests {
         let found = compare(&run(1, 64.0, 1.0), &lone, &options);
         let expect = [("vector_bytes: memory.triad@1", "64 B", "32 B")];
         assert_eq!(told(&found), expect);
-    }
-
-    #[test]
-    fn a_run_that_does_not_know_of_settings_is_told_by_the_other_side() {
-        let mut old = run(5, 32.0, 1.0);
-        for metric in old.plan.cases.iter_mut().flat_map(|case| &mut case.metrics) {
-            metric.setting = false;
-        }
-        let (new, options) = (run(1, 64.0, 1.0), CompareOptions::default());
-        for found in [compare(&old, &new, &options), compare(&new, &old, &options)] {
-            assert_eq!((found.metrics.len(), found.differences.len()), (2, 1));
-        }
     }
 
     #[test]

@@ -31,7 +31,7 @@ fn summarize_case(
     let warnings = warnings::of_case(rounds, run, usual);
     let noise = warnings::noise_shares(&rounds.noises, usual);
     let of_metric = |(index, metric): (usize, &PlannedMetric)| {
-        if metric.setting {
+        if metric.is_setting() {
             return as_setting(summarize_metric(rounds, metric, &[], &[]));
         }
         let windowed = windowed(rounds, index, metric);
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
     use crate::fixture;
     use model::record::Failure;
-    use model::spec::{Better, MetricClass};
+    use model::spec::{Better, How, MetricClass};
     use model::units::{Nanos, Unit};
 
     #[test]
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn what_describes_the_set_up_has_a_value_and_nothing_that_a_measurement_has() {
         let mut run = fixture::run(&[("memory.triad@1", fixture::noisy(3, 9, 64.0, 0.01))]);
-        run.plan.cases[0].metrics[0].setting = true;
+        run.plan.cases[0].metrics[0].how = How::Setting;
         run.host.storage.file_system = model::host::Fact::Known("tmpfs".to_owned());
         run.plan.cases[0].on_disk = true;
         let of = |run: &Run| summarize(run).remove(0);

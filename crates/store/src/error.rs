@@ -137,16 +137,17 @@ pub enum StoreError {
         /// The id.
         id: String,
     },
-    /// A newer program kept this run in a way that this one would misread.
+    /// Another version of the program kept this run in a way that this one would misread.
     #[error(
-        "read run `{id}`: its record is version {found} and this program knows up to {known}\nhint: use a newer kurabe"
+        "read run `{id}`: its record is version {found} and this program reads version {known}\nhint: {}",
+        other_version(*found, *known)
     )]
-    NewerRun {
+    OtherVersion {
         /// The id.
         id: String,
         /// The record version of the run.
         found: u32,
-        /// The newest record version this program knows.
+        /// The record version that this program reads.
         known: u32,
     },
     /// It could not be given back as it is.
@@ -236,4 +237,13 @@ fn suggestions(names: &[String]) -> String {
 fn listed(names: &[String]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
+}
+
+/// What helps where a record is of another version than the one that is read.
+pub(crate) const fn other_version(found: u32, known: u32) -> &'static str {
+    if found > known {
+        "use a newer kurabe"
+    } else {
+        "measure again, or use the kurabe that measured it"
+    }
 }

@@ -6,7 +6,7 @@
 //! is refused with a hint.
 
 use crate::codec;
-use crate::error::StoreError;
+use crate::error::{StoreError, other_version};
 use crate::rounds::parse;
 use model::bounds;
 use model::plan::CaseId;
@@ -25,12 +25,12 @@ pub enum ImportError {
     /// It is something else.
     #[error("no kurabe export: {0}")]
     NotAnExport(String),
-    /// A newer program wrote it in a way that this one would misread.
-    #[error("the export has record version {found} and this program knows up to {known}")]
-    Newer {
+    /// Another version of the program wrote it in a way that this one would misread.
+    #[error("the export has record version {found} and this program reads version {known}")]
+    OtherVersion {
         /// The version in the document.
         found: u32,
-        /// The newest version this program knows.
+        /// The version that this program reads.
         known: u32,
     },
     /// It was an export, and is damaged.
@@ -56,7 +56,7 @@ impl ImportError {
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::NotAnExport(_) => "`kurabe export RUN` writes one",
-            Self::Newer { .. } => "use a newer kurabe",
+            Self::OtherVersion { found, known } => other_version(*found, *known),
             Self::Damaged { .. } | Self::Contradiction(_) => {
                 "`kurabe export RUN` writes it anew; was it cut short on its way, or changed?"
             }
@@ -212,8 +212,8 @@ fn check_head(text: &str) -> Result<(), ImportError> {
             ));
         }
     };
-    if version > RECORD_VERSION {
-        return Err(ImportError::Newer {
+    if version != RECORD_VERSION {
+        return Err(ImportError::OtherVersion {
             found: version,
             known: RECORD_VERSION,
         });

@@ -15,7 +15,7 @@ use model::job::Redundancy;
 use model::num::approx;
 use model::params::Params;
 use model::plan::{Settle, Shape};
-use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
+use model::spec::{Better, Fold, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
 use model::units::{Nanos, Unit};
 use std::fs::OpenOptions;
 use std::path::PathBuf;
@@ -84,7 +84,7 @@ const fn metric(quantity: &'static str, doc: &'static str) -> MetricDef {
         unit: Unit::BytesPerSecond,
         better: Better::Higher,
         class: MetricClass::Throughput,
-        how: How::ReportedSum,
+        how: How::Reported(Fold::Sum),
         doc,
     }
 }

@@ -3,11 +3,13 @@
 //! Threads are never started or woken for a batch, because that would be part of the figure: they run from the first
 //! batch to the end, and the caller counts what all of them have done. A thread that ends early fails the round.
 
-use engine::recorder::Recorder;
+use engine::recorder::{Latencies, Recorder};
 use engine::workload::{Place, WorkError};
+use model::latency::LAT;
 use model::params::Params;
-use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind};
+use model::spec::{Amount, Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Stat, Time};
 use model::units::Unit;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use sys::loops::around::Around;
 use sys::loops::failure::Failure;
@@ -47,7 +49,7 @@ pub(crate) const fn events_per_s(class: MetricClass, doc: &'static str) -> Metri
         unit: Unit::OpsPerSecond,
         better: Better::Higher,
         class,
-        how: How::Rate,
+        how: How::Per(Amount::Work, Time::Wall),
         doc,
     }
 }
@@ -59,7 +61,7 @@ pub(crate) const fn events_per_cpu_s(class: MetricClass) -> MetricDef {
         unit: Unit::OpsPerSecond,
         better: Better::Higher,
         class,
-        how: How::CpuRate,
+        how: How::Per(Amount::Work, Time::Cpu),
         doc: "The same events over the CPU time, user and system, that all copies together spent meanwhile.",
     }
 }
@@ -85,28 +87,28 @@ pub(crate) const fn latency(
 pub(crate) const LAT_MEAN: MetricDef = latency(
     "lat_ns_mean",
     MetricClass::LatencyTypical,
-    How::LatencyMean,
+    How::Of(LAT, Stat::Mean),
     "Mean time of an event, from its beginning to its end, over all copies: the average time per event.",
 );
 /// The shortest event.
 pub(crate) const LAT_MIN: MetricDef = latency(
     "lat_ns_min",
     MetricClass::LatencyTypical,
-    How::LatencyQuantile(0.0),
+    How::Of(LAT, Stat::Shortest),
     "The shortest event, over all copies.",
 );
 /// The 95th percentile, which sysbench prints by default.
 pub(crate) const LAT_P95: MetricDef = latency(
     "lat_ns_p95",
     MetricClass::LatencyTail,
-    How::LatencyQuantile(0.95),
+    How::Of(LAT, Stat::Quantile(0.95)),
     "95 % of the events of all copies took no longer.",
 );
 /// The same where an event takes a good part of a second.
 pub(crate) const LAT_P95_OF_FEW: MetricDef = latency(
     "lat_ns_p95",
     MetricClass::LatencyTail,
-    How::LatencyQuantileOfFew(0.95),
+    How::Of(LAT, Stat::QuantileOfFew(0.95)),
     "95 % of the events of all copies took no longer; with the usual parameters a round has some 20 to 50 of them, so that \
      it is the second or third longest.",
 );
@@ -114,7 +116,7 @@ pub(crate) const LAT_P95_OF_FEW: MetricDef = latency(
 pub(crate) const LAT_MAX: MetricDef = latency(
     "lat_ns_max",
     MetricClass::LatencyExtreme,
-    How::LatencyQuantile(1.0),
+    How::Of(LAT, Stat::Longest),
     "The longest event, over all copies.",
 );
 
@@ -173,7 +175,7 @@ impl<E: Events> Threads<E> {
         mut make: impl FnMut(u32) -> E,
         timing: Timing,
     ) -> Result<Self, WorkError> {
-        let clock = place.clock;
+        let clock = place.clock();
         let recorder = || match timing {
             Timing::Off => Recorder::off(),
             Timing::Own | Timing::Theirs => Recorder::on(clock),
@@ -273,8 +275,8 @@ impl<E: Events> Threads<E> {
     }
 
     /// Latencies of all threads; those of the others once they have ended.
-    pub(crate) fn add_latencies(&self, recorder: &mut Recorder) {
-        recorder.absorb(&self.recorder);
+    pub(crate) fn latencies(&self) -> BTreeMap<String, Latencies> {
+        self.recorder.named()
     }
 }
 
@@ -409,12 +411,16 @@ mod tests {
             assert_eq!((wall.unit, wall.class), (cpu.unit, cpu.class));
             // Where the work of an event is more than 1, a rate of work is none of events.
             let expected = match wall.how {
-                How::Rate => How::CpuRate,
-                How::OpsPerSecond => How::OpsPerCpuSecond,
+                How::Per(amount, Time::Wall) => How::Per(amount, Time::Cpu),
                 other => panic!("{} {other:?}", spec.name),
             };
             assert_eq!(cpu.how, expected, "{}", spec.name);
-            assert_eq!(of("lat_ns_mean").how, How::LatencyMean, "{}", spec.name);
+            assert_eq!(
+                of("lat_ns_mean").how,
+                How::Of(LAT, Stat::Mean),
+                "{}",
+                spec.name
+            );
         }
     }
 }

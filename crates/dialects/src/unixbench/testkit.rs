@@ -6,7 +6,7 @@ use model::noise::Noise;
 use model::params::Params;
 use model::plan::{CaseId, Plan, PlannedCase, PlannedMetric, Shape};
 use model::record::{Binary, CopyRecord, End, Failure, Measured, Outcome, Round, Run, RunMeta};
-use model::spec::{Better, MetricClass, ParamDef, ParamKind, Spec};
+use model::spec::{Amount, Better, How, MetricClass, ParamDef, ParamKind, Spec, Time};
 use model::units::{Nanos, Unit, UnixNanos};
 use std::collections::BTreeMap;
 
@@ -96,7 +96,7 @@ impl Kit {
                 unit: Unit::OpsPerSecond,
                 better: Better::Higher,
                 class: MetricClass::System,
-                setting: false,
+                how: How::Per(Amount::Operations, Time::Wall),
             }],
             shape: Shape::DEFAULT,
             simulated: false,

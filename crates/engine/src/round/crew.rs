@@ -254,9 +254,7 @@ impl Member {
                     self.report = Some(*report);
                     self.stage = Stage::Done;
                 }
-                Ok(Reply::Failed(kind, words)) => {
-                    return Err(Stop::Failed(kind.failure(words)));
-                }
+                Ok(Reply::Failed(failure)) => return Err(Stop::Failed(failure)),
                 Err(error) => return Err(Stop::error("understand worker", self.name(), error)),
             }
         }

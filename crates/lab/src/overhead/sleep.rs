@@ -115,13 +115,10 @@ fn latencies(export: &Value) -> anyhow::Result<Vec<(u64, u64)>> {
     let rounds = export["run"]["rounds"]
         .as_array()
         .context("the export has no rounds")?;
-    let copies = rounds
-        .iter()
-        .filter_map(|round| round["outcome"]["done"]["copies"].as_array())
-        .flatten();
+    let done = rounds.iter().map(|round| &round["outcome"]["done"]);
     let mut all = Vec::new();
-    for copy in copies {
-        let pairs: Vec<(u64, u64)> = serde_json::from_value(copy["latency"].clone())
+    for done in done.filter(|done| done.is_object()) {
+        let pairs: Vec<(u64, u64)> = serde_json::from_value(done["latencies"]["lat"].clone())
             .context("read the latencies of a round")?;
         all.extend(pairs);
     }
@@ -135,7 +132,7 @@ mod tests {
 
     #[test]
     fn sleeps_of_all_rounds_count_and_those_of_failed_ones_do_not() {
-        let done = |pairs: Value| json!({"outcome": {"done": {"copies": [{"latency": pairs}]}}});
+        let done = |pairs: Value| json!({"outcome": {"done": {"latencies": {"lat": pairs}}}});
         let export = json!({"run": {"rounds": [
             done(json!([[4_000_000, 98], [9_000_000, 1]])),
             {"outcome": {"failed": "killed"}},

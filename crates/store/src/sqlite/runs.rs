@@ -322,14 +322,14 @@ impl Store {
         Ok(())
     }
 
-    /// The row of a run that must be there, whole, and of a version that we can read.
+    /// The row of a run that must be there, whole, and of the version that we read.
     fn known_row(&self, id: &str) -> Result<RunRow, StoreError> {
         let row = self
             .row(id)
             .map_err(|error| self.failed("read a run", &error))?
             .ok_or_else(|| self.unknown(id))?;
-        if row.record_version > RECORD_VERSION {
-            return Err(StoreError::NewerRun {
+        if row.record_version != RECORD_VERSION {
+            return Err(StoreError::OtherVersion {
                 id: id.to_owned(),
                 found: row.record_version,
                 known: RECORD_VERSION,

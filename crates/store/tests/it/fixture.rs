@@ -6,7 +6,7 @@ use model::noise::{Noise, Sentinel};
 use model::params::Params;
 use model::plan::{CaseId, Plan, PlannedCase, PlannedMetric, Shape};
 use model::record::{Binary, CopyRecord, End, Failure, Measured, Outcome, Round, Run, RunMeta};
-use model::spec::{Better, MetricClass};
+use model::spec::{Amount, Better, How, MetricClass, Time};
 use model::units::{Nanos, Unit, UnixNanos};
 use model::warning::Warning;
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ pub(crate) fn plan() -> Plan {
                 unit: Unit::OpsPerSecond,
                 better: Better::Higher,
                 class: MetricClass::System,
-                setting: false,
+                how: How::Per(Amount::Operations, Time::Wall),
             }],
             shape: Shape::DEFAULT,
             simulated: true,
@@ -94,7 +94,7 @@ pub(crate) fn round(seq: u32, value: f64) -> Round {
             missing: BTreeMap::from([("clat_ns_p99".to_owned(), "not recorded".to_owned())]),
             cpu_windows: Vec::new(),
             windows: vec![value, value / 3.0, value * 1.1],
-            latencies: BTreeMap::from([("clat".to_owned(), vec![(100, 5)])]),
+            latencies: BTreeMap::from([("clat".to_owned(), vec![(100, 5), (250, 7)])]),
             notes: vec!["a note".to_owned()],
             copies: vec![CopyRecord {
                 ops: 12_345,
@@ -105,7 +105,6 @@ pub(crate) fn round(seq: u32, value: f64) -> Round {
                 digest: Digest::EMPTY,
                 allocations: 0,
                 cpu: Some(1),
-                latency: vec![(100, 5), (250, 7)],
                 reported: BTreeMap::new(),
                 apart: None,
             }],

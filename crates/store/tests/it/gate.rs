@@ -88,19 +88,26 @@ fn a_newer_schema_is_refused() {
 }
 
 #[test]
-fn a_run_of_a_newer_record_version_is_refused_and_others_stay_readable() {
+fn a_run_of_another_record_version_is_refused_and_others_stay_readable() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(&dir.path().join("kurabe.db")).unwrap();
     let old = run("r1", 2);
     store.import(&old).unwrap();
     store.import(&run("r2", 2)).unwrap();
     let raw = Connection::open(store.path()).unwrap();
-    raw.execute("UPDATE runs SET record_version = 2 WHERE id = 'r2'", [])
+    for (version, hint) in [(3, "a newer kurabe"), (1, "measure again")] {
+        raw.execute(
+            "UPDATE runs SET record_version = ?1 WHERE id = 'r2'",
+            [version],
+        )
         .unwrap();
-    assert!(matches!(
-        store.load("r2"),
-        Err(StoreError::NewerRun { found: 2, .. })
-    ));
+        let error = store.load("r2").unwrap_err();
+        assert!(
+            matches!(error, StoreError::OtherVersion { found, .. } if found == version),
+            "{error:?}"
+        );
+        assert!(error.to_string().contains(hint), "{error}");
+    }
     assert_eq!(store.load("r1").unwrap(), old);
     assert_eq!(store.list().unwrap().len(), 2);
 }

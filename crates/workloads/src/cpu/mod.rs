@@ -7,7 +7,7 @@
 //! Every workload of the family tells its work per second of wall time and per second of CPU time. Where the two
 //! differ, the copies did not have a CPU each all of the time: stolen, held back by a quota, or shared.
 
-use model::spec::{Better, How, MetricClass, MetricDef};
+use model::spec::{Amount, Better, How, MetricClass, MetricDef, Time};
 use model::units::Unit;
 
 mod dhrystone;
@@ -23,8 +23,8 @@ pub(crate) use whetstone::WHETSTONE;
 /// The two metrics of a workload of this family: work over wall time and over CPU time.
 const fn work_metrics(quantities: [&'static str; 2], docs: [&'static str; 2]) -> [MetricDef; 2] {
     [
-        work(quantities[0], How::Rate, docs[0]),
-        work(quantities[1], How::CpuRate, docs[1]),
+        work(quantities[0], How::Per(Amount::Work, Time::Wall), docs[0]),
+        work(quantities[1], How::Per(Amount::Work, Time::Cpu), docs[1]),
     ]
 }
 
@@ -57,7 +57,10 @@ mod tests {
                 assert!(found.next().is_none(), "{} {how:?}", spec.name);
                 def
             };
-            let (wall, cpu) = (of(How::Rate), of(How::CpuRate));
+            let (wall, cpu) = (
+                of(How::Per(Amount::Work, Time::Wall)),
+                of(How::Per(Amount::Work, Time::Cpu)),
+            );
             assert_eq!(wall.unit, cpu.unit, "{}", spec.name);
             assert_eq!(wall.class, cpu.class, "{}", spec.name);
             let what = wall.quantity.trim_end_matches("_per_s");

@@ -12,7 +12,7 @@ use model::digest::Digest;
 use model::num::{approx, round_to_u64};
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
+use model::spec::{Better, Fold, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
 use model::units::{Nanos, Unit};
 use sys::clock::Clock;
 use sys::loops::prime::{Bound, Counts, event, plain};
@@ -68,14 +68,14 @@ static SPEC: Spec = Spec {
             unit: Unit::OpsPerSecond,
             better: Better::Higher,
             class: MetricClass::Compute,
-            how: How::ReportedSum,
+            how: How::Reported(Fold::Sum),
             doc: "Divisions over the wall time from the start of the first event to the end of the last, summed over \
                   the copies.",
         },
         latency(
             NS_PER_DIVISION,
             MetricClass::Compute,
-            How::ReportedMean,
+            How::Reported(Fold::Mean),
             "The same wall time over the divisions in it, as the mean over the copies.",
         ),
     ],
@@ -151,7 +151,7 @@ impl Divisions {
             wrong: 0,
             done: 0,
             spent_ns: 0,
-            clock: place.clock,
+            clock: place.clock(),
             ended: None,
         }
     }
@@ -217,7 +217,7 @@ mod tests {
             let mut recorder = Recorder::on(sys::clock::Clock::Kernel);
             assert_eq!(body.batch(3, &mut recorder).unwrap(), 3);
             let finish = body.finish().unwrap();
-            let recorded: u64 = recorder.pairs().iter().map(|(_, count)| count).sum();
+            let recorded: u64 = recorder.named()["lat"].count();
             assert_eq!(recorded, 3);
             if limit == "10000" {
                 let ns = finish.reported[NS_PER_DIVISION];
@@ -260,8 +260,8 @@ mod tests {
             let start = sys::clock::monotonic();
             body.batch(2, &mut recorder).unwrap();
             let second_ns = approx(sys::clock::monotonic() - start);
-            let events: u64 = recorder.pairs().iter().map(|(_, count)| count).sum();
-            let longest = recorder.pairs().last().unwrap().0;
+            let events: u64 = recorder.named()["lat"].count();
+            let longest = recorder.named()["lat"].pairs().last().unwrap().0;
             let finish = body.finish().unwrap();
             let divisions = approx(plain(1000).divisions) * approx(events);
             let told_ns = finish.reported[NS_PER_DIVISION] * divisions;

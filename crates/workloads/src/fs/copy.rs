@@ -8,7 +8,9 @@ use model::digest::Digest;
 use model::num::approx;
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
+use model::spec::{
+    Amount, Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef, Time,
+};
 use model::units::{Nanos, Unit};
 use std::fs::{File, OpenOptions};
 use std::io::Read;
@@ -54,7 +56,7 @@ static SPEC: Spec = Spec {
         unit: Unit::BytesPerSecond,
         better: Better::Higher,
         class: MetricClass::Throughput,
-        how: How::Rate,
+        how: How::Per(Amount::Work, Time::Wall),
         doc: "Bytes copied (read and written once each, counted once), over the wall time from the first read to the \
               return of the last write, the returns to the beginning included.",
     }],

@@ -13,7 +13,9 @@ use model::num::approx;
 use model::params::Params;
 use model::plan::Shape;
 use model::rng::Rng;
-use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
+use model::spec::{
+    Amount, Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef, Time,
+};
 use model::units::{Nanos, Unit};
 use sys::loops::bandwidth::{Arrays, Kernel, Op, Stores, Width};
 use sys::memory::Region;
@@ -96,7 +98,7 @@ static SPEC: Spec = Spec {
             unit: Unit::BytesPerSecond,
             better: Better::Higher,
             class: MetricClass::Compute,
-            how: How::Rate,
+            how: How::Per(Amount::Work, Time::Wall),
             doc: "Bytes of all arrays that the operation uses, as the program moves them, over wall time, summed over \
                   the copies.",
         },

@@ -16,7 +16,9 @@ use model::num::approx;
 use model::params::Params;
 use model::plan::Shape;
 use model::rng::Rng;
-use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
+use model::spec::{
+    Amount, Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef, Time,
+};
 use model::units::Unit;
 use std::sync::Arc;
 use sys::loops::blocks::{Access, Walk, event, event_of_halves};
@@ -84,7 +86,7 @@ static SPEC: Spec = Spec {
             unit: Unit::BytesPerSecond,
             better: Better::Higher,
             class: MetricClass::Compute,
-            how: How::Rate,
+            how: How::Per(Amount::Work, Time::Wall),
             doc: "Bytes read or written by all threads, each counted once, over the wall time of the measured part; \
                   sysbench's MiB/sec is this over 1048576.",
         },
@@ -93,11 +95,11 @@ static SPEC: Spec = Spec {
             unit: Unit::OpsPerSecond,
             better: Better::Higher,
             class: MetricClass::Compute,
-            how: How::OpsPerSecond,
+            how: How::Per(Amount::Operations, Time::Wall),
             doc: "Events of all threads over the wall time of the measured part: sysbench's operations per second.",
         },
         MetricDef {
-            how: How::OpsPerCpuSecond,
+            how: How::Per(Amount::Operations, Time::Cpu),
             ..events_per_cpu_s(MetricClass::Compute)
         },
         LAT_MEAN,
@@ -204,7 +206,6 @@ impl Workload for Block {
             regions: regions.clone(),
             bytes,
             access,
-            timed: timing != Timing::Off,
         }))
     }
 }
@@ -262,7 +263,6 @@ struct Blocks {
     regions: Vec<Arc<Region>>,
     bytes: u64,
     access: Access,
-    timed: bool,
 }
 
 impl Body for Blocks {
@@ -272,10 +272,6 @@ impl Body for Blocks {
 
     fn work_per_op(&self) -> f64 {
         approx(self.bytes)
-    }
-
-    fn records_latency(&self) -> bool {
-        self.timed
     }
 
     fn measured_part_begins(&mut self) {
@@ -300,12 +296,9 @@ impl Body for Blocks {
         }
         Ok(Finish {
             digest: Digest::EMPTY.word(FILL).word(self.bytes),
+            latencies: self.threads.latencies(),
             ..Finish::default()
         })
-    }
-
-    fn add_latencies(&mut self, recorder: &mut Recorder) {
-        self.threads.add_latencies(recorder);
     }
 }
 
@@ -332,11 +325,8 @@ mod tests {
                     ("scope", scope),
                 ];
                 let mut body = testing::prepare(&BLOCK, &set, &place).unwrap();
-                let mut recorder = Recorder::on(place.clock);
-                assert!(body.batch(100, &mut recorder).unwrap() >= 100);
-                body.finish().unwrap();
-                body.add_latencies(&mut recorder);
-                assert!(!recorder.pairs().is_empty());
+                assert!(body.batch(100, &mut Recorder::off()).unwrap() >= 100);
+                assert!(body.finish().unwrap().latencies["lat"].count() > 0);
             }
         }
     }
@@ -346,11 +336,8 @@ mod tests {
         for timing in ["sysbench", "own"] {
             let (_root, place) = testing::place();
             let mut body = testing::prepare(&BLOCK, &[("timing", timing)], &place).unwrap();
-            let mut recorder = Recorder::on(place.clock);
-            let done = body.batch(100, &mut recorder).unwrap();
-            body.finish().unwrap();
-            body.add_latencies(&mut recorder);
-            let recorded: u64 = recorder.pairs().iter().map(|(_, count)| count).sum();
+            let done = body.batch(100, &mut Recorder::off()).unwrap();
+            let recorded = body.finish().unwrap().latencies["lat"].count();
             assert_eq!(recorded, done, "{timing}");
         }
     }
@@ -359,11 +346,8 @@ mod tests {
     fn an_untimed_block_has_no_latencies() {
         let (_root, place) = testing::place();
         let mut body = testing::prepare(&BLOCK, &[("timing", "no")], &place).unwrap();
-        let mut recorder = Recorder::on(place.clock);
-        body.batch(100, &mut recorder).unwrap();
-        body.finish().unwrap();
-        body.add_latencies(&mut recorder);
-        assert!(recorder.pairs().is_empty() && !body.records_latency());
+        body.batch(100, &mut Recorder::off()).unwrap();
+        assert!(body.finish().unwrap().latencies.is_empty() && !body.records_latency());
     }
 
     #[test]
@@ -375,7 +359,10 @@ mod tests {
         // The engine divides both by one wall time: they differ by the bytes of an event alone.
         assert_eq!(
             (of("ops_per_s"), of("bytes_per_s")),
-            (How::OpsPerSecond, How::Rate)
+            (
+                How::Per(Amount::Operations, Time::Wall),
+                How::Per(Amount::Work, Time::Wall)
+            )
         );
         for size in ["8", "1k", "1M"] {
             let (_root, mut place) = testing::place();

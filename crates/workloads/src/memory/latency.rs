@@ -11,7 +11,7 @@ use model::digest::Digest;
 use model::host::HostFacts;
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
+use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef, Time};
 use model::units::{Nanos, Unit};
 use sys::loops::chase::Chain;
 
@@ -62,7 +62,7 @@ static SPEC: Spec = Spec {
             unit: Unit::Nanoseconds,
             better: Better::Lower,
             class: MetricClass::Compute,
-            how: How::WallPerOp,
+            how: How::TimePerOp(Time::Wall),
             doc: "Wall time over loads, as the mean over the copies.",
         },
         HUGE_PAGE_SHARE,

@@ -14,7 +14,7 @@ use model::host::HostFacts;
 use model::num::{approx, count};
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
+use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef, Time};
 use model::units::{Nanos, Unit};
 use std::collections::BTreeMap;
 use sys::loops::bandwidth::{Arrays, Kernel, Op, STEP, Stores, Width};
@@ -78,7 +78,7 @@ static SPEC: Spec = Spec {
             unit: Unit::Nanoseconds,
             better: Better::Lower,
             class: MetricClass::LatencyTypical,
-            how: How::WallPerOp,
+            how: How::TimePerOp(Time::Wall),
             doc: "Wall time over loads of the chain.",
         },
         reported(

@@ -10,7 +10,9 @@ use model::digest::Digest;
 use model::host::HostFacts;
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
+use model::spec::{
+    Amount, Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef, Time,
+};
 use model::units::{Nanos, Unit};
 use sys::loops::memcpy::{Method, copy};
 use sys::memory::{Pages, Region};
@@ -63,7 +65,7 @@ static SPEC: Spec = Spec {
             unit: Unit::BytesPerSecond,
             better: Better::Higher,
             class: MetricClass::Compute,
-            how: How::Rate,
+            how: How::Per(Amount::Work, Time::Wall),
             doc: "Bytes copied, counted once, over the wall time from the start of the first copy to the end of the \
                   last, summed over the copies.",
         },

@@ -8,7 +8,7 @@ use engine::workload::{Place, WorkError};
 use model::host::HostFacts;
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind};
+use model::spec::{Better, Fold, How, MetricClass, MetricDef, ParamDef, ParamKind};
 use model::units::{Nanos, Unit};
 use std::io;
 use sys::memory::numa::{self, Node};
@@ -83,7 +83,7 @@ const fn reported(
         unit,
         better,
         class,
-        how: How::ReportedMean,
+        how: How::Reported(Fold::Mean),
         doc,
     }
 }

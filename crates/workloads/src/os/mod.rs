@@ -7,7 +7,7 @@
 use engine::recorder::Recorder;
 use engine::workload::WorkError;
 use model::host::{Fact, LimitFacts};
-use model::spec::{Better, How, MetricClass, MetricDef};
+use model::spec::{Amount, Better, How, MetricClass, MetricDef, Time};
 use model::units::{Nanos, Unit};
 use sys::counters::Cgroups;
 use sys::loops::failure::Failure;
@@ -44,7 +44,7 @@ const fn ops_per_s(doc: &'static str) -> MetricDef {
         unit: Unit::OpsPerSecond,
         better: Better::Higher,
         class: MetricClass::System,
-        how: How::Rate,
+        how: How::Per(Amount::Work, Time::Wall),
         doc,
     }
 }
@@ -122,7 +122,7 @@ pub(crate) mod testing {
             copies: 1,
             round: 1,
             seed: 1,
-            clock: sys::clock::Clock::Kernel,
+            ns_per_tick: None,
             stand_in: None,
             permits: engine::consent::Permits::default(),
         }
@@ -267,7 +267,7 @@ mod tests {
         let mut body = testing::prepare(&PIPE, &[], &place).unwrap();
         let mut recorder = Recorder::on(sys::clock::Clock::Kernel);
         assert_eq!(body.batch(70, &mut recorder).unwrap(), 70);
-        let recorded: u64 = recorder.pairs().iter().map(|(_, count)| count).sum();
+        let recorded: u64 = recorder.named()["lat"].count();
         assert_eq!(recorded, 70);
     }
 }

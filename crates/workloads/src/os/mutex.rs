@@ -243,10 +243,6 @@ impl Body for Locking {
         1.0 / approx(self.parts)
     }
 
-    fn records_latency(&self) -> bool {
-        true
-    }
-
     fn measured_part_begins(&mut self) {
         self.threads.measured_part_begins();
     }
@@ -257,12 +253,9 @@ impl Body for Locking {
         check_held(&self.locks, done * self.at_once)?;
         Ok(Finish {
             digest: Digest::EMPTY.word(self.parts * self.at_once),
+            latencies: self.threads.latencies(),
             ..Finish::default()
         })
-    }
-
-    fn add_latencies(&mut self, recorder: &mut Recorder) {
-        self.threads.add_latencies(recorder);
     }
 }
 
@@ -278,13 +271,10 @@ mod tests {
             place.copies = copies;
             let set = [("version", version), ("locks", "60"), ("loops", "10")];
             let mut body = testing::prepare(&MUTEX, &set, &place).unwrap();
-            let mut recorder = Recorder::on(place.clock);
             // Three parts of twenty turns are one event.
             assert_eq!(body.work_per_op().to_bits(), (1.0_f64 / 3.0).to_bits());
-            assert!(body.batch(300, &mut recorder).unwrap() >= 300);
-            body.finish().unwrap();
-            body.add_latencies(&mut recorder);
-            let recorded: u64 = recorder.pairs().iter().map(|(_, count)| count).sum();
+            assert!(body.batch(300, &mut Recorder::off()).unwrap() >= 300);
+            let recorded = body.finish().unwrap().latencies["lat"].count();
             assert!(recorded >= 90, "{recorded}");
         }
     }

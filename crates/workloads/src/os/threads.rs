@@ -193,10 +193,6 @@ impl Body for Yielding {
         self.threads.batch(ops)
     }
 
-    fn records_latency(&self) -> bool {
-        true
-    }
-
     fn batch_target(&self) -> Nanos {
         super::HELPER_BATCH
     }
@@ -211,12 +207,9 @@ impl Body for Yielding {
         check_held(&self.locks, done * self.turns)?;
         Ok(Finish {
             digest: Digest::EMPTY.word(self.turns),
+            latencies: self.threads.latencies(),
             ..Finish::default()
         })
-    }
-
-    fn add_latencies(&mut self, recorder: &mut Recorder) {
-        self.threads.add_latencies(recorder);
     }
 }
 
@@ -244,15 +237,12 @@ mod tests {
             let (_root, mut place) = testing::place();
             place.copies = copies;
             let mut body = testing::prepare(&THREADS, &[("yields", "10")], &place).unwrap();
-            let mut recorder = Recorder::on(place.clock);
-            body.batch(20, &mut recorder).unwrap();
+            body.batch(20, &mut Recorder::off()).unwrap();
             body.measured_part_begins();
-            let done = body.batch(50, &mut recorder).unwrap();
+            let done = body.batch(50, &mut Recorder::off()).unwrap();
             assert!(done >= 50);
-            body.finish().unwrap();
-            body.add_latencies(&mut recorder);
-            let recorded: u64 = recorder.pairs().iter().map(|(_, count)| count).sum();
-            assert!(recorded > 0 && recorder.too_long() == 0, "{recorded}");
+            let recorded = &body.finish().unwrap().latencies["lat"];
+            assert!(recorded.count() > 0 && recorded.too_long() == 0);
         }
     }
 

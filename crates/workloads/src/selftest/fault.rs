@@ -4,7 +4,9 @@ use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
+use model::spec::{
+    Amount, Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef, Time,
+};
 use model::units::{Nanos, Unit};
 
 pub(crate) static FAULT: Fault = Fault;
@@ -52,7 +54,7 @@ static SPEC: Spec = Spec {
         unit: Unit::OpsPerSecond,
         better: Better::Higher,
         class: MetricClass::System,
-        how: How::Rate,
+        how: How::Per(Amount::Work, Time::Wall),
         doc: "Milliseconds slept per second of wall time.",
     }],
     tests: &[TestDef {

@@ -4,7 +4,9 @@ use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
 use model::params::Params;
-use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
+use model::spec::{
+    Better, Fold, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef, Time,
+};
 use model::units::Unit;
 
 pub(crate) static NULL: Null = Null;
@@ -32,7 +34,7 @@ static SPEC: Spec = Spec {
             unit: Unit::Nanoseconds,
             better: Better::Lower,
             class: MetricClass::Compute,
-            how: How::WallPerOp,
+            how: How::TimePerOp(Time::Wall),
             doc: "Wall time of the measured part over operations, mean over the copies.",
         },
         MetricDef {
@@ -40,7 +42,7 @@ static SPEC: Spec = Spec {
             unit: Unit::Number,
             better: Better::Lower,
             class: MetricClass::Compute,
-            how: How::ReportedSum,
+            how: How::Reported(Fold::Sum),
             doc: "Heap allocations between the first and the last operation of the round, warm-up included, all \
                   copies. Must be 0.",
         },

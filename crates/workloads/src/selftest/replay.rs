@@ -7,7 +7,9 @@ use model::digest::Digest;
 use model::num::count;
 use model::params::Params;
 use model::plan::{Settle, Shape};
-use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
+use model::spec::{
+    Amount, Better, Fold, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef, Time,
+};
 use model::units::{Nanos, Unit};
 
 pub(crate) static REPLAY: Replay = Replay;
@@ -46,7 +48,7 @@ static SPEC: Spec = Spec {
             unit: Unit::OpsPerSecond,
             better: Better::Higher,
             class: MetricClass::System,
-            how: How::Rate,
+            how: How::Per(Amount::Work, Time::Wall),
             doc: "The value of the series, for each copy.",
         },
         MetricDef {
@@ -54,7 +56,7 @@ static SPEC: Spec = Spec {
             unit: Unit::Nanoseconds,
             better: Better::Lower,
             class: MetricClass::LatencyTypical,
-            how: How::ReportedMean,
+            how: How::Reported(Fold::Mean),
             doc: "One second over the value of the series, in nanoseconds.",
         },
     ],
@@ -209,7 +211,7 @@ mod tests {
             copies: 1,
             round,
             seed: 0,
-            clock: sys::clock::Clock::Kernel,
+            ns_per_tick: None,
             stand_in: None,
             permits: engine::consent::Permits::default(),
         }

@@ -3,8 +3,11 @@
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
+use model::latency::LAT;
 use model::params::Params;
-use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
+use model::spec::{
+    Amount, Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, Stat, TestDef, Time,
+};
 use model::units::{Nanos, Unit};
 
 pub(crate) static SLEEP: Sleep = Sleep;
@@ -49,25 +52,25 @@ static SPEC: Spec = Spec {
             unit: Unit::OpsPerSecond,
             better: Better::Higher,
             class: MetricClass::System,
-            how: How::Rate,
+            how: How::Per(Amount::Work, Time::Wall),
             doc: "Operations over wall time of the measured part, summed over the copies.",
         },
         latency(
             "lat_ns_mean",
             MetricClass::LatencyTypical,
-            How::LatencyMean,
+            How::Of(LAT, Stat::Mean),
             "Mean time from just before the call of clock_nanosleep to just after its return.",
         ),
         latency(
             "lat_ns_p50",
             MetricClass::LatencyTypical,
-            How::LatencyQuantile(0.5),
+            How::Of(LAT, Stat::Quantile(0.5)),
             "Median of the same time.",
         ),
         latency(
             "lat_ns_p99",
             MetricClass::LatencyTail,
-            How::LatencyQuantile(0.99),
+            How::Of(LAT, Stat::Quantile(0.99)),
             "99th percentile of the same time.",
         ),
     ],

@@ -15,7 +15,7 @@ use model::host::HostFacts;
 use model::job::{IoEngine, Job, Target, Task};
 use model::params::Params;
 use model::plan::{Plan, Settle, Shape};
-use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec};
+use model::spec::{Better, Fold, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, Time};
 use model::units::{Nanos, Unit};
 use std::path::{Path, PathBuf};
 use sys::io::Kind;
@@ -54,7 +54,7 @@ static SPEC: Spec = Spec {
 };
 
 const fn sum(quantity: &'static str, unit: Unit, doc: &'static str) -> MetricDef {
-    rate(quantity, unit, How::ReportedSum, doc)
+    rate(quantity, unit, How::Reported(Fold::Sum), doc)
 }
 
 const CLAT: &str = "Time from the return of the submitting call to the completion being seen, of all jobs together.";
@@ -92,7 +92,7 @@ static METRICS: &[MetricDef] = &[
         unit: Unit::Nanoseconds,
         better: Better::Lower,
         class: MetricClass::System,
-        how: How::CpuPerOp,
+        how: How::TimePerOp(Time::Cpu),
         doc: "CPU time of this program and of the kernel on its behalf, per operation.",
     },
 ];

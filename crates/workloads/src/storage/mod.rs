@@ -291,7 +291,7 @@ impl<'a> Parts<'a> {
         let clock = if job.is_paced() {
             Clock::Kernel
         } else {
-            place.clock
+            place.clock()
         };
         let block = u32::try_from(job.block_bytes).unwrap_or(u32::MAX);
         Box::new(Plain {

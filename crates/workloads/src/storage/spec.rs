@@ -2,7 +2,10 @@
 
 use super::job::{ENGINES, PATTERNS};
 use model::job::{DEPTH_MAX, IoEngine, Job, Mix};
-use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
+use model::spec::{
+    Amount, Better, Fold, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, Stat, TestDef,
+    Time,
+};
 use model::units::Unit;
 
 pub(super) static SPEC: Spec = Spec {
@@ -213,13 +216,13 @@ pub(super) const fn mean(
     latency(
         quantity,
         MetricClass::LatencyTypical,
-        How::MeanOf(name),
+        How::Of(name, Stat::Mean),
         doc,
     )
 }
 
 pub(super) const fn p50(quantity: &'static str, name: &'static str) -> MetricDef {
-    let how = How::QuantileOf(name, 0.5);
+    let how = How::Of(name, Stat::Quantile(0.5));
     latency(
         quantity,
         MetricClass::LatencyTypical,
@@ -229,7 +232,7 @@ pub(super) const fn p50(quantity: &'static str, name: &'static str) -> MetricDef
 }
 
 pub(super) const fn p99(quantity: &'static str, name: &'static str) -> MetricDef {
-    let how = How::QuantileOf(name, 0.99);
+    let how = How::Of(name, Stat::Quantile(0.99));
     latency(
         quantity,
         MetricClass::LatencyTail,
@@ -239,7 +242,7 @@ pub(super) const fn p99(quantity: &'static str, name: &'static str) -> MetricDef
 }
 
 const fn p999(quantity: &'static str, name: &'static str) -> MetricDef {
-    let how = How::QuantileOf(name, 0.999);
+    let how = How::Of(name, Stat::Quantile(0.999));
     let doc = "99.9th percentile of the same time; needs 10,000 operations in a round.";
     latency(quantity, MetricClass::LatencyExtreme, how, doc)
 }
@@ -266,7 +269,7 @@ const fn share(quantity: &'static str, better: Better, doc: &'static str) -> Met
         unit: Unit::Share,
         better,
         class: MetricClass::System,
-        how: How::ReportedMean,
+        how: How::Reported(Fold::Mean),
         doc,
     }
 }
@@ -282,25 +285,25 @@ static METRICS: &[MetricDef] = &[
     rate(
         "iops",
         Unit::OpsPerSecond,
-        How::OpsPerSecond,
+        How::Per(Amount::Operations, Time::Wall),
         "Reads, writes and trims completed, over wall time, summed over the copies.",
     ),
     rate(
         "bw_bytes_per_s",
         Unit::BytesPerSecond,
-        How::ReportedPerSecond("bytes"),
+        How::Per(Amount::Reported("bytes"), Time::Wall),
         "Bytes read, written and trimmed, over wall time, summed over the copies.",
     ),
     rate(
         "read_iops",
         Unit::OpsPerSecond,
-        How::ReportedPerSecond("reads"),
+        How::Per(Amount::Reported("reads"), Time::Wall),
         "Reads alone, of a mixed test.",
     ),
     rate(
         "write_iops",
         Unit::OpsPerSecond,
-        How::ReportedPerSecond("writes"),
+        How::Per(Amount::Reported("writes"), Time::Wall),
         "Writes alone, of a mixed test.",
     ),
     mean(
@@ -359,7 +362,7 @@ static METRICS: &[MetricDef] = &[
         unit: Unit::Nanoseconds,
         better: Better::Lower,
         class: MetricClass::System,
-        how: How::CpuPerOp,
+        how: How::TimePerOp(Time::Cpu),
         doc: "CPU time of this program and of the kernel on its behalf, per operation.",
     },
     share(
@@ -490,7 +493,7 @@ pub(super) fn metrics(job: &Job) -> Vec<&'static MetricDef> {
             }
         };
         match (metric.how, metric.quantity) {
-            (How::QuantileOf(name, _) | How::MeanOf(name), _) => of(name),
+            (How::Of(name, _), _) => of(name),
             (_, "read_iops" | "write_iops") => mixed,
             (_, "cached_share") => job.pattern.mix.reads() && job.engine != IoEngine::Null,
             (_, "device_busy_share") => job.engine != IoEngine::Null,

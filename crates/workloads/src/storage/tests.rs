@@ -73,7 +73,7 @@ fn every_pattern_on_every_engine_does_and_records_what_it_says() {
             assert_eq!(recorded, OPS, "{case}");
             // The metrics that this job is said to have are those that it has.
             for metric in spec::metrics(&job) {
-                if let model::spec::How::MeanOf(name) = metric.how {
+                if let model::spec::How::Of(name, _) = metric.how {
                     assert!(finish.latencies.contains_key(name), "{case}: {name}");
                 }
             }

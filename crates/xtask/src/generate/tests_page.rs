@@ -1,7 +1,7 @@
 //! `docs/tests.md`: every workload with its tests, parameters and metrics, from the registry.
 
 use engine::workload::Workload;
-use model::spec::{Better, How, MetricDef, ParamDef, ParamKind, Spec};
+use model::spec::{Amount, Better, Fold, How, MetricDef, ParamDef, ParamKind, Spec, Stat, Time};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -96,38 +96,48 @@ fn parameter(def: &ParamDef) -> [String; 4] {
     ]
 }
 
+/// How a value comes about, in words.
+fn how(how: How) -> String {
+    match how {
+        How::Per(amount, time) => {
+            let amount = match amount {
+                Amount::Work => "work",
+                Amount::Operations => "operations",
+                Amount::Reported(_) => "reported by the workload,",
+            };
+            let time = match time {
+                Time::Wall => "wall time, summed over the copies",
+                Time::Cpu => "CPU time, all copies together",
+            };
+            format!("{amount} over {time}")
+        }
+        How::TimePerOp(Time::Wall) => "wall time over operations, mean over the copies".to_owned(),
+        How::TimePerOp(Time::Cpu) => "CPU time over operations, all copies together".to_owned(),
+        How::Of(name, stat) => {
+            let figure = match stat {
+                Stat::Shortest => "shortest".to_owned(),
+                Stat::Mean => "mean".to_owned(),
+                Stat::Longest => "longest".to_owned(),
+                Stat::Quantile(q) | Stat::QuantileOfFew(q) => format!("quantile {q}"),
+            };
+            format!("{figure} of the `{name}` latencies of all copies together")
+        }
+        How::Reported(Fold::Sum) => "reported by the workload, summed over the copies".to_owned(),
+        How::Reported(Fold::Mean) => "reported by the workload, mean over the copies".to_owned(),
+        How::Setting => "of the set-up, no measurement; reported by the workload".to_owned(),
+    }
+}
+
 fn metric(def: &MetricDef) -> [String; 5] {
     let better = match def.better {
         Better::Higher => "higher",
         Better::Lower => "lower",
     };
-    let how = match def.how {
-        How::Rate => "work over wall time, summed over the copies".to_owned(),
-        How::CpuRate => "work over CPU time, all copies together".to_owned(),
-        How::OpsPerCpuSecond => "operations over CPU time, all copies together".to_owned(),
-        How::LatencyQuantile(q) | How::LatencyQuantileOfFew(q) => {
-            format!("quantile {q} of the latencies of all copies together")
-        }
-        How::LatencyMean => "mean of the latencies of all copies together".to_owned(),
-        How::WallPerOp => "wall time over operations, mean over the copies".to_owned(),
-        How::ReportedSum => "reported by the workload, summed over the copies".to_owned(),
-        How::ReportedMean => "reported by the workload, mean over the copies".to_owned(),
-        How::Setting => "of the set-up, no measurement; reported by the workload".to_owned(),
-        How::OpsPerSecond => "operations over wall time, sum over the copies".to_owned(),
-        How::ReportedPerSecond(_) => {
-            "reported by the workload, over wall time, sum over the copies".to_owned()
-        }
-        How::CpuPerOp => "CPU time over operations, all copies".to_owned(),
-        How::QuantileOf(name, q) => {
-            format!("quantile {q} of the `{name}` latencies of all copies")
-        }
-        How::MeanOf(name) => format!("mean of the `{name}` latencies of all copies"),
-    };
     [
         format!("`{}`", def.quantity),
         format!("`{}`", def.unit),
         better.to_owned(),
-        how,
+        how(def.how),
         def.doc.to_owned(),
     ]
 }

@@ -111,7 +111,7 @@ fn with_a_setting(values: [f64; 6]) -> Run {
     let width = Quantity("array_bytes", model::units::Unit::Bytes, BYTES.2);
     let mut run = testkit::empty();
     let case = testkit::add_case(&mut run, "memory.triad", 1, "off", &[BYTES, width]);
-    run.plan.cases[0].metrics[1].setting = true;
+    run.plan.cases[0].metrics[1].how = model::spec::How::Setting;
     for (pass, (rate, value)) in (1..).zip(testkit::six_around(2e10).into_iter().zip(values)) {
         let values = [("bytes_per_s", rate), ("array_bytes", value)];
         testkit::add_round(&mut run, &case, pass, Ok(&values));
@@ -176,7 +176,7 @@ fn a_long_list_of_cases_stands_above_what_they_were_set_up_with() {
         let test = format!("memory.{test}");
         let case = testkit::add_case(&mut run, &test, 1, "off", &settings);
         for metric in &mut run.plan.cases.last_mut().unwrap().metrics {
-            metric.setting = true;
+            metric.how = model::spec::How::Setting;
         }
         let values = [
             ("array_bytes", 33_554_432.0),
@@ -220,7 +220,7 @@ fn cases_that_were_set_up_alike_share_a_line() {
         ("memory.triad", 2, 512.0),
     ] {
         let case = testkit::add_case(&mut run, test, copies, "off", &[BYTES, width]);
-        run.plan.cases.last_mut().unwrap().metrics[1].setting = true;
+        run.plan.cases.last_mut().unwrap().metrics[1].how = model::spec::How::Setting;
         for (pass, rate) in (1..).zip(testkit::six_around(2e10)) {
             let values = [("bytes_per_s", rate), ("array_bytes", bytes)];
             testkit::add_round(&mut run, &case, pass, Ok(&values));

@@ -26,7 +26,7 @@ use engine::workload::{BadValue, Place, WorkError};
 use model::digest::Digest;
 use model::num::approx;
 use model::params::Params;
-use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind};
+use model::spec::{Amount, Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Time};
 use model::units::Unit;
 
 /// The two metrics of a kernel that works through bytes.
@@ -37,7 +37,7 @@ const fn bytes_per_s(wall: &'static str, cpu: &'static str) -> [MetricDef; 2] {
             unit: Unit::BytesPerSecond,
             better: Better::Higher,
             class: MetricClass::Compute,
-            how: How::Rate,
+            how: How::Per(Amount::Work, Time::Wall),
             doc: wall,
         },
         MetricDef {
@@ -45,7 +45,7 @@ const fn bytes_per_s(wall: &'static str, cpu: &'static str) -> [MetricDef; 2] {
             unit: Unit::BytesPerSecond,
             better: Better::Higher,
             class: MetricClass::Compute,
-            how: How::CpuRate,
+            how: How::Per(Amount::Work, Time::Cpu),
             doc: cpu,
         },
     ]

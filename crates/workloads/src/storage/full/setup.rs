@@ -28,7 +28,7 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
     let (job, place) = (parts.job, parts.place);
     let paced = job.is_paced();
     // Intended starts are times of the kernel's clock.
-    let clock = if paced { Clock::Kernel } else { place.clock };
+    let clock = if paced { Clock::Kernel } else { place.clock() };
     let seed = parts.seed();
     let (first, sizes) = parts.regions();
     let course = Course::new(job, first, &sizes, seed);

@@ -29,7 +29,7 @@ pub(in crate::storage) fn place(dir: &Path, copy: u32) -> Place {
         copies: 2,
         round: 1,
         seed: 7,
-        clock: sys::clock::Clock::Kernel,
+        ns_per_tick: None,
         stand_in: None,
         permits: engine::consent::Permits::default(),
     }

@@ -29,7 +29,6 @@ fn copy(reads: u64, writes: u64) -> CopyRecord {
         digest: Digest::EMPTY,
         allocations: 0,
         cpu: None,
-        latency: Vec::new(),
         reported: [
             number("reads", reads),
             number("writes", writes),
