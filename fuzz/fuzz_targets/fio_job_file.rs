@@ -14,7 +14,7 @@ fuzz_target!(|data: &[u8]| {
         Ok(plan) => {
             assert!(plan.jobs().count() <= fio::MAX_JOBS);
             for job in plan.jobs().filter(|job| job.clone == 0) {
-                let _ = fio::writes(job);
+                let _ = fio::resolve(job, &Machine(String::new()));
             }
         }
         Err(error) => assert!(!error.to_string().is_empty()),

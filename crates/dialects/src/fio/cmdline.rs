@@ -13,6 +13,7 @@ use super::options;
 use super::plan::{Builder, Eta, Format, Plan, Request, Section};
 use super::program::{Has, PROGRAM, ProgramOption};
 use super::value::{self, Bare};
+use model::job::Mix;
 
 /// Arguments at most; the kernel's own limit for all of them together is 2 MiB.
 const MAX_ARGUMENTS: usize = 16_384;
@@ -116,7 +117,7 @@ fn checked(
     }
     if plan.output.is_readonly {
         for job in plan.jobs() {
-            if job.work.mix.writes() || job.work.mix.trims() {
+            if job.does.pattern.mix != Mix::Read {
                 let what = "writes, and `--readonly` forbids it".to_owned();
                 return Err(Error::Conflict {
                     place: job.place.clone(),

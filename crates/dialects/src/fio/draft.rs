@@ -2,6 +2,8 @@
 
 use super::job::{Blocks, Directions, Job};
 use super::value::KbBase;
+use model::job::Zones;
+use model::units::Nanos;
 
 /// A job to which options are still added.
 #[derive(Clone, Debug, Default)]
@@ -14,31 +16,17 @@ pub struct Draft {
     pub(super) ranges: Directions<Option<(u64, u64)>>,
     /// `bssplit`.
     pub(super) splits: Directions<Option<Blocks>>,
-    /// The words of `ss`, and its times, which may come in any order.
-    pub(super) steady: Steady,
-    /// `zonesize` and its companions.
-    pub(super) zones: Zoned,
+    /// The times of a steady state, which may come before its rule.
+    pub(super) steady_duration: Nanos,
+    pub(super) steady_ramp: Nanos,
+    /// `zonesize` and its companions; 0 where not given.
+    pub(super) zones: Zones,
+    /// `zonemode=none`.
+    pub(super) zones_off: bool,
     /// What most people would expect otherwise.
     pub(super) warnings: Vec<String>,
     /// What is worth a word.
     pub(super) notes: Vec<String>,
-}
-
-/// The parts of a steady state.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Steady {
-    pub(super) rule: Option<super::job::SteadyState>,
-    pub(super) duration_ns: u64,
-    pub(super) ramp_ns: u64,
-}
-
-/// The parts of zones.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Zoned {
-    pub(super) is_off: bool,
-    pub(super) size_bytes: u64,
-    pub(super) range_bytes: u64,
-    pub(super) skip_bytes: u64,
 }
 
 impl Draft {

@@ -1,12 +1,13 @@
 //! The last step of a job: what its options say together, and what cannot go together.
 
 use super::draft::Draft;
-use super::job::{EngineKind, Extent, Job, Mix, Order, Pace, Zones};
+use super::job::{Extent, Job};
 use super::options::{finish_blocks, generated};
-use super::value::seconds;
+use model::job::{Blocks, IoEngine, Pacing, Rate, VerifyMethod};
+use model::units::Nanos;
 
-/// A `runtime` below this many nanoseconds is hardly ever meant.
-const SHORT_RUNTIME_NS: u64 = 100_000_000;
+/// A `runtime` below this is hardly ever meant.
+const SHORT_RUNTIME: Nanos = Nanos::from_millis(100);
 
 /// The job as it is to be done; the error says what contradicts what.
 pub(super) fn finish(draft: &mut Draft) -> Result<Job, String> {
@@ -22,69 +23,58 @@ pub(super) fn finish(draft: &mut Draft) -> Result<Job, String> {
 }
 
 fn steady_state(draft: &mut Draft) {
-    let steady = draft.steady;
-    if let Some(mut rule) = steady.rule {
-        rule.duration_ns = steady.duration_ns;
-        rule.ramp_ns = steady.ramp_ns;
-        if rule.duration_ns == 0 {
-            draft.warn("`steadystate` without `ss_dur` is never looked at, as in fio");
-        } else {
-            draft.job.life.steady_state = Some(rule);
-        }
+    let Some(rule) = &mut draft.job.does.steady_state else {
+        return;
+    };
+    (rule.duration, rule.ramp) = (draft.steady_duration, draft.steady_ramp);
+    if rule.duration == Nanos::ZERO {
+        draft.job.does.steady_state = None;
+        draft.warn("`steadystate` without `ss_dur` is never looked at, as in fio");
     }
 }
 
 fn zones(draft: &mut Draft) -> Result<(), String> {
-    let zones = draft.zones;
-    let is_sized = zones.size_bytes > 0;
-    if zones.is_off && is_sized {
+    let mut zones = draft.zones;
+    let is_sized = zones.work_bytes > 0;
+    if draft.zones_off && is_sized {
         return Err("`zonemode=none` and `zonesize` contradict each other".to_owned());
     }
-    draft.job.work.zones = is_sized.then_some(Zones {
-        size_bytes: zones.size_bytes,
-        range_bytes: (zones.range_bytes > 0).then_some(zones.range_bytes),
-        skip_bytes: zones.skip_bytes,
-    });
+    if zones.range_bytes == 0 {
+        zones.range_bytes = zones.work_bytes;
+    }
+    draft.job.does.zones = is_sized.then_some(zones);
     Ok(())
 }
 
 fn conflicts(job: &Job) -> Result<(), String> {
-    let has = |rate: super::job::Directions<Option<u64>>| {
-        [rate.read, rate.write, rate.trim]
-            .into_iter()
-            .flatten()
-            .any(|rate| rate > 0)
+    let any = |of: fn(&Rate) -> Option<u64>| {
+        let mut rates = job.does.pacing.rates.iter();
+        rates.any(|rate| of(rate).is_some_and(|rate| rate > 0))
     };
-    if has(job.pace.bytes_per_s) && has(job.pace.iops) {
+    if any(|rate| rate.bytes_per_s) && any(|rate| rate.iops) {
         return Err("`rate` and `rate_iops` exclude each other".to_owned());
     }
-    kept_rates(&job.pace)?;
+    kept_rates(&job.does.pacing)?;
     if let Some(Extent::Bytes(size)) = job.amount.size
         && size > 0
     {
-        let blocks = &job.work.blocks;
-        let smallest = match job.work.mix {
-            Mix::Read => blocks.read.min_bytes(),
-            Mix::Write => blocks.write.min_bytes(),
-            Mix::Trim => blocks.trim.min_bytes(),
-            Mix::ReadWrite => blocks.read.min_bytes().max(blocks.write.min_bytes()),
-            Mix::TrimWrite => blocks.trim.min_bytes().max(blocks.write.min_bytes()),
-        };
+        let used = job.does.pattern.mix.used(&job.does.blocks).flatten();
+        let smallest = used.map(Blocks::min_bytes).max().unwrap_or(0);
         if size < smallest {
             return Err(format!(
                 "size={size} is less than one operation of {smallest} bytes"
             ));
         }
     }
-    if job.verify.only_checks && job.verify.method.is_none() {
+    let verify = &job.verify;
+    if verify.how.only_checks && !verify.is_on {
         return Err("`verify_only` needs `verify`".to_owned());
     }
-    if job.verify.method == Some(super::job::VerifyMethod::Pattern) && job.verify.pattern.is_none()
-    {
+    if matches!(verify.how.method, VerifyMethod::Pattern(_)) && verify.pattern.is_none() {
         return Err("`verify=pattern` needs `verify_pattern`".to_owned());
     }
     let target = &job.target;
-    if target.filename.is_none() && job.engine.kind != EngineKind::Null && leads_out(job) {
+    if target.filename.is_none() && job.does.engine != IoEngine::Null && leads_out(job) {
         return Err(
             "the names of its files, made from `filename_format` and its own name, lead out of the directory; fio \
              follows them, here only `filename` says where a file lies"
@@ -99,22 +89,22 @@ fn conflicts(job: &Job) -> Result<(), String> {
 
 /// A smallest rate above the rate that is asked for can never be kept. As in fio, that of a direction which the job
 /// does not have counts too, and what is judged in another unit than it is asked for is found out by running.
-fn kept_rates(pace: &Pace) -> Result<(), String> {
-    let pairs = [
-        ("rate", &pace.bytes_per_s, &pace.min_bytes_per_s),
-        ("rate_iops", &pace.iops, &pace.min_iops),
-    ];
-    for (name, rates, least) in pairs {
-        let each = rates.iter().zip(least.iter());
-        for (direction, (rate, least)) in ["reads", "writes", "trims"].iter().zip(each) {
-            if let (Some(rate), Some(least)) = (*rate, *least)
-                && rate > 0
-                && least > rate
-            {
-                return Err(format!(
-                    "`{name}_min={least}` is above `{name}={rate}` of {direction}: it can never be kept"
-                ));
-            }
+fn kept_rates(pacing: &Pacing) -> Result<(), String> {
+    let each = || {
+        ["reads", "writes", "trims"]
+            .into_iter()
+            .zip(pacing.rates.iter())
+    };
+    let bytes = each().map(|(of, rate)| ("rate", of, rate.bytes_per_s, rate.min_bytes_per_s));
+    let ops = each().map(|(of, rate)| ("rate_iops", of, rate.iops, rate.min_iops));
+    for (name, direction, rate, least) in bytes.chain(ops) {
+        if let (Some(rate), Some(least)) = (rate, least)
+            && rate > 0
+            && least > rate
+        {
+            return Err(format!(
+                "`{name}_min={least}` is above `{name}={rate}` of {direction}: it can never be kept"
+            ));
         }
     }
     Ok(())
@@ -137,19 +127,18 @@ fn engine_options(job: &Job) -> Result<(), String> {
         "sqthread_poll_cpu",
         "nonvectored",
     ];
-    let kind = job.engine.kind;
-    let is_uring = kind == EngineKind::IoUring;
+    let word = job.engine_word();
+    let is_uring = job.does.engine == IoEngine::IoUring;
     for setting in &job.settings {
         let fits = match setting.name {
-            "hipri" => is_uring || kind == EngineKind::Pvsync2,
+            "hipri" => is_uring || word == "pvsync2",
             name if URING.contains(&name) => is_uring,
             _ => true,
         };
         if !fits {
             return Err(format!(
-                "`{}` is no option of `ioengine={}`",
-                setting.name,
-                kind.word()
+                "`{}` is no option of `ioengine={word}`",
+                setting.name
             ));
         }
     }
@@ -157,15 +146,16 @@ fn engine_options(job: &Job) -> Result<(), String> {
 }
 
 fn times(draft: &mut Draft) {
-    let life = &mut draft.job.life;
-    if life.is_time_based && life.runtime_ns.is_none() {
-        life.is_time_based = false;
+    let end = &mut draft.job.does.end;
+    if end.time_based && end.time.is_none() {
+        end.time_based = false;
         draft.warn("`time_based` without `runtime` has no effect, as in fio");
-    } else if let Some(runtime) = life.runtime_ns
-        && runtime < SHORT_RUNTIME_NS
+    } else if let Some(runtime) = end.time
+        && runtime < SHORT_RUNTIME
     {
-        draft.warn(format!("the job runs for {} s only", seconds(runtime)));
-    } else if life.runtime_ns.is_some() && !life.is_time_based {
+        let seconds = runtime.as_secs_f64();
+        draft.warn(format!("the job runs for {seconds} s only"));
+    } else if end.time.is_some() && !end.time_based {
         draft.note(
             "without `time_based` the job ends when its region is done, even before `runtime`",
         );
@@ -173,15 +163,15 @@ fn times(draft: &mut Draft) {
 }
 
 fn queue(draft: &mut Draft) {
-    let engine = &draft.job.engine;
-    if engine.kind.is_synchronous() && engine.depth > 1 {
+    let does = &draft.job.does;
+    if does.is_synchronous() && does.depth > 1 {
         let text = format!(
             "iodepth={} has no effect: `ioengine={}` has one operation at a time; for a queue use io_uring or libaio",
-            engine.depth,
-            engine.kind.word()
+            does.depth,
+            draft.job.engine_word()
         );
         draft.warn(text);
-    } else if engine.kind == EngineKind::Libaio && !engine.is_direct {
+    } else if does.engine == IoEngine::Libaio && !does.direct {
         draft.warn(
             "`ioengine=libaio` without `direct=1` blocks on submission: the queue is not kept full",
         );
@@ -194,9 +184,8 @@ fn queue(draft: &mut Draft) {
 
 fn offsets(draft: &mut Draft) {
     let job = &draft.job;
-    let is_sequential = matches!(job.work.order, Order::Sequential { .. });
     let shares_file = job.clones > 1 && job.target.filename.is_some();
-    if is_sequential && shares_file && job.amount.offset_increment == Extent::Bytes(0) {
+    if !job.does.pattern.random && shares_file && job.amount.offset_increment == Extent::Bytes(0) {
         draft.warn(
             "all clones go through the same blocks of the same file in sequence, and help each other through caches; \
              `offset_increment` keeps them apart",

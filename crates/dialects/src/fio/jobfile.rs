@@ -7,6 +7,7 @@
 use super::apply::Raw;
 use super::error::{Error, Place};
 use super::plan::{Builder, Section};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Bytes of a job file at most; the longest public one is below 20 kB.
@@ -20,6 +21,17 @@ pub(super) const MAX_VALUE_BYTES: usize = 8192;
 /// Bytes of a job file with its includes at most, each counted as often as it is read.
 const MAX_TOTAL_BYTES: usize = 4 << 20;
 
+/// What there is at a path that a job names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Absolute.
+    pub path: PathBuf,
+    /// A block device.
+    pub is_device: bool,
+    /// The length of a file that is there, or of the part of a device that may be used.
+    pub length_bytes: Option<u64>,
+}
+
 /// What a job file may ask of the machine.
 pub trait Surroundings {
     /// The text of a job file; `-` is standard input. The error is a reason such as `no such file`.
@@ -32,6 +44,14 @@ pub trait Surroundings {
     fn cpus(&self) -> u64;
     /// Memory in MiB, for `$mb_memory`.
     fn memory_mib(&self) -> u64;
+    /// What there is at a path; nothing, where nobody can look. The error says why the path leads nowhere.
+    fn find(&self, path: &str) -> Result<Found, String> {
+        Ok(Found {
+            path: path.into(),
+            is_device: false,
+            length_bytes: None,
+        })
+    }
 }
 
 /// A job file, read and cut into sections.

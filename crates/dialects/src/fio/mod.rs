@@ -1,7 +1,7 @@
 //! fio: its job files and command lines in, its reports in and out.
 //!
-//! [`parse`] reads a command line with the job files that it names into a [`Plan`] of resolved [`Job`]s; what of it the
-//! storage engine can do is the caller's to decide. [`result`] holds the nouns in which results come and go. All of it
+//! [`parse`] reads a command line with the job files that it names into a [`Plan`] of [`Job`]s in fio's terms; [`resolve`]
+//! settles what these leave to the files that are there, and makes of each what the storage engine does. [`result`] holds the nouns in which results come and go. All of it
 //! was learned from descriptions, which others made partly from the source, and by running fio 3.33; the source was not
 //! opened for it.
 
@@ -17,6 +17,7 @@ pub mod options;
 pub mod output;
 mod plan;
 mod program;
+mod resolve;
 pub mod result;
 mod safety;
 mod showcmd;
@@ -30,9 +31,10 @@ pub use cmdline::{parse, parse_file};
 pub use draft::Draft;
 pub use error::{Error, Place};
 pub use job::Job;
-pub use jobfile::Surroundings;
+pub use jobfile::{Found, Surroundings};
 pub use plan::{Eta, Format, Group, MAX_JOBS, Output, Plan, Remark, Request};
 pub use program::{Has, PROGRAM, ProgramOption};
-pub use safety::{Change, Touched, names_device, writes};
+pub use resolve::resolve;
+pub use safety::names_device;
 pub use showcmd::{arguments, show_command};
 pub use value::{Bare, KbBase};

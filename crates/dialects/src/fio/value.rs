@@ -5,7 +5,6 @@
 //! carries a sentence that says so. Refused: reading what was meant instead of what fio reads.
 
 use super::job::Extent;
-use model::num::approx;
 
 /// A value as fio reads it, and what there is to say about it.
 #[derive(Clone, Debug, PartialEq)]
@@ -191,11 +190,6 @@ pub(super) fn time_ns(text: &str, bare: Bare) -> Option<Read<u64>> {
 pub(super) fn float(text: &str) -> Option<f64> {
     let value: f64 = text.trim().parse().ok()?;
     value.is_finite().then_some(value)
-}
-
-/// `nanos` in seconds, for a sentence.
-pub(super) fn seconds(nanos: u64) -> f64 {
-    approx(nanos) / 1e9
 }
 
 fn ignored(text: &str, rest: &str, value: u64) -> String {

@@ -36,7 +36,7 @@ impl Default for Steps {
 }
 
 /// Zones over which the work moves: so much in each, then on to the next one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Zones {
     /// Bytes transferred in a zone before the next comes.
     pub work_bytes: u64,

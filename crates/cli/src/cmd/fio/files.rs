@@ -4,8 +4,9 @@
 //! made, and files that go away at the end. Only files with our mark are removed.
 
 use crate::exit::{Exit, failure};
-use dialects::fio::job::{EngineKind, Job};
-use dialects::fio::{Plan, names_device};
+use dialects::fio::Job;
+use dialects::fio::{Found, Plan, names_device};
+use model::job::IoEngine;
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -13,20 +14,25 @@ use std::path::{Path, PathBuf};
 /// The first and the last MiB of a device are never used: what says whose it is lies there.
 const DEVICE_ENDS: u64 = 2 << 20;
 
-/// Whether a path leads to a block device.
-pub(super) fn is_device(path: &str) -> bool {
-    std::fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device())
-}
-
-/// The length of a file that is there, or the part of a device that may be used.
-pub(super) fn length(path: &str) -> Option<u64> {
-    let found = std::fs::metadata(path).ok()?;
-    if found.file_type().is_block_device() {
-        let mut device = std::fs::File::open(path).ok()?;
-        let size = sys::block::device::size(&mut device).ok()?;
-        return Some(size.saturating_sub(DEVICE_ENDS));
-    }
-    found.is_file().then_some(found.len())
+/// What there is at a path.
+pub(super) fn find(path: &str) -> Result<Found, String> {
+    let there = std::fs::metadata(path).ok();
+    let is_device = there
+        .as_ref()
+        .is_some_and(|there| there.file_type().is_block_device());
+    let length_bytes = if is_device {
+        let device = std::fs::File::open(path).ok();
+        let size = device.and_then(|mut device| sys::block::device::size(&mut device).ok());
+        size.map(|size| size.saturating_sub(DEVICE_ENDS))
+    } else {
+        let file = there.filter(std::fs::Metadata::is_file);
+        file.map(|file| file.len())
+    };
+    Ok(Found {
+        path: std::path::absolute(path).map_err(|error| error.to_string())?,
+        is_device,
+        length_bytes,
+    })
 }
 
 /// The jobs that use files, with each of their files.
@@ -35,7 +41,7 @@ fn used(plan: &Plan) -> impl Iterator<Item = (&Job, &str)> {
 }
 
 fn used_by(job: &Job) -> impl Iterator<Item = (&Job, &str)> {
-    let is_real = job.engine.kind != EngineKind::Null;
+    let is_real = job.does.engine != IoEngine::Null;
     let files = job.target.files.iter().filter(move |_| is_real);
     files.map(move |path| (job, path.as_str()))
 }
@@ -50,12 +56,6 @@ pub(super) fn directory_of_first(plan: &Plan) -> Option<PathBuf> {
         parent
     };
     Some(parent.to_owned())
-}
-
-/// Whether a job writes nothing and judges what an earlier one wrote.
-pub(super) fn only_checks(job: &Job) -> bool {
-    let reads_only = !job.work.mix.writes() && !job.work.mix.trims();
-    job.verify.method.is_some() && (job.verify.only_checks || reads_only)
 }
 
 /// Refuses files that could not be made as the job says, or that nobody will have written before they are checked.
@@ -86,7 +86,7 @@ fn check_new(job: &Job, path: &str) -> anyhow::Result<()> {
     if names_device(path) {
         return refused("is not there, and no file is made below /dev", None);
     }
-    if only_checks(job) {
+    if job.only_checks() {
         return refused(
             "is not there, and nothing can be checked that was not written",
             Some("let a job with `rw=write` and the same `verify` write it first"),

@@ -1,12 +1,12 @@
 //! The phases of a plan: the jobs up to the next stonewall run at the same time, as the copies of one case.
 
-use super::convert;
 use super::files;
 use super::own::Own;
+use super::surroundings::Machine;
 use crate::exit::{Exit, failure};
 use crate::new_run::fresh_seed;
-use dialects::fio::Plan;
 use dialects::fio::job::{ExitWhat, Job};
+use dialects::fio::{Plan, resolve};
 use engine::resolve::planned_case;
 use model::host::HostFacts;
 use model::job::Task;
@@ -93,8 +93,9 @@ pub(super) fn of(plan: &Plan) -> anyhow::Result<Vec<Phase<'_>>> {
         let jobs = &phase.jobs;
         let mut tasks = jobs
             .iter()
-            .map(|(_, job)| convert::task(job, &files::length))
-            .collect::<anyhow::Result<Vec<Task>>>()?;
+            .map(|(_, job)| resolve(job, &Machine))
+            .collect::<Result<Vec<Task>, _>>()
+            .map_err(|error| failure(Exit::Usage, error, None))?;
         for ((_, job), task) in jobs.iter().zip(&mut tasks) {
             task.job.threads = job.members();
         }
@@ -248,7 +249,6 @@ fn title(phase: &Phase<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cmd::fio::surroundings::Machine;
 
     fn phases_of(line: &str) -> Vec<(String, u32, Vec<u32>)> {
         let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();

@@ -180,13 +180,13 @@ fn result(piece: &Piece<'_>, before_s: f64) -> JobResult {
 fn job_mix(piece: &Piece<'_>) -> [bool; 3] {
     let any = |does: fn(&Job) -> bool| piece.jobs.iter().any(|job| does(job));
     [
-        any(|job| job.work.mix.reads())
+        any(|job| job.does.pattern.mix.reads())
             || piece
                 .copies
                 .iter()
                 .any(|copy| reported(copy, "reads") > 0.0),
-        any(|job| job.work.mix.writes()),
-        any(|job| job.work.mix.trims()),
+        any(|job| job.does.pattern.mix.writes()),
+        any(|job| job.does.pattern.mix.trims()),
     ]
 }
 

@@ -1,7 +1,8 @@
 //! What job files ask of this machine: other files, variables, pages, CPUs, memory.
 
+use super::files;
 use crate::context::read_capped;
-use dialects::fio::Surroundings;
+use dialects::fio::{Found, Surroundings};
 use std::io::Read;
 use std::path::Path;
 
@@ -35,5 +36,9 @@ impl Surroundings for Machine {
 
     fn memory_mib(&self) -> u64 {
         sys::probe::memory_bytes().unwrap_or(0) >> 20
+    }
+
+    fn find(&self, path: &str) -> Result<Found, String> {
+        files::find(path)
     }
 }

@@ -94,9 +94,8 @@ pub(super) fn split(draft: &mut Draft, text: &str) -> Result<(), String> {
 
 /// Puts the sizes that count into the job.
 pub(in super::super) fn finish_blocks(draft: &mut Draft) {
-    let resolve =
-        |size: Option<u64>, range: Option<(u64, u64)>, split: &Option<Blocks>| match (split, range)
-        {
+    let resolve = |size: Option<u64>, range: Option<(u64, u64)>, split: &Option<Blocks>| {
+        Some(match (split, range) {
             (Some(split), _) => split.clone(),
             (None, Some((min_bytes, max_bytes))) if min_bytes != max_bytes => Blocks::Range {
                 min_bytes,
@@ -104,8 +103,9 @@ pub(in super::super) fn finish_blocks(draft: &mut Draft) {
             },
             (None, Some((bytes, _))) => Blocks::Fixed(bytes),
             (None, None) => Blocks::Fixed(size.unwrap_or(4096)),
-        };
-    draft.job.work.blocks = Directions {
+        })
+    };
+    draft.job.does.blocks = Directions {
         read: resolve(draft.bs.read, draft.ranges.read, &draft.splits.read),
         write: resolve(draft.bs.write, draft.ranges.write, &draft.splits.write),
         trim: resolve(draft.bs.trim, draft.ranges.trim, &draft.splits.trim),

@@ -1,8 +1,8 @@
 //! Options that say what is written, when it is durable, and how it is checked.
 
 use super::super::draft::Draft;
-use super::super::job::{SyncMode, VerifyMethod};
-use super::{Kind, OptionDef, parts};
+use super::{Kind, OptionDef, parts, small};
+use model::job::{SyncOn, VerifyMethod};
 
 const ANY: u64 = u64::MAX;
 
@@ -14,10 +14,10 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::Choice {
             words: &["none", "sync", "dsync", "0", "1"],
             set: |d, w| {
-                d.job.durability.sync = match w {
-                    "sync" | "1" => SyncMode::Sync,
-                    "dsync" => SyncMode::Dsync,
-                    _ => SyncMode::None,
+                d.job.does.sync = match w {
+                    "sync" | "1" => SyncOn::Sync,
+                    "dsync" => SyncOn::Dsync,
+                    _ => SyncOn::None,
                 };
             },
         },
@@ -30,7 +30,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::Int {
             min: 0,
             max: ANY,
-            set: |d, n| d.job.durability.fsync_every = n,
+            set: |d, n| d.job.does.fsync_every = n,
         },
         "An fsync after every so many writes; its latency is reported by itself.",
     ),
@@ -40,20 +40,20 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::Int {
             min: 0,
             max: ANY,
-            set: |d, n| d.job.durability.fdatasync_every = n,
+            set: |d, n| d.job.does.fdatasync_every = n,
         },
         "The same with fdatasync.",
     ),
     OptionDef::new(
         "end_fsync",
         "0",
-        Kind::Bool(|d, on| d.job.durability.fsyncs_at_end = on),
+        Kind::Bool(|d, on| d.job.does.fsync_at_end = on),
         "An fsync when the work is done, inside the measured time.",
     ),
     OptionDef::new(
         "fsync_on_close",
         "0",
-        Kind::Bool(|d, on| d.job.durability.fsyncs_on_close = on),
+        Kind::Bool(|d, on| d.job.does.fsync_on_close = on),
         "An fsync when a file is closed.",
     ),
     OptionDef::new(
@@ -95,7 +95,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
             min: 0,
             max: 100,
             set: |d, n| {
-                d.job.data.compress_percent = u8::try_from(n).ok();
+                d.job.does.redundancy.compress_percent = small(n);
                 d.job.data.refills = true;
             },
         },
@@ -104,7 +104,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "buffer_compress_chunk",
         "512",
-        Kind::Size(|d, n| d.job.data.compress_chunk_bytes = n.max(1)),
+        Kind::Size(|_, _| {}),
         "Over which stretch, in bytes, that share holds.",
     ),
     OptionDef::new(
@@ -114,7 +114,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
             min: 0,
             max: 100,
             set: |d, n| {
-                d.job.data.dedupe_percent = u8::try_from(n).ok();
+                d.job.does.redundancy.dedupe_percent = small(n);
                 d.job.data.refills = true;
             },
         },
@@ -133,27 +133,27 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "do_verify",
         "1",
-        Kind::Bool(|d, on| d.job.verify.reads_back = on),
+        Kind::Bool(|d, on| d.job.verify.how.reads_back = on),
         "Written data is read back after the work; off, only the headers are \
              written.",
     ),
     OptionDef::new(
         "verify_only",
         "0",
-        Kind::Flag(|d, on| d.job.verify.only_checks = on),
+        Kind::Flag(|d, on| d.job.verify.how.only_checks = on),
         "Nothing is written; what an earlier run with the same options wrote is \
              checked.",
     ),
     OptionDef::new(
         "verify_fatal",
         "0",
-        Kind::Bool(|d, on| d.job.verify.is_fatal = on),
+        Kind::Bool(|d, on| d.job.verify.how.is_fatal = on),
         "The first mismatch ends the job.",
     ),
     OptionDef::new(
         "verify_dump",
         "0",
-        Kind::Bool(|d, on| d.job.verify.dumps = on),
+        Kind::Bool(|_, _| {}),
         "Both versions of a block that does not match are kept.",
     ),
     OptionDef::new(
@@ -162,7 +162,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::Int {
             min: 0,
             max: ANY,
-            set: |d, n| d.job.verify.backlog = (n > 0).then_some(n),
+            set: |d, n| d.job.verify.how.backlog = (n > 0).then_some(n),
         },
         "Checks after so many written blocks, instead of at the end.",
     ),
@@ -172,20 +172,20 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::Int {
             min: 0,
             max: ANY,
-            set: |d, n| d.job.verify.backlog_batch = (n > 0).then_some(n),
+            set: |d, n| d.job.verify.how.backlog_batch = (n > 0).then_some(n),
         },
         "How many blocks are checked then.",
     ),
     OptionDef::new(
         "verify_interval",
         "",
-        Kind::Size(|d, n| d.job.verify.interval_bytes = (n > 0).then_some(n)),
+        Kind::Size(|d, n| d.job.verify.how.interval_bytes = (n > 0).then_some(n)),
         "Distance of two headers in bytes; the operation size where not said.",
     ),
     OptionDef::new(
         "verify_offset",
         "0",
-        Kind::Size(|d, n| d.job.verify.offset_bytes = n),
+        Kind::Size(|d, n| d.job.verify.how.offset_bytes = n),
         "Where in that distance the header stands.",
     ),
     OptionDef::new(
@@ -204,7 +204,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "verify_state_save",
         "1",
-        Kind::Bool(|d, on| d.job.verify.saves_state = on),
+        Kind::Bool(|_, _| {}),
         "How far a job that was interrupted had written is kept for a later \
              check.",
     ),
@@ -215,12 +215,13 @@ const PATTERN: &str = "a number, `0x` and hexadecimal digits, a text in `\"`, or
 const METHODS: &str = "`crc32c`, `crc32c-intel`, `md5`, `sha256`, `pattern`, or `0` for none";
 
 fn verify(draft: &mut Draft, text: &str) -> Result<(), String> {
-    draft.job.verify.method = match text {
-        "0" => None,
-        "crc32c" | "crc32c-intel" => Some(VerifyMethod::Crc32c),
-        "md5" => Some(VerifyMethod::Md5),
-        "sha256" => Some(VerifyMethod::Sha256),
-        "pattern" => Some(VerifyMethod::Pattern),
+    let verify = &mut draft.job.verify;
+    verify.is_on = text != "0";
+    verify.how.method = match text {
+        "0" | "crc32c" | "crc32c-intel" => VerifyMethod::Crc32c,
+        "md5" => VerifyMethod::Md5,
+        "sha256" => VerifyMethod::Sha256,
+        "pattern" => VerifyMethod::Pattern(Vec::new()),
         "crc64" | "crc32" | "crc16" | "crc7" | "sha1" | "sha512" | "sha3-224" | "sha3-256"
         | "sha3-384" | "sha3-512" | "xxhash" | "meta" | "null" | "pattern_hdr" => {
             return Err(format!("that method of fio is not supported; {METHODS}"));

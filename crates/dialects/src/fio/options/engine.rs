@@ -1,8 +1,8 @@
 //! Options that say through which interface of the kernel a job works, and how deep its queue is.
 
 use super::super::draft::Draft;
-use super::super::job::EngineKind;
-use super::{Kind, OptionDef};
+use super::{Kind, OptionDef, small};
+use model::job::IoEngine;
 
 /// The deepest queue: what `io_uring_setup` takes.
 const MAX_DEPTH: u64 = 32_768;
@@ -25,7 +25,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::Int {
             min: 1,
             max: MAX_DEPTH,
-            set: |d, n| d.job.engine.depth = small(n),
+            set: |d, n| d.job.does.depth = small(n),
         },
         "Operations under way at most. A synchronous engine has one at a time, \
              whatever is said here.",
@@ -36,7 +36,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::Int {
             min: 0,
             max: MAX_DEPTH,
-            set: |d, n| d.job.engine.batch_submit = small(n),
+            set: |d, n| d.job.does.batching.submit = (n > 0).then_some(small(n)),
         },
         "Operations that are submitted together at most; 0 as many as completions have been taken, up to four where \
              nothing is said of batches.",
@@ -49,7 +49,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::Int {
             min: 0,
             max: MAX_DEPTH,
-            set: |d, n| d.job.engine.batch_complete_min = small(n),
+            set: |d, n| d.job.does.batching.complete_min = small(n),
         },
         "Completions that are waited for; 0 looks without waiting.",
     )
@@ -60,7 +60,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::Int {
             min: 0,
             max: MAX_DEPTH,
-            set: |d, n| d.job.engine.batch_complete_max = Some(small(n)),
+            set: |d, n| d.job.does.batching.complete_max = Some(small(n)),
         },
         "Completions that are taken at most before operations are submitted in their place. Where not said, as many as \
              waited for, or an eighth of the queue and at most two where nothing is said of those either; one in fio.",
@@ -71,7 +71,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::Int {
             min: 0,
             max: MAX_DEPTH,
-            set: |d, n| d.job.engine.depth_low = Some(small(n)),
+            set: |d, n| d.job.does.batching.low = Some(small(n)),
         },
         "The queue is filled again when it has drained to this.",
     ),
@@ -80,7 +80,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "inline",
         Kind::Choice {
             words: &["inline", "offload"],
-            set: |d, w| d.job.engine.offloads = w == "offload",
+            set: |_, _| {},
         },
         "Whether other threads submit, so that a submission that blocks does not \
              delay the arrivals behind it.",
@@ -88,44 +88,44 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "serialize_overlap",
         "0",
-        Kind::Bool(|d, on| d.job.engine.serializes_overlap = on),
+        Kind::Bool(|d, on| d.job.does.batching.serializes_overlap = on),
         "An operation waits for those under way on the same blocks.",
     ),
     OptionDef::new(
         "direct",
         "0",
-        Kind::Bool(|d, on| d.job.engine.is_direct = on),
+        Kind::Bool(|d, on| d.job.does.direct = on),
         "Past the page cache (`O_DIRECT`).",
     ),
     OptionDef::new(
         "buffered",
         "1",
-        Kind::Bool(|d, on| d.job.engine.is_direct = !on),
+        Kind::Bool(|d, on| d.job.does.direct = !on),
         "Through the page cache; the opposite of `direct`, and the later one \
              counts.",
     ),
     OptionDef::new(
         "hipri",
         "0",
-        Kind::Flag(|d, on| d.job.engine.polls = on),
+        Kind::Flag(|d, on| d.job.does.poll_device = on),
         "Completions are polled (io_uring, pvsync2).",
     ),
     OptionDef::new(
         "fixedbufs",
         "0",
-        Kind::Flag(|d, on| d.job.engine.fixed_buffers = on),
+        Kind::Flag(|d, on| d.job.does.register_buffers = on),
         "Buffers are registered with the kernel once (io_uring).",
     ),
     OptionDef::new(
         "registerfiles",
         "0",
-        Kind::Flag(|d, on| d.job.engine.registers_files = on),
+        Kind::Flag(|d, on| d.job.does.register_files = on),
         "Files are registered with the kernel once (io_uring).",
     ),
     OptionDef::new(
         "sqthread_poll",
         "0",
-        Kind::Flag(|d, on| d.job.engine.polls_submissions = on),
+        Kind::Flag(|d, on| d.job.does.poll_submissions = on),
         "A thread of the kernel polls for submissions (io_uring).",
     ),
     OptionDef::new(
@@ -134,7 +134,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::Int {
             min: 0,
             max: 8191,
-            set: |d, n| d.job.engine.polls_submissions_cpu = Some(small(n)),
+            set: |_, _| {},
         },
         "The CPU of that thread (io_uring).",
     ),
@@ -144,7 +144,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::Int {
             min: 0,
             max: 1,
-            set: |d, n| d.job.engine.is_nonvectored = n == 1,
+            set: |_, _| {},
         },
         "Operations without a vector of buffers (io_uring).",
     ),
@@ -215,20 +215,13 @@ const OTHERS: &[&str] = &[
     "libblkio",
 ];
 
-fn small(n: u64) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
-}
-
 fn engine(draft: &mut Draft, text: &str) -> Result<(), String> {
-    draft.job.engine.kind = match text {
-        "sync" => EngineKind::Sync,
-        "psync" => EngineKind::Psync,
-        "vsync" => EngineKind::Vsync,
-        "pvsync" => EngineKind::Pvsync,
-        "pvsync2" => EngineKind::Pvsync2,
-        "libaio" | "aio" | "linuxaio" => EngineKind::Libaio,
-        "io_uring" => EngineKind::IoUring,
-        "null" => EngineKind::Null,
+    draft.job.does.engine = match text {
+        "sync" | "psync" => IoEngine::Psync,
+        "vsync" | "pvsync" | "pvsync2" => IoEngine::Pvsync2,
+        "libaio" | "aio" | "linuxaio" => IoEngine::Libaio,
+        "io_uring" => IoEngine::IoUring,
+        "null" => IoEngine::Null,
         _ if text.starts_with(' ') => {
             return Err(format!(
                 "a space before the word belongs to it in fio; {ENGINES}"

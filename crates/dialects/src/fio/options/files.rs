@@ -1,9 +1,10 @@
 //! Options that say which files are used, and how they come to be.
 
 use super::super::draft::Draft;
-use super::super::job::{Advice, Fallocate, FileOrder, Job};
+use super::super::job::Job;
 use super::work::skewed;
-use super::{Kind, OptionDef};
+use super::{Kind, OptionDef, small};
+use model::job::{FileOrder, OrderHint};
 
 /// Files of one job at most. fio has no limit; a list of names must fit in memory here.
 const MAX_FILES: u64 = 65_536;
@@ -63,7 +64,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::Int {
             min: 0,
             max: MAX_FILES,
-            set: |d, n| d.job.target.open = (n > 0).then_some(small(n)),
+            set: |_, _| {},
         },
         "How many of them are open at a time; all where not said.",
     ),
@@ -83,15 +84,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "native",
         Kind::Choice {
             words: &["none", "native", "posix", "keep", "truncate", "0", "1"],
-            set: |d, w| {
-                d.job.target.fallocate = match w {
-                    "none" | "0" => Fallocate::None,
-                    "posix" | "1" => Fallocate::Posix,
-                    "keep" => Fallocate::Keep,
-                    "truncate" => Fallocate::Truncate,
-                    _ => Fallocate::Native,
-                };
-            },
+            set: |_, _| {},
         },
         "How space is reserved for a new file.",
     ),
@@ -101,11 +94,11 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::Choice {
             words: &["0", "1", "random", "sequential"],
             set: |d, w| {
-                d.job.target.advice = match w {
-                    "0" => Advice::None,
-                    "random" => Advice::Random,
-                    "sequential" => Advice::Sequential,
-                    _ => Advice::AsPattern,
+                d.job.does.order_hint = match w {
+                    "0" => OrderHint::None,
+                    "random" => OrderHint::Random,
+                    "sequential" => OrderHint::Sequential,
+                    _ => OrderHint::AsPattern,
                 };
             },
         },
@@ -115,7 +108,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "create_on_open",
         "0",
-        Kind::Bool(|d, on| d.job.target.creates_on_open = on),
+        Kind::Bool(|_, _| {}),
         "Files are created when the work opens them, and not laid out before.",
     ),
     OptionDef::new(
@@ -127,13 +120,13 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "create_serialize",
         "1",
-        Kind::Bool(|d, on| d.job.target.creates_in_turn = on),
+        Kind::Bool(|_, _| {}),
         "Jobs lay their files out one after the other.",
     ),
     OptionDef::new(
         "create_fsync",
         "1",
-        Kind::Bool(|d, on| d.job.target.syncs_layout = on),
+        Kind::Bool(|_, _| {}),
         "A file that was laid out is synced before the work starts.",
     ),
     OptionDef::new(
@@ -146,7 +139,6 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "allow_mounted_write",
         "0",
         Kind::Bool(|d, on| {
-            d.job.target.allows_mounted = on;
             if on {
                 d.warn(
                     "`allow_mounted_write=1` changes nothing: this program never writes to a \
@@ -160,19 +152,19 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "overwrite",
         "0",
-        Kind::Bool(|d, on| d.job.target.overwrites = on),
+        Kind::Bool(|_, _| {}),
         "A file is written whole before a write job starts on it.",
     ),
     OptionDef::new(
         "file_append",
         "0",
-        Kind::Bool(|d, on| d.job.target.appends = on),
+        Kind::Bool(|_, _| {}),
         "Writes go behind the end of the file.",
     ),
     OptionDef::new(
         "invalidate",
         "1",
-        Kind::Bool(|d, on| d.job.target.invalidates = on),
+        Kind::Bool(|d, on| d.job.does.invalidate = on),
         "Cached pages of the files are dropped before the work, again each time that a \
              job has gone through a file, and before what was written is read back; dirty \
              ones stay.",
@@ -181,9 +173,9 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "pre_read",
         "0",
         Kind::Bool(|d, on| {
-            d.job.target.pre_reads = on;
+            d.job.does.pre_read = on;
             if on {
-                d.job.target.invalidates = false;
+                d.job.does.invalidate = false;
             }
         }),
         "Files are read into the cache before the work; `invalidate` is then off.",
@@ -198,14 +190,10 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "unlink_each_loop",
         "0",
-        Kind::Bool(|d, on| d.job.target.unlinks_each_loop = on),
+        Kind::Bool(|_, _| {}),
         "Files are removed after every one of the `loops`.",
     ),
 ];
-
-fn small(n: u64) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
-}
 
 fn filename(draft: &mut Draft, text: &str) -> Result<(), String> {
     let names = split_names(text);
@@ -226,14 +214,14 @@ fn service(draft: &mut Draft, text: &str) -> Result<(), String> {
     let (word, ios) = text
         .split_once(':')
         .map_or((text, None), |(word, ios)| (word, Some(ios)));
-    draft.job.target.order = match word {
+    draft.job.does.files.order = match word {
         "roundrobin" => FileOrder::RoundRobin,
         "sequential" => FileOrder::Sequential,
         "random" => FileOrder::Random,
         word => match skewed(word, ios.unwrap_or(""))? {
             // What stands behind `:` is the law's.
             Some(law) => {
-                draft.job.target.order = FileOrder::Favours(law);
+                draft.job.does.files.order = FileOrder::Favours(law);
                 return Ok(());
             }
             None => {
@@ -248,7 +236,7 @@ fn service(draft: &mut Draft, text: &str) -> Result<(), String> {
         let ios = ios
             .parse::<u64>()
             .map_err(|_| "a number of operations behind `:`".to_owned())?;
-        draft.job.target.ios_per_file = ios.max(1);
+        draft.job.does.files.ops_per_file = ios.max(1);
     }
     Ok(())
 }
@@ -290,7 +278,6 @@ pub(in super::super) fn finish_files(job: &mut Job) {
             .map(|file| generated(job, file))
             .collect(),
     };
-    job.target.is_named = job.target.filename.is_some();
     // As in fio, a directory goes in front of an absolute name too.
     job.target.files = names
         .into_iter()

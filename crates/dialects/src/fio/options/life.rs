@@ -1,9 +1,11 @@
 //! Options that say which jobs there are, and when they start and end.
 
 use super::super::draft::Draft;
-use super::super::job::{Continue, ExitWhat, SteadyQuantity, SteadyState};
+use super::super::job::ExitWhat;
 use super::super::value::{self, Bare};
 use super::{Kind, OptionDef, parts};
+use model::job::{ContinueOn, SteadyQuantity, SteadyState};
+use model::units::Nanos;
 
 /// Clones of one section at most; fio's own limit of jobs.
 pub(in super::super) const MAX_JOBS: u64 = 4096;
@@ -56,7 +58,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "0",
         Kind::Time {
             bare: Bare::Seconds,
-            set: |d, n| d.job.life.runtime_ns = (n > 0).then_some(n),
+            set: |d, n| d.job.does.end.time = (n > 0).then_some(Nanos(n)),
         },
         "Time at most, without `ramp_time`; without a unit in seconds. fio knows \
              `us`, `ms`, `s`, `m`, `h` and `d`; anything else, `30sec` and `1min` \
@@ -66,7 +68,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "time_based",
         "0",
-        Kind::Flag(|d, on| d.job.life.is_time_based = on),
+        Kind::Flag(|d, on| d.job.does.end.time_based = on),
         "The work starts again until `runtime` is over, even where the region is \
              done before.",
     ),
@@ -75,7 +77,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "0",
         Kind::Time {
             bare: Bare::Seconds,
-            set: |d, n| d.job.life.ramp_ns = n,
+            set: |d, n| d.job.does.ramp = Nanos(n),
         },
         "Time before the measured part, which is not reported; without a unit in \
              seconds.",
@@ -136,7 +138,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::Choice {
             words: &["none", "read", "write", "io", "verify", "all", "0", "1"],
             set: |d, w| {
-                d.job.life.continues_on = Continue {
+                d.job.does.continue_on = ContinueOn {
                     read: matches!(w, "read" | "io" | "all" | "1"),
                     write: matches!(w, "write" | "io" | "all" | "1"),
                     verify: matches!(w, "verify" | "all" | "1"),
@@ -163,7 +165,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "0",
         Kind::Time {
             bare: Bare::Seconds,
-            set: |d, n| d.steady.duration_ns = n,
+            set: |d, n| d.steady_duration = Nanos(n),
         },
         "How long the steady state must hold; without a unit in seconds.",
     )
@@ -173,7 +175,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "0",
         Kind::Time {
             bare: Bare::Seconds,
-            set: |d, n| d.steady.ramp_ns = n,
+            set: |d, n| d.steady_ramp = Nanos(n),
         },
         "Time at the start that is not looked at; without a unit in seconds.",
     )
@@ -265,9 +267,10 @@ fn steady(draft: &mut Draft, text: &str) -> Result<(), String> {
         by_slope,
         limit,
         is_percent,
-        duration_ns: 0,
-        ramp_ns: 0,
+        duration: Nanos::ZERO,
+        ramp: Nanos::ZERO,
+        interval: Nanos::from_secs(1),
     };
-    draft.steady.rule = Some(rule);
+    draft.job.does.steady_state = Some(rule);
     Ok(())
 }

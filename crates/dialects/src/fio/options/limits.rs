@@ -84,10 +84,7 @@ pub fn check_limits(plan: &Plan) -> Result<Vec<Remark>, Error> {
     let mut remarks: Vec<Remark> = Vec::new();
     for job in plan.jobs().filter(|job| job.clone == 0) {
         for limit in LIMITS.iter().filter(|limit| (limit.applies)(job)) {
-            let setting = job
-                .settings
-                .iter()
-                .rfind(|setting| setting.name == limit.option);
+            let setting = job.setting(limit.option);
             let place = setting.map_or_else(|| job.place.clone(), |setting| setting.place.clone());
             if matches!(limit.reach, Reach::Refused | Reach::RefusedInPart) {
                 return Err(Error::Refused {
@@ -135,6 +132,10 @@ const fn limit(
     }
 }
 
+fn offloads(job: &Job) -> bool {
+    job.written("io_submit_mode") == Some("offload")
+}
+
 impl Limit {
     const fn instead(mut self, option: &'static str) -> Self {
         self.instead = Some(option);
@@ -155,7 +156,7 @@ pub static LIMITS: &[Limit] = &[
     in_part(
         "verify_pattern",
         |job| {
-            job.verify.pattern.is_some() && job.verify.method.is_none()
+            job.verify.pattern.is_some() && !job.verify.is_on
         },
         "without `verify` it means `verify=pattern_hdr` to fio, which is not supported",
     )
@@ -178,36 +179,36 @@ pub static LIMITS: &[Limit] = &[
     // Files.
     noted(
         "openfiles",
-        |job| job.target.open.is_some(),
+        |job| job.number("openfiles").is_some_and(|n| n > 0),
         "all files of a job are open",
     ),
     noted("fallocate", |job| job.has("fallocate"), IN_ANY_CASE),
     noted(
         "create_on_open",
-        |job| job.target.creates_on_open,
+        |job| job.number("create_on_open") == Some(1),
         IN_ANY_CASE,
     ),
     noted(
         "create_serialize",
-        |job| !job.target.creates_in_turn,
+        |job| job.number("create_serialize") == Some(0),
         "how files are laid out is not part of what is measured",
     ),
-    noted("create_fsync", |job| !job.target.syncs_layout, IN_ANY_CASE),
+    noted("create_fsync", |job| job.number("create_fsync") == Some(0), IN_ANY_CASE),
     noted(
         "allow_mounted_write",
-        |job| job.target.allows_mounted,
+        |job| job.number("allow_mounted_write") == Some(1),
         "a device that is in use is never written",
     ),
-    noted("overwrite", |job| job.target.overwrites, IN_ANY_CASE),
+    noted("overwrite", |job| job.number("overwrite") == Some(1), IN_ANY_CASE),
     refused(
         "file_append",
-        |job| job.target.appends,
+        |job| job.number("file_append") == Some(1),
         "files keep their size",
     )
     .instead("rw"),
     refused(
         "unlink_each_loop",
-        |job| job.target.unlinks_each_loop,
+        |job| job.number("unlink_each_loop") == Some(1),
         "files stay until the end of the run",
     )
     .instead("unlink"),
@@ -215,8 +216,7 @@ pub static LIMITS: &[Limit] = &[
     in_part(
         "io_submit_mode",
         |job| {
-            let engine = &job.engine;
-            engine.offloads && engine.kind.is_synchronous() && engine.depth > 1
+            offloads(job) && job.does.is_synchronous() && job.does.depth > 1
         },
         "a synchronous engine has one operation at a time, whoever submits it: for a queue use io_uring or libaio",
     )
@@ -224,19 +224,19 @@ pub static LIMITS: &[Limit] = &[
     limit(
         "io_submit_mode",
         Reach::NotedInPart,
-        |job| job.engine.offloads,
+        offloads,
         "one thread submits; what `offload` is for, that latencies count from the intended start, holds in any case \
          where there is a rate",
     ),
     refused(
         "sqthread_poll_cpu",
-        |job| job.engine.polls_submissions_cpu.is_some(),
+        |job| job.has("sqthread_poll_cpu"),
         "the kernel chooses the CPU of its thread",
     )
     .instead("sqthread_poll"),
     noted(
         "nonvectored",
-        |job| !job.engine.is_nonvectored,
+        |job| job.number("nonvectored") == Some(0),
         "operations have one buffer",
     ),
     noted(
@@ -265,7 +265,7 @@ pub static LIMITS: &[Limit] = &[
     // Data.
     noted(
         "verify_dump",
-        |job| job.verify.dumps,
+        |job| job.number("verify_dump") == Some(1),
         "what does not match is named by its place, and not kept",
     ),
     noted(
@@ -275,7 +275,7 @@ pub static LIMITS: &[Limit] = &[
     ),
     in_part(
         "buffer_compress_chunk",
-        |job| !matches!(job.data.compress_chunk_bytes, 512 | 4096),
+        |job| !matches!(job.number("buffer_compress_chunk"), None | Some(512 | 4096)),
         "the share holds over 4096 bytes",
     ),
     limit(

@@ -1,7 +1,8 @@
 //! Every option of fio's language that this program knows: what it takes, what it means here, and whether it counts.
 //!
 //! One place: the parser, the refusals with their nearest name, and docs/fio.md all come from these tables. A supported
-//! option carries the function that puts its value into the job, so an option cannot be accepted and forgotten.
+//! option carries the function that puts its value into the job, so an option cannot be accepted and forgotten; one that
+//! puts it nowhere has a limit, which reads it among the job's settings.
 //! Everything that fio 3.33 lists and that is not carried out stands here too, with the reason.
 
 mod block;
@@ -209,6 +210,11 @@ pub enum Kind {
         /// Reads it into the job.
         set: fn(&mut Draft, &str) -> Result<(), String>,
     },
+}
+
+/// A number that the table has bounded.
+fn small(n: u64) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
 }
 
 impl OptionDef {

@@ -1,8 +1,11 @@
 //! Options that say how fast a job works, and which latency it keeps.
 
-use super::super::job::Arrivals;
+use super::super::draft::Draft;
+use super::super::job::Directions;
 use super::super::value::Bare;
 use super::{Kind, OptionDef};
+use model::job::{Arrivals, Rate};
+use model::units::Nanos;
 
 /// A rate of 0 is no rate, so that it can take back that of `[global]`.
 const ANY: u64 = u64::MAX;
@@ -15,7 +18,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::List {
             min: 0,
             max: ANY,
-            set: |d, v| d.job.pace.bytes_per_s.merge(v),
+            set: |d, v| merge(d, v, |rate| &mut rate.bytes_per_s),
         },
         "Bytes per second of each job: reads, writes, trims.",
     ),
@@ -25,7 +28,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::List {
             min: 0,
             max: ANY,
-            set: |d, v| d.job.pace.min_bytes_per_s.merge(v),
+            set: |d, v| merge(d, v, |rate| &mut rate.min_bytes_per_s),
         },
         "The job fails where it stays below these bytes per second. More than the `rate` of any \
              direction is refused.",
@@ -37,7 +40,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::List {
             min: 0,
             max: ANY,
-            set: |d, v| d.job.pace.iops.merge(v),
+            set: |d, v| merge(d, v, |rate| &mut rate.iops),
         },
         "Operations per second of each job: reads, writes, trims.",
     ),
@@ -47,7 +50,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::List {
             min: 0,
             max: ANY,
-            set: |d, v| d.job.pace.min_iops.merge(v),
+            set: |d, v| merge(d, v, |rate| &mut rate.min_iops),
         },
         "The job fails where it stays below these operations per second. More than the \
              `rate_iops` of any direction is refused.",
@@ -58,7 +61,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::Choice {
             words: &["linear", "poisson"],
             set: |d, w| {
-                d.job.pace.arrivals = if w == "poisson" {
+                d.job.does.arrivals = if w == "poisson" {
                     Arrivals::Poisson
                 } else {
                     Arrivals::Linear
@@ -74,7 +77,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::Int {
             min: 0,
             max: 1 << 40,
-            set: |d, n| d.job.pace.cycle_ns = n.saturating_mul(1_000_000),
+            set: |d, n| d.job.does.pacing.cycle = Nanos::from_millis(n),
         },
         "Milliseconds over which the minimum rates are judged.",
     )
@@ -82,7 +85,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "rate_ignore_thinktime",
         "0",
-        Kind::Bool(|d, on| d.job.pace.ignores_think = on),
+        Kind::Bool(|d, on| d.job.does.pacing.ignores_think = on),
         "Pauses are not made up for by a faster rate.",
     ),
     OptionDef::new(
@@ -90,7 +93,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "0",
         Kind::Time {
             bare: Bare::Micros,
-            set: |d, n| d.job.pace.think_ns = n,
+            set: |d, n| d.job.does.think = Nanos(n),
         },
         "A pause between operations; without a unit in microseconds.",
     ),
@@ -99,7 +102,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "0",
         Kind::Time {
             bare: Bare::Micros,
-            set: |d, n| d.job.pace.think_spin_ns = n,
+            set: |d, n| d.job.does.pacing.think_spin = Nanos(n),
         },
         "The part of the pause that keeps the CPU busy; without a unit in \
              microseconds.",
@@ -110,7 +113,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::Int {
             min: 0,
             max: ANY,
-            set: |d, n| d.job.pace.think_blocks = n.max(1),
+            set: |d, n| d.job.does.think_blocks = n.max(1),
         },
         "Operations between two pauses.",
     ),
@@ -119,7 +122,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "complete",
         Kind::Choice {
             words: &["complete", "issue"],
-            set: |d, w| d.job.pace.think_counts_issued = w == "issue",
+            set: |d, w| d.job.does.pacing.think_counts_begun = w == "issue",
         },
         "Whether those operations are counted when they complete or when they are \
              issued.",
@@ -129,7 +132,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "0",
         Kind::Time {
             bare: Bare::Seconds,
-            set: |d, n| d.job.pace.think_iotime_ns = n,
+            set: |d, n| d.job.does.pacing.think_iotime = Nanos(n),
         },
         "Time of work between two pauses, instead of a number of operations.",
     ),
@@ -138,7 +141,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "0",
         Kind::Time {
             bare: Bare::Micros,
-            set: |d, n| d.job.pace.max_latency_ns = (n > 0).then_some(n),
+            set: |d, n| d.job.does.pacing.max_latency = (n > 0).then_some(Nanos(n)),
         },
         "An operation that takes longer ends the job with an error; without a \
              unit in microseconds.",
@@ -148,7 +151,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "0",
         Kind::Time {
             bare: Bare::Micros,
-            set: |d, n| d.job.pace.latency_target_ns = (n > 0).then_some(n),
+            set: |d, n| d.job.latency.latency = Nanos(n),
         },
         "Searches the deepest queue at which the latency stays below this; \
              without a unit in microseconds.",
@@ -158,7 +161,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "0",
         Kind::Time {
             bare: Bare::Micros,
-            set: |d, n| d.job.pace.latency_window_ns = n,
+            set: |d, n| d.job.latency.window = Nanos(n),
         },
         "How long each depth is judged; without a unit in microseconds.",
     ),
@@ -169,7 +172,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
             max: 100.0,
             count: 1,
             set: |d, v| {
-                d.job.pace.latency_percentile = v.first().copied().unwrap_or(100.0);
+                d.job.latency.percentile = v.first().copied().unwrap_or(100.0);
             },
         },
         "The share of operations, in per cent, that must stay below the target.",
@@ -177,7 +180,20 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "latency_run",
         "0",
-        Kind::Bool(|d, on| d.job.pace.latency_run = on),
+        Kind::Bool(|d, on| d.job.latency.run = on),
         "The search goes on after it has found a depth.",
     ),
 ];
+
+/// Takes what is given over into the rate of each direction.
+fn merge(draft: &mut Draft, given: Directions<Option<u64>>, of: fn(&mut Rate) -> &mut Option<u64>) {
+    let rates = &mut draft.job.does.pacing.rates;
+    for (rate, given) in [
+        (&mut rates.read, given.read),
+        (&mut rates.write, given.write),
+        (&mut rates.trim, given.trim),
+    ] {
+        let own = of(rate);
+        *own = given.or(*own);
+    }
+}

@@ -55,7 +55,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::Int {
             min: 0,
             max: u64::MAX,
-            set: |d, n| d.job.amount.ios = (n > 0).then_some(n),
+            set: |d, n| d.job.does.end.ops = (n > 0).then_some(n),
         },
         "The job ends after so many operations, if it has not ended before.",
     ),
@@ -72,7 +72,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::Int {
             min: 0,
             max: 1 << 32,
-            set: |d, n| d.job.amount.loops = n.max(1),
+            set: |d, n| d.job.does.end.loops = n.max(1),
         },
         "How often the whole work is done.",
     ),
@@ -81,7 +81,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "",
         Kind::Choice {
             words: &["none", "strided"],
-            set: |d, w| d.zones.is_off = w == "none",
+            set: |d, w| d.zones_off = w == "none",
         },
         "`strided` works zone by zone; zoned block devices (`zbd`) are not \
              supported.",
@@ -89,7 +89,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "zonesize",
         "0",
-        Kind::Size(|d, n| d.zones.size_bytes = n),
+        Kind::Size(|d, n| d.zones.work_bytes = n),
         "How much is transferred in a zone before the next one comes.",
     ),
     OptionDef::new(

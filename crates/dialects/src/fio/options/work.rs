@@ -1,9 +1,10 @@
 //! Options that say what is done, and to which offsets.
 
 use super::super::draft::Draft;
-use super::super::job::{Directions, Distribution, Generator, Mix, Order};
+use super::super::job::{Directions, Distribution};
 use super::super::value;
 use super::{Kind, OptionDef, block, parts};
+use model::job::Pattern;
 
 /// Zones of a distribution at most; fio's limit.
 const MAX_ZONES: usize = 256;
@@ -27,7 +28,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "sequential",
         Kind::Choice {
             words: &["sequential", "identical"],
-            set: |d, w| d.job.work.repeats_offset = w == "identical",
+            set: |d, w| d.job.does.steps.repeats_offset = w == "identical",
         },
         "What comes between two new offsets of `rw=rand...:N`: the following \
              blocks, or the same one again.",
@@ -67,7 +68,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "bs_unaligned",
         "0",
-        Kind::Flag(|d, on| d.job.work.is_unaligned = on),
+        Kind::Flag(|d, on| d.job.does.steps.is_unaligned = on),
         "Sizes of a range need not be multiples of its smaller end.",
     )
     .or(&["blocksize_unaligned"]),
@@ -77,7 +78,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::List {
             min: 1,
             max: u64::MAX,
-            set: |d, v| d.job.work.align_bytes.merge(v),
+            set: |d, v| d.job.does.steps.align_bytes.merge(v),
         },
         "What random offsets are multiples of; the operation size where not said.",
     )
@@ -88,7 +89,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::Int {
             min: 0,
             max: 100,
-            set: |d, n| d.job.work.read_percent = percent(n),
+            set: |d, n| d.job.does.read_percent = u32::from(percent(n)),
         },
         "Share of reads among reads and writes. Of `rwmixread` and `rwmixwrite` \
              the later one counts.",
@@ -99,7 +100,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::Int {
             min: 0,
             max: 100,
-            set: |d, n| d.job.work.read_percent = 100 - percent(n),
+            set: |d, n| d.job.does.read_percent = 100 - u32::from(percent(n)),
         },
         "Share of writes among reads and writes.",
     ),
@@ -110,8 +111,8 @@ pub(super) static OPTIONS: &[OptionDef] = &[
             min: 0,
             max: 100,
             set: |d, v| {
-                let now = d.job.work.random_percent;
-                d.job.work.random_percent = Directions {
+                let now = d.job.does.steps.random_percent;
+                d.job.does.steps.random_percent = Directions {
                     read: v.read.map_or(now.read, percent),
                     write: v.write.map_or(now.write, percent),
                     trim: v.trim.map_or(now.trim, percent),
@@ -124,19 +125,19 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "norandommap",
         "0",
-        Kind::Flag(|d, on| d.job.work.may_repeat_blocks = on),
+        Kind::Flag(|d, on| d.job.does.repeat_blocks = on),
         "A block may come again before all blocks of the region were visited.",
     ),
     OptionDef::new(
         "randrepeat",
         "1",
-        Kind::Bool(|d, on| d.job.work.is_repeatable = on),
+        Kind::Bool(|d, on| d.job.is_repeatable = on),
         "Random offsets come in the same order in every run.",
     ),
     OptionDef::new(
         "allrandrepeat",
         "0",
-        Kind::Bool(|d, on| d.job.work.is_repeatable |= on),
+        Kind::Bool(|d, on| d.job.is_repeatable |= on),
         "Everything random is the same in every run.",
     ),
     OptionDef::new(
@@ -145,7 +146,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         Kind::Int {
             min: 0,
             max: u64::MAX,
-            set: |d, n| d.job.work.seed = n,
+            set: |d, n| d.job.seed = n,
         },
         "Seed of what is random.",
     ),
@@ -154,13 +155,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "tausworthe",
         Kind::Choice {
             words: &["tausworthe", "tausworthe64", "lfsr"],
-            set: |d, w| {
-                d.job.work.generator = match w {
-                    "lfsr" => Generator::Lfsr,
-                    "tausworthe64" => Generator::Tausworthe64,
-                    _ => Generator::Tausworthe,
-                }
-            },
+            set: |_, _| {},
         },
         "Which generator was asked for. The order of offsets is this program's \
              own, as even, and needs no map.",
@@ -192,55 +187,38 @@ fn rw(draft: &mut Draft, text: &str) -> Result<(), String> {
     let (word, step) = text
         .split_once(':')
         .map_or((text, None), |(word, step)| (word, Some(step)));
-    let (mix, is_random) = match word {
-        "read" => (Mix::Read, false),
-        "write" => (Mix::Write, false),
-        "trim" => (Mix::Trim, false),
-        "randread" => (Mix::Read, true),
-        "randwrite" => (Mix::Write, true),
-        "randtrim" => (Mix::Trim, true),
-        "rw" | "readwrite" => (Mix::ReadWrite, false),
-        "randrw" => (Mix::ReadWrite, true),
-        "trimwrite" => (Mix::TrimWrite, false),
-        "randtrimwrite" => (Mix::TrimWrite, true),
-        _ => {
-            let trap = if word.starts_with(' ') {
-                "a space before the word belongs to it; "
-            } else {
-                ""
-            };
-            return Err(format!("{trap}one of {PATTERNS}"));
-        }
+    let Some(pattern) = Pattern::from_word(word) else {
+        let trap = if word.starts_with(' ') {
+            "a space before the word belongs to it; "
+        } else {
+            ""
+        };
+        return Err(format!("{trap}one of {PATTERNS}"));
     };
-    draft.job.work.mix = mix;
-    draft.job.work.order = order(draft, is_random, step)?;
+    let (skip_bytes, ops_per_offset) = match step {
+        None => (0, 1),
+        Some(step) if pattern.random => {
+            let ops = step.parse::<u64>();
+            let ops = ops.map_err(|_| "a number of operations behind `:`".to_owned())?;
+            (0, ops.max(1))
+        }
+        Some(step) => (skip(draft, step)?, 1),
+    };
+    let does = &mut draft.job.does;
+    does.pattern = pattern;
+    (does.steps.skip_bytes, does.steps.ops_per_offset) = (skip_bytes, ops_per_offset);
     Ok(())
 }
 
-fn order(draft: &mut Draft, is_random: bool, step: Option<&str>) -> Result<Order, String> {
-    let Some(step) = step else {
-        return Ok(if is_random {
-            Order::Random { ios_per_offset: 1 }
-        } else {
-            Order::default()
-        });
-    };
+/// Bytes left out after each operation; negative goes backwards.
+fn skip(draft: &mut Draft, step: &str) -> Result<i64, String> {
     let base = draft.base();
-    if is_random {
-        let ios_per_offset = step
-            .parse::<u64>()
-            .map_err(|_| "a number of operations behind `:`".to_owned())?
-            .max(1);
-        return Ok(Order::Random { ios_per_offset });
-    }
     let (digits, sign) = step
         .strip_prefix('-')
         .map_or((step, 1), |digits| (digits, -1));
     let bytes = parts::size(digits, base, &mut draft.warnings)?;
     let bytes = i64::try_from(bytes).map_err(|_| "a size behind `:`".to_owned())?;
-    Ok(Order::Sequential {
-        skip_bytes: sign * bytes,
-    })
+    Ok(sign * bytes)
 }
 
 fn distribution(draft: &mut Draft, text: &str) -> Result<(), String> {
@@ -248,10 +226,10 @@ fn distribution(draft: &mut Draft, text: &str) -> Result<(), String> {
         .split_once(':')
         .map_or((text, ""), |(word, rest)| (word, rest));
     if let Some(skewed) = skewed(word, rest)? {
-        draft.job.work.distribution = skewed;
+        draft.job.does.distribution = skewed;
         return Ok(());
     }
-    draft.job.work.distribution = match word {
+    draft.job.does.distribution = match word {
         "random" => Distribution::Uniform,
         "zoned" => Distribution::Zoned(per_direction(rest, zones)?),
         "zoned_abs" => {

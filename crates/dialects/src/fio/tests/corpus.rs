@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::fio::job::*;
+use model::job::{Mix, Pattern};
 use serde_json::Value;
 
 struct Directory(String);
@@ -69,12 +70,8 @@ fn check(path: &str, plan: &Plan, sections: &Value) {
     assert_eq!(jobs.len(), sections.len(), "{path}");
     for (job, wanted) in jobs.iter().zip(sections) {
         assert_eq!(wanted["jobname"], job.name.as_str(), "{path}");
-        let (order, mix) = (job.work.order, job.work.mix);
-        let random = if matches!(order, Order::Random { .. }) {
-            "rand"
-        } else {
-            ""
-        };
+        let Pattern { mix, random } = job.does.pattern;
+        let random = if random { "rand" } else { "" };
         let word = match mix {
             Mix::Read => "read",
             Mix::Write => "write",
@@ -82,8 +79,8 @@ fn check(path: &str, plan: &Plan, sections: &Value) {
         };
         assert_eq!(wanted["rw"], format!("{random}{word}").as_str(), "{path}");
         let blocks = match mix {
-            Mix::Write => &job.work.blocks.write,
-            _ => &job.work.blocks.read,
+            Mix::Write => job.does.blocks.write.as_ref().unwrap(),
+            _ => job.does.blocks.read.as_ref().unwrap(),
         };
         match blocks {
             Blocks::Split(parts) => {
@@ -96,12 +93,12 @@ fn check(path: &str, plan: &Plan, sections: &Value) {
             }
             blocks => assert_eq!(wanted["bs_bytes"], blocks.min_bytes(), "{path}"),
         }
-        assert_eq!(wanted["iodepth"], job.engine.depth, "{path}");
+        assert_eq!(wanted["iodepth"], job.does.depth, "{path}");
         assert_eq!(wanted["numjobs"], job.clones, "{path}");
-        assert_eq!(wanted["ioengine"], job.engine.kind.word(), "{path}");
-        assert_eq!(wanted["direct"], job.engine.is_direct, "{path}");
+        assert_eq!(wanted["ioengine"], job.engine_word(), "{path}");
+        assert_eq!(wanted["direct"], job.does.direct, "{path}");
         assert_eq!(wanted["stonewall"], job.life.is_stonewalled, "{path}");
-        assert_eq!(wanted["time_based"], job.life.is_time_based, "{path}");
+        assert_eq!(wanted["time_based"], job.does.end.time_based, "{path}");
         assert_eq!(wanted["group_reporting"], job.reporting.by_group, "{path}");
         let size = job.amount.size.map(|size| match size {
             Extent::Bytes(bytes) => bytes,
@@ -110,7 +107,7 @@ fn check(path: &str, plan: &Plan, sections: &Value) {
         assert_eq!(wanted["size_bytes"].as_u64(), size, "{path}");
         assert_eq!(
             wanted["runtime_s"].as_u64(),
-            job.life.runtime_ns.map(|ns| ns / 1_000_000_000),
+            job.does.end.time.map(|time| time.0 / 1_000_000_000),
             "{path}"
         );
     }

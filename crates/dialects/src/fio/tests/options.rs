@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::fio::job::*;
+use model::job::{Arrivals, FileOrder, IoEngine, VerifyMethod, Zones};
+use model::units::Nanos;
 
 #[test]
 fn traps_of_the_language_are_kept_and_said() {
@@ -11,43 +13,43 @@ fn traps_of_the_language_are_kept_and_said() {
         assert!(warned(&plan, part), "{option}: {:?}", plan.warnings);
     };
     check("bs=4KiB", "4000, not 4096", |job| {
-        job.work.blocks.read == Blocks::Fixed(4000)
+        job.does.blocks.read == Some(Blocks::Fixed(4000))
     });
     check("bs= 8k", "space before", |job| {
-        job.work.blocks.read == Blocks::Fixed(8)
+        job.does.blocks.read == Some(Blocks::Fixed(8))
     });
     check("bs=4k-16k", "is no range", |job| {
-        job.work.blocks.read == Blocks::Fixed(4096)
-            && job.work.blocks.write == Blocks::Fixed(16384)
-            && job.work.blocks.trim == Blocks::Fixed(16384)
+        job.does.blocks.read == Some(Blocks::Fixed(4096))
+            && job.does.blocks.write == Some(Blocks::Fixed(16384))
+            && job.does.blocks.trim == Some(Blocks::Fixed(16384))
     });
     check("bs=8k,", "empty place", |job| {
-        job.work.blocks.write == Blocks::Fixed(4096)
+        job.does.blocks.write == Some(Blocks::Fixed(4096))
     });
     check("io_size=1.5g", "no decimal point", |job| {
         job.amount.io_size == Some(Extent::Bytes(1))
     });
     check("runtime=30sec", "30 microseconds", |job| {
-        job.life.runtime_ns == Some(30_000)
+        job.does.end.time == Some(Nanos(30_000))
     });
     check("runtime=1min", "1 microseconds", |job| {
-        job.life.runtime_ns == Some(1_000)
+        job.does.end.time == Some(Nanos(1_000))
     });
     check("ramp_time=5sec", "microseconds", |job| {
-        job.life.ramp_ns == 5_000
+        job.does.ramp == Nanos(5_000)
     });
     check("time_based", "without `runtime`", |job| {
-        !job.life.is_time_based
+        !job.does.end.time_based
     });
-    check("iodepth=32", "has no effect", |job| job.engine.depth == 32);
+    check("iodepth=32", "has no effect", |job| job.does.depth == 32);
     check("bssplit=4k/60:8k/60", "beyond 100", |job| {
-        job.work.blocks.read == Blocks::Split(vec![(4096, 60.0), (8192, 40.0)])
+        job.does.blocks.read == Some(Blocks::Split(vec![(4096, 60.0), (8192, 40.0)]))
     });
     check("bssplit=4k/10:8k/10", "takes the rest", |job| {
-        job.work.blocks.read == Blocks::Split(vec![(4096, 10.0), (8192, 90.0)])
+        job.does.blocks.read == Some(Blocks::Split(vec![(4096, 10.0), (8192, 90.0)]))
     });
     check("ss=iops:5%", "without `ss_dur`", |job| {
-        job.life.steady_state.is_none()
+        job.does.steady_state.is_none()
     });
     check("filename=${NOPE}x", "no `NOPE`", |job| {
         job.target.files == ["x"]
@@ -56,7 +58,7 @@ fn traps_of_the_language_are_kept_and_said() {
         job.clones == 2
     });
     check("ioengine=libaio\niodepth=4", "without `direct=1`", |job| {
-        job.engine.depth == 4
+        job.does.depth == 4
     });
 }
 
@@ -67,35 +69,43 @@ fn plain_values_are_read_without_a_warning() {
         assert!(holds(first(&plan)), "{option}: {:?}", first(&plan));
         assert_eq!(plan.warnings, [], "{option}");
     };
-    check("bs=4kb", |job| job.work.blocks.read == Blocks::Fixed(4096));
+    check("bs=4kb", |job| {
+        job.does.blocks.read == Some(Blocks::Fixed(4096))
+    });
     check("bs=4k,8k", |job| {
-        job.work.blocks.write == Blocks::Fixed(8192) && job.work.blocks.trim == Blocks::Fixed(8192)
+        job.does.blocks.write == Some(Blocks::Fixed(8192))
+            && job.does.blocks.trim == Some(Blocks::Fixed(8192))
     });
     check("bs=4k,8k,16k", |job| {
-        job.work.blocks.trim == Blocks::Fixed(16384)
+        job.does.blocks.trim == Some(Blocks::Fixed(16384))
     });
     check("bsrange=16k-4k", |job| {
-        job.work.blocks.read
-            == Blocks::Range {
+        job.does.blocks.read
+            == Some(Blocks::Range {
                 min_bytes: 4096,
                 max_bytes: 16384,
-            }
+            })
     });
     check("bsrange=4k-8k\nbs=1k", |job| {
-        job.work.blocks.read
-            == Blocks::Range {
+        job.does.blocks.read
+            == Some(Blocks::Range {
                 min_bytes: 4096,
                 max_bytes: 8192,
-            }
+            })
     });
     check("bsrange=4k-4k", |job| {
-        job.work.blocks.read == Blocks::Fixed(4096)
+        job.does.blocks.read == Some(Blocks::Fixed(4096))
     });
     check("bssplit=4k/50:8k/:32k/", |job| {
-        job.work.blocks.write == Blocks::Split(vec![(4096, 50.0), (8192, 25.0), (32768, 25.0)])
+        job.does.blocks.write
+            == Some(Blocks::Split(vec![
+                (4096, 50.0),
+                (8192, 25.0),
+                (32768, 25.0),
+            ]))
     });
     check("bssplit=4k/50:64k/50,8k/100", |job| {
-        job.work.blocks.trim == Blocks::Split(vec![(8192, 100.0)])
+        job.does.blocks.trim == Some(Blocks::Split(vec![(8192, 100.0)]))
     });
     check("size=50%", |job| {
         job.amount.size == Some(Extent::Percent(50))
@@ -106,77 +116,78 @@ fn plain_values_are_read_without_a_warning() {
     check("size=1mib\nkb_base=1000", |job| {
         job.amount.size == Some(Extent::Bytes(1 << 20))
     });
-    check("ramp_time=5", |job| job.life.ramp_ns == 5_000_000_000);
+    check("ramp_time=5", |job| job.does.ramp == Nanos::from_secs(5));
     check("timeout=60\ntime_based", |job| {
-        job.life.runtime_ns == Some(60_000_000_000) && job.life.is_time_based
+        job.does.end.time == Some(Nanos::from_secs(60)) && job.does.end.time_based
     });
     check("startdelay=2-5", |job| {
         job.life.start_delay_ns == (2_000_000_000, 5_000_000_000)
     });
     check("rate=1m,500k", |job| {
-        let rate = job.pace.bytes_per_s;
-        (rate.read, rate.write, rate.trim) == (Some(1 << 20), Some(512_000), Some(512_000))
+        let rates = job.does.pacing.rates.map(|rate| rate.bytes_per_s);
+        (rates.read, rates.write, rates.trim) == (Some(1 << 20), Some(512_000), Some(512_000))
     });
     check("rate_iops=,100\nrate_process=poisson", |job| {
-        (job.pace.iops.read, job.pace.iops.write) == (None, Some(100))
-            && job.pace.arrivals == Arrivals::Poisson
+        let rates = job.does.pacing.rates;
+        (rates.read.iops, rates.write.iops) == (None, Some(100))
+            && job.does.arrivals == Arrivals::Poisson
     });
     check("rwmixwrite=70\nrwmixread=60", |job| {
-        job.work.read_percent == 60
+        job.does.read_percent == 60
     });
     check("rwmixread=60\nrwmixwrite=70", |job| {
-        job.work.read_percent == 30
+        job.does.read_percent == 30
     });
     check("rw=randread:8", |job| {
-        job.work.order == Order::Random { ios_per_offset: 8 }
+        job.does.pattern.random && job.does.steps.ops_per_offset == 8
     });
     check("rw=write:4k", |job| {
-        job.work.order == Order::Sequential { skip_bytes: 4096 }
+        !job.does.pattern.random && job.does.steps.skip_bytes == 4096
     });
     check("rw=read:-4k", |job| {
-        job.work.order == Order::Sequential { skip_bytes: -4096 }
+        !job.does.pattern.random && job.does.steps.skip_bytes == -4096
     });
-    check("direct=1\nbuffered=1", |job| !job.engine.is_direct);
-    check("norandommap=0", |job| !job.work.may_repeat_blocks);
+    check("direct=1\nbuffered=1", |job| !job.does.direct);
+    check("norandommap=0", |job| !job.does.repeat_blocks);
     check("group_reporting=2", |job| job.reporting.by_group);
     check("verify=crc32c-intel\nverify_pattern=0xff", |job| {
-        job.verify.method == Some(VerifyMethod::Crc32c)
+        job.verify.is_on && job.verify.how.method == VerifyMethod::Crc32c
     });
     check("random_distribution=zipf:1.2", |job| {
-        job.work.distribution
+        job.does.distribution
             == Distribution::Zipf {
                 theta: 1.2,
                 center: None,
             }
     });
     check("random_distribution=zoned:50/5:30/15:20/", |job| {
-        job.work.distribution
+        job.does.distribution
             == Distribution::Zoned(Directions::all(vec![(50, 5), (30, 15), (20, 80)]))
     });
     check("ss=iops_slope:0.3%\nss_dur=30m\nss_ramp=10", |job| {
-        let state = job.life.steady_state.unwrap();
+        let state = job.does.steady_state.unwrap();
         state.by_slope
             && state.is_percent
-            && state.duration_ns == 1_800_000_000_000
-            && state.ramp_ns == 10_000_000_000
+            && state.duration == Nanos::from_secs(1800)
+            && state.ramp == Nanos::from_secs(10)
     });
     check("latency_target=5ms\nlatency_percentile=99.9", |job| {
-        job.pace.latency_target_ns == Some(5_000_000)
+        job.latency.latency == Nanos::from_millis(5)
     });
     check("filename=/tmp/${HOME}/x$HOME", |job| {
         job.target.files == ["/tmp//home/me/x$HOME"]
     });
     check("bs=$pagesize*2\nnumjobs=$ncpus", |job| {
-        job.clones == 2 && job.work.blocks.read == Blocks::Fixed(8192)
+        job.clones == 2 && job.does.blocks.read == Some(Blocks::Fixed(8192))
     });
     check("cpus_allowed=0-1,3", |job| {
         job.life.cpus.iter().copied().eq([0, 1, 3])
     });
     check("zonesize=4k\nzoneskip=8k", |job| {
-        job.work.zones
+        job.does.zones
             == Some(Zones {
-                size_bytes: 4096,
-                range_bytes: None,
+                work_bytes: 4096,
+                range_bytes: 4096,
                 skip_bytes: 8192,
             })
     });
@@ -184,12 +195,12 @@ fn plain_values_are_read_without_a_warning() {
         job.reporting.no_clat && job.reporting.no_slat && !job.reporting.no_lat
     });
     check("ioengine=aio\ndirect=1\niodepth=8", |job| {
-        job.engine.kind == EngineKind::Libaio
+        job.does.engine == IoEngine::Libaio
     });
     check("ioengine=io_uring\nhipri\nsqthread_poll=1", |job| {
-        job.engine.polls && job.engine.polls_submissions
+        job.does.poll_device && job.does.poll_submissions
     });
-    check("hipri\nioengine=io_uring", |job| job.engine.polls);
+    check("hipri\nioengine=io_uring", |job| job.does.poll_device);
 }
 
 #[test]
@@ -251,7 +262,7 @@ fn smallest_rates_that_fio_runs_with_are_taken() {
 fn favourite_files_have_the_laws_of_favourite_offsets() {
     let check = |value: &str, expect: Option<FileOrder>| {
         let plan = file(&format!("[a]\nnrfiles=4\nfile_service_type={value}\n"));
-        let order = plan.ok().map(|plan| first(&plan).target.order.clone());
+        let order = plan.ok().map(|plan| first(&plan).does.files.order.clone());
         assert_eq!(order, expect, "{value}");
     };
     let zipf = |theta, center| Some(FileOrder::Favours(Distribution::Zipf { theta, center }));

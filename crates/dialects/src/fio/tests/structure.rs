@@ -2,18 +2,22 @@
 
 use super::*;
 use crate::fio::job::*;
+use model::job::{IoEngine, Mix};
 
 #[test]
 fn every_global_section_counts_for_the_jobs_behind_it() {
     let plan = file("[global]\nbs=8k\nrw=randread\n[a]\n[global]\nbs=16k\n[b]\n").unwrap();
-    let blocks: Vec<Blocks> = plan
+    let blocks: Vec<Option<Blocks>> = plan
         .jobs()
-        .map(|job| job.work.blocks.read.clone())
+        .map(|job| job.does.blocks.read.clone())
         .collect();
-    assert_eq!(blocks, [Blocks::Fixed(8192), Blocks::Fixed(16384)]);
+    assert_eq!(
+        blocks,
+        [8192, 16384].map(|bytes| Some(Blocks::Fixed(bytes)))
+    );
     assert!(
         plan.jobs()
-            .all(|job| job.work.order == Order::Random { ios_per_offset: 1 })
+            .all(|job| job.does.pattern.random && job.does.steps.ops_per_offset == 1)
     );
     assert_eq!(plan.global_options.len(), 3);
 }
@@ -26,10 +30,10 @@ fn comments_cut_a_line_anywhere() {
     .unwrap();
     let job = first(&plan);
     assert_eq!(
-        (job.work.mix, job.clones, job.name.as_str()),
+        (job.does.pattern.mix, job.clones, job.name.as_str()),
         (Mix::Write, 4, "zz")
     );
-    assert_eq!(job.work.blocks.write, Blocks::Fixed(8192));
+    assert_eq!(job.does.blocks.write, Some(Blocks::Fixed(8192)));
     assert!(warned(&plan, "`;x` is a comment"));
     assert_eq!(
         plan.warnings
@@ -161,11 +165,11 @@ fn includes_continue_their_section_and_lie_beside_their_file() {
         ("dir/sub.inc", "bs=8k\n"),
     ])
     .unwrap();
-    let blocks: Vec<Blocks> = plan
+    let blocks: Vec<Option<Blocks>> = plan
         .jobs()
-        .map(|job| job.work.blocks.read.clone())
+        .map(|job| job.does.blocks.read.clone())
         .collect();
-    assert_eq!(blocks, [Blocks::Fixed(8192), Blocks::Fixed(4096)]);
+    assert_eq!(blocks, [8192, 4096].map(|bytes| Some(Blocks::Fixed(bytes))));
     let refused = |inner: &str| {
         files(&[("m.fio", "[a]\ninclude n.fio\n"), ("n.fio", inner)])
             .unwrap_err()
@@ -199,14 +203,11 @@ fn command_lines_are_read_as_fio_does() {
     };
     check(
         "-name=a -rw randread -ioengine null -size=1m -bs=8k",
-        |plan| {
-            first(plan).work.order == Order::Random { ios_per_offset: 1 }
-                && first(plan).engine.kind == EngineKind::Null
-        },
+        |plan| first(plan).does.pattern.random && first(plan).does.engine == IoEngine::Null,
     );
     check("--bs=8k --name=a --rw=randread --name=b --bs=16k", |plan| {
         plan.jobs().count() == 2
-            && first(plan).work.blocks.read == Blocks::Fixed(8192)
+            && first(plan).does.blocks.read == Some(Blocks::Fixed(8192))
             && plan.groups.len() == 1
     });
     check("--name=a --thread --readw=randread --ioeng=null", |plan| {
@@ -241,10 +242,10 @@ fn command_lines_are_read_as_fio_does() {
     });
     // Without a value behind it, the order of kb_base counts on a command line.
     check("--name=a --bs=4kib --kb_base=1000", |plan| {
-        first(plan).work.blocks.read == Blocks::Fixed(4000)
+        first(plan).does.blocks.read == Some(Blocks::Fixed(4000))
     });
     check("--name=a --kb_base=1000 --bs=4kib", |plan| {
-        first(plan).work.blocks.read == Blocks::Fixed(4096)
+        first(plan).does.blocks.read == Some(Blocks::Fixed(4096))
     });
 }
 
@@ -303,8 +304,8 @@ fn job_files_come_behind_the_jobs_of_the_command_line_and_wait_for_each_other() 
         ["b", "c"]
     );
     assert_eq!(
-        first(&plan("--bs=8k u.fio")).work.blocks.read,
-        Blocks::Fixed(8192)
+        first(&plan("--bs=8k u.fio")).does.blocks.read,
+        Some(Blocks::Fixed(8192))
     );
 }
 

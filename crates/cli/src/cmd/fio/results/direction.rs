@@ -1,7 +1,7 @@
 //! One direction of a job, or of jobs that are reported as one: amounts, latencies, and rates over time.
 
 use super::{Piece, merged, reported};
-use dialects::fio::job::Job;
+use dialects::fio::job::{Blocks, Job};
 use dialects::fio::result::{Direction, Latency, Samples};
 use model::num::{approx, round_to_u64};
 use model::record::CopyRecord;
@@ -28,11 +28,12 @@ impl Kind {
 
     /// Bytes of one operation of the job, where they are all alike.
     fn block(self, job: &Job) -> u64 {
-        match self {
-            Self::Read => job.work.blocks.read.max_bytes(),
-            Self::Write => job.work.blocks.write.max_bytes(),
-            Self::Trim => job.work.blocks.trim.max_bytes(),
-        }
+        let blocks = match self {
+            Self::Read => &job.does.blocks.read,
+            Self::Write => &job.does.blocks.write,
+            Self::Trim => &job.does.blocks.trim,
+        };
+        blocks.as_ref().map_or(0, Blocks::max_bytes)
     }
 }
 

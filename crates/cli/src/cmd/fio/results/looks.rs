@@ -2,10 +2,11 @@
 //! errors that were let pass.
 
 use super::{Piece, reported};
-use dialects::fio::job::{self, Job};
 use dialects::fio::result::{Depths, LatencyTarget, SteadyResult};
+use model::job::{ContinueOn, SteadyQuantity, SteadyState};
 use model::num::round_to_u64;
 use model::record::{CopyRecord, Failure};
+use model::units::Nanos;
 
 /// Shares of the classes of depth, in per cent.
 pub(super) fn depths(piece: &Piece<'_>) -> Option<Depths> {
@@ -28,15 +29,15 @@ pub(super) fn depths(piece: &Piece<'_>) -> Option<Depths> {
 /// The latency to keep, and the depth that keeps it: the smallest of several jobs'. Depth 0 is none found; where none
 /// is looked for, it is the one that was asked for.
 pub(super) fn target(piece: &Piece<'_>) -> LatencyTarget {
-    let pace = &piece.first().pace;
-    let Some(target_ns) = pace.latency_target_ns else {
+    let asked = piece.first().latency;
+    if asked.latency == Nanos::ZERO {
         return LatencyTarget {
-            depth: piece.first().engine.depth,
+            depth: piece.first().does.depth,
             target_ns: 0,
-            percentile: pace.latency_percentile,
+            percentile: asked.percentile,
             window_ns: 0,
         };
-    };
+    }
     let found = piece
         .copies
         .iter()
@@ -44,22 +45,21 @@ pub(super) fn target(piece: &Piece<'_>) -> LatencyTarget {
     let depth = found.copied().reduce(f64::min).unwrap_or(0.0);
     LatencyTarget {
         depth: u32::try_from(round_to_u64(depth)).unwrap_or(u32::MAX),
-        target_ns,
-        percentile: pace.latency_percentile,
-        window_ns: pace.latency_window_ns,
+        target_ns: asked.latency.0,
+        percentile: asked.percentile,
+        window_ns: asked.window.0,
     }
 }
 
 /// The steady state of the first job: that of several together nobody looked for.
 pub(super) fn steady_state(piece: &Piece<'_>) -> Option<SteadyResult> {
-    let job = piece.first();
-    let rule = job.life.steady_state?;
+    let rule = piece.first().does.steady_state?;
     let copy = piece.copies.first()?;
     let value = |name: &str| reported(copy, &format!("steady_{name}"));
     let unit = if rule.is_percent { "%" } else { "" };
     Some(SteadyResult {
-        rule: format!("{}:{:.6}{unit}", word(job), rule.limit),
-        duration_s: rule.duration_ns / 1_000_000_000,
+        rule: format!("{}:{:.6}{unit}", word(rule), rule.limit),
+        duration_s: rule.duration.0 / 1_000_000_000,
         is_attained: value("attained") > 0.5,
         criterion: format!("{:.6}{unit}", value("criterion")),
         max_deviation: value("deviation"),
@@ -70,17 +70,14 @@ pub(super) fn steady_state(piece: &Piece<'_>) -> Option<SteadyResult> {
 }
 
 /// fio's word for what is judged.
-fn word(job: &Job) -> &'static str {
-    let Some(rule) = job.life.steady_state else {
-        return "";
-    };
+const fn word(rule: SteadyState) -> &'static str {
     match (rule.quantity, rule.by_slope) {
-        (job::SteadyQuantity::Iops, false) => "iops",
-        (job::SteadyQuantity::Iops, true) => "iops_slope",
-        (job::SteadyQuantity::Bandwidth, false) => "bw",
-        (job::SteadyQuantity::Bandwidth, true) => "bw_slope",
-        (job::SteadyQuantity::Latency, false) => "lat",
-        (job::SteadyQuantity::Latency, true) => "lat_slope",
+        (SteadyQuantity::Iops, false) => "iops",
+        (SteadyQuantity::Iops, true) => "iops_slope",
+        (SteadyQuantity::Bandwidth, false) => "bw",
+        (SteadyQuantity::Bandwidth, true) => "bw_slope",
+        (SteadyQuantity::Latency, false) => "lat",
+        (SteadyQuantity::Latency, true) => "lat_slope",
     }
 }
 
@@ -130,7 +127,7 @@ const WRONG: i32 = 84;
 
 /// Errors that were let pass: how many, and the number of the first. `None` where none may be.
 pub(super) fn let_pass(piece: &Piece<'_>) -> Option<(u64, i32)> {
-    if piece.first().life.continues_on == job::Continue::default() {
+    if piece.first().does.continue_on == ContinueOn::default() {
         return None;
     }
     let names = [

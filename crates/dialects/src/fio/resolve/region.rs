@@ -1,8 +1,8 @@
 //! On which part of its files a job works, and how much of that it does where nothing else is said.
 
-use super::{Length, used};
-use dialects::fio::job::{Blocks, Extent, Job};
-use model::rng::Rng;
+use super::stream;
+use crate::fio::job::{Extent, Job};
+use crate::fio::jobfile::Found;
 
 /// The part of the files on which a job works.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,14 +19,14 @@ fn drawn(job: &Job) -> Result<Option<Vec<u64>>, String> {
     let Some((low, high)) = range.filter(|(low, high)| low != high) else {
         return Ok(None);
     };
-    let block = smallest(job);
+    let block = job.does.size_range().0.max(1);
     let (first, last) = (low.div_ceil(block).max(1), high / block);
     if first > last {
         return Err(format!(
             "no whole number of blocks of {block} bytes lies between a `filesize` of {low} and {high}"
         ));
     }
-    let mut rng = Rng::stream(job.work.seed, u64::from(job.number) + (2 << 32));
+    let mut rng = stream(job, 2);
     let files = job.target.files.iter();
     Ok(Some(
         files
@@ -35,14 +35,8 @@ fn drawn(job: &Job) -> Result<Option<Vec<u64>>, String> {
     ))
 }
 
-/// The smallest operation of the job.
-fn smallest(job: &Job) -> u64 {
-    let sizes = used(job, &job.work.blocks).into_iter();
-    sizes.map(Blocks::min_bytes).min().unwrap_or(1).max(1)
-}
-
 /// A region as fio means it: from the offset on, as long as said, or to the end of what is there.
-pub(super) fn region(job: &Job, length: Length<'_>) -> Result<Region, String> {
+pub(super) fn region(job: &Job, found: &[Found]) -> Result<Region, String> {
     let amount = &job.amount;
     let path = job.target.files.first().map_or("", String::as_str);
     let drawn = drawn(job)?;
@@ -51,7 +45,7 @@ pub(super) fn region(job: &Job, length: Length<'_>) -> Result<Region, String> {
     let file_bytes = smallest.or(fixed);
     // Every file has the same part of the region: what the shortest one holds.
     let files = job.target.files.len().max(1) as u64;
-    let lengths: Option<Vec<u64>> = job.target.files.iter().map(|path| length(path)).collect();
+    let lengths: Option<Vec<u64>> = found.iter().map(|found| found.length_bytes).collect();
     let shortest = lengths.and_then(|lengths| lengths.into_iter().min());
     let there = file_bytes.or(shortest);
     let share = |what: &str, percent: u8| {
@@ -66,7 +60,10 @@ pub(super) fn region(job: &Job, length: Length<'_>) -> Result<Region, String> {
     let bytes = |what: &str, extent: Extent| -> Result<u64, String> {
         match extent {
             Extent::Bytes(bytes) => Ok(bytes),
-            Extent::Percent(percent) => Ok(share(what, percent)?.next_multiple_of(align)),
+            Extent::Percent(percent) => {
+                let bytes = share(what, percent)?;
+                Ok(bytes.checked_next_multiple_of(align).unwrap_or(u64::MAX))
+            }
         }
     };
     let step = bytes("offset_increment", amount.offset_increment)?;
@@ -112,7 +109,7 @@ pub(super) fn portion(bytes: u64, percent: u8) -> u64 {
 /// What of a region is done where nothing else is said: whole blocks of each file. A rest that holds none stays, as in
 /// fio.
 pub(super) fn whole_blocks(job: &Job, region: &Region) -> u64 {
-    let smallest = smallest(job);
+    let smallest = job.does.size_range().0.max(1);
     let whole = |bytes: u64| bytes / smallest * smallest;
     let files = job.target.files.len().max(1) as u64;
     if region.sizes.is_empty() {

@@ -2,10 +2,19 @@
 //! and seeds are as fio means them.
 
 use super::*;
-use crate::cmd::fio::surroundings::Machine;
-use dialects::fio::options::{self, Kind, OptionDef, Reach, Standing, Status, check_limits};
-use dialects::fio::{Error, Plan};
+use crate::fio::options::{self, Kind, OptionDef, Reach, Standing, Status, check_limits};
+use crate::fio::testkit::Nowhere;
+use crate::fio::{Plan, Remark};
 use std::fmt::Write as _;
+
+/// What there is where every file has the length that `length` says.
+fn found(job: &Job, length: impl Fn(&str) -> Option<u64>) -> Vec<Found> {
+    let of = |path: &String| Found {
+        length_bytes: length(path),
+        ..Nowhere.find(path).unwrap()
+    };
+    job.target.files.iter().map(of).collect()
+}
 
 /// A value that is not the default, with what the job must have before and behind it for the option to mean anything.
 struct Sample {
@@ -145,16 +154,16 @@ fn sample(def: &OptionDef) -> Sample {
 
 fn parse(line: &str) -> Result<Plan, Error> {
     let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-    dialects::fio::parse(&arguments, &Machine)
+    crate::fio::parse(&arguments, &Nowhere)
 }
 
 /// Everything of a plan that is looked at behind the reader.
-fn looked_at(plan: &Plan) -> anyhow::Result<String> {
+fn looked_at(plan: &Plan) -> String {
     let mut text = format!("{:?}", plan.output);
     for group in &plan.groups {
-        writeln!(text, "{} {}", group.id, group.waits)?;
+        writeln!(text, "{} {}", group.id, group.waits).unwrap();
         for job in &group.jobs {
-            let task = task(job, &|_| Some(64 << 20))?;
+            let task = task(job, &found(job, |_| Some(64 << 20))).unwrap();
             writeln!(
                 text,
                 "{task:?} {} {:?} {:?} {:?} {} {} {} {} {:?}",
@@ -167,10 +176,11 @@ fn looked_at(plan: &Plan) -> anyhow::Result<String> {
                 job.life.ends_all,
                 job.life.ends_all_on_error,
                 job.life.exit_what,
-            )?;
+            )
+            .unwrap();
         }
     }
-    Ok(text)
+    text
 }
 
 /// What is wrong with what becomes of an option; nothing where all is as it is said.
@@ -188,7 +198,7 @@ fn complaint(def: &OptionDef) -> Option<String> {
     };
     let (without, with) = (plan(""), plan(&format!("--{}={value}", def.name)));
     let limited = check_limits(&with);
-    let said = |remarks: &[dialects::fio::Remark]| {
+    let said = |remarks: &[Remark]| {
         let word = format!("`{}` changes nothing", def.name);
         remarks.iter().any(|remark| remark.text.contains(&word))
     };
@@ -200,13 +210,9 @@ fn complaint(def: &OptionDef) -> Option<String> {
         (Standing::InPart, Ok(remarks)) if said(&remarks) => None,
         (Standing::Noted, other) => Some(format!("is noted in the table, and {other:?}")),
         (_, Err(error)) => Some(error.to_string()),
-        (Standing::Supported | Standing::InPart, Ok(_)) => {
-            match (looked_at(&without), looked_at(&with)) {
-                (Ok(without), Ok(with)) if without != with => None,
-                (Ok(_), Ok(_)) => Some("changes nothing and is not listed".to_owned()),
-                (Err(error), _) | (_, Err(error)) => Some(error.to_string()),
-            }
-        }
+        (Standing::Supported | Standing::InPart, Ok(_)) => (looked_at(&without)
+            == looked_at(&with))
+        .then(|| "changes nothing and is not listed".to_owned()),
     }
 }
 
@@ -238,7 +244,7 @@ fn regions_are_as_long_as_said_or_as_what_is_there() {
     let check = |line: &str, expect: Result<(u64, u64), &str>| {
         let plan = parse(&format!("--name=a --filename=f {line}")).unwrap();
         let job = plan.jobs().last().unwrap();
-        let found = region(job, &|path| (path == "f").then_some(64 * M));
+        let found = region(job, &found(job, |path| (path == "f").then_some(64 * M)));
         match (found, expect) {
             (Ok(region), Ok(wanted)) => assert_eq!((region.offset, region.size), wanted, "{line}"),
             (Err(why), Err(words)) => assert!(why.contains(words), "{why}"),
@@ -266,7 +272,9 @@ fn regions_are_as_long_as_said_or_as_what_is_there() {
 fn sizes_of_files_are_drawn_in_whole_blocks_and_always_the_same() {
     let sizes = |line: &str| -> Result<Vec<(u64, Vec<u64>)>, String> {
         let plan = parse(&format!("--name=a {line}")).unwrap();
-        let of_job = |job: &Job| region(job, &|_| None).map(|region| (region.size, region.sizes));
+        let of_job = |job: &Job| {
+            region(job, &found(job, |_| None)).map(|region| (region.size, region.sizes))
+        };
         plan.jobs().map(of_job).collect()
     };
     let line = "--filesize=10k-64k --bs=3k --nrfiles=20 --numjobs=2";
@@ -299,23 +307,23 @@ fn sizes_of_files_are_drawn_in_whole_blocks_and_always_the_same() {
 
 #[test]
 fn a_job_ends_when_its_amount_is_done() {
-    let check = |line: &str, expect: spec::End| {
+    let check = |line: &str, expect: End| {
         let plan = parse(&format!("--name=a --size=1m --bs=4k {line}")).unwrap();
         let job = plan.jobs().next().unwrap();
-        assert_eq!(task(job, &|_| None).unwrap().job.end, expect, "{line}");
+        assert_eq!(resolve(job, &Nowhere).unwrap().job.end, expect, "{line}");
     };
-    let once = spec::End {
+    let once = End {
         time: None,
         bytes: Some(1 << 20),
         ops: None,
         loops: 1,
         time_based: false,
     };
-    let bytes = |bytes| spec::End {
+    let bytes = |bytes| End {
         bytes: Some(bytes),
         ..once
     };
-    let timed = |time_based| spec::End {
+    let timed = |time_based| End {
         time: Some(Nanos::from_secs(5)),
         time_based,
         ..once
@@ -331,7 +339,7 @@ fn a_job_ends_when_its_amount_is_done() {
     check("--size=20k --nrfiles=2", bytes(16 << 10));
     check(
         "--size=10k --loops=3",
-        spec::End {
+        End {
             loops: 3,
             ..bytes(8 << 10)
         },
@@ -339,8 +347,8 @@ fn a_job_ends_when_its_amount_is_done() {
     check("--size=10k --bsrange=2k-8k", bytes(10 << 10));
     check("--size=64k --io_size=10k", bytes(10 << 10));
     let ops = Some(10);
-    check("--number_ios=10", spec::End { ops, ..once });
-    check("--loops=3", spec::End { loops: 3, ..once });
+    check("--number_ios=10", End { ops, ..once });
+    check("--loops=3", End { loops: 3, ..once });
     check("--runtime=5", timed(false));
     check("--runtime=5 --time_based", timed(true));
 }
@@ -350,7 +358,7 @@ fn clones_differ_in_their_seeds_and_runs_do_not() {
     let seeds = |line: &str| -> Vec<Option<u64>> {
         let plan = parse(&format!("--name=a --size=1m --numjobs=2 {line}")).unwrap();
         let jobs = plan.jobs();
-        jobs.map(|job| task(job, &|_| None).unwrap().job.seed)
+        jobs.map(|job| resolve(job, &Nowhere).unwrap().job.seed)
             .collect()
     };
     let first = seeds("--rw=randread");

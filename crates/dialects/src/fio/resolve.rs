@@ -1,0 +1,215 @@
+//! A job of fio as one of the engine's.
+//!
+//! What the language leaves to the machine (shares of a file, a region without a size) is settled here, and what only
+//! several options together say. What the engine does not do was refused before, by the table of limits; what no job can
+//! be is said with the job's place.
+
+mod region;
+
+use super::error::Error;
+use super::job::{Blocks, Directions, Extent, Job};
+use super::jobfile::{Found, Surroundings};
+use model::job::{
+    Batching, Contents, End, Files, IoEngine, Rate, Target, Task, Verify, VerifyMethod,
+};
+use model::rng::Rng;
+use model::units::Nanos;
+use region::{Region, portion, region, whole_blocks};
+
+/// The job, ready for the engine, with its files as they are now.
+pub fn resolve(job: &Job, surroundings: &dyn Surroundings) -> Result<Task, Error> {
+    let files = job.target.files.iter();
+    let found = files.map(|name| {
+        let found = surroundings.find(name);
+        found.map_err(|why| format!("use `{name}`: {why}"))
+    });
+    let found: Result<Vec<Found>, String> = found.collect();
+    found
+        .and_then(|found| task(job, &found))
+        .map_err(|what| Error::Conflict {
+            place: job.place.clone(),
+            job: job.name.clone(),
+            what,
+        })
+}
+
+fn task(job: &Job, found: &[Found]) -> Result<Task, String> {
+    let region = region(job, found)?;
+    let used = found.iter();
+    let used = used.filter(|_| job.does.engine != IoEngine::Null);
+    let mut targets = used.map(|found| target(job, found));
+    let does = model::job::Job {
+        target: targets.next().unwrap_or_default(),
+        more_targets: targets.collect(),
+        size: Some(region.size),
+        offset_bytes: region.offset,
+        end: End {
+            bytes: Some(bytes(job, &region)),
+            ..job.does.end
+        },
+        file_sizes: region.sizes,
+        ..whole(job)
+    };
+    does.check()?;
+    Ok(Task {
+        name: job.name.clone(),
+        job: does,
+        cpus: cpus(job),
+        only_prepares: job.target.creates_only,
+        looks_at_file: job.clone == 0,
+        unlinks: job.target.unlinks,
+        ..Task::default()
+    })
+}
+
+/// On what the job works: a file that is made where it is not there, or a device that is.
+fn target(job: &Job, found: &Found) -> Target {
+    let path = found.path.clone();
+    if found.is_device {
+        Target::Device { path, fill: false }
+    } else {
+        // What is read back to be judged must be there: no checksum fits what was written just now instead.
+        let create = job.target.may_create && !job.only_checks();
+        Target::File { path, create }
+    }
+}
+
+/// How much is done before the job ends.
+fn bytes(job: &Job, region: &Region) -> u64 {
+    let amount = &job.amount;
+    match amount.io_size {
+        Some(Extent::Bytes(bytes)) if bytes > 0 => bytes,
+        Some(Extent::Percent(percent)) => portion(region.size, percent),
+        // Beside the size of the files, `size` is how much of them is done.
+        _ => match (amount.file_size_bytes, amount.size) {
+            (Some(_), Some(Extent::Bytes(size))) if size > 0 => size.min(whole_blocks(job, region)),
+            (Some(_), Some(Extent::Percent(percent))) => portion(region.size, percent),
+            _ => whole_blocks(job, region),
+        },
+    }
+}
+
+/// The job with what its options say together, but for its region.
+fn whole(job: &Job) -> model::job::Job {
+    let mut does = job.does.clone();
+    let mix = does.pattern.mix;
+    does.block_bytes = does.size_range().1;
+    let plain = Some(Blocks::Fixed(does.block_bytes));
+    if mix.used(&does.blocks).all(|blocks| *blocks == plain) {
+        does.blocks = Directions::all(None);
+    }
+    if does.is_synchronous() {
+        does.depth = 1;
+        does.batching = Batching::default();
+    }
+    let batching = &mut does.batching;
+    let waits_for = batching.complete_min;
+    // fio takes one and hands over one unless told otherwise; the engine takes a few of a full queue and hands over as
+    // many, unless the job says how many.
+    if job.has("iodepth_batch_complete_min") && waits_for > 0 && !job.does.is_synchronous() {
+        batching.complete_max = batching.complete_max.or(Some(waits_for));
+    }
+    batching.low = batching.low.filter(|low| *low != does.depth);
+    does.files = match u32::try_from(job.target.files.len()) {
+        Ok(0 | 1) => Files::default(),
+        count => Files {
+            count: count.unwrap_or(u32::MAX),
+            ..does.files
+        },
+    };
+    rates(&mut does);
+    does.seed = job.is_repeatable.then(|| stream(job, 0).next());
+    does.start_delay = Nanos(start_delay(job));
+    does.samples = Some(Nanos(window(job)));
+    does.latency_target = Some(job.latency).filter(|target| target.latency > Nanos::ZERO);
+    does.contents = contents(job);
+    does.verify = job.verify.is_on.then(|| Verify {
+        method: match (&job.verify.how.method, &job.verify.pattern) {
+            (VerifyMethod::Pattern(_), Some(pattern)) => VerifyMethod::Pattern(pattern.clone()),
+            (method, _) => method.clone(),
+        },
+        ..job.verify.how.clone()
+    });
+    does
+}
+
+/// Rates of 0 are none, and those of directions that the job does not have mean nothing. A job with one kind of operation
+/// needs no schedule for each.
+fn rates(does: &mut model::job::Job) {
+    let mix = does.pattern.mix;
+    let positive = |n: Option<u64>| n.filter(|n| *n > 0);
+    let of = |rate: Rate, has: bool| Rate {
+        iops: positive(rate.iops).filter(|_| has),
+        bytes_per_s: positive(rate.bytes_per_s).filter(|_| has),
+        min_iops: positive(rate.min_iops).filter(|_| has),
+        min_bytes_per_s: positive(rate.min_bytes_per_s).filter(|_| has),
+    };
+    let rates = does.pacing.rates;
+    does.pacing.rates = Directions {
+        read: of(rates.read, mix.reads()),
+        write: of(rates.write, mix.writes()),
+        trim: of(rates.trim, mix.trims()),
+    };
+    let mut used = mix.used(&rates).map(|rate| positive(rate.iops));
+    if let (Some(only @ Some(_)), None) = (used.next(), used.next()) {
+        does.rate_iops = only;
+        does.pacing.rates = does.pacing.rates.map(|rate| Rate {
+            iops: None,
+            ..*rate
+        });
+    }
+}
+
+/// What is written. Blocks that are not to equal each other are different from all others in any case.
+fn contents(job: &Job) -> Contents {
+    let data = &job.data;
+    // What is checked is filled with its own pattern, whatever else was asked for.
+    let checked = job.verify.pattern.as_ref().filter(|_| job.verify.is_on);
+    if let Some(pattern) = checked {
+        Contents::Pattern(pattern.clone())
+    } else if data.is_zero {
+        Contents::Zero
+    } else if let Some(pattern) = &data.pattern {
+        Contents::Pattern(pattern.clone())
+    } else if data.refills && job.does.redundancy.dedupe_percent == 0 {
+        Contents::Refilled
+    } else if data.scrambles {
+        Contents::Stamped
+    } else {
+        Contents::Constant
+    }
+}
+
+/// What is drawn for a clone, of the kind of this number: its own, and the same in every run.
+fn stream(job: &Job, number: u64) -> Rng {
+    Rng::stream(job.seed, u64::from(job.number) + (number << 32))
+}
+
+/// The time until the start; from a range it is drawn.
+fn start_delay(job: &Job) -> u64 {
+    let (low, high) = job.life.start_delay_ns;
+    low + stream(job, 1).below((high - low).saturating_add(1))
+}
+
+/// The window of bandwidth and rate: the one that is given, the shorter one of two.
+fn window(job: &Job) -> u64 {
+    let reporting = &job.reporting;
+    match (job.has("bwavgtime"), job.has("iopsavgtime")) {
+        (true, false) => reporting.bw_window_ns,
+        (false, true) => reporting.iops_window_ns,
+        _ => reporting.bw_window_ns.min(reporting.iops_window_ns),
+    }
+}
+
+/// The CPUs of a clone.
+fn cpus(job: &Job) -> Vec<u32> {
+    let all: Vec<u32> = job.life.cpus.iter().copied().collect();
+    if !job.life.splits_cpus || all.is_empty() {
+        return all;
+    }
+    let turn = usize::try_from(job.clone).unwrap_or(0) % all.len();
+    vec![all[turn]]
+}
+
+#[cfg(test)]
+mod tests;
