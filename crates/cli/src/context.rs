@@ -20,6 +20,8 @@ pub(crate) struct Context {
     pub(crate) lang: Lang,
     /// How text on standard output is laid out.
     pub(crate) style: Style,
+    /// The same for lists and plans: what is no terminal gets each of their lines whole.
+    pub(crate) lines: Style,
     /// False where text must do without the blocks of pictures.
     blocks: bool,
     /// The monotonic clock when the program started.
@@ -34,9 +36,11 @@ impl Context {
             Some(LangArg::Ja) => Lang::Ja,
             None => Lang::from_env(&locale("LC_MESSAGES")),
         };
+        let [style, lines] = styles(global.color);
         Self {
             lang,
-            style: style(global.color),
+            style,
+            lines,
             blocks: shows_blocks(),
             began,
             store: global.store.clone().or_else(store_of_environment),
@@ -282,7 +286,11 @@ fn shows_blocks() -> bool {
 /// Columns where there is no terminal: room for every column of a run's table.
 const WIDTH_ELSEWHERE: usize = 120;
 
-fn style(color: ColorArg) -> Style {
+/// Columns of a line that nobody breaks: more than any list has.
+const WIDTH_UNBROKEN: usize = 1 << 16;
+
+/// The layout of text on standard output, and that of lists and plans.
+fn styles(color: ColorArg) -> [Style; 2] {
     let out = std::io::stdout();
     let terminal = out.is_terminal();
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
@@ -292,14 +300,10 @@ fn style(color: ColorArg) -> Style {
         ColorArg::Never => false,
         ColorArg::Auto => terminal && !set("NO_COLOR") && !dumb,
     };
-    let width = if terminal {
-        sys::process::terminal_width()
-    } else {
-        None
-    };
-    Style {
-        // A file or a pipe has no width of its own; long lines are better there than broken tables.
-        width: width.unwrap_or(WIDTH_ELSEWHERE),
+    let width = terminal.then(sys::process::terminal_width).flatten();
+    // A file or a pipe has no width of its own; long lines are better there than broken tables.
+    [WIDTH_ELSEWHERE, WIDTH_UNBROKEN].map(|elsewhere| Style {
+        width: width.unwrap_or(elsewhere),
         color,
-    }
+    })
 }

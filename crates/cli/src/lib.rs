@@ -5,7 +5,6 @@
 
 pub mod args;
 mod cmd;
-mod columns;
 mod consent;
 mod context;
 mod directory;

@@ -196,6 +196,17 @@ pub fn duration(span: Nanos) -> String {
     }
 }
 
+/// A span as it is typed, in seconds: `180 s`, and below ten of them in tenths, `0.5 s`.
+pub fn in_seconds(span: Nanos) -> String {
+    let tenths = round_to_u64(span.as_secs_f64() * 10.0);
+    match (tenths / 10, tenths % 10) {
+        (0, 0) => time(span),
+        (10.., _) => format!("{} s", round_to_u64(span.as_secs_f64())),
+        (whole, 0) => format!("{whole} s"),
+        (whole, tenth) => format!("{whole}.{tenth} s"),
+    }
+}
+
 /// `1 case`, `2 cases`: a number with the English word for one or for several.
 pub fn counted<N: Copy + Display + PartialEq + From<u8>>(n: N, one: &str, many: &str) -> String {
     let word = if n == N::from(1) { one } else { many };
@@ -385,6 +396,11 @@ mod tests {
         assert_eq!(roughly(181.6), "3 min 2 s");
         assert_eq!(duration(Nanos::from_millis(250)), "250 ms");
         assert_eq!(duration(Nanos::from_secs(182)), "3 min 2 s");
+        let typed = [180_400, 9_960, 3_240, 1_000, 500, 96, 10].map(Nanos::from_millis);
+        assert_eq!(
+            typed.map(in_seconds),
+            ["180 s", "10 s", "3.2 s", "1 s", "0.5 s", "0.1 s", "10.0 ms"]
+        );
         assert_eq!(duration(Nanos::from_secs(90_000)), "25 h 0 min");
         assert_eq!(
             instant(UnixNanos(1_795_221_791_000_000_000)),

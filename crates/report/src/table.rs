@@ -9,6 +9,9 @@ use dialects::printable::printable;
 /// Space between two columns.
 const GAP: u16 = 2;
 
+/// A last column that is narrower than this is no text any more.
+const LAST_MIN: usize = 20;
+
 /// Rows of cells.
 pub(crate) struct Grid {
     table: Table,
@@ -56,6 +59,20 @@ impl Grid {
         content + self.columns.saturating_sub(1) * usize::from(GAP)
     }
 
+    /// The width on a screen of all columns but the last, with the space behind them.
+    fn before_last(&self) -> usize {
+        let widths = self.table.column_max_content_widths();
+        let before = widths.iter().rev().skip(1);
+        before
+            .map(|width| usize::from(*width) + usize::from(GAP))
+            .sum()
+    }
+
+    /// Whether the last column has room for text in lines of this width.
+    pub(crate) fn has_room_for_last(&self, width: usize) -> bool {
+        self.before_last() + LAST_MIN <= width
+    }
+
     /// The lines, with the columns `right` aligned to the right.
     pub(crate) fn render(mut self, right: &[usize]) -> String {
         self.finish(right)
@@ -63,15 +80,9 @@ impl Grid {
 
     /// The lines, with the last column broken over several lines so that none is wider than `width`.
     pub(crate) fn render_wrapped(mut self, width: usize, right: &[usize]) -> String {
-        let widths = self.table.column_max_content_widths();
-        let before: usize = widths
-            .iter()
-            .rev()
-            .skip(1)
-            .map(|width| usize::from(*width) + usize::from(GAP))
-            .sum();
-        // A last column narrower than this is no text any more; then the line runs over.
-        let room = width.saturating_sub(before).max(20);
+        let before = self.before_last();
+        // Where there is no room at all the line runs over.
+        let room = width.saturating_sub(before).max(LAST_MIN);
         if let Some(last) = self.table.column_mut(self.columns.saturating_sub(1)) {
             let room = u16::try_from(room).unwrap_or(u16::MAX);
             last.set_constraint(ColumnConstraint::UpperBoundary(comfy_table::Width::Fixed(

@@ -26,6 +26,7 @@ use model::named::NamedKind;
 use model::plan::Duel;
 use model::record::Run;
 use report::comparison::{self, CompareOptions};
+use report::page::{Block, plan};
 use std::path::PathBuf;
 
 pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
@@ -36,7 +37,8 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
         let dry_run = args.format.of_plan(args.new.dry_run)?;
         let sides = sides(args, &consent)?;
         if dry_run.is_none() && !quiet {
-            output::say(&planned::sides(&sides, context.lang));
+            let page = Block::Section(None, plan::sides(&sides, context.lang));
+            output::say(&report::render::text(&[page], context.lines));
         }
         sides::warn(&sides, context.lang);
         if let Some(format) = dry_run {

@@ -36,7 +36,7 @@ pub(crate) fn run(context: &Context, args: &FioArgs) -> anyhow::Result<Exit> {
         return show_kept(context, &own, name);
     }
     let plan = dialects::fio::parse(&own.rest, &Machine).map_err(|error| refused(&error))?;
-    if let Some(text) = help::answer(&plan.request)? {
+    if let Some(text) = help::answer(&plan.request, context.lines)? {
         output::print(&text)?;
         return Ok(Exit::Ok);
     }

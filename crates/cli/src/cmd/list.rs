@@ -1,35 +1,32 @@
 //! `kurabe list`: what can be run, and what was.
 
 use crate::args::{ListArgs, ListWhat};
-use crate::columns::{columns_within, terminal_width};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::output;
 use model::record::End;
-use report::Lang;
 use report::number::counted;
+use report::page::list;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use store::DuelLine;
 
 pub(crate) fn run(context: &Context, args: &ListArgs) -> anyhow::Result<Exit> {
-    let rows = match args.what {
-        ListWhat::Tests => tests(),
-        ListWhat::Profiles => profiles()?,
-        ListWhat::Metrics => metrics(),
-        ListWhat::Runs => runs(context)?,
+    let (page, described) = match args.what {
+        ListWhat::Tests => (list::described(tests()), true),
+        ListWhat::Profiles => (list::described(profiles()?), true),
+        ListWhat::Metrics => (list::described(metrics()), true),
+        ListWhat::Runs => (list::rows(runs(context)?, NAMING), false),
     };
-    output::print(&columns_within(&rows, terminal_width()))?;
-    let described = matches!(
-        args.what,
-        ListWhat::Tests | ListWhat::Profiles | ListWhat::Metrics
-    );
-    if described && context.lang == Lang::Ja {
-        // They are the reference to which every figure refers; a translation could differ from it.
-        output::say("注: テスト、プロファイル、測定項目の説明は英語のみです");
+    output::print(&report::render::text(&[page], context.lines))?;
+    if let Some(note) = list::in_english(context.lang).filter(|_| described) {
+        output::say(note);
     }
     Ok(Exit::Ok)
 }
+
+/// Columns of a run that say which one it is.
+const NAMING: usize = 3;
 
 fn tests() -> Vec<Vec<String>> {
     let specs = workloads::ALL.iter().map(|workload| workload.spec());

@@ -69,7 +69,7 @@ fn a_dry_run_prints_the_plan_and_keeps_nothing() {
             "--dry-run",
         ])
         .code(0);
-    done.out_has(&["10 rounds", "3 rounds", "60.0 s each"]);
+    done.out_has(&["10 rounds", "3 rounds", "60 s each"]);
     assert!(!bed.store().exists());
 }
 
@@ -156,6 +156,26 @@ fn lists_name_what_there_is() {
     bed.run(&["list"])
         .code(0)
         .out_has(&["one", "9 rounds", "complete"]);
+}
+
+#[test]
+fn a_list_lines_up_whatever_the_script_of_its_labels() {
+    let bed = Bed::new();
+    for label in ["東京リージョン", "frankfurt"] {
+        let line = ["run", "selftest.replay", "--passes", "1", "--label", label];
+        bed.run(&line).code(0);
+    }
+    let list = bed.run(&["list"]).code(0).out;
+    let columns = |c: char| if c.is_ascii() { 1 } else { 2 };
+    let before = |line: &str| {
+        line.find(" UTC")
+            .map(|at| line[..at].chars().map(columns).sum())
+    };
+    let before: Vec<Option<u32>> = list.lines().map(before).collect();
+    assert!(
+        before.len() == 2 && before[0].is_some() && before[0] == before[1],
+        "{list}"
+    );
 }
 
 #[test]

@@ -20,8 +20,6 @@ mod soak;
 mod storage;
 mod warning;
 
-pub use plan::{PlanView, PlannedRounds};
-
 use crate::comparison::ComparisonView;
 use crate::view::RunView;
 use dialects::printable;
@@ -50,7 +48,7 @@ pub fn comparison(view: &ComparisonView<'_>) -> String {
 }
 
 /// The plan as a `kurabe.plan/1` document.
-pub fn plan(view: &PlanView<'_>) -> String {
+pub fn plan(view: &crate::page::plan::PlanView<'_>) -> String {
     text(&plan::document(view))
 }
 

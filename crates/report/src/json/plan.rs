@@ -2,40 +2,13 @@
 
 use super::PLAN_SCHEMA;
 use super::run::{PlanPart, plan_part};
+use crate::page::plan::PlanView;
 use crate::set_otherwise;
 use model::plan::{Plan, PlannedCase};
 use model::record::Run;
 use model::soak::Soak;
-use model::units::Nanos;
 use schemars::JsonSchema;
 use serde::Serialize;
-
-/// What would be measured, and what is expected of it.
-pub struct PlanView<'a> {
-    /// `run`, `soak` or `duel`.
-    pub command: &'a str,
-    /// What all of it takes at most.
-    pub expected: Nanos,
-    /// What is to be known of the time, in English.
-    pub note: Option<String>,
-    /// Why it would be refused as it was typed.
-    pub refused: Option<String>,
-    /// One run, or the two sides of a duel, before their first round.
-    pub runs: &'a [Run],
-    /// How many rounds a case is to have.
-    pub rounds: &'a dyn Fn(&Plan, &PlannedCase) -> PlannedRounds,
-}
-
-/// How many rounds a case is to have, as far as that is known before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlannedRounds {
-    /// At least, unless somebody interrupts.
-    pub least: Option<u32>,
-    /// At most.
-    pub most: Option<u32>,
-    /// What each takes.
-    pub each: Nanos,
-}
 
 /// What would be measured by `--dry-run` without it.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -5,11 +5,13 @@
 
 pub mod block;
 mod indexes;
+pub mod list;
 mod loaded;
 mod memory;
 mod metrics;
 mod next;
 mod notes;
+pub mod plan;
 pub mod run;
 pub(crate) mod scaling;
 mod set_up;

@@ -152,11 +152,29 @@ impl Room {
             .filter(|&i| table.columns[i].1 != Align::Left)
             .collect();
         let grid = grid(table, blocks);
-        if table.wrapped {
+        if !table.wrapped || grid.width() <= self.width() {
+            grid.render(&right)
+        } else if grid.has_room_for_last(self.width()) {
             grid.render_wrapped(self.width(), &right)
         } else {
-            grid.render(&right)
+            self.below(table, &right)
         }
+    }
+
+    /// The rows with what stands in the last column below the others.
+    fn below(self, table: &Table, right: &[usize]) -> String {
+        let mut beside = table.clone();
+        beside.columns.pop();
+        let last = beside.rows.iter_mut().map(|row| match row.pop() {
+            Some(Cell::Text(text)) => indent(&wrapped(&text.text, self.width() - 2)),
+            _ => String::new(),
+        });
+        let last: Vec<String> = last.collect();
+        let lines = grid(&beside, 0).render(right);
+        let heads = lines.lines().count() - last.len();
+        let below = std::iter::repeat_n("", heads).chain(last.iter().map(String::as_str));
+        let both = lines.lines().zip(below);
+        both.flat_map(|(line, below)| [line, "\n", below]).collect()
     }
 
     fn course(self, picture: &Picture, [from, to]: &[String; 2]) -> String {

@@ -1,10 +1,11 @@
 //! `--help`, `--version`, `--cmdhelp` and `--enghelp` of `kurabe fio`, from the tables that its reader uses.
 
 use super::own;
-use crate::columns::columns;
 use crate::exit::{Exit, failure};
 use dialects::fio::options::{self, OptionDef, Standing};
 use dialects::fio::{PROGRAM, Request};
+use report::page::{Block, list};
+use report::{Style, render};
 use std::fmt::Write as _;
 
 /// The version that reports name: whose forms they have, and who made them.
@@ -13,34 +14,37 @@ pub(super) fn version() -> String {
 }
 
 /// The answer to a question; `None` where something else was asked for.
-pub(super) fn answer(request: &Request) -> anyhow::Result<Option<String>> {
+pub(super) fn answer(request: &Request, style: Style) -> anyhow::Result<Option<String>> {
     Ok(Some(match request {
-        Request::Help => help(),
+        Request::Help => render::text(&help(), style),
         Request::Version => version(),
-        Request::OptionHelp(name) if name == "all" => all_options(),
+        Request::OptionHelp(name) if name == "all" => render::text(&[all_options()], style),
         Request::OptionHelp(name) => one_option(name)?,
-        Request::EngineHelp(None) => engines(),
+        Request::EngineHelp(None) => render::text(&[engines()], style),
         Request::EngineHelp(Some(name)) => one_engine(name)?,
         Request::Run | Request::ParseOnly | Request::ShowCommand => return Ok(None),
     }))
 }
 
-fn help() -> String {
+fn help() -> Vec<Block> {
     let own = own::OPTIONS
         .iter()
-        .map(|(option, what)| vec![format!("  {option}"), (*what).to_owned()]);
+        .map(|(option, what)| vec![(*option).to_owned(), (*what).to_owned()]);
     let fios = PROGRAM
         .iter()
         .filter(|option| option.refused.is_none())
-        .map(|option| vec![format!("  --{}", option.name), option.doc.to_owned()]);
-    format!(
-        "Usage: kurabe fio [OPTIONS] [JOB OPTIONS] [JOB FILES]\n\n\
-         Runs fio's job files and command lines, and keeps the run.\n\n\
-         Options of kurabe:\n{}\nOptions of fio:\n{}\n\
-         --cmdhelp lists the options of jobs, --cmdhelp=NAME explains one, --enghelp lists the engines.\n",
-        columns(&own.collect::<Vec<_>>()),
-        columns(&fios.collect::<Vec<_>>())
-    )
+        .map(|option| vec![format!("--{}", option.name), option.doc.to_owned()]);
+    let options = |whose: &str, rows| Block::section(whose, vec![list::described(rows)]);
+    vec![
+        Block::Line("Usage: kurabe fio [OPTIONS] [JOB OPTIONS] [JOB FILES]".to_owned()),
+        Block::Line("Runs fio's job files and command lines, and keeps the run.".to_owned()),
+        options("Options of kurabe:", own.collect()),
+        options("Options of fio:", fios.collect()),
+        Block::Line(
+            "--cmdhelp lists the options of jobs, --cmdhelp=NAME explains one, --enghelp lists the engines."
+                .to_owned(),
+        ),
+    ]
 }
 
 const fn word(standing: Standing) -> &'static str {
@@ -52,17 +56,12 @@ const fn word(standing: Standing) -> &'static str {
     }
 }
 
-fn all_options() -> String {
-    let rows: Vec<Vec<String>> = options::all()
-        .map(|def| {
-            vec![
-                def.name.to_owned(),
-                word(def.standing()).to_owned(),
-                def.doc.to_owned(),
-            ]
-        })
-        .collect();
-    columns(&rows)
+fn all_options() -> Block {
+    let row = |def: &OptionDef| {
+        let standing = word(def.standing()).to_owned();
+        vec![def.name.to_owned(), standing, def.doc.to_owned()]
+    };
+    list::described(options::all().map(row).collect())
 }
 
 fn one_option(name: &str) -> anyhow::Result<String> {
@@ -118,12 +117,9 @@ const ENGINES: &[(&str, &str)] = &[
     ("vsync", "preadv2 and pwritev2, one at a time"),
 ];
 
-fn engines() -> String {
-    let rows: Vec<Vec<String>> = ENGINES
-        .iter()
-        .map(|(name, what)| vec![(*name).to_owned(), (*what).to_owned()])
-        .collect();
-    columns(&rows)
+fn engines() -> Block {
+    let row = |(name, what): &(&str, &str)| vec![(*name).to_owned(), (*what).to_owned()];
+    list::described(ENGINES.iter().map(row).collect())
 }
 
 fn one_engine(name: &str) -> anyhow::Result<String> {

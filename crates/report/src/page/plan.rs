@@ -1,0 +1,153 @@
+//! A plan: what would be measured, and what is expected of it, before anything is.
+
+use super::block::Block;
+use super::list;
+use crate::duel;
+use crate::lang::Lang;
+use crate::number::{counted, in_seconds};
+use crate::set_otherwise;
+use model::named::Named;
+use model::plan::{Dropped, Plan, PlannedCase};
+use model::record::Run;
+use model::soak::Soak;
+use model::units::Nanos;
+
+/// What would be measured, and what is expected of it.
+pub struct PlanView<'a> {
+    /// `run`, `soak` or `duel`.
+    pub command: &'a str,
+    /// What all of it takes at most.
+    pub expected: Nanos,
+    /// What is to be known of the time, in English.
+    pub note: Option<String>,
+    /// Why it would be refused as it was typed.
+    pub refused: Option<String>,
+    /// One run, or the two sides of a duel, before their first round.
+    pub runs: &'a [Run],
+    /// How many rounds a case is to have.
+    pub rounds: &'a dyn Fn(&Plan, &PlannedCase) -> PlannedRounds,
+}
+
+/// How many rounds a case is to have, as far as that is known before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlannedRounds {
+    /// At least, unless somebody interrupts.
+    pub least: Option<u32>,
+    /// At most.
+    pub most: Option<u32>,
+    /// About how many fit, where time alone decides.
+    pub fit: Option<u32>,
+    /// What each takes.
+    pub each: Nanos,
+    /// What each measures; of a soak with pauses, each sample.
+    pub measure: Nanos,
+}
+
+/// The plan in words: cases, rounds, time. The sides of a duel have the same cases.
+pub fn page(view: &PlanView<'_>, lang: Lang) -> Vec<Block> {
+    let Some(Run { plan, .. }) = view.runs.first() else {
+        return Vec::new();
+    };
+    let mut blocks = sides(view.runs, lang);
+    match (&plan.soak, plan.cases.as_slice()) {
+        (Some(soak), [case]) => blocks.push(of_soak(view, plan, soak, case)),
+        _ => blocks.push(cases(view, plan)),
+    }
+    blocks.extend(view.runs.iter().flat_map(|run| &run.plan.named).map(target));
+    if plan.soak.is_none() {
+        blocks.extend(end(view, plan));
+    }
+    vec![Block::Section(None, blocks)]
+}
+
+/// A line for each side of a duel; nothing for other runs.
+pub fn sides(runs: &[Run], lang: Lang) -> Vec<Block> {
+    let line = |run: &Run| {
+        let letter = run.plan.duel.as_ref()?.letter();
+        let side = duel::side(run, lang)?;
+        Some(Block::Line(format!("side {letter}: {side}")))
+    };
+    runs.iter().filter_map(line).collect()
+}
+
+/// Each case with its rounds, and what it is.
+fn cases(view: &PlanView<'_>, plan: &Plan) -> Block {
+    let row = |case: &PlannedCase| {
+        let rounds = (view.rounds)(plan, case);
+        vec![
+            case.id.to_string(),
+            rounds.in_words(view.runs.len()),
+            format!("{} each", in_seconds(rounds.measure)),
+            set_otherwise::title(case),
+        ]
+    };
+    list::described(plan.cases.iter().map(row).collect())
+}
+
+impl PlannedRounds {
+    fn in_words(self, sides: usize) -> String {
+        let (one, many) = if sides > 1 {
+            ("pair", "pairs")
+        } else {
+            ("round", "rounds")
+        };
+        match (self.least, self.most) {
+            (_, None) => match self.fit {
+                None | Some(0) => format!("as many {many} as fit"),
+                Some(n) => format!("about {}", counted(n, one, many)),
+            },
+            (None, Some(most)) => format!("up to {}", counted(most, one, many)),
+            (Some(least), Some(most)) if least == most => counted(most, one, many),
+            (Some(least), Some(most)) => format!("{least} to {most} {many}"),
+        }
+    }
+}
+
+/// How a soak spends its time.
+fn of_soak(view: &PlanView<'_>, plan: &Plan, soak: &Soak, case: &PlannedCase) -> Block {
+    let measure = in_seconds((view.rounds)(plan, case).measure);
+    let mut facts = vec![("test", case.id.to_string())];
+    facts.extend(set_otherwise::parameters(case).map(|set| ("set otherwise", set)));
+    facts.push(("time", in_seconds(soak.span)));
+    facts.push(("windows of", in_seconds(case.shape.window)));
+    match soak.every {
+        None => facts.push((
+            "load",
+            format!("without a pause, in stretches of {measure}"),
+        )),
+        Some(every) => {
+            let opening = format!("load without a pause for {}", in_seconds(soak.opening));
+            facts.push(("opening", opening));
+            facts.push((
+                "samples",
+                format!("of {measure} every {}", in_seconds(every)),
+            ));
+        }
+    }
+    facts.push(("seed", plan.seed.to_string()));
+    Block::facts(facts)
+}
+
+/// What the plan works on beside the run's own directory.
+fn target(named: &Named) -> Block {
+    let how = if named.writes {
+        "written to: what is in it is lost"
+    } else {
+        "only read"
+    };
+    Block::Line(format!("works on: {} `{}`, {how}", named.kind, named.path))
+}
+
+/// What is left out, what is to be known, and what all of it takes.
+fn end(view: &PlanView<'_>, plan: &Plan) -> Vec<Block> {
+    let left_out = |dropped: &Dropped| format!("left out: {} ({})", dropped.what, dropped.why);
+    let note = view.note.iter().map(|note| format!("note: {note}"));
+    let all = format!(
+        "{}, about {} while nothing else runs, seed {}",
+        counted(plan.cases.len() as u64, "case", "cases"),
+        in_seconds(view.expected),
+        plan.seed
+    );
+    let lines = plan.dropped.iter().map(left_out).chain(note).chain([all]);
+    lines.map(Block::Line).collect()
+}
