@@ -15,7 +15,7 @@ use model::record::{Outcome, Round};
 type Column = (&'static str, fn(&RunView<'_>, &MetricSummary) -> String);
 
 /// The columns of [`metrics`], in order. A new one is a line behind the others: scripts count them.
-const METRIC_COLUMNS: [Column; 18] = [
+const METRIC_COLUMNS: &[Column] = &[
     ("run", |view, _| view.run.meta.id.clone()),
     ("label", |view, _| {
         view.run.meta.label.clone().unwrap_or_default()
@@ -73,9 +73,10 @@ const ROUND_COLUMNS: [&str; 17] = [
 
 /// One line per metric.
 pub fn metrics(view: &RunView<'_>) -> String {
-    let mut out = line(METRIC_COLUMNS.map(|(heading, _)| heading.to_owned()));
+    let columns = || METRIC_COLUMNS.iter();
+    let mut out = line(columns().map(|(heading, _)| (*heading).to_owned()));
     for metric in &view.metrics {
-        out.push_str(&line(METRIC_COLUMNS.map(|(_, field)| field(view, metric))));
+        out.push_str(&line(columns().map(|(_, field)| field(view, metric))));
     }
     out
 }

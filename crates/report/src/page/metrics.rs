@@ -36,7 +36,7 @@ enum Narrow {
 const INTERVAL: [&str; 2] = ["95 % interval", "95 % 信頼区間"];
 
 /// The columns, from left to right: a further one is a line here.
-const COLUMNS: [Column; 7] = [
+const COLUMNS: &[Column] = &[
     Column {
         heads: ["metric", "測定項目"],
         align: Align::Left,
@@ -143,7 +143,7 @@ impl Row<'_> {
     /// The metric on two lines.
     fn narrow(&self) -> (Text, Text) {
         let (mut first, mut second) = (String::new(), Vec::new());
-        for column in &COLUMNS {
+        for column in COLUMNS {
             let (Cell::Text(text) | Cell::Below(text, _)) = (column.cell)(self) else {
                 continue;
             };

@@ -1,7 +1,7 @@
 //! The page of a run: which run, on which machine, what it measured, and what to type next.
 
 use super::block::Block;
-use super::{indexes, loaded, memory, metrics, next, notes, scaling, set_up, soak, storage, title};
+use super::{scaling, title};
 use crate::duel;
 use crate::host;
 use crate::lang::Lang;
@@ -10,17 +10,17 @@ use crate::view::RunView;
 
 /// What stands between the machine and the end of the page, from top to bottom; a section that has nothing to say of a
 /// run has no blocks.
-const SECTIONS: [fn(&RunView<'_>, Lang) -> Vec<Block>; 10] = [
-    metrics::blocks,
-    soak::blocks,
-    set_up::blocks,
-    storage::blocks,
-    memory::blocks,
-    loaded::blocks,
-    scaling::blocks,
-    indexes::blocks,
-    notes::blocks,
-    next::blocks,
+const SECTIONS: &[fn(&RunView<'_>, Lang) -> Vec<Block>] = &[
+    super::metrics::blocks,
+    super::soak::blocks,
+    super::set_up::blocks,
+    super::storage::blocks,
+    super::memory::blocks,
+    super::loaded::blocks,
+    super::scaling::blocks,
+    super::indexes::blocks,
+    super::notes::blocks,
+    super::next::blocks,
 ];
 
 /// The page of a run.

@@ -216,7 +216,8 @@ fn levels(soak: &SoakSummary, view: &RunView<'_>, lang: Lang) -> Vec<Vec<Cell>> 
             String::new(),
         );
         let within = levels.within.map_or_else(String::new, |interval| {
-            let (lo, hi) = figures.beside(levels.mean, (interval.lo, interval.hi));
+            let scale = figures.scale_of(levels.mean);
+            let (lo, hi) = (scale.value(interval.lo), scale.value(interval.hi));
             say!(
                 lang,
                 "{lo} .. {hi} within this run; not to be compared",

@@ -23,4 +23,4 @@ pub struct Format {
 }
 
 /// Every format of pages, the usual one first.
-pub static FORMATS: [Format; 2] = [text::FORMAT, markdown::FORMAT];
+pub static FORMATS: &[Format] = &[text::FORMAT, markdown::FORMAT];

@@ -38,24 +38,17 @@ impl<'a> Figures<'a> {
 
     /// A rate in the scale of all, or in its own where it would otherwise begin with noughts.
     pub(super) fn rate(&self, x: f64) -> String {
-        let own = self.own_scale(x);
-        let scale = own.as_ref().unwrap_or(&self.scale);
+        let scale = self.scale_of(x);
         format!("{} {}", scale.value(x), scale.unit)
     }
 
-    /// The ends of an interval in the scale of the rate beside whose unit they stand.
-    pub(super) fn beside(&self, rate: f64, (lo, hi): (f64, f64)) -> (String, String) {
-        let own = self.own_scale(rate);
-        let scale = own.as_ref().unwrap_or(&self.scale);
-        (scale.value(lo), scale.value(hi))
-    }
-
-    /// The scale of a rate that would begin with noughts in the scale of all.
-    fn own_scale(&self, x: f64) -> Option<Scale> {
-        self.scale
-            .value(x)
-            .starts_with("0.")
-            .then(|| number::scale(self.soak.unit, &self.soak.quantity, x))
+    /// The scale in which a rate stands, and an interval beside its unit.
+    pub(super) fn scale_of(&self, x: f64) -> Scale {
+        if self.scale.value(x).starts_with("0.") {
+            number::scale(self.soak.unit, &self.soak.quantity, x)
+        } else {
+            self.scale.clone()
+        }
     }
 
     /// The credit of a burst: as work, and in CPU seconds where these were lent.
