@@ -335,17 +335,20 @@ pub fn planned_case(
 ) -> PlannedCase {
     let spec = workload.spec();
     let shape = workload.shape_of(params, id.copies);
+    let yields = workload.metrics(params).into_iter();
+    let (pictures, metrics) = yields
+        .map(PlannedMetric::of)
+        .partition(|metric| metric.role.is_picture());
     PlannedCase {
         id,
         title: title.to_owned(),
         workload: spec.name.to_owned(),
         workload_version: spec.version,
         params: params.clone(),
-        metrics: workload
-            .metrics(params)
-            .into_iter()
-            .map(PlannedMetric::of)
-            .collect(),
+        nature: spec.nature,
+        metrics,
+        pictures,
+        load: workload.load(params),
         shape,
         simulated: spec.simulated,
         on_disk: spec.on_disk,

@@ -245,7 +245,7 @@ mod tests {
     use model::params::Params;
     use model::plan::{CaseId, PlannedMetric, Shape};
     use model::record::Measured;
-    use model::spec::{Amount, Better, How, MetricClass, Time};
+    use model::spec::{Amount, Better, How, MetricClass, Nature, Role, Time};
     use model::units::{Unit, UnixNanos};
     use std::collections::BTreeMap;
 
@@ -265,7 +265,11 @@ mod tests {
                 better: Better::Higher,
                 class: MetricClass::System,
                 how: How::Per(Amount::Operations, Time::Wall),
+                role: Role::Plain,
             }],
+            nature: Nature::System,
+            pictures: Vec::new(),
+            load: None,
             shape: Shape {
                 rounds,
                 ..Shape::DEFAULT

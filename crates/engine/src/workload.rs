@@ -11,7 +11,7 @@ use model::digest::Digest;
 use model::host::HostFacts;
 use model::named::NamedKind;
 use model::params::Params;
-use model::plan::Shape;
+use model::plan::{Shape, StorageLoad};
 use model::record::Failure;
 use model::spec::{MetricDef, Spec};
 use model::units::Nanos;
@@ -62,6 +62,11 @@ pub trait Workload: Sync {
     /// those of them that mean something here.
     fn metrics(&self, _params: &Params) -> Vec<&'static MetricDef> {
         self.spec().metrics.iter().collect()
+    }
+
+    /// What a case asks of the storage below it, where its figures are to be judged by that.
+    fn load(&self, _params: &Params) -> Option<StorageLoad> {
+        None
     }
 
     /// Whether an operation allocates memory by nature. Where it does, allocations are part of what is measured, and no

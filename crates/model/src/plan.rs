@@ -3,8 +3,8 @@
 use crate::named::Named;
 use crate::params::{ParamValue, Params};
 use crate::soak::Soak;
-use crate::spec::{Better, How, MetricClass, MetricDef};
-use crate::units::{Nanos, Unit};
+use crate::spec::{Better, How, MetricClass, MetricDef, Nature, Role};
+use crate::units::{Bytes, Nanos, Unit};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -202,8 +202,16 @@ pub struct PlannedCase {
     pub workload_version: u32,
     /// The parameters, complete.
     pub params: Params,
+    /// What it is about.
+    pub nature: Nature,
     /// The metrics a round yields.
     pub metrics: Vec<PlannedMetric>,
+    /// The curves and matrices that a round yields beside them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pictures: Vec<PlannedMetric>,
+    /// What it asks of the storage below, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<StorageLoad>,
     /// How a round goes.
     pub shape: Shape,
     /// True where the workload plays a known result instead of using the machine.
@@ -229,6 +237,11 @@ impl PlannedCase {
         own.filter_map(|(name, own)| Some((name, self.params.get(name)?, own)))
     }
 
+    /// The metric in this role; the first where there are several.
+    pub fn acting(&self, role: Role) -> Option<&PlannedMetric> {
+        self.metrics.iter().find(|metric| metric.role == role)
+    }
+
     /// How many CPUs one worker process of it asks for at the same time: threads belong to one worker.
     pub const fn cpus_of_each(&self) -> u32 {
         if self.shape.threads {
@@ -237,6 +250,30 @@ impl PlannedCase {
             1
         }
     }
+}
+
+/// What a case asks of the storage below it, as far as its figures are judged by it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StorageLoad {
+    /// Operations of each copy that may be under way at the same time.
+    pub depth: u64,
+    /// True where operations start at times of their own or after pauses, so that storage may have nothing to do.
+    pub paced: bool,
+    /// True where the page cache is passed by.
+    pub direct: bool,
+    /// The file that was written in whole before; `None` where there is none, or parts of it are given back.
+    pub file: Option<TestFile>,
+}
+
+/// The file of a storage case.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestFile {
+    /// The same for all cases of a run that share it.
+    pub name: String,
+    /// How large it is at most.
+    pub size_max: Bytes,
+    /// What an operation writes.
+    pub block: Bytes,
 }
 
 /// A metric as it was declared when the plan was made.
@@ -252,6 +289,8 @@ pub struct PlannedMetric {
     pub class: MetricClass,
     /// How a round's value comes about.
     pub how: How<String>,
+    /// What it is to those who conclude from several.
+    pub role: Role,
 }
 
 impl PlannedMetric {
@@ -263,6 +302,7 @@ impl PlannedMetric {
             better: def.better,
             class: def.class,
             how: def.how.planned(),
+            role: def.role,
         }
     }
 

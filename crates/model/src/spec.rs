@@ -13,6 +13,8 @@ pub struct Spec {
     pub name: &'static str,
     /// Raised whenever a change moves the workload's numbers; results of different versions do not compare.
     pub version: u32,
+    /// What its cases are about.
+    pub nature: Nature,
     /// One line for lists, without a full stop.
     pub title: &'static str,
     /// What one operation is, what it costs, and what the figure is good for. Markdown.
@@ -27,6 +29,24 @@ pub struct Spec {
     pub simulated: bool,
     /// True where the figures depend on the file system of the work directory.
     pub on_disk: bool,
+}
+
+/// What a case is about, and so which questions are asked of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Nature {
+    /// CPUs and memory.
+    Compute,
+    /// The kernel: system calls, scheduling, processes.
+    System,
+    /// Files, through the page cache.
+    FileSystem,
+    /// Reads and writes of storage.
+    Storage,
+    /// A database server.
+    Database,
+    /// Another host.
+    Network,
 }
 
 /// A test: a workload with fixed parameters and a name.
@@ -88,6 +108,8 @@ pub struct MetricDef {
     pub class: MetricClass,
     /// How a round's value comes about.
     pub how: How,
+    /// What it is to those who conclude from several.
+    pub role: Role,
     /// The definition: what is counted, and from which instant to which.
     pub doc: &'static str,
 }
@@ -136,6 +158,42 @@ impl MetricDef {
     /// True where the quantity describes the set-up and is no measurement.
     pub const fn is_setting(&self) -> bool {
         matches!(self.how, How::Setting)
+    }
+
+    /// The same metric in this role.
+    pub const fn acting(self, role: Role) -> Self {
+        Self { role, ..self }
+    }
+}
+
+/// What a metric is to those who conclude from several of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// A value that stands for itself.
+    Plain,
+    /// How much load there was beside: the case's first metric is a point of a curve over it.
+    Load,
+    /// The share of the time in which the device below had something to do.
+    DeviceBusy,
+    /// The share of the bytes read that no device delivered.
+    Cached,
+    /// The rate of the first writes of places that nothing was written to before.
+    FirstWrites,
+    /// The rate of the second writes of the same places.
+    SecondWrites,
+    /// A curve: each round has a value for each of many x in this unit, which the body reports as `QUANTITY_X`. None of
+    /// them is a metric.
+    Curve(Unit),
+    /// A matrix: each round has a value for each pair of CPUs, which the body reports as `QUANTITY_A_B`. None of them is
+    /// a metric.
+    Matrix,
+}
+
+impl Role {
+    /// True for curves and matrices: nobody gives a verdict on a single point.
+    pub const fn is_picture(self) -> bool {
+        matches!(self, Self::Curve(_) | Self::Matrix)
     }
 }
 

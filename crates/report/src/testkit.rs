@@ -13,10 +13,14 @@ use model::estimate::{Interval, State};
 use model::host::Fact;
 use model::noise::Noise;
 use model::params::Params;
-use model::plan::{CaseId, Dropped, MetricId, Plan, PlannedCase, PlannedMetric, Shape};
+use model::plan::{
+    CaseId, Dropped, MetricId, Plan, PlannedCase, PlannedMetric, Shape, StorageLoad, TestFile,
+};
 use model::record::{Binary, CopyRecord, End, Failure, Measured, Outcome, Round, Run, RunMeta};
-use model::spec::{Amount, Better, How, MetricClass, ParamDef, ParamKind, Spec, Time};
-use model::units::{Nanos, Unit, UnixNanos};
+use model::spec::{
+    Amount, Better, Fold, How, MetricClass, Nature, ParamDef, ParamKind, Role, Spec, Time,
+};
+use model::units::{Bytes, Nanos, Unit, UnixNanos};
 use model::warning::Warning;
 use std::collections::BTreeMap;
 
@@ -27,6 +31,7 @@ pub(crate) use samples::{all_failures, all_refusals, all_states, all_warnings, h
 static SPEC: Spec = Spec {
     name: "test.kit",
     version: 1,
+    nature: Nature::System,
     title: "A workload that only tests know",
     doc: "",
     params: &[ParamDef {
@@ -113,6 +118,32 @@ pub(crate) fn empty() -> Run {
     }
 }
 
+/// Pictures that any case may have.
+const PICTURES: [(&str, Role); 2] = [("ns_at", Role::Curve(Unit::Bytes)), ("ns", Role::Matrix)];
+
+fn picture((quantity, role): (&str, Role)) -> PlannedMetric {
+    PlannedMetric {
+        quantity: quantity.to_owned(),
+        unit: Unit::Nanoseconds,
+        better: Better::Lower,
+        class: MetricClass::LatencyTypical,
+        how: How::Reported(Fold::Mean),
+        role,
+    }
+}
+
+/// The role of a quantity in the tests that the program has.
+fn role_of(quantity: &str) -> Role {
+    match quantity {
+        "cached_share" => Role::Cached,
+        "device_busy_share" => Role::DeviceBusy,
+        "first_bytes_per_s" => Role::FirstWrites,
+        "again_bytes_per_s" => Role::SecondWrites,
+        "load_bytes_per_s" => Role::Load,
+        _ => Role::Plain,
+    }
+}
+
 /// Adds a case to a run.
 pub(crate) fn add_case(
     run: &mut Run,
@@ -125,6 +156,7 @@ pub(crate) fn add_case(
         test: test.to_owned(),
         copies,
     };
+    let is_storage = test.starts_with("storage.");
     run.plan.cases.push(PlannedCase {
         id: id.clone(),
         title: format!("Title of {test}"),
@@ -139,8 +171,25 @@ pub(crate) fn add_case(
                 better: *better,
                 class: MetricClass::System,
                 how: How::Per(Amount::Operations, Time::Wall),
+                role: role_of(quantity),
             })
             .collect(),
+        nature: if is_storage {
+            Nature::Storage
+        } else {
+            Nature::System
+        },
+        pictures: PICTURES.map(picture).into(),
+        load: is_storage.then(|| StorageLoad {
+            depth: 1,
+            paced: false,
+            direct: true,
+            file: Some(TestFile {
+                name: "data".to_owned(),
+                size_max: Bytes(64 << 20),
+                block: Bytes(4096),
+            }),
+        }),
         shape: Shape::DEFAULT,
         simulated: false,
         on_disk: test.starts_with("fs."),

@@ -9,7 +9,7 @@ use crate::thresholds::{FOREIGN_MAX, STEAL_MAX, THROTTLED_MAX};
 use model::host::HostFacts;
 use model::noise::Noise;
 use model::plan::{PlannedCase, PlannedMetric};
-use model::spec::MetricClass;
+use model::spec::{How, MetricClass, Time};
 use model::warning::{OffCpuCause, Warning};
 
 /// Share of the wall time off a CPU above which it is said: more than starting together and ending batches cost.
@@ -18,13 +18,10 @@ pub(crate) const OFF_CPU_MAX: f64 = 0.03;
 /// Loss of work per CPU second against one copy above which it is said, when the whole interval lies above it.
 pub(crate) const WORTH_LOST_MAX: f64 = 0.05;
 
-/// The ending of the quantities that are rates per CPU second. Only work that computes has one.
-pub(crate) const PER_CPU_SECOND: &str = "_per_cpu_s";
-
 /// The warnings about a case; none for work that waits by nature.
 pub(crate) fn warnings(rounds: &CaseRounds<'_>, run: &RunRounds<'_>) -> Vec<Warning> {
     let has = |is: fn(&PlannedMetric) -> bool| rounds.case.metrics.iter().any(is);
-    let per_cpu_second = has(|metric| metric.quantity.ends_with(PER_CPU_SECOND));
+    let per_cpu_second = has(|metric| matches!(metric.how, How::Per(_, Time::Cpu)));
     // Loads and stores keep a CPU as busy as additions do: what waits for one has not waited for the memory. What such
     // a test is set up with is of this class as well, where its figures are latencies.
     let computes = per_cpu_second || has(|metric| metric.class == MetricClass::Compute);
@@ -91,7 +88,7 @@ mod tests {
     use crate::fixture;
     use model::host::Fact;
     use model::record::{Outcome, Run};
-    use model::spec::{Better, MetricClass};
+    use model::spec::{Amount, Better, MetricClass};
     use model::units::{Nanos, Unit};
 
     /// One copy and two, six rounds each, in which each copy was on a CPU for `on_cpu` of its half second and did
@@ -101,12 +98,15 @@ mod tests {
         run.host.limits.cpus_allowed = Fact::Known(2);
         run.host.cpu.online = Fact::Known(2);
         for case in &mut run.plan.cases {
-            case.metrics.push(fixture::metric(
-                "ops_per_cpu_s",
-                Unit::OpsPerSecond,
-                Better::Higher,
-                MetricClass::Compute,
-            ));
+            case.metrics.push(PlannedMetric {
+                how: How::Per(Amount::Operations, Time::Cpu),
+                ..fixture::metric(
+                    "ops_per_cpu_s",
+                    Unit::OpsPerSecond,
+                    Better::Higher,
+                    MetricClass::Compute,
+                )
+            });
         }
         for round in &mut run.rounds {
             let at = usize::from(round.case.copies > 1);

@@ -6,7 +6,7 @@ use model::params::Params;
 use model::plan::{CaseId, Plan, PlannedCase, PlannedMetric, Shape};
 use model::record::{Binary, CopyRecord, End, Measured, Outcome, Round, Run, RunMeta};
 use model::rng::Rng;
-use model::spec::{Amount, Better, How, MetricClass, Time};
+use model::spec::{Amount, Better, How, MetricClass, Nature, Role, Time};
 use model::units::{Nanos, Unit, UnixNanos};
 use std::collections::BTreeMap;
 
@@ -25,6 +25,7 @@ pub(crate) fn metric(
         better,
         class,
         how: How::Per(Amount::Operations, Time::Wall),
+        role: Role::Plain,
     }
 }
 
@@ -42,6 +43,9 @@ pub(crate) fn case(id: &str) -> PlannedCase {
             Better::Higher,
             MetricClass::System,
         )],
+        nature: Nature::System,
+        pictures: Vec::new(),
+        load: None,
         shape: Shape::DEFAULT,
         simulated: false,
         on_disk: false,

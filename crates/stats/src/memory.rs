@@ -1,18 +1,15 @@
 //! What memory tests find point by point: latency by working set, and round trips by pair of CPUs.
 //!
-//! Those are too many to be metrics of their own, and each alone is nobody's verdict; together they are a picture. They
-//! are kept with each round under names that say what they belong to (`ns_at_4096`, `ns_0_3`), and read back here.
+//! Those are too many to be metrics of their own, and each alone is nobody's verdict; together they are a picture. A
+//! case declares its pictures ([`Role::Curve`], [`Role::Matrix`]); their points are kept with each round under the name
+//! of the picture and where they stand in it (`ns_at_4096`, `ns_0_3`), and read back here.
 
 use crate::quantile;
-use crate::rounds::RunRounds;
-use model::plan::{CaseId, PlannedCase};
-use model::record::{Measured, Run};
+use crate::rounds::{CaseRounds, RunRounds};
+use model::plan::CaseId;
+use model::record::Run;
+use model::spec::Role;
 use std::collections::BTreeMap;
-
-/// The latency of a working set of so many bytes, before its size in bytes.
-pub const AT: &str = "ns_at_";
-/// The round trip between two CPUs, before their numbers.
-pub const BETWEEN: &str = "ns_";
 
 /// Everything that was found point by point.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,17 +68,27 @@ impl Curve {
 /// Reads the points of a run; `None` where it has none.
 pub fn summarize(run: &Run) -> Option<MemorySummary> {
     let mut summary = MemorySummary::default();
-    for case in RunRounds::of(run).cases() {
-        summary.curves.extend(curve(case.case, &case.done));
-        summary.matrices.extend(matrix(case.case, &case.done));
+    for rounds in RunRounds::of(run).cases() {
+        for picture in &rounds.case.pictures {
+            match picture.role {
+                Role::Curve(_) => summary.curves.extend(curve(rounds, &picture.quantity)),
+                Role::Matrix => summary.matrices.extend(matrix(rounds, &picture.quantity)),
+                _ => {}
+            }
+        }
     }
     (summary != MemorySummary::default()).then_some(summary)
 }
 
-/// Every value whose name `key` understands, as the means of the copies of each round.
-fn by_round<K: Ord>(done: &[&Measured], key: impl Fn(&str) -> Option<K>) -> BTreeMap<K, Vec<f64>> {
+/// Every value of `picture` by its place in it, which `key` reads, as the means of the copies of each round.
+fn by_round<K: Ord>(
+    rounds: &CaseRounds<'_>,
+    picture: &str,
+    key: impl Fn(&str) -> Option<K>,
+) -> BTreeMap<K, Vec<f64>> {
+    let key = |name: &str| key(name.strip_prefix(picture)?.strip_prefix('_')?);
     let mut values: BTreeMap<K, Vec<f64>> = BTreeMap::new();
-    for measured in done {
+    for measured in &rounds.done {
         let mut copies: BTreeMap<K, Vec<f64>> = BTreeMap::new();
         for (name, value) in measured.copies.iter().flat_map(|copy| &copy.reported) {
             if let Some(key) = key(name) {
@@ -98,8 +105,8 @@ fn by_round<K: Ord>(done: &[&Measured], key: impl Fn(&str) -> Option<K>) -> BTre
     values
 }
 
-fn curve(case: &PlannedCase, done: &[&Measured]) -> Option<Curve> {
-    let values = by_round(done, |name| name.strip_prefix(AT)?.parse::<u64>().ok());
+fn curve(rounds: &CaseRounds<'_>, picture: &str) -> Option<Curve> {
+    let values = by_round(rounds, picture, |at| at.parse::<u64>().ok());
     let points = values.into_iter().filter_map(|(bytes, rounds)| {
         Some(Point {
             bytes,
@@ -110,14 +117,14 @@ fn curve(case: &PlannedCase, done: &[&Measured]) -> Option<Curve> {
     });
     let points: Vec<Point> = points.collect();
     (!points.is_empty()).then(|| Curve {
-        case: case.id.clone(),
+        case: rounds.case.id.clone(),
         points,
     })
 }
 
-fn matrix(case: &PlannedCase, done: &[&Measured]) -> Option<Matrix> {
-    let values = by_round(done, |name| {
-        let (a, b) = name.strip_prefix(BETWEEN)?.split_once('_')?;
+fn matrix(rounds: &CaseRounds<'_>, picture: &str) -> Option<Matrix> {
+    let values = by_round(rounds, picture, |pair| {
+        let (a, b) = pair.split_once('_')?;
         Some((a.parse::<u32>().ok()?, b.parse::<u32>().ok()?))
     });
     let pairs: BTreeMap<(u32, u32), f64> = values
@@ -128,7 +135,7 @@ fn matrix(case: &PlannedCase, done: &[&Measured]) -> Option<Matrix> {
     cpus.sort_unstable();
     cpus.dedup();
     (!pairs.is_empty()).then(|| Matrix {
-        case: case.id.clone(),
+        case: rounds.case.id.clone(),
         cpus,
         pairs,
     })
@@ -138,10 +145,21 @@ fn matrix(case: &PlannedCase, done: &[&Measured]) -> Option<Matrix> {
 mod tests {
     use super::*;
     use crate::fixture;
+    use model::plan::PlannedMetric;
     use model::record::Outcome;
+    use model::spec::{Better, MetricClass};
+    use model::units::Unit;
+
+    const LATENCY: MetricClass = MetricClass::LatencyTypical;
 
     fn with(values: &[&[(&str, f64)]]) -> Run {
         let mut run = fixture::run(&[("memory.levels@1", vec![1.0; values.len()])]);
+        run.plan.cases[0].pictures = [("ns_at", Role::Curve(Unit::Bytes)), ("ns", Role::Matrix)]
+            .map(|(quantity, role)| PlannedMetric {
+                role,
+                ..fixture::metric(quantity, Unit::Nanoseconds, Better::Lower, LATENCY)
+            })
+            .into();
         for (round, values) in run.rounds.iter_mut().zip(values) {
             if let Outcome::Done(measured) = &mut round.outcome {
                 let values = values

@@ -15,7 +15,9 @@ use model::job::Redundancy;
 use model::num::approx;
 use model::params::Params;
 use model::plan::{Settle, Shape};
-use model::spec::{Better, Fold, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
+use model::spec::{
+    Better, Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, TestDef,
+};
 use model::units::{Nanos, Unit};
 use std::fs::OpenOptions;
 use std::path::PathBuf;
@@ -32,6 +34,7 @@ pub(crate) struct FirstWrite;
 static SPEC: Spec = Spec {
     name: "storage.first-write",
     version: 1,
+    nature: Nature::Storage,
     title: "the first write of a place against the second",
     doc: "One operation writes one block, one after the other. Each round makes a file that has its length and \
           no place on the disk yet, writes it from its beginning for at most 0.7 s, syncs it, writes the same \
@@ -63,11 +66,13 @@ static SPEC: Spec = Spec {
         metric(
             "first_bytes_per_s",
             "Bytes of the first pass over the time from before its first write to the return of the fdatasync behind it.",
-        ),
+        )
+        .acting(Role::FirstWrites),
         metric(
             "again_bytes_per_s",
             "The same of the second pass, over the same blocks.",
-        ),
+        )
+        .acting(Role::SecondWrites),
     ],
     tests: &[TestDef {
         name: "storage.first-write",
@@ -85,6 +90,7 @@ const fn metric(quantity: &'static str, doc: &'static str) -> MetricDef {
         better: Better::Higher,
         class: MetricClass::Throughput,
         how: How::Reported(Fold::Sum),
+        role: Role::Plain,
         doc,
     }
 }

@@ -7,7 +7,9 @@ use engine::recorder::{Latencies, Recorder};
 use engine::workload::{Place, WorkError};
 use model::latency::LAT;
 use model::params::Params;
-use model::spec::{Amount, Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Stat, Time};
+use model::spec::{
+    Amount, Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Role, Stat, Time,
+};
 use model::units::Unit;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -50,6 +52,7 @@ pub(crate) const fn events_per_s(class: MetricClass, doc: &'static str) -> Metri
         better: Better::Higher,
         class,
         how: How::Per(Amount::Work, Time::Wall),
+        role: Role::Plain,
         doc,
     }
 }
@@ -62,6 +65,7 @@ pub(crate) const fn events_per_cpu_s(class: MetricClass) -> MetricDef {
         better: Better::Higher,
         class,
         how: How::Per(Amount::Work, Time::Cpu),
+        role: Role::Plain,
         doc: "The same events over the CPU time, user and system, that all copies together spent meanwhile.",
     }
 }
@@ -79,6 +83,7 @@ pub(crate) const fn latency(
         better: Better::Lower,
         class,
         how,
+        role: Role::Plain,
         doc,
     }
 }

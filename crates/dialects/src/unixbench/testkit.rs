@@ -6,13 +6,16 @@ use model::noise::Noise;
 use model::params::Params;
 use model::plan::{CaseId, Plan, PlannedCase, PlannedMetric, Shape};
 use model::record::{Binary, CopyRecord, End, Failure, Measured, Outcome, Round, Run, RunMeta};
-use model::spec::{Amount, Better, How, MetricClass, ParamDef, ParamKind, Spec, Time};
+use model::spec::{
+    Amount, Better, How, MetricClass, Nature, ParamDef, ParamKind, Role, Spec, Time,
+};
 use model::units::{Nanos, Unit, UnixNanos};
 use std::collections::BTreeMap;
 
 static SPEC: Spec = Spec {
     name: "test.kit",
     version: 1,
+    nature: Nature::System,
     title: "A workload that only tests know",
     doc: "",
     params: &[ParamDef {
@@ -97,7 +100,11 @@ impl Kit {
                 better: Better::Higher,
                 class: MetricClass::System,
                 how: How::Per(Amount::Operations, Time::Wall),
+                role: Role::Plain,
             }],
+            nature: Nature::System,
+            pictures: Vec::new(),
+            load: None,
             shape: Shape::DEFAULT,
             simulated: false,
             on_disk: false,

@@ -6,7 +6,7 @@ use super::*;
 use crate::workload::{BadValue, Body, Place, WorkError};
 use model::host::Fact;
 use model::plan::Shape;
-use model::spec::{ParamDef, ParamKind, Spec};
+use model::spec::{Nature, ParamDef, ParamKind, Spec};
 
 struct Fake(&'static Spec);
 
@@ -54,6 +54,7 @@ const fn spec(name: &'static str, tests: &'static [TestDef]) -> Spec {
     Spec {
         name,
         version: 1,
+        nature: Nature::System,
         title: "made up",
         doc: "",
         params: &[SIZE],

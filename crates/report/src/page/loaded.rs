@@ -1,7 +1,8 @@
 //! Latency under load: what a load takes beside streams, one line for each load that the run measured.
 //!
-//! The lines are the tests `memory.loaded-*`, the least load first; what one copy took, which is a chain without
-//! streams, is the latency without load. Nothing is shown where no test had streams: a single figure is no curve.
+//! The lines are the cases with a metric of how much load there was ([`Role::Load`]), the least load first; what one
+//! copy took, which is a chain without streams, is the latency without load. Nothing is shown where no test had
+//! streams: a single figure is no curve.
 
 use super::block::{Align, Block, Cell, Table, Text};
 use crate::lang::{Lang, say};
@@ -9,14 +10,9 @@ use crate::number;
 use crate::view::RunView;
 use model::estimate::MetricSummary;
 use model::num::{count, round_to_usize};
-use model::plan::CaseId;
+use model::plan::{CaseId, PlannedMetric};
+use model::spec::Role;
 use model::units::Unit;
-
-/// How the names of the tests begin.
-const TESTS: &str = "memory.loaded-";
-/// What is measured, and beside what.
-const LATENCY: &str = "ns_per_load";
-const LOAD: &str = "load_bytes_per_s";
 
 /// Cells of the longest bar.
 const BAR: usize = 16;
@@ -65,20 +61,19 @@ fn costs(load: &str, times: &str, lang: Lang) -> String {
 
 /// What the run measured, the least load first.
 fn levels<'a>(view: &'a RunView<'_>) -> Vec<Level<'a>> {
-    let value = |case: &CaseId, quantity: &str| {
+    let value = |case: &CaseId, metric: &PlannedMetric| {
         let mut metrics = view.metrics.iter();
-        let metric =
-            metrics.find(|metric| metric.id.case == *case && metric.id.quantity == quantity)?;
-        figure(metric)
+        let of = |found: &&MetricSummary| found.id.quantity == metric.quantity;
+        figure(metrics.find(|found| found.id.case == *case && of(found))?)
     };
-    let cases = view.run.plan.cases.iter().map(|case| &case.id);
+    let cases = view.run.plan.cases.iter();
     let mut levels: Vec<Level<'_>> = cases
-        .filter(|case| case.test.starts_with(TESTS))
         .filter_map(|case| {
+            let load = case.acting(Role::Load)?;
             Some(Level {
-                case,
-                ns: value(case, LATENCY)?,
-                load: value(case, LOAD),
+                case: &case.id,
+                ns: value(&case.id, case.metrics.first()?)?,
+                load: value(&case.id, load),
             })
         })
         .collect();
@@ -98,7 +93,7 @@ fn table(levels: &[Level<'_>], idle: Option<f64>, bar: usize, lang: Lang) -> Tab
     let most = |of: fn(&Level<'_>) -> f64| levels.iter().map(of).fold(0.0, f64::max);
     let scale = number::scale(
         Unit::BytesPerSecond,
-        LOAD,
+        "",
         most(|level| level.load.unwrap_or(0.0)),
     );
     let slowest = most(|level| level.ns);
@@ -141,6 +136,9 @@ mod tests {
     use model::record::Run;
     use model::spec::Better;
 
+    const LATENCY: &str = "ns_per_load";
+    const LOAD: &str = "load_bytes_per_s";
+
     /// The share of the time that the others stream, how many copies, what a load takes, and bytes per second.
     type Measured = (u32, u32, f64, Option<f64>);
 
@@ -151,7 +149,7 @@ mod tests {
         ];
         let mut run = empty();
         for &(duty, copies, ns, load) in measured {
-            let test = format!("{TESTS}{duty}");
+            let test = format!("memory.loaded-{duty}");
             let case = add_case(&mut run, &test, copies, "off", &quantities);
             for (pass, share) in (1..).zip(six_around(1.0)) {
                 let values = [(LATENCY, ns * share), (LOAD, load.unwrap_or(0.0) * share)];

@@ -227,6 +227,7 @@ fn what_is_not_the_same_measurement_does_not_compare() {
     let spec = model::spec::Spec {
         name: "os.pipe",
         version: 1,
+        nature: model::spec::Nature::System,
         title: "",
         doc: "",
         params: &[model::spec::ParamDef {

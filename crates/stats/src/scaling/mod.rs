@@ -20,7 +20,7 @@ use model::noise::Noise;
 use model::num::{approx, count};
 use model::plan::{CaseId, PlannedMetric};
 use model::record::{Measured, Run};
-use model::spec::Better;
+use model::spec::{Better, Nature};
 use std::collections::{BTreeMap, HashMap};
 use usl::Law;
 
@@ -196,7 +196,7 @@ fn of_test(host: &HostFacts, mut cases: Vec<&CaseRounds<'_>>) -> Option<Scaling>
     let (alone, most) = (*cases.first()?, cases.last()?.case.id.copies);
     let usable = host.limits.copies_all();
     // 64 processes on a disk ask what the disk does with many, not what CPUs do.
-    let beyond = most > usable && !crate::storage::is_storage(alone.case);
+    let beyond = most > usable && alone.case.nature != Nature::Storage;
     let asked = cases.len() >= STEPS_MIN || beyond;
     if !asked || cases.len() < 2 || alone.case.id.copies != 1 {
         return None;

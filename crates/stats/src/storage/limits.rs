@@ -2,16 +2,16 @@
 //!
 //! The thresholds are those of the method page, "What limited it". They say where to look and correct nothing.
 
-use super::{has, median_value, operations, whole_param};
+use super::{median_value, operations};
 use crate::rounds::CaseRounds;
 use crate::{quantile, scaling};
 use model::host::HostFacts;
 use model::latency;
 use model::limit::Limit;
 use model::num::approx;
-use model::params::ParamValue;
 use model::plan::PlannedCase;
 use model::record::Measured;
+use model::spec::{Nature, Role};
 use model::units::Nanos;
 use model::warning::Warning;
 
@@ -24,26 +24,23 @@ const CACHED_MAX: f64 = 0.01;
 /// The share of time with something to do below which a device was not the limit, although operations were waiting.
 const BUSY_MIN: f64 = 0.70;
 
-/// The quantity that cases have whose operations reach a device.
-const BUSY: &str = "device_busy_share";
-
 /// What else than the storage may have limited a case, as far as its figures say, and what its workload noted.
 pub fn remarks(rounds: &CaseRounds<'_>, host: &HostFacts) -> Vec<Warning> {
-    let limits = limits(rounds.case, host, &rounds.done);
-    let limits = limits.into_iter().flatten().map(Warning::Limited);
+    let limits = limits(rounds, host).into_iter().flatten();
+    let limits = limits.map(Warning::Limited);
     limits.chain(noted(&rounds.done)).collect()
 }
 
-/// What limited `case`, as far as its figures say.
-fn limits(case: &PlannedCase, host: &HostFacts, done: &[&Measured]) -> [Option<Limit>; 4] {
-    if !super::is_storage(case) || done.is_empty() {
+/// What limited a case, as far as its figures say.
+fn limits(rounds: &CaseRounds<'_>, host: &HostFacts) -> [Option<Limit>; 4] {
+    if rounds.case.nature != Nature::Storage || rounds.done.is_empty() {
         return [None; 4];
     }
     [
-        cpu(case, host, done),
-        late(done),
-        cached(case, done),
-        idle(case, done),
+        cpu(rounds, host),
+        late(&rounds.done),
+        cached(rounds),
+        idle(rounds),
     ]
 }
 
@@ -61,17 +58,18 @@ fn noted(done: &[&Measured]) -> Vec<Warning> {
 
 /// Operations under way at the same time, of all copies.
 fn in_flight(case: &PlannedCase) -> f64 {
-    approx(whole_param(case, "iodepth").unwrap_or(1)) * f64::from(case.id.copies)
+    let each = case.load.as_ref().map_or(1, |load| load.depth);
+    approx(each) * f64::from(case.id.copies)
 }
 
-fn cpu(case: &PlannedCase, host: &HostFacts, done: &[&Measured]) -> Option<Limit> {
-    if !has(case, BUSY) {
-        // Without a device there is nothing else that could be the limit.
-        return None;
-    }
+fn cpu(rounds: &CaseRounds<'_>, host: &HostFacts) -> Option<Limit> {
+    let case = rounds.case;
+    // Without a device there is nothing else that could be the limit.
+    case.acting(Role::DeviceBusy)?;
     let cpus = f64::from(scaling::Cpus::of(host).allowed.max(1));
     let at_most = f64::from(case.id.copies).min(cpus);
-    let shares: Vec<f64> = done
+    let shares: Vec<f64> = rounds
+        .done
         .iter()
         .filter_map(|measured| {
             let wall = measured.copies.iter().map(|copy| copy.wall.0).max()?;
@@ -112,25 +110,21 @@ fn lateness(measured: &Measured) -> Option<f64> {
     Some(mean(late)? / mean(&lat)?)
 }
 
-fn cached(case: &PlannedCase, done: &[&Measured]) -> Option<Limit> {
-    let share = median_value(done, "cached_share")?;
-    let ops: Vec<f64> = done
-        .iter()
-        .map(|measured| operations(&measured.copies))
-        .collect();
+fn cached(rounds: &CaseRounds<'_>) -> Option<Limit> {
+    let share = median_value(rounds, Role::Cached)?;
+    let done = rounds.done.iter();
+    let ops: Vec<f64> = done.map(|measured| operations(&measured.copies)).collect();
     // Operations under way when the measured part begins were fetched before it.
-    let straddling = in_flight(case) / quantile::median(&ops)?.max(1.0);
-    let direct = matches!(case.params.get("direct"), Some(ParamValue::Switch(true)));
+    let straddling = in_flight(rounds.case) / quantile::median(&ops)?.max(1.0);
+    let direct = rounds.case.load.as_ref().is_some_and(|load| load.direct);
     (share > CACHED_MAX.max(straddling)).then_some(Limit::Cached { share, direct })
 }
 
-fn idle(case: &PlannedCase, done: &[&Measured]) -> Option<Limit> {
-    let positive = |name| whole_param(case, name).is_some_and(|n| n > 0);
-    let pauses =
-        matches!(case.params.get("thinktime"), Some(ParamValue::Duration(time)) if time.0 > 0);
-    if in_flight(case) < 1.5 || positive("rate_iops") || pauses {
+fn idle(rounds: &CaseRounds<'_>) -> Option<Limit> {
+    let paced = rounds.case.load.as_ref().is_some_and(|load| load.paced);
+    if in_flight(rounds.case) < 1.5 || paced {
         return None;
     }
-    let busy_share = median_value(done, BUSY).filter(|&share| share < BUSY_MIN)?;
+    let busy_share = median_value(rounds, Role::DeviceBusy).filter(|&share| share < BUSY_MIN)?;
     Some(Limit::DeviceIdle { busy_share })
 }

@@ -2,8 +2,8 @@
 //! whether a burst shows, what the first write of a place costs, and what else than the storage set the limit.
 //!
 //! Everything is read off the rounds that are kept. A run is short, so that some of it can only be a suspicion: a
-//! bucket of credit is claimed by a soak alone, which rests and looks again. Cases are known by their quantities and
-//! not by their workload, so that jobs of other programs are treated alike.
+//! bucket of credit is claimed by a soak alone, which rests and looks again. Cases are known by what they declare to be
+//! and to ask for, and not by their workload, so that jobs of other programs are treated alike.
 
 mod fall;
 mod first;
@@ -18,11 +18,11 @@ pub use shape::{Cause, LatencyShape, Of, PICTURE_COLUMNS, Picture, Together};
 pub use steady::Steady;
 
 use crate::quantile;
-use crate::rounds::RunRounds;
+use crate::rounds::{CaseRounds, RunRounds};
 use model::num::approx;
-use model::params::ParamValue;
 use model::plan::{CaseId, PlannedCase};
 use model::record::{CopyRecord, Measured, Run};
+use model::spec::{Nature, Role};
 use model::units::Unit;
 
 /// What the storage tests of a run say.
@@ -62,9 +62,6 @@ pub struct Course {
     pub rounds: Vec<Vec<f64>>,
 }
 
-/// The quantity by which a storage case is known.
-const IOPS: &str = "iops";
-
 /// What the storage tests of `run` say; `None` where it has none. A soak has a course of its own and is left out.
 pub fn summarize(run: &Run) -> Option<StorageSummary> {
     if run.plan.soak.is_some() {
@@ -76,13 +73,13 @@ pub fn summarize(run: &Run) -> Option<StorageSummary> {
     let mut cases = Vec::new();
     for rounds in rounds.cases() {
         let (case, done) = (rounds.case, &rounds.done);
-        if !is_storage(case) || done.is_empty() {
+        if case.nature != Nature::Storage || done.is_empty() {
             continue;
         }
         load.add(done);
         cases.push(StorageCase {
             case: case.id.clone(),
-            latencies: shape::of_case(done),
+            latencies: shape::of_case(rounds),
             course: course(case, done),
             steady: steady::of_case(rounds, &written),
             fall: fall::of_case(case, done),
@@ -90,16 +87,6 @@ pub fn summarize(run: &Run) -> Option<StorageSummary> {
         });
     }
     (!cases.is_empty()).then_some(StorageSummary { cases, load })
-}
-
-/// Whether a case reads or writes storage.
-pub(crate) fn is_storage(case: &PlannedCase) -> bool {
-    has(case, IOPS) || first::is_first_write(case)
-}
-
-fn has(case: &PlannedCase, quantity: &str) -> bool {
-    let mut metrics = case.metrics.iter();
-    metrics.any(|metric| metric.quantity == quantity)
 }
 
 fn course(case: &PlannedCase, done: &[&Measured]) -> Course {
@@ -112,13 +99,11 @@ fn course(case: &PlannedCase, done: &[&Measured]) -> Course {
     }
 }
 
-/// The median over the rounds of a value that some of them have.
-fn median_value(done: &[&Measured], quantity: &str) -> Option<f64> {
-    let values: Vec<f64> = done
-        .iter()
-        .filter_map(|measured| measured.values.get(quantity).copied())
-        .collect();
-    quantile::median(&values)
+/// The median over the rounds of the case's metric in this role, where it has one and some of them have a value.
+fn median_value(rounds: &CaseRounds<'_>, role: Role) -> Option<f64> {
+    let metric = rounds.case.acting(role)?;
+    let values = rounds.values(&metric.quantity).map(|(_, value)| value);
+    quantile::median(&values.collect::<Vec<f64>>())
 }
 
 /// An amount that the copies report, all together; 0 where none does.
@@ -133,15 +118,6 @@ fn reported(measured: &Measured, name: &str) -> f64 {
 /// Operations of all copies.
 fn operations(copies: &[CopyRecord]) -> f64 {
     copies.iter().map(|copy| approx(copy.ops)).sum()
-}
-
-/// A whole number among the parameters.
-fn whole_param(case: &PlannedCase, name: &str) -> Option<u64> {
-    match case.params.get(name)? {
-        ParamValue::Count(n) => Some(*n),
-        ParamValue::Size(bytes) => Some(bytes.0),
-        ParamValue::Duration(_) | ParamValue::Text(_) | ParamValue::Switch(_) => None,
-    }
 }
 
 #[cfg(test)]

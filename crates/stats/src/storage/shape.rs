@@ -1,11 +1,12 @@
 //! The shape of each kind of latency of a case, all rounds together.
 
-use super::reported;
+use super::{median_value, reported};
 use crate::modes::{self, Mode};
-use crate::quantile;
+use crate::rounds::CaseRounds;
 use model::latency;
 use model::num::{approx, count, round_to_usize};
 use model::record::Measured;
+use model::spec::Role;
 use std::collections::BTreeSet;
 
 /// Columns of a [`Picture`].
@@ -89,7 +90,8 @@ pub struct Picture {
 }
 
 /// The shapes of a case's latencies, the leading ones first.
-pub(super) fn of_case(done: &[&Measured]) -> Vec<LatencyShape> {
+pub(super) fn of_case(rounds: &CaseRounds<'_>) -> Vec<LatencyShape> {
+    let done = &rounds.done;
     let names: BTreeSet<&str> = done
         .iter()
         .flat_map(|measured| measured.latencies.keys().map(String::as_str))
@@ -98,7 +100,7 @@ pub(super) fn of_case(done: &[&Measured]) -> Vec<LatencyShape> {
     let alone = alone(done);
     let mut shapes: Vec<LatencyShape> = names
         .iter()
-        .filter_map(|name| shape(name, done, alone, rated))
+        .filter_map(|name| shape(name, rounds, alone, rated))
         .collect();
     // Reads before writes before syncs, as one reads them; the sort is stable.
     shapes.sort_by_key(|shape| (!shape.leading, shape.of));
@@ -117,7 +119,7 @@ fn alone(done: &[&Measured]) -> Of {
     }
 }
 
-fn shape(name: &str, done: &[&Measured], alone: Of, rated: bool) -> Option<LatencyShape> {
+fn shape(name: &str, rounds: &CaseRounds<'_>, alone: Of, rated: bool) -> Option<LatencyShape> {
     let (of, kind) = match name.split_once('_') {
         Some(("read", kind)) => (Of::Reads, kind),
         Some(("write", kind)) => (Of::Writes, kind),
@@ -134,8 +136,8 @@ fn shape(name: &str, done: &[&Measured], alone: Of, rated: bool) -> Option<Laten
         _ => return None,
     };
     let lists = || {
-        done.iter()
-            .filter_map(|measured| measured.latencies.get(name))
+        let done = rounds.done.iter();
+        done.filter_map(|measured| measured.latencies.get(name))
     };
     let pairs = latency::merged(lists().map(Vec::as_slice));
     let found = modes::find(&pairs).unwrap_or_default();
@@ -146,7 +148,7 @@ fn shape(name: &str, done: &[&Measured], alone: Of, rated: bool) -> Option<Laten
         operations: latency::operations(&pairs),
         together: together(&found, lists()),
         cause: (of == Of::Reads && kind != "slat")
-            .then(|| cause(&found, done))
+            .then(|| cause(&found, rounds))
             .flatten(),
         picture: picture(&pairs),
         modes: found,
@@ -170,13 +172,9 @@ fn together<'a>(found: &[Mode], rounds: impl Iterator<Item = &'a Vec<(u64, u64)>
     }
 }
 
-fn cause(found: &[Mode], done: &[&Measured]) -> Option<Cause> {
+fn cause(found: &[Mode], rounds: &CaseRounds<'_>) -> Option<Cause> {
     let [fast, _, ..] = found else { return None };
-    let shares: Vec<f64> = done
-        .iter()
-        .filter_map(|measured| measured.values.get("cached_share").copied())
-        .collect();
-    let cached_share = quantile::median(&shares)?;
+    let cached_share = median_value(rounds, Role::Cached)?;
     let explains = cached_share > CACHED_MIN && cached_share >= CACHE_EXPLAINS * fast.share;
     explains.then_some(Cause::Cache { cached_share })
 }

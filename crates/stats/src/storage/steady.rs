@@ -5,18 +5,15 @@
 //! made, and once more by the tests of this run. What has not been written says nothing about the state, and that is
 //! said instead. It is a rule for whole devices; on a file it speaks of the file.
 
-use super::{reported, whole_param};
+use super::reported;
 use crate::rounds::{CaseRounds, RunRounds, whole};
 use crate::state::gate::{self, Gate};
 use model::num::{approx, round_to_u64};
-use model::params::ParamValue;
-use model::plan::PlannedCase;
+use model::plan::{PlannedCase, TestFile};
 use model::record::Outcome;
 use model::units::Bytes;
 use std::collections::BTreeMap;
 
-/// The largest file that is chosen where no size is asked for (`storage.io`: twice the memory, from 1 to 2 GiB).
-const SIZE_AUTO_MAX: u64 = 2 << 30;
 /// How often the file must have been written, its making included. Source: the method page, "Steady state".
 const TIMES: u64 = 2;
 
@@ -34,56 +31,35 @@ pub struct Steady {
 }
 
 /// Bytes written to each file up to each round, by the round's number in the run.
-pub(super) type Written = BTreeMap<(String, u32), u64>;
+pub(super) type Written<'a> = BTreeMap<(&'a str, u32), u64>;
 
-/// What the rounds of a run have written to their files. Tests share a file where they ask for the same size.
-pub(super) fn written(run: &RunRounds<'_>) -> Written {
-    let mut so_far: BTreeMap<String, f64> = BTreeMap::new();
+/// What the rounds of a run have written to their files. Tests may share a file.
+pub(super) fn written<'a>(run: &RunRounds<'a>) -> Written<'a> {
+    let mut so_far: BTreeMap<&str, f64> = BTreeMap::new();
     let mut written = Written::new();
     for round in &run.run.rounds {
         let case = run.case(&round.case).map(|rounds| rounds.case);
-        let Some((file, block)) = case.and_then(|case| Some((file(case)?, block(case)?))) else {
+        let Some(file) = case.and_then(file) else {
             continue;
         };
-        let sum = so_far.entry(file.clone()).or_default();
+        let sum = so_far.entry(&file.name).or_default();
         if let Outcome::Done(measured) = &round.outcome {
-            *sum += reported(measured, "writes") * block;
+            *sum += reported(measured, "writes") * approx(file.block.0);
         }
-        written.insert((file, round.seq), round_to_u64(*sum));
+        written.insert((&file.name, round.seq), round_to_u64(*sum));
     }
     written
 }
 
-/// What tells one test file from another; `None` for a case without a file of a declared size.
-fn file(case: &PlannedCase) -> Option<String> {
-    let gives_back =
-        matches!(case.params.get("rw"), Some(ParamValue::Text(rw)) if rw.contains("trim"));
-    let param = |name: &str| {
-        case.params
-            .get(name)
-            .map(ToString::to_string)
-            .unwrap_or_default()
-    };
-    let content = [
-        param("buffer_compress_percentage"),
-        param("dedupe_percentage"),
-    ]
-    .join(" ");
-    let size = whole_param(case, "size")?;
-    (!gives_back).then(|| format!("{size} {content}"))
-}
-
-fn block(case: &PlannedCase) -> Option<f64> {
-    whole_param(case, "bs").map(approx)
+fn file(case: &PlannedCase) -> Option<&TestFile> {
+    case.load.as_ref()?.file.as_ref()
 }
 
 /// The rule for a case; `None` where it writes nothing or its file is not known.
-pub(super) fn of_case(rounds: &CaseRounds<'_>, written: &Written) -> Option<Steady> {
+pub(super) fn of_case(rounds: &CaseRounds<'_>, written: &Written<'_>) -> Option<Steady> {
     let case = rounds.case;
     let file = file(case)?;
-    let size = whole_param(case, "size")
-        .filter(|&size| size > 0)
-        .unwrap_or(SIZE_AUTO_MAX);
+    let size = file.size_max.0;
     let needed = Bytes(size.saturating_mul(TIMES));
     let quantity = &case.metrics.first()?.quantity;
     let mut values = Vec::new();
@@ -96,7 +72,7 @@ pub(super) fn of_case(rounds: &CaseRounds<'_>, written: &Written) -> Option<Stea
         writes |= reported(measured, "writes") > 0.0;
         values.push(value);
         let by_tests = written
-            .get(&(file.clone(), round.seq))
+            .get(&(file.name.as_str(), round.seq))
             .copied()
             .unwrap_or(0);
         after.push(Bytes(size.saturating_add(by_tests)));

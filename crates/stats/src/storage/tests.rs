@@ -4,60 +4,66 @@ use super::*;
 use crate::fixture;
 use crate::state::gate::Gate;
 use model::host::Fact;
-use model::params::Params;
+use model::params::parse_size;
+use model::plan::{PlannedMetric, StorageLoad, TestFile};
 use model::record::Outcome;
 use model::rng::Rng;
-use model::spec::{Better, MetricClass, ParamDef, ParamKind, Spec};
+use model::spec::{Better, MetricClass};
 use model::units::{Bytes, Nanos};
 
 mod limits;
 
-const fn param(name: &'static str, kind: ParamKind, default: &'static str) -> ParamDef {
-    ParamDef {
-        name,
-        kind,
-        default,
-        doc: "",
+const IOPS: &str = "iops";
+
+/// One operation at a time past the page cache, on a file of a size that is left to the program; but for what is said
+/// otherwise.
+fn load(otherwise: &[(&str, &str)]) -> StorageLoad {
+    let mut load = StorageLoad {
+        depth: 1,
+        paced: false,
+        direct: true,
+        file: None,
+    };
+    let mut file = Some(TestFile {
+        name: "data".to_owned(),
+        size_max: Bytes(2 << 30),
+        block: Bytes(4096),
+    });
+    for &(what, value) in otherwise {
+        match (what, &mut file) {
+            ("depth", _) => load.depth = value.parse().unwrap(),
+            ("paced", _) => load.paced = true,
+            ("direct", _) => load.direct = value == "yes",
+            ("size", Some(file)) => file.size_max = parse_size(value).unwrap(),
+            ("trims", _) => file = None,
+            _ => panic!("{what}"),
+        }
     }
+    StorageLoad { file, ..load }
 }
 
-static SPEC: Spec = Spec {
-    name: "storage.io",
-    version: 1,
-    title: "",
-    doc: "",
-    params: &[
-        param("bs", ParamKind::Size, "4k"),
-        param("size", ParamKind::Size, "0"),
-        param("iodepth", ParamKind::Count { min: 1, max: 4096 }, "1"),
-        param(
-            "rate_iops",
-            ParamKind::Count {
-                min: 0,
-                max: 1 << 40,
-            },
-            "0",
-        ),
-        param("rw", ParamKind::Text, "randread"),
-        param("direct", ParamKind::Switch, "yes"),
-    ],
-    metrics: &[],
-    tests: &[],
-    simulated: false,
-    on_disk: true,
-};
-
 /// A run with one storage case, whose rounds have these rates; the operations are `kind`.
-fn run(rates: &[f64], kind: &str, overrides: &[(&str, &str)]) -> Run {
+fn run(rates: &[f64], kind: &str, otherwise: &[(&str, &str)]) -> Run {
     let mut run = fixture::run(&[("storage.x@1", rates.to_vec())]);
     run.host.limits.cpus_allowed = Fact::Known(2);
     run.host.cpu.online = Fact::Known(2);
     let case = &mut run.plan.cases[0];
-    case.params = Params::resolve(&SPEC, overrides.iter().copied()).unwrap();
-    let metric = |quantity, unit, class| fixture::metric(quantity, unit, Better::Higher, class);
+    case.nature = Nature::Storage;
+    case.load = Some(load(otherwise));
+    let metric = |quantity, unit, class, role| PlannedMetric {
+        role,
+        ..fixture::metric(quantity, unit, Better::Higher, class)
+    };
+    let (share, system) = (Unit::Share, MetricClass::System);
     case.metrics = vec![
-        metric(IOPS, Unit::OpsPerSecond, MetricClass::Throughput),
-        metric("device_busy_share", Unit::Share, MetricClass::System),
+        metric(
+            IOPS,
+            Unit::OpsPerSecond,
+            MetricClass::Throughput,
+            Role::Plain,
+        ),
+        metric("device_busy_share", share, system, Role::DeviceBusy),
+        metric("cached_share", share, system, Role::Cached),
     ];
     for (seq, (round, &rate)) in (1..).zip(run.rounds.iter_mut().zip(rates)) {
         round.seq = seq;
@@ -276,7 +282,7 @@ fn steadiness_needs_the_file_written_twice() {
     );
     assert_eq!(only(&run(&[1e4; 6], "reads", &[])).steady, None);
     assert_eq!(
-        only(&run(&[1e4; 6], "writes", &[("rw", "randtrim")])).steady,
+        only(&run(&[1e4; 6], "writes", &[("trims", "")])).steady,
         None
     );
 }
@@ -404,15 +410,20 @@ fn noise_is_hardly_ever_called_a_fall() {
 #[test]
 fn first_writes_are_paired_by_place() {
     let mut run = fixture::run(&[("storage.first-write@1", vec![1.0; 8])]);
-    let metric = |quantity| {
-        fixture::metric(
+    let metric = |quantity, role| PlannedMetric {
+        role,
+        ..fixture::metric(
             quantity,
             Unit::BytesPerSecond,
             Better::Higher,
             MetricClass::Throughput,
         )
     };
-    run.plan.cases[0].metrics = vec![metric("first_bytes_per_s"), metric("again_bytes_per_s")];
+    run.plan.cases[0].nature = Nature::Storage;
+    run.plan.cases[0].metrics = vec![
+        metric("first_bytes_per_s", Role::FirstWrites),
+        metric("again_bytes_per_s", Role::SecondWrites),
+    ];
     let mut with = |places: usize, ratio: f64| {
         each(&mut run, |i, measured| {
             let level = 1e8 * (1.0 + approx(i as u64 % 3) / 50.0);
@@ -452,15 +463,8 @@ fn many_processes_on_a_disk_are_no_question_about_cpus() {
         }));
     assert_eq!(summarize(&run).unwrap().cases.len(), 2);
     assert!(crate::scaling::scaling(&run).is_empty());
-    let disk = run.plan.cases[0].metrics[0].quantity.clone();
     for case in &mut run.plan.cases {
-        case.metrics[0].quantity = fixture::QUANTITY.to_owned();
-    }
-    for round in &mut run.rounds {
-        if let model::record::Outcome::Done(measured) = &mut round.outcome {
-            let rate = measured.values[&disk];
-            measured.values.insert(fixture::QUANTITY.to_owned(), rate);
-        }
+        case.nature = Nature::Compute;
     }
     assert_eq!(
         crate::scaling::scaling(&run).len(),

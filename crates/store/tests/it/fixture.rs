@@ -6,7 +6,7 @@ use model::noise::{Noise, Sentinel};
 use model::params::Params;
 use model::plan::{CaseId, Plan, PlannedCase, PlannedMetric, Shape};
 use model::record::{Binary, CopyRecord, End, Failure, Measured, Outcome, Round, Run, RunMeta};
-use model::spec::{Amount, Better, How, MetricClass, Time};
+use model::spec::{Amount, Better, How, MetricClass, Nature, Role, Time};
 use model::units::{Nanos, Unit, UnixNanos};
 use model::warning::Warning;
 use std::collections::BTreeMap;
@@ -48,7 +48,11 @@ pub(crate) fn plan() -> Plan {
                 better: Better::Higher,
                 class: MetricClass::System,
                 how: How::Per(Amount::Operations, Time::Wall),
+                role: Role::Plain,
             }],
+            nature: Nature::System,
+            pictures: Vec::new(),
+            load: None,
             shape: Shape::DEFAULT,
             simulated: true,
             on_disk: false,

@@ -7,7 +7,7 @@ use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{Spec, TestDef};
+use model::spec::{Nature, Spec, TestDef};
 use sys::loops::dhrystone::{Identity, State, run};
 
 /// The workload.
@@ -20,6 +20,7 @@ pub(crate) struct Dhrystone;
 static SPEC: Spec = Spec {
     name: "cpu.dhrystone",
     version: 2,
+    nature: Nature::Compute,
     title: "integer code: procedure calls, branches, small copies",
     doc: "One operation is one iteration of Dhrystone 2 (Weicker 1988): nine procedure calls, a copy of a record of 56 \
           bytes and of a string of 31, a few array elements, and one comparison of two strings that differ in their \

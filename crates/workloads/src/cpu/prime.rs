@@ -12,7 +12,9 @@ use model::digest::Digest;
 use model::num::{approx, round_to_u64};
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{Better, Fold, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
+use model::spec::{
+    Better, Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, TestDef,
+};
 use model::units::{Nanos, Unit};
 use sys::clock::Clock;
 use sys::loops::prime::{Bound, Counts, event, plain};
@@ -31,6 +33,7 @@ const NS_PER_DIVISION: &str = "ns_per_division";
 static SPEC: Spec = Spec {
     name: "cpu.prime",
     version: 2,
+    nature: Nature::Compute,
     title: "sysbench's CPU test: 64-bit division",
     doc: "One operation is one event of sysbench's CPU test: every number from 3 to below `max_prime` is divided by \
           2, 3, 4... up to its square root, until one divides it. For 2 its last bit tells, as compilers make it; \
@@ -69,6 +72,7 @@ static SPEC: Spec = Spec {
             better: Better::Higher,
             class: MetricClass::Compute,
             how: How::Reported(Fold::Sum),
+            role: Role::Plain,
             doc: "Divisions over the wall time from the start of the first event to the end of the last, summed over \
                   the copies.",
         },

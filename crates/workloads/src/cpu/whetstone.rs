@@ -8,7 +8,7 @@ use model::digest::Digest;
 use model::num::approx;
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{Spec, TestDef};
+use model::spec::{Nature, Spec, TestDef};
 use model::units::Nanos;
 use sys::loops::whetstone::{INSTRUCTIONS_PER_SCALE, Results, pass};
 
@@ -29,6 +29,7 @@ const WIPS: &str = "wips";
 static SPEC: Spec = Spec {
     name: "cpu.whetstone",
     version: 2,
+    nature: Nature::Compute,
     title: "scalar floating point and the C library's mathematics",
     doc: "One operation is half a million Whetstone instructions: one pass through the eight sections of the Whetstone \
           benchmark (Curnow and Wichmann 1976) at a twentieth of UnixBench's length. A Whetstone instruction is not a \

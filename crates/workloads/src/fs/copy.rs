@@ -9,7 +9,8 @@ use model::num::approx;
 use model::params::Params;
 use model::plan::Shape;
 use model::spec::{
-    Amount, Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef, Time,
+    Amount, Better, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, TestDef,
+    Time,
 };
 use model::units::{Nanos, Unit};
 use std::fs::{File, OpenOptions};
@@ -28,6 +29,7 @@ pub(crate) struct Copy;
 static SPEC: Spec = Spec {
     name: "fs.copy",
     version: 2,
+    nature: Nature::FileSystem,
     title: "file copy through the page cache",
     doc: "One operation reads `bufsize` bytes of one file and writes them to another; at the end of the first file \
           both go back to their beginnings. Nothing is synced and nothing bypasses the page cache: the file fits into \
@@ -57,6 +59,7 @@ static SPEC: Spec = Spec {
         better: Better::Higher,
         class: MetricClass::Throughput,
         how: How::Per(Amount::Work, Time::Wall),
+        role: Role::Plain,
         doc: "Bytes copied (read and written once each, counted once), over the wall time from the first read to the \
               return of the last write, the returns to the beginning included.",
     }],

@@ -14,7 +14,8 @@ use model::params::Params;
 use model::plan::Shape;
 use model::rng::Rng;
 use model::spec::{
-    Amount, Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef, Time,
+    Amount, Better, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, TestDef,
+    Time,
 };
 use model::units::{Nanos, Unit};
 use sys::loops::bandwidth::{Arrays, Kernel, Op, Stores, Width};
@@ -42,6 +43,7 @@ const fn test(
 static SPEC: Spec = Spec {
     name: "memory.bandwidth",
     version: 3,
+    nature: Nature::Compute,
     title: "memory bandwidth of streams",
     doc: "One operation goes through the next piece of arrays of numbers of 8 bytes: `read` sums one, `write` fills \
           one, `copy`, `scale`, `add` and `triad` compute one from one or two others, per element what STREAM's \
@@ -99,6 +101,7 @@ static SPEC: Spec = Spec {
             better: Better::Higher,
             class: MetricClass::Compute,
             how: How::Per(Amount::Work, Time::Wall),
+            role: Role::Plain,
             doc: "Bytes of all arrays that the operation uses, as the program moves them, over wall time, summed over \
                   the copies.",
         },

@@ -17,7 +17,8 @@ use model::params::Params;
 use model::plan::Shape;
 use model::rng::Rng;
 use model::spec::{
-    Amount, Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef, Time,
+    Amount, Better, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, TestDef,
+    Time,
 };
 use model::units::Unit;
 use std::sync::Arc;
@@ -36,6 +37,7 @@ pub(crate) struct Block;
 static SPEC: Spec = Spec {
     name: "memory.block",
     version: 3,
+    nature: Nature::Compute,
     title: "sysbench's memory test: words of a small block",
     doc: "One operation is one event of sysbench's memory test: every word of a block is loaded or stored once, with \
           one instruction each. With the usual block of 1 KiB this measures how many loads or stores a core can start, \
@@ -87,6 +89,7 @@ static SPEC: Spec = Spec {
             better: Better::Higher,
             class: MetricClass::Compute,
             how: How::Per(Amount::Work, Time::Wall),
+            role: Role::Plain,
             doc: "Bytes read or written by all threads, each counted once, over the wall time of the measured part; \
                   sysbench's MiB/sec is this over 1048576.",
         },
@@ -96,6 +99,7 @@ static SPEC: Spec = Spec {
             better: Better::Higher,
             class: MetricClass::Compute,
             how: How::Per(Amount::Operations, Time::Wall),
+            role: Role::Plain,
             doc: "Events of all threads over the wall time of the measured part: sysbench's operations per second.",
         },
         MetricDef {

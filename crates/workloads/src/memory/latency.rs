@@ -11,7 +11,9 @@ use model::digest::Digest;
 use model::host::HostFacts;
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef, Time};
+use model::spec::{
+    Better, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, TestDef, Time,
+};
 use model::units::{Nanos, Unit};
 use sys::loops::chase::Chain;
 
@@ -37,6 +39,7 @@ const fn test(
 static SPEC: Spec = Spec {
     name: "memory.latency",
     version: 3,
+    nature: Nature::Compute,
     title: "latency of dependent loads in random order",
     doc: "One operation loads the address of the next: a chain through a working set of `size`, one node per cache \
           line of 64 bytes, in an order shuffled anew in every round, as one cycle through all lines. No load can \
@@ -63,6 +66,7 @@ static SPEC: Spec = Spec {
             better: Better::Lower,
             class: MetricClass::Compute,
             how: How::TimePerOp(Time::Wall),
+            role: Role::Plain,
             doc: "Wall time over loads, as the mean over the copies.",
         },
         HUGE_PAGE_SHARE,

@@ -12,7 +12,7 @@ use model::host::HostFacts;
 use model::num::approx;
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{Better, MetricClass, MetricDef, Spec, TestDef};
+use model::spec::{Better, MetricClass, MetricDef, Nature, Role, Spec, TestDef};
 use model::units::{Nanos, Unit};
 use std::collections::BTreeMap;
 use sys::memory::Pages;
@@ -47,6 +47,7 @@ const fn bytes(quantity: &'static str, doc: &'static str) -> MetricDef {
 static SPEC: Spec = Spec {
     name: "memory.levels",
     version: 3,
+    nature: Nature::Compute,
     title: "cache levels as seen by latency",
     doc: "One operation is one sweep: chains of dependent loads in random order (see `memory.latency`) over working \
           sets from 4 KiB to four times the last cache, two sizes per doubling. The last cache is the one that the \
@@ -70,6 +71,7 @@ static SPEC: Spec = Spec {
         bytes("l3_bytes", "Size of the third level."),
         HUGE_PAGE_SHARE,
         PAGE_BYTES,
+        ns("ns_at", "The curve: latency by working set.").acting(Role::Curve(Unit::Bytes)),
     ],
     tests: &[
         TestDef {
@@ -176,7 +178,8 @@ const NO_HUGE_PAGES: &str = "the curve that looks for the last cache obtained no
 
 /// Why the metrics that a curve has no `values` of have none; `cut` says what the memory did not allow.
 fn missing(values: &BTreeMap<String, f64>, cut: Option<&str>) -> BTreeMap<String, String> {
-    let quantities = SPEC.metrics.iter().filter(|metric| !metric.is_setting());
+    let quantities = SPEC.metrics.iter();
+    let quantities = quantities.filter(|def| !def.is_setting() && def.role == Role::Plain);
     quantities
         .map(|metric| metric.quantity)
         .filter(|quantity| !values.contains_key(*quantity))

@@ -14,7 +14,9 @@ use model::host::HostFacts;
 use model::num::{approx, count};
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef, Time};
+use model::spec::{
+    Better, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, TestDef, Time,
+};
 use model::units::{Nanos, Unit};
 use std::collections::BTreeMap;
 use sys::loops::bandwidth::{Arrays, Kernel, Op, STEP, Stores, Width};
@@ -47,6 +49,7 @@ const fn test(
 static SPEC: Spec = Spec {
     name: "memory.loaded",
     version: 3,
+    nature: Nature::Compute,
     title: "latency of memory under load",
     doc: "One operation is one load of a chain in random order (see `memory.latency`) over memory beyond the caches, \
           on one CPU, while threads on the other CPUs read streams with the widest vectors, each for `duty` percent of \
@@ -79,6 +82,7 @@ static SPEC: Spec = Spec {
             better: Better::Lower,
             class: MetricClass::LatencyTypical,
             how: How::TimePerOp(Time::Wall),
+            role: Role::Plain,
             doc: "Wall time over loads of the chain.",
         },
         reported(
@@ -87,7 +91,8 @@ static SPEC: Spec = Spec {
             Better::Higher,
             MetricClass::Compute,
             "Bytes that the streams read meanwhile, all together, over the same time; no value where there are none.",
-        ),
+        )
+        .acting(Role::Load),
         setting(
             WORKING_SET,
             Unit::Bytes,

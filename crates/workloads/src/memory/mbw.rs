@@ -11,7 +11,8 @@ use model::host::HostFacts;
 use model::params::Params;
 use model::plan::Shape;
 use model::spec::{
-    Amount, Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef, Time,
+    Amount, Better, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, TestDef,
+    Time,
 };
 use model::units::{Nanos, Unit};
 use sys::loops::memcpy::{Method, copy};
@@ -27,6 +28,7 @@ pub(crate) struct Mbw;
 static SPEC: Spec = Spec {
     name: "memory.mbw",
     version: 2,
+    nature: Nature::Compute,
     title: "mbw's three ways to copy an array",
     doc: "One operation fills an array of `size` bytes from another: with one call of the C library's memcpy \
           (MEMCPY), word by word in a loop (DUMB), or with a memcpy of the first `block` bytes to each place \
@@ -66,6 +68,7 @@ static SPEC: Spec = Spec {
             better: Better::Higher,
             class: MetricClass::Compute,
             how: How::Per(Amount::Work, Time::Wall),
+            role: Role::Plain,
             doc: "Bytes copied, counted once, over the wall time from the start of the first copy to the end of the \
                   last, summed over the copies.",
         },

@@ -8,7 +8,7 @@ use engine::workload::{Place, WorkError};
 use model::host::HostFacts;
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{Better, Fold, How, MetricClass, MetricDef, ParamDef, ParamKind};
+use model::spec::{Better, Fold, How, MetricClass, MetricDef, ParamDef, ParamKind, Role};
 use model::units::{Nanos, Unit};
 use std::io;
 use sys::memory::numa::{self, Node};
@@ -84,6 +84,7 @@ const fn reported(
         better,
         class,
         how: How::Reported(Fold::Mean),
+        role: Role::Plain,
         doc,
     }
 }

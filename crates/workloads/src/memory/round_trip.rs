@@ -11,7 +11,9 @@ use model::host::HostFacts;
 use model::num::approx;
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{Better, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef};
+use model::spec::{
+    Better, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, TestDef,
+};
 use model::units::{Nanos, Unit};
 use std::collections::BTreeMap;
 use sys::loops::round_trip::Pair;
@@ -30,6 +32,7 @@ const fn ns(quantity: &'static str, class: MetricClass, doc: &'static str) -> Me
 static SPEC: Spec = Spec {
     name: "memory.round-trip",
     version: 2,
+    nature: Nature::Compute,
     title: "round trip of a cache line between CPUs",
     doc: "One operation is the matrix: for every pair of CPUs, two threads kept on them hand one word back and forth \
           `trips` times; a round trip is one way and back. Both wait by looking, without the CPU's instruction for \
@@ -63,6 +66,12 @@ static SPEC: Spec = Spec {
             MetricClass::LatencyTail,
             "The mean round trip of the farthest pair.",
         ),
+        ns(
+            "ns",
+            MetricClass::LatencyTypical,
+            "The matrix: the mean round trip of each pair.",
+        )
+        .acting(Role::Matrix),
     ],
     tests: &[TestDef {
         name: "memory.round-trip",

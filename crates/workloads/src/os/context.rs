@@ -6,7 +6,7 @@ use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{Spec, TestDef};
+use model::spec::{Nature, Spec, TestDef};
 use std::io;
 use sys::loops::context::Partner;
 use sys::process::Usage;
@@ -21,6 +21,7 @@ pub(crate) struct Context;
 static SPEC: Spec = Spec {
     name: "os.context",
     version: 1,
+    nature: Nature::System,
     title: "pipe-based context switching",
     doc: "Two processes send an 8-byte counter to and fro through two pipes, and each checks it. One operation is one \
           round trip: two context switches where both run on one CPU, two wake-ups across CPUs where they do not. \

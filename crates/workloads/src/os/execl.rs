@@ -7,7 +7,7 @@ use crate::unixbench::{COMPAT, Length, shape};
 use engine::workload::{Body, Place, WorkError, Workload};
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{Spec, TestDef};
+use model::spec::{Nature, Spec, TestDef};
 use sys::loops::helper::{Helper, Linking, Task};
 
 /// The workload that UnixBench has.
@@ -32,6 +32,7 @@ pub(crate) struct Execl {
 static DYNAMIC: Spec = Spec {
     name: "os.execl",
     version: 1,
+    nature: Nature::System,
     title: "execl throughput",
     doc: "One operation is a process replacing itself by the same program (execl), with its state in the arguments: \
           the kernel's execve, the dynamic loader mapping libc and resolving symbols, time(2), and reading and \
@@ -54,6 +55,7 @@ static DYNAMIC: Spec = Spec {
 static STATIC: Spec = Spec {
     name: "os.execl-static",
     version: 1,
+    nature: Nature::System,
     title: "execl throughput of a static program",
     doc: "Like os.execl, for the same program linked statically: the kernel's execve without a dynamic loader. It is \
           several times faster and not comparable with os.execl or with UnixBench's figure. Not every build of \

@@ -7,7 +7,7 @@
 use engine::recorder::Recorder;
 use engine::workload::WorkError;
 use model::host::{Fact, LimitFacts};
-use model::spec::{Amount, Better, How, MetricClass, MetricDef, Time};
+use model::spec::{Amount, Better, How, MetricClass, MetricDef, Role, Time};
 use model::units::{Nanos, Unit};
 use sys::counters::Cgroups;
 use sys::loops::failure::Failure;
@@ -45,6 +45,7 @@ const fn ops_per_s(doc: &'static str) -> MetricDef {
         better: Better::Higher,
         class: MetricClass::System,
         how: How::Per(Amount::Work, Time::Wall),
+        role: Role::Plain,
         doc,
     }
 }

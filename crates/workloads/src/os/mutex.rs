@@ -16,7 +16,7 @@ use model::num::{approx, round_to_u64};
 use model::params::Params;
 use model::plan::Shape;
 use model::rng::Rng;
-use model::spec::{MetricClass, ParamDef, ParamKind, Spec, TestDef};
+use model::spec::{MetricClass, Nature, ParamDef, ParamKind, Spec, TestDef};
 use model::units::Nanos;
 use std::sync::Arc;
 use sys::loops::failure::Failure;
@@ -44,6 +44,7 @@ const fn count(name: &'static str, default: &'static str, doc: &'static str) -> 
 static SPEC: Spec = Spec {
     name: "os.mutex",
     version: 3,
+    nature: Nature::System,
     title: "sysbench's mutex test: many mutexes, short holds",
     doc: "One event of sysbench's mutex test is `locks` turns of one thread: an empty loop of `loops` turns, then one \
           of `mutexes` mutexes, chosen at random, is taken, a number that all threads share is raised, and the mutex \

@@ -7,7 +7,7 @@ use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{Spec, TestDef};
+use model::spec::{Nature, Spec, TestDef};
 use std::io::{PipeReader, PipeWriter};
 use std::os::fd::AsFd;
 
@@ -24,6 +24,7 @@ pub(crate) struct Pipe;
 static SPEC: Spec = Spec {
     name: "os.pipe",
     version: 1,
+    nature: Nature::System,
     title: "pipe throughput of one process",
     doc: "One operation writes 512 bytes into a pipe and reads them back, in the same process: two system calls and \
           two small copies, no context switch. It follows the cost of entering the kernel and of the mitigations \

@@ -9,7 +9,7 @@ use model::digest::Digest;
 use model::host::{Fact, HostFacts};
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{ParamDef, ParamKind, Spec, TestDef};
+use model::spec::{Nature, ParamDef, ParamKind, Spec, TestDef};
 use model::units::Nanos;
 use std::ffi::OsStr;
 use std::fs;
@@ -28,6 +28,7 @@ pub(crate) struct Shell;
 static SPEC: Spec = Spec {
     name: "os.shell",
     version: 1,
+    nature: Nature::System,
     title: "shell scripts",
     doc: "One operation is a shell script that starts `concurrent` others at the same time and waits for all of them. \
           Each of those sorts a text of 362 lines into a file, dumps it with od and sorts the dump, searches it with \

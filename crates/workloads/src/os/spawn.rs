@@ -6,7 +6,7 @@ use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{Spec, TestDef};
+use model::spec::{Nature, Spec, TestDef};
 use model::units::Nanos;
 use sys::loops::helper::{Helper, Linking, Task};
 use sys::process::Usage;
@@ -21,6 +21,7 @@ pub(crate) struct Spawn;
 static SPEC: Spec = Spec {
     name: "os.spawn",
     version: 1,
+    nature: Nature::System,
     title: "process creation",
     doc: "One operation is a fork whose child exits with 0 at once, and the wait for it. A fork costs what there is \
           to copy, so it is done by a tiny dynamically linked C program (the helper that kurabe carries inside) and \

@@ -6,7 +6,7 @@ use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{Spec, TestDef};
+use model::spec::{Nature, Spec, TestDef};
 use std::io::{PipeReader, Stdin};
 use std::os::fd::AsFd;
 use sys::loops::syscall::{five, set_umask};
@@ -21,6 +21,7 @@ pub(crate) struct Syscall;
 static SPEC: Spec = Spec {
     name: "os.syscall",
     version: 1,
+    nature: Nature::System,
     title: "system call overhead",
     doc: "One operation is five system calls that do next to nothing: dup of a descriptor, close of the copy, getpid, \
           getuid, umask. With compat 5.1.3 the descriptor is standard input, as in that version; otherwise it is a \

@@ -15,7 +15,7 @@ use model::host::HostFacts;
 use model::num::{approx, round_to_u64};
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{MetricClass, ParamDef, ParamKind, Spec, TestDef};
+use model::spec::{MetricClass, Nature, ParamDef, ParamKind, Spec, TestDef};
 use model::units::Nanos;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,6 +32,7 @@ pub(crate) struct ThreadsTest;
 static SPEC: Spec = Spec {
     name: "os.threads",
     version: 3,
+    nature: Nature::System,
     title: "sysbench's threads test: mutexes and yields among threads",
     doc: "One operation is one event of sysbench's threads test: a thread takes one of `locks` mutexes, yields the CPU \
           (sched_yield) and gives the mutex back, `yields` times. Which mutex is decided by a count that all threads \

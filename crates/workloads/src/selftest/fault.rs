@@ -5,7 +5,8 @@ use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::params::Params;
 use model::plan::Shape;
 use model::spec::{
-    Amount, Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef, Time,
+    Amount, Better, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, TestDef,
+    Time,
 };
 use model::units::{Nanos, Unit};
 
@@ -18,6 +19,7 @@ pub(crate) struct Fault;
 static SPEC: Spec = Spec {
     name: "selftest.fault",
     version: 1,
+    nature: Nature::System,
     title: "a worker that goes wrong in a chosen way",
     doc: "Round `round` of every case fails as `kind` says; all other rounds count loops for 1 ms at a time. It shows \
           that a failing worker costs one round and never the run.",
@@ -55,6 +57,7 @@ static SPEC: Spec = Spec {
         better: Better::Higher,
         class: MetricClass::System,
         how: How::Per(Amount::Work, Time::Wall),
+        role: Role::Plain,
         doc: "Milliseconds slept per second of wall time.",
     }],
     tests: &[TestDef {

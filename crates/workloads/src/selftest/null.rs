@@ -5,7 +5,8 @@ use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
 use model::params::Params;
 use model::spec::{
-    Better, Fold, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef, Time,
+    Better, Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, TestDef,
+    Time,
 };
 use model::units::Unit;
 
@@ -18,6 +19,7 @@ pub(crate) struct Null;
 static SPEC: Spec = Spec {
     name: "selftest.null",
     version: 1,
+    nature: Nature::System,
     title: "the harness's own cost per operation",
     doc: "One operation folds a counter into a digest: a multiplication, about a nanosecond. `ns_per_op` is therefore \
           the harness's own cost, plus that nanosecond. With `latency=yes` every operation is timed and recorded, \
@@ -35,6 +37,7 @@ static SPEC: Spec = Spec {
             better: Better::Lower,
             class: MetricClass::Compute,
             how: How::TimePerOp(Time::Wall),
+            role: Role::Plain,
             doc: "Wall time of the measured part over operations, mean over the copies.",
         },
         MetricDef {
@@ -43,6 +46,7 @@ static SPEC: Spec = Spec {
             better: Better::Lower,
             class: MetricClass::Compute,
             how: How::Reported(Fold::Sum),
+            role: Role::Plain,
             doc: "Heap allocations between the first and the last operation of the round, warm-up included, all \
                   copies. Must be 0.",
         },

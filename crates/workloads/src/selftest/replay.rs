@@ -8,7 +8,8 @@ use model::num::count;
 use model::params::Params;
 use model::plan::{Settle, Shape};
 use model::spec::{
-    Amount, Better, Fold, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, TestDef, Time,
+    Amount, Better, Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec,
+    TestDef, Time,
 };
 use model::units::{Nanos, Unit};
 
@@ -23,6 +24,7 @@ const SERIES: &str = "100,101,99,100,102,98,100,101,99";
 static SPEC: Spec = Spec {
     name: "selftest.replay",
     version: 1,
+    nature: Nature::System,
     title: "plays a recorded series",
     doc: "Round N reports the Nth value of `series` (which starts again at its end) as `ops_per_s` and its inverse as \
           `lat_ns_p50`. Nothing is measured, no noise is recorded, and a round takes no time, except in a soak, whose \
@@ -49,6 +51,7 @@ static SPEC: Spec = Spec {
             better: Better::Higher,
             class: MetricClass::System,
             how: How::Per(Amount::Work, Time::Wall),
+            role: Role::Plain,
             doc: "The value of the series, for each copy.",
         },
         MetricDef {
@@ -57,6 +60,7 @@ static SPEC: Spec = Spec {
             better: Better::Lower,
             class: MetricClass::LatencyTypical,
             how: How::Reported(Fold::Mean),
+            role: Role::Plain,
             doc: "One second over the value of the series, in nanoseconds.",
         },
     ],

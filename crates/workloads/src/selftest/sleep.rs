@@ -6,7 +6,8 @@ use model::digest::Digest;
 use model::latency::LAT;
 use model::params::Params;
 use model::spec::{
-    Amount, Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, Stat, TestDef, Time,
+    Amount, Better, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, Stat,
+    TestDef, Time,
 };
 use model::units::{Nanos, Unit};
 
@@ -28,6 +29,7 @@ const fn latency(
         better: Better::Lower,
         class,
         how,
+        role: Role::Plain,
         doc,
     }
 }
@@ -35,6 +37,7 @@ const fn latency(
 static SPEC: Spec = Spec {
     name: "selftest.sleep",
     version: 2,
+    nature: Nature::System,
     title: "operations of a known latency",
     doc: "One operation sleeps until a deadline that lies `op` after its start (clock_nanosleep, absolute), so its \
           latency is `op` plus what the machine takes to wake up a sleeper. The timer slack is 1 ns (prctl), so that \
@@ -53,6 +56,7 @@ static SPEC: Spec = Spec {
             better: Better::Higher,
             class: MetricClass::System,
             how: How::Per(Amount::Work, Time::Wall),
+            role: Role::Plain,
             doc: "Operations over wall time of the measured part, summed over the copies.",
         },
         latency(

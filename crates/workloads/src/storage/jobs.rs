@@ -15,7 +15,9 @@ use model::host::HostFacts;
 use model::job::{IoEngine, Job, Target, Task};
 use model::params::Params;
 use model::plan::{Plan, Settle, Shape};
-use model::spec::{Better, Fold, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, Time};
+use model::spec::{
+    Better, Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, Time,
+};
 use model::units::{Nanos, Unit};
 use std::path::{Path, PathBuf};
 use sys::io::Kind;
@@ -36,6 +38,7 @@ pub const PARAM: &str = "jobs";
 static SPEC: Spec = Spec {
     name: NAME,
     version: 2,
+    nature: Nature::Storage,
     title: "jobs of a job file, at the same time",
     doc: "Each copy does one job of the list, which `kurabe fio` makes from fio's job files and command lines. Every \
           job starts and ends by itself; its rate is what it did over the time from its first to its last operation, \
@@ -93,6 +96,7 @@ static METRICS: &[MetricDef] = &[
         better: Better::Lower,
         class: MetricClass::System,
         how: How::TimePerOp(Time::Cpu),
+        role: Role::Plain,
         doc: "CPU time of this program and of the kernel on its behalf, per operation.",
     },
 ];

@@ -36,7 +36,7 @@ use model::host::HostFacts;
 use model::job::{Contents, End, IoEngine, Job, Mix, Redundancy};
 use model::num::approx;
 use model::params::Params;
-use model::plan::{Settle, Shape};
+use model::plan::{Settle, Shape, StorageLoad};
 use model::rng::Rng;
 use model::spec::{MetricDef, Spec};
 use model::units::Nanos;
@@ -88,6 +88,10 @@ impl Workload for Io {
 
     fn metrics(&self, params: &Params) -> Vec<&'static MetricDef> {
         spec::metrics(&from_params(params))
+    }
+
+    fn load(&self, params: &Params) -> Option<StorageLoad> {
+        Some(spec::load(params))
     }
 
     fn touches(&self, params: &Params, stand_in: Option<&StandIn>) -> Vec<Touch> {

@@ -2,15 +2,18 @@
 
 use super::job::{ENGINES, PATTERNS};
 use model::job::{DEPTH_MAX, IoEngine, Job, Mix};
+use model::params::Params;
+use model::plan::{StorageLoad, TestFile};
 use model::spec::{
-    Amount, Better, Fold, How, MetricClass, MetricDef, ParamDef, ParamKind, Spec, Stat, TestDef,
-    Time,
+    Amount, Better, Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec,
+    Stat, TestDef, Time,
 };
-use model::units::Unit;
+use model::units::{Bytes, Nanos, Unit};
 
 pub(super) static SPEC: Spec = Spec {
     name: "storage.io",
     version: 2,
+    nature: Nature::Storage,
     title: "reads and writes of a test file",
     doc: "One operation reads or writes one block of a test file, which lies in the work directory (`--dir`), was \
           written completely with incompressible data before the first round, and is used by all rounds of the run; or \
@@ -25,6 +28,27 @@ pub(super) static SPEC: Spec = Spec {
     simulated: false,
     on_disk: true,
 };
+
+/// The largest file that is chosen where none of a size is asked for.
+const SIZE_AUTO_MAX: Bytes = Bytes(2 << 30);
+
+/// What a case of these parameters asks of the storage.
+pub(super) fn load(params: &Params) -> StorageLoad {
+    let size = params.size("size");
+    let content =
+        ["buffer_compress_percentage", "dedupe_percentage"].map(|name| params.count(name));
+    StorageLoad {
+        depth: params.count("iodepth"),
+        paced: params.count("rate_iops") > 0 || params.duration("thinktime") > Nanos::ZERO,
+        direct: params.switch("direct"),
+        file: (!params.text("rw").contains("trim")).then(|| TestFile {
+            // Tests share a file where they ask for the same size and content.
+            name: format!("{size:?} {content:?}"),
+            size_max: if size.0 > 0 { size } else { SIZE_AUTO_MAX },
+            block: params.size("bs"),
+        }),
+    }
+}
 
 const fn switch(name: &'static str, default: &'static str, doc: &'static str) -> ParamDef {
     ParamDef {
@@ -204,6 +228,7 @@ pub(super) const fn rate(
         better: Better::Higher,
         class: MetricClass::Throughput,
         how,
+        role: Role::Plain,
         doc,
     }
 }
@@ -259,6 +284,7 @@ const fn latency(
         better: Better::Lower,
         class,
         how,
+        role: Role::Plain,
         doc,
     }
 }
@@ -270,6 +296,7 @@ const fn share(quantity: &'static str, better: Better, doc: &'static str) -> Met
         better,
         class: MetricClass::System,
         how: How::Reported(Fold::Mean),
+        role: Role::Plain,
         doc,
     }
 }
@@ -363,19 +390,22 @@ static METRICS: &[MetricDef] = &[
         better: Better::Lower,
         class: MetricClass::System,
         how: How::TimePerOp(Time::Cpu),
+        role: Role::Plain,
         doc: "CPU time of this program and of the kernel on its behalf, per operation.",
     },
     share(
         "cached_share",
         Better::Lower,
         "The share of bytes read that no device delivered to this program (/proc/self/io), because some cache had them.",
-    ),
+    )
+    .acting(Role::Cached),
     share(
         "device_busy_share",
         Better::Higher,
         "The share of the time in which the device behind the file had at least one operation under way, whoever asked \
          for it (/sys/dev/block/*/stat).",
-    ),
+    )
+    .acting(Role::DeviceBusy),
 ];
 
 const fn test(

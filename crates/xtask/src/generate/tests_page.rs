@@ -1,7 +1,9 @@
 //! `docs/tests.md`: every workload with its tests, parameters and metrics, from the registry.
 
 use engine::workload::Workload;
-use model::spec::{Amount, Better, Fold, How, MetricDef, ParamDef, ParamKind, Spec, Stat, Time};
+use model::spec::{
+    Amount, Better, Fold, How, MetricDef, ParamDef, ParamKind, Role, Spec, Stat, Time,
+};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -133,8 +135,13 @@ fn metric(def: &MetricDef) -> [String; 5] {
         Better::Higher => "higher",
         Better::Lower => "lower",
     };
+    let picture = match def.role {
+        Role::Curve(unit) => format!(", a curve over {unit}"),
+        Role::Matrix => ", a matrix of CPUs".to_owned(),
+        _ => String::new(),
+    };
     [
-        format!("`{}`", def.quantity),
+        format!("`{}`{picture}", def.quantity),
         format!("`{}`", def.unit),
         better.to_owned(),
         how(def.how),

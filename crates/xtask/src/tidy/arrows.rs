@@ -75,23 +75,32 @@ pub(crate) fn kernel_is_alone(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The engine runs whatever the registry holds, and knows none of it by name.
-pub(crate) fn engine_names_no_workload(tree: &Tree) -> Vec<Finding> {
-    let mut names: Vec<&str> = Vec::new();
-    for workload in workloads::ALL {
-        let spec = workload.spec();
-        names.push(spec.name);
-        names.extend(spec.tests.iter().map(|test| test.name));
-    }
+/// Crates that take workloads by what they declare, and know none of them by name.
+const NAME_NO_WORKLOAD: [&str; 3] = ["engine", "stats", "report"];
+
+/// The engine runs whatever the registry holds; what is concluded and shown of it comes from what it declares. A
+/// parameter is known by its name on the line on which it is asked for: many are words that mean other things too.
+pub(crate) fn declarations_are_asked_and_not_names(tree: &Tree) -> Vec<Finding> {
+    let specs = || workloads::ALL.iter().map(|workload| workload.spec());
+    let tests = specs().flat_map(|spec| spec.tests).map(|test| test.name);
+    let workloads: Vec<&str> = specs().map(|spec| spec.name).chain(tests).collect();
+    let params = specs().flat_map(|spec| spec.params);
+    let params: Vec<String> = params.map(|param| format!("\"{}\"", param.name)).collect();
     let mut findings = Vec::new();
-    let engine = |file: &&File| {
-        file.path.starts_with("crates/engine/src/") && !source::is_test(tree, &file.path)
-    };
-    for file in tree.with_extension("rs").filter(engine) {
+    for file in tree.with_extension("rs") {
+        let name = crate_dir(&file.path);
+        if !NAME_NO_WORKLOAD.contains(&name) || source::is_test(tree, &file.path) {
+            continue;
+        }
         for (line, code) in code_lines(source::without_tests(&file.text)) {
-            if let Some(name) = names.iter().find(|name| code.contains(**name)) {
-                findings
-                    .push(file.finding(line, format!("the engine names the workload `{name}`")));
+            if let Some(workload) = workloads.iter().find(|name| code.contains(**name)) {
+                let words = format!("`{name}` names the workload `{workload}`");
+                findings.push(file.finding(line, words));
+            }
+            let asked = |param: &&String| code.contains("param") && code.contains(param.as_str());
+            if let Some(param) = params.iter().find(asked) {
+                let words = format!("`{name}` names the parameter {param}");
+                findings.push(file.finding(line, words));
             }
         }
     }
@@ -207,27 +216,25 @@ mod tests {
     }
 
     #[test]
-    fn a_workload_named_in_the_engine_is_found() {
-        let name = workloads::ALL[0].spec().name;
-        let code = format!("//! x\n// {name} is fine here\nconst X: &str = \"{name}\";\n");
-        finds(
-            engine_names_no_workload,
-            "crates/engine/src/x.rs",
-            &code,
-            &[3],
+    fn names_are_found_where_declarations_are_to_be_asked() {
+        let spec = workloads::ALL[0].spec();
+        let (name, test) = (spec.name, spec.tests[0].name);
+        let mut params = workloads::ALL.iter().flat_map(|all| all.spec().params);
+        let param = params.next().expect("a workload has parameters").name;
+        let code = format!(
+            "//! x\n// {name} is fine here\nconst X: &str = \"{name}\";\nconst Y: &str = \"{test}\";\n\
+             fn f() {{ params.get(\"{param}\"); other.get(\"{param}\"); }}\nfn g() {{ other(\"{param}\"); }}\n"
         );
-        finds(
-            engine_names_no_workload,
-            "crates/report/src/x.rs",
-            &code,
-            &[],
-        );
+        for (path, expect) in [
+            ("crates/engine/src/x.rs", &[3, 4, 5][..]),
+            ("crates/stats/src/x.rs", &[3, 4, 5]),
+            ("crates/report/src/x/y.rs", &[3, 4, 5]),
+            ("crates/cli/src/x.rs", &[]),
+        ] {
+            finds(declarations_are_asked_and_not_names, path, &code, expect);
+        }
         let test = format!("//! x\n#[cfg(test)]\nmod tests {{\n\"{name}\"\n}}\n");
-        finds(
-            engine_names_no_workload,
-            "crates/engine/src/x.rs",
-            &test,
-            &[],
-        );
+        let path = "crates/stats/src/x.rs";
+        finds(declarations_are_asked_and_not_names, path, &test, &[]);
     }
 }

@@ -16,7 +16,7 @@ use std::path::Path;
 const RULES: &[fn(&Tree) -> Vec<Finding>] = &[
     arrows::arrows,
     arrows::kernel_is_alone,
-    arrows::engine_names_no_workload,
+    arrows::declarations_are_asked_and_not_names,
     source::begins_with_its_purpose,
     source::is_not_too_long,
     source::lines_are_not_too_wide,

@@ -28,8 +28,8 @@ fn a_busy_cpu_is_said() {
         })]
     };
     assert_eq!(with_cpu(0.8, &[]), limit(true));
-    assert_eq!(with_cpu(0.8, &[("iodepth", "32")]), limit(false));
-    assert_eq!(with_cpu(0.69, &[("iodepth", "32")]), []);
+    assert_eq!(with_cpu(0.8, &[("depth", "32")]), limit(false));
+    assert_eq!(with_cpu(0.69, &[("depth", "32")]), []);
 }
 
 #[test]
@@ -72,20 +72,20 @@ fn caches_idle_devices_and_lateness_are_said() {
     );
     assert_eq!(with("cached_share", 0.009, &[]), []);
     assert_eq!(
-        with("cached_share", 0.02, &[("iodepth", "500")]),
+        with("cached_share", 0.02, &[("depth", "500")]),
         [],
         "those under way at the start"
     );
     let busy = "device_busy_share";
     let idle = [Warning::Limited(Limit::DeviceIdle { busy_share: 0.5 })];
-    assert_eq!(with(busy, 0.5, &[("iodepth", "32")]), idle);
+    assert_eq!(with(busy, 0.5, &[("depth", "32")]), idle);
     assert_eq!(with(busy, 0.5, &[]), [], "one at a time waits for nothing");
     assert_eq!(
-        with(busy, 0.5, &[("iodepth", "32"), ("rate_iops", "100")]),
+        with(busy, 0.5, &[("depth", "32"), ("paced", "")]),
         [],
         "nor does a rate"
     );
-    assert_eq!(with(busy, 0.7, &[("iodepth", "32")]), []);
+    assert_eq!(with(busy, 0.7, &[("depth", "32")]), []);
 
     let late = |late: u64| {
         let mut run = run(&[1e4; 6], "reads", &[]);

@@ -8,7 +8,7 @@ use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
 use model::params::Params;
 use model::rng::Rng;
-use model::spec::{Spec, TestDef};
+use model::spec::{Nature, Spec, TestDef};
 
 /// The workload.
 pub(crate) static AES_GCM: AesGcm = AesGcm;
@@ -20,6 +20,7 @@ pub(crate) struct AesGcm;
 static SPEC: Spec = Spec {
     name: "cpu.aes-gcm",
     version: 1,
+    nature: Nature::Compute,
     title: "AES-256-GCM encryption",
     doc: "One operation encrypts one record in place with AES-256-GCM and makes its tag, by the crate `aes-gcm`. 16 \
           KiB is the largest record of TLS, and what a server sends for a large file. The result names the \

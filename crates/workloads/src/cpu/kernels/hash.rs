@@ -5,7 +5,7 @@ use engine::recorder::Recorder;
 use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
 use model::params::Params;
-use model::spec::{Spec, TestDef};
+use model::spec::{Nature, Spec, TestDef};
 use sha2::Digest as _;
 
 /// `cpu.sha256`.
@@ -43,6 +43,7 @@ pub(crate) struct Hash {
 static SHA256_SPEC: Spec = Spec {
     name: "cpu.sha256",
     version: 1,
+    nature: Nature::Compute,
     title: "SHA-256 digests",
     doc: "One operation is the SHA-256 digest of one block that stays in the cache, by the crate `sha2`, which uses \
           the CPU's SHA instructions where it has them. What package managers, backups, certificates and git do; \
@@ -65,6 +66,7 @@ static SHA256_SPEC: Spec = Spec {
 static BLAKE3_SPEC: Spec = Spec {
     name: "cpu.blake3",
     version: 1,
+    nature: Nature::Compute,
     title: "BLAKE3 digests",
     doc: "One operation is the BLAKE3 digest of one block that stays in the cache, by the crate `blake3` on one \
           thread. It is integer arithmetic in the widest vectors that the CPU has (SSE2, SSE4.1, AVX2, AVX-512, \

@@ -6,7 +6,7 @@ use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
 use model::params::Params;
-use model::spec::{ParamDef, ParamKind, Spec, TestDef};
+use model::spec::{Nature, ParamDef, ParamKind, Spec, TestDef};
 
 /// The workload.
 pub(crate) static JSON: Json = Json;
@@ -18,6 +18,7 @@ pub(crate) struct Json;
 static SPEC: Spec = Spec {
     name: "cpu.json",
     version: 1,
+    nature: Nature::Compute,
     title: "parsing and writing JSON",
     doc: "One operation parses, or writes, one document of generated orders with customers, articles, prices and \
           notes, by the crate `serde_json` from and to typed data. 200 orders are about 88 KB. It is branches and \

@@ -8,7 +8,7 @@ use model::digest::Digest;
 use model::num::approx;
 use model::params::Params;
 use model::rng::Rng;
-use model::spec::{MetricDef, ParamDef, ParamKind, Spec, TestDef};
+use model::spec::{MetricDef, Nature, ParamDef, ParamKind, Spec, TestDef};
 use sys::loops::matmul::{FLOPS, Matrix, N, Path, multiply, zeros};
 
 /// The workload.
@@ -21,6 +21,7 @@ pub(crate) struct Matmul;
 static SPEC: Spec = Spec {
     name: "cpu.matmul",
     version: 2,
+    nature: Nature::Compute,
     title: "matrix multiplication in double precision",
     doc: "One operation multiplies two matrices of 96 x 96 numbers in double precision: 1,769,472 multiplications \
           and additions. Sums stay in registers and matrices in the second-level cache, so the figure is what the \

@@ -26,7 +26,7 @@ use engine::workload::{BadValue, Place, WorkError};
 use model::digest::Digest;
 use model::num::approx;
 use model::params::Params;
-use model::spec::{Amount, Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Time};
+use model::spec::{Amount, Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Role, Time};
 use model::units::Unit;
 
 /// The two metrics of a kernel that works through bytes.
@@ -38,6 +38,7 @@ const fn bytes_per_s(wall: &'static str, cpu: &'static str) -> [MetricDef; 2] {
             better: Better::Higher,
             class: MetricClass::Compute,
             how: How::Per(Amount::Work, Time::Wall),
+            role: Role::Plain,
             doc: wall,
         },
         MetricDef {
@@ -46,6 +47,7 @@ const fn bytes_per_s(wall: &'static str, cpu: &'static str) -> [MetricDef; 2] {
             better: Better::Higher,
             class: MetricClass::Compute,
             how: How::Per(Amount::Work, Time::Cpu),
+            role: Role::Plain,
             doc: cpu,
         },
     ]

@@ -6,7 +6,7 @@ use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
 use model::params::Params;
 use model::rng::Rng;
-use model::spec::{MetricDef, Spec, TestDef};
+use model::spec::{MetricDef, Nature, Spec, TestDef};
 use sys::loops::sort::quicksort;
 
 /// The workload.
@@ -19,6 +19,7 @@ pub(crate) struct Sort;
 static SPEC: Spec = Spec {
     name: "cpu.sort",
     version: 2,
+    nature: Nature::Compute,
     title: "sorting random numbers: unpredictable branches",
     doc: "One operation fills an array with 4,096 random 32-bit numbers, sorts it with a plain quicksort, and checks \
           order and sum. It stays in the first-level cache and depends on how often and how dearly the core predicts \

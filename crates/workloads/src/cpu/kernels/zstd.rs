@@ -5,7 +5,7 @@ use engine::recorder::Recorder;
 use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
 use model::params::Params;
-use model::spec::{ParamDef, ParamKind, Spec, TestDef};
+use model::spec::{Nature, ParamDef, ParamKind, Spec, TestDef};
 use zstd::bulk::{Compressor, Decompressor};
 
 /// The workload.
@@ -18,6 +18,7 @@ pub(crate) struct Zstd;
 static SPEC: Spec = Spec {
     name: "cpu.zstd",
     version: 1,
+    nature: Nature::Compute,
     title: "compression and decompression with zstd",
     doc: "One operation compresses, or decompresses, one block of generated prose (about 2.8 times smaller at level \
           3) in memory with zstd 1.5.7, through the crate `zstd`. The context and both buffers are used again, so \
