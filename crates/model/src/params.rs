@@ -1,5 +1,6 @@
 //! Parameter values: parsed once from what the user wrote, typed from then on.
 
+use crate::job::Task;
 use crate::spec::{ParamDef, ParamKind, Spec};
 use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -7,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// A parameter's value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParamValue {
     /// A whole number.
@@ -20,10 +21,12 @@ pub enum ParamValue {
     Text(String),
     /// Yes or no.
     Switch(bool),
+    /// Storage jobs that run at the same time: copy i does the i-th.
+    Jobs(Vec<Task>),
 }
 
 impl fmt::Display for ParamValue {
-    /// Prints the value in a form that parses back to itself.
+    /// Prints the value in a form that parses back to itself; of jobs their names.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Duration(Nanos(n)) if n % 1_000_000_000 == 0 => {
@@ -35,6 +38,10 @@ impl fmt::Display for ParamValue {
             Self::Count(n) | Self::Size(Bytes(n)) => write!(f, "{n}"),
             Self::Text(text) => f.write_str(text),
             Self::Switch(on) => f.write_str(if *on { "yes" } else { "no" }),
+            Self::Jobs(tasks) => {
+                let names: Vec<&str> = tasks.iter().map(|task| task.name.as_str()).collect();
+                f.write_str(&names.join(", "))
+            }
         }
     }
 }
@@ -75,7 +82,7 @@ pub enum ParamError {
 }
 
 /// All parameters of one test, complete: every parameter of the workload has a value.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Params(BTreeMap<String, ParamValue>);
 
@@ -177,6 +184,14 @@ impl Params {
         }
     }
 
+    /// Storage jobs. Panics like [`Self::count`].
+    pub fn jobs(&self, name: &str) -> &[Task] {
+        match self.0.get(name) {
+            Some(ParamValue::Jobs(tasks)) => tasks,
+            other => undeclared(name, "jobs", other),
+        }
+    }
+
     /// A switch. Panics like [`Self::count`].
     pub fn switch(&self, name: &str) -> bool {
         match self.0.get(name) {
@@ -216,6 +231,8 @@ pub fn parse(def: &ParamDef, text: &str) -> Result<ParamValue, ParamError> {
             _ => Err(bad("yes or no".to_owned())),
         },
         ParamKind::Text => Ok(ParamValue::Text(text.to_owned())),
+        ParamKind::Jobs if text.is_empty() => Ok(ParamValue::Jobs(Vec::new())),
+        ParamKind::Jobs => Err(bad("jobs, which `kurabe fio` makes".to_owned())),
     }
 }
 

@@ -93,6 +93,8 @@ pub enum ParamKind {
     Switch,
     /// Any text.
     Text,
+    /// Storage jobs, which nobody writes: a dialect makes them.
+    Jobs,
 }
 
 /// One metric of a workload: a quantity with its unit, direction and definition.

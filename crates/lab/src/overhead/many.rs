@@ -85,7 +85,6 @@ mod tests {
     fn short() -> String {
         let metric = json!({
             "quantity": "ops_per_s", "unit": "ops_per_second", "better": "higher", "class": "system",
-            "how": {"per": ["operations", "wall"]},
         });
         let case = json!({
             "id": "os.pipe@1", "title": "Pipe", "workload": "os.pipe", "workload_version": 1,
@@ -114,7 +113,8 @@ mod tests {
         let run = json!({
             "meta": meta, "plan": plan, "host": HostFacts::default(), "rounds": [round],
         });
-        json!({"format": "kurabe.record/2", "run": run}).to_string()
+        let format = format!("kurabe.record/{}", model::record::RECORD_VERSION);
+        json!({"format": format, "run": run}).to_string()
     }
 
     #[test]

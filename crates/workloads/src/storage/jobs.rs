@@ -13,7 +13,7 @@ use engine::consent::Touch;
 use engine::workload::{Body, Place, StandIn, WorkError, Workload};
 use model::host::HostFacts;
 use model::job::{IoEngine, Job, Target, Task};
-use model::params::Params;
+use model::params::{ParamValue, Params};
 use model::plan::{Plan, Settle, Shape};
 use model::spec::{
     Better, Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, Time,
@@ -33,7 +33,7 @@ pub(crate) struct Jobs;
 pub const NAME: &str = "storage.jobs";
 
 /// The name of its one parameter.
-pub const PARAM: &str = "jobs";
+const PARAM: &str = "jobs";
 
 static SPEC: Spec = Spec {
     name: NAME,
@@ -46,9 +46,9 @@ static SPEC: Spec = Spec {
           the run.",
     params: &[ParamDef {
         name: PARAM,
-        kind: ParamKind::Text,
-        default: "[]",
-        doc: "The jobs as a JSON list; not meant to be written by hand.",
+        kind: ParamKind::Jobs,
+        default: "",
+        doc: "The jobs, one for each copy.",
     }],
     metrics: METRICS,
     tests: &[],
@@ -116,19 +116,20 @@ const SETUP_MAX: Nanos = Nanos::from_secs(600);
 /// The slowest storage that is waited for.
 const LAYOUT_BYTES_PER_S: u64 = 4 << 20;
 
-/// The jobs of the parameter.
-pub fn tasks(params: &Params) -> Result<Vec<Task>, String> {
-    serde_json::from_str(params.text(PARAM))
-        .map_err(|error| format!("read the list of jobs: {error}"))
+/// The parameters that ask for these jobs.
+pub fn params(tasks: Vec<Task>) -> Params {
+    [(PARAM.to_owned(), ParamValue::Jobs(tasks))]
+        .into_iter()
+        .collect()
 }
 
 /// The files of a plan's jobs that go when it has been carried out, where they are ours.
 pub fn unlinked(plan: &Plan) -> Vec<PathBuf> {
     let cases = plan.cases.iter().filter(|case| case.workload == NAME);
-    let tasks = cases.flat_map(|case| tasks(&case.params).unwrap_or_default());
+    let tasks = cases.flat_map(|case| case.params.jobs(PARAM));
     let unlinked = tasks.filter(|task| task.unlinks);
     unlinked
-        .flat_map(|task| task.files().map(Path::to_owned).collect::<Vec<_>>())
+        .flat_map(|task| task.files().map(Path::to_owned))
         .collect()
 }
 
@@ -138,7 +139,7 @@ impl Workload for Jobs {
     }
 
     fn shape(&self, params: &Params) -> Shape {
-        let tasks = tasks(params).unwrap_or_default();
+        let tasks = params.jobs(PARAM);
         let limits: Option<Vec<Nanos>> = tasks.iter().map(Task::longest).collect();
         let longest = limits.and_then(|limits| limits.into_iter().max());
         let bytes: u64 = tasks
@@ -166,7 +167,7 @@ impl Workload for Jobs {
     }
 
     fn supported(&self, params: &Params, _: &HostFacts) -> Result<(), String> {
-        tasks(params)?.iter().try_for_each(|task| {
+        params.jobs(PARAM).iter().try_for_each(|task| {
             let name = &task.name;
             task.job
                 .check()
@@ -175,7 +176,7 @@ impl Workload for Jobs {
     }
 
     fn metrics(&self, params: &Params) -> Vec<&'static MetricDef> {
-        let tasks = tasks(params).unwrap_or_default();
+        let tasks = params.jobs(PARAM);
         let any = |kind: Kind| tasks.iter().any(|task| kinds(&task.job).contains(&kind));
         let [reads, writes, trims] = [Kind::Read, Kind::Write, Kind::Trim].map(any);
         let syncs = tasks.iter().any(|task| {
@@ -203,25 +204,22 @@ impl Workload for Jobs {
 
     fn touches(&self, params: &Params, _: Option<&StandIn>) -> Vec<Touch> {
         // A job names its file by itself: nothing stands in for it.
-        let tasks = tasks(params).unwrap_or_default();
+        let tasks = params.jobs(PARAM);
         tasks.iter().flat_map(|task| touches(&task.job)).collect()
     }
 
     fn allocates(&self, params: &Params) -> bool {
         // At the end of a ramp counters are read again, while other jobs may be measuring.
-        let tasks = tasks(params).unwrap_or_default();
+        let tasks = params.jobs(PARAM);
         tasks.iter().any(|task| task.job.ramp > Nanos::ZERO)
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
-        let tasks = tasks(params).map_err(WorkError::Failed)?;
         let index = usize::try_from(place.copy).unwrap_or(usize::MAX);
-        let Some(task) = tasks.into_iter().nth(index) else {
-            return Err(WorkError::Failed(format!(
-                "find job {} in the list of jobs: it is shorter",
-                place.copy
-            )));
-        };
+        let task = params.jobs(PARAM).get(index).cloned().ok_or_else(|| {
+            let words = "in the list of jobs: it is shorter";
+            WorkError::Failed(format!("find job {} {words}", place.copy))
+        })?;
         // Nothing is made for a job whose turn does not come.
         if Words::new(place).end(&task) {
             return Ok(Box::new(Doing::none(task, place)));
@@ -265,8 +263,7 @@ mod tests {
     use model::job::Pattern;
 
     fn params(tasks: &[Task]) -> Params {
-        let text = serde_json::to_string(tasks).unwrap();
-        Params::resolve(&SPEC, [(PARAM, text.as_str())]).unwrap()
+        super::params(tasks.to_vec())
     }
 
     #[test]

@@ -85,6 +85,7 @@ fn parameter(def: &ParamDef) -> [String; 4] {
         }
         ParamKind::Switch => "`yes` or `no`".to_owned(),
         ParamKind::Text => "text".to_owned(),
+        ParamKind::Jobs => "jobs of a job file".to_owned(),
     };
     let default = match def.default {
         "" => "empty".to_owned(),

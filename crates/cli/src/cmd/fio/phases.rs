@@ -10,7 +10,6 @@ use dialects::fio::{Plan, resolve};
 use engine::resolve::planned_case;
 use model::host::HostFacts;
 use model::job::Task;
-use model::params::Params;
 use model::plan::{self, CaseId};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -193,8 +192,7 @@ pub(super) fn plan(
     let workload = workloads::find(jobs::NAME).ok_or_else(|| anyhow::anyhow!("find workload"))?;
     let mut cases = Vec::new();
     for phase in phases {
-        let list = serde_json::to_string(&phase.tasks)?;
-        let params = Params::resolve(workload.spec(), [(jobs::PARAM, list.as_str())])?;
+        let params = jobs::params(phase.tasks.clone());
         workload
             .supported(&params, host)
             .map_err(|why| failure(Exit::Unsupported, why, None))?;
