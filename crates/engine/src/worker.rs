@@ -136,6 +136,7 @@ fn report(
             involuntary_switches: used.involuntary,
             major_faults: used.major_faults,
             minor_faults: used.minor_faults,
+            job: finish.job,
             failed: finish.failed.as_ref().map(WorkError::failure),
         },
         work_per_op: body.work_per_op(),

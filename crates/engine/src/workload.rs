@@ -9,6 +9,7 @@ use crate::consent::{Permits, Touch};
 use crate::recorder::{Latencies, Recorder};
 use model::digest::Digest;
 use model::host::HostFacts;
+use model::job::Report;
 use model::named::NamedKind;
 use model::params::Params;
 use model::plan::{Shape, StorageLoad};
@@ -189,6 +190,8 @@ pub struct Finish {
     pub latencies: BTreeMap<String, Latencies>,
     /// What the reader must know to read the figures rightly: a sentence in English for each.
     pub notes: Vec<String>,
+    /// What a storage job did, where that is more than the metrics tell.
+    pub job: Option<Box<Report>>,
     /// Why the copy did not do all of its work, where it did not; everything else is what it did until then.
     pub failed: Option<WorkError>,
 }

@@ -18,10 +18,54 @@ pub struct Directions<T> {
     pub trim: T,
 }
 
-impl<T> Directions<T> {
+/// One of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Trims.
+    Trim,
+}
+
+impl Direction {
     /// All three.
+    pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Trim];
+
+    /// What begins the names of its latencies: `read`, `write`, `trim`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Trim => "trim",
+        }
+    }
+}
+
+impl<T> Directions<T> {
+    /// The value for one of them.
+    pub const fn of(&self, direction: Direction) -> &T {
+        match direction {
+            Direction::Read => &self.read,
+            Direction::Write => &self.write,
+            Direction::Trim => &self.trim,
+        }
+    }
+
+    /// All three.
+    pub const fn each(&self) -> [&T; 3] {
+        [&self.read, &self.write, &self.trim]
+    }
+
+    /// All three, to be changed.
+    pub const fn each_mut(&mut self) -> [&mut T; 3] {
+        [&mut self.read, &mut self.write, &mut self.trim]
+    }
+
+    /// All three, one after the other.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        [&self.read, &self.write, &self.trim].into_iter()
+        self.each().into_iter()
     }
 
     /// What `change` makes of each.

@@ -5,6 +5,7 @@
 
 use crate::digest::Digest;
 use crate::host::HostFacts;
+use crate::job::Report;
 use crate::noise::Noise;
 use crate::plan::{CaseId, Plan};
 use crate::soak::Stretch;
@@ -208,6 +209,9 @@ pub struct CopyDetail {
     pub major_faults: u64,
     /// Page faults that had not.
     pub minor_faults: u64,
+    /// What a storage job did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub job: Option<Box<Report>>,
     /// Why it did not do all of its work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<Failure>,

@@ -6,6 +6,7 @@
 
 mod check;
 mod parts;
+mod report;
 mod task;
 
 pub use check::{DEPTH_MAX, HEADER};
@@ -13,9 +14,10 @@ pub use parts::{
     Batching, Contents, ContinueOn, End, FileOrder, Files, LatencyTarget, OrderHint, Pacing, Rate,
     Redundancy, SteadyQuantity, SteadyState, Steps, Verify, VerifyMethod, Zones,
 };
+pub use report::{Depths, DiskUse, Done, Report, Spread, Steadiness};
 pub use task::{Language, Target, Task};
 
-pub use crate::pattern::{Blocks, Directions, Distribution};
+pub use crate::pattern::{Blocks, Direction, Directions, Distribution};
 
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};

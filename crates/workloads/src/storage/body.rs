@@ -12,16 +12,13 @@ use super::data::Fill;
 use super::frame::Frame;
 use super::offsets::Offsets;
 use super::pace::Pace;
-use super::records::{Group, Records, place};
+use super::records::{Group, Records, amounts, place};
 use super::taking::Taking;
 use super::watch::Watch;
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, WorkError};
-use model::digest::Digest;
-use model::job::Redundancy;
-use model::num::approx;
+use model::job::{Redundancy, Report};
 use model::rng::Rng;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use sys::clock::Clock;
 use sys::io::{Completion, Engine, Kind, Op, Wait};
@@ -493,35 +490,31 @@ impl<E: Engine> Body for Plain<E> {
     }
 
     fn finish(&mut self) -> Result<Finish, WorkError> {
-        let [reads, writes, trims, syncs] = self.records.done();
-        let block = u64::from(self.work.block);
-        let mut reported: BTreeMap<String, f64> = [
-            ("bytes", (reads + writes + trims) * block),
-            ("reads", reads),
-            ("writes", writes),
-            ("syncs", syncs),
-        ]
-        .map(|(name, amount)| (name.to_owned(), approx(amount)))
-        .into();
-        if let Some(frame) = &self.frame {
-            frame.report(&mut reported);
+        let done = self.records.done();
+        let mut report = Report {
+            syncs: done[3],
+            ..Report::default()
+        };
+        for (told, ops) in report.done.each_mut().into_iter().zip(done) {
+            (told.ops, told.bytes) = (ops, ops * u64::from(self.work.block));
         }
-        self.watch.end(reads * block, &mut reported);
+        if let Some(frame) = &self.frame {
+            frame.report(&mut report);
+        }
+        let mut reported = amounts(&report);
+        self.watch.end(report.done.read.bytes, &mut reported);
         // Of what broke nobody knows what is still under way.
         if self.broken.is_none() {
             self.drain();
         }
-        if let Some(broken) = &self.broken {
-            broken.report(&mut reported);
-        }
+        report.errno = self.broken.as_ref().and_then(|broken| broken.errno);
         Ok(Finish {
             failed: self.broken.as_ref().map(|broken| broken.error.clone()),
-            digest: Digest::EMPTY,
             reported,
-            missing: BTreeMap::new(),
-            windows: Vec::new(),
             latencies: self.records.take(),
             notes: std::mem::take(&mut self.notes),
+            job: Some(Box::new(report)),
+            ..Finish::default()
         })
     }
 }

@@ -1,11 +1,10 @@
 //! What a plain job may have around it without leaving the plain loop: a start, a ramp, an end, and figures that are
 //! taken once per batch. The loop looks at it once per batch, where there is one.
 
-use super::full::{Budget, NAMES, Samples, Times};
+use super::full::{Budget, Samples, Times};
 use super::records::place;
-use model::job::{End, Job};
-use model::num::approx;
-use std::collections::BTreeMap;
+use model::job::{End, Job, Report};
+use model::units::Nanos;
 use sys::clock::Clock;
 use sys::io::Kind;
 
@@ -98,18 +97,13 @@ impl Frame {
     }
 
     /// What was found.
-    pub(super) fn report(&self, reported: &mut BTreeMap<String, f64>) {
-        let (worked, done) = (self.times.worked_ns(), self.before);
-        for ((name, ns), ops) in NAMES.into_iter().zip(worked).zip(done) {
-            if ops > 0 {
-                let bytes = approx(ops * self.block);
-                reported.insert(format!("{name}_bytes"), bytes);
-                reported.insert(format!("{name}_runtime_ns"), approx(ns));
-            }
+    pub(super) fn report(&self, report: &mut Report) {
+        let worked = self.times.worked_ns();
+        for (done, ns) in report.done.each_mut().into_iter().zip(worked) {
+            done.runtime = (done.ops > 0).then_some(Nanos(ns));
         }
-        reported.insert("trims".to_owned(), approx(done[2]));
         if let Some(samples) = &self.samples {
-            samples.report(reported);
+            samples.report(report);
         }
     }
 }

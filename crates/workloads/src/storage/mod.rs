@@ -24,7 +24,6 @@ mod threads;
 mod verify;
 mod watch;
 
-pub use broken::ERRNO;
 pub(crate) use data::Fill;
 
 use body::{Choice, Plain, Queue, Slot, Work, index};

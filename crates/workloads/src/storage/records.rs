@@ -1,6 +1,8 @@
 //! What the loop records: latencies of each kind of operation, of syncs, and the program's own lateness.
 
 use engine::recorder::Latencies;
+use model::job::{Directions, Report};
+use model::num::approx;
 use std::collections::BTreeMap;
 use sys::clock::Clock;
 use sys::io::Kind;
@@ -138,4 +140,16 @@ pub(super) const fn place(kind: Kind) -> usize {
         Kind::Trim => 2,
         Kind::Sync | Kind::DataSync => 3,
     }
+}
+
+/// The amounts that metrics are made of, by name.
+pub(super) fn amounts(report: &Report) -> BTreeMap<String, f64> {
+    let Directions { read, write, trim } = &report.done;
+    [
+        ("bytes", read.bytes + write.bytes + trim.bytes),
+        ("reads", read.ops),
+        ("writes", write.ops),
+    ]
+    .map(|(name, amount)| (name.to_owned(), approx(amount)))
+    .into()
 }

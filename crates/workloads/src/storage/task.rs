@@ -6,7 +6,7 @@
 
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError};
-use model::job::{IoEngine, Mix, Target, Task};
+use model::job::{Direction, DiskUse, IoEngine, Mix, Report, Target, Task};
 use model::num::approx;
 use model::units::Nanos;
 use std::collections::BTreeMap;
@@ -192,7 +192,7 @@ impl Body for Doing {
     }
 
     fn finish(&mut self) -> Result<Finish, WorkError> {
-        let disk = self.disk.as_ref().map(Disk::end).unwrap_or_default();
+        let disk = self.disk.as_ref().and_then(Disk::end);
         let finish = self.inner.finish();
         let mut finish = finish.unwrap_or_else(|error| Finish {
             failed: Some(error),
@@ -209,38 +209,38 @@ impl Body for Doing {
             std::mem::take(&mut finish.latencies),
             self.task.job.pattern.mix,
         );
-        finish.reported.extend(disk);
-        report_rates(&mut finish.reported, self.left.saturating_sub(self.entered));
+        let mut report = finish.job.take().unwrap_or_default();
+        report.disk = disk;
+        let wall = Nanos(self.left.saturating_sub(self.entered));
+        finish.reported.extend(rates(&mut report, wall));
+        finish.job = Some(report);
         Ok(finish)
     }
 }
 
-/// Rates of each direction over its own time, and the time of the longest; `wall_ns` where the job does not tell.
-fn report_rates(reported: &mut BTreeMap<String, f64>, wall_ns: u64) {
-    let wall = approx(wall_ns.max(1));
-    let amount = |name: &str| reported.get(name).copied();
-    let kinds = [("read", "reads"), ("write", "writes"), ("trim", "trims")];
-    let times = kinds.map(|(kind, _)| amount(&format!("{kind}_runtime_ns")));
-    let longest = times.into_iter().flatten().fold(0.0, f64::max);
-    let runtime = if longest > 0.0 { longest } else { wall };
-    let iops = [0, 1, 2].map(|kind| {
-        let done = amount(kinds[kind].1).unwrap_or(0.0);
-        done * 1e9 / times[kind].unwrap_or(runtime).max(1.0)
-    });
-    let bytes = amount("bytes").unwrap_or(0.0) * 1e9 / runtime;
+/// Rates of each direction over its own time, and the time of the longest; `wall` where the job does not tell.
+fn rates(report: &mut Report, wall: Nanos) -> [(String, f64); 5] {
+    let times = report.done.map(|done| done.runtime);
+    let longest = times.iter().copied().flatten().max();
+    report.runtime = longest
+        .filter(|time| *time > Nanos::ZERO)
+        .unwrap_or(wall.max(Nanos(1)));
+    let per_s = |amount: u64, time: Nanos| approx(amount) * 1e9 / approx(time.0.max(1));
+    let of = |direction| {
+        let own = times.of(direction).unwrap_or(report.runtime);
+        per_s(report.done.of(direction).ops, own)
+    };
     // Directions that took turns, as writing and reading back do, have no rates that could be added.
-    let done = kinds.iter().filter_map(|(_, done)| amount(done));
-    let done = done.fold(0.0, |all, done| all + done);
-    for (name, value) in [
-        ("iops", done * 1e9 / runtime),
-        ("read_iops", iops[0]),
-        ("write_iops", iops[1]),
-        ("trim_iops", iops[2]),
-        ("bw_bytes_per_s", bytes),
-        ("runtime_ns", runtime),
-    ] {
-        reported.insert(name.to_owned(), value);
-    }
+    let ops = report.done.iter().map(|done| done.ops).sum();
+    let bytes = report.done.iter().map(|done| done.bytes).sum();
+    [
+        ("iops", per_s(ops, report.runtime)),
+        ("read_iops", of(Direction::Read)),
+        ("write_iops", of(Direction::Write)),
+        ("trim_iops", of(Direction::Trim)),
+        ("bw_bytes_per_s", per_s(bytes, report.runtime)),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
 }
 
 /// Latencies of a job that does one kind of operation have no kind in their name; beside other jobs they need it.
@@ -269,9 +269,6 @@ struct Disk {
     before: Option<DeviceIo>,
 }
 
-/// What the names of a disk's counters begin with in what a job reports: `disk/NAME/COUNTER`.
-pub const DISK: &str = "disk/";
-
 impl Disk {
     fn below(path: &Path) -> Option<Self> {
         let file = File::open(path).ok()?;
@@ -288,30 +285,19 @@ impl Disk {
         self.before = counters::device(&Tree::real(), &self.number).ok();
     }
 
-    fn end(&self) -> BTreeMap<String, f64> {
-        let now = counters::device(&Tree::real(), &self.number).ok();
-        let (Some(then), Some(now)) = (self.before, now) else {
-            return BTreeMap::new();
-        };
-        let ms = |ns: u64| ns / 1_000_000;
-        [
-            ("reads", now.reads, then.reads),
-            ("writes", now.writes, then.writes),
-            ("read_bytes", now.read_bytes, then.read_bytes),
-            ("write_bytes", now.write_bytes, then.write_bytes),
-            ("read_merges", now.read_merges, then.read_merges),
-            ("write_merges", now.write_merges, then.write_merges),
-            ("read_ms", ms(now.read_time), ms(then.read_time)),
-            ("write_ms", ms(now.write_time), ms(then.write_time)),
-            ("queue_ms", ms(now.queue_time), ms(then.queue_time)),
-            ("busy_ms", ms(now.busy), ms(then.busy)),
-        ]
-        .into_iter()
-        .map(|(counter, now, then)| {
-            let key = format!("{DISK}{}/{counter}", self.name);
-            (key, approx(now.saturating_sub(then)))
+    fn end(&self) -> Option<DiskUse> {
+        let then = self.before?;
+        let now = counters::device(&Tree::real(), &self.number).ok()?;
+        let count = |of: fn(&DeviceIo) -> u64| of(&now).saturating_sub(of(&then));
+        let time = |of: fn(&DeviceIo) -> u64| Nanos(count(of));
+        Some(DiskUse {
+            name: self.name.clone(),
+            ops: (count(|io| io.reads), count(|io| io.writes)),
+            merges: (count(|io| io.read_merges), count(|io| io.write_merges)),
+            took: (time(|io| io.read_time), time(|io| io.write_time)),
+            queued: time(|io| io.queue_time),
+            busy: time(|io| io.busy),
         })
-        .collect()
     }
 }
 

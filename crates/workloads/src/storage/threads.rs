@@ -2,13 +2,12 @@
 //! with `numjobs`. What they found is put together in the end.
 
 use super::file;
-use super::full::absorb;
+use super::records::amounts;
 use super::watch::Watch;
 use super::{files, open_one};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError};
 use model::job::{IoEngine, Job};
-use model::num::round_to_u64;
 use model::rng::Rng;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +28,6 @@ struct Threads {
     seen: u64,
     /// Of the process: no thread knows what it alone made storage do.
     watch: Watch,
-    block_bytes: u64,
 }
 
 /// Operations between two looks at the clock of a thread, at first.
@@ -76,7 +74,6 @@ pub(super) fn open(job: &Job, place: &Place) -> Result<Box<dyn Body>, WorkError>
         failed,
         seen: 0,
         watch: Watch::new(watched.as_ref()),
-        block_bytes: job.block_bytes,
     };
     threads.check()?;
     Ok(Box::new(threads))
@@ -169,7 +166,9 @@ impl Body for Threads {
         let mut all = self.own.finish()?;
         for outcome in self.team.end() {
             let other = outcome?;
-            absorb(&mut all.reported, other.reported);
+            if let (Some(own), Some(other)) = (&mut all.job, other.job) {
+                own.absorb(&other);
+            }
             for (name, latencies) in other.latencies {
                 match all.latencies.get_mut(&name) {
                     Some(own) => own.absorb(&latencies),
@@ -180,10 +179,10 @@ impl Body for Threads {
             all.failed = all.failed.or(other.failed);
         }
         all.notes.dedup();
-        let value = |name: &str| all.reported.get(name).map(|value| round_to_u64(*value));
-        let of_blocks = || value("reads").map(|reads| reads * self.block_bytes);
-        let asked = value("read_bytes").or_else(of_blocks).unwrap_or(0);
-        self.watch.end(asked, &mut all.reported);
+        if let Some(report) = &all.job {
+            all.reported = amounts(report);
+            self.watch.end(report.done.read.bytes, &mut all.reported);
+        }
         Ok(all)
     }
 }

@@ -11,10 +11,11 @@ use super::phases::Phase;
 use dialects::fio::Plan;
 use dialects::fio::job::{Job, Unified};
 use dialects::fio::result::{Cpu, DiskUse, Finished, JobResult, Latency, Report};
-use direction::{Kind, direction};
+use direction::direction;
+use model::job::{self, Direction, Directions, Mix};
 use model::num::{approx, round_to_u64};
 use model::record::{CopyRecord, Failure, Measured, Outcome, Round, Run};
-use model::units::UnixNanos;
+use model::units::{Nanos, UnixNanos};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The report of one pass.
@@ -67,16 +68,38 @@ pub(super) fn middle_pass(phases: &[Phase<'_>], run: &Run) -> u32 {
     sorted.get(middle).map_or(1, |(pass, _)| *pass)
 }
 
-/// Jobs that are reported as one, with what their copies did.
+/// Jobs that are reported as one.
 struct Piece<'a> {
     group: u32,
-    jobs: Vec<&'a Job>,
-    copies: Vec<&'a CopyRecord>,
+    parts: Vec<Part<'a>>,
+}
+
+/// A job with what its copy did, and what it told of that.
+struct Part<'a> {
+    job: &'a Job,
+    copy: &'a CopyRecord,
+    told: job::Report,
+}
+
+impl<'a> Part<'a> {
+    fn new(job: &'a Job, copy: &'a CopyRecord) -> Self {
+        let told = copy.apart.as_ref().and_then(|detail| detail.job.as_deref());
+        Self {
+            job,
+            copy,
+            told: told.cloned().unwrap_or_default(),
+        }
+    }
 }
 
 impl<'a> Piece<'a> {
     fn first(&self) -> &'a Job {
-        self.jobs[0]
+        self.parts[0].job
+    }
+
+    /// What each of them told.
+    fn told(&self) -> impl Iterator<Item = &job::Report> {
+        self.parts.iter().map(|part| &part.told)
     }
 }
 
@@ -95,13 +118,11 @@ fn results(plan: &Plan, phase: &Phase<'_>, round: &Round, began: UnixNanos) -> V
     for ((group, job), copy) in phase.jobs.iter().zip(&done.copies) {
         match pieces.last_mut() {
             Some(last) if last.group == *group && as_one(*group) => {
-                last.jobs.push(job);
-                last.copies.push(copy);
+                last.parts.push(Part::new(job, copy));
             }
             _ => pieces.push(Piece {
                 group: *group,
-                jobs: vec![job],
-                copies: vec![copy],
+                parts: vec![Part::new(job, copy)],
             }),
         }
     }
@@ -137,15 +158,11 @@ fn options(job: &Job) -> Vec<(String, String)> {
 fn result(piece: &Piece<'_>, before_s: f64) -> JobResult {
     let job = piece.first();
     let unified = job.reporting.unified;
-    let of = |kinds: &[Kind], has: bool| has.then(|| direction(piece, kinds));
     let mix = job_mix(piece);
-    let apart = unified != Unified::Mixed;
-    let wall_ns: u64 = piece
-        .copies
-        .iter()
-        .map(|copy| copy.wall.0)
-        .max()
-        .unwrap_or(0);
+    let is_apart = unified != Unified::Mixed;
+    let apart = |kind| (is_apart && *mix.of(kind)).then(|| direction(piece, &[kind]));
+    let walls = piece.parts.iter().map(|part| part.copy.wall.0);
+    let wall_ns = walls.max().unwrap_or(0);
     let let_pass = looks::let_pass(piece);
     JobResult {
         name: job.name.clone(),
@@ -154,16 +171,16 @@ fn result(piece: &Piece<'_>, before_s: f64) -> JobResult {
         members: job
             .reporting
             .by_group
-            .then(|| piece.jobs.iter().map(|job| job.members()).sum()),
+            .then(|| piece.parts.iter().map(|part| part.job.members()).sum()),
         error: looks::error(piece)
             .or(let_pass.map(|(_, first)| first))
             .unwrap_or(0),
         elapsed_s: Some(round_to_u64((before_s + approx(wall_ns) / 1e9).ceil())),
         options: options(job),
-        read: of(&[Kind::Read], mix[0] && apart),
-        write: of(&[Kind::Write], mix[1] && apart),
-        trim: of(&[Kind::Trim], mix[2] && apart),
-        mixed: of(&Kind::ALL, unified != Unified::Apart),
+        read: apart(Direction::Read),
+        write: apart(Direction::Write),
+        trim: apart(Direction::Trim),
+        mixed: (unified != Unified::Apart).then(|| direction(piece, &Direction::ALL)),
         is_mixed_only: unified == Unified::Mixed,
         sync: sync(piece),
         runtime_ms: Some(round_to_u64(runtime_ns(piece) / 1e6)),
@@ -177,35 +194,32 @@ fn result(piece: &Piece<'_>, before_s: f64) -> JobResult {
 }
 
 /// Whether any job reads, writes, trims: by its pattern, or because it read back what it had written.
-fn job_mix(piece: &Piece<'_>) -> [bool; 3] {
-    let any = |does: fn(&Job) -> bool| piece.jobs.iter().any(|job| does(job));
-    [
-        any(|job| job.does.pattern.mix.reads())
-            || piece
-                .copies
-                .iter()
-                .any(|copy| reported(copy, "reads") > 0.0),
-        any(|job| job.does.pattern.mix.writes()),
-        any(|job| job.does.pattern.mix.trims()),
-    ]
+fn job_mix(piece: &Piece<'_>) -> Directions<bool> {
+    let any = |does: fn(Mix) -> bool| {
+        let mut parts = piece.parts.iter();
+        parts.any(|part| does(part.job.does.pattern.mix))
+    };
+    Directions {
+        read: any(Mix::reads) || piece.told().any(|told| told.done.read.ops > 0),
+        write: any(Mix::writes),
+        trim: any(Mix::trims),
+    }
 }
 
 /// The time of all jobs, summed as fio does.
 fn runtime_ns(piece: &Piece<'_>) -> f64 {
-    let each = piece.jobs.iter().zip(&piece.copies);
-    each.map(|(job, copy)| reported(copy, "runtime_ns") * f64::from(job.members()))
+    let each = piece.parts.iter();
+    each.map(|part| approx(part.told.runtime.0) * f64::from(part.job.members()))
         .sum()
-}
-
-/// What a copy reports under this name; nothing where it does not.
-fn reported(copy: &CopyRecord, name: &str) -> f64 {
-    copy.reported.get(name).copied().unwrap_or(0.0)
 }
 
 /// The latencies of all copies together: of each copy, and of each kind, those of the first name that it has.
 fn merged(piece: &Piece<'_>, kinds: &[Vec<String>]) -> Option<Latency> {
     let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
-    let details = piece.copies.iter().filter_map(|copy| copy.apart.as_deref());
+    let details = piece
+        .parts
+        .iter()
+        .filter_map(|part| part.copy.apart.as_deref());
     for detail in details {
         let of_kind = |names: &Vec<String>| {
             let mut found = names.iter().filter_map(|name| detail.latencies.get(name));
@@ -225,18 +239,17 @@ fn sync(piece: &Piece<'_>) -> Option<Latency> {
 }
 
 fn cpu(piece: &Piece<'_>) -> Cpu {
-    let sum = |of: fn(&CopyRecord) -> u64| approx(piece.copies.iter().map(|copy| of(copy)).sum());
-    let walls = piece.jobs.iter().zip(&piece.copies);
-    let wall: f64 = walls
-        .map(|(job, copy)| approx(copy.wall.0) * f64::from(job.members()))
+    let parts = || piece.parts.iter();
+    let sum = |of: fn(&CopyRecord) -> u64| approx(parts().map(|part| of(part.copy)).sum());
+    let wall: f64 = parts()
+        .map(|part| approx(part.copy.wall.0) * f64::from(part.job.members()))
         .sum();
     // A job that failed before its first operation spent CPU time on getting ready, and no time at work.
-    let worked = ["reads", "writes", "trims"].iter().any(|name| {
-        let mut copies = piece.copies.iter();
-        copies.any(|copy| reported(copy, name) > 0.0)
-    });
+    let worked = piece
+        .told()
+        .any(|told| told.done.iter().any(|done| done.ops > 0));
     let share = |ns: f64| (worked && wall > 0.0).then(|| 100.0 * ns / wall);
-    let details = || piece.copies.iter().filter_map(|copy| copy.apart.as_deref());
+    let details = || parts().filter_map(|part| part.copy.apart.as_deref());
     Cpu {
         user_percent: share(sum(|copy| copy.user.0)),
         system_percent: share(sum(|copy| copy.system.0)),
@@ -275,52 +288,38 @@ fn shares_of_groups(jobs: &mut [JobResult]) {
 /// The disks of all phases: of the jobs of a phase, which all see the same disk, the one that looked longest counts.
 #[derive(Debug, Default)]
 struct Disks {
-    /// Name to counters, and the time in which they were counted.
-    seen: BTreeMap<String, (BTreeMap<String, f64>, f64)>,
+    /// By name, with the time in which they were counted.
+    seen: BTreeMap<String, (job::DiskUse, Nanos)>,
 }
 
 impl Disks {
     fn add(&mut self, done: &Measured) {
-        let mut phase: BTreeMap<&str, (BTreeMap<String, f64>, f64)> = BTreeMap::new();
-        for copy in &done.copies {
-            let wall = reported(copy, "runtime_ns");
-            let mut own: BTreeMap<&str, BTreeMap<String, f64>> = BTreeMap::new();
-            for (key, value) in &copy.reported {
-                let rest = key.strip_prefix(workloads::storage::task::DISK);
-                if let Some((disk, counter)) = rest.and_then(|rest| rest.rsplit_once('/')) {
-                    own.entry(disk)
-                        .or_default()
-                        .insert(counter.to_owned(), *value);
-                }
-            }
-            for (disk, counters) in own {
-                let longest = phase.entry(disk).or_default();
-                if wall >= longest.1 {
-                    *longest = (counters, wall);
+        let mut phase: BTreeMap<&str, (&job::DiskUse, Nanos)> = BTreeMap::new();
+        let details = done.copies.iter().filter_map(|copy| copy.apart.as_ref());
+        for told in details.filter_map(|detail| detail.job.as_ref()) {
+            if let Some(disk) = &told.disk {
+                let longest = phase.entry(&disk.name).or_insert((disk, Nanos::ZERO));
+                if told.runtime >= longest.1 {
+                    *longest = (disk, told.runtime);
                 }
             }
         }
-        for (disk, (counters, wall)) in phase {
-            let all = self.seen.entry(disk.to_owned()).or_default();
-            all.1 += wall;
-            for (counter, value) in counters {
-                *all.0.entry(counter).or_default() += value;
-            }
+        for (name, (disk, time)) in phase {
+            let (all, wall) = self.seen.entry(name.to_owned()).or_default();
+            all.add(disk);
+            *wall = wall.plus(time);
         }
     }
 
     fn uses(self) -> Vec<DiskUse> {
-        let of = |(name, (counters, wall_ns)): (String, (BTreeMap<String, f64>, f64))| {
-            let count = |counter: &str| counters.get(counter).copied().unwrap_or(0.0);
-            let whole = |counter: &str| round_to_u64(count(counter));
-            DiskUse {
-                name,
-                ios: (whole("reads"), whole("writes")),
-                merges: (whole("read_merges"), whole("write_merges")),
-                ticks_ms: (whole("read_ms"), whole("write_ms")),
-                in_queue_ms: whole("queue_ms"),
-                util_percent: (100.0 * count("busy_ms") * 1e6 / wall_ns.max(1.0)).min(100.0),
-            }
+        let ms = |time: Nanos| time.0 / 1_000_000;
+        let of = |(name, (disk, wall)): (String, (job::DiskUse, Nanos))| DiskUse {
+            name,
+            ios: disk.ops,
+            merges: disk.merges,
+            ticks_ms: (ms(disk.took.0), ms(disk.took.1)),
+            in_queue_ms: ms(disk.queued),
+            util_percent: (100.0 * approx(disk.busy.0) / approx(wall.0.max(1))).min(100.0),
         };
         self.seen.into_iter().map(of).collect()
     }

@@ -4,12 +4,11 @@
 use super::Full;
 use super::checks::Checks;
 use super::phases::Phase;
-use super::samples::NAMES;
+use super::steady::Steady;
+use crate::storage::records::amounts;
 use engine::workload::{Finish, WorkError};
-use model::digest::Digest;
-use model::num::approx;
+use model::job::{Done, Report};
 use model::units::Nanos;
-use std::collections::BTreeMap;
 use sys::io::{Engine, Wait};
 
 /// How long reading back may take after the end: whoever waits for the end does so for a minute.
@@ -17,7 +16,8 @@ const CHECK_MAX: Nanos = Nanos::from_secs(20);
 
 impl<E: Engine> Full<E> {
     pub(super) fn hand_over(&mut self) -> Finish {
-        let mut reported = self.measured();
+        let mut report = self.measured();
+        let mut reported = amounts(&report);
         self.watch.end(self.bytes[0], &mut reported);
         self.recording = false;
         if self.broken.is_none()
@@ -25,13 +25,10 @@ impl<E: Engine> Full<E> {
         {
             self.breaks(error, None);
         }
-        if let Some(broken) = &self.broken {
-            broken.report(&mut reported);
-        }
+        report.errno = self.broken.as_ref().and_then(|broken| broken.errno);
         if let Some(checks) = &self.checks {
             let (right, wrong) = checks.counts();
-            reported.insert("verified".to_owned(), approx(right));
-            reported.insert("verify_errors".to_owned(), approx(wrong));
+            (report.verified, report.verify_errors) = (right, wrong);
             if wrong > 0 {
                 self.notes.push(format!(
                     "verify: {wrong} of {} blocks are not what was written",
@@ -53,12 +50,11 @@ impl<E: Engine> Full<E> {
         }
         Finish {
             failed: self.broken.as_ref().map(|broken| broken.error.clone()),
-            digest: Digest::EMPTY,
             reported,
-            missing: BTreeMap::new(),
-            windows: Vec::new(),
             latencies: self.records.take(),
             notes: std::mem::take(&mut self.notes),
+            job: Some(Box::new(report)),
+            ..Finish::default()
         }
     }
 
@@ -71,52 +67,36 @@ impl<E: Engine> Full<E> {
     }
 
     /// The figures of the measured part.
-    fn measured(&mut self) -> BTreeMap<String, f64> {
-        let mut reported = BTreeMap::new();
-        let [reads, writes, trims, syncs] = self.records.done();
-        let mut add = |name: String, amount: u64| reported.insert(name, approx(amount));
-        add("bytes".to_owned(), self.bytes.iter().sum());
-        add("reads".to_owned(), reads);
-        add("writes".to_owned(), writes);
-        add("syncs".to_owned(), syncs);
-        add("trims".to_owned(), trims);
+    fn measured(&mut self) -> Report {
+        let mut report = Report::default();
+        let done = self.records.done();
+        report.syncs = done[3];
         let worked = self.times.worked_ns();
-        for kind in 0..3 {
-            let name = NAMES[kind];
-            if self.bytes[kind] > 0 {
-                add(format!("{name}_bytes"), self.bytes[kind]);
-                add(format!("{name}_runtime_ns"), worked[kind]);
-            }
-            if self.errors.counts[kind] > 0 {
-                add(format!("{name}_errors"), self.errors.counts[kind]);
-            }
-            if self.errors.short[kind] > 0 {
-                add(format!("{name}_short"), self.errors.short[kind]);
-            }
+        for (kind, told) in report.done.each_mut().into_iter().enumerate() {
+            *told = Done {
+                ops: done[kind],
+                bytes: self.bytes[kind],
+                runtime: (self.bytes[kind] > 0).then_some(Nanos(worked[kind])),
+                errors: self.errors.counts[kind],
+                short: self.errors.short[kind],
+                ..Done::default()
+            };
         }
-        if self.errors.first > 0 {
-            add(
-                "first_errno".to_owned(),
-                u64::from(self.errors.first.unsigned_abs()),
-            );
-        }
+        report.first_errno = Some(self.errors.first).filter(|number| *number > 0);
         if let Some(search) = &self.search {
             let depth = search.depth();
-            if let Some(found) = search.result() {
-                add("latency_target_depth".to_owned(), u64::from(found));
-            } else {
+            report.latency_depth = search.result();
+            if report.latency_depth.is_none() {
                 self.notes.push(format!(
                     "latency_target: no depth was found that keeps the latency; the search stood at {depth}"
                 ));
             }
         }
-        if let Some(steady) = &self.steady {
-            steady.report(&mut reported);
-        }
+        report.steady = self.steady.as_ref().map(Steady::told);
         if let Some(samples) = &self.samples {
-            samples.report(&mut reported);
+            samples.report(&mut report);
         }
-        reported
+        report
     }
 
     /// Waits for what is under way.

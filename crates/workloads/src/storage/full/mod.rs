@@ -23,7 +23,7 @@ mod walk;
 mod write;
 
 pub(super) use budget::Budget;
-pub(super) use samples::{NAMES, Samples, absorb};
+pub(super) use samples::Samples;
 pub(super) use setup::full;
 pub(super) use times::Times;
 pub(super) use write::repeat;

@@ -3,16 +3,12 @@
 
 use super::times::{seconds, ticks};
 use crate::storage::body::index;
-use crate::storage::broken::ERRNO;
 use crate::storage::records::place;
-use model::num::approx;
+use model::job::{self, Depths, Report};
+use model::num::{approx, round_to_u64};
 use model::units::Nanos;
-use std::collections::BTreeMap;
 use sys::clock::Clock;
 use sys::io::Kind;
-
-/// Names of the directions in what is reported.
-pub(in crate::storage) const NAMES: [&str; 3] = ["read", "write", "trim"];
 
 /// The looks.
 #[derive(Clone, Debug)]
@@ -53,24 +49,20 @@ impl Spread {
         self.squares += distance * (value - self.mean);
     }
 
-    fn report(self, name: &str, reported: &mut BTreeMap<String, f64>) {
-        if self.count < 0.5 {
-            return;
-        }
+    /// `None` where there was no window.
+    fn told(self) -> Option<job::Spread> {
         let deviation = if self.count > 1.0 {
             (self.squares / (self.count - 1.0)).sqrt()
         } else {
             0.0
         };
-        for (what, value) in [
-            ("samples", self.count),
-            ("min", self.min),
-            ("max", self.max),
-            ("mean", self.mean),
-            ("stddev", deviation),
-        ] {
-            reported.insert(format!("{name}_{what}"), value);
-        }
+        (self.count > 0.5).then_some(job::Spread {
+            count: round_to_u64(self.count),
+            min: self.min,
+            max: self.max,
+            mean: self.mean,
+            stddev: deviation,
+        })
     }
 }
 
@@ -152,42 +144,16 @@ impl Samples {
         }
     }
 
-    /// Everything, by name.
-    pub(in crate::storage) fn report(&self, reported: &mut BTreeMap<String, f64>) {
-        for (name, counts) in [
-            ("depth_level", self.level),
-            ("depth_submit", self.submit),
-            ("depth_complete", self.complete),
-        ] {
-            for (class, count) in CLASSES.iter().zip(counts) {
-                reported.insert(format!("{name}_{class}"), approx(count));
-            }
+    /// Everything.
+    pub(in crate::storage) fn report(&self, report: &mut Report) {
+        report.depths = Some(Depths {
+            level: self.level,
+            submit: self.submit,
+            complete: self.complete,
+        });
+        for ((bytes_per_s, iops), done) in self.rates.iter().zip(report.done.each_mut()) {
+            (done.bytes_per_s, done.iops) = (bytes_per_s.told(), iops.told());
         }
-        for ((bytes_per_s, iops), name) in self.rates.iter().zip(NAMES) {
-            bytes_per_s.report(&format!("{name}_bw_window"), reported);
-            iops.report(&format!("{name}_iops_window"), reported);
-        }
-    }
-}
-
-/// The seven classes by name.
-const CLASSES: [u32; 7] = [0, 1, 2, 3, 4, 5, 6];
-
-/// Adds what another thread of the same job reports: times are the longest, deviations over windows are those of
-/// threads that do not know of each other, everything else is summed. What is told of rates over time is thus of all
-/// threads together, as it is of processes that are reported as one.
-pub(in crate::storage) fn absorb(all: &mut BTreeMap<String, f64>, other: BTreeMap<String, f64>) {
-    for (name, value) in other {
-        let longest = name.ends_with("_ns") || name == "first_errno" || name == ERRNO;
-        let deviation = name.ends_with("_window_stddev");
-        let sum = all.entry(name).or_insert(0.0);
-        *sum = if longest {
-            sum.max(value)
-        } else if deviation {
-            sum.hypot(value)
-        } else {
-            *sum + value
-        };
     }
 }
 
@@ -234,63 +200,19 @@ mod tests {
             samples.look(MS + at * 500 * MS - 1);
             samples.look(MS + at * 500 * MS);
         }
-        let mut reported = BTreeMap::new();
-        samples.report(&mut reported);
-        for (name, value) in [
-            ("samples", 3.0),
-            ("min", 200.0),
-            ("max", 600.0),
-            ("mean", 400.0),
-            ("stddev", 200.0),
-        ] {
-            let found = reported[&format!("read_iops_window_{name}")];
-            assert!((found - value).abs() < 1e-9, "{name}: {found}");
-        }
-        assert!((reported["read_bw_window_mean"] - 400.0 * 4096.0).abs() < 1e-6);
-        assert!(
-            !reported.contains_key("write_bw_window_mean"),
-            "nothing was written"
-        );
-    }
-
-    #[test]
-    fn rates_of_threads_at_the_same_time_add_up() {
-        let of = |values: &[f64]| {
-            let mut spread = Spread::default();
-            for value in values {
-                spread.add(*value);
-            }
-            let mut reported = BTreeMap::from([
-                ("reads".to_owned(), 2.0),
-                ("read_runtime_ns".to_owned(), spread.max),
-            ]);
-            spread.report("read_bw_window", &mut reported);
-            reported
+        let mut report = Report::default();
+        samples.report(&mut report);
+        let read = report.done.read;
+        let expect = job::Spread {
+            count: 3,
+            min: 200.0,
+            max: 600.0,
+            mean: 400.0,
+            stddev: 200.0,
         };
-        // Two threads, each with three windows: means of 20 and 100, deviations of 10 and 20.
-        let mut all = of(&[10.0, 20.0, 30.0]);
-        absorb(&mut all, of(&[80.0, 100.0, 120.0]));
-        for (name, expected) in [
-            ("samples", 6.0),
-            ("min", 90.0),
-            ("max", 150.0),
-            ("mean", 120.0),
-            ("stddev", 500.0_f64.sqrt()),
-        ] {
-            let name = format!("read_bw_window_{name}");
-            assert!(
-                (all[&name] - expected).abs() < 1e-9,
-                "{name}: {}",
-                all[&name]
-            );
-        }
-        assert!((all["reads"] - 4.0).abs() < 1e-9 && (all["read_runtime_ns"] - 120.0).abs() < 1e-9);
-        // A thread that ended before its first window was over has none.
-        let before = all.clone();
-        absorb(&mut all, of(&[]));
-        assert_eq!(
-            all["read_bw_window_mean"].to_bits(),
-            before["read_bw_window_mean"].to_bits()
-        );
+        assert_eq!(read.iops, Some(expect));
+        let mean = read.bytes_per_s.map(|spread| round_to_u64(spread.mean));
+        assert_eq!(mean, Some(400 * 4096));
+        assert_eq!(report.done.write.iops, None, "nothing was written");
     }
 }

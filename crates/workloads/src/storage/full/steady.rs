@@ -1,9 +1,9 @@
 //! When a job is steady in fio's sense: over so many looks in a row, either no look lies further from their mean than a
 //! limit, or the slope of the line through them is below it. The job ends there. This is not the rule of the SNIA.
 
-use model::job::{SteadyQuantity, SteadyState};
+use model::job::{Steadiness, SteadyQuantity, SteadyState};
 use model::num::{approx, count};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// The looks.
 #[derive(Clone, Debug)]
@@ -150,22 +150,23 @@ impl Steady {
         }
     }
 
-    /// What it came to, by name; nothing but the looks where there were too few of them.
-    pub(super) fn report(&self, reported: &mut BTreeMap<String, f64>) {
-        let attained = self.judged.is_some_and(|judged| judged.attained);
-        let mut add = |name: &str, value: f64| reported.insert(format!("steady_{name}"), value);
-        add("attained", f64::from(u8::from(attained)));
-        if let Some(judged) = self.judged {
-            add("mean", judged.mean);
-            add("deviation", judged.deviation);
-            add("slope", judged.slope);
-            add("criterion", judged.criterion);
-        }
-        for (look, at) in self.looks.iter().zip(0..) {
-            let at: u32 = at;
-            add(&format!("iops_{at:05}"), look.iops);
-            add(&format!("bw_{at:05}"), look.bytes_per_s);
-            add(&format!("lat_{at:05}"), look.lat_ns);
+    /// What it came to; nothing but the looks where there were too few of them.
+    pub(super) fn told(&self) -> Steadiness {
+        // What is in per cent of nothing is no number.
+        let number = |value: f64| if value.is_finite() { value } else { 0.0 };
+        let of = |value: fn(&Judged) -> f64| {
+            self.judged
+                .as_ref()
+                .map_or(0.0, |judged| number(value(judged)))
+        };
+        Steadiness {
+            attained: self.judged.is_some_and(|judged| judged.attained),
+            mean: of(|judged| judged.mean),
+            deviation: of(|judged| judged.deviation),
+            slope: of(|judged| judged.slope),
+            criterion: of(|judged| judged.criterion),
+            iops: self.looks.iter().map(|look| look.iops).collect(),
+            bytes_per_s: self.looks.iter().map(|look| look.bytes_per_s).collect(),
         }
     }
 }
@@ -236,15 +237,13 @@ mod tests {
             let ended = steady.judge(second * 1000, |ticks| approx(ticks) / 1000.0);
             assert_eq!(ended, second == 5, "a slope of 10 is within a limit of 10");
         }
-        let mut reported = BTreeMap::new();
-        steady.report(&mut reported);
-        let near =
-            |name: &str, value: f64| assert!((reported[name] - value).abs() < 1e-9, "{name}");
-        near("steady_mean", 120.0);
-        near("steady_slope", 10.0);
-        near("steady_deviation", 20.0);
-        near("steady_criterion", 10.0);
-        near("steady_attained", 1.0);
-        near("steady_iops_00004", 140.0);
+        let told = steady.told();
+        let near = |found: f64, value: f64| assert!((found - value).abs() < 1e-9, "{found}");
+        near(told.mean, 120.0);
+        near(told.slope, 10.0);
+        near(told.deviation, 20.0);
+        near(told.criterion, 10.0);
+        near(told.iops[4], 140.0);
+        assert!(told.attained);
     }
 }

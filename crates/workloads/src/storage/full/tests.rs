@@ -5,9 +5,9 @@ use crate::storage::open;
 use crate::storage::tests::place;
 use engine::workload::Place;
 use model::job::{
-    Batching, Blocks, Contents, ContinueOn, Directions, Distribution, End, FileOrder, Files,
-    IoEngine, Job, LatencyTarget, Pacing, Pattern, Rate, SteadyQuantity, SteadyState, Steps,
-    Verify, VerifyMethod,
+    Batching, Blocks, Contents, ContinueOn, Depths, Directions, Distribution, End, FileOrder,
+    Files, IoEngine, Job, LatencyTarget, Pacing, Pattern, Rate, Report, SteadyQuantity,
+    SteadyState, Steps, Verify, VerifyMethod,
 };
 use model::num::round_to_u64;
 use model::units::Nanos;
@@ -65,8 +65,12 @@ fn run(job: &Job, place: &Place) -> (u64, Finish) {
     outcome(job, place).unwrap()
 }
 
-fn value(finish: &Finish, name: &str) -> u64 {
-    round_to_u64(*finish.reported.get(name).unwrap_or(&0.0))
+fn told(finish: &Finish) -> &Report {
+    finish.job.as_ref().unwrap()
+}
+
+fn bytes_of(finish: &Finish) -> u64 {
+    round_to_u64(finish.reported["bytes"])
 }
 
 fn data_file(place: &Place) -> PathBuf {
@@ -99,8 +103,8 @@ fn jobs_end_to_the_operation() {
                 let (done, finish) = run(&job, &place);
                 let case = format!("{engine:?} {rw} {:?}", job.end);
                 assert_eq!(done, ops.unwrap_or(done), "{case}");
-                assert_eq!(value(&finish, "bytes"), bytes, "{case}");
-                let counted = value(&finish, "reads") + value(&finish, "writes");
+                assert_eq!(bytes_of(&finish), bytes, "{case}");
+                let counted = told(&finish).done.read.ops + told(&finish).done.write.ops;
                 assert_eq!(counted, done, "{case}");
             };
             check(&|_| (), Some(64), 256 * K);
@@ -143,14 +147,14 @@ fn a_time_ends_a_job_and_a_time_alone_goes_through_the_file_again() {
         let took = sys::clock::monotonic() - start;
         assert!(took >= 45_000_000, "{took}");
         assert!(ops > 64, "{ops}");
-        let reads = value(&finish, "reads");
+        let reads = told(&finish).done.read.ops;
         assert!(
             reads < ops,
             "what the ramp did is not reported: {reads} of {ops}"
         );
-        let worked = value(&finish, "read_runtime_ns");
+        let worked = told(&finish).done.read.runtime.unwrap().0;
         assert!((20_000_000..took).contains(&worked), "{worked} of {took}");
-        assert!(value(&finish, "read_iops_window_samples") >= 1);
+        assert!(told(&finish).done.read.iops.unwrap().count >= 1);
     }
 }
 
@@ -177,7 +181,7 @@ fn several_files_are_worked_on_in_their_order() {
             ..on(IoEngine::IoUring, 4, job("randwrite"))
         };
         let (_, finish) = run(&job, &place);
-        assert_eq!(value(&finish, "writes"), 64, "{order:?}");
+        assert_eq!(told(&finish).done.write.ops, 64, "{order:?}");
         let in_file = |number: u32| {
             let dir = match number {
                 0 => place.run_dir.clone(),
@@ -225,7 +229,7 @@ fn files_of_different_sizes_are_each_gone_through_once() {
             };
             assert_eq!(job.check(), Ok(()));
             let (_, finish) = run(&job, &place);
-            assert_eq!(value(&finish, "writes"), 48, "{order:?}");
+            assert_eq!(told(&finish).done.write.ops, 48, "{order:?}");
             for (number, bytes) in sizes.into_iter().enumerate() {
                 let dir = match number {
                     0 => place.run_dir.clone(),
@@ -281,7 +285,11 @@ fn what_was_read_into_a_buffer_is_not_written_from_it() {
             let after = std::fs::read(data_file(&place)).unwrap();
             let blocks = before.chunks(4096).zip(after.chunks(4096));
             let changed: Vec<&[u8]> = blocks.filter(|(a, b)| a != b).map(|(_, b)| b).collect();
-            assert_eq!(changed.len() as u64, value(&finish, "writes"), "{engine:?}");
+            assert_eq!(
+                changed.len() as u64,
+                told(&finish).done.write.ops,
+                "{engine:?}"
+            );
             assert!(changed.iter().all(|block| block.iter().all(|&b| b == byte)));
         }
     }
@@ -303,7 +311,7 @@ fn a_pattern_fills_what_is_behind_the_header_of_a_checksum() {
             ..on(IoEngine::IoUring, 4, job("randwrite"))
         };
         let (_, finish) = run(&checked, &place);
-        assert_eq!(value(&finish, "verify_errors"), 0);
+        assert_eq!(told(&finish).verify_errors, 0);
         let data = std::fs::read(data_file(&place)).unwrap();
         let at = usize::try_from(offset).unwrap();
         for part in data.chunks(usize::try_from(interval.unwrap_or(4096)).unwrap()) {
@@ -353,13 +361,12 @@ fn threads_together_do_the_sum_and_each_fails_for_itself() {
         };
         let (ops, finish) = run(&job, &place);
         assert!(ops <= 256);
-        let all = ["reads", "bytes", "read_bytes"].map(|name| value(&finish, name));
-        assert_eq!(all, [256, 1024 * K, 1024 * K], "{engine:?}");
+        let read = &told(&finish).done.read;
+        assert_eq!((read.ops, read.bytes), (256, 1024 * K), "{engine:?}");
+        assert_eq!(bytes_of(&finish), 1024 * K, "{engine:?}");
         assert_eq!(finish.latencies["clat"].count(), 256);
-        let levels: u64 = (0..7)
-            .map(|class| value(&finish, &format!("depth_level_{class}")))
-            .sum();
-        assert_eq!(levels, 256);
+        let levels = told(&finish).depths.unwrap().level;
+        assert_eq!(levels.iter().sum::<u64>(), 256);
         let failing = Job {
             pacing: Pacing {
                 max_latency: Some(Nanos(1)),
@@ -372,9 +379,9 @@ fn threads_together_do_the_sum_and_each_fails_for_itself() {
         let mut body = open(&failing, &place).unwrap();
         while body.batch(7, &mut Recorder::off()).unwrap() == 7 {}
         let finish = body.finish().unwrap();
-        let reads = value(&finish, "reads");
+        let reads = told(&finish).done.read.ops;
         assert!((4..=4 * u64::from(depth)).contains(&reads), "{reads}");
-        assert_eq!(value(&finish, "errno"), 110);
+        assert_eq!(told(&finish).errno, Some(110));
     }
 }
 
@@ -394,7 +401,7 @@ fn plain_jobs_in_threads_go_on_until_they_are_stopped() {
     let done = body.batch(2000, &mut recorder).unwrap();
     assert!(done >= 2000, "{done}");
     let finish = body.finish().unwrap();
-    assert!(value(&finish, "reads") >= 1000, "{:?}", finish.reported);
+    assert!(told(&finish).done.read.ops >= 1000, "{:?}", finish.reported);
 }
 
 #[test]
@@ -442,8 +449,8 @@ fn a_file_that_ends_early_is_an_error_or_counted() {
             ..job
         })
         .unwrap();
-        let counts =
-            ["reads", "read_errors", "read_short", "bytes"].map(|name| value(&finish, name));
+        let read = &told(&finish).done.read;
+        let counts = [read.ops, read.errors, read.short, read.bytes];
         assert_eq!((ops, counts), (64, [31, 33, 33, 31 * 4 * K]), "{engine:?}");
         assert!(
             finish
@@ -479,8 +486,9 @@ fn a_job_that_breaks_hands_over_what_it_did() {
             };
             let finish = body.finish().unwrap();
             assert_eq!(finish.failed.as_ref().unwrap().to_string(), words);
-            let [reads, bytes, of_reads, errno] =
-                ["reads", "bytes", "read_bytes", "errno"].map(|name| value(&finish, name));
+            let read = &told(&finish).done.read;
+            let (reads, bytes, of_reads) = (read.ops, bytes_of(&finish), read.bytes);
+            let errno = told(&finish).errno.unwrap_or(0);
             let case = format!("{engine:?} {verify} {reads}");
             // With many under way those of the same batch may come in together with the first that fails.
             assert!(
@@ -509,13 +517,13 @@ fn files_are_synced_at_the_end_where_asked() {
         };
         let (ops, finish) = run(&job, &place);
         // Six after 10, 20 ... 60 writes, one after 32, one at the end; what is due at the very end is not.
-        assert_eq!((ops, value(&finish, "syncs")), (64, 8), "{engine:?}");
+        assert_eq!((ops, told(&finish).syncs), (64, 8), "{engine:?}");
         let on_close = Job {
             fsync_on_close: true,
             fsync_at_end: false,
             ..job
         };
-        assert_eq!(value(&run(&on_close, &place).1, "syncs"), 7, "{engine:?}");
+        assert_eq!(told(&run(&on_close, &place).1).syncs, 7, "{engine:?}");
     }
 }
 

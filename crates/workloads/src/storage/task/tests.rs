@@ -65,7 +65,7 @@ fn it_ends_with_its_operations_and_tells_its_rates() {
     let mut body = doing(limited, dir.path());
     assert_eq!((batch(&mut body, 8), batch(&mut body, 8)), (8, 2));
     let finish = body.finish().unwrap();
-    assert_eq!(finish.reported["reads"].to_bits(), 10.0_f64.to_bits());
+    assert_eq!(finish.job.unwrap().done.read.ops, 10);
     let pairs = finish.latencies["read_clat"].pairs();
     assert_eq!(pairs.iter().map(|pair| pair.1).sum::<u64>(), 10);
     assert!(finish.reported["iops"] > 0.0);
@@ -98,6 +98,12 @@ fn it_ends_with_the_one_that_takes_it_along() {
     assert_eq!(batch(&mut second, 5), 0);
 }
 
+fn reads(ops: u64) -> Report {
+    let mut report = Report::default();
+    report.done.read.ops = ops;
+    report
+}
+
 /// Does so many operations, and fails at the next.
 struct Breaking {
     left: u64,
@@ -115,7 +121,7 @@ impl Body for Breaking {
 
     fn finish(&mut self) -> Result<Finish, WorkError> {
         Ok(Finish {
-            reported: [("reads".to_owned(), approx(self.done))].into(),
+            job: Some(Box::new(reads(self.done))),
             ..Finish::default()
         })
     }
@@ -147,10 +153,8 @@ fn a_job_that_fails_is_told_as_far_as_it_came_and_takes_along_whom_it_should() {
         let goes_on = if on_error && !fails { 5 } else { 0 };
         assert_eq!(batch(&mut second, 5), goes_on, "{on_error} {fails}");
         let finish = first.finish().unwrap();
-        assert_eq!(
-            round_to_u64(finish.reported["reads"]),
-            if fails { 8 } else { 10 }
-        );
+        let reads = finish.job.unwrap().done.read.ops;
+        assert_eq!(reads, if fails { 8 } else { 10 });
         let failed = finish.failed.map(|error| error.to_string());
         assert_eq!(
             failed.as_deref(),
@@ -218,25 +222,21 @@ fn a_job_that_only_prepares_does_nothing() {
 
 #[test]
 fn directions_have_times_of_their_own() {
-    let mut reported: BTreeMap<String, f64> = [
-        ("reads", 10.0),
-        ("writes", 10.0),
-        ("bytes", 400.0),
-        ("read_runtime_ns", 1e9),
-        ("write_runtime_ns", 2e9),
-    ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .into();
-    report_rates(&mut reported, 7);
+    let mut report = reads(10);
+    report.done.write.ops = 10;
+    (report.done.read.bytes, report.done.write.bytes) = (100, 300);
+    report.done.read.runtime = Some(Nanos::from_secs(1));
+    report.done.write.runtime = Some(Nanos::from_secs(2));
+    let rates: BTreeMap<String, f64> = rates(&mut report, Nanos(7)).into();
     for (name, expected) in [
         ("iops", 10),
         ("read_iops", 10),
         ("write_iops", 5),
         ("bw_bytes_per_s", 200),
-        ("runtime_ns", 2_000_000_000),
     ] {
-        assert_eq!(round_to_u64(reported[name]), expected, "{name}");
+        assert_eq!(round_to_u64(rates[name]), expected, "{name}");
     }
+    assert_eq!(report.runtime, Nanos::from_secs(2));
 }
 
 #[test]

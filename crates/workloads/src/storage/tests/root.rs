@@ -198,11 +198,12 @@ fn errors_that_are_let_pass_are_counted_and_told() {
         sh(&format!("truncate -s 64K {}", disk.image().display()));
         let done = body.batch(20_000, &mut Recorder::off()).unwrap();
         let finish = body.finish().unwrap();
-        let value = |name: &str| model::num::round_to_u64(finish.reported[name]);
+        let job = finish.job.unwrap();
+        let read = &job.done.read;
         // EIO is 5.
-        assert_eq!((done, value("first_errno")), (16_384, 5), "{engine}");
-        assert_eq!(value("reads") + value("read_errors"), 16_384, "{engine}");
-        assert!(value("read_errors") > 0, "{engine}");
+        assert_eq!((done, job.first_errno), (16_384, Some(5)), "{engine}");
+        assert_eq!(read.ops + read.errors, 16_384, "{engine}");
+        assert!(read.errors > 0, "{engine}");
         let said = finish
             .notes
             .iter()

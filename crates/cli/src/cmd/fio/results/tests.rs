@@ -9,8 +9,38 @@ use model::units::Nanos;
 
 /// A copy that read and wrote so many blocks in a second, in two windows.
 fn copy(reads: u64, writes: u64) -> CopyRecord {
-    let number = |name: &str, value: u64| (name.to_owned(), approx(value));
+    let second = Nanos::from_secs(1);
+    let mut told = job::Report {
+        runtime: second,
+        depths: Some(job::Depths {
+            level: [30, 0, 10, 0, 0, 0, 0],
+            ..job::Depths::default()
+        }),
+        disk: Some(job::DiskUse {
+            name: "vda".to_owned(),
+            ops: (7, 0),
+            busy: Nanos::from_millis(500),
+            ..job::DiskUse::default()
+        }),
+        ..job::Report::default()
+    };
+    let spread = |low: u64, mean: u64, high: u64| job::Spread {
+        count: 2,
+        min: approx(low),
+        max: approx(high),
+        mean: approx(mean),
+        stddev: 3.0,
+    };
+    told.done.read = job::Done {
+        ops: reads,
+        bytes: reads * 4096,
+        iops: Some(spread(reads.saturating_sub(10), reads, reads + 10)),
+        bytes_per_s: Some(spread(0, reads * 4096, 0)),
+        ..job::Done::default()
+    };
+    (told.done.write.ops, told.done.write.bytes) = (writes, writes * 8192);
     let detail = CopyDetail {
+        job: Some(Box::new(told)),
         latencies: [
             ("read_clat".to_owned(), vec![(100, reads - 1), (900, 1)]),
             ("write_clat".to_owned(), vec![(50, writes)]),
@@ -23,31 +53,20 @@ fn copy(reads: u64, writes: u64) -> CopyRecord {
     CopyRecord {
         ops: reads + writes,
         work: approx(reads + writes),
-        wall: Nanos::from_secs(1),
+        wall: second,
         user: Nanos(250_000_000),
         system: Nanos(500_000_000),
         digest: Digest::EMPTY,
         allocations: 0,
         cpu: None,
-        reported: [
-            number("reads", reads),
-            number("writes", writes),
-            number("runtime_ns", 1_000_000_000),
-            number("read_iops_window_samples", 2),
-            number("read_iops_window_min", reads.saturating_sub(10)),
-            number("read_iops_window_max", reads + 10),
-            number("read_iops_window_mean", reads),
-            number("read_iops_window_stddev", 3),
-            number("read_bw_window_samples", 2),
-            number("read_bw_window_mean", reads * 4096),
-            number("depth_level_0", 30),
-            number("depth_level_2", 10),
-            number("disk/vda/reads", 7),
-            number("disk/vda/busy_ms", 500),
-        ]
-        .into(),
+        reported: BTreeMap::new(),
         apart: Some(Box::new(detail)),
     }
+}
+
+/// What a copy told, to be changed.
+fn told(copy: &mut CopyRecord) -> &mut job::Report {
+    copy.apart.as_mut().unwrap().job.as_mut().unwrap()
 }
 
 fn plan(line: &str) -> Plan {
@@ -58,8 +77,11 @@ fn plan(line: &str) -> Plan {
 fn piece<'a>(plan: &'a Plan, copies: &'a [CopyRecord]) -> Piece<'a> {
     Piece {
         group: 0,
-        jobs: plan.jobs().collect(),
-        copies: copies.iter().collect(),
+        parts: plan
+            .jobs()
+            .zip(copies)
+            .map(|(job, copy)| Part::new(job, copy))
+            .collect(),
     }
 }
 
@@ -119,9 +141,7 @@ fn a_job_that_did_nothing_has_no_share_of_the_cpu_in_any_form() {
     let mut idle = copy(1, 1);
     // It took longer to get ready than its work lasted.
     idle.wall = Nanos(50_000_000);
-    for name in ["reads", "writes"] {
-        idle.reported.insert(name.to_owned(), 0.0);
-    }
+    told(&mut idle).done = Directions::default();
     let copies = [idle];
     let told = result(&piece(&plan, &copies), 0.0);
     let cpu = told.cpu.unwrap();
@@ -265,17 +285,15 @@ fn an_error_has_the_number_that_the_kernel_gave() {
 #[test]
 fn what_was_searched_for_and_let_pass_is_told() {
     let mut one = copy(100, 50);
-    for (name, value) in [
-        ("latency_target_depth", 6.0),
-        ("steady_attained", 1.0),
-        ("steady_criterion", 1.5),
-        ("steady_iops_00000", 100.0),
-        ("steady_iops_00001", 101.0),
-        ("read_errors", 3.0),
-        ("first_errno", 5.0),
-    ] {
-        one.reported.insert(name.to_owned(), value);
-    }
+    let found = told(&mut one);
+    found.latency_depth = Some(6);
+    found.steady = Some(job::Steadiness {
+        attained: true,
+        criterion: 1.5,
+        iops: vec![100.0, 101.0],
+        ..job::Steadiness::default()
+    });
+    (found.done.read.errors, found.first_errno) = (3, Some(5));
     let copies = [one];
     let plan = plan(
         "--name=a --size=1m --latency_target=2000 --latency_window=100000 --ss=iops:5% --ss_dur=2 \
@@ -297,15 +315,15 @@ fn what_was_searched_for_and_let_pass_is_told() {
 #[test]
 fn what_was_let_pass_has_an_error_number_in_every_form() {
     let plan = plan("--name=a --size=1m --continue_on_error=all");
-    for (reported, expect) in [
-        (&[("read_errors", 32.0), ("first_errno", 5.0)][..], (32, 5)),
-        (&[("verify_errors", 2.0)], (2, 84)),
-        (&[], (0, 0)),
+    for (errors, first_errno, mismatches, expect) in [
+        (32, Some(5), 0, (32, 5)),
+        (0, None, 2, (2, 84)),
+        (0, None, 0, (0, 0)),
     ] {
         let mut one = copy(100, 0);
-        for (name, value) in reported {
-            one.reported.insert((*name).to_owned(), *value);
-        }
+        let found = told(&mut one);
+        (found.done.read.errors, found.first_errno) = (errors, first_errno);
+        found.verify_errors = mismatches;
         let copies = [one];
         let told = result(&piece(&plan, &copies), 0.0);
         assert_eq!((told.let_pass, told.error), (Some(expect), expect.1));
@@ -341,15 +359,15 @@ fn what_was_let_pass_has_an_error_number_in_every_form() {
 #[test]
 fn what_took_less_than_a_millisecond_took_one() {
     let plan = plan("--name=a --size=1m --rw=read");
-    let ms = |runtime_ns: f64, reads| {
+    let ms = |runtime_ns: u64, reads| {
         let mut one = copy(reads, 0);
-        one.reported.insert("runtime_ns".to_owned(), runtime_ns);
+        told(&mut one).runtime = Nanos(runtime_ns);
         let read = result(&piece(&plan, &[one]), 0.0).read.unwrap();
         (read.runtime_ms, read.iops > 0.0)
     };
-    assert_eq!(ms(200_000.0, 100), (1, true));
-    assert_eq!(ms(1_000_001.0, 100), (2, true));
-    assert_eq!(ms(3_000_000.0, 100), (3, true));
+    assert_eq!(ms(200_000, 100), (1, true));
+    assert_eq!(ms(1_000_001, 100), (2, true));
+    assert_eq!(ms(3_000_000, 100), (3, true));
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn what_was_written_is_read_back_from_storage_as_far_as_it_is_there() {
             ..job("write")
         };
         let (_, finish) = run(&checked, &place);
-        assert_eq!(value(&finish, "verified"), 64);
+        assert_eq!(told(&finish).verified, 64);
         finish.reported["cached_share"]
     };
     // Of 64 blocks the last 8 are not synced when the check begins, and stay.

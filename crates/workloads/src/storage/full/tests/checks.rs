@@ -37,9 +37,9 @@ fn everything_written_is_read_back_and_right() {
                     change(&mut job);
                     let (_, finish) = run(&job, &place);
                     let case = format!("{engine:?} {rw} {:?}", job.verify);
-                    assert_eq!(value(&finish, "verify_errors"), 0, "{case}");
-                    let verified = value(&finish, "verified");
-                    let writes = value(&finish, "writes");
+                    assert_eq!(told(&finish).verify_errors, 0, "{case}");
+                    let verified = told(&finish).verified;
+                    let writes = told(&finish).done.write.ops;
                     assert!(verified > 0 && writes > 0, "{case}");
                     if rw == "randwrite"
                         && !job.repeat_blocks
@@ -90,7 +90,7 @@ fn a_flipped_bit_is_found_and_named() {
             };
             let (_, finish) = run(&only, &place);
             assert_eq!(
-                (value(&finish, "verified"), value(&finish, "writes")),
+                (told(&finish).verified, told(&finish).done.write.ops),
                 (64, 0),
                 "{method:?}"
             );
@@ -123,11 +123,7 @@ fn a_flipped_bit_is_found_and_named() {
             };
             let (ops, finish) = run(&passing, &place);
             assert_eq!(
-                (
-                    ops,
-                    value(&finish, "verified"),
-                    value(&finish, "verify_errors")
-                ),
+                (ops, told(&finish).verified, told(&finish).verify_errors),
                 (64, 63, 1)
             );
             let mut fatal = only;
@@ -148,7 +144,7 @@ fn what_a_time_left_unchecked_is_checked_in_the_end() {
     let mut body = open(&job, &place).unwrap();
     assert_eq!(body.batch(40, &mut Recorder::off()).unwrap(), 40);
     let finish = body.finish().unwrap();
-    let verified = value(&finish, "verified");
+    let verified = told(&finish).verified;
     assert!(
         (40..=44).contains(&verified),
         "those under way are checked too: {verified}"
@@ -157,7 +153,7 @@ fn what_a_time_left_unchecked_is_checked_in_the_end() {
     let mut body = open(&job, &place).unwrap();
     assert_eq!(body.batch(300, &mut Recorder::off()).unwrap(), 300);
     let finish = body.finish().unwrap();
-    assert!(value(&finish, "reads") >= 128, "{:?}", finish.reported);
+    assert!(told(&finish).done.read.ops >= 128, "{:?}", finish.reported);
 }
 
 #[test]
@@ -168,7 +164,8 @@ fn trimmed_blocks_are_written_again() {
         job.pattern.mix = model::job::Mix::TrimWrite;
         job.verify = Some(Verify::new(VerifyMethod::Crc32c));
         let (_, finish) = run(&job, &place);
-        let all = ["trims", "writes", "verified"].map(|name| value(&finish, name));
+        let told = told(&finish);
+        let all = [told.done.trim.ops, told.done.write.ops, told.verified];
         assert_eq!(all, [64, 64, 64], "{engine:?}");
     }
 }

@@ -4,7 +4,10 @@ use super::*;
 
 #[test]
 fn batches_are_as_large_as_asked_and_everything_is_done() {
-    let check = |batching: Batching, words: &[(&str, bool)]| {
+    type Class = (fn(&Depths) -> [u64; 7], usize, bool);
+    let submit = |depths: &Depths| depths.submit;
+    let complete = |depths: &Depths| depths.complete;
+    let check = |batching: Batching, classes: &[Class]| {
         for engine in [IoEngine::IoUring, IoEngine::Libaio, IoEngine::Null] {
             let (_root, place) = place();
             let job = Job {
@@ -14,39 +17,30 @@ fn batches_are_as_large_as_asked_and_everything_is_done() {
             };
             let (ops, finish) = run(&job, &place);
             assert_eq!(ops, 64, "{engine:?} {batching:?}");
-            for (name, some) in words {
-                assert_eq!(
-                    value(&finish, name) > 0,
-                    *some,
-                    "{engine:?} {batching:?} {name}"
-                );
+            let depths = told(&finish).depths.unwrap();
+            for (of, class, some) in classes {
+                let count = of(&depths)[*class];
+                assert_eq!(count > 0, *some, "{engine:?} {batching:?} {class}");
             }
         }
     };
     let plain = Batching::default();
     // Classes: 1 is up to 4, 2 up to 8, 3 up to 16.
-    check(plain, &[("depth_submit_3", true)]);
+    check(plain, &[(submit, 3, true)]);
     let one = Batching {
         submit: Some(1),
         ..plain
     };
     check(
         one,
-        &[
-            ("depth_submit_1", true),
-            ("depth_submit_2", false),
-            ("depth_submit_3", false),
-        ],
+        &[(submit, 1, true), (submit, 2, false), (submit, 3, false)],
     );
     let least = Batching {
         complete_min: 8,
         complete_max: Some(8),
         ..plain
     };
-    check(
-        least,
-        &[("depth_complete_3", false), ("depth_complete_4", false)],
-    );
+    check(least, &[(complete, 3, false), (complete, 4, false)]);
     check(
         Batching {
             complete_min: 0,
@@ -179,7 +173,7 @@ fn a_search_and_a_steady_state_end_the_job_and_say_what_was_found() {
         ..endless.clone()
     };
     let (_, finish) = run(&target, &place);
-    assert_eq!(value(&finish, "latency_target_depth"), 16);
+    assert_eq!(told(&finish).latency_depth, Some(16));
     let steady = Job {
         steady_state: Some(SteadyState {
             quantity: SteadyQuantity::Iops,
@@ -193,6 +187,6 @@ fn a_search_and_a_steady_state_end_the_job_and_say_what_was_found() {
         ..endless
     };
     let (_, finish) = run(&steady, &place);
-    assert_eq!(value(&finish, "steady_attained"), 1);
-    assert!(finish.reported.contains_key("steady_iops_00003"));
+    let steady = told(&finish).steady.as_ref().unwrap();
+    assert!(steady.attained && steady.iops.len() >= 4);
 }
