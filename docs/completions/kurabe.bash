@@ -677,12 +677,16 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__list)
-            opts="-h --store --lang --color --help tests profiles metrics runs"
+            opts="-h --last --all --store --lang --color --help tests profiles metrics runs"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --last)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --store)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -77,12 +77,14 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l dir-of-others -d '
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -s q -l quiet -d 'No progress'
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l json -d 'Short for --format json'
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kurabe -n "__fish_kurabe_using_subcommand list" -l last -d 'Show so many runs, the latest first [default: 50]' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand list" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand list" -l lang -d 'Show runs and comparisons in this language; help, lists, plans, errors, and what tests, metrics and their notes say, are in English [default: from LANG]' -r -f -a "en\t'English'
 ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand list" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
 always\t'Always'
 never\t'Never'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand list" -l all -d 'Show every run that is kept'
 complete -c kurabe -n "__fish_kurabe_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kurabe -n "__fish_kurabe_using_subcommand show" -l format -d 'The format' -r -f -a "text\t'A table for people'
 markdown\t'A table for blogs and issues'

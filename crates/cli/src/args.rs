@@ -125,6 +125,12 @@ pub(crate) struct ListArgs {
     /// What to list
     #[arg(default_value = "runs")]
     pub(crate) what: ListWhat,
+    /// Show so many runs, the latest first [default: 50]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) last: Option<u32>,
+    /// Show every run that is kept
+    #[arg(long, conflicts_with = "last")]
+    pub(crate) all: bool,
 }
 
 /// What can be listed.
@@ -136,7 +142,7 @@ pub(crate) enum ListWhat {
     Profiles,
     /// Every metric, with its unit and definition
     Metrics,
-    /// Every kept run
+    /// The runs that are kept
     Runs,
 }
 

@@ -21,14 +21,24 @@ pub enum StoreError {
         /// What it is instead.
         what: String,
     },
+    /// An older program wrote the file, which was left alone.
+    #[error("open the store `{}`: its schema is version {found} and this program reads and writes version {known}; the file was not touched\nhint: measure again into another file (`--store FILE` or KURABE_STORE), or look at it with the kurabe that wrote it", path.display())]
+    Older {
+        /// The file.
+        path: PathBuf,
+        /// The schema version in the file.
+        found: u32,
+        /// The schema version of this program.
+        known: u32,
+    },
     /// A newer program wrote the file, which was left alone.
-    #[error("open the store `{}`: its schema is version {found} and this program knows up to {known}; the file was not touched\nhint: use a newer kurabe, or name another file with `--store FILE`", path.display())]
+    #[error("open the store `{}`: its schema is version {found} and this program reads and writes version {known}; the file was not touched\nhint: use a newer kurabe, or name another file with `--store FILE`", path.display())]
     Newer {
         /// The file.
         path: PathBuf,
         /// The schema version in the file.
         found: u32,
-        /// The newest schema version this program knows.
+        /// The schema version of this program.
         known: u32,
     },
     /// The file is damaged; nothing is written to it.
@@ -96,7 +106,7 @@ pub enum StoreError {
         reason: String,
     },
     /// No run is meant by this text.
-    #[error("no run is called `{text}`{}\nhint: `kurabe list runs` shows every run", suggestions(.nearest))]
+    #[error("no run is called `{text}`{}\nhint: `kurabe list --all` shows every run", suggestions(.nearest))]
     Unknown {
         /// What the user wrote.
         text: String,
@@ -105,7 +115,7 @@ pub enum StoreError {
     },
     /// The store does not go back that far.
     #[error(
-        "`{text}` goes back too far: the store holds {runs} runs\nhint: `kurabe list runs` shows every run"
+        "`{text}` goes back too far: the store holds {runs} runs\nhint: `kurabe list --all` shows every run"
     )]
     TooFarBack {
         /// What the user wrote.
@@ -114,12 +124,14 @@ pub enum StoreError {
         runs: usize,
     },
     /// More than one run is meant by this text.
-    #[error("`{text}` may mean {}\nhint: type more of the id", listed(.candidates))]
+    #[error("`{text}` may mean {}{}\nhint: type more of the id", listed(.candidates), and_more(*.runs, .candidates))]
     Ambiguous {
         /// What the user wrote.
         text: String,
-        /// The ids it may mean, the latest first.
+        /// The ids it may mean, from the last in their order; not all where there are many.
         candidates: Vec<String>,
+        /// How many there are.
+        runs: usize,
     },
     /// Another run has this id.
     #[error(
@@ -231,6 +243,13 @@ fn suggestions(names: &[String]) -> String {
         "; the store is empty".to_owned()
     } else {
         format!("; nearest: {}", listed(names))
+    }
+}
+
+fn and_more(runs: usize, named: &[String]) -> String {
+    match runs.saturating_sub(named.len()) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
     }
 }
 

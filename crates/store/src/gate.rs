@@ -16,7 +16,7 @@ use std::path::Path;
 pub(crate) const APPLICATION_ID: u32 = 0x6b75_7261;
 
 /// The schema this program writes, in SQLite's `user_version`.
-pub(crate) const SCHEMA_VERSION: u32 = 1;
+pub(crate) const SCHEMA_VERSION: u32 = 2;
 
 /// What is at the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(crate) enum Found {
     Nothing,
     /// A file without a byte in it: one that we, or a second process, are about to fill.
     Empty,
-    /// A store of ours whose schema we know.
+    /// A store of ours with the schema of this program.
     Ours {
         /// True where its header says that it uses a write-ahead log.
         logged: bool,
@@ -85,14 +85,17 @@ pub(crate) fn inspect(path: &Path, held: &Held) -> Result<Found, StoreError> {
             what: "its schema has no version".to_owned(),
         }),
         // Byte 18 and 19: 1 for a rollback journal, 2 for a write-ahead log.
-        1..=SCHEMA_VERSION => Ok(Found::Ours {
+        SCHEMA_VERSION => Ok(Found::Ours {
             logged: header.get(18..20) == Some(&[2, 2]),
         }),
-        found => Err(StoreError::Newer {
-            path: path.to_owned(),
-            found,
-            known: SCHEMA_VERSION,
-        }),
+        found => {
+            let (path, known) = (path.to_owned(), SCHEMA_VERSION);
+            Err(if found < known {
+                StoreError::Older { path, found, known }
+            } else {
+                StoreError::Newer { path, found, known }
+            })
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 //! A run is written while it happens, one transaction per round, and is never changed once finished; what is
 //! concluded from it is computed anew each time. The seam for other databases is [`Store`]'s signatures: they speak
 //! of model types and of [`StoreError`] alone, everything in SQL stays in `sqlite`, and what needs no database
-//! (finding the run that the user means, the encoding, the export file) lives outside of it.
+//! (the encoding, the export file) lives outside of it.
 //!
 //! The store refuses what it could not give back as it was: a number that is NaN or infinite, a second run under a
 //! known id, a round of a finished run. It refuses to touch a file that is not its own. It knows no clock and prints
@@ -15,13 +15,11 @@ pub mod export;
 mod gate;
 mod held;
 mod lean;
-mod resolve;
 mod rounds;
 mod sqlite;
 
 pub use error::StoreError;
 pub use held::is_open_store;
-pub use resolve::Meant;
 pub use sqlite::Store;
 
 use model::plan::Duel;
@@ -49,17 +47,20 @@ pub struct RunLine {
     pub cases: u32,
     /// How many rounds are kept.
     pub rounds: u32,
+    /// How many of them failed.
+    pub failed: u32,
+    /// Which side of which duel it is.
+    pub duel: Option<Duel>,
 }
 
-/// A run that is one side of a duel, as lists show it.
+/// The run that a text means.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DuelLine {
-    /// The run's id.
-    pub run: String,
-    /// Which side of which duel.
-    pub duel: Duel,
-    /// How many of its rounds failed.
-    pub failed: u32,
+pub struct Meant {
+    /// Its id.
+    pub id: String,
+    /// The ids of the other runs that the text would mean just as well: those with the same label, the latest first.
+    /// None where the text is no label.
+    pub alike: Vec<String>,
 }
 
 /// A work directory that was announced and not yet reported gone.

@@ -126,7 +126,7 @@ impl Side<'_> {
                 alike.len(),
                 alike[1]
             ),
-            None => "name another run; `kurabe list runs` shows every run".to_owned(),
+            None => "name another run; `kurabe list --all` shows every run".to_owned(),
         }
     }
 }

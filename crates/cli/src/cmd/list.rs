@@ -2,27 +2,40 @@
 
 use crate::args::{ListArgs, ListWhat};
 use crate::context::Context;
-use crate::exit::Exit;
+use crate::exit::{Exit, failure};
 use crate::output;
 use model::record::End;
 use report::number::counted;
-use report::page::list;
-use std::collections::HashMap;
+use report::page::{Block, list};
 use std::fmt::Write as _;
-use store::DuelLine;
+use store::RunLine;
+
+/// Runs that are listed where nobody says how many: what a terminal scrolls back to at a glance.
+const LAST: u32 = 50;
 
 pub(crate) fn run(context: &Context, args: &ListArgs) -> anyhow::Result<Exit> {
-    let (page, described) = match args.what {
-        ListWhat::Tests => (list::described(tests()), true),
-        ListWhat::Profiles => (list::described(profiles()?), true),
-        ListWhat::Metrics => (list::described(metrics()), true),
-        ListWhat::Runs => (list::rows(runs(context)?, NAMING), false),
+    let described = match args.what {
+        ListWhat::Runs => return runs(context, args).map(|()| Exit::Ok),
+        _ if args.all || args.last.is_some() => {
+            return Err(failure(
+                Exit::Usage,
+                "`--all` and `--last` are about runs; of everything else the list is whole",
+                None,
+            ));
+        }
+        ListWhat::Tests => tests(),
+        ListWhat::Profiles => profiles()?,
+        ListWhat::Metrics => metrics(),
     };
-    output::print(&report::render::text(&[page], context.lines))?;
-    if let Some(note) = list::in_english(context.lang).filter(|_| described) {
+    print(context, list::described(described))?;
+    if let Some(note) = list::in_english(context.lang) {
         output::say(note);
     }
     Ok(Exit::Ok)
+}
+
+fn print(context: &Context, page: Block) -> anyhow::Result<()> {
+    output::print(&report::render::text(&[page], context.lines))
 }
 
 /// Columns of a run that say which one it is.
@@ -58,7 +71,7 @@ fn metrics() -> Vec<Vec<String>> {
         .collect()
 }
 
-fn runs(context: &Context) -> anyhow::Result<Vec<Vec<String>>> {
+fn runs(context: &Context, args: &ListArgs) -> anyhow::Result<()> {
     let store = match context.store_to_read() {
         Ok(store) => store,
         // No store yet means no runs yet: nothing is wrong.
@@ -69,42 +82,49 @@ fn runs(context: &Context) -> anyhow::Result<Vec<Vec<String>>> {
             ) =>
         {
             output::say("no runs are kept yet; `kurabe run` makes one");
-            return Ok(Vec::new());
+            return Ok(());
         }
         Err(error) => return Err(error),
     };
-    let duels: HashMap<String, DuelLine> = store
-        .duels()?
-        .into_iter()
-        .map(|line| (line.run.clone(), line))
-        .collect();
-    Ok(store
-        .list()?
-        .into_iter()
-        .map(|line| {
-            let mut end = match line.end {
-                End::Complete => "complete",
-                End::Interrupted => "interrupted",
-                End::Open => "open",
-            }
-            .to_owned();
-            let mut what = line.what.join(" ");
-            if let Some(of) = duels.get(&line.id) {
-                // Writing to a String cannot fail.
-                let _ = write!(what, " ({})", report::duel::side_in_list(&of.duel));
-                if of.failed > 0 {
-                    let _ = write!(end, ", {} failed", of.failed);
-                }
-            }
-            vec![
-                line.id,
-                line.label.unwrap_or_default(),
-                report::number::instant(line.started),
-                what,
-                counted(line.cases, "case", "cases"),
-                counted(line.rounds, "round", "rounds"),
-                end,
-            ]
-        })
-        .collect())
+    let lines = if args.all {
+        store.list()?
+    } else {
+        store.latest(args.last.unwrap_or(LAST))?
+    };
+    let (shown, kept) = (lines.len(), store.count()?);
+    let rows = lines.into_iter().map(row).collect();
+    print(context, list::rows(rows, NAMING))?;
+    if shown < kept {
+        output::say(&format!(
+            "the latest {shown} of {kept} runs; `kurabe list --all` shows every run, `--last N` so many"
+        ));
+    }
+    Ok(())
+}
+
+/// A run as a line of the list.
+fn row(line: RunLine) -> Vec<String> {
+    let mut end = match line.end {
+        End::Complete => "complete",
+        End::Interrupted => "interrupted",
+        End::Open => "open",
+    }
+    .to_owned();
+    let mut what = line.what.join(" ");
+    if let Some(duel) = &line.duel {
+        // Writing to a String cannot fail.
+        let _ = write!(what, " ({})", report::duel::side_in_list(duel));
+        if line.failed > 0 {
+            let _ = write!(end, ", {} failed", line.failed);
+        }
+    }
+    vec![
+        line.id,
+        line.label.unwrap_or_default(),
+        report::number::instant(line.started),
+        what,
+        counted(line.cases, "case", "cases"),
+        counted(line.rounds, "round", "rounds"),
+        end,
+    ]
 }

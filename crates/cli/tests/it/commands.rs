@@ -179,6 +179,41 @@ fn a_list_lines_up_whatever_the_script_of_its_labels() {
 }
 
 #[test]
+fn the_list_of_runs_shows_the_latest_and_says_how_to_see_more() {
+    let bed = Bed::new();
+    bed.replay("first", "1");
+    bed.replay("second", "2");
+    let latest = bed.run(&["list", "--last", "1"]).code(0).err_has(&[
+        "the latest 1 of 2 runs; `kurabe list --all` shows every run, `--last N` so many",
+    ]);
+    assert!(latest.out.contains("second") && latest.out.lines().count() == 1);
+    for all in [&["list", "--all"][..], &["list"], &["list", "--last", "2"]] {
+        let done = bed.run(all).code(0);
+        assert_eq!((done.out.lines().count(), done.err.as_str()), (2, ""));
+    }
+    bed.run(&["list", "tests", "--last", "3"])
+        .code(2)
+        .err_has(&["`--last` are about runs"]);
+    bed.run(&["list", "--last", "0"]).code(2);
+
+    let export = bed.run(&["export", "first"]).code(0).out;
+    let mut run = store::export::read(&export).unwrap();
+    let kept = store::Store::open(&bed.store()).unwrap();
+    for n in 10..60 {
+        run.meta.id = format!("20200101-0000{n}-aaaa");
+        run.meta.started.0 = n;
+        kept.import(&run).unwrap();
+    }
+    drop(kept);
+    let fifty = bed
+        .run(&["list"])
+        .code(0)
+        .err_has(&["the latest 50 of 52 runs"]);
+    assert_eq!(fifty.out.lines().count(), 50);
+    assert!(fifty.out.contains("first") && fifty.out.contains("20200101-000012"));
+}
+
+#[test]
 fn a_run_is_found_by_id_prefix_label_and_age() {
     let bed = Bed::new();
     bed.replay("first", "1");

@@ -1,7 +1,7 @@
 //! Runs from elsewhere: kept in one transaction, one round in memory at a time.
 
 use super::Store;
-use super::runs::{RunRow, digest_of};
+use super::runs::{RunRow, digest_of, failed_of};
 use crate::codec;
 use crate::error::StoreError;
 use crate::export::Export;
@@ -45,7 +45,9 @@ impl Store {
         let key = self.insert_run(&run.meta, &run.plan, &run.host)?;
         let mut insert = self
             .conn
-            .prepare_cached("INSERT INTO rounds (run, seq, digest, round) VALUES (?1, ?2, ?3, ?4)")
+            .prepare_cached(
+                "INSERT INTO rounds (run, seq, failed, digest, round) VALUES (?1, ?2, ?3, ?4, ?5)",
+            )
             .map_err(failed)?;
         let mut last = None;
         feed(&mut |round| {
@@ -57,7 +59,7 @@ impl Store {
             }
             let text = codec::encode_round(round)?;
             insert
-                .execute((key, round.seq, digest_of(&[&text]), &text))
+                .execute((key, round.seq, failed_of(round), digest_of(&[&text]), &text))
                 .map(drop)
                 .map_err(failed)
         })?;

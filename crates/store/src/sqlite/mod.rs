@@ -10,6 +10,7 @@
 
 mod dirs;
 mod files;
+mod find;
 mod imports;
 mod lost;
 mod runs;
@@ -35,8 +36,9 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// MiB from the page cache); damage in larger files is met when the damaged page is read.
 const QUICK_CHECK_MAX_BYTES: u64 = 16 << 20;
 
-/// Version 1. `rounds` of a run may be megabytes: what lists show is therefore in columns of `runs`, in front of
-/// the long texts. The texts are JSON of the model's types; `digest` covers them (see `codec`).
+/// Version 2. `rounds` of a run may be megabytes: what lists show is therefore in columns of `runs`, in front of
+/// the long texts, and runs are found by indexes, however many there are. The texts are JSON of the model's types;
+/// `digest` covers them (see `codec`). `duel` is a part of the plan once more, and `failed` of a round.
 const SCHEMA: &str = "
 CREATE TABLE runs (
     key INTEGER PRIMARY KEY,
@@ -47,27 +49,38 @@ CREATE TABLE runs (
     ending TEXT NOT NULL,
     what TEXT NOT NULL,
     cases INTEGER NOT NULL,
+    duel TEXT,
     record_version INTEGER NOT NULL,
     digest INTEGER NOT NULL,
     meta TEXT NOT NULL,
     plan TEXT NOT NULL,
     host TEXT NOT NULL
 ) STRICT;
+CREATE INDEX runs_started ON runs (started, id);
+CREATE INDEX runs_label ON runs (label, started, id) WHERE label IS NOT NULL;
 CREATE TABLE rounds (
     run INTEGER NOT NULL REFERENCES runs (key) ON DELETE CASCADE,
     seq INTEGER NOT NULL,
+    failed INTEGER NOT NULL,
     digest INTEGER NOT NULL,
     round TEXT NOT NULL,
     UNIQUE (run, seq)
 ) STRICT;
+CREATE INDEX rounds_failed ON rounds (run) WHERE failed = 1;
 CREATE TABLE work_dirs (
     path BLOB PRIMARY KEY,
     run TEXT NOT NULL
 ) STRICT;
+CREATE TABLE files (
+    path BLOB PRIMARY KEY,
+    id TEXT NOT NULL,
+    changed TEXT NOT NULL
+) STRICT;
+CREATE INDEX files_id ON files (id);
 ";
 
 /// The tables of [`SCHEMA`].
-const TABLES: u32 = 3;
+const TABLES: u32 = 4;
 
 /// A store of runs. Any number of processes may have the same one open.
 #[derive(Debug)]
@@ -86,7 +99,7 @@ pub struct Store {
 
 impl Store {
     /// Opens the store at `path` for reading and writing; makes it, and the directories above it, where there is
-    /// none. A file that is not ours, damaged, or of a newer schema is refused and not touched.
+    /// none. A file that is not ours, damaged, or of another schema is refused and not touched.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         Self::open_waiting(path, BUSY_TIMEOUT)
     }
@@ -250,7 +263,7 @@ impl Store {
             .conn
             .query_row(
                 "SELECT count(*) FROM sqlite_schema WHERE type = 'table' \
-                 AND name IN ('runs', 'rounds', 'work_dirs')",
+                 AND name IN ('runs', 'rounds', 'work_dirs', 'files')",
                 [],
                 |row| row.get(0),
             )
@@ -451,7 +464,8 @@ mod tests {
         drop(owner);
         refused(reader.work_dirs().map(|dirs| dirs.len()));
         refused(reader.list().map(|runs| runs.len()));
-        refused(reader.duels().map(|runs| runs.len()));
+        refused(reader.latest(1).map(|runs| runs.len()));
+        refused(reader.resolve("latest").map(|id| id.len()));
         refused(reader.load("r1").map(|run| run.rounds.len()));
         refused(reader.load_to_compare("r1").map(|run| run.rounds.len()));
         refused(

@@ -1,14 +1,14 @@
 //! Runs and rounds: written once, read as they were.
 
 use super::Store;
+use crate::RunLine;
 use crate::codec;
 use crate::error::StoreError;
 use crate::lean::LeanRound;
-use crate::{DuelLine, Meant, RunLine, resolve};
 use model::digest::Digest;
 use model::host::HostFacts;
 use model::plan::Plan;
-use model::record::{End, RECORD_VERSION, Round, Run, RunMeta};
+use model::record::{End, Outcome, RECORD_VERSION, Round, Run, RunMeta};
 use model::units::UnixNanos;
 use model::warning::Warning;
 use rusqlite::{OptionalExtension, Row, TransactionBehavior};
@@ -24,6 +24,12 @@ pub(super) struct RunRow {
     pub(super) plan: String,
     pub(super) host: String,
 }
+
+/// What lists show of the latest runs.
+pub(super) const LINES: &str = "SELECT id, label, started, finished, ending, what, cases, duel, \
+     (SELECT count(*) FROM rounds WHERE run = key), \
+     (SELECT count(*) FROM rounds WHERE run = key AND failed = 1) \
+     FROM runs ORDER BY started DESC, id DESC LIMIT ?1";
 
 /// Rounds whose digests are computed side by side; no more texts than these are held beside what was read.
 const ROUNDS_AT_ONCE: usize = 4;
@@ -57,10 +63,10 @@ impl Store {
         let insert = || {
             self.conn
                 .prepare_cached(
-                    "INSERT INTO rounds (run, seq, digest, round) \
-                     SELECT key, ?2, ?3, ?4 FROM runs WHERE id = ?1 AND ending = 'open'",
+                    "INSERT INTO rounds (run, seq, failed, digest, round) \
+                     SELECT key, ?2, ?3, ?4, ?5 FROM runs WHERE id = ?1 AND ending = 'open'",
                 )?
-                .execute((run, round.seq, digest_of(&[&text]), &text))
+                .execute((run, round.seq, failed_of(round), digest_of(&[&text]), &text))
         };
         match insert() {
             Ok(1..) => Ok(()),
@@ -147,53 +153,24 @@ impl Store {
 
     /// Every run without its rounds, the latest first. No round is read for it, whatever their number.
     pub fn list(&self) -> Result<Vec<RunLine>, StoreError> {
+        self.lines(-1)
+    }
+
+    /// The latest `most` of them, read without the others.
+    pub fn latest(&self, most: u32) -> Result<Vec<RunLine>, StoreError> {
+        self.lines(i64::from(most))
+    }
+
+    /// So many lines; a negative number means all.
+    fn lines(&self, most: i64) -> Result<Vec<RunLine>, StoreError> {
         let read = || -> rusqlite::Result<Vec<RunLine>> {
-            let mut statement = self.conn.prepare(
-                "SELECT id, label, started, finished, ending, what, cases, \
-                 (SELECT count(*) FROM rounds WHERE run = key) \
-                 FROM runs ORDER BY started DESC, id DESC",
-            )?;
-            let rows = statement.query_map([], line)?;
+            let mut statement = self.conn.prepare(LINES)?;
+            let rows = statement.query_map([most], line)?;
             rows.collect()
         };
         self.reading("list the runs", || {
             read().map_err(|error| self.failed("list the runs", &error))
         })
-    }
-
-    /// Every kept run that is one side of a duel. Only what lists show is read out of plans and rounds.
-    pub fn duels(&self) -> Result<Vec<DuelLine>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<(String, String, u32)>> {
-            // A string within a JSON text has its quotes escaped, so that only the key itself is found.
-            let mut statement = self.conn.prepare(
-                "SELECT id, json_extract(plan, '$.duel'), \
-                 (SELECT count(*) FROM rounds WHERE run = key AND round LIKE '%\"outcome\":{\"failed\":%') \
-                 FROM runs WHERE plan LIKE '%\"duel\":{%' AND json_valid(plan)",
-            )?;
-            let rows =
-                statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-            rows.collect()
-        };
-        let rows = self.reading("list the duels", || {
-            read().map_err(|error| self.failed("list the duels", &error))
-        })?;
-        // What cannot be read as a duel is said where the run itself is read.
-        let line = |(run, duel, failed): (String, String, u32)| {
-            let duel = serde_json::from_str(&duel).ok()?;
-            Some(DuelLine { run, duel, failed })
-        };
-        Ok(rows.into_iter().filter_map(line).collect())
-    }
-
-    /// The id of the run that the user means by an id, a label (the latest run of that name), `latest`, `latest~N`
-    /// (N runs before it), or the beginning of an id.
-    pub fn resolve(&self, text: &str) -> Result<String, StoreError> {
-        self.meant(text).map(|meant| meant.id)
-    }
-
-    /// Likewise, with the other runs of that name.
-    pub fn meant(&self, text: &str) -> Result<Meant, StoreError> {
-        resolve::resolve(text, &self.list()?)
     }
 
     /// The run with this id and all its rounds, in the order in which they ran.
@@ -239,11 +216,13 @@ impl Store {
         let plan_text = codec::encode(&format!("the plan of {what}"), plan)?;
         let host_text = codec::encode(&format!("the host facts of {what}"), host)?;
         let asked = codec::encode(&what, &plan.what)?;
+        let duel = plan.duel.as_ref();
+        let duel = duel.map(|duel| codec::encode(&what, duel)).transpose()?;
         self.conn
             .execute(
-                "INSERT INTO runs (id, label, started, finished, ending, what, cases, \
+                "INSERT INTO runs (id, label, started, finished, ending, what, cases, duel, \
                  record_version, digest, meta, plan, host) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
                 (
                     &meta.id,
                     &meta.label,
@@ -252,6 +231,7 @@ impl Store {
                     word(meta.end),
                     &asked,
                     u32::try_from(plan.cases.len()).unwrap_or(u32::MAX),
+                    &duel,
                     RECORD_VERSION,
                     digest_of(&[&meta_text, &plan_text, &host_text]),
                     &meta_text,
@@ -394,18 +374,12 @@ impl Store {
             Err(error) => self.failed(operation, &error),
         }
     }
-
-    fn unknown(&self, id: &str) -> StoreError {
-        match self.list() {
-            Ok(lines) => resolve::unknown(id, &lines),
-            Err(error) => error,
-        }
-    }
 }
 
 fn line(row: &Row<'_>) -> rusqlite::Result<RunLine> {
     let ending: String = row.get(4)?;
     let what: String = row.get(5)?;
+    let duel: Option<String> = row.get(7)?;
     let damaged = |at: usize, error: Box<dyn std::error::Error + Send + Sync>| {
         rusqlite::Error::FromSqlConversionFailure(at, rusqlite::types::Type::Text, error)
     };
@@ -420,8 +394,18 @@ fn line(row: &Row<'_>) -> rusqlite::Result<RunLine> {
         end: ending_of(&ending).ok_or_else(|| damaged(4, ending.into()))?,
         what: serde_json::from_str(&what).map_err(|error| damaged(5, error.into()))?,
         cases: row.get(6)?,
-        rounds: row.get(7)?,
+        duel: duel
+            .map(|duel| serde_json::from_str(&duel))
+            .transpose()
+            .map_err(|error| damaged(7, error.into()))?,
+        rounds: row.get(8)?,
+        failed: row.get(9)?,
     })
+}
+
+/// The column `failed` of a round.
+pub(super) const fn failed_of(round: &Round) -> bool {
+    matches!(round.outcome, Outcome::Failed(_))
 }
 
 /// How a run ended, as the column `ending` has it.

@@ -66,25 +66,29 @@ fn databases_of_other_programs_are_refused() {
 }
 
 #[test]
-fn a_newer_schema_is_refused() {
+fn another_schema_is_refused_with_what_helps() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("kurabe.db");
     drop(Store::open(&path).unwrap());
-    let raw = Connection::open(&path).unwrap();
-    raw.pragma_update(None, "user_version", 2).unwrap();
-    drop(raw);
-    let error = check_refused(
-        &path,
-        "its schema is version 2 and this program knows up to 1",
+    let of_version = |version: u32, hint: &str| {
+        let raw = Connection::open(&path).unwrap();
+        raw.pragma_update(None, "user_version", version).unwrap();
+        drop(raw);
+        let expect = format!(
+            "its schema is version {version} and this program reads and writes version 2; the file was not touched\nhint: {hint}"
+        );
+        check_refused(&path, &expect)
+    };
+    let older = of_version(1, "measure again into another file (`--store FILE`");
+    assert!(
+        matches!(older, StoreError::Older { found: 1, .. }),
+        "{older:?}"
     );
-    assert!(matches!(
-        error,
-        StoreError::Newer {
-            found: 2,
-            known: 1,
-            ..
-        }
-    ));
+    let newer = of_version(3, "use a newer kurabe");
+    assert!(
+        matches!(newer, StoreError::Newer { found: 3, .. }),
+        "{newer:?}"
+    );
 }
 
 #[test]

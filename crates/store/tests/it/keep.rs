@@ -1,6 +1,7 @@
 //! What is kept comes back as it was, and what cannot come back is refused.
 
 use crate::fixture::{self, failed_round, host, keep, meta, plan, round, run};
+use model::plan::Duel;
 use model::record::{CopyRecord, End, Outcome};
 use model::units::UnixNanos;
 use model::warning::Warning;
@@ -214,12 +215,51 @@ fn lists_show_the_latest_first_with_what_was_asked() {
             what: vec!["quick".to_owned(), "selftest.*".to_owned()],
             cases: 1,
             rounds: 1,
+            failed: 0,
+            duel: None,
         }
     );
     assert_eq!(
         (lines[0].end, lines[0].finished, lines[0].rounds),
         (End::Open, None, 0)
     );
+    assert_eq!(store.latest(2).unwrap(), lines[..2]);
+    assert_eq!(store.latest(9).unwrap(), lines);
+    assert_eq!(store.count().unwrap(), 3);
+}
+
+#[test]
+fn lists_say_which_run_is_a_side_of_a_duel_and_how_many_rounds_failed() {
+    let (_dir, store) = fresh();
+    let side = |letter: &str| Duel {
+        id: "d".to_owned(),
+        side: letter.to_owned(),
+        prepare: Some("echo 'A'".to_owned()),
+        traits: Some(vec!["dir=/mnt/x".to_owned()]),
+    };
+    for (id, letter) in [("d-a", "a"), ("d-b", "b")] {
+        let mut kept = run(id, 4);
+        kept.plan.duel = Some(side(letter));
+        // One as it is measured, one as it is brought in.
+        if letter == "a" {
+            keep(&store, &kept).unwrap();
+        } else {
+            store.import(&kept).unwrap();
+        }
+    }
+    keep(&store, &run("r1", 3)).unwrap();
+    let found: Vec<(String, Option<Duel>, u32)> = store
+        .list()
+        .unwrap()
+        .into_iter()
+        .map(|line| (line.id, line.duel, line.failed))
+        .collect();
+    let expect = [
+        ("r1".to_owned(), None, 1),
+        ("d-b".to_owned(), Some(side("b")), 1),
+        ("d-a".to_owned(), Some(side("a")), 1),
+    ];
+    assert_eq!(found, expect);
 }
 
 #[test]
