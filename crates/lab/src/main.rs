@@ -11,7 +11,10 @@ mod asked;
 mod comparison;
 mod crosscheck;
 mod guest;
+mod many_runs;
 mod overhead;
+#[cfg(test)]
+mod testkit;
 mod truth;
 
 use std::process::ExitCode;
@@ -33,6 +36,11 @@ const TASKS: &[Task] = &[
         name: "comparison",
         what: "how long `kurabe compare` takes for 100 metrics, wall and CPU; `comparison BINARY...` takes turns",
         run: comparison::run,
+    },
+    Task {
+        name: "store",
+        what: "how long `list`, `show` and `compare` take where 100,000 runs are kept",
+        run: many_runs::run,
     },
     Task {
         name: "truth",

@@ -76,52 +76,13 @@ fn again(round: &Round, seq: u32, factor: f64) -> Round {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::host::HostFacts;
-    use model::noise::Noise;
-    use model::plan::Shape;
-    use serde_json::json;
-
-    /// An export of one round.
-    fn short() -> String {
-        let metric = json!({
-            "quantity": "ops_per_s", "unit": "ops_per_second", "better": "higher", "class": "system",
-        });
-        let case = json!({
-            "id": "os.pipe@1", "title": "Pipe", "workload": "os.pipe", "workload_version": 1,
-            "params": {}, "metrics": [metric], "shape": Shape::DEFAULT, "simulated": false,
-            "on_disk": false,
-        });
-        let plan = json!({
-            "what": ["os.pipe"], "cases": [case], "seed": 1, "budget": null, "passes": 1,
-            "dropped": [],
-        });
-        let binary = json!({
-            "version": "0.1.0", "commit": null, "build": "dist", "target": "x86_64",
-            "linked_statically": true,
-        });
-        let meta = json!({
-            "id": "20261121-004311-9f3c", "label": null, "tags": {}, "started": 1, "finished": 2,
-            "end": "complete", "binary": binary, "warnings": [], "dir": "/srv",
-        });
-        let done = json!({
-            "values": {"ops_per_s": 100.0}, "missing": {}, "windows": [99.0, 101.0], "copies": [],
-        });
-        let round = json!({
-            "case": "os.pipe@1", "pass": 1, "seq": 1, "started": 1, "took": 1, "layout_seed": 1,
-            "outcome": {"done": done}, "noise": Noise::default(),
-        });
-        let run = json!({
-            "meta": meta, "plan": plan, "host": HostFacts::default(), "rounds": [round],
-        });
-        let format = format!("kurabe.record/{}", model::record::RECORD_VERSION);
-        json!({"format": format, "run": run}).to_string()
-    }
+    use crate::testkit::export;
 
     #[test]
     fn a_run_is_made_longer_and_read_back() {
         let bed = tempfile::tempdir().unwrap();
         let kept = store::Store::open(&bed.path().join("kurabe.db")).unwrap();
-        let long = document(&short(), 50).unwrap();
+        let long = document(&export(), 50).unwrap();
         let export = store::export::Export::of(long.clone()).unwrap();
         assert!(kept.import_export(&export).unwrap());
         let run = kept.load(&export.run().meta.id).unwrap();
