@@ -3,7 +3,7 @@
 //! Everything is escaped, so that no name can break a table or smuggle in markup. Commands are left out: who reads the
 //! page is not where they can be typed.
 
-use super::Format;
+use super::format::Format;
 use crate::page::block::{Block, Cell, MARK, Picture, Table, Text, Tone};
 use dialects::printable::printable;
 

@@ -2,7 +2,7 @@
 //!
 //! Nothing is cut off: what has no room in one form stands in another.
 
-use super::Format;
+use super::format::Format;
 use crate::page::block::{Align, Block, Cell, MARK, Picture, Table, Text, Tone};
 use crate::style::Style;
 use crate::table::{Grid, indent, wrapped};
