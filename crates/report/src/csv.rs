@@ -8,8 +8,9 @@ use crate::number::rfc3339;
 use crate::view::{RunView, better_word};
 use dialects::printable::printable;
 use model::estimate::{Interval, MetricSummary, State};
+use model::noise::Noise;
 use model::plan::PlannedCase;
-use model::record::{Outcome, Round};
+use model::record::Outcome;
 
 /// A column of [`metrics`]: its heading, and its field.
 type Column = (&'static str, fn(&RunView<'_>, &MetricSummary) -> String);
@@ -50,25 +51,23 @@ const METRIC_COLUMNS: &[Column] = &[
     ("title", |_, metric| metric.title.clone()),
 ];
 
-/// The columns of [`rounds`], in order.
-const ROUND_COLUMNS: [&str; 17] = [
-    "run",
-    "case",
-    "pass",
-    "seq",
-    "started",
-    "took_ns",
-    "quantity",
-    "unit",
-    "value",
-    "missing",
-    "steal_share",
-    "off_cpu_share",
-    "psi_cpu_share",
-    "psi_io_share",
-    "psi_memory_share",
-    "throttled_share",
-    "foreign_cpu_share",
+/// The first columns of [`rounds`], in order; those of [`NOISE_COLUMNS`] follow.
+const ROUND_COLUMNS: &[&str] = &[
+    "run", "case", "pass", "seq", "started", "took_ns", "quantity", "unit", "value", "missing",
+];
+
+/// A kind of noise.
+type Share = fn(&Noise) -> Option<f64>;
+
+/// The last columns of [`rounds`]: the noise of a round.
+const NOISE_COLUMNS: &[(&str, Share)] = &[
+    ("steal_share", |noise| noise.steal_share),
+    ("off_cpu_share", |noise| noise.off_cpu_share),
+    ("psi_cpu_share", |noise| noise.psi_cpu_share),
+    ("psi_io_share", |noise| noise.psi_io_share),
+    ("psi_memory_share", |noise| noise.psi_memory_share),
+    ("throttled_share", |noise| noise.throttled_share),
+    ("foreign_cpu_share", |noise| noise.foreign_cpu_share),
 ];
 
 /// One line per metric.
@@ -102,7 +101,9 @@ fn counted(metric: &MetricSummary) -> usize {
 
 /// One line per round and metric, in the order in which the rounds ran.
 pub fn rounds(view: &RunView<'_>) -> String {
-    let mut out = line(ROUND_COLUMNS.map(ToOwned::to_owned));
+    let noise = NOISE_COLUMNS.iter().map(|(heading, _)| heading);
+    let headings = ROUND_COLUMNS.iter().chain(noise);
+    let mut out = line(headings.map(|heading| (*heading).to_owned()));
     for round in &view.run.rounds {
         let planned = view.planned(&round.case);
         for (quantity, unit) in quantities(planned) {
@@ -125,7 +126,9 @@ pub fn rounds(view: &RunView<'_>) -> String {
                 number(value),
                 missing.unwrap_or_default(),
             ];
-            out.push_str(&line(head.into_iter().chain(noise(round))));
+            let noise = NOISE_COLUMNS.iter();
+            let noise = noise.map(|(_, share)| number(share(&round.noise)));
+            out.push_str(&line(head.into_iter().chain(noise)));
         }
     }
     out
@@ -142,20 +145,6 @@ fn quantities(planned: Option<&PlannedCase>) -> Vec<(String, String)> {
                 .collect()
         },
     )
-}
-
-fn noise(round: &Round) -> [String; 7] {
-    let noise = &round.noise;
-    [
-        noise.steal_share,
-        noise.off_cpu_share,
-        noise.psi_cpu_share,
-        noise.psi_io_share,
-        noise.psi_memory_share,
-        noise.throttled_share,
-        noise.foreign_cpu_share,
-    ]
-    .map(number)
 }
 
 /// Every digit of a finite number; empty otherwise.
@@ -261,7 +250,11 @@ mod tests {
             assert_eq!(row.len(), METRIC_COLUMNS.len(), "{row:?}");
         }
         for row in read(&rounds(&view)) {
-            assert_eq!(row.len(), ROUND_COLUMNS.len(), "{row:?}");
+            assert_eq!(
+                row.len(),
+                ROUND_COLUMNS.len() + NOISE_COLUMNS.len(),
+                "{row:?}"
+            );
         }
         let label = &read(&metrics(&view))[1][1];
         assert_eq!(*label, printable(run.meta.label.as_deref().unwrap()));
