@@ -3,6 +3,7 @@
 use super::duel::{AgainstPart, against_part};
 use super::metric::{STATES, StatePart, state_part};
 use super::run::{RunPart, run_part};
+use super::scope::{ScopePart, scope_part};
 use super::warning::{WarningPart, warning_part};
 use super::{COMPARISON_SCHEMA, finite, state_word};
 use crate::comparison::{ComparisonView, LatestOf, Party, declared};
@@ -12,7 +13,7 @@ use crate::view::better_word;
 use crate::words::Lang;
 use model::comparison::{
     CategoryComparison, Comparison, Estimator, FloorComparison, Hopeless, MarginSource,
-    MetricComparison, Place, Refusal, Repeat, RoundsNeeded, RunState, Scope, Watched,
+    MetricComparison, Refusal, Repeat, RoundsNeeded, RunState,
 };
 use model::plan::CaseId;
 use schemars::JsonSchema;
@@ -62,28 +63,6 @@ pub(super) struct OtherPart {
     metrics: Vec<MetricPart>,
     /// One entry for each family that has a ratio.
     categories: Vec<CategoryPart>,
-}
-
-/// What conclusions are about: which machines, and for how long they were watched.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct ScopePart {
-    /// Which machines.
-    #[schemars(extend("enum" = [
-        "this_instance", "these_two_instances", "these_two_runs", "this_plan", "these_runs"
-    ]))]
-    place: &'static str,
-    /// For how long was watched: from start to end of a run, or of runs that overlap; otherwise of the shortest one.
-    span_ns: u64,
-    /// The same of the base and of the other run, where they do not overlap; null otherwise.
-    base_span_ns: Option<u64>,
-    other_span_ns: Option<u64>,
-    /// How long after one of them the other began, where they do not overlap.
-    apart_ns: Option<u64>,
-    /// Runs on the base side and on the other side, where groups are compared; null otherwise.
-    base_runs: Option<u32>,
-    other_runs: Option<u32>,
-    /// The label in English, such as `this instance, these 12 minutes`.
-    text: String,
 }
 
 /// Runs of one side that come, or may come, from one instance.
@@ -332,28 +311,6 @@ fn other_part(base: &Party<'_>, other: &Party<'_>, comparison: &Comparison) -> O
         scope,
         repeats: comparison.repeats.iter().map(repeat_part).collect(),
         categories: comparison.categories.iter().map(category_part).collect(),
-    }
-}
-
-/// Fills the part about a scope.
-pub(super) fn scope_part(scope: &Scope) -> ScopePart {
-    let runs = match scope.place {
-        Place::Plan { base, other } | Place::Runs { base, other } => Some((base, other)),
-        Place::OneInstance | Place::TwoInstances | Place::TwoRuns => None,
-    };
-    let (span, twice) = match scope.watched {
-        Watched::Once(span) => (span, None),
-        Watched::Twice { base, other, apart } => (base.min(other), Some((base, other, apart))),
-    };
-    ScopePart {
-        place: scope.place.word(),
-        span_ns: span.0,
-        base_span_ns: twice.map(|(base, ..)| base.0),
-        other_span_ns: twice.map(|(_, other, _)| other.0),
-        apart_ns: twice.map(|(.., apart)| apart.0),
-        base_runs: runs.map(|runs| runs.0),
-        other_runs: runs.map(|runs| runs.1),
-        text: (Lang::En.words().comparison.scope)(scope),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The parts of documents that tell what a duel is.
 
-use super::run::{FailedRoundPart, failed_rounds};
+use super::failed::{FailedRoundPart, failed_rounds};
 use crate::comparison::Party;
 use crate::duel;
 use model::plan::Duel;

@@ -8,6 +8,7 @@
 
 mod comparison;
 mod duel;
+mod failed;
 mod host;
 mod memory;
 mod metric;
@@ -16,6 +17,7 @@ mod plan;
 mod run;
 mod scaling;
 pub mod schema;
+mod scope;
 mod soak;
 mod storage;
 mod warning;

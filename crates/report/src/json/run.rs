@@ -1,12 +1,13 @@
 //! The document `kurabe.run/1`.
 
-use super::comparison::{ScopePart, scope_part};
 use super::duel::{DuelPart, duel_part};
+use super::failed::{FailedRoundPart, failed_rounds};
 use super::host::HostPart;
 use super::memory::{MemoryPart, memory_part};
 use super::metric::{EstimatePart, MetricPart, estimate_part, metric_part, missing};
 use super::named::{NamedPart, named_part};
 use super::scaling::{ClockRatePart, ScalingPart, clock_rate_part, scaling_part};
+use super::scope::{ScopePart, scope_part};
 use super::soak::{SoakPart, soak_part};
 use super::storage::{StoragePart, storage_part};
 use super::warning::{WarningPart, warning_part};
@@ -15,7 +16,7 @@ use crate::number::rfc3339;
 use crate::view::RunView;
 use model::estimate::{IndexPart as ModelIndexPart, IndexSummary};
 use model::plan::{Plan, PlannedCase, Settle};
-use model::record::{Binary, End, Outcome, Run};
+use model::record::{Binary, End, Run};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -181,16 +182,6 @@ pub(super) struct IndexTestPart {
     samples: u32,
 }
 
-/// A round without a value.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct FailedRoundPart {
-    case: String,
-    pass: u32,
-    /// Its position in the run, from 1.
-    seq: u32,
-    reason: String,
-}
-
 /// Fills the document.
 pub(super) fn document(view: &RunView<'_>) -> RunDocument {
     RunDocument {
@@ -313,20 +304,4 @@ fn index_test_part(part: &ModelIndexPart) -> IndexTestPart {
         seconds_per_sample: finite(part.seconds),
         samples: part.samples,
     }
-}
-
-/// Every round of a run that failed.
-pub(super) fn failed_rounds(run: &Run) -> Vec<FailedRoundPart> {
-    run.rounds
-        .iter()
-        .filter_map(|round| match &round.outcome {
-            Outcome::Done(_) => None,
-            Outcome::Failed(failure) => Some(FailedRoundPart {
-                case: round.case.to_string(),
-                pass: round.pass,
-                seq: round.seq,
-                reason: failure.to_string(),
-            }),
-        })
-        .collect()
 }
