@@ -3,12 +3,13 @@
 //! Every fact is a [`Fact`]: known, or missing with its reason. Hidden is not the same as absent.
 
 use crate::units::{Bytes, Nanos};
-use serde::{Deserialize, Serialize};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A fact about the machine, or the reason why it is not known.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact<T> {
     /// Known.
     Known(T),
@@ -40,9 +41,55 @@ impl<T> Default for Fact<T> {
     }
 }
 
+/// How a fact is written.
+#[derive(Serialize, JsonSchema)]
+struct Written<'a, T> {
+    /// The fact; null where it is not known, and where the fact is that there is none (no quota, no container).
+    value: Option<T>,
+    /// Why it is not known; null where it is known.
+    missing: Option<&'a str>,
+}
+
+/// How it is read: where no reason is given, the value counts, which may be null.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Read<T> {
+    Missing { missing: String },
+    Known { value: T },
+}
+
+impl<T: Serialize> Serialize for Fact<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (value, missing) = (self.known(), self.missing());
+        Written { value, missing }.serialize(serializer)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Fact<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match Read::deserialize(deserializer)? {
+            Read::Missing { missing } => Self::Missing(missing),
+            Read::Known { value } => Self::Known(value),
+        })
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Fact<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        Written::<T>::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Written::<T>::json_schema(generator)
+    }
+}
+
 /// Everything known about the machine at the start of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostFacts {
     /// The machine's name.
     pub hostname: Fact<String>,
@@ -73,8 +120,7 @@ pub struct HostFacts {
 /// What tells one instance from another, as digests: 16 hexadecimal digits that say whether two runs come from the
 /// same instance and nothing else. Half of the information of the 128-bit originals is gone, so that they cannot be
 /// computed back.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IdentityFacts {
     /// Of the installation: `/etc/machine-id`. Survives reboots; copies of an image may share it.
     pub machine: Fact<String>,
@@ -83,8 +129,7 @@ pub struct IdentityFacts {
 }
 
 /// The processors.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuFacts {
     /// The model's name.
     pub model: Fact<String>,
@@ -113,33 +158,35 @@ pub struct CpuFacts {
 }
 
 /// One cache of CPU 0.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cache {
     /// 1, 2, 3...
     pub level: u32,
     /// `data`, `instruction` or `unified`.
     pub kind: String,
     /// Its size.
+    #[serde(rename = "size_bytes")]
     pub size: Bytes,
     /// How many logical CPUs share it.
     pub shared_by: u32,
 }
 
 /// What of the machine we may use.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LimitFacts {
     /// `v1`, `v2`, `hybrid` or `none`.
     pub cgroup: Fact<String>,
-    /// CPUs the quota allows, such as 1.5; `Known(None)` where there is no quota. The tightest of all levels.
+    /// CPUs the quota allows, such as 1.5; none (both keys of documents are null) where there is no quota. The tightest
+    /// of all levels.
     pub cpu_quota: Fact<Option<f64>>,
     /// CPUs that the affinity mask or cpuset allows.
     pub cpus_allowed: Fact<u32>,
-    /// The memory limit; `Known(None)` where there is none. The tightest of all levels.
+    /// The memory limit, or none. The tightest of all levels.
+    #[serde(rename = "memory_bytes")]
     pub memory: Fact<Option<Bytes>>,
     /// True for root.
     pub root: bool,
-    /// `docker`, `lxc`, `podman`...; `Known(None)` outside of containers.
+    /// `docker`, `lxc`, `podman`...; none outside of containers.
     pub container: Fact<Option<String>>,
 }
 
@@ -160,24 +207,26 @@ impl LimitFacts {
 }
 
 /// Memory.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryFacts {
     /// All of it.
+    #[serde(rename = "total_bytes")]
     pub total: Fact<Bytes>,
     /// What could be used without swapping.
+    #[serde(rename = "available_bytes")]
     pub available: Fact<Bytes>,
     /// Swap space.
+    #[serde(rename = "swap_bytes")]
     pub swap: Fact<Bytes>,
     /// Transparent huge pages: `always`, `madvise` or `never`.
     pub transparent_huge_pages: Fact<String>,
     /// The usual page size.
+    #[serde(rename = "page_size_bytes")]
     pub page_size: Fact<Bytes>,
 }
 
 /// The kernel and the distribution.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KernelFacts {
     /// The release, such as `6.12.8`.
     pub release: Fact<String>,
@@ -190,10 +239,9 @@ pub struct KernelFacts {
 }
 
 /// Virtual or not, and whose.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlatformFacts {
-    /// `kvm`, `xen`, `vmware`, `hyper-v`...; `Known(None)` on bare metal.
+    /// `kvm`, `xen`, `vmware`, `hyper-v`...; none on bare metal.
     pub virtualization: Fact<Option<String>>,
     /// The vendor in the machine's DMI table.
     pub vendor: Fact<String>,
@@ -202,20 +250,19 @@ pub struct PlatformFacts {
 }
 
 /// The clock.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClockFacts {
     /// The kernel's clock source: `tsc`, `kvm-clock`, `arch_sys_counter`...
     pub source: Fact<String>,
     /// What one reading costs.
+    #[serde(rename = "cost_ns")]
     pub cost: Fact<Nanos>,
     /// True where the CPU's counter runs at a constant rate and does not stop.
     pub tsc_reliable: Fact<bool>,
 }
 
 /// What is behind the work directory.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StorageFacts {
     /// The directory.
     pub path: String,
@@ -226,19 +273,21 @@ pub struct StorageFacts {
     /// Its mount point.
     pub mount_point: Fact<String>,
     /// Free space for ordinary users.
+    #[serde(rename = "free_bytes")]
     pub free: Fact<Bytes>,
     /// The block devices from the file system down to the disk (dm, md, partition, disk); empty where there is none.
     pub devices: Fact<Vec<BlockDevice>>,
 }
 
 /// One block device in the chain.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockDevice {
     /// The kernel's name: `vda1`, `dm-0`.
     pub name: String,
     /// `disk`, `partition`, `dm`, `md`, `loop`.
     pub kind: String,
     /// Its size.
+    #[serde(rename = "size_bytes")]
     pub size: Fact<Bytes>,
     /// The I/O scheduler in force.
     pub scheduler: Fact<String>,
@@ -248,9 +297,8 @@ pub struct BlockDevice {
     pub model: Fact<String>,
 }
 
-/// What kinds of I/O the kernel lets us do: `Known(None)` means available, `Known(Some(why))` means refused.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+/// What kinds of I/O the kernel lets us do: the value says why one is refused, and there is none where it works.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IoFacts {
     /// `io_uring`.
     pub io_uring: Fact<Option<String>>,

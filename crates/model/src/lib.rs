@@ -6,12 +6,13 @@
 //!
 //! The types of [`record`], [`plan`], [`host`] and [`noise`] are also the format in which the store and
 //! `kurabe export` keep a run ([`record::RECORD_VERSION`]); what `--json` prints is a separate, published document
-//! that lives in `report`.
+//! that lives in `report`. Only [`warning::Warning`] and the facts of [`host`] and [`named`] stand there as here.
 
 pub mod bounds;
 pub mod comparison;
 pub mod digest;
 pub mod estimate;
+pub mod facts;
 pub mod host;
 pub mod job;
 pub mod latency;

@@ -2,11 +2,12 @@
 //!
 //! Read off the figures that every round keeps, so that old runs say it too, and said in every language.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Something other than the storage that may have set the limit. Shares are from 0 to 1.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "limit", rename_all = "snake_case")]
 pub enum Limit {
     /// This program and the kernel on its behalf used so much of the one CPU that a copy can have.
     Cpu {
@@ -34,4 +35,14 @@ pub enum Limit {
         /// The share of time in which it had something to do: the median of the rounds.
         busy_share: f64,
     },
+}
+
+impl Limit {
+    /// What orders limits of one kind, the worst last.
+    pub const fn severity(&self) -> f64 {
+        match self {
+            Self::Cpu { share, .. } | Self::Late { share } | Self::Cached { share, .. } => *share,
+            Self::DeviceIdle { busy_share } => -*busy_share,
+        }
+    }
 }

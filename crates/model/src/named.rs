@@ -5,11 +5,12 @@
 
 use crate::host::{BlockDevice, Fact};
 use crate::units::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What a name is said to mean; that it does mean it is checked when it is opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NamedKind {
     /// A block device.
@@ -28,7 +29,7 @@ impl fmt::Display for NamedKind {
 }
 
 /// A device or file that a run works on, as it was when the plan was made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Named {
     /// Absolute; links are not followed.
     pub path: String,
@@ -40,9 +41,11 @@ pub struct Named {
     /// True where a test writes to it.
     pub writes: bool,
     /// Its size.
+    #[serde(rename = "size_bytes")]
     pub size: Fact<Bytes>,
     /// The block devices from it, or from the file system that it lies on, down to the disk.
     pub devices: Fact<Vec<BlockDevice>>,
     /// A keyed digest of the device's serial number: it tells one disk from another and nothing else.
+    #[serde(rename = "serial_digest")]
     pub serial: Fact<String>,
 }

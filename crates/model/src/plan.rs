@@ -5,13 +5,17 @@ use crate::params::{ParamValue, Params};
 use crate::soak::Soak;
 use crate::spec::{Better, How, MetricClass, MetricDef, Nature, Role};
 use crate::units::{Bytes, Nanos, Unit};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// A test at one concurrency on this machine; prints as `os.pipe@2`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(into = "String", try_from = "String")]
+#[schemars(inline)]
 pub struct CaseId {
     /// The test's name.
     pub test: String,

@@ -1,15 +1,19 @@
 //! Warnings: values that travel with a number, never text printed on the way.
 //!
-//! The enum is closed so that every language can say every warning; the sentences are in `report`.
+//! The enum is closed so that every language can say every warning; the sentences are in `report`. Documents for
+//! programs hold it as it is serialised here: its tag under `kind`, and beside it the fields of that kind.
 
 use crate::limit::Limit;
+use crate::num::approx;
 use crate::plan::CaseId;
 use crate::units::Nanos;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::mem::discriminant;
 
 /// Something that makes a number doubtful, or that the reader must know to read it rightly.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Warning {
     /// Some rounds failed.
     RoundsFailed {
@@ -79,8 +83,10 @@ pub enum Warning {
     /// The start of each round differs from its rest: the warm-up that is discarded is too short.
     WarmingUp {
         /// What is discarded.
+        #[serde(rename = "discarded_ns")]
         discarded: Nanos,
         /// How much longer it should at least be.
+        #[serde(rename = "longer_ns")]
         longer: Nanos,
         /// By which share the start changes the figure: -0.02 where it makes it 2 % smaller.
         effect: f64,
@@ -117,7 +123,6 @@ pub enum Warning {
         /// True where so many copies had to share cores as hardware threads.
         threads_share_cores: bool,
         /// True where the copies are threads of one process, which may share more than the machine.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         of_one_process: bool,
     },
     /// A round allocated memory while measuring, which costs time that is not the workload's.
@@ -134,25 +139,86 @@ pub enum Warning {
         /// The half-width that was asked for, as a share of the value.
         target: f64,
         /// What kept them from it.
-        #[serde(default)]
         limit: TargetLimit,
         /// Which cases.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         which: Vec<CaseId>,
     },
     /// Something else than the storage may have decided the figure.
     Limited(Limit),
-    /// Something particular to the workload, in English.
-    Other(String),
+    /// Something particular to the workload.
+    Other {
+        /// What, in English.
+        what: String,
+    },
+}
+
+impl Warning {
+    /// What orders warnings of one kind, the worst last; `None` where the sentence has no figures that differ from
+    /// metric to metric.
+    pub fn severity(&self) -> Option<f64> {
+        match self {
+            Self::RoundsFailed { failed, of, .. } => {
+                Some(f64::from(*failed) / f64::from((*of).max(1)))
+            }
+            Self::TooFewRounds { have, .. } => Some(-f64::from(*have)),
+            Self::Steal { worst_share, .. } | Self::SharedCore { worst_share, .. } => {
+                Some(*worst_share)
+            }
+            Self::Throttled { rounds_share }
+            | Self::ForeignCpu { rounds_share, .. }
+            | Self::Gaps { rounds_share }
+            | Self::UnevenSpeed { rounds_share }
+            | Self::ClockTrouble { rounds_share } => Some(*rounds_share),
+            Self::OrderEffect { change, .. } => Some(change.abs()),
+            Self::WarmingUp { effect, .. } => Some(effect.abs()),
+            Self::OffCpu { share, .. } => Some(*share),
+            Self::CpuWorthLess { loss, .. } => Some(*loss),
+            Self::Allocated { allocations } => Some(approx(*allocations)),
+            Self::Limited(limit) => Some(limit.severity()),
+            Self::WorkDirInMemory { .. }
+            | Self::DebugBuild
+            | Self::SlowClock { .. }
+            | Self::PartOfProcesses
+            | Self::BudgetShort
+            | Self::TargetMissed { .. }
+            | Self::Other { .. } => None,
+        }
+    }
+
+    /// Whether one sentence says both but for their figures: the same kind, and the same words where they carry some.
+    pub fn same_kind(&self, other: &Self) -> bool {
+        discriminant(self) == discriminant(other) && self.words() == other.words()
+    }
+
+    /// What a kind has of words of its own.
+    fn words(&self) -> String {
+        match self {
+            Self::RoundsFailed { reason: words, .. } | Self::Other { what: words } => words.clone(),
+            Self::Limited(limit) => format!("{:?}", discriminant(limit)),
+            Self::OffCpu { cause, .. } => format!("{cause:?}"),
+            Self::OrderEffect { within_pass, .. } => within_pass.to_string(),
+            Self::CpuWorthLess {
+                threads_share_cores,
+                of_one_process,
+                ..
+            } => format!("{threads_share_cores} {of_one_process}"),
+            _ => String::new(),
+        }
+    }
+
+    /// The copies that it names.
+    pub const fn copies(&self) -> Option<u32> {
+        match self {
+            Self::OffCpu { copies, .. } | Self::CpuWorthLess { copies, .. } => Some(*copies),
+            _ => None,
+        }
+    }
 }
 
 /// What kept cases from the width that was asked for. Each takes something else to get there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetLimit {
-    /// The version that measured did not keep it.
-    #[default]
-    Unknown,
     /// The time was over: more of it may help.
     Time,
     /// They have so many rounds, the most that there were to be: more rounds may help.
@@ -163,7 +229,7 @@ pub enum TargetLimit {
 }
 
 /// Why work that only computes was not on a CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OffCpuCause {
     /// There are only so many CPUs.

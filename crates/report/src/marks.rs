@@ -3,9 +3,7 @@
 //! A table of sixty metrics on a machine with a noisy neighbour would otherwise say the same sentence sixty times.
 //! Documents for programs keep every warning at its metric.
 
-use model::limit::Limit;
 use model::warning::Warning;
-use std::mem::discriminant;
 
 /// The numbered warnings of a set of metrics, in the order in which they first appear.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,7 +47,11 @@ impl Marks {
             .notes
             .iter()
             .enumerate()
-            .filter(|(_, note)| warnings.iter().any(|warning| alike(warning, &note.warning)))
+            .filter(|(_, note)| {
+                warnings
+                    .iter()
+                    .any(|warning| warning.same_kind(&note.warning))
+            })
             .map(|(i, _)| format!("[{}]", i + 1))
             .collect();
         numbers.join(" ")
@@ -59,13 +61,13 @@ impl Marks {
         match self
             .notes
             .iter_mut()
-            .find(|note| alike(&note.warning, warning))
+            .find(|note| note.warning.same_kind(warning))
         {
             Some(note) => {
                 note.metrics += 1;
                 note.rounds_most = note.rounds_most.max(rounds(warning));
-                note.copies_differ |= copies(&note.warning) != copies(warning);
-                if badness(warning) > badness(&note.warning) {
+                note.copies_differ |= note.warning.copies() != warning.copies();
+                if warning.severity() > note.warning.severity() {
                     note.warning = warning.clone();
                 }
             }
@@ -87,78 +89,6 @@ const fn rounds(warning: &Warning) -> Option<u32> {
     }
 }
 
-/// The copies that a warning names.
-const fn copies(warning: &Warning) -> Option<u32> {
-    match warning {
-        Warning::OffCpu { copies, .. } | Warning::CpuWorthLess { copies, .. } => Some(*copies),
-        _ => None,
-    }
-}
-
-/// Whether two warnings are said in one sentence: the same kind, and the same words where they carry some.
-fn alike(a: &Warning, b: &Warning) -> bool {
-    discriminant(a) == discriminant(b)
-        && match (a, b) {
-            (Warning::Other(a), Warning::Other(b)) => a == b,
-            (Warning::RoundsFailed { reason: a, .. }, Warning::RoundsFailed { reason: b, .. }) => {
-                a == b
-            }
-            (Warning::Limited(a), Warning::Limited(b)) => discriminant(a) == discriminant(b),
-            (Warning::OffCpu { cause: a, .. }, Warning::OffCpu { cause: b, .. }) => a == b,
-            (
-                Warning::OrderEffect { within_pass: a, .. },
-                Warning::OrderEffect { within_pass: b, .. },
-            ) => a == b,
-            (
-                Warning::CpuWorthLess {
-                    threads_share_cores: a,
-                    of_one_process: c,
-                    ..
-                },
-                Warning::CpuWorthLess {
-                    threads_share_cores: b,
-                    of_one_process: d,
-                    ..
-                },
-            ) => (a, c) == (b, d),
-            _ => true,
-        }
-}
-
-/// What orders two warnings of one kind; `None` where their figures do not differ from metric to metric.
-pub(crate) fn badness(warning: &Warning) -> Option<f64> {
-    Some(match warning {
-        Warning::RoundsFailed { failed, of, .. } => f64::from(*failed) / f64::from((*of).max(1)),
-        Warning::TooFewRounds { have, .. } => -f64::from(*have),
-        Warning::Steal { worst_share, .. } | Warning::SharedCore { worst_share, .. } => {
-            *worst_share
-        }
-        Warning::Throttled { rounds_share }
-        | Warning::ForeignCpu { rounds_share, .. }
-        | Warning::Gaps { rounds_share }
-        | Warning::UnevenSpeed { rounds_share }
-        | Warning::ClockTrouble { rounds_share } => *rounds_share,
-        Warning::OrderEffect { change, .. } => change.abs(),
-        Warning::WarmingUp { effect, .. } => effect.abs(),
-        Warning::OffCpu { share, .. } => *share,
-        Warning::Limited(limit) => match limit {
-            Limit::Cpu { share, .. } | Limit::Late { share } | Limit::Cached { share, .. } => {
-                *share
-            }
-            Limit::DeviceIdle { busy_share } => -busy_share,
-        },
-        Warning::CpuWorthLess { loss, .. } => *loss,
-        Warning::Allocated { allocations } => model::num::approx(*allocations),
-        Warning::WorkDirInMemory { .. }
-        | Warning::DebugBuild
-        | Warning::SlowClock { .. }
-        | Warning::PartOfProcesses
-        | Warning::BudgetShort
-        | Warning::TargetMissed { .. }
-        | Warning::Other(_) => return None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,7 +98,12 @@ mod tests {
     fn a_kind_of_warning_is_noted_once_with_its_worst_figures() {
         let gaps = |rounds_share| Warning::Gaps { rounds_share };
         let a = [gaps(0.1), Warning::DebugBuild];
-        let b = [Warning::Other("x".to_owned()), gaps(0.5)];
+        let b = [
+            Warning::Other {
+                what: "x".to_owned(),
+            },
+            gaps(0.5),
+        ];
         let c = [gaps(0.3)];
         let marks = Marks::new([&a[..], &b[..], &c[..]]);
         assert_eq!(

@@ -349,7 +349,9 @@ pub(crate) fn hostile() -> Run {
     let mut run = with_failures();
     run.meta.label = Some(nasty.to_owned());
     run.meta.tags = BTreeMap::from([(nasty.to_owned(), nasty.to_owned())]);
-    run.meta.warnings = vec![Warning::Other(nasty.to_owned())];
+    run.meta.warnings = vec![Warning::Other {
+        what: nasty.to_owned(),
+    }];
     run.host.hostname = Fact::Known(nasty.to_owned());
     run.host.cpu.model = Fact::Known(nasty.to_owned());
     run.host.programs = BTreeMap::from([(nasty.to_owned(), Fact::Missing(nasty.to_owned()))]);

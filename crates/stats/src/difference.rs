@@ -5,6 +5,7 @@
 //! name, the time and what was measured are no set-up and are not listed.
 
 use model::comparison::Difference;
+use model::facts::{Known, Section};
 use model::host::{BlockDevice, Cache, Fact, HostFacts};
 use model::named::Named;
 use model::plan::Plan;
@@ -16,16 +17,23 @@ use std::collections::{BTreeMap, BTreeSet};
 /// different amounts for themselves.
 const STATED_TOLERANCE: f64 = 0.02;
 
+/// The sections in the order in which differences are told: what is changed most often comes first.
+const SECTIONS: [Section; 8] = [
+    Section::Kernel,
+    Section::Clock,
+    Section::Cpu,
+    Section::Limits,
+    Section::Memory,
+    Section::Platform,
+    Section::Storage,
+    Section::Io,
+];
+
 /// Everything that differs between the set-ups of `base` and `other`.
 pub fn differences(base: &Run, other: &Run) -> Vec<Difference> {
     let mut list = List::default();
     list.binary(&base.meta.binary, &other.meta.binary);
-    list.kernel(&base.host, &other.host);
-    list.processors(&base.host, &other.host);
-    list.limits(&base.host, &other.host);
-    list.memory(&base.host, &other.host);
-    list.platform(&base.host, &other.host);
-    list.storage(&base.host, &other.host);
+    list.hosts(&base.host, &other.host);
     list.named(&base.plan, &other.plan);
     list.programs(&base.host, &other.host);
     list.shapes(&base.plan, &other.plan);
@@ -82,32 +90,22 @@ impl List {
         }
     }
 
-    fn facts<T>(
-        &mut self,
-        what: &str,
-        base: &Fact<T>,
-        other: &Fact<T>,
-        show: impl Fn(&T) -> String,
-    ) {
-        if let (Some(base), Some(other)) = (base.known(), other.known()) {
-            self.texts(what, show(base), show(other));
-        }
-    }
-
     fn words(&mut self, what: &str, base: &Fact<String>, other: &Fact<String>) {
-        self.facts(what, base, other, String::clone);
-    }
-
-    fn counts(&mut self, what: &str, base: &Fact<u32>, other: &Fact<u32>) {
-        self.facts(what, base, other, ToString::to_string);
+        if let (Some(base), Some(other)) = (base.known(), other.known()) {
+            self.texts(what, base, other);
+        }
     }
 
     /// Amounts that need not agree to the last byte.
     fn amounts(&mut self, what: &str, base: &Fact<Bytes>, other: &Fact<Bytes>) {
-        if let (Some(a), Some(b)) = (base.known(), other.known())
-            && differs(model::num::approx(a.0), model::num::approx(b.0))
-        {
-            self.texts(what, a.rounded(), b.rounded());
+        if let (Some(&base), Some(&other)) = (base.known(), other.known()) {
+            self.amount(what, base, other);
+        }
+    }
+
+    fn amount(&mut self, what: &str, base: Bytes, other: Bytes) {
+        if differs(model::num::approx(base.0), model::num::approx(other.0)) {
+            self.texts(what, base.rounded(), other.rounded());
         }
     }
 
@@ -128,32 +126,36 @@ impl List {
         self.texts("binary: linking", linked(base), linked(other));
     }
 
-    fn kernel(&mut self, base: &HostFacts, other: &HostFacts) {
-        let before = self.0.len();
-        self.words("kernel", &base.kernel.release, &other.kernel.release);
-        if self.0.len() == before {
+    /// The facts of two machines that are part of the set-up.
+    fn hosts(&mut self, base: &HostFacts, other: &HostFacts) {
+        for row in SECTIONS.into_iter().flat_map(Section::rows) {
+            if let Some(what) = row.differs
+                && let (Fact::Known(base), Fact::Known(other)) = ((row.of)(base), (row.of)(other))
+            {
+                self.fact(row.section, what, base, other);
+            }
+        }
+        if self.0.iter().any(|difference| difference.what == "kernel") {
             // Another release is another build anyway.
-            self.words("kernel: build", &base.kernel.version, &other.kernel.version);
+            self.0
+                .retain(|difference| difference.what != "kernel: build");
         }
-        self.words(
-            "distribution",
-            &base.kernel.distribution,
-            &other.kernel.distribution,
-        );
-        if let (Some(base), Some(other)) = (
-            base.kernel.mitigations.known(),
-            other.kernel.mitigations.known(),
-        ) {
-            self.maps("mitigations", base, other);
+    }
+
+    fn fact(&mut self, section: Section, what: &str, base: Known<'_>, other: Known<'_>) {
+        match (base, other) {
+            (Known::Amount(base), Known::Amount(other)) => self.amount(what, base, other),
+            (Known::Megahertz(base), Known::Megahertz(other)) if !differs(base, other) => {}
+            (Known::Table(base), Known::Table(other)) => self.maps(what, base, other),
+            (Known::Flags(base), Known::Flags(other)) => {
+                self.texts(what, only_in(base, other), only_in(other, base));
+            }
+            (Known::Devices(base), Known::Devices(other)) => {
+                self.texts(what, chain(base), chain(other));
+                self.devices(base, other);
+            }
+            _ => self.texts(what, text(section, base), text(section, other)),
         }
-        self.words("clock source", &base.clock.source, &other.clock.source);
-        self.facts(
-            "clock: TSC reliable",
-            &base.clock.tsc_reliable,
-            &other.clock.tsc_reliable,
-            yes_no,
-        );
-        self.words("locale", &base.locale, &other.locale);
     }
 
     /// One entry for each key whose text differs or that only one side lists.
@@ -173,101 +175,15 @@ impl List {
         }
     }
 
-    fn processors(&mut self, base: &HostFacts, other: &HostFacts) {
-        let (base, other) = (&base.cpu, &other.cpu);
-        self.words("CPU model", &base.model, &other.model);
-        self.texts("CPU architecture", &base.arch, &other.arch);
-        self.counts("CPUs online", &base.online, &other.online);
-        self.counts("CPUs offline", &base.offline, &other.offline);
-        self.counts("CPU sockets", &base.sockets, &other.sockets);
-        self.counts("CPU cores", &base.cores, &other.cores);
-        self.counts(
-            "threads per core",
-            &base.threads_per_core,
-            &other.threads_per_core,
-        );
-        self.counts("NUMA nodes", &base.numa_nodes, &other.numa_nodes);
-        if let (Some(a), Some(b)) = (base.mhz.known(), other.mhz.known())
-            && differs(*a, *b)
-        {
-            self.texts(
-                "CPU clock rate stated",
-                format!("{a:.0} MHz"),
-                format!("{b:.0} MHz"),
-            );
-        }
-        self.words("CPU governor", &base.governor, &other.governor);
-        self.facts("CPU caches", &base.caches, &other.caches, |caches| {
-            caches.iter().map(cache).collect::<Vec<_>>().join(", ")
-        });
-        if let (Some(base), Some(other)) = (base.flags.known(), other.flags.known()) {
-            self.texts("CPU flags", only_in(base, other), only_in(other, base));
-        }
-    }
-
-    fn limits(&mut self, base: &HostFacts, other: &HostFacts) {
-        let (base, other) = (&base.limits, &other.limits);
-        self.words("cgroup version", &base.cgroup, &other.cgroup);
-        self.facts("CPU quota", &base.cpu_quota, &other.cpu_quota, |quota| {
-            quota.map_or_else(|| "none".to_owned(), |cpus| format!("{cpus} CPUs"))
-        });
-        self.counts("CPUs allowed", &base.cpus_allowed, &other.cpus_allowed);
-        self.facts("memory limit", &base.memory, &other.memory, |limit| {
-            limit.map_or_else(|| "none".to_owned(), Bytes::rounded)
-        });
-        self.facts("container", &base.container, &other.container, or_none);
-        self.texts("root", yes_no(&base.root), yes_no(&other.root));
-    }
-
-    fn memory(&mut self, base: &HostFacts, other: &HostFacts) {
-        let (base, other) = (&base.memory, &other.memory);
-        self.amounts("memory", &base.total, &other.total);
-        self.amounts("swap", &base.swap, &other.swap);
-        self.words(
-            "transparent huge pages",
-            &base.transparent_huge_pages,
-            &other.transparent_huge_pages,
-        );
-        self.amounts("page size", &base.page_size, &other.page_size);
-    }
-
-    fn platform(&mut self, base: &HostFacts, other: &HostFacts) {
-        let (base, other) = (&base.platform, &other.platform);
-        self.facts(
-            "virtualization",
-            &base.virtualization,
-            &other.virtualization,
-            or_none,
-        );
-        self.words("vendor", &base.vendor, &other.vendor);
-        self.words("product", &base.product, &other.product);
-    }
-
-    fn storage(&mut self, base: &HostFacts, other: &HostFacts) {
-        let (io_base, io_other) = (&base.io, &other.io);
-        let (base, other) = (&base.storage, &other.storage);
-        self.words("file system", &base.file_system, &other.file_system);
-        self.words("mount options", &base.mount_options, &other.mount_options);
-        if let (Some(base), Some(other)) = (base.devices.known(), other.devices.known()) {
-            self.texts("block devices", chain(base), chain(other));
-            self.devices(base, other);
-        }
-        self.facts("io_uring", &io_base.io_uring, &io_other.io_uring, available);
-        self.facts("libaio", &io_base.libaio, &io_other.libaio, available);
-        self.facts("O_DIRECT", &io_base.o_direct, &io_other.o_direct, available);
-    }
-
     fn devices(&mut self, base: &[BlockDevice], other: &[BlockDevice]) {
         for (base, other) in base.iter().zip(other) {
             let what = |fact: &str| format!("block device {}: {fact}", base.name);
             self.amounts(&what("size"), &base.size, &other.size);
             self.words(&what("scheduler"), &base.scheduler, &other.scheduler);
-            self.facts(
-                &what("rotational"),
-                &base.rotational,
-                &other.rotational,
-                yes_no,
-            );
+            if let (Some(&base), Some(&other)) = (base.rotational.known(), other.rotational.known())
+            {
+                self.texts(&what("rotational"), yes_no(base), yes_no(other));
+            }
             self.words(&what("model"), &base.model, &other.model);
         }
     }
@@ -390,6 +306,29 @@ fn measured(named: Option<&Named>) -> String {
     )
 }
 
+/// A fact in English.
+fn text(section: Section, known: Known<'_>) -> String {
+    let none = || "none".to_owned();
+    match known {
+        Known::Text(text) => text.to_owned(),
+        Known::Count(n) => n.to_string(),
+        Known::Amount(amount) => amount.rounded(),
+        Known::Span(span) => format!("{} ns", span.0),
+        Known::Megahertz(mhz) => format!("{mhz:.0} MHz"),
+        Known::YesNo(yes) => yes_no(yes).to_owned(),
+        Known::Quota(quota) => quota.map_or_else(none, |cpus| format!("{cpus} CPUs")),
+        Known::Limit(limit) => limit.map_or_else(none, Bytes::rounded),
+        Known::Optional(refused) if section == Section::Io => {
+            refused.map_or_else(|| "available".to_owned(), |why| format!("refused: {why}"))
+        }
+        Known::Optional(kind) => kind.unwrap_or("none").to_owned(),
+        Known::Caches(caches) => caches.iter().map(cache).collect::<Vec<_>>().join(", "),
+        Known::Flags(flags) => flags.join(" "),
+        Known::Table(table) => table.keys().cloned().collect::<Vec<_>>().join(" "),
+        Known::Devices(devices) => chain(devices),
+    }
+}
+
 fn cache(cache: &Cache) -> String {
     let shared = cache.shared_by;
     format!(
@@ -408,30 +347,8 @@ fn length(warmup: Nanos, measure: Nanos) -> String {
     )
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "facts hand out references, and this is how one is shown"
-)]
-fn yes_no(yes: &bool) -> String {
-    (if *yes { "yes" } else { "no" }).to_owned()
-}
-
-#[expect(
-    clippy::ref_option,
-    reason = "facts hand out references to what they hold"
-)]
-fn or_none(text: &Option<String>) -> String {
-    text.clone().unwrap_or_else(|| "none".to_owned())
-}
-
-#[expect(
-    clippy::ref_option,
-    reason = "facts hand out references to what they hold"
-)]
-fn available(refused: &Option<String>) -> String {
-    refused
-        .as_ref()
-        .map_or_else(|| "available".to_owned(), |why| format!("refused: {why}"))
+const fn yes_no(yes: bool) -> &'static str {
+    if yes { "yes" } else { "no" }
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ fn copy(bed: &Bed, from: &str, label: &str, change: impl Fn(&mut Value)) {
 }
 
 fn on_machine(run: &mut Value, machine: &str) {
-    run["host"]["identity"]["machine"] = serde_json::json!({ "known": machine });
+    run["host"]["identity"]["machine"] = serde_json::json!({ "value": machine, "missing": null });
 }
 
 fn times(run: &mut Value, factor: f64) {
@@ -132,7 +132,8 @@ fn the_same_instance_twice_is_no_plan() {
         "base: a3, again come from one instance",
     ]);
     copy(&bed, "a4", "old", |run| {
-        run["host"].as_object_mut().unwrap().remove("identity");
+        run["host"]["identity"]["machine"] =
+            serde_json::json!({ "value": null, "missing": "hidden" });
     });
     let document = compared(&bed, "a0,a1,a2,a3,old", "b0,b1,b2,b3,b4");
     assert_eq!(document["others"][0]["scope"]["place"], "these_runs");
@@ -186,7 +187,8 @@ fn every_verdict_says_what_it_is_about() {
     copy(&bed, "one", "here", |run| on_machine(run, "m"));
     copy(&bed, "two", "there", |run| on_machine(run, "n"));
     copy(&bed, "two", "nowhere", |run| {
-        run["host"].as_object_mut().unwrap().remove("identity");
+        run["host"]["identity"]["machine"] =
+            serde_json::json!({ "value": null, "missing": "hidden" });
     });
     copy(&bed, "two", "here-too", |run| on_machine(run, "m"));
     assert_eq!(place("here", "here-too"), "this_instance");

@@ -244,7 +244,7 @@ fn a_run_of_another_machine_is_not_gone_on_with() {
     let text = bed.run(&["export", "long"]).code(0).out;
     let mut run: serde_json::Value = serde_json::from_str(&text).unwrap();
     run["run"]["meta"]["id"] = "20200101-000000-0000".into();
-    run["run"]["host"]["kernel"]["release"]["known"] = "2.6.32".into();
+    run["run"]["host"]["kernel"]["release"]["value"] = "2.6.32".into();
     std::fs::write(bed.path().join("other.json"), run.to_string()).unwrap();
     bed.run(&["import", "other.json"]).code(0);
     let done = bed.run(&["run", "--resume", "20200101"]).code(2);

@@ -88,7 +88,7 @@ fn an_imported_document_obeys_the_limits_that_commands_obey() {
     );
     refused(
         "/run/host/hostname",
-        json!({"known": "y".repeat((8 << 20) + 1)}),
+        json!({"value": "y".repeat((8 << 20) + 1), "missing": null}),
         "line 1 has a text",
     );
     let forged = "b\nhint: run `rm -rf /`";
@@ -250,7 +250,7 @@ fn a_cell_of_a_sheet_is_no_formula_and_a_document_moves_no_cursor() {
     assert!(csv.contains(",'=1+1,"), "{csv}");
     let label = "a\u{9b}31m\u{202e}b";
     let mut document = exported();
-    document["run"]["host"]["hostname"] = json!({"known": label});
+    document["run"]["host"]["hostname"] = json!({"value": label, "missing": null});
     import(&bed, &document).code(0);
     let id = document["run"]["meta"]["id"].as_str().unwrap();
     for args in [

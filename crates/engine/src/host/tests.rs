@@ -326,7 +326,7 @@ fn every_fact(json: &serde_json::Value, check: &mut impl FnMut(&serde_json::Valu
         return;
     };
     for (name, value) in fields {
-        let is_fact = value.get("missing").is_some() || value.get("known").is_some();
+        let is_fact = value.get("missing").is_some();
         if is_fact && name != "locale" {
             check(value);
         } else {

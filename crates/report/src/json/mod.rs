@@ -9,10 +9,8 @@
 mod comparison;
 mod duel;
 mod failed;
-mod host;
 mod memory;
 mod metric;
-mod named;
 mod plan;
 mod run;
 mod scaling;
@@ -22,12 +20,13 @@ mod soak;
 mod storage;
 mod warning;
 
+pub(crate) use warning::warning_kind;
+
 use crate::comparison::ComparisonView;
 use crate::view::RunView;
 use dialects::printable;
 use model::estimate::State;
 use model::host::HostFacts;
-use model::warning::Warning;
 use serde::Serialize;
 
 /// The name of the document that [`run`] makes.
@@ -56,7 +55,7 @@ pub fn plan(view: &crate::page::plan::PlanView<'_>) -> String {
 
 /// The host facts as a document: the same object as `run.host` of a `kurabe.run/1` document.
 pub fn host(host: &HostFacts) -> String {
-    text(&host::HostPart::new(host))
+    text(host)
 }
 
 fn text(document: &impl Serialize) -> String {
@@ -68,34 +67,6 @@ fn text(document: &impl Serialize) -> String {
 /// A finite number, or null.
 pub(crate) fn finite(x: f64) -> Option<f64> {
     x.is_finite().then_some(x)
-}
-
-/// The word for a kind of warning.
-pub(crate) const fn warning_kind(warning: &Warning) -> &'static str {
-    match warning {
-        Warning::RoundsFailed { .. } => "rounds_failed",
-        Warning::TooFewRounds { .. } => "too_few_rounds",
-        Warning::Steal { .. } => "steal",
-        Warning::Throttled { .. } => "throttled",
-        Warning::ForeignCpu { .. } => "foreign_cpu",
-        Warning::Gaps { .. } => "gaps",
-        Warning::UnevenSpeed { .. } => "uneven_speed",
-        Warning::SharedCore { .. } => "shared_core",
-        Warning::ClockTrouble { .. } => "clock_trouble",
-        Warning::OrderEffect { .. } => "order_effect",
-        Warning::WarmingUp { .. } => "warming_up",
-        Warning::WorkDirInMemory { .. } => "work_dir_in_memory",
-        Warning::DebugBuild => "debug_build",
-        Warning::SlowClock { .. } => "slow_clock",
-        Warning::PartOfProcesses => "part_of_processes",
-        Warning::Allocated { .. } => "allocated",
-        Warning::OffCpu { .. } => "off_cpu",
-        Warning::CpuWorthLess { .. } => "cpu_worth_less",
-        Warning::BudgetShort => "budget_short",
-        Warning::TargetMissed { .. } => "target_missed",
-        Warning::Limited(_) => "limited",
-        Warning::Other(_) => "other",
-    }
 }
 
 /// The word for a state.

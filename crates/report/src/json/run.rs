@@ -2,10 +2,8 @@
 
 use super::duel::{DuelPart, duel_part};
 use super::failed::{FailedRoundPart, failed_rounds};
-use super::host::HostPart;
 use super::memory::{MemoryPart, memory_part};
 use super::metric::{EstimatePart, MetricPart, estimate_part, metric_part, missing};
-use super::named::{NamedPart, named_part};
 use super::scaling::{ClockRatePart, ScalingPart, clock_rate_part, scaling_part};
 use super::scope::{ScopePart, scope_part};
 use super::soak::{SoakPart, soak_part};
@@ -15,6 +13,8 @@ use super::{RUN_SCHEMA, finite};
 use crate::number::rfc3339;
 use crate::view::RunView;
 use model::estimate::{IndexPart as ModelIndexPart, IndexSummary};
+use model::host::HostFacts;
+use model::named::Named;
 use model::plan::{Plan, PlannedCase, Settle};
 use model::record::{Binary, End, Run};
 use schemars::JsonSchema;
@@ -72,7 +72,7 @@ pub(super) struct RunPart {
     /// The program that measured.
     binary: BinaryPart,
     /// The machine at the start of the run.
-    host: HostPart,
+    host: HostFacts,
     /// What was to be measured.
     plan: PlanPart,
     /// The id of the offer under which the machine is rented; null where none was named.
@@ -107,7 +107,7 @@ pub(super) struct PlanPart {
     /// Which side of a duel it is; null for every other run.
     duel: Option<DuelPart>,
     /// Devices and files that were worked on beside the run's own directory.
-    named: Vec<NamedPart>,
+    named: Vec<Named>,
     /// What did not fit.
     dropped: Vec<DroppedPart>,
 }
@@ -216,7 +216,7 @@ pub(super) fn run_part(run: &Run) -> RunPart {
         },
         complete: meta.end == End::Complete,
         binary: binary_part(&meta.binary),
-        host: HostPart::new(&run.host),
+        host: run.host.clone(),
         plan: plan_part(&run.plan),
         offer: None,
     }
@@ -241,7 +241,7 @@ pub(super) fn plan_part(plan: &Plan) -> PlanPart {
         passes: plan.passes,
         duel: plan.duel.as_ref().map(duel_part),
         cases: plan.cases.iter().map(case_part).collect(),
-        named: plan.named.iter().map(named_part).collect(),
+        named: plan.named.clone(),
         dropped: plan
             .dropped
             .iter()

@@ -115,7 +115,7 @@ fn notes(view: &RunView<'_>, lang: Lang) -> Vec<(Text, String)> {
 
 /// Whether a note tells figures of the worst of several metrics.
 fn is_shared(note: &Note) -> bool {
-    note.metrics > 1 && crate::marks::badness(&note.warning).is_some()
+    note.metrics > 1 && note.warning.severity().is_some()
 }
 
 fn sentence(note: &Note, lang: Lang) -> String {

@@ -36,8 +36,8 @@ pub fn page(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
 /// Which machine, and what the figures are about.
 fn facts(view: &RunView<'_>, lang: Lang) -> Vec<(String, String)> {
     let words = lang.words();
-    let mut list = host::brief(&view.run.host, &words.host);
-    list.extend(host::works_on(&view.run.plan, &words.host));
+    let mut list = host::brief(&view.run.host, lang);
+    list.extend(host::works_on(&view.run.plan, lang));
     list.extend(duel::fact(view.run, words));
     list.extend(scaling::facts(view, lang));
     list.extend(set_otherwise::fact(&view.run.plan, lang));

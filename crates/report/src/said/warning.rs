@@ -217,7 +217,7 @@ fn about(warning: &Warning, (one, many): (&str, &str), lang: Lang) -> String {
             which,
         } => target_missed(*cases, &percent(*target), *limit, which, lang),
         Warning::Limited(limit) => limited(limit, lang),
-        Warning::Other(text) => text.clone(),
+        Warning::Other { what } => what.clone(),
     }
 }
 
@@ -370,10 +370,6 @@ fn target_missed(
     let end = counted(cases, "case ends", "cases end");
     let command = soak_command(which);
     match (lang, limit) {
-        (Lang::En, TargetLimit::Unknown) => format!("{end} wider than the {target} asked for"),
-        (Lang::Ja, TargetLimit::Unknown) => {
-            format!("{cases} 件のケースで、区間の半幅が目標の {target} より広いまま終わりました")
-        }
         (Lang::En, TargetLimit::Time) => format!(
             "{end} wider than the {target} asked for because the time was over ({names}): a larger `--budget` may help"
         ),

@@ -174,7 +174,6 @@ pub(crate) fn all_warnings() -> Vec<Warning> {
         },
         Warning::Allocated { allocations: 17 },
         Warning::BudgetShort,
-        target_missed(3, TargetLimit::Unknown),
         target_missed(3, TargetLimit::Time),
         target_missed(4, TargetLimit::Rounds(9)),
         target_missed(5, TargetLimit::Scatter(28)),
@@ -203,7 +202,9 @@ pub(crate) fn all_warnings() -> Vec<Warning> {
             direct: false,
         }),
         Warning::Limited(Limit::DeviceIdle { busy_share: 0.4 }),
-        Warning::Other("said by a workload".to_owned()),
+        Warning::Other {
+            what: "said by a workload".to_owned(),
+        },
     ]
 }
 

@@ -44,7 +44,7 @@ fn words() -> Vec<(&'static str, Vec<String>)> {
     ];
     let of_run = |path: &str| published(&run, path);
     vec![
-        ("warning", owned(all_warnings().iter().map(warning_kind))),
+        ("warning", all_warnings().iter().map(warning_kind).collect()),
         ("state", owned(all_states().iter().map(state_word))),
         ("failure", all_failures().iter().map(stored).collect()),
         ("verdict", owned(verdicts.map(Verdict::word))),

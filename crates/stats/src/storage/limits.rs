@@ -52,7 +52,9 @@ fn noted(done: &[&Measured]) -> Vec<Warning> {
             notes.push(note);
         }
     }
-    let warning = |note: &str| Warning::Other(note.to_owned());
+    let warning = |note: &str| Warning::Other {
+        what: note.to_owned(),
+    };
     notes.into_iter().map(warning).collect()
 }
 

@@ -18,8 +18,8 @@ mod root {
         let named = &run["plan"]["named"][0];
         assert_eq!(named["path"], disk.device.as_str());
         assert_eq!(named["writes"], false);
-        assert_eq!(named["size"]["known"], 64 << 20);
-        assert_eq!(named["devices"]["known"][0]["kind"], "loop");
+        assert_eq!(named["size_bytes"]["value"], 64 << 20);
+        assert_eq!(named["devices"]["value"][0]["kind"], "loop");
 
         // What holds data is read without that note.
         sh(&format!("head -c 64M /dev/urandom > {}", disk.device));

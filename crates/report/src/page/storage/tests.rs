@@ -189,7 +189,7 @@ fn what_limited_a_case_stands_at_that_case() {
             .unwrap()
             .iter()
             .filter(|warning| warning["kind"] == "limited")
-            .map(|warning| warning["subject"].as_str().unwrap())
+            .map(|warning| warning["limit"].as_str().unwrap())
             .collect();
         let reads = metric["test"] == "storage.randread-4k-qd32";
         assert_eq!(

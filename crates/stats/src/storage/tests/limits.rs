@@ -115,7 +115,9 @@ fn notes_stand_at_their_case_once() {
             measured.notes.push("another".to_owned());
         }
     });
-    let other = |text: &str| Warning::Other(text.to_owned());
+    let other = |text: &str| Warning::Other {
+        what: text.to_owned(),
+    };
     assert_eq!(
         limits(&run),
         [
