@@ -1,10 +1,10 @@
 //! What is told about a duel beside its figures: what either side is, how many pairs there are, and which rounds
 //! failed. A reader who sees only this page must know what A and B are.
 
-use crate::lang::Lang;
+use crate::lang::{Lang, say};
+use crate::number::counted;
 use crate::party::Party;
 use crate::said;
-use crate::words::Words;
 use dialects::printable::printable;
 use model::comparison::Refusal;
 use model::host::BlockDevice;
@@ -20,7 +20,27 @@ const REASONS_MAX: usize = 3;
 
 /// What makes this side what it is; `None` for a run that is no side of a duel.
 pub fn side(run: &Run, lang: Lang) -> Option<String> {
-    side_text(run, lang.words())
+    let duel = run.plan.duel.as_ref()?;
+    let own = duel.traits.as_deref().unwrap_or_default();
+    let mut parts: Vec<String> = own.to_vec();
+    parts.extend(duel.prepare.as_deref().map(|command| set_up(command, lang)));
+    if parts.is_empty() {
+        let dir = &run.meta.dir;
+        parts.push(match duel.traits {
+            Some(_) => say!(lang, "as it is, in `{dir}`", "変更なし（`{dir}`）"),
+            // Kept before it was noted what was said of a side: only where it is is known.
+            None => format!("dir={dir}"),
+        });
+    }
+    Some(printable(&parts.join("; ")))
+}
+
+fn set_up(command: &str, lang: Lang) -> String {
+    say!(
+        lang,
+        "set up before each round with `{command}`",
+        "各ラウンドの前に `{command}` を実行"
+    )
 }
 
 /// A side in a list, in English: its letter and what was said of it.
@@ -44,7 +64,28 @@ pub fn side_in_list(duel: &Duel) -> String {
 /// What a reader must know about the two sides before he believes a difference: that there is none between them, or
 /// that two directories are one file system.
 pub fn remarks(a: &Run, b: &Run, lang: Lang) -> Vec<String> {
-    remarks_in(a, b, lang.words())
+    if is_same(a, b) {
+        return vec![same(lang).to_owned()];
+    }
+    let on_disk = a.plan.cases.iter().any(|case| case.on_disk);
+    let named = !a.plan.named.is_empty() || !b.plan.named.is_empty();
+    let shared = one_file_system(a, b).filter(|_| on_disk && !named && a.meta.dir != b.meta.dir);
+    let say = |at: &String| {
+        printable(&say!(
+            lang,
+            "both directories are on one file system, the one mounted on `{at}`: its disk is the same for both",
+            "両側のディレクトリーは同じファイルシステム（マウント先 `{at}`）にあり、ディスクも同じです"
+        ))
+    };
+    shared.into_iter().map(say).collect()
+}
+
+/// The sides are the same in all that was asked for.
+fn same(lang: Lang) -> &'static str {
+    lang.pick(
+        "both sides are the same (an A/A duel): what differs is noise, or comes from measuring itself",
+        "両側の条件は同じです（A/A デュエル）。差が出ても、ノイズか測定そのものの影響です",
+    )
 }
 
 /// How a failure is told, on one line.
@@ -72,29 +113,42 @@ pub(crate) fn sides<'a>(base: &Party<'a>, other: &Party<'a>) -> Option<[(&'a Run
     base.1.is_against(other.1).then_some([base, other])
 }
 
-/// What makes this side what it is.
-pub(crate) fn side_text(run: &Run, words: &Words) -> Option<String> {
+/// Which side a run is, what makes it that, and against which run it stands.
+pub(crate) fn fact(run: &Run, lang: Lang) -> Option<(String, String)> {
     let duel = run.plan.duel.as_ref()?;
-    let says = &words.duel;
-    let own = duel.traits.as_deref().unwrap_or_default();
-    let mut parts: Vec<String> = own.to_vec();
-    parts.extend(duel.prepare.as_deref().map(says.set_up));
-    if parts.is_empty() {
-        parts.push(match duel.traits {
-            Some(_) => (says.as_is)(&run.meta.dir),
-            // Kept before it was noted what was said of a side: only where it is is known.
-            None => format!("dir={}", run.meta.dir),
-        });
-    }
-    Some(printable(&parts.join("; ")))
+    let (letter, id) = (duel.letter(), other_id(run, duel));
+    let against = say!(
+        lang,
+        "side {letter}, against {id}",
+        "{letter} 側（相手は {id}）"
+    );
+    let text = format!("{against}: {}", side(run, lang)?);
+    Some((lang.pick("duel", "デュエル").to_owned(), printable(&text)))
 }
 
-/// Which side a run is, what makes it that, and against which run it stands.
-pub(crate) fn fact(run: &Run, words: &Words) -> Option<(String, String)> {
-    let duel = run.plan.duel.as_ref()?;
-    let against = (words.duel.against)(&duel.letter(), &other_id(run, duel));
-    let text = format!("{}: {}", against, side_text(run, words)?);
-    Some((words.duel.fact.to_owned(), printable(&text)))
+/// How a run ended, followed by how many of its rounds failed.
+pub(crate) fn end(end: &str, failed: usize, of: usize, lang: Lang) -> String {
+    let rounds = if of == 1 { "round" } else { "rounds" };
+    say!(
+        lang,
+        "{end}, {failed} of {of} {rounds} failed",
+        "{end}、{of} 回中 {failed} 回失敗"
+    )
+}
+
+/// What `kurabe compare` does with both sides.
+pub(crate) fn next_compare(lang: Lang) -> &'static str {
+    lang.pick("both sides of the duel", "デュエルの両側")
+}
+
+/// A side by its letter.
+pub(crate) fn role(letter: &str, is_base: bool, lang: Lang) -> String {
+    let (en, ja) = if is_base {
+        ("base", "基準")
+    } else {
+        ("other", "比較対象")
+    };
+    say!(lang, "{letter} ({en})", "{letter}（{ja}）")
 }
 
 /// Base and other of the command that compares both sides; `None` for a run that is no side of a duel.
@@ -116,42 +170,38 @@ fn other_id(run: &Run, duel: &Duel) -> String {
 }
 
 /// What a page says about a duel beneath the names of its sides: nothing for other comparisons.
-pub(crate) fn about(base: &Party<'_>, other: &Party<'_>, words: &Words) -> Vec<String> {
+pub(crate) fn about(base: &Party<'_>, other: &Party<'_>, lang: Lang) -> Vec<String> {
     let Some([(a, _), (b, _)]) = sides(base, other) else {
         return Vec::new();
     };
-    let mut lines = remarks_in(a, b, words);
+    let mut lines = remarks(a, b, lang);
     let counts = a.plan.cases.iter().map(|case| pairs_of(a, b, &case.id));
     let counts: Vec<usize> = counts.collect();
     if let (Some(fewest), Some(most)) = (counts.iter().min(), counts.iter().max()) {
-        lines.push((words.duel.pairs)(*fewest, *most));
+        lines.push(pairs(*fewest, *most, lang));
     }
-    lines.extend([a, b].into_iter().flat_map(|run| failures(run, words)));
-    lines.extend(ended(a, b, words));
+    lines.extend([a, b].into_iter().flat_map(|run| failures(run, lang)));
+    lines.extend(ended(a, b, lang));
     lines
 }
 
-/// What the run as a whole ended with, where it concerns the verdicts: said once for both sides.
-fn ended(a: &Run, b: &Run, words: &Words) -> Option<String> {
-    let short = model::warning::Warning::BudgetShort;
-    let both = [a, b].into_iter().flat_map(|run| &run.meta.warnings);
-    let mut found = both.filter(|warning| **warning == short);
-    found
-        .next()
-        .map(|warning| printable(&said::warning(warning, words.lang)))
+/// How many pairs a case has, the fewest and the most.
+fn pairs(fewest: usize, most: usize, lang: Lang) -> String {
+    match (lang, fewest == most) {
+        (Lang::En, true) if most == 1 => "1 pair of rounds".to_owned(),
+        (Lang::En, true) => format!("{most} pairs of rounds"),
+        (Lang::En, false) => format!("{fewest} to {most} pairs of rounds"),
+        (Lang::Ja, true) => format!("ラウンドの組は {fewest} 組です"),
+        (Lang::Ja, false) => format!("ラウンドの組は {fewest} から {most} 組です"),
+    }
 }
 
-fn remarks_in(a: &Run, b: &Run, words: &Words) -> Vec<String> {
-    if is_same(a, b) {
-        return vec![words.duel.same.to_owned()];
-    }
-    let on_disk = a.plan.cases.iter().any(|case| case.on_disk);
-    let named = !a.plan.named.is_empty() || !b.plan.named.is_empty();
-    let shared = one_file_system(a, b).filter(|_| on_disk && !named && a.meta.dir != b.meta.dir);
-    shared
-        .iter()
-        .map(|at| printable(&(words.duel.one_file_system)(at)))
-        .collect()
+/// What the run as a whole ended with, where it concerns the verdicts: said once for both sides.
+fn ended(a: &Run, b: &Run, lang: Lang) -> Option<String> {
+    let short = model::warning::Warning::BudgetShort;
+    let mut both = [a, b].into_iter().flat_map(|run| &run.meta.warnings);
+    let found = both.find(|warning| **warning == short)?;
+    Some(said::warning(found, lang))
 }
 
 /// Whether the sides differ in nothing that could be asked for.
@@ -199,11 +249,11 @@ pub fn failed_of(run: &Run) -> (usize, usize) {
 }
 
 /// Which rounds of a side failed, a line for each reason, the most frequent first.
-fn failures(run: &Run, words: &Words) -> Vec<String> {
-    let letter = run.plan.duel.as_ref().map(Duel::letter).unwrap_or_default();
+fn failures(run: &Run, lang: Lang) -> Vec<String> {
+    let side = run.plan.duel.as_ref().map(Duel::letter).unwrap_or_default();
     let mut reasons: Vec<(String, usize)> = Vec::new();
-    for failure in run.rounds.iter().filter_map(failed) {
-        let why = printable(&said::failure(failure, words.lang));
+    for round in run.rounds.iter().filter_map(failed) {
+        let why = failure(round, lang);
         match reasons
             .iter_mut()
             .find(|(known, _)| kind_of(known) == kind_of(&why))
@@ -216,30 +266,71 @@ fn failures(run: &Run, words: &Words) -> Vec<String> {
     let all = run.rounds.len();
     let told = reasons.iter().take(REASONS_MAX);
     let mut lines: Vec<String> = told
-        .map(|(why, n)| (words.duel.failed)(&letter, *n, all, why))
+        .map(|(why, n)| failed_for(&side, *n, all, why, lang))
         .collect();
     let last = run.rounds.iter().rev();
     let in_a_row = last.take_while(|round| matches!(failed(round), Some(Failure::SetUp { .. })));
     if u32::try_from(in_a_row.count()).is_ok_and(|n| n >= Duel::SET_UP_FAILURES_MAX) {
-        lines.push((words.duel.given_up)(&letter, Duel::SET_UP_FAILURES_MAX));
+        lines.push(given_up(&side, Duel::SET_UP_FAILURES_MAX, lang));
     }
     match reasons.len().saturating_sub(REASONS_MAX) {
         0 => {}
-        more => lines.push((words.duel.more_reasons)(&letter, more)),
+        more => lines.push(more_reasons(&side, more, lang)),
     }
     lines
 }
 
-/// Why a metric was not compared; in a duel without the commands that would measure one side alone.
-pub(crate) fn refusal(
-    base: &Party<'_>,
-    other: &Party<'_>,
-    refusal: &Refusal,
-    command: &str,
-    words: &Words,
-) -> String {
-    let own = sides(base, other).and_then(|_| (words.duel.refusal)(refusal));
-    own.unwrap_or_else(|| (words.refusal)(refusal, command))
+/// How many rounds of a side failed for one reason.
+fn failed_for(side: &str, failed: usize, of: usize, why: &str, lang: Lang) -> String {
+    let rounds = if of == 1 { "round" } else { "rounds" };
+    say!(
+        lang,
+        "side {side}: {failed} of {of} {rounds} failed, and a pair that lacks one does not count: {why}",
+        "{side} 側: {of} 回中 {failed} 回が失敗しました。片方が欠けた組は数えません: {why}"
+    )
+}
+
+/// A side that could not be set up so often in a row that the duel ended.
+fn given_up(side: &str, n: u32, lang: Lang) -> String {
+    say!(
+        lang,
+        "the duel ended because side {side} could not be set up {n} times in a row",
+        "{side} 側の準備が {n} 回続けて失敗したため、デュエルを終了しました"
+    )
+}
+
+/// Further reasons.
+fn more_reasons(side: &str, n: usize, lang: Lang) -> String {
+    let more = counted(n, "more reason", "more reasons");
+    say!(
+        lang,
+        "side {side}: rounds failed for {more}: `kurabe show RUN --format csv-rounds`",
+        "{side} 側: ほかに {n} 種類の失敗があります（`kurabe show RUN --format csv-rounds` で確認できます）"
+    )
+}
+
+/// Why a metric of a duel was not compared, where the usual words would name a command that measures one side alone.
+pub(crate) fn refusal(refusal: &Refusal, lang: Lang) -> Option<String> {
+    Some(match refusal {
+        Refusal::OneSideOnly { .. } => lang
+            .pick(
+                "only one side of the duel has it, because the sides differ in what they measure",
+                "両側で測定内容が異なるため、デュエルの片側にしかありません",
+            )
+            .to_owned(),
+        Refusal::NoRatio {
+            base_is_zero: true,
+            other_is_zero: true,
+        } => return None,
+        Refusal::NoRatio { .. } => lang
+            .pick(
+                "a value is zero, negative or missing, so there is no ratio: see the rounds with `kurabe show RUN --format csv-rounds`",
+                "値がゼロ、負、または欠けているため、比を計算できません。`kurabe show RUN --format csv-rounds` で確認してください",
+            )
+            .to_owned(),
+        Refusal::NoValue { why, .. } => say!(lang, "no pair has both values: {why}; the rounds are in `kurabe show RUN --format csv-rounds`", "両側に値がある組がありません: {why}。各ラウンドは `kurabe show RUN --format csv-rounds` で確認できます"),
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -269,7 +360,7 @@ mod tests {
     }
 
     fn told(a: &Run, b: &Run) -> Vec<String> {
-        about(&Party::one(a), &Party::one(b), Lang::En.words())
+        about(&Party::one(a), &Party::one(b), Lang::En)
     }
 
     #[test]
@@ -294,7 +385,7 @@ mod tests {
     #[test]
     fn equal_sides_and_one_file_system_are_remarked_and_different_disks_are_not() {
         let [a, mut b] = duel([Some(""), Some("")]);
-        assert_eq!(remarks(&a, &b, Lang::En), [Lang::En.words().duel.same]);
+        assert_eq!(remarks(&a, &b, Lang::En), [same(Lang::En)]);
         b.meta.dir = "/home/other".to_owned();
         assert_eq!(
             remarks(&a, &b, Lang::En).len(),
@@ -338,13 +429,16 @@ mod tests {
             };
             testkit::add_round(&mut a, &case, pass, Err(failure));
         }
-        let ended = (Lang::En.words().duel.given_up)("A", 3);
+        let ended = given_up("A", 3, Lang::En);
         assert!(told(&a, &b).contains(&ended));
-        let apart = about(
-            &Party::one(&a),
-            &Party::one(&testkit::normal()),
-            Lang::En.words(),
-        );
+        let apart = about(&Party::one(&a), &Party::one(&testkit::normal()), Lang::En);
         assert_eq!(apart.len(), 0, "only of a duel");
+    }
+
+    #[test]
+    fn one_is_never_several() {
+        assert_eq!(pairs(1, 1, Lang::En), "1 pair of rounds");
+        assert!(end("", 1, 1, Lang::En).contains("1 of 1 round failed"));
+        assert!(more_reasons("A", 1, Lang::En).contains("1 more reason:"));
     }
 }

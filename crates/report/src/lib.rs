@@ -7,14 +7,8 @@
 //! Text from outside never reaches a terminal as it is: see [`dialects::printable`].
 
 pub mod comparison;
-mod comparison_disturbed;
-pub mod comparison_markdown;
-mod comparison_notes;
-mod comparison_refused;
-pub mod comparison_text;
 pub mod csv;
 pub mod duel;
-pub mod host;
 pub mod json;
 mod lang;
 mod marks;
@@ -24,13 +18,13 @@ mod party;
 mod picture;
 pub mod render;
 pub mod said;
+mod scope;
 pub mod set_otherwise;
 pub mod style;
 mod table;
 #[cfg(test)]
 mod testkit;
 pub mod view;
-pub mod words;
 
 pub use lang::Lang;
 pub use style::Style;

@@ -3,10 +3,9 @@
 //! A test's name and title speak of its own parameters: `memory.latency-512m` is one of 512 MiB until somebody sets
 //! another size. So every page says what was set, and in place of what. Tests that were set alike share a line.
 
+use crate::comparison::{Party, Sides};
 use crate::lang::{Lang, say};
 use crate::page::block::MARK;
-use crate::party::Party;
-use crate::words::Words;
 use dialects::printable::printable;
 use model::plan::{Plan, PlannedCase};
 
@@ -83,17 +82,17 @@ pub(crate) fn fact(plan: &Plan, lang: Lang) -> Option<(String, String)> {
 }
 
 /// What the sides of a comparison set: once where both did the same, each by its name otherwise.
-pub(crate) fn of_sides(base: &Party<'_>, other: &Party<'_>, words: &Words) -> Vec<String> {
-    let said = |party: &Party<'_>| lines(&party.first().plan, words.lang).join("; ");
-    let (here, there) = (said(base), said(other));
-    let heading = heading(words.lang);
+pub(crate) fn of_sides(sides: Sides<'_>, lang: Lang) -> Vec<String> {
+    let said = |party: &Party<'_>| lines(&party.first().plan, lang).join("; ");
+    let [here, there] = sides.both().map(said);
+    let heading = heading(lang);
     if here == there {
         let both = (!here.is_empty()).then(|| format!("{heading}: {here}"));
         return both.into_iter().collect();
     }
-    let (base_name, other_name) = crate::comparison::names(base, other, words);
-    [(base_name, here), (other_name, there)]
-        .into_iter()
+    let names = sides.names(lang).into_iter();
+    names
+        .zip([here, there])
         .filter(|(_, said)| !said.is_empty())
         .map(|(name, said)| format!("{name}: {heading}: {said}"))
         .collect()
@@ -195,7 +194,13 @@ mod tests {
                 crate::party::Party::one(base),
                 crate::party::Party::one(other),
             );
-            of_sides(&base, &other, Lang::En.words())
+            of_sides(
+                Sides {
+                    base: &base,
+                    other: &other,
+                },
+                Lang::En,
+            )
         };
         assert_eq!(said(&plain, &plain), Vec::<String>::new());
         assert_eq!(

@@ -43,11 +43,6 @@ impl Grid {
             .add_row(cells.into_iter().map(|text| cell(&text)));
     }
 
-    /// True without rows.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.table.is_empty()
-    }
-
     /// The width on a screen of the widest line.
     pub(crate) fn width(&self) -> usize {
         let content: usize = self

@@ -549,3 +549,14 @@ pub(crate) fn comparison() -> (Run, Run, Comparison) {
     };
     (base, other, comparison)
 }
+
+/// Fails where a sentence is none: empty, on several lines, with a full stop, said twice, or not in its language.
+pub(crate) fn assert_sentences(all: &[String], lang: Lang) {
+    let japanese = |c: char| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}');
+    for (i, sentence) in all.iter().enumerate() {
+        let is_line = !sentence.is_empty() && !sentence.contains('\n');
+        assert!(is_line && !sentence.ends_with(['.', '。']), "{sentence}");
+        assert!(!all[..i].contains(sentence), "said twice: {sentence}");
+        assert_eq!(sentence.contains(japanese), lang == Lang::Ja, "{sentence}");
+    }
+}

@@ -119,10 +119,6 @@ fn asks_for_index(run: &Run, copies: u32) -> bool {
     })
 }
 
-/// What stands before the name of a metric below the first one of its case. No-break spaces survive the trimming that
-/// cells get.
-pub(crate) const BELOW: &str = "\u{a0}\u{a0}";
-
 /// What a metric's line shows, in one scale.
 pub(crate) struct Shown {
     pub(crate) value: String,

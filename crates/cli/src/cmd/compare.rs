@@ -60,10 +60,10 @@ pub(crate) fn render(
     format: CompareFormat,
 ) -> String {
     match format {
-        CompareFormat::Page(format) if format.of_terminal => {
-            report::comparison_text::text(view, context.style, context.lang)
+        CompareFormat::Page(format) => {
+            let page = report::page::comparison::page(view, context.lang);
+            context.drawn(&page, format)
         }
-        CompareFormat::Page(_) => report::comparison_markdown::markdown(view, context.lang),
         CompareFormat::Json => report::json::comparison(view),
     }
 }

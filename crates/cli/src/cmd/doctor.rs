@@ -17,7 +17,10 @@ pub(crate) fn run(context: &Context, args: &DoctorArgs) -> anyhow::Result<Exit> 
     output::print(&if args.json {
         report::json::host(&host)
     } else {
-        report::host::host_text(&host, context.style, context.lang)
+        report::render::text(
+            &report::page::host::page(&host, context.lang),
+            context.style,
+        )
     })?;
     Ok(Exit::Ok)
 }

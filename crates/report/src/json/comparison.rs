@@ -6,11 +6,10 @@ use super::run::{RunPart, run_part};
 use super::scope::{ScopePart, scope_part};
 use super::warning::{WarningPart, warning_part};
 use super::{COMPARISON_SCHEMA, finite, state_word};
-use crate::comparison::{ComparisonView, LatestOf, Party, declared};
-use crate::comparison_refused;
-use crate::duel;
+use crate::comparison::{ComparisonView, LatestOf, Party, Sides};
+use crate::lang::Lang;
+use crate::page::comparison::refusal;
 use crate::view::better_word;
-use crate::words::Lang;
 use model::comparison::{
     CategoryComparison, Comparison, Estimator, FloorComparison, Hopeless, MarginSource,
     MetricComparison, Refusal, Repeat, RoundsNeeded, RunState,
@@ -295,6 +294,7 @@ fn group(party: &Party<'_>) -> Vec<RunPart> {
 
 fn other_part(base: &Party<'_>, other: &Party<'_>, comparison: &Comparison) -> OtherPart {
     let scope = scope_part(&comparison.scope);
+    let sides = Sides { base, other };
     OtherPart {
         run: run_part(other.first()),
         group: group(other),
@@ -306,7 +306,7 @@ fn other_part(base: &Party<'_>, other: &Party<'_>, comparison: &Comparison) -> O
         metrics: comparison
             .metrics
             .iter()
-            .map(|metric| metric_part(base, other, metric, comparison.estimator, &scope.text))
+            .map(|metric| metric_part(sides, metric, comparison.estimator, &scope.text))
             .collect(),
         scope,
         repeats: comparison.repeats.iter().map(repeat_part).collect(),
@@ -323,13 +323,12 @@ fn repeat_part(repeat: &Repeat) -> RepeatPart {
 }
 
 fn metric_part(
-    base: &Party<'_>,
-    other: &Party<'_>,
+    sides: Sides<'_>,
     metric: &MetricComparison,
     estimator: Estimator,
     scope: &str,
 ) -> MetricPart {
-    let declared = declared(base, &metric.id).or_else(|| declared(other, &metric.id));
+    let declared = sides.declared(&metric.id);
     let interval = metric.interval;
     let (margin_source, margin_of_class, noise_floor) = match metric.margin_source {
         MarginSource::Given => ("given", None, None),
@@ -370,7 +369,7 @@ fn metric_part(
         missing: metric
             .refused
             .as_ref()
-            .map(|refusal| refusal_part(refusal, &metric.id.case, base, other)),
+            .map(|refusal| refusal_part(refusal, &metric.id.case, sides)),
         base_n: metric.n.0,
         other_n: metric.n.1,
         base_value: metric.values.0.and_then(finite),
@@ -418,16 +417,10 @@ pub(crate) const fn refusal_word(refusal: &Refusal) -> &'static str {
     }
 }
 
-fn refusal_part(
-    refusal: &Refusal,
-    case: &CaseId,
-    base: &Party<'_>,
-    other: &Party<'_>,
-) -> RefusalPart {
-    let command = comparison_refused::remedy(refusal, &[case], base, other);
+fn refusal_part(refusal: &Refusal, case: &CaseId, sides: Sides<'_>) -> RefusalPart {
     RefusalPart {
         kind: refusal_word(refusal),
-        text: duel::refusal(base, other, refusal, &command, Lang::En.words()),
+        text: refusal::sentence(refusal, &[case], sides, Lang::En),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What conclusions are about, in documents of runs and of comparisons.
 
-use crate::words::Lang;
+use crate::lang::Lang;
+use crate::scope;
 use model::comparison::{Place, Scope, Watched};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -45,6 +46,6 @@ pub(super) fn scope_part(scope: &Scope) -> ScopePart {
         apart_ns: twice.map(|(.., apart)| apart.0),
         base_runs: runs.map(|runs| runs.0),
         other_runs: runs.map(|runs| runs.1),
-        text: (Lang::En.words().comparison.scope)(scope),
+        text: scope::text(scope, Lang::En),
     }
 }

@@ -1,8 +1,8 @@
 //! The part of a run document about a soak.
 
 use super::finite;
+use crate::lang::Lang;
 use crate::number::rfc3339;
-use crate::words::Lang;
 use model::num::round_to_u64;
 use schemars::JsonSchema;
 use serde::Serialize;

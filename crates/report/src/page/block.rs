@@ -20,12 +20,14 @@ pub enum Block {
     Name(String),
     /// A sentence or a few.
     Line(String),
-    /// Names, each with what is said of it beside it.
+    /// Names, each with what is said of it beside it. A name that is empty is the one above.
     Facts(Vec<(Text, Text)>),
     /// Names, each with what is said of it below it: where names are long, or there is no room for a table.
     Entries(Vec<(Text, Text)>),
     /// Rows of cells.
     Table(Table),
+    /// Names, each with its value on either side of a comparison.
+    Sides(Table),
     /// Sentences in a list.
     Bullets(Vec<Text>),
     /// A course in one line, from its first instant to its last.
@@ -179,7 +181,7 @@ impl Block {
         match self {
             Self::Section(_, blocks) => blocks.iter().all(Self::is_empty),
             Self::Facts(list) | Self::Entries(list) => list.is_empty(),
-            Self::Table(table) => table.rows.is_empty(),
+            Self::Table(table) | Self::Sides(table) => table.rows.is_empty(),
             Self::Bullets(lines) => lines.is_empty(),
             Self::Commands(list) => list.is_empty(),
             Self::Line(text) => text.is_empty(),

@@ -4,6 +4,8 @@
 //! family is such a file and a line in [`run`].
 
 pub mod block;
+pub mod comparison;
+pub mod host;
 mod indexes;
 pub mod list;
 mod loaded;

@@ -36,10 +36,7 @@ fn commands(view: &RunView<'_>, lang: Lang) -> Vec<(String, &'static str)> {
         return list;
     }
     list.push(match duel::both_ids(view.run) {
-        Some((a, b)) => (
-            format!("kurabe compare {a} {b}"),
-            lang.words().duel.next_compare,
-        ),
+        Some((a, b)) => (format!("kurabe compare {a} {b}"), duel::next_compare(lang)),
         None => (
             format!("kurabe compare OTHER {id}"),
             lang.pick(

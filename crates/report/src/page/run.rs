@@ -1,10 +1,10 @@
 //! The page of a run: which run, on which machine, what it measured, and what to type next.
 
 use super::block::Block;
-use super::{scaling, title};
+use super::{host, scaling, title};
 use crate::duel;
-use crate::host;
 use crate::lang::Lang;
+use crate::scope;
 use crate::set_otherwise;
 use crate::view::RunView;
 
@@ -35,14 +35,13 @@ pub fn page(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
 
 /// Which machine, and what the figures are about.
 fn facts(view: &RunView<'_>, lang: Lang) -> Vec<(String, String)> {
-    let words = lang.words();
     let mut list = host::brief(&view.run.host, lang);
     list.extend(host::works_on(&view.run.plan, lang));
-    list.extend(duel::fact(view.run, words));
+    list.extend(duel::fact(view.run, lang));
     list.extend(scaling::facts(view, lang));
     list.extend(set_otherwise::fact(&view.run.plan, lang));
     if !view.run.rounds.is_empty() {
-        let scope = (words.comparison.scope)(&stats::scope::of_run(view.run));
+        let scope = scope::text(&stats::scope::of_run(view.run), lang);
         list.push((lang.pick("scope", "対象").to_owned(), scope));
     }
     list

@@ -52,7 +52,7 @@ fn end(run: &Run, lang: Lang) -> String {
         End::Interrupted => lang.pick("interrupted: partial", "中断（途中までの結果）"),
     };
     let end = match duel::failed_of(run) {
-        (failed @ 1.., of) if run.plan.duel.is_some() => (lang.words().duel.end)(end, failed, of),
+        (failed @ 1.., of) if run.plan.duel.is_some() => duel::end(end, failed, of, lang),
         _ => end.to_owned(),
     };
     // A run that is not complete has more to say than what it never was to measure.

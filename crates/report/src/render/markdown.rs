@@ -39,8 +39,8 @@ fn block(block: &Block, depth: usize) -> String {
         },
         Block::Name(name) => under(depth, &Text::name(name)),
         Block::Line(text) => escape(text) + "\n",
-        Block::Facts(list) | Block::Entries(list) => list.iter().map(fact).collect(),
-        Block::Table(table) => rows(table),
+        Block::Facts(list) | Block::Entries(list) => facts(list),
+        Block::Table(table) | Block::Sides(table) => rows(table),
         Block::Bullets(lines) => lines.iter().map(bullet).collect(),
         Block::Course(picture, [from, to]) => {
             let line = picture.draw(picture.most);
@@ -68,7 +68,18 @@ fn under(depth: usize, heading: &Text) -> String {
     format!("{} {}\n", "#".repeat(3 + depth), span(heading))
 }
 
-fn fact((name, text): &(Text, Text)) -> String {
+fn facts(list: &[(Text, Text)]) -> String {
+    let mut above = &Text::default();
+    let lines = list.iter().map(|(name, text)| {
+        if !name.text.is_empty() {
+            above = name;
+        }
+        fact(above, text)
+    });
+    lines.collect()
+}
+
+fn fact(name: &Text, text: &Text) -> String {
     match (name.tone, name.text.as_str()) {
         (Tone::Sign, "!" | "-") => bullet(text),
         (Tone::Sign, _) => format!("- {} {}\n", span(name), span(text)),

@@ -54,12 +54,16 @@ impl Room {
         let mut out = String::new();
         let mut gap = false;
         for block in blocks.iter().filter(|block| !block.is_empty()) {
+            let text = self.block(block);
+            if text.is_empty() {
+                continue;
+            }
             let apart = self.depth == 0 || matches!(block, Block::Section(..));
             if !out.is_empty() && (apart || gap) {
                 out.push('\n');
             }
             gap = apart;
-            out.push_str(&self.block(block));
+            out.push_str(&text);
         }
         out
     }
@@ -72,6 +76,7 @@ impl Room {
             Block::Facts(list) => self.facts(list),
             Block::Entries(list) => list.iter().map(|entry| self.entry(entry)).collect(),
             Block::Table(table) => self.table(table),
+            Block::Sides(table) => self.sides(table),
             Block::Bullets(lines) => {
                 let bullet = |line: &Text| (Text::sign("-"), line.clone());
                 self.facts(&lines.iter().map(bullet).collect::<Vec<_>>())
@@ -90,6 +95,7 @@ impl Room {
         let lines = wrapped(line, self.width());
         let lines: String = lines
             .lines()
+            .filter(|line| !line.is_empty())
             .map(|line| self.style.heading(line) + "\n")
             .collect();
         if below.is_empty() {
@@ -175,6 +181,17 @@ impl Room {
         let below = std::iter::repeat_n("", heads).chain(last.iter().map(String::as_str));
         let both = lines.lines().zip(below);
         both.flat_map(|(line, below)| [line, "\n", below]).collect()
+    }
+
+    /// Values of two sides may be long: they stand behind one another, where they may be broken over lines.
+    fn sides(self, table: &Table) -> String {
+        let mut lines = Grid::new(2);
+        for row in &table.rows {
+            let mut cells = row.iter().map(|cell| shown(cell, Align::Left, 0));
+            let name = cells.next().unwrap_or_default();
+            lines.row(vec![name, cells.collect::<Vec<_>>().join(" | ")]);
+        }
+        lines.render_wrapped(self.list_width(), &[])
     }
 
     fn course(self, picture: &Picture, [from, to]: &[String; 2]) -> String {

@@ -490,8 +490,9 @@ proptest! {
         let other = testkit::unixbench(compat, 2.0);
         let both = crate::comparison::view(&run, &[&other], &crate::comparison::CompareOptions::default());
         for lang in Lang::ALL {
-            crate::comparison_text::text(&both, Style { width, color: true }, lang);
-            crate::comparison_markdown::markdown(&both, lang);
+            let page = crate::page::comparison::page(&both, lang);
+            crate::render::text(&page, Style { width, color: true });
+            crate::render::markdown(&page);
         }
         crate::json::tests::assert_valid(&crate::json::comparison(&both), &crate::json::schema::schema_comparison());
     }

@@ -2,36 +2,21 @@
 //!
 //! A fact that is not known is shown with its reason: hidden is not the same as absent.
 
-use crate::lang::Lang;
+use super::block::Block;
+use crate::lang::{Lang, say};
 use crate::number;
-use crate::style::Style;
-use crate::table::{Grid, indent};
-use dialects::printable::printable;
 use model::facts::{Known, Section};
 use model::host::{BlockDevice, Cache, CpuFacts, Fact, HostFacts, KernelFacts, LimitFacts};
 use model::host::{MemoryFacts, StorageFacts};
 use model::plan::Plan;
 use model::units::{Bytes, Nanos, Unit};
 
-/// Everything known about the machine, section by section.
-pub fn host_text(host: &HostFacts, style: Style, lang: Lang) -> String {
-    let mut out = String::new();
-    for (heading, facts) in sections(host, lang) {
-        if facts.is_empty() {
-            continue;
-        }
-        if !out.is_empty() {
-            out.push('\n');
-        }
-        out.push_str(&style.heading(heading));
-        out.push('\n');
-        let mut grid = Grid::new(2);
-        for (name, text) in facts {
-            grid.row(vec![name, text]);
-        }
-        out.push_str(&indent(&grid.render_wrapped(style.columns() - 2, &[])));
-    }
-    out
+/// The page of a machine: everything known about it, section by section.
+pub fn page(host: &HostFacts, lang: Lang) -> Vec<Block> {
+    let sections = sections(host, lang).into_iter();
+    sections
+        .map(|(heading, facts)| Block::section(heading, vec![Block::facts(facts)]))
+        .collect()
 }
 
 /// Every section with its facts: what is known, or why it is not.
@@ -52,7 +37,7 @@ fn sections(host: &HostFacts, lang: Lang) -> Vec<(&'static str, Vec<(String, Str
     let programs = host.programs.iter();
     let programs = programs.map(|(name, fact)| {
         let text = told(fact.clone(), |text| text, lang);
-        (printable(name), text)
+        (name.clone(), text)
     });
     sections.push((lang.pick("programs", "プログラム"), programs.collect()));
     sections
@@ -63,10 +48,10 @@ fn named((en, ja): (&'static str, &'static str), lang: Lang) -> &'static str {
 }
 
 fn told<T>(fact: Fact<T>, known: impl Fn(T) -> String, lang: Lang) -> String {
-    printable(&match fact {
+    match fact {
         Fact::Known(value) => known(value),
-        Fact::Missing(why) => lang.pick(format!("unknown: {why}"), format!("不明: {why}")),
-    })
+        Fact::Missing(why) => say!(lang, "unknown: {why}", "不明: {why}"),
+    }
 }
 
 /// A fact that is known, as text.
@@ -107,7 +92,7 @@ fn known(section: Section, known: Known<'_>, lang: Lang) -> String {
 fn usable(refused: Option<&str>, lang: Lang) -> String {
     match refused {
         None => lang.pick("usable", "使用できます").to_owned(),
-        Some(why) => lang.pick(format!("refused: {why}"), format!("使用できません: {why}")),
+        Some(why) => say!(lang, "refused: {why}", "使用できません: {why}"),
     }
 }
 
@@ -120,10 +105,7 @@ pub(crate) fn quota(cpus: f64, lang: Lang) -> String {
     let text = format!("{cpus:.2}");
     let cpus = text.trim_end_matches('0').trim_end_matches('.');
     let word = if cpus == "1" { "CPU" } else { "CPUs" };
-    lang.pick(
-        format!("quota of {cpus} {word}"),
-        format!("CPU クォータ {cpus}"),
-    )
+    say!(lang, "quota of {cpus} {word}", "CPU クォータ {cpus}")
 }
 
 type Parts = Vec<Option<String>>;
@@ -148,7 +130,7 @@ pub(crate) fn brief(host: &HostFacts, lang: Lang) -> Vec<(String, String)> {
 
 fn joined(parts: impl IntoIterator<Item = Option<String>>) -> String {
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    printable(&parts.join(", "))
+    parts.join(", ")
 }
 
 fn brief_host(host: &HostFacts, lang: Lang) -> Parts {
@@ -168,9 +150,10 @@ fn brief_cpu(cpu: &CpuFacts, lang: Lang) -> Parts {
         cpu.cores.known(),
         cpu.threads_per_core.known(),
     ) {
-        (Some(sockets), Some(cores), Some(threads)) => Some(lang.pick(
-            format!("sockets {sockets}, cores {cores}, threads per core {threads}"),
-            format!("ソケット数 {sockets}, コア数 {cores}, コアあたりのスレッド数 {threads}"),
+        (Some(sockets), Some(cores), Some(threads)) => Some(say!(
+            lang,
+            "sockets {sockets}, cores {cores}, threads per core {threads}",
+            "ソケット数 {sockets}, コア数 {cores}, コアあたりのスレッド数 {threads}"
         )),
         _ => None,
     };
@@ -244,7 +227,7 @@ fn brief_storage(storage: &StorageFacts, lang: Lang) -> Parts {
     let chain: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
     let free = |amount: &Bytes| {
         let amount = bytes(*amount);
-        lang.pick(format!("{amount} free"), format!("空き {amount}"))
+        say!(lang, "{amount} free", "空き {amount}")
     };
     vec![
         Some(storage.path.clone()).filter(|path| !path.is_empty()),
@@ -283,7 +266,7 @@ pub(crate) fn works_on(plan: &Plan, lang: Lang) -> Vec<(String, String)> {
 fn brief_clock(host: &HostFacts, lang: Lang) -> Parts {
     let reading = |cost: &Nanos| {
         let cost = nanos(*cost);
-        lang.pick(format!("{cost} a reading"), format!("読み取り {cost}"))
+        say!(lang, "{cost} a reading", "読み取り {cost}")
     };
     vec![
         host.clock.source.known().cloned(),
@@ -310,8 +293,7 @@ fn device(device: &BlockDevice) -> String {
         device.scheduler.known().cloned(),
         spins.then(|| "rotational".to_owned()),
     ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    format!("{} ({})", device.name, parts.join(", "))
+    format!("{} ({})", device.name, joined(parts))
 }
 
 fn bytes(amount: Bytes) -> String {
@@ -325,13 +307,15 @@ fn nanos(span: Nanos) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::{markdown, text};
+    use crate::style::Style;
     use crate::testkit;
 
     #[test]
     fn doctor_shows_every_fact_and_why_the_others_are_missing() {
         insta::assert_snapshot!(
             "doctor_en",
-            host_text(&testkit::host(), Style::PLAIN, Lang::En)
+            text(&page(&testkit::host(), Lang::En), Style::PLAIN)
         );
     }
 
@@ -339,13 +323,19 @@ mod tests {
     fn doctor_in_japanese_lines_up() {
         insta::assert_snapshot!(
             "doctor_ja",
-            host_text(&testkit::host(), Style::PLAIN, Lang::Ja)
+            text(&page(&testkit::host(), Lang::Ja), Style::PLAIN)
         );
     }
 
     #[test]
+    fn a_machine_for_a_blog_is_lists_under_headings() {
+        let page = markdown(&page(&testkit::host(), Lang::En));
+        assert!(page.contains("### limits\n\n- cgroup: v2\n"), "{page}");
+    }
+
+    #[test]
     fn a_machine_of_which_nothing_is_known_says_so_for_each_fact() {
-        let text = host_text(&HostFacts::default(), Style::PLAIN, Lang::En);
+        let text = text(&page(&HostFacts::default(), Lang::En), Style::PLAIN);
         let document = crate::json::host(&HostFacts::default());
         let missing = document.matches("not looked at").count();
         assert_eq!(text.matches("unknown: not looked at").count(), missing);
@@ -374,7 +364,7 @@ mod tests {
                 width,
                 color: false,
             };
-            for line in host_text(&testkit::host(), style, Lang::En).lines() {
+            for line in text(&page(&testkit::host(), Lang::En), style).lines() {
                 assert!(line.chars().count() <= width, "{width}: {line}");
             }
         }

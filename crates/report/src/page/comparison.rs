@@ -1,0 +1,194 @@
+//! A comparison: for each other side who is compared with whom, the summary in words, one headline per category, one line
+//! per metric, what is said beside the table, what was not compared and why, and what differs in the set-up. The better
+//! side carries a mark, the verdict a word.
+
+mod notes;
+pub(crate) mod refusal;
+mod refused;
+mod summary;
+mod table;
+
+use crate::comparison::{ComparisonView, LatestOf, Party, Sides};
+use crate::duel;
+use crate::lang::{Lang, say};
+use crate::page::block::{Align, Block, Table, Text};
+use crate::page::title;
+use crate::scope;
+use crate::set_otherwise;
+use model::comparison::{Comparison, Difference};
+use model::record::Run;
+use stats::verdict::Levels;
+
+/// Two sides, what is concluded about them, and the language of the page.
+#[derive(Clone, Copy)]
+struct Compared<'a> {
+    sides: Sides<'a>,
+    comparison: &'a Comparison,
+    lang: Lang,
+}
+
+/// The page of a comparison.
+pub fn page(view: &ComparisonView<'_>, lang: Lang) -> Vec<Block> {
+    let all: Vec<Compared<'_>> = view
+        .others
+        .iter()
+        .map(|(other, comparison)| Compared {
+            sides: Sides {
+                base: &view.base,
+                other,
+            },
+            comparison,
+            lang,
+        })
+        .collect();
+    if all.is_empty() {
+        return vec![Block::Line(nothing(lang).to_owned())];
+    }
+    let mut page: Vec<Block> = all.iter().flat_map(|compared| one(*compared)).collect();
+    page.push(Block::bullets(table::legend(&all)));
+    page
+}
+
+/// Nothing to compare.
+fn nothing(lang: Lang) -> &'static str {
+    lang.pick("there is nothing to compare", "比較できる項目はありません")
+}
+
+fn one(of: Compared<'_>) -> Vec<Block> {
+    let Compared {
+        sides,
+        comparison,
+        lang,
+    } = of;
+    let scope = scope::text(&comparison.scope, lang);
+    let about = |heading: &str| format!("{heading}: {scope}");
+    let refused = refused::refused(of);
+    vec![
+        Block::Title(
+            vec![sides.names(lang).join(" / ").into()],
+            String::new(),
+            String::new(),
+        ),
+        Block::facts(heads(of)),
+        Block::bullets(pairing(of)),
+        Block::section(
+            about(lang.pick("summary", "要約")),
+            vec![Block::bullets(summary::lines(of))],
+        ),
+        Block::section(
+            about(lang.pick("categories", "分野別")),
+            vec![Block::Table(table::categories(of))],
+        ),
+        table::metrics(of),
+        Block::section(
+            lang.pick("notes", "補足"),
+            vec![Block::bullets(notes::notes(of))],
+        ),
+        Block::section(
+            lang.pick("without an interval", "区間のない項目"),
+            vec![listed(refused.without_interval)],
+        ),
+        Block::section(
+            lang.pick("not compared", "比較しなかった項目"),
+            vec![listed(refused.not_compared)],
+        ),
+        Block::section(
+            lang.pick("differences in set-up", "環境の違い"),
+            vec![differences(&comparison.differences, lang)],
+        ),
+    ]
+}
+
+fn listed(list: refused::Lines) -> Block {
+    Block::facts(list.into_iter().map(|(name, why)| (Text::name(name), why)))
+}
+
+fn differences(list: &[Difference], lang: Lang) -> Block {
+    let columns = ["", role(true, lang), role(false, lang)].map(|head| (head, Align::Left));
+    let mut table = Table::new(columns);
+    for Difference { what, base, other } in list {
+        let cells = [what, base, other].map(|text| text.clone().into());
+        table.rows.push(cells.to_vec());
+    }
+    Block::Sides(table)
+}
+
+fn role(is_base: bool, lang: Lang) -> &'static str {
+    if is_base {
+        lang.pick("base", "基準")
+    } else {
+        lang.pick("other", "比較対象")
+    }
+}
+
+/// What each side is called, and its runs, a line for each; below a side of a duel what makes it that.
+fn heads(of: Compared<'_>) -> Vec<(String, String)> {
+    let lang = of.lang;
+    let is_duel = of.sides.are_of_a_duel();
+    let [base, other] = of.sides.both();
+    let mut list = Vec::new();
+    for (side, is_base) in [(base, true), (other, false)] {
+        let mut lines = run_lines(side, lang);
+        let own = side.first().plan.duel.as_ref().filter(|_| is_duel);
+        lines.extend(own.and_then(|_| duel::side(side.first(), lang)));
+        let name = match own {
+            Some(duel) => duel::role(&duel.letter(), is_base, lang),
+            None => role(is_base, lang).to_owned(),
+        };
+        let names = std::iter::once(name).chain(std::iter::repeat(String::new()));
+        list.extend(names.zip(lines));
+    }
+    list
+}
+
+/// A line for each run of a side: which it is, and whether its label would mean others too.
+fn run_lines(side: &Party<'_>, lang: Lang) -> Vec<String> {
+    let line = |run: &'_ Run| {
+        let line = title::line(run, lang);
+        let latest = side.latest_of().iter().find(|of| of.run == run.meta.id);
+        match latest {
+            Some(of) => format!("{line}; {}", latest_of(of, lang)),
+            None => line,
+        }
+    };
+    side.runs().into_iter().map(line).collect()
+}
+
+fn latest_of(of: &LatestOf, lang: Lang) -> String {
+    let n = of.runs;
+    say!(
+        lang,
+        "the latest of {n} runs of that label",
+        "このラベルの {n} 件のうち最新"
+    )
+}
+
+/// How the rounds were measured and are compared, where that is in pairs or in as many rounds as it took; and what must
+/// be known of a duel.
+fn pairing(of: Compared<'_>) -> Vec<String> {
+    let Compared {
+        sides,
+        comparison,
+        lang,
+    } = of;
+    let mut lines = Vec::new();
+    if comparison.paired {
+        let paired = lang.pick(
+            "a duel: rounds measured and compared in pairs, one of each side, the order decided by a coin",
+            "デュエル: 両側のラウンドを 1 回ずつ組にし、順序を無作為に決めて続けて測定し、組ごとに比較しています",
+        );
+        lines.push(paired.to_owned());
+    }
+    if comparison.looked {
+        let confidence = |level: f64| format!("{:.1} %", 100.0 * (1.0 - level));
+        let Levels { difference, same } = stats::looks::levels(comparison.paired);
+        let (difference, same) = (confidence(difference), confidence(same));
+        lines.push(say!(lang, "the figures themselves decided how many rounds there are, so that verdicts are more careful than the intervals: read at {difference}, `same` at {same}", "回数を測定値に応じて決めたため、判定には区間より厳しい水準を使っています（{difference}、「同等」は {same}）"));
+    }
+    lines.extend(duel::about(sides.base, sides.other, lang));
+    lines.extend(set_otherwise::of_sides(sides, lang));
+    lines
+}
+
+#[cfg(test)]
+mod tests;

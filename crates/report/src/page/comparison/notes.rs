@@ -1,0 +1,330 @@
+//! What a comparison says beside its table: runs of one side that are no separate instances, what took time from the
+//! rounds, rounds that have no single level or changed it, slow moments that tell another story than the typical rate,
+//! why no number of rounds would tell, and margins that were raised.
+
+use super::Compared;
+use crate::comparison::{Party, has_level};
+use crate::lang::{Lang, say};
+use crate::number::percent;
+use crate::said;
+use model::comparison::{
+    Estimator, FloorComparison, Hopeless, MarginSource, MetricComparison, Repeat, RunState, Verdict,
+};
+use model::estimate::{Interval, State};
+use std::collections::BTreeSet;
+
+/// The notes, in the order of the metrics; what concerns the runs comes first.
+pub(super) fn notes(of: Compared<'_>) -> Vec<String> {
+    let Compared {
+        sides,
+        comparison,
+        lang,
+    } = of;
+    let repeats = comparison.repeats.iter();
+    let mut notes: Vec<String> = repeats.map(|repeat| repeated(repeat, of)).collect();
+    let [base, other] = sides.names(lang);
+    let (on_base, on_other) = &comparison.disturbed;
+    for (name, warnings) in [(&base, on_base), (&other, on_other)] {
+        notes.extend(
+            warnings
+                .iter()
+                .map(|warning| format!("{name}: {}", said::warning(warning, lang))),
+        );
+    }
+    notes.extend(levels(&base, true, of));
+    notes.extend(levels(&other, false, of));
+    for metric in &comparison.metrics {
+        let floor = metric.floor.as_ref();
+        if let Some(floor) = floor.filter(|floor| differs(floor, metric.adjusted)) {
+            let name = sides.metric_name(&metric.id);
+            notes.extend(slow_moments(&name, &other, metric.adjusted, floor, lang));
+        }
+    }
+    for why in Hopeless::ALL {
+        let list = names(of, |metric| metric.hopeless == Some(why));
+        if !list.is_empty() {
+            notes.push(format!("{list}: {}", hopeless(why, lang)));
+        }
+    }
+    notes.extend(raised_margins(of));
+    notes
+}
+
+/// The names of the metrics of which this is true.
+fn names(of: Compared<'_>, true_of: impl Fn(&MetricComparison) -> bool) -> String {
+    let found = of
+        .comparison
+        .metrics
+        .iter()
+        .filter(|metric| true_of(metric));
+    let names: Vec<String> = found
+        .map(|metric| of.sides.metric_name(&metric.id))
+        .collect();
+    names.join(", ")
+}
+
+/// Runs of one side that are no separate instances.
+fn repeated(repeat: &Repeat, of: Compared<'_>) -> String {
+    let [base, other] = of.sides.both();
+    let runs = if repeat.on_base { base } else { other }.runs();
+    let name = |id: &String| {
+        let run = runs.iter().find(|run| run.meta.id == *id);
+        run.and_then(|run| run.meta.label.clone())
+            .unwrap_or_else(|| id.clone())
+    };
+    let list = repeat.runs.iter().map(name).collect::<Vec<_>>().join(", ");
+    let (en, ja) = if repeat.on_base {
+        ("base", "基準側")
+    } else {
+        ("other side", "比較対象側")
+    };
+    let (what_en, what_ja) = if repeat.sure {
+        (
+            "come from one instance",
+            "は同じインスタンスで測定したものです",
+        )
+    } else {
+        (
+            "cannot be told apart and may come from one instance",
+            "は同じインスタンスかどうか判別できません",
+        )
+    };
+    say!(
+        of.lang,
+        "{en}: {list} {what_en}; a plan takes five separate ones a side",
+        "{ja}の {list} {what_ja}。プランの比較には、各側 5 台の別々のインスタンスが必要です"
+    )
+}
+
+/// Of a side, which metrics have no single level, and which changed theirs during the run: what the runs by themselves
+/// say.
+fn levels(name: &str, is_base: bool, of: Compared<'_>) -> Vec<String> {
+    let [base, other] = of.sides.both();
+    let side = if is_base { base } else { other };
+    let (mut torn, mut changed) = (Vec::new(), Vec::new());
+    for metric in of.comparison.metrics.iter().filter(|m| m.ratio.is_some()) {
+        let states = if is_base {
+            &metric.states.0
+        } else {
+            &metric.states.1
+        };
+        let metric = of.sides.metric_name(&metric.id);
+        let has_changed =
+            |of: &RunState| matches!(of.state, State::Drifting { .. } | State::Step { .. });
+        torn.extend(among(&metric, states, side, |of| !has_level(of), of.lang));
+        changed.extend(among(&metric, states, side, has_changed, of.lang));
+    }
+    let mut notes = Vec::new();
+    if !torn.is_empty() {
+        let list = torn.join(", ");
+        notes.push(no_level(name, &list, of.comparison.estimator, of.lang));
+    }
+    if !changed.is_empty() {
+        let list = changed.join(", ");
+        notes.push(say!(of.lang, "{name}: the level changed during the run in {list}: the figures are about the whole of it, and another hour may tell otherwise", "{name}: 測定中に水準が変わった項目があります。{list}。値は測定全体についてのもので、別の時間帯では異なる可能性があります"));
+    }
+    notes
+}
+
+/// The metric, where some of the runs are concerned, with what that one looks like or how many of them are.
+fn among(
+    metric: &str,
+    states: &[RunState],
+    side: &Party<'_>,
+    concerned: impl Fn(&RunState) -> bool,
+    lang: Lang,
+) -> Option<String> {
+    let found: Vec<&RunState> = states.iter().filter(|of| concerned(of)).collect();
+    let first = found.first()?;
+    let how = if side.is_group() {
+        let (n, of) = (found.len(), states.len());
+        say!(lang, "in {n} of {of} runs", "{of} 件中 {n} 件")
+    } else {
+        said::state(&first.state, lang)
+    };
+    Some(with_remark(metric, &how, lang))
+}
+
+/// A name with what its rounds look like, or with how many metrics it stands for.
+pub(super) fn with_remark(name: &str, remark: &str, lang: Lang) -> String {
+    say!(lang, "{name} ({remark})", "{name}: {remark}")
+}
+
+/// Rounds of a side that have no single level.
+fn no_level(side: &str, list: &str, estimator: Estimator, lang: Lang) -> String {
+    let about = match estimator {
+        Estimator::Rounds => lang.pick("the trimmed mean of all rounds", "全ラウンドのトリム平均"),
+        Estimator::Pairs => lang.pick(
+            "the trimmed mean over all pairs of rounds",
+            "全ラウンドの組のトリム平均",
+        ),
+        Estimator::Runs => lang.pick("the medians of the runs", "各測定の中央値"),
+    };
+    say!(
+        lang,
+        "{side}: no single level in {list}: `kurabe show` gives no value there; what stands in the table is about {about}, at which the machine may never run",
+        "{side}: 一つの水準に落ち着いていない項目があります。{list}。`kurabe show` では値を示しません。表の値と判定は{about}についてのもので、実際にその速度で動くとは限りません"
+    )
+}
+
+/// True where slow moments surely differ, and not in the direction in which the typical rate does.
+const fn differs(floor: &FloorComparison, typical: Verdict) -> bool {
+    match floor.adjusted {
+        Verdict::Better | Verdict::BetterMaybe => {
+            !matches!(typical, Verdict::Better | Verdict::BetterMaybe)
+        }
+        Verdict::Worse | Verdict::WorseMaybe => {
+            !matches!(typical, Verdict::Worse | Verdict::WorseMaybe)
+        }
+        Verdict::Same | Verdict::Unclear => false,
+    }
+}
+
+/// Slow moments tell another story than the typical rate.
+fn slow_moments(
+    metric: &str,
+    other: &str,
+    typical: Verdict,
+    floor: &FloorComparison,
+    lang: Lang,
+) -> Option<String> {
+    let (ratio, Interval { lo, hi, .. }) = (floor.ratio?, floor.interval?);
+    let faster = ratio > 1.0;
+    // The nearer end of the interval first: 15 % .. 25 % slower.
+    let (near, far) = if faster { (lo, hi) } else { (hi, lo) };
+    let change = |ratio: f64| percent(if faster { ratio - 1.0 } else { 1.0 - ratio });
+    let range = format!("{} .. {}", change(near), change(far));
+    let change = change(ratio);
+    let shares = match floor.slow_shares {
+        (Some(base), Some(other)) => Some((percent(base), percent(other))),
+        _ => None,
+    };
+    Some(match lang {
+        Lang::En => {
+            let typically = match typical {
+                Verdict::Same => "the same",
+                Verdict::Better | Verdict::BetterMaybe => "better",
+                Verdict::Worse | Verdict::WorseMaybe => "worse",
+                Verdict::Unclear => "too close to tell",
+            };
+            let direction = if faster { "faster" } else { "slower" };
+            let shares = shares.map_or_else(String::new, |(base, other)| {
+                format!("; windows below 90 % of the typical rate: {base} and {other}")
+            });
+            format!(
+                "{metric}: typically {typically}, but {other}'s slow moments are {change} {direction} ({range}){shares}"
+            )
+        }
+        Lang::Ja => {
+            let typically = match typical {
+                Verdict::Same => "通常時は同等です",
+                Verdict::Better | Verdict::BetterMaybe => "通常時は良いです",
+                Verdict::Worse | Verdict::WorseMaybe => "通常時は悪いです",
+                Verdict::Unclear => "通常時の差は判定できません",
+            };
+            let direction = if faster { "速く" } else { "遅く" };
+            let shares = shares.map_or_else(String::new, |(base, other)| {
+                format!("。通常の 90 % を下回る区間の割合は {base} と {other} です")
+            });
+            format!(
+                "{metric}: {typically}が、遅い瞬間では {other} が {change} {direction}なっています（{range}）{shares}"
+            )
+        }
+    })
+}
+
+/// Why no number of rounds would tell.
+fn hopeless(why: Hopeless, lang: Lang) -> &'static str {
+    match why {
+        Hopeless::OnTheMargin => lang.pick(
+            "the ratio lies on the margin, where no number of rounds tells; another `--margin` would",
+            "比がちょうど許容差の境目にあり、回数を増やしても判定できません。`--margin` を変えると判定できる可能性があります",
+        ),
+        Hopeless::Steal => lang.pick(
+            "not at this noise level: the host takes time away in most of the rounds; another hour may be quieter",
+            "ばらつき大のため困難: ほとんどのラウンドでホストに時間を奪われています。別の時間帯のほうが静かな可能性があります",
+        ),
+        Hopeless::BetweenRounds => lang.pick(
+            "not at this noise level: rounds differ among themselves; passes spread over more time would say more than more of them",
+            "ばらつき大のため困難: ラウンドごとの差が大きく、回数よりも、長い時間に分散して測定するほうが有効です",
+        ),
+        Hopeless::WithinRounds => lang.pick(
+            "not at this noise level: the scatter is within the rounds; longer rounds would say more than more of them",
+            "ばらつき大のため困難: ラウンドの中のばらつきが大きく、回数よりもラウンドを長くするほうが有効です",
+        ),
+        Hopeless::BetweenInstances => lang.pick(
+            "not at this noise level: the instances differ among themselves",
+            "ばらつき大のため困難: インスタンスごとの差が大きいためです",
+        ),
+        Hopeless::Unseen => lang.pick(
+            "not at this noise level; where the scatter comes from cannot be seen",
+            "ばらつき大のため困難: ばらつきの原因は記録からは分かりません",
+        ),
+    }
+}
+
+/// One note for all concurrencies of a test, which share a noise floor.
+fn raised_margins(of: Compared<'_>) -> Vec<String> {
+    let quantity = |metric: &MetricComparison| {
+        let id = &metric.id;
+        (id.case.test.clone(), id.quantity.clone())
+    };
+    let mut said = BTreeSet::new();
+    let mut notes = Vec::new();
+    for metric in &of.comparison.metrics {
+        let MarginSource::NoiseFloor { class, .. } = metric.margin_source else {
+            continue;
+        };
+        if !said.insert(quantity(metric)) {
+            continue;
+        }
+        let names = names(of, |other| quantity(other) == quantity(metric));
+        let (class, margin) = (percent(class), percent(metric.margin));
+        notes.push(say!(of.lang, "{names}: margin {class}, raised to {margin}: twice the noise floor of this test", "{names}: 許容差を {class} から {margin} に広げました（このテストのノイズフロアの 2 倍）"));
+    }
+    notes
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_and_every_story_is_said_in_every_language() {
+        let floor = |ratio: f64, verdict| FloorComparison {
+            ratio: Some(ratio),
+            interval: Some(Interval {
+                lo: ratio - 0.05,
+                hi: ratio + 0.05,
+                confidence: 0.95,
+            }),
+            verdict,
+            adjusted: verdict,
+            values: (None, None),
+            medians: (None, None),
+            slow_shares: (Some(0.03), Some(0.12)),
+        };
+        for lang in Lang::ALL {
+            let mut all: Vec<String> = Hopeless::ALL
+                .map(|why| hopeless(why, lang).to_owned())
+                .to_vec();
+            for (typical, ratio, found) in [
+                (Verdict::Same, 0.8, Verdict::Worse),
+                (Verdict::Better, 0.8, Verdict::Worse),
+                (Verdict::Worse, 1.2, Verdict::Better),
+                (Verdict::Unclear, 1.2, Verdict::Better),
+            ] {
+                let floor = floor(ratio, found);
+                assert!(differs(&floor, typical));
+                let said = slow_moments("os.pipe@1", "b", typical, &floor, lang).unwrap();
+                assert!(
+                    said.contains("20 %") && said.contains("15 % .. 25 %"),
+                    "{said}"
+                );
+                all.push(said);
+            }
+            all.extend(Estimator::ALL.map(|estimator| no_level("a", "os.pipe@1", estimator, lang)));
+            crate::testkit::assert_sentences(&all, lang);
+        }
+    }
+}

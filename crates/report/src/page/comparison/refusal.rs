@@ -1,0 +1,457 @@
+//! Why metrics were not compared, in words, with the command that helps.
+
+use crate::comparison::Sides;
+use crate::duel;
+use crate::lang::Lang;
+use dialects::printable::quoted;
+use model::comparison::Refusal;
+use model::plan::{CaseId, Plan};
+
+/// Why the metrics of these cases were not compared, with the command that helps.
+pub(crate) fn sentence(
+    refusal: &Refusal,
+    cases: &[&CaseId],
+    sides: Sides<'_>,
+    lang: Lang,
+) -> String {
+    let of_duel = sides
+        .are_of_a_duel()
+        .then(|| duel::refusal(refusal, lang))
+        .flatten();
+    of_duel.unwrap_or_else(|| {
+        let run = remedy(refusal, cases, sides);
+        match lang {
+            Lang::En => en(refusal, &run),
+            Lang::Ja => ja(refusal, &run),
+        }
+    })
+}
+
+/// The most tests that a command names one by one; beyond it, it names what the run was asked for.
+const TESTS_NAMED: usize = 4;
+
+/// The command that measures these cases again, or for the first time.
+pub(super) fn remedy(refusal: &Refusal, cases: &[&CaseId], sides: Sides<'_>) -> String {
+    let plan = match refusal {
+        Refusal::OneSideOnly { base_has_it: false } => &sides.other.first().plan,
+        _ => &sides.base.first().plan,
+    };
+    if let Some(arguments) = plan.of_fio() {
+        let rest = arguments.iter().filter(|word| !is_passes(word));
+        let rest: Vec<String> = rest.map(|word| quoted(word)).collect();
+        return format!("`kurabe fio --passes={} {}`", passes(plan), rest.join(" "));
+    }
+    let sets = match refusal {
+        Refusal::Parameters(differences) => sets_of(differences),
+        _ => Vec::new(),
+    };
+    again(cases, &sets, plan)
+}
+
+fn again(cases: &[&CaseId], sets: &[(String, String)], plan: &Plan) -> String {
+    let mut tests: Vec<&str> = Vec::new();
+    let mut copies: Vec<u32> = Vec::new();
+    for case in cases {
+        if !tests.contains(&case.test.as_str()) {
+            tests.push(&case.test);
+        }
+        if !copies.contains(&case.copies) {
+            copies.push(case.copies);
+        }
+    }
+    if tests.len() > TESTS_NAMED && !plan.what.is_empty() {
+        let what: Vec<String> = plan.what.iter().map(|word| quoted(word)).collect();
+        return format!("`kurabe run {} --passes {}`", what.join(" "), passes(plan));
+    }
+    copies.sort_unstable();
+    let copies: Vec<String> = copies.iter().map(ToString::to_string).collect();
+    let set = sets.iter().flat_map(|(name, value)| {
+        let of = |test: &&str| format!(" --set {}", quoted(&format!("{test}.{name}={value}")));
+        tests.iter().map(of).collect::<Vec<_>>()
+    });
+    let set: String = set.collect();
+    format!(
+        "`kurabe run {} --copies {}{set} --passes {}`",
+        tests.join(" "),
+        copies.join(","),
+        passes(plan)
+    )
+}
+
+/// What to set so that parameters are the base's: all that the base has a value for.
+fn sets_of(differences: &[(String, String, String)]) -> Vec<(String, String)> {
+    differences
+        .iter()
+        .filter(|(name, base, _)| name != "workload" && base != "not set")
+        .map(|(name, base, _)| (name.clone(), typed(base)))
+        .collect()
+}
+
+/// A value as one types it: a size without the space that people read.
+fn typed(value: &str) -> String {
+    match model::params::parse_size(value) {
+        Some(_) => value.replace(' ', ""),
+        None => value.to_owned(),
+    }
+}
+
+/// As many passes as the plan had, where those are enough for a verdict; those of a run that is told none otherwise.
+fn passes(plan: &Plan) -> u32 {
+    plan.passes
+        .filter(|passes| *passes >= stats::ROUNDS_MIN)
+        .unwrap_or(Plan::PASSES_DEFAULT)
+}
+
+fn is_passes(word: &str) -> bool {
+    let name = word.trim_start_matches('-');
+    word.starts_with('-') && (name == "passes" || name.starts_with("passes="))
+}
+
+/// The sentence in English; `run` is the command that helps.
+fn en(refusal: &Refusal, run: &str) -> String {
+    match refusal {
+        Refusal::OneSideOnly { base_has_it: true } => {
+            format!("only the base has it; on the other side: {run}")
+        }
+        Refusal::OneSideOnly { base_has_it: false } => {
+            format!("only the other run has it; on the base's side: {run}")
+        }
+        Refusal::WorkloadVersion { base, other } => format!(
+            "measured by different versions of the workload ({base} and {other}), which do not compare: measure both with the same kurabe, {run}"
+        ),
+        Refusal::Parameters(differences) => {
+            let list: Vec<String> = differences
+                .iter()
+                .map(|(name, base, other)| format!("{name} {base} and {other}"))
+                .collect();
+            format!("parameters differ: {}; as the base: {run}", list.join(", "))
+        }
+        Refusal::NoValue { base, other, why } => {
+            let side = match (base, other) {
+                (true, true) => "on both sides",
+                (true, false) => "on the base's side",
+                _ => "on the other side",
+            };
+            format!("{side} no round has a value: {why}; to try again: {run}")
+        }
+        Refusal::TooFewRounds { base, other, need } => {
+            let single = if *base == 1 || *other == 1 {
+                "; a single figure says nothing about its scatter"
+            } else {
+                ""
+            };
+            let side = match (base < need, other < need) {
+                (true, false) => "on the base's side",
+                (false, true) => "on the other side",
+                _ => "on both sides",
+            };
+            format!(
+                "too few rounds: {base} and {other}, where each side needs {need}{single}; {side}: {run}"
+            )
+        }
+        Refusal::TooFewPairs {
+            pairs,
+            need,
+            resume,
+        } => {
+            let help = resume.as_ref().map_or_else(
+                || "a new `kurabe duel` takes `--passes 9` or more, or more time".to_owned(),
+                |id| format!("`kurabe duel --resume {id}` goes on with it"),
+            );
+            format!("too few pairs with both values: {pairs}, where a verdict takes {need}; {help}")
+        }
+        Refusal::TooFewRuns { base, other, need } => format!(
+            "too few runs: {base} and {other}, where a plan needs {need} separate instances a side; on each further instance: {run}"
+        ),
+        Refusal::GroupDisagrees { on_base, runs, why } => {
+            let side = if *on_base { "base" } else { "other side" };
+            let why = of_group_en(why);
+            format!(
+                "the runs of the {side} did not measure the same ({} and {}: {why}); leave one out, or measure it again: {run}",
+                runs.0, runs.1
+            )
+        }
+        Refusal::Soak { base, other } => {
+            let (who, side) = match (base, other) {
+                (true, true) => ("both sides are soaks", "both sides"),
+                (true, false) => ("the base is a soak", "the base's side"),
+                _ => ("the other side is a soak", "the other side"),
+            };
+            format!(
+                "{who}: rounds of a soak are one series and no independent sample, so that the plain ratio is all there is; what a soak found is in `kurabe show RUN`; for a verdict, on {side}: {run}"
+            )
+        }
+        Refusal::NoRatio {
+            base_is_zero: true,
+            other_is_zero: true,
+        } => "0 in every round of both sides: there is no ratio, and no difference".to_owned(),
+        Refusal::NoRatio {
+            base_is_zero,
+            other_is_zero,
+        } if *base_is_zero || *other_is_zero => format!(
+            "0 in every round of the {}, so there is no ratio: see the rounds with `kurabe show RUN --format csv-rounds`, or measure again, {run}",
+            if *base_is_zero { "base" } else { "other side" }
+        ),
+        Refusal::NoRatio { .. } => format!(
+            "a value is zero, negative or missing, so there is no ratio: see the rounds with `kurabe show RUN --format csv-rounds`, or measure again, {run}"
+        ),
+    }
+}
+
+/// Why two runs of one side disagree.
+fn of_group_en(why: &Refusal) -> String {
+    match why {
+        Refusal::WorkloadVersion { base, other } => {
+            format!("versions {base} and {other} of the workload")
+        }
+        Refusal::Parameters(differences) => {
+            let list = differences
+                .iter()
+                .map(|(name, base, other)| format!("{name} {base} and {other}"));
+            list.collect::<Vec<_>>().join(", ")
+        }
+        _ => "other work".to_owned(),
+    }
+}
+
+/// The same in Japanese.
+fn ja(refusal: &Refusal, run: &str) -> String {
+    match refusal {
+        Refusal::OneSideOnly { base_has_it: true } => {
+            format!("基準側にしかありません。比較対象側で {run} を実行してください")
+        }
+        Refusal::OneSideOnly { base_has_it: false } => {
+            format!("比較対象側にしかありません。基準側で {run} を実行してください")
+        }
+        Refusal::WorkloadVersion { base, other } => format!(
+            "ワークロードのバージョンが異なるため（{base} と {other}）比較できません。双方を同じ kurabe で {run} として測定し直してください"
+        ),
+        Refusal::Parameters(differences) => {
+            let list: Vec<String> = differences
+                .iter()
+                .map(|(name, base, other)| format!("{name} が {base} と {other}"))
+                .collect();
+            format!(
+                "パラメーターが異なります: {}。基準側に合わせるには {run} を実行してください",
+                list.join("、")
+            )
+        }
+        Refusal::NoValue { base, other, why } => {
+            let side = match (base, other) {
+                (true, true) => "双方",
+                (true, false) => "基準側",
+                _ => "比較対象側",
+            };
+            format!(
+                "{side}のどのラウンドにも値がありません: {why}。測定し直すには{side}で {run} を実行してください"
+            )
+        }
+        Refusal::TooFewRounds { base, other, need } => {
+            let single = if *base == 1 || *other == 1 {
+                "単独の値からはばらつきがわかりません。"
+            } else {
+                ""
+            };
+            let side = match (base < need, other < need) {
+                (true, false) => "基準側",
+                (false, true) => "比較対象側",
+                _ => "双方",
+            };
+            format!(
+                "回数が足りません: {base} 回と {other} 回（双方 {need} 回以上必要です）。{single}{side}で {run} を実行してください"
+            )
+        }
+        Refusal::TooFewPairs {
+            pairs,
+            need,
+            resume,
+        } => {
+            let help = resume.as_ref().map_or_else(
+                || {
+                    "`--passes` を 9 以上にするか時間を長くして、`kurabe duel` をやり直してください"
+                        .to_owned()
+                },
+                |id| format!("`kurabe duel --resume {id}` で続きを測定できます"),
+            );
+            format!(
+                "両側に値がある組が足りません: {pairs} 組（判定には {need} 組必要です）。{help}"
+            )
+        }
+        Refusal::TooFewRuns { base, other, need } => format!(
+            "測定の件数が足りません: {base} 件と {other} 件（プランの比較には、各側 {need} 台の別々のインスタンスが必要です）。別のインスタンスで {run} を実行してください"
+        ),
+        Refusal::GroupDisagrees { on_base, runs, why } => {
+            let side = if *on_base {
+                "基準側"
+            } else {
+                "比較対象側"
+            };
+            let why = of_group_ja(why);
+            format!(
+                "{side}の測定条件がそろっていません（{} と {}: {why}）。一方を除くか、{run} で測定し直してください",
+                runs.0, runs.1
+            )
+        }
+        Refusal::Soak { base, other } => {
+            let (who, side) = match (base, other) {
+                (true, true) => ("双方が", "双方"),
+                (true, false) => ("基準側が", "基準側"),
+                _ => ("比較対象側が", "比較対象側"),
+            };
+            format!(
+                "{who}ソークです。ソークの各回はひと続きの系列で、独立した標本ではないため、比だけを示します。ソークの結果は `kurabe show RUN` で確認し、判定には{side}で {run} を実行してください"
+            )
+        }
+        Refusal::NoRatio {
+            base_is_zero: true,
+            other_is_zero: true,
+        } => "双方ともすべてのラウンドで 0 です。比はありませんが、違いもありません".to_owned(),
+        Refusal::NoRatio {
+            base_is_zero,
+            other_is_zero,
+        } if *base_is_zero || *other_is_zero => format!(
+            "{}がすべてのラウンドで 0 のため、比を計算できません。`kurabe show RUN --format csv-rounds` で確認するか、{run} で測定し直してください",
+            if *base_is_zero {
+                "基準側"
+            } else {
+                "比較対象側"
+            }
+        ),
+        Refusal::NoRatio { .. } => format!(
+            "値がゼロ、負、または欠けているため、比を計算できません。`kurabe show RUN --format csv-rounds` で確認するか、{run} で測定し直してください"
+        ),
+    }
+}
+
+/// Why two runs of one side disagree.
+fn of_group_ja(why: &Refusal) -> String {
+    match why {
+        Refusal::WorkloadVersion { base, other } => {
+            format!("ワークロードのバージョンが {base} と {other}")
+        }
+        Refusal::Parameters(differences) => {
+            let list = differences
+                .iter()
+                .map(|(name, base, other)| format!("{name} が {base} と {other}"));
+            list.collect::<Vec<_>>().join("、")
+        }
+        _ => "測定内容が異なります".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::Party;
+    use crate::testkit;
+
+    fn case(text: &str) -> CaseId {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_command_asks_for_as_many_passes_as_the_run_had_where_they_are_enough() {
+        let mut run = testkit::normal();
+        let case = run.plan.cases[0].id.clone();
+        for (had, asked) in [(None, 9), (Some(2), 9), (Some(6), 6), (Some(20), 20)] {
+            run.plan.passes = had;
+            let command = again(&[&case], &[], &run.plan);
+            assert!(
+                command.ends_with(&format!(" --passes {asked}`")),
+                "{command}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_job_of_fios_is_measured_again_as_one() {
+        let (mut base, other, _) = testkit::comparison();
+        base.plan.what = ["fio", "--passes=3", "--name=a b", "job.fio"]
+            .map(str::to_owned)
+            .to_vec();
+        let (base, other) = (Party::one(&base), Party::one(&other));
+        let sides = Sides {
+            base: &base,
+            other: &other,
+        };
+        let few = Refusal::TooFewRounds {
+            base: 1,
+            other: 1,
+            need: 6,
+        };
+        let found = remedy(&few, &[&case("a@1")], sides);
+        assert_eq!(found, "`kurabe fio --passes=9 '--name=a b' job.fio`");
+    }
+
+    #[test]
+    fn a_size_that_differs_is_set_without_a_space() {
+        let differing = |base: &str| [("size".to_owned(), base.to_owned(), "1 KiB".to_owned())];
+        let check = |base: &str, expect: &str| {
+            let set = sets_of(&differing(base));
+            assert_eq!(set, [("size".to_owned(), expect.to_owned())]);
+        };
+        check("64 MiB", "64MiB");
+        check("1000 B", "1000B");
+        check("10", "10");
+        check("a b", "a b");
+        assert!(sets_of(&differing("not set")).is_empty());
+    }
+
+    #[test]
+    fn refusals_name_the_command_that_helps() {
+        let case: CaseId = "os.pipe@2".parse().unwrap();
+        let run = testkit::normal();
+        let side = Party::one(&run);
+        let sides = Sides {
+            base: &side,
+            other: &side,
+        };
+        for lang in Lang::ALL {
+            for refusal in testkit::all_refusals() {
+                let text = sentence(&refusal, &[&case], sides, lang);
+                // Rounds of a run beside it are no pairs: a duel is helped by a duel.
+                let command = match &refusal {
+                    Refusal::TooFewPairs { resume: None, .. } => "`kurabe duel`",
+                    Refusal::TooFewPairs { .. } => "`kurabe duel --resume 20261121-004311-9f3ca`",
+                    _ => "kurabe run os.pipe --copies 2",
+                };
+                assert!(text.contains(command), "{text}");
+            }
+        }
+        let differ = Refusal::Parameters(vec![("bs".to_owned(), "4k".to_owned(), "8k".to_owned())]);
+        let text = remedy(&differ, &[&case], sides);
+        assert!(text.contains("--set os.pipe.bs=4k --passes 9"), "{text}");
+    }
+
+    #[test]
+    fn every_refusal_is_said_in_every_language() {
+        let never = Refusal::NoRatio {
+            base_is_zero: true,
+            other_is_zero: true,
+        };
+        let of_duels = [
+            Refusal::OneSideOnly { base_has_it: true },
+            Refusal::NoRatio {
+                base_is_zero: true,
+                other_is_zero: false,
+            },
+        ];
+        for lang in Lang::ALL {
+            let say = match lang {
+                Lang::En => en,
+                Lang::Ja => ja,
+            };
+            let mut all: Vec<String> = testkit::all_refusals()
+                .iter()
+                .chain([&never])
+                .map(|refusal| say(refusal, "`kurabe run os.pipe`"))
+                .collect();
+            all.extend(
+                of_duels
+                    .iter()
+                    .filter_map(|refusal| duel::refusal(refusal, lang)),
+            );
+            testkit::assert_sentences(&all, lang);
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! One line per category and one per metric, and how to read them.
+
+use super::{Compared, role};
+use crate::comparison::{Sides, both_have_level, has_level};
+use crate::lang::{Lang, say};
+use crate::number::{self, NO_LEVEL_MARK, NONE, counted};
+use crate::page::block::{Align, Block, Cell, MARK, Table, Text, Tone};
+use model::comparison::{Estimator, MetricComparison, RoundsNeeded, RunState, Verdict};
+use model::estimate::{Estimate, Interval};
+use model::plan::CaseId;
+use model::spec::Better;
+use model::units::Unit;
+
+const fn ratio_head(lang: Lang) -> &'static str {
+    match lang {
+        Lang::En => "ratio",
+        Lang::Ja => "比",
+    }
+}
+
+fn interval_head(lang: Lang) -> &'static str {
+    lang.pick("95 % interval", "95 % 信頼区間")
+}
+
+fn verdict_head(lang: Lang) -> &'static str {
+    lang.pick("verdict", "判定")
+}
+
+fn needed_head(lang: Lang) -> &'static str {
+    lang.pick("to tell", "必要回数")
+}
+
+/// One line per category: name, figures, verdict, how many metrics.
+pub(super) fn categories(of: Compared<'_>) -> Table {
+    let lang = of.lang;
+    let mut table = Table::new([
+        ("", Align::Left),
+        (ratio_head(lang), Align::Right),
+        (interval_head(lang), Align::Right),
+        (verdict_head(lang), Align::Left),
+        ("", Align::Left),
+    ]);
+    for category in &of.comparison.categories {
+        let (ratio, interval) = ratio_text(Some(category.ratio), category.interval.as_ref());
+        table.rows.push(vec![
+            category.category.clone().into(),
+            ratio.into(),
+            interval.into(),
+            verdict(category.verdict, lang).into(),
+            metrics_text(category.metrics, lang).into(),
+        ]);
+    }
+    table
+}
+
+/// `12 metrics`.
+pub(super) fn metrics_text(n: u32, lang: Lang) -> String {
+    lang.pick(counted(n, "metric", "metrics"), format!("{n} 項目"))
+}
+
+fn verdict(verdict: Verdict, lang: Lang) -> &'static str {
+    match (lang, verdict) {
+        (Lang::En, verdict) => verdict.word(),
+        (Lang::Ja, Verdict::Better) => "良い",
+        (Lang::Ja, Verdict::Worse) => "悪い",
+        (Lang::Ja, Verdict::BetterMaybe) => "良い?",
+        (Lang::Ja, Verdict::WorseMaybe) => "悪い?",
+        (Lang::Ja, Verdict::Same) => "同等",
+        (Lang::Ja, Verdict::Unclear) => "判定不能",
+    }
+}
+
+/// A compared metric as text.
+pub(super) struct Row {
+    pub(super) metric: String,
+    /// The quantity alone where the row stands below another one of its case.
+    below: Option<String>,
+    pub(super) unit: String,
+    pub(super) base: String,
+    pub(super) other: String,
+    pub(super) ratio: String,
+    interval: String,
+    verdict: &'static str,
+    needed: String,
+}
+
+/// The metrics that have a ratio: a table, or two lines for each where that has no room.
+pub(super) fn metrics(of: Compared<'_>) -> Block {
+    let lang = of.lang;
+    let [base, other] = if of.sides.are_of_a_duel() {
+        of.sides.names(lang)
+    } else {
+        [true, false].map(|is_base| role(is_base, lang).to_owned())
+    };
+    let word = |en: &str, ja: &str| lang.pick(en, ja).to_owned();
+    let mut table = Table::new([
+        (word("metric", "測定項目"), Align::Left),
+        (word("unit", "単位"), Align::Left),
+        (base, Align::Marked),
+        (other, Align::Marked),
+        (ratio_head(lang).to_owned(), Align::Right),
+        (interval_head(lang).to_owned(), Align::Right),
+        (verdict_head(lang).to_owned(), Align::Left),
+        (needed_head(lang).to_owned(), Align::Left),
+    ]);
+    let rows = rows(of);
+    let narrow = rows.iter().map(|row| narrow(row, lang)).collect();
+    for row in rows {
+        let name = Text::name(row.metric);
+        table.rows.push(vec![
+            match row.below {
+                Some(quantity) => Cell::Below(name, quantity),
+                None => name.into(),
+            },
+            row.unit.into(),
+            value(row.base),
+            value(row.other),
+            row.ratio.into(),
+            row.interval.into(),
+            row.verdict.into(),
+            row.needed.into(),
+        ]);
+    }
+    Block::Fitting(vec![
+        vec![Block::Table(table)],
+        vec![Block::Entries(narrow)],
+    ])
+}
+
+fn value(text: String) -> Cell {
+    let tone = if text.ends_with(MARK) {
+        Tone::Best
+    } else {
+        Tone::Plain
+    };
+    Text::with(tone, text).into()
+}
+
+fn narrow(row: &Row, lang: Lang) -> (Text, Text) {
+    let Row {
+        metric,
+        base,
+        other,
+        unit,
+        ratio,
+        interval,
+        verdict,
+        ..
+    } = row;
+    let mut tail = format!("{ratio} ({interval})  {verdict}");
+    if !row.needed.is_empty() {
+        tail = format!("{tail}; {} {}", needed_head(lang), row.needed);
+    }
+    let head = format!("{metric}  {base} | {other} {unit}");
+    (head.into(), tail.into())
+}
+
+pub(super) fn rows(of: Compared<'_>) -> Vec<Row> {
+    let mut above: Option<&CaseId> = None;
+    let shown = of.comparison.metrics.iter().filter(|m| m.ratio.is_some());
+    shown
+        .map(|metric| {
+            let again = above == Some(&metric.id.case);
+            above = Some(&metric.id.case);
+            let mut row = row(of.sides, metric, of.lang);
+            row.below = (again && row.metric != metric.id.case.to_string())
+                .then(|| metric.id.quantity.clone());
+            row
+        })
+        .collect()
+}
+
+fn row(sides: Sides<'_>, metric: &MetricComparison, lang: Lang) -> Row {
+    let declared = sides.declared(&metric.id);
+    let values = [metric.values.0, metric.values.1];
+    let largest = values
+        .iter()
+        .flatten()
+        .fold(0.0, |a: f64, b| a.max(b.abs()));
+    let scale = declared.map_or_else(
+        || number::scale(Unit::Number, "", largest),
+        |declared| number::scale(declared.unit, &declared.quantity, largest),
+    );
+    let show = |value: Option<f64>, better: bool, states: &[RunState]| {
+        let Some(value) = value else {
+            return NONE.to_owned();
+        };
+        let mark = if better { MARK } else { "" };
+        let level = if states.iter().all(has_level) {
+            ""
+        } else {
+            NO_LEVEL_MARK
+        };
+        format!("{level}{}{mark}", scale.value(value))
+    };
+    let (base_better, other_better) = better_side(metric.adjusted);
+    let (ratio, interval) = ratio_text(metric.ratio, metric.interval.as_ref());
+    Row {
+        metric: sides.metric_name(&metric.id),
+        below: None,
+        unit: match declared {
+            Some(declared) if declared.better == Better::Lower => {
+                format!("{} {}", scale.unit, lower(lang))
+            }
+            _ => scale.unit.clone(),
+        },
+        base: show(metric.values.0, base_better, &metric.states.0),
+        other: show(metric.values.1, other_better, &metric.states.1),
+        ratio,
+        interval,
+        verdict: verdict(metric.adjusted, lang),
+        needed: metric
+            .needed
+            .map(|needed| rounds_needed(needed, lang))
+            .unwrap_or_default(),
+    }
+}
+
+/// Behind the unit of a metric of which less is better.
+pub(super) fn lower(lang: Lang) -> &'static str {
+    lang.pick("(lower)", "（小）")
+}
+
+/// Which side is better, base and other; neither where that is not known.
+pub(super) const fn better_side(verdict: Verdict) -> (bool, bool) {
+    match verdict {
+        Verdict::Better | Verdict::BetterMaybe => (false, true),
+        Verdict::Worse | Verdict::WorseMaybe => (true, false),
+        Verdict::Same | Verdict::Unclear => (false, false),
+    }
+}
+
+/// A ratio and its interval with the digits that the interval allows.
+pub(super) fn ratio_text(ratio: Option<f64>, interval: Option<&Interval>) -> (String, String) {
+    let Some(value) = ratio else {
+        return (NONE.to_owned(), NONE.to_owned());
+    };
+    let (value, ends) = number::plain(&Estimate {
+        value,
+        interval: interval.copied(),
+        n: 0,
+    });
+    (value, number::range(ends.as_ref()))
+}
+
+/// What it would take to tell.
+pub(super) fn rounds_needed(needed: RoundsNeeded, lang: Lang) -> String {
+    match needed {
+        RoundsNeeded::Rounds(n) => lang.pick(
+            format!("about {} a side", counted(n, "round", "rounds")),
+            format!("各 {n} 回程度"),
+        ),
+        RoundsNeeded::RoundsAtLeast(n) => say!(lang, "at least {n} rounds a side", "各 {n} 回以上"),
+        RoundsNeeded::Pairs(n) => lang.pick(
+            format!("about {}", counted(n, "pair", "pairs")),
+            format!("{n} 組程度"),
+        ),
+        RoundsNeeded::PairsAtLeast(n) => {
+            say!(lang, "at least {n} pairs", "{n} 組以上")
+        }
+        RoundsNeeded::Instances(n) => lang.pick(
+            format!("about {} a side", counted(n, "instance", "instances")),
+            format!("各 {n} 台程度"),
+        ),
+        RoundsNeeded::InstancesAtLeast(n) => {
+            say!(lang, "at least {n} instances a side", "各 {n} 台以上")
+        }
+        RoundsNeeded::NotAtThisNoise => lang
+            .pick("not at this noise level", "ばらつき大のため困難")
+            .to_owned(),
+    }
+}
+
+/// How to read the tables of a page.
+pub(super) fn legend(all: &[Compared<'_>]) -> Vec<&'static str> {
+    let shown = || {
+        all.iter().flat_map(|of| {
+            let with_ratio = of.comparison.metrics.iter().filter(|m| m.ratio.is_some());
+            with_ratio.map(move |metric| (of, metric))
+        })
+    };
+    let Some((Compared { lang, .. }, _)) = shown().next() else {
+        // No table, and nothing in it to be read.
+        return Vec::new();
+    };
+    let any_lower = shown().any(|(of, metric)| {
+        let declared = of.sides.declared(&metric.id);
+        declared.is_some_and(|declared| declared.better == Better::Lower)
+    });
+    let any_torn = shown().any(|(_, metric)| !both_have_level(metric));
+    let used = |estimator: &Estimator| all.iter().any(|of| of.comparison.estimator == *estimator);
+    let estimators = Estimator::ALL.into_iter().filter(used);
+    let mut lines: Vec<&str> = estimators
+        .map(|estimator| values_are(estimator, *lang))
+        .collect();
+    if any_torn {
+        lines.push(lang.pick(
+            "~ stands before the mean of rounds that have no single level: see the notes",
+            "~ の付いた値は、一つの水準に落ち着いていないラウンドの平均です（補足を参照）",
+        ));
+    }
+    lines.push(lang.pick(
+        "ratio: other over base, turned so that above 1 is better; * marks the better side",
+        "比は「比較対象 ÷ 基準」で、1 より大きいほど良くなるように向きをそろえています。* は良い側を示します",
+    ));
+    if any_lower {
+        lines.push(lang.pick(
+            "(lower) behind a unit: lower is better, and the ratio is base over other",
+            "単位の後の（小）は小さいほど良い項目で、比は「基準 ÷ 比較対象」です",
+        ));
+    }
+    lines.push(lang.pick(
+        "intervals are at 95 % for each metric by itself; verdicts are corrected for the number of metrics",
+        "区間は項目ごとの 95 % 信頼区間です。判定は項目数に応じて補正しています",
+    ));
+    lines.push(lang.pick(
+        "better?, worse?: the direction is sure, the size is not; same: no difference beyond the margin; unclear: cannot tell",
+        "良い?・悪い?: 方向は確実ですが大きさは不確実です。同等: 許容差を超える違いはありません。判定不能: 判断できません",
+    ));
+    lines
+}
+
+/// How to read the values.
+fn values_are(estimator: Estimator, lang: Lang) -> &'static str {
+    match estimator {
+        Estimator::Rounds => lang.pick(
+            "base, other: the trimmed means (on a logarithmic scale) that the ratio is made of; `kurabe show` gives medians, which may differ a little",
+            "基準・比較対象の値は、比のもとになるトリム平均（対数で計算）です。`kurabe show` の値は中央値のため、少し異なることがあります",
+        ),
+        Estimator::Pairs => lang.pick(
+            "base, other: the trimmed means over pairs (on a logarithmic scale) that the ratio is made of; `kurabe show` gives medians, which may differ a little",
+            "基準・比較対象の値は、比のもとになる組ごとのトリム平均（対数で計算）です。`kurabe show` の値は中央値のため、少し異なることがあります",
+        ),
+        Estimator::Runs => lang.pick(
+            "base, other: the geometric means of the runs' medians, which the ratio is made of; each run counts once",
+            "基準・比較対象の値は、比のもとになる「各測定の中央値」の幾何平均です。どの測定も 1 件として数えます",
+        ),
+    }
+}

@@ -1,0 +1,258 @@
+//! Pages of comparisons: what they say, in which room, and of which side.
+
+use super::summary::{LINES_MAX, counts, lines};
+use super::table::{better_side, legend, lower, rounds_needed, rows};
+use super::*;
+use crate::comparison::{self as compare, CompareOptions};
+use crate::page::run::tests::columns;
+use crate::render::{markdown, text};
+use crate::style::Style;
+use crate::testkit;
+use model::comparison::RoundsNeeded;
+use model::warning::Warning;
+
+/// Both sides with what is concluded about them.
+pub(super) fn compared<'a>(
+    base: &'a Party<'a>,
+    other: &'a Party<'a>,
+    comparison: &'a Comparison,
+    lang: Lang,
+) -> Compared<'a> {
+    Compared {
+        sides: Sides { base, other },
+        comparison,
+        lang,
+    }
+}
+
+fn example(lang: Lang) -> Vec<Block> {
+    let (base, other, comparison) = testkit::comparison();
+    let view = ComparisonView {
+        base: Party::one(&base),
+        others: vec![(Party::one(&other), comparison)],
+    };
+    super::page(&view, lang)
+}
+
+fn shown(width: usize, lang: Lang) -> String {
+    let style = Style {
+        width,
+        color: false,
+    };
+    text(&example(lang), style)
+}
+
+#[test]
+fn wide_in_english() {
+    insta::assert_snapshot!("comparison_en", shown(120, Lang::En));
+}
+
+#[test]
+fn wide_in_japanese() {
+    insta::assert_snapshot!("comparison_ja", shown(120, Lang::Ja));
+}
+
+#[test]
+fn narrow_terminals_get_two_lines_a_metric() {
+    insta::assert_snapshot!("comparison_narrow", shown(60, Lang::En));
+}
+
+#[test]
+fn a_comparison_for_a_blog() {
+    insta::assert_snapshot!("comparison_markdown", markdown(&example(Lang::En)));
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    for width in [60, 80, 100, 120] {
+        for lang in Lang::ALL {
+            for line in shown(width, lang).lines() {
+                assert!(columns(line) <= width, "{width}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn two_comparisons_are_an_empty_line_apart() {
+    let (base, other, comparison) = testkit::comparison();
+    let view = ComparisonView {
+        base: Party::one(&base),
+        others: vec![
+            (Party::one(&other), comparison.clone()),
+            (Party::one(&other), comparison),
+        ],
+    };
+    let page = text(&super::page(&view, Lang::En), Style::PLAIN);
+    assert!(!page.contains("\n\n\n"), "{page}");
+    assert!(page.contains("\n\nbase   20"), "{page}");
+}
+
+#[test]
+fn a_duel_says_that_it_is_one_and_looks_say_that_they_decided() {
+    for lang in Lang::ALL {
+        let (base, other, mut comparison) = testkit::comparison();
+        let mut says = |paired, looked| {
+            (comparison.paired, comparison.looked) = (paired, looked);
+            let (base, other) = (Party::one(&base), Party::one(&other));
+            pairing(compared(&base, &other, &comparison, lang))
+        };
+        assert!(says(false, false).is_empty());
+        let targets = says(false, true);
+        let duel = says(true, false);
+        let looked = says(true, true);
+        assert_eq!((targets.len(), duel.len(), looked.len()), (1, 1, 2));
+        assert!(targets[0].contains("98.4 %") && targets[0].contains("99.4 %"));
+        assert!(looked[1].contains("98.4 %") && looked[1].contains("98.8 %"));
+        let view = ComparisonView {
+            base: Party::one(&base),
+            others: vec![(Party::one(&other), comparison)],
+        };
+        let page = super::page(&view, lang);
+        for page in [text(&page, Style::PLAIN), markdown(&page)] {
+            assert!(page.contains("98.4 %") && page.contains("98.8 %"), "{page}");
+        }
+    }
+}
+
+#[test]
+fn what_disturbed_a_side_is_said_with_its_name() {
+    let (base, other, mut comparison) = testkit::comparison();
+    comparison.disturbed.1 = vec![Warning::Throttled { rounds_share: 0.5 }];
+    let (base, other) = (Party::one(&base), Party::one(&other));
+    for lang in Lang::ALL {
+        let notes = notes::notes(compared(&base, &other, &comparison, lang));
+        let said: Vec<&String> = notes.iter().filter(|note| note.contains("50 %")).collect();
+        assert!(
+            said.len() == 1 && said[0].starts_with("cloud ssd: "),
+            "{notes:?}"
+        );
+    }
+}
+
+#[test]
+fn nothing_to_compare_is_said() {
+    let run = testkit::normal();
+    let view = ComparisonView {
+        base: Party::one(&run),
+        others: Vec::new(),
+    };
+    assert_eq!(
+        text(&super::page(&view, Lang::En), Style::PLAIN),
+        "there is nothing to compare\n"
+    );
+}
+
+#[test]
+fn the_better_side_is_marked_and_no_other() {
+    let (base, other, comparison) = testkit::comparison();
+    let (base, other) = (Party::one(&base), Party::one(&other));
+    let with_ratio = comparison.metrics.iter().filter(|m| m.ratio.is_some());
+    let rows = rows(compared(&base, &other, &comparison, Lang::En));
+    for (row, metric) in rows.iter().zip(with_ratio) {
+        let marks = (row.base.ends_with('*'), row.other.ends_with('*'));
+        assert_eq!(marks, better_side(metric.adjusted), "{}", row.metric);
+    }
+}
+
+#[test]
+fn a_summary_is_short_and_counts_every_metric() {
+    let (base, other, comparison) = testkit::comparison();
+    let (base, other) = (Party::one(&base), Party::one(&other));
+    for lang in Lang::ALL {
+        let of = compared(&base, &other, &comparison, lang);
+        let lines = lines(of);
+        assert!(!lines.is_empty() && lines.len() <= LINES_MAX, "{lines:?}");
+        let counts = counts(of);
+        let sum = counts.better + counts.worse + counts.same + counts.unclear;
+        assert_eq!(sum, counts.compared);
+        assert!(counts.compared > 3);
+    }
+}
+
+#[test]
+fn the_summary_says_whose_rounds_were_mostly_disturbed() {
+    let (base, other, mut comparison) = testkit::comparison();
+    let (base, other) = (Party::one(&base), Party::one(&other));
+    let by = |share: f64| match share {
+        0.0 => Vec::new(),
+        rounds_share => vec![Warning::ForeignCpu {
+            rounds_share,
+            process: None,
+        }],
+    };
+    let mut said = |on_base: Vec<Warning>, on_other: Vec<Warning>, paired: bool| {
+        comparison.disturbed = (on_base, on_other);
+        comparison.paired = paired;
+        let lines = lines(compared(&base, &other, &comparison, Lang::En));
+        assert!(lines.len() <= LINES_MAX);
+        let line = lines.into_iter().find(|line| line.contains("disturbed"));
+        line.map(|line| line.split(" disturbed").next().unwrap().to_owned())
+    };
+    for (on_base, on_other, expect) in [
+        (0.0, 0.0, None),
+        (0.3, 0.4, None),
+        (0.44, 1.0, Some("both were")),
+        (0.5, 0.2, Some("both were")),
+        (0.0, 0.7, Some("cloud ssd was")),
+        (0.7, 0.0, Some("vps ssd was")),
+    ] {
+        let found = said(by(on_base), by(on_other), false);
+        assert_eq!(found.as_deref(), expect, "{on_base} {on_other}");
+    }
+    // A quota is there today and tomorrow.
+    let throttled = || vec![Warning::Throttled { rounds_share: 1.0 }];
+    assert_eq!(said(throttled(), throttled(), false), None);
+    assert_eq!(said(by(1.0), by(1.0), true), None);
+}
+
+#[test]
+fn no_row_shows_a_value_on_the_wrong_side_of_its_ratio() {
+    // Rates whose medians are 100 and 99, while the ratio of the trimmed means is above 1; latencies likewise.
+    let sides = [
+        [95.0, 96.0, 97.0, 98.0, 100.0, 100.5, 101.0, 101.0, 101.5],
+        [98.0, 98.0, 98.5, 98.8, 99.0, 104.0, 105.0, 106.0, 107.0],
+    ];
+    let [base, other] = sides.map(|values| {
+        let mut run = testkit::empty();
+        let quantities = [testkit::OPS, testkit::P99];
+        let id = testkit::add_case(&mut run, "os.pipe", 1, "off", &quantities);
+        for (pass, value) in (1..).zip(values) {
+            let both = [("ops_per_s", value), ("clat_ns_p99", value)];
+            testkit::add_round(&mut run, &id, pass, Ok(&both));
+        }
+        run
+    });
+    for lang in Lang::ALL {
+        let view = compare::view(&base, &[&other], &CompareOptions::default());
+        let (other, comparison) = &view.others[0];
+        let of = compared(&view.base, other, comparison, lang);
+        let rows = rows(of);
+        let number = |text: &str| text.trim_end_matches(" *").parse::<f64>().unwrap();
+        let [rate, latency] = &rows[..] else {
+            panic!("{} rows", rows.len())
+        };
+        for row in &rows {
+            assert!(number(&row.base) < number(&row.other));
+        }
+        assert!(number(&rate.ratio) > 1.0 && number(&latency.ratio) < 1.0);
+        // Where the larger value is the worse one, the row says that lower is better.
+        assert!(latency.unit.ends_with(lower(lang)));
+        assert!(!rate.unit.contains(lower(lang)));
+        let explained = legend(&[of]);
+        assert!(explained.iter().any(|line| line.contains(lower(lang))));
+    }
+}
+
+#[test]
+fn one_is_never_several() {
+    assert_eq!(
+        rounds_needed(RoundsNeeded::Rounds(1), Lang::En),
+        "about 1 round a side"
+    );
+    assert_eq!(
+        rounds_needed(RoundsNeeded::Instances(1), Lang::En),
+        "about 1 instance a side"
+    );
+    assert_eq!(table::metrics_text(1, Lang::En), "1 metric");
+}
