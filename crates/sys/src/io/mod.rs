@@ -10,6 +10,7 @@ mod buffers;
 mod choose;
 pub mod counters;
 pub mod file;
+pub mod flag;
 mod null;
 pub mod remove;
 mod sync;

@@ -221,12 +221,13 @@ impl Workload for Jobs {
             WorkError::Failed(format!("find job {} {words}", place.copy))
         })?;
         // Nothing is made for a job whose turn does not come.
-        if Words::new(place).end(&task) {
-            return Ok(Box::new(Doing::none(task, place)));
+        let words = Words::open(&task, place)?;
+        if words.end() {
+            return Ok(Box::new(Doing::none(task, words, place)));
         }
         Ok(Box::new(match ready(&task, place) {
-            Ok(inner) => Doing::new(task, inner, place),
-            Err(error) => Doing::failed(task, error, place),
+            Ok(inner) => Doing::new(task, inner, words, place),
+            Err(error) => Doing::failed(task, error, words, place),
         }))
     }
 }

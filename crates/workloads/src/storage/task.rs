@@ -1,7 +1,7 @@
 //! One job of several that run at the same time: what is told of it beside the others, and who ends with whom.
 //!
-//! The job itself knows when it starts and ends ([`Job::end`](model::job::Job::end)) and what it does. Here it is kept to its CPUs, ends
-//! with jobs that take it along, and is told with the counters of the disk below it. A job that fails, be it in its
+//! The job itself knows when it starts and ends ([`model::job::Job::end`]) and what it does. Here it is kept to its CPUs,
+//! ends with jobs that take it along, and is told with the counters of the disk below it. A job that fails, be it in its
 //! set-up, is told as far as it came, and the others go on.
 
 use engine::recorder::Recorder;
@@ -11,9 +11,10 @@ use model::num::approx;
 use model::units::Nanos;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use sys::clock::monotonic;
 use sys::io::counters::{self, DeviceIo};
+use sys::io::flag::SharedFlag;
 use sys::tree::Tree;
 
 /// An error with the name of the job: of several at the same time one fails first.
@@ -39,7 +40,7 @@ pub(super) fn keep_to_cpus(cpus: &[u32]) -> Result<(), WorkError> {
 pub(super) struct Doing {
     task: Task,
     inner: Box<dyn Body>,
-    /// Where words are left for other jobs.
+    /// What it says to other jobs, and hears from them.
     words: Words,
     /// Why it ended before its time.
     failed: Option<WorkError>,
@@ -52,7 +53,7 @@ pub(super) struct Doing {
 }
 
 impl Doing {
-    pub(super) fn new(task: Task, inner: Box<dyn Body>, place: &Place) -> Self {
+    pub(super) fn new(task: Task, inner: Box<dyn Body>, words: Words, place: &Place) -> Self {
         let below = match &task.job.target {
             _ if task.job.engine == IoEngine::Null => None,
             Target::TestFile => Some(place.run_dir.as_path()),
@@ -66,7 +67,7 @@ impl Doing {
         Self {
             task,
             inner,
-            words: Words::new(place),
+            words,
             failed: None,
             disk,
             entered: 0,
@@ -76,16 +77,16 @@ impl Doing {
     }
 
     /// A job that could not even be made ready.
-    pub(super) fn failed(task: Task, error: WorkError, place: &Place) -> Self {
+    pub(super) fn failed(task: Task, error: WorkError, words: Words, place: &Place) -> Self {
         Self {
             failed: Some(named(&task, error)),
-            ..Self::new(task, Box::new(Nothing), place)
+            ..Self::new(task, Box::new(Nothing), words, place)
         }
     }
 
     /// A job whose turn does not come.
-    pub(super) fn none(task: Task, place: &Place) -> Self {
-        Self::new(task, Box::new(Nothing), place)
+    pub(super) fn none(task: Task, words: Words, place: &Place) -> Self {
+        Self::new(task, Box::new(Nothing), words, place)
     }
 
     /// The first batch.
@@ -98,9 +99,8 @@ impl Doing {
 
     fn end(&self) {
         let counts = !self.task.ends_on_error || self.failed.is_some();
-        if let Some(word) = self.task.ends.as_ref().filter(|_| counts) {
-            // Where it cannot be left, the others end by themselves.
-            let _ = File::create(self.words.path(word));
+        if let Some(word) = self.words.ends.as_ref().filter(|_| counts) {
+            word.raise();
         }
     }
 }
@@ -108,37 +108,35 @@ impl Doing {
 /// The word that ends all jobs of the pass, those that have not begun among them.
 pub const EVERYTHING: &str = "over-everything";
 
-/// Where jobs leave words for each other: files in a directory of the round, or of the run where they are for later
-/// rounds too.
+/// The words of one job: flags that it shares with the others, in a directory of the round, or of the run where they are
+/// for later rounds too.
 #[derive(Debug)]
 pub(super) struct Words {
-    of_round: PathBuf,
-    of_run: PathBuf,
-    round: u32,
+    ends: Option<SharedFlag>,
+    ends_with: Vec<SharedFlag>,
 }
 
 impl Words {
-    pub(super) fn new(place: &Place) -> Self {
-        Self {
-            of_round: place.shared_dir.clone(),
-            of_run: place.run_dir.clone(),
-            round: place.round,
-        }
-    }
-
-    fn path(&self, word: &str) -> PathBuf {
-        if word == EVERYTHING {
-            // In each pass every case has one round.
-            self.of_run.join(format!("{word}-{}", self.round))
-        } else {
-            self.of_round.join(word)
-        }
+    pub(super) fn open(task: &Task, place: &Place) -> Result<Self, WorkError> {
+        let open = |word: &String| {
+            let path = if word == EVERYTHING {
+                // In each pass every case has one round.
+                place.run_dir.join(format!("{word}-{}", place.round))
+            } else {
+                place.shared_dir.join(word)
+            };
+            SharedFlag::open(&path)
+                .map_err(|error| WorkError::failed("share", path.display(), error))
+        };
+        Ok(Self {
+            ends: task.ends.as_ref().map(open).transpose()?,
+            ends_with: task.ends_with.iter().map(open).collect::<Result<_, _>>()?,
+        })
     }
 
     /// Whether a job has ended that takes this one with it.
-    pub(super) fn end(&self, task: &Task) -> bool {
-        let mut words = task.ends_with.iter();
-        words.any(|word| self.path(word).exists())
+    pub(super) fn end(&self) -> bool {
+        self.ends_with.iter().any(SharedFlag::is_raised)
     }
 }
 
@@ -162,7 +160,7 @@ impl Body for Doing {
         }
         let is_stopped = sys::signal::interrupted().is_some();
         let is_over = self.task.only_prepares || self.failed.is_some();
-        if is_over || is_stopped || self.words.end(&self.task) {
+        if is_over || is_stopped || self.words.end() {
             self.end();
             return Ok(0);
         }

@@ -48,7 +48,12 @@ fn ending_after(ops: u64) -> Job {
 
 fn doing(task: Task, dir: &Path) -> Doing {
     let inner = crate::storage::open(&task.job, &place(dir, 0)).unwrap();
-    Doing::new(task, inner, &place(dir, 0))
+    with(task, inner, dir)
+}
+
+fn with(task: Task, inner: Box<dyn Body>, dir: &Path) -> Doing {
+    let words = Words::open(&task, &place(dir, 0)).unwrap();
+    Doing::new(task, inner, words, &place(dir, 0))
 }
 
 fn batch(body: &mut Doing, ops: u64) -> u64 {
@@ -93,6 +98,8 @@ fn it_ends_with_the_one_that_takes_it_along() {
         },
         dir.path(),
     );
+    // Nothing is looked up by its name while they work.
+    std::fs::remove_file(dir.path().join("over-0")).unwrap();
     assert_eq!(batch(&mut second, 5), 5);
     assert_eq!(batch(&mut first, 5), 1);
     assert_eq!(batch(&mut second, 5), 0);
@@ -139,7 +146,7 @@ fn a_job_that_fails_is_told_as_far_as_it_came_and_takes_along_whom_it_should() {
         };
         let mut first = if fails {
             let inner = Breaking { left: 8, done: 0 };
-            Doing::new(first, Box::new(inner), &place(dir.path(), 0))
+            with(first, Box::new(inner), dir.path())
         } else {
             doing(first, dir.path())
         };
@@ -168,7 +175,9 @@ fn a_job_that_fails_is_told_as_far_as_it_came_and_takes_along_whom_it_should() {
 fn a_job_that_cannot_be_made_ready_does_nothing_and_says_why() {
     let dir = tempfile::tempdir().unwrap();
     let error = WorkError::Unsupported("no such engine".to_owned());
-    let mut body = Doing::failed(task(), error, &place(dir.path(), 0));
+    let place = place(dir.path(), 0);
+    let words = Words::open(&task(), &place).unwrap();
+    let mut body = Doing::failed(task(), error, words, &place);
     assert_eq!(batch(&mut body, 5), 0);
     let finish = body.finish().unwrap();
     assert!(
@@ -196,14 +205,16 @@ fn the_word_for_everything_reaches_later_rounds_of_the_same_pass() {
         ends_with: vec![EVERYTHING.to_owned()],
         ..task()
     };
-    assert!(!Words::new(&at(1)).end(&hears));
-    Doing::none(says, &at(1)).end();
+    let heard = |place: &Place| Words::open(&hears, place).unwrap().end();
+    assert!(!heard(&at(1)));
+    let words = Words::open(&says, &at(1)).unwrap();
+    Doing::none(says, words, &at(1)).end();
     let later = Place {
         shared_dir: dir.path().join("another"),
         ..at(1)
     };
-    assert!(Words::new(&later).end(&hears));
-    assert!(!Words::new(&at(2)).end(&hears));
+    assert!(heard(&later));
+    assert!(!heard(&at(2)));
 }
 
 #[test]
