@@ -19,6 +19,7 @@ pub struct Draft {
     /// The times of a steady state, which may come before its rule.
     pub(super) steady_duration: Nanos,
     pub(super) steady_ramp: Nanos,
+    pub(super) steady_interval: Option<Nanos>,
     /// `zonesize` and its companions; 0 where not given.
     pub(super) zones: Zones,
     /// `zonemode=none`.

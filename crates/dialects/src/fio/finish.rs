@@ -27,6 +27,7 @@ fn steady_state(draft: &mut Draft) {
         return;
     };
     (rule.duration, rule.ramp) = (draft.steady_duration, draft.steady_ramp);
+    rule.interval = draft.steady_interval.unwrap_or(rule.interval);
     if rule.duration == Nanos::ZERO {
         draft.job.does.steady_state = None;
         draft.warn("`steadystate` without `ss_dur` is never looked at, as in fio");

@@ -155,7 +155,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
              `:LIMIT` or `:LIMIT%`",
             set: steady,
         },
-        "The job ends when this quantity, looked at every second over `ss_dur`, \
+        "The job ends when this quantity, looked at every `ss_interval` over `ss_dur`, \
              stays within the limit of its mean or, with `_slope`, when its slope \
              does. This is fio's rule; the rule of SNIA is another one.",
     )
@@ -170,6 +170,15 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "How long the steady state must hold; without a unit in seconds.",
     )
     .or(&["ss_dur"]),
+    OptionDef::new(
+        "ss_interval",
+        "1",
+        Kind::Time {
+            bare: Bare::Seconds,
+            set: |d, n| d.steady_interval = Some(Nanos(n)),
+        },
+        "Time between two looks at a steady state; without a unit in seconds.",
+    ),
     OptionDef::new(
         "steadystate_ramp_time",
         "0",

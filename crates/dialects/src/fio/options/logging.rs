@@ -144,10 +144,4 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "buffers are not in huge pages",
     ),
     OptionDef::noted("lockmem", Value, "Memory that fio pins.", SELF),
-    OptionDef::noted(
-        "ss_interval",
-        Value,
-        "Seconds between two looks at a steady state.",
-        "a look is taken every second",
-    ),
 ];

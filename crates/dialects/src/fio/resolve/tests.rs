@@ -137,6 +137,7 @@ fn sample(def: &OptionDef) -> Sample {
         "exit_what" => with("--exitall=1", "stonewall"),
         "continue_on_error" => value("io"),
         "steadystate" => with("--ss_dur=3", "iops:5%"),
+        "ss_interval" => with("--ss_dur=3 --ss=iops:5%", "2"),
         "steadystate_duration" | "steadystate_ramp_time" => with("--ss_dur=3 --ss=iops:5%", "4"),
         "cpus_allowed" => value("0"),
         "cpumask" => value("1"),
