@@ -55,7 +55,7 @@ impl<'a> Rescue<'a> {
         if self.lost.is_some() {
             return Ok(None);
         }
-        let gone = self.store.lost().map(str::to_owned);
+        let gone = self.store.lost();
         match (gone, kept) {
             (Some(how), _) => Ok(Some(self.lose(how))),
             (None, Ok(())) => Ok(None),
@@ -90,7 +90,7 @@ impl<'a> Rescue<'a> {
     /// it; nothing where the store is as it was.
     pub(crate) fn outcome(&mut self, end: End, warnings: &[Warning]) -> Option<anyhow::Error> {
         if self.lost.is_none() {
-            let lost = self.store.lost().map(str::to_owned);
+            let lost = self.store.lost();
             self.lost = lost.or_else(|| damaged(self.store.look_again().err()?));
         }
         let how = self.lost.clone()?;

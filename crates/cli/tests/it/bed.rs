@@ -206,3 +206,8 @@ pub(crate) fn processes_in(dir: &Path) -> Vec<String> {
     }
     found
 }
+
+/// A program of the system.
+pub(crate) fn program(name: &str) -> Command {
+    Command::new(name)
+}

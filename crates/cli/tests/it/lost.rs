@@ -158,6 +158,88 @@ fn a_run_whose_store_was_cut_short_or_written_over_is_written_beside_it() {
 }
 
 #[test]
+fn a_run_whose_store_no_path_leads_to_any_more_is_written_elsewhere() {
+    let (bed, done) = meanwhile(|store| {
+        remove_with_log(store);
+        std::os::unix::fs::symlink(store.file_name().unwrap(), store).unwrap();
+    });
+    check(
+        &bed,
+        done,
+        "can no longer be reached (Too many levels of symbolic links",
+    );
+    // Its directory is a file now: what is beside it is where the command was typed.
+    let bed = Bed::new();
+    let dir = bed.path().join("st");
+    std::fs::create_dir(&dir).unwrap();
+    let store = dir.join("k.db");
+    let args = ["--store", store.to_str().unwrap()];
+    let run = ["run", "os.pipe@1", "--passes", "8", "--label", "second"];
+    let child = bed.start(&[&run[..], &args[..]].concat());
+    eventually(60, || {
+        let show = ["show", "second", "--format", "csv-rounds"];
+        bed.run(&[&show[..], &args[..]].concat())
+            .out
+            .lines()
+            .count()
+            > 4
+    });
+    std::fs::remove_dir_all(&dir).unwrap();
+    std::fs::write(&dir, "mine").unwrap();
+    let done: Done = child.wait_with_output().unwrap().into();
+    let file = rescued(&bed);
+    done.code(4).err_has(&[
+        "can no longer be reached (Not a directory",
+        file.to_str().unwrap(),
+    ]);
+    assert_eq!(std::fs::read(&dir).unwrap(), b"mine");
+}
+
+/// Runs python with a connection `c` to the store.
+fn in_sqlite(store: &Path, script: &str) {
+    let program = format!(
+        "import sqlite3\nc=sqlite3.connect('{}',timeout=30)\n{script}\nc.commit()\nc.close()",
+        store.display()
+    );
+    let mut python = crate::bed::program("python3");
+    assert!(python.args(["-c", &program]).status().unwrap().success());
+}
+
+#[test]
+fn a_run_whose_store_is_changed_by_sqlite_itself_is_written_beside_it_and_the_change_stays() {
+    if !crate::disks::is_installed("python3") {
+        eprintln!("skipped: there is no python3");
+        return;
+    }
+    let other = Bed::new();
+    for label in ["one", "two", "three"] {
+        other.replay(label, "1,2");
+    }
+    let from = other.store().display().to_string();
+    let restore = format!("s=sqlite3.connect('{from}'); s.backup(c); s.close()");
+    let (bed, done) = meanwhile(|store| in_sqlite(store, &restore));
+    check(&bed, done, "holds the run no more");
+    let listed = bed.run(&["list"]).code(0);
+    let listed = listed.out_has(&["one", "two", "three"]);
+    assert!(!listed.out.contains("second"), "{}", listed.out);
+    bed.run(&["import", rescued(&bed).to_str().unwrap()])
+        .code(0);
+    bed.run(&["list"]).code(0).out_has(&["three", "second"]);
+
+    let removed = "c.execute(\"DELETE FROM runs WHERE label = 'second'\")";
+    let (bed, done) = meanwhile(|store| in_sqlite(store, removed));
+    check(&bed, done, "holds the run no more");
+    bed.run(&["list"]).code(0).out_has(&["earlier"]);
+
+    let (bed, done) = meanwhile(|store| in_sqlite(store, "c.execute('pragma application_id=5')"));
+    check(
+        &bed,
+        done,
+        "is marked as the database of another program now",
+    );
+}
+
+#[test]
 fn a_store_is_no_file_to_measure_on() {
     let bed = Bed::new();
     bed.replay("r", "1");

@@ -5,12 +5,18 @@
 //! itself, past the log: the run, and a number of the schema that no earlier copy has. From then on only folding logs
 //! in writes to the file, which keeps the mark, whoever does it. Where the file's times say that it was written to, it
 //! is read without its log.
+//!
+//! Who restores a backup through SQLite, or removes the run, changes the log as we do: what is read through the log
+//! shows that, and the log is then theirs.
 
 use super::{BUSY_TIMEOUT, Stamp, Store, beside, without_log};
 use crate::error::StoreError;
+use crate::gate::{APPLICATION_ID, SCHEMA_VERSION};
 use crate::held::{Held, Identity};
 use rusqlite::config::DbConfig;
-use rusqlite::{OpenFlags, TransactionBehavior};
+use rusqlite::{ErrorCode, OpenFlags, TransactionBehavior};
+use std::fs::Metadata;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,11 +28,28 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// The schema's number, which every change of the schema makes larger.
 const SCHEMA_NUMBER: &str = "schema_version";
 
+/// A number that a commit of any other connection changes, and nothing else does.
+const OTHERS_COMMITS: &str = "data_version";
+
+/// A run that is kept.
+#[derive(Debug)]
+struct Going {
+    id: String,
+    /// Its last round when all was well.
+    seen: Option<u32>,
+    /// Its last round.
+    last: Option<u32>,
+}
+
 /// What is known of the file while runs are kept in it.
 #[derive(Debug)]
 pub(super) struct Mark {
     /// They are in the file.
-    runs: Vec<String>,
+    runs: Vec<Going>,
+    /// What [`OTHERS_COMMITS`] was when all was well.
+    commits: i64,
+    /// What is wrong came through SQLite: so is what is in the log.
+    is_theirs: bool,
     /// The schema's number is no smaller.
     schema: i64,
     /// When the mark was last seen; `None` where somebody reads all the time, so that it is only in the log.
@@ -54,8 +77,22 @@ impl Store {
             Ok(next)
         };
         let schema = change().map_err(|error| self.failed("mark the file", &error))?;
+        let going = |run: &&str| -> rusqlite::Result<Going> {
+            let last =
+                "SELECT max(seq) FROM rounds WHERE run = (SELECT key FROM runs WHERE id = ?1)";
+            let last = self.conn.query_row(last, [run], |row| row.get(0))?;
+            Ok(Going {
+                id: (*run).to_owned(),
+                seen: last,
+                last,
+            })
+        };
+        let runs: rusqlite::Result<Vec<Going>> = runs.iter().map(going).collect();
+        let failed = |error| self.failed("mark the file", &error);
         let mut mark = Mark {
-            runs: runs.iter().map(|&run| run.to_owned()).collect(),
+            runs: runs.map_err(failed)?,
+            commits: self.number(OTHERS_COMMITS).map_err(failed)?,
+            is_theirs: false,
             schema,
             seen: None,
             log: Identity::at(&beside(&self.path, "-wal")).ok(),
@@ -75,16 +112,112 @@ impl Store {
         Ok(())
     }
 
+    /// Notes that a round was kept.
+    pub(super) fn kept(&self, run: &str, seq: u32) {
+        let mut mark = self.mark.borrow_mut();
+        let runs = mark.iter_mut().flat_map(|mark| &mut mark.runs);
+        for going in runs.filter(|going| going.id == run) {
+            going.last = Some(seq);
+        }
+    }
+
     /// What became of the file meanwhile, in words, where it is not the one that was opened, or has lost something:
     /// nothing that is written here will then be found there.
-    pub fn lost(&self) -> Option<&'static str> {
-        match std::fs::metadata(&self.path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some("was removed"),
-            Ok(now) if Identity::of(&now) != self.hold.file() => Some("was replaced by another"),
-            Ok(now) if now.len() < self.len => Some("was cut short"),
-            Ok(_) if self.is_written_over() => Some("was written over"),
-            _ => None,
+    pub fn lost(&self) -> Option<String> {
+        let how = match self.look() {
+            Err(error) if error.kind() == ErrorKind::NotFound => "was removed",
+            Err(error) => return Some(format!("can no longer be reached ({error})")),
+            Ok(now) if Identity::of(&now) != self.hold.file() => "was replaced by another",
+            Ok(now) if now.len() < self.len => "was cut short",
+            Ok(_) => match self.fault() {
+                Some(fault) if self.is_theirs() => fault,
+                Some(_) => "was written over",
+                None if self.is_written_over() => "was written over",
+                None => return None,
+            },
+        };
+        Some(how.to_owned())
+    }
+
+    /// What is at the path. Where that cannot be said, it may be for a moment only, as with a server that is busy.
+    fn look(&self) -> std::io::Result<Metadata> {
+        let look = || std::fs::metadata(&self.path);
+        for _ in 1..LOOKS {
+            match look() {
+                Err(error) if error.kind() != ErrorKind::NotFound => std::thread::sleep(PAUSE),
+                found => return found,
+            }
         }
+        look()
+    }
+
+    /// What is wrong with the store as it is read through its log, in words.
+    fn fault(&self) -> Option<&'static str> {
+        let mut mark = self.mark.borrow_mut();
+        let mark = mark.as_mut()?;
+        let look = || -> rusqlite::Result<Option<&'static str>> {
+            if self.number("application_id")? != i64::from(APPLICATION_ID) {
+                return Ok(Some("is marked as the database of another program now"));
+            }
+            if self.number("user_version")? != i64::from(SCHEMA_VERSION) {
+                return Ok(Some("is marked as a store of another version now"));
+            }
+            let mut known = self.conn.prepare_cached(
+                "SELECT count(*) FROM runs WHERE id = ?1 AND ending = 'open' AND \
+                 (?2 IS NULL OR EXISTS (SELECT 1 FROM rounds WHERE run = key AND seq = ?2))",
+            )?;
+            for Going { id, seen, .. } in &mark.runs {
+                if known.query_row((id, seen), |row| row.get::<_, u32>(0))? == 0 {
+                    return Ok(Some(
+                        "holds the run no more, or not all of it (somebody restored a copy, or removed it)",
+                    ));
+                }
+            }
+            Ok(None)
+        };
+        match look() {
+            Ok(None) => {
+                if let Ok(commits) = self.number(OTHERS_COMMITS) {
+                    mark.commits = commits;
+                }
+                for going in &mut mark.runs {
+                    going.seen = going.last;
+                }
+                None
+            }
+            Ok(fault) => fault,
+            // SQLITE_ERROR: what is asked for is not there.
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::Unknown) => {
+                Some("has lost its tables")
+            }
+            // Where it is just locked, the next look tells.
+            Err(_) => None,
+        }
+    }
+
+    /// Whether what is wrong was written through SQLite: nobody wrote to the file, or others committed something and
+    /// all of it is sound.
+    fn is_theirs(&self) -> bool {
+        let mut mark = self.mark.borrow_mut();
+        let Some(mark) = mark.as_mut() else {
+            return false;
+        };
+        let is_sound = || {
+            let verdict = "PRAGMA quick_check(1)";
+            let verdict = self.conn.query_row(verdict, [], |row| row.get(0));
+            verdict.is_ok_and(|verdict: String| verdict == "ok")
+        };
+        let is_untouched = mark.seen.is_some() && Stamp::at(&self.path).ok() == mark.seen;
+        mark.is_theirs = is_untouched
+            || self
+                .number(OTHERS_COMMITS)
+                .is_ok_and(|now| now != mark.commits)
+                && is_sound();
+        mark.is_theirs
+    }
+
+    fn number(&self, pragma: &str) -> rusqlite::Result<i64> {
+        self.conn.pragma_query_value(None, pragma, |row| row.get(0))
     }
 
     /// Whether the file was written to, and the mark is not in it any more.
@@ -114,15 +247,15 @@ impl Store {
             let name = without_log(&self.path);
             let file = Self::connect(&self.path, &name, flags, BUSY_TIMEOUT, &mut Held::lock())?;
             let read = || -> rusqlite::Result<bool> {
-                let schema: i64 = file
-                    .conn
-                    .pragma_query_value(None, SCHEMA_NUMBER, |row| row.get(0))?;
+                let is_ours = file.number("application_id")? == i64::from(APPLICATION_ID)
+                    && file.number("user_version")? == i64::from(SCHEMA_VERSION);
+                let schema = file.number(SCHEMA_NUMBER)?;
                 let mut known = file
                     .conn
                     .prepare("SELECT count(*) FROM runs WHERE id = ?1")?;
-                let mut all = schema >= mark.schema;
+                let mut all = is_ours && schema >= mark.schema;
                 for run in &mark.runs {
-                    all &= known.query_row([run], |row| row.get::<_, u32>(0))? == 1;
+                    all &= known.query_row([&run.id], |row| row.get::<_, u32>(0))? == 1;
                 }
                 Ok(all)
             };
@@ -147,8 +280,16 @@ impl Store {
     }
 
     /// Leaves the file as it is from now on, also when the store is closed: it is somebody else's. The log is ours: put
-    /// aside, it is not taken for that of the file which is there now. Gives the name that it then has.
+    /// aside, it is not taken for that of the file which is there now. Gives the name that it then has. Where others
+    /// changed the store through SQLite, the log is theirs too, and stays.
     pub fn leave(&self) -> Option<PathBuf> {
+        let mark = self.mark.borrow();
+        if mark.as_ref().is_some_and(|mark| mark.is_theirs) {
+            // Setting it does not fail.
+            let _ = self.conn.pragma_update(None, "query_only", true);
+            return None;
+        }
+        drop(mark);
         let keep_log = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
         // Setting a flag of an open connection does not fail.
         let _ = self.conn.set_db_config(keep_log, true);
@@ -161,7 +302,8 @@ impl Store {
         if let Some(index) = own("-shm", mark.index) {
             let _ = std::fs::remove_file(index);
         }
-        let aside = beside(&self.path, &format!("-wal-of-{}", mark.runs.join("-")));
+        let runs: Vec<&str> = mark.runs.iter().map(|run| run.id.as_str()).collect();
+        let aside = beside(&self.path, &format!("-wal-of-{}", runs.join("-")));
         std::fs::rename(own("-wal", mark.log)?, &aside).ok()?;
         Some(aside)
     }

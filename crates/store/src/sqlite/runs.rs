@@ -69,7 +69,10 @@ impl Store {
                 .execute((run, round.seq, failed_of(round), digest_of(&[&text]), &text))
         };
         match insert() {
-            Ok(1..) => Ok(()),
+            Ok(1..) => {
+                self.kept(run, round.seq);
+                Ok(())
+            }
             Ok(0) => Err(self.not_open("append a round to", run)),
             Err(error)
                 if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) =>

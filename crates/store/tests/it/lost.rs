@@ -34,9 +34,9 @@ fn a_store_that_was_replaced_is_told_and_the_new_one_left_alone() {
     for side in ["", "-wal", "-shm"] {
         std::fs::remove_file(format!("{}{side}", path.display())).unwrap();
     }
-    assert_eq!(store.lost(), Some("was removed"));
+    assert_eq!(store.lost().as_deref(), Some("was removed"));
     std::fs::rename(&other, &path).unwrap();
-    assert_eq!(store.lost(), Some("was replaced by another"));
+    assert_eq!(store.lost().as_deref(), Some("was replaced by another"));
     let new = Store::open(&path).unwrap();
     new.import(&run("y", 3)).unwrap();
     // What was kept is still read, rounds that come later too.
@@ -65,7 +65,7 @@ fn a_store_that_was_cut_short_or_written_over_is_told_and_not_folded_into() {
         .unwrap()
         .set_len(4096)
         .unwrap();
-    assert_eq!(store.lost(), Some("was cut short"));
+    assert_eq!(store.lost().as_deref(), Some("was cut short"));
     store.leave();
     drop(store);
     assert_eq!(std::fs::metadata(&path).unwrap().len(), 4096);
@@ -111,7 +111,7 @@ fn a_backup_copied_into_the_open_file_is_told_and_left_as_it_was_copied() {
     let mut copied = backup.clone();
     copied.resize(grown.max(copied.len()), 0);
     std::fs::write(&path, &copied).unwrap();
-    assert_eq!(store.lost(), Some("was written over"));
+    assert_eq!(store.lost().as_deref(), Some("was written over"));
     let aside = store.leave().unwrap();
     drop(store);
     assert_eq!(std::fs::read(&path).unwrap(), copied);
@@ -138,4 +138,124 @@ fn folding_the_log_in_while_another_reads_is_no_loss() {
         assert_eq!(store.lost(), None);
     }
     assert_eq!(store.load("r1").unwrap().rounds.len(), 25);
+}
+
+/// Somebody else's connection, as a tool beside us has it.
+fn tool(path: &Path) -> rusqlite::Connection {
+    rusqlite::Connection::open(path).unwrap()
+}
+
+#[test]
+fn a_store_that_no_path_leads_to_any_more_is_lost_whatever_the_error_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("dir/kurabe.db");
+    let store = going_on(&path);
+    std::fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink("kurabe.db", &path).unwrap();
+    let how = store.lost().unwrap();
+    assert!(
+        how.starts_with("can no longer be reached (") && how.contains("symbolic links"),
+        "{how}"
+    );
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    assert_eq!(store.lost().as_deref(), Some("was removed"));
+    std::fs::write(path.parent().unwrap(), "mine").unwrap();
+    let how = store.lost().unwrap();
+    assert!(how.contains("(Not a directory"), "{how}");
+}
+
+#[test]
+fn a_backup_that_sqlite_itself_restores_is_told_and_not_torn() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, other) = (dir.path().join("kurabe.db"), dir.path().join("other"));
+    Store::open(&other).unwrap().import(&run("x", 90)).unwrap();
+    // Once it is only in the log, once in the file too.
+    for fold in [false, true] {
+        let store = going_on(&path);
+        store.mark(&["r1"]).unwrap();
+        store.append("r1", &round(6, 6.0)).unwrap();
+        assert_eq!(store.lost(), None);
+        let (from, mut to) = (tool(&other), tool(&path));
+        rusqlite::backup::Backup::new(&from, &mut to)
+            .unwrap()
+            .run_to_completion(1000, std::time::Duration::ZERO, None)
+            .unwrap();
+        if fold {
+            to.pragma_query(None, "wal_checkpoint", |_| Ok(())).unwrap();
+        }
+        drop(to);
+        assert!(store.append("r1", &round(7, 7.0)).is_err());
+        let how = store.lost().unwrap();
+        assert!(how.contains("holds the run no more"), "{how}");
+        assert_eq!(store.leave(), None, "the log is that of the backup");
+        drop(store);
+        let restored = Store::open(&path).unwrap();
+        assert_eq!(restored.list().unwrap().len(), 1);
+        assert_eq!(restored.load("x").unwrap().rounds.len(), 90);
+        drop(restored);
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
+fn a_run_that_somebody_removes_while_it_goes_on_is_told_and_the_others_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("kurabe.db");
+    let store = going_on(&path);
+    store.mark(&["r1"]).unwrap();
+    assert_eq!(store.lost(), None);
+    let sql = "DELETE FROM runs WHERE id = 'r1'";
+    tool(&path).execute(sql, []).unwrap();
+    let how = store.lost().unwrap();
+    assert!(how.contains("holds the run no more"), "{how}");
+    store.leave();
+    // What comes later does not go into a store that is left.
+    assert!(store.append("r0", &round(41, 1.0)).is_err());
+    drop(store);
+    let left = Store::open(&path).unwrap();
+    assert_eq!(left.list().unwrap().len(), 1);
+    assert_eq!(left.load("r0").unwrap().rounds.len(), 40);
+}
+
+#[test]
+fn a_store_whose_mark_of_ours_is_taken_off_is_lost() {
+    for (name, value, says) in [
+        ("application_id", 5, "another program"),
+        ("user_version", 77, "another version"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("kurabe.db");
+        let store = going_on(&path);
+        store.mark(&["r1"]).unwrap();
+        tool(&path).pragma_update(None, name, value).unwrap();
+        let how = store.lost().unwrap();
+        assert!(how.contains(says), "{how}");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("kurabe.db");
+    let store = going_on(&path);
+    store.mark(&["r1"]).unwrap();
+    // In the file itself, behind SQLite's back.
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &[0; 4], 68).unwrap();
+    assert_eq!(store.lost().as_deref(), Some("was written over"));
+}
+
+#[test]
+fn a_copy_of_the_same_run_that_is_restored_while_it_goes_on_lacks_rounds() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, copy) = (dir.path().join("kurabe.db"), dir.path().join("copy"));
+    let store = going_on(&path);
+    store.mark(&["r1"]).unwrap();
+    let sql = format!("VACUUM INTO '{}'", copy.display());
+    tool(&path).execute(&sql, []).unwrap();
+    store.append("r1", &round(6, 6.0)).unwrap();
+    assert_eq!(store.lost(), None);
+    rusqlite::backup::Backup::new(&tool(&copy), &mut tool(&path))
+        .unwrap()
+        .run_to_completion(1000, std::time::Duration::ZERO, None)
+        .unwrap();
+    store.append("r1", &round(7, 7.0)).unwrap();
+    let how = store.lost().unwrap();
+    assert!(how.contains("not all of it"), "{how}");
 }
