@@ -195,6 +195,14 @@ pub(super) fn refuse_users(tree: &Tree, taken: &[&Held]) -> Result<Vec<super::Un
             return Err(Refusal::unfit(&held.path, why));
         }
         refuse_served(tree, held)?;
+        // A loop device that only reads has no file open for writing.
+        if let Some(why) = users.unasked.as_ref().filter(|_| !held.is_ours) {
+            let why = format!(
+                "whether it lies below a loop device cannot be found out: {why}\nhint: measure as root where `/sys` \
+                 is mounted and loop devices can be opened (outside of containers), or let kurabe make a file of its own"
+            );
+            return Err(Refusal::unfit(&held.path, why));
+        }
         let (None, Some(why)) = (held.written, &users.unseen) else {
             continue;
         };
@@ -381,6 +389,11 @@ mod tests {
         };
         let file = dir.path().join("file");
         std::fs::write(&file, "x").unwrap();
+        let unasked = refuse_users(&tree, &[&held(&file, Some(false), false)]).unwrap_err();
+        let unasked = unasked.to_string();
+        assert!(unasked.contains("below a loop device"), "{unasked}");
+        refuse_users(&tree, &[&held(&file, Some(false), true)]).unwrap();
+        std::fs::create_dir_all(dir.path().join("sys/class/block")).unwrap();
         let said = |written, is_ours| {
             let held = held(&file, written, is_ours);
             let said = refuse_users(&tree, &[&held]).map_err(|refusal| refusal.to_string())?;

@@ -94,23 +94,125 @@ pub fn partitions(tree: &Tree, name: &str) -> Vec<String> {
     found
 }
 
-/// The loop devices that lie on one of these regular files: the place of the file, and the loop's name. Where a loop
-/// device may not be asked, its path is believed: who may not open it may still own the file.
-pub(super) fn loops_on_files(tree: &Tree, files: &[Thing]) -> Vec<(usize, String)> {
-    let names = tree.list(CLASS).unwrap_or_default();
-    let on = names.into_iter().filter_map(|name| {
-        let path = tree
-            .read_trimmed(&format!("{CLASS}/{name}/loop/backing_file"))
-            .ok()?;
-        let number = device::own_number(tree, &name).ok()??;
-        let on = match identity::backing(tree, &name, number) {
-            Ok(backing) => backing?.on,
-            Err(_) => identity::thing(&tree.place(&path)).ok()?,
-        };
-        let place = files.iter().position(|known| *known == on)?;
-        Some((place, name))
+/// Why it cannot be said whether a loop device lies on a file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unasked {
+    /// Neither /sys nor /proc tells which there are.
+    #[error("which loop devices there are cannot be found out ({0})")]
+    Unlisted(TreeError),
+    /// The kernel does not say what this one lies on, and its path, if it is known, leads nowhere from here.
+    #[error("the loop device `{name}`{} cannot be asked what it lies on ({why})", on(.path.as_deref()))]
+    Loop {
+        /// The kernel's name.
+        name: String,
+        /// The file that it lies on, by a name that may be one of another mount namespace.
+        path: Option<String>,
+        /// Why it cannot be asked.
+        why: TreeError,
+    },
+}
+
+fn on(path: Option<&str>) -> String {
+    path.map_or_else(String::new, |path| {
+        format!(", which is said to lie on `{path}`,")
+    })
+}
+
+/// The loop devices that lie on one of these regular files: the place of the file, and the loop's name; and one of
+/// which that cannot be said. Where a loop device may not be asked, its path is believed if it leads to a file: who may
+/// not open the device may still own the file.
+pub(super) fn loops_on_files(
+    tree: &Tree,
+    files: &[Thing],
+    ask: Ask<'_>,
+) -> (Vec<(usize, String)>, Option<Unasked>) {
+    let (mut found, mut unasked) = (Vec::new(), None);
+    let all = loops(tree).unwrap_or_else(|why| {
+        unasked = Some(Unasked::Unlisted(why));
+        Vec::new()
     });
-    on.collect()
+    for Looped { name, number, path } in all {
+        let on = match ask(&name, number) {
+            Ok(backing) => backing.map(|backing| backing.on),
+            Err(why) => {
+                let known = path.as_ref().filter(|path| !path.ends_with(DELETED));
+                let on = known.and_then(|path| identity::thing(&tree.place(path)).ok());
+                if on.is_none() {
+                    unasked.get_or_insert(Unasked::Loop { name, path, why });
+                    continue;
+                }
+                on
+            }
+        };
+        if let Some(place) = files.iter().position(|file| on == Some(*file)) {
+            found.push((place, name));
+        }
+    }
+    (found, unasked)
+}
+
+/// How the kernel ends the path of a file that has lost this name (`d_path` of fs/d_path.c).
+const DELETED: &str = " (deleted)";
+
+/// The major number of loop devices (`LOOP_MAJOR` of linux/major.h).
+const LOOP_MAJOR: u32 = 7;
+
+/// A loop device with something behind it.
+struct Looped {
+    name: String,
+    number: Number,
+    /// `None` where it could not be read.
+    path: Option<String>,
+}
+
+/// Every loop device, by `/sys/class/block` and by `/proc/partitions`: one of them is enough, and neither hides what the
+/// other tells.
+fn loops(tree: &Tree) -> Result<Vec<Looped>, TreeError> {
+    let mut found: Vec<Looped> = Vec::new();
+    let listed = tree.list(CLASS);
+    for name in listed.iter().flatten() {
+        let path = match tree.read_trimmed(&format!("{CLASS}/{name}/loop/backing_file")) {
+            Err(error) if error.absent => continue,
+            other => other.ok(),
+        };
+        // Without a number it has gone meanwhile.
+        if let Some(number) = device::own_number(tree, name)? {
+            let name = name.clone();
+            found.push(Looped { name, number, path });
+        }
+    }
+    // Without a heading it is hidden, or there is no device at all.
+    let partitions = tree.read("/proc/partitions").unwrap_or_default();
+    if let Err(error) = listed
+        && !partitions.starts_with("major")
+    {
+        return Err(error);
+    }
+    // `major minor #blocks name`, below a heading; what has no size is not listed.
+    for line in partitions.lines() {
+        let mut words = line.split_whitespace();
+        let mut number = || words.next()?.parse().ok();
+        if let (Some(LOOP_MAJOR), Some(minor)) = (number(), number())
+            && let Some(name) = words.nth(1)
+        {
+            let number = Number {
+                major: LOOP_MAJOR,
+                minor,
+            };
+            let is_known = found.iter().any(|known| known.number == number);
+            // A partition of one is a stretch of the same file.
+            let is_partition = disk_of(tree, name).is_some();
+            if !is_known && !is_partition {
+                let name = name.to_owned();
+                found.push(Looped {
+                    name,
+                    number,
+                    path: None,
+                });
+            }
+        }
+    }
+    Ok(found)
 }
 
 impl Family {

@@ -12,6 +12,7 @@
 )]
 
 use super::device::{self, Number};
+use super::nodes;
 use crate::tree::{Tree, TreeError};
 use std::ffi::CString;
 use std::fs::File;
@@ -102,7 +103,26 @@ pub(super) fn backing(
     number: Number,
 ) -> Result<Option<Backing>, TreeError> {
     let opened = device::open_node(tree, name, number, 0)?;
-    match status(&opened) {
+    asked(&opened, name)
+}
+
+/// Likewise, through a node of our own where there is none here that can be opened, as in a container.
+pub(super) fn backing_anyhow(
+    tree: &Tree,
+    name: &str,
+    number: Number,
+) -> Result<Option<Backing>, TreeError> {
+    backing(tree, name, number).or_else(|error| {
+        if *tree != Tree::real() {
+            return Err(error);
+        }
+        let own = nodes::open(number).map_err(|_| error)?;
+        asked(&own, name)
+    })
+}
+
+fn asked(opened: &File, name: &str) -> Result<Option<Backing>, TreeError> {
+    match status(opened) {
         Ok(info) => Ok(Some(Backing {
             on: behind(&info),
             offset: info.offset,

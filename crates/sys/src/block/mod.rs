@@ -7,6 +7,7 @@ mod below;
 pub mod device;
 pub mod family;
 mod identity;
+mod nodes;
 pub mod signature;
 pub mod uses;
 mod writers;

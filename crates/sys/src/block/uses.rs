@@ -9,8 +9,9 @@
 use super::below;
 pub use super::below::served as served_by_a_program;
 use super::device::{self, CLASS};
+pub use super::family::Unasked;
 use super::family::{self, Family, Member, list};
-use super::identity::Thing;
+use super::identity::{self, Thing};
 use super::writers::writers;
 pub use super::writers::{Unseen, process_in_proc};
 use crate::mounts;
@@ -183,16 +184,30 @@ fn served(tree: &Tree, family: &Family) -> Result<Option<Unseen>, TreeError> {
     Ok(None)
 }
 
+/// Who uses regular files, as far as can be seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsesOfFiles {
+    /// Every use: the place of the file, and how it is used.
+    pub found: Vec<(usize, String)>,
+    /// Programs that may use one and were not seen; `None` where every process was looked at.
+    pub unseen: Option<Unseen>,
+    /// A loop device that may lie on one; `None` where every one was asked.
+    pub unasked: Option<Unasked>,
+}
+
 /// Who uses regular files behind the back of their readers: loop devices that lie on them, and processes beside `ours`
 /// that may write to them, such as a virtual machine whose disk one is. The files are known by device and inode, and
 /// told by their place in `files`. Where swap areas cannot be read the kernel still lets nobody write to one.
-pub fn of_files(tree: &Tree, files: &[(u64, u64)], ours: u32) -> Uses<(usize, String)> {
+pub fn of_files(tree: &Tree, files: &[(u64, u64)], ours: u32) -> UsesOfFiles {
     let files = files.iter();
     let things: Vec<Thing> = files
         .map(|&(device, inode)| Thing::File { device, inode })
         .collect();
-    let loops = family::loops_on_files(tree, &things).into_iter();
+    let (loops, unasked) = family::loops_on_files(tree, &things, &|name, number| {
+        identity::backing_anyhow(tree, name, number)
+    });
     let mut found: Vec<(usize, String)> = loops
+        .into_iter()
         .map(|(file, name)| (file, format!("the backing of `{name}`")))
         .collect();
     for (_, swap) in below::swaps(tree).unwrap_or_default() {
@@ -203,9 +218,10 @@ pub fn of_files(tree: &Tree, files: &[(u64, u64)], ours: u32) -> Uses<(usize, St
     let others = writers.found.into_iter();
     let others = others.filter(|writer| writer.process != ours);
     found.extend(others.map(|writer| (writer.thing, writer.how)));
-    Uses {
+    UsesOfFiles {
         found,
         unseen: writers.unseen,
+        unasked,
     }
 }
 
@@ -505,6 +521,57 @@ mod tests {
         // Who may not ask the loop device believes its path.
         looped(root, "loop3", "7:3", 1, "/vm/disk\n");
         assert_eq!(how(), ["the backing of `loop3`"]);
+    }
+
+    #[test]
+    fn a_loop_device_that_may_lie_on_a_file_and_cannot_be_asked_is_said() {
+        let dir = machine();
+        let root = dir.path();
+        let said = || {
+            let unasked = of_files(&Tree::at(root), &[(0, 0)], 42).unasked;
+            unasked.map_or_else(String::new, |unasked| unasked.to_string())
+        };
+        assert_eq!(said(), "");
+        write(root, "snap", "x");
+        looped(root, "loop3", "7:3", 1, "/snap\n");
+        assert_eq!(said(), "", "its path is that of another file");
+        looped(root, "loop3", "7:3", 1, "/elsewhere/image\n");
+        let nowhere = "the loop device `loop3`, which is said to lie on `/elsewhere/image`, cannot be asked what it \
+                       lies on (open `/dev/loop3`: ENOENT)";
+        assert_eq!(said(), nowhere);
+        looped(root, "loop3", "7:3", 1, "/snap (deleted)\n");
+        write(root, "snap (deleted)", "another one");
+        assert!(said().contains("`/snap (deleted)`"), "{}", said());
+        // The kernel has no path for it.
+        looped(root, "loop3", "7:3", 1, "\n");
+        assert!(
+            said().starts_with("the loop device `loop3` cannot"),
+            "{}",
+            said()
+        );
+        looped(root, "loop3", "7:3", 1, "/snap\n");
+        let heading = "major minor  #blocks  name\n\n";
+        let partitions = |lines: &str| {
+            write(root, "proc/partitions", &format!("{heading}{lines}"));
+            said()
+        };
+        assert_eq!(
+            partitions("   7        3      1 loop3\n   8        0      1 sda\n"),
+            ""
+        );
+        // One that /sys does not tell of, and all of them.
+        let other = partitions("   7        4      1 loop4\n");
+        assert_eq!(
+            other,
+            "the loop device `loop4` cannot be asked what it lies on (open `/dev/loop4`: ENOENT)"
+        );
+        std::fs::remove_dir_all(root.join("sys")).unwrap();
+        assert_eq!(said(), other);
+        assert_eq!(partitions("   8        0      1 sda\n"), "");
+        std::fs::remove_file(root.join("proc/partitions")).unwrap();
+        let list =
+            "which loop devices there are cannot be found out (list `/sys/class/block`: ENOENT)";
+        assert_eq!(said(), list);
     }
 
     #[test]

@@ -288,6 +288,94 @@ mod root {
         assert!(before == std::fs::read(&image).unwrap());
     }
 
+    /// A root directory of its own, as a container has it, without a node of any loop device; `data` is this directory.
+    fn contained(dir: &Path, more: &str) -> String {
+        let binary = Path::new(env!("CARGO_BIN_EXE_kurabe"));
+        let (dir, program) = (dir.display(), binary.parent().unwrap().display());
+        format!(
+            "mkdir {dir}/root; mount -t tmpfs none {dir}/root; cd {dir}/root; mkdir usr dev proc sys data tmp k; \
+             for link in lib lib64 bin; do ln -s usr/$link $link; done; mount --rbind /usr usr; \
+             mount --rbind /proc proc; mount --rbind /sys sys; mount --bind {dir} data; mount --bind {program} k; \
+             mknod dev/null c 1 3; {more} shift; KURABE_STORE=/tmp/s.db exec chroot . /k/kurabe \"$@\""
+        )
+    }
+
+    #[test]
+    #[ignore = "root: mounts a loop device, and makes mount namespaces"]
+    fn an_image_that_is_only_read_is_spared_where_its_loop_device_has_no_node_and_where_sys_is_missing()
+     {
+        // The kernel has such an image open for reading only, and says nothing of it.
+        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let image = dir.path().join("image");
+        sh(&format!(
+            "truncate -s 64M {0}; mkfs.ext4 -qF {0}; mkdir {1}/m",
+            image.display(),
+            dir.path().display()
+        ));
+        let disk = Loop::on(dir, "64M", "--read-only");
+        let (dir, link) = (disk.dir.path(), disk.dir.path().join("link"));
+        sh(&format!("mount -o ro {} {}/m", disk.device, dir.display()));
+        let _undo = Undo(format!("umount {}/m", dir.display()));
+        let before = std::fs::read(&image).unwrap();
+        let bed = Bed::new();
+        let write = |before: &[&str], name: &str| {
+            let named = [
+                format!("--filename={name}"),
+                format!("--overwrite-file={name}"),
+            ];
+            let job = ["fio", "--name=t", "--rw=write", "--bs=64k", "--size=4m"];
+            bed.behind(
+                before,
+                &[&job[..], &[named[0].as_str(), named[1].as_str()]].concat(),
+            )
+        };
+        let inside = |more: &str, name: &str| {
+            let script = contained(dir, more);
+            let done = write(&["unshare", "--mount", "sh", "-ec", &script, "sh"], name);
+            let _ = works(&format!("rmdir {}/root", dir.display()));
+            done
+        };
+        let spared = |done: Done, says: &[&str]| {
+            done.code(2).err_has(says);
+            assert!(
+                before == std::fs::read(&image).unwrap(),
+                "it was written to"
+            );
+        };
+        let is_backing = ["it is the backing of `loop", IN_USE];
+        spared(inside("", "/data/image"), &is_backing);
+        spared(inside("umount -R sys;", "/data/image"), &is_backing);
+        let no_sys = [
+            "unshare",
+            "--mount",
+            "sh",
+            "-ec",
+            "umount -R /sys; exec \"$@\"",
+            "sh",
+        ];
+        spared(write(&no_sys, image.to_str().unwrap()), &is_backing);
+        // Whoever may not make a node cannot ask.
+        let plain = "exec setpriv --bounding-set -mknod,-sys_admin chroot . /k/kurabe \"$@\";";
+        let plain = format!("shift; export KURABE_STORE=/tmp/s.db; {plain}");
+        let unasked = [
+            "below a loop device cannot be found out: the loop device `loop",
+            "hint: ",
+        ];
+        spared(inside(&plain, "/data/image"), &unasked);
+        let blind = format!("umount -R sys; mount --bind /dev/null proc/partitions; {plain}");
+        let done = inside(&blind, "/data/image");
+        spared(
+            done,
+            &["below a loop device cannot be found out: which loop devices there are"],
+        );
+        // The name by which it was attached is gone.
+        std::fs::hard_link(&image, &link).unwrap();
+        std::fs::remove_file(&image).unwrap();
+        let done = inside("", "/data/link");
+        std::fs::rename(&link, &image).unwrap();
+        spared(done, &is_backing);
+    }
+
     #[test]
     #[ignore = "root: mounts a loop device, and a file system that a program serves"]
     fn an_image_that_a_program_mirrors_is_spared_by_both_of_its_names() {
