@@ -10,12 +10,17 @@
 
 use super::identity::{Thing, thing};
 use crate::tree::{Tree, TreeError};
+use std::collections::BTreeSet;
 
 /// The first PID namespace, in which every process is seen (`PROC_PID_INIT_INO` of `linux/proc_ns.h`, 0xEFFFFFFC).
 const FIRST_NAMESPACE: &str = "pid:[4026531836]";
 
 /// The first user namespace, whose root may look at every process (`PROC_USER_INIT_INO`, 0xEFFFFFFD).
 const FIRST_USERS: &str = "user:[4026531837]";
+
+/// How often is looked for processes that came during the last look. On a machine where none comes it is once. Most
+/// looks at a program that forks all the time find it.
+const LOOKS: usize = 50;
 
 /// A process that may write.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,8 +87,9 @@ pub(super) fn writers(tree: &Tree, things: &[Thing]) -> Writers {
     };
     // Some processes let not even root see their mappings, such as a first one that the kernel protects.
     let is_root = is_first && crate::probe::is_root();
-    let processes = tree.list("/proc").unwrap_or_default();
-    for process in processes.iter().filter_map(|name| name.parse::<u32>().ok()) {
+    let mut seen = BTreeSet::new();
+    let looks = (0..=LOOKS).map(|_| newcomers(tree, &mut seen));
+    for process in looks.take_while(|new| !new.is_empty()).flatten() {
         for task in tasks(tree, process, are_ours) {
             let mut look = Look {
                 tree,
@@ -107,6 +113,13 @@ pub(super) fn writers(tree: &Tree, things: &[Thing]) -> Writers {
         }
     }
     all
+}
+
+/// The processes that are not among those `seen`, which they join.
+fn newcomers(tree: &Tree, seen: &mut BTreeSet<u32>) -> Vec<u32> {
+    let names = tree.list("/proc").unwrap_or_default();
+    let processes = names.iter().filter_map(|name| name.parse().ok());
+    processes.filter(|process| seen.insert(*process)).collect()
 }
 
 /// What keeps processes from being seen at all.

@@ -106,6 +106,34 @@ mod root {
 
     #[test]
     #[ignore = "root: makes a loop device"]
+    fn who_hands_a_device_from_process_to_process_is_mostly_found() {
+        if !is_installed("python3") {
+            eprintln!("skipped: there is no python3");
+            return;
+        }
+        let (bed, disk) = (Bed::new(), Loop::new("64M"));
+        let (stop, ready) = (disk.dir.path().join("stop"), disk.dir.path().join("ready"));
+        let program = format!(
+            "import os,time\nos.open('{}',os.O_RDWR)\nopen('{}','w')\nwhile not os.path.exists('{}'):\n  time.sleep(.0005)\n  if os.fork(): os._exit(0)",
+            disk.device,
+            ready.display(),
+            stop.display()
+        );
+        let first = Command::new("python3").args(["-c", &program]).status();
+        assert!(first.unwrap().success());
+        crate::bed::eventually(60, || ready.exists());
+        let found = (0..5).filter(|_| {
+            erase(&bed, &[], &disk.device)
+                .err
+                .contains("open for writing in process")
+        });
+        let found = found.count();
+        std::fs::write(&stop, "").unwrap();
+        assert!(found >= 3, "{found} of 5");
+    }
+
+    #[test]
+    #[ignore = "root: makes a loop device"]
     fn who_has_a_device_mapped_for_writing_is_named_although_it_is_closed() {
         if !is_installed("python3") {
             eprintln!("skipped: there is no python3");
