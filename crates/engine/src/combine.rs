@@ -159,8 +159,8 @@ fn why_not_reported(quantity: &str, reports: &[CopyReport]) -> String {
 /// the method page, "Percentiles".
 const BEYOND_MIN: f64 = 10.0;
 
-/// The figure of ascending pairs; `None` where there are none, and an error where there are too few. The shortest and the
-/// longest are no percentiles beyond which anything could lie: one operation is enough for them.
+/// The figure of ascending pairs; `None` where there are none, and an error where there are too few. The shortest and
+/// the longest are no percentiles beyond which anything could lie: one operation is enough for them.
 fn figure(pairs: &[(u64, u64)], stat: Stat) -> Option<Result<f64, String>> {
     let (q, beyond) = match stat {
         Stat::Shortest => return Some(Ok(approx(pairs.first()?.0))),

@@ -10,8 +10,8 @@
 use crate::num::{approx, round_to_u64};
 use std::collections::BTreeMap;
 
-/// The name of the latency of whole operations, from beginning to end: the one that the engine records where a body asks
-/// for it.
+/// The name of the latency of whole operations, from beginning to end: the one that the engine records where a body
+/// asks for it.
 pub const LAT: &str = "lat";
 
 /// Buckets to the factor of two, as a power of two: 128.

@@ -163,6 +163,7 @@ impl MetricDef {
     }
 
     /// The same metric in this role.
+    #[must_use]
     pub const fn acting(self, role: Role) -> Self {
         Self { role, ..self }
     }
@@ -184,11 +185,11 @@ pub enum Role {
     FirstWrites,
     /// The rate of the second writes of the same places.
     SecondWrites,
-    /// A curve: each round has a value for each of many x in this unit, which the body reports as `QUANTITY_X`. None of
-    /// them is a metric.
+    /// A curve: each round has a value for each of many x in this unit, which the body reports as `QUANTITY_X`. None
+    /// of them is a metric.
     Curve(Unit),
-    /// A matrix: each round has a value for each pair of CPUs, which the body reports as `QUANTITY_A_B`. None of them is
-    /// a metric.
+    /// A matrix: each round has a value for each pair of CPUs, which the body reports as `QUANTITY_A_B`. None of them
+    /// is a metric.
     Matrix,
 }
 
@@ -206,8 +207,8 @@ impl Role {
 pub enum How<N = &'static str> {
     /// An amount over a time.
     Per(Amount<N>, Time),
-    /// The other way round: a time over operations, in nanoseconds. Of the wall clock it is the mean over the copies, of
-    /// the CPU the time of all copies over the operations of all copies.
+    /// The other way round: a time over operations, in nanoseconds. Of the wall clock it is the mean over the copies,
+    /// of the CPU the time of all copies over the operations of all copies.
     TimePerOp(Time),
     /// A figure of the latencies that were recorded under this name, all copies together. What
     /// [`crate::latency::LAT`] names, the engine can record by itself.

@@ -156,7 +156,9 @@ pub(crate) fn add_case(
         test: test.to_owned(),
         copies,
     };
-    let is_storage = test.starts_with("storage.");
+    let is_storage = quantities
+        .iter()
+        .any(|Quantity(name, ..)| matches!(*name, "iops" | "first_bytes_per_s"));
     run.plan.cases.push(PlannedCase {
         id: id.clone(),
         title: format!("Title of {test}"),

@@ -2,7 +2,7 @@
 //!
 //! Two hardware threads of one core share its adders and what feeds them. Where the other one is busy, a chain of
 //! additions that wait for each other goes on at its rate, and of those that do not wait fewer are done in its
-//! cycle. A probe tells how many ([`model::noise::Sentinel::adds_per_cycle`]), and here it is held against the best that the run
+//! cycle. A probe tells how many (`adds_per_cycle`), and here it is held against the best that the run
 //! saw. The best, and not the median as for clock rate and gaps, because nothing makes a core do more than it can,
 //! and a neighbour may be there for most of the run. It refuses to say that a core was not shared: a neighbour who
 //! is busy throughout makes the best low too, one who waits for memory takes little, and what comes and goes

@@ -146,6 +146,8 @@ pub(crate) fn is_test(tree: &Tree, path: &str) -> bool {
                 .filter(|(line, _)| line.trim() == "#[cfg(test)]")
                 .any(|(_, next)| next.ends_with(&module))
         })
+        // What lies below a module of tests is part of it.
+        || (dir.contains("/src/") && is_test(tree, &format!("{dir}.rs")))
 }
 
 /// `text` up to the module of tests at its end.
