@@ -22,6 +22,12 @@ fn on_machine(run: &mut Value, machine: &str) {
     run["host"]["identity"]["machine"] = serde_json::json!({ "value": machine, "missing": null });
 }
 
+/// Neither the installation nor the boot is known.
+fn on_hidden_machine(run: &mut Value) {
+    let hidden = serde_json::json!({ "value": null, "missing": "hidden" });
+    run["host"]["identity"] = serde_json::json!({ "machine": hidden, "boot": hidden });
+}
+
 fn times(run: &mut Value, factor: f64) {
     for round in run["rounds"].as_array_mut().unwrap() {
         let done = &mut round["outcome"]["done"];
@@ -131,10 +137,7 @@ fn the_same_instance_twice_is_no_plan() {
         "these 5 and 5 runs, no plan",
         "base: a3, again come from one instance",
     ]);
-    copy(&bed, "a4", "old", |run| {
-        run["host"]["identity"]["machine"] =
-            serde_json::json!({ "value": null, "missing": "hidden" });
-    });
+    copy(&bed, "a4", "old", on_hidden_machine);
     let document = compared(&bed, "a0,a1,a2,a3,old", "b0,b1,b2,b3,b4");
     assert_eq!(document["others"][0]["scope"]["place"], "these_runs");
     assert_eq!(document["others"][0]["repeats"][0]["sure"], false);
@@ -186,10 +189,7 @@ fn every_verdict_says_what_it_is_about() {
     };
     copy(&bed, "one", "here", |run| on_machine(run, "m"));
     copy(&bed, "two", "there", |run| on_machine(run, "n"));
-    copy(&bed, "two", "nowhere", |run| {
-        run["host"]["identity"]["machine"] =
-            serde_json::json!({ "value": null, "missing": "hidden" });
-    });
+    copy(&bed, "two", "nowhere", on_hidden_machine);
     copy(&bed, "two", "here-too", |run| on_machine(run, "m"));
     assert_eq!(place("here", "here-too"), "this_instance");
     assert_eq!(place("here", "there"), "these_two_instances");
