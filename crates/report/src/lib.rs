@@ -1,8 +1,8 @@
 //! Show: what a user sees of a run, of a comparison and of a machine.
 //!
-//! [`view::view`] and [`comparison::view`] compute once what all formats share. For people, [`page`] makes blocks of it,
-//! in English or Japanese, and each format of [`render`] draws them. Documents for programs ([`json`], [`csv`]) are the
-//! same in every language. Nothing here measures, reads a file or a clock, or prints.
+//! [`view::view`] and [`comparison::view`] compute once what all formats share. For people, [`page`] makes blocks of
+//! it, in English or Japanese, and each format of [`render`] draws them. Documents for programs ([`json`], [`csv`])
+//! are the same in every language. Nothing here measures, reads a file or a clock, or prints.
 //!
 //! Text from outside never reaches a terminal as it is: see [`dialects::printable`].
 

@@ -1,7 +1,7 @@
 //! Lines of blocks: numbers drawn in the height of characters.
 //!
-//! A picture holds its numbers at the finest that is ever drawn, and the scale on which its blocks stand: where there is
-//! room for fewer blocks, neighbours are taken together, and what is said of the scale stays true.
+//! A picture holds its numbers at the finest that is ever drawn, and the scale on which its blocks stand: where there
+//! is room for fewer blocks, neighbours are taken together, and what is said of the scale stays true.
 
 use model::num::{count, round_to_usize};
 

@@ -36,8 +36,9 @@ impl Grid {
         Self { table, columns }
     }
 
-    /// Adds a row; `cells` has as many cells as the grid has columns. Here text from outside is made safe for a terminal.
-    /// One that is no cell of a table any more is cut: laying it out takes time with the square of its length.
+    /// Adds a row; `cells` has as many cells as the grid has columns. Here text from outside is made safe for a
+    /// terminal. One that is no cell of a table any more is cut: laying it out takes time with the square of its
+    /// length.
     pub(crate) fn row(&mut self, cells: Vec<String>) {
         self.table
             .add_row(cells.into_iter().map(|text| cell(&text)));
