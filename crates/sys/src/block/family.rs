@@ -151,7 +151,7 @@ pub(super) fn loops_on_files(
     (found, unasked)
 }
 
-/// How the kernel ends the path of a file that has lost this name (`d_path` of fs/d_path.c).
+/// How the kernel ends the path of a file that has lost this name (`d_path` of `fs/d_path.c`).
 const DELETED: &str = " (deleted)";
 
 /// The major number of loop devices (`LOOP_MAJOR` of linux/major.h).
