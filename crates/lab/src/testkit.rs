@@ -9,11 +9,11 @@ use serde_json::json;
 pub(crate) fn export() -> String {
     let metric = json!({
         "quantity": "ops_per_s", "unit": "ops_per_second", "better": "higher", "class": "system",
-        "how": {"per": ["operations", "wall"]},
+        "how": {"per": ["operations", "wall"]}, "role": "plain",
     });
     let case = json!({
         "id": "os.pipe@1", "title": "Pipe", "workload": "os.pipe", "workload_version": 1,
-        "params": {}, "metrics": [metric], "shape": Shape::DEFAULT, "simulated": false,
+        "params": {}, "nature": "system", "metrics": [metric], "shape": Shape::DEFAULT, "simulated": false,
         "on_disk": false,
     });
     let plan = json!({

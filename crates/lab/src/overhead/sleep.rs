@@ -10,7 +10,7 @@
 
 use super::{Limit, Line, document, export};
 use anyhow::{Context, anyhow, ensure};
-use model::latency::quantile;
+use model::latency::{merged, quantile};
 use model::num::approx;
 use serde_json::Value;
 use std::path::Path;
@@ -110,7 +110,7 @@ fn bare_sleeps() -> anyhow::Result<Vec<(u64, u64)>> {
     .map_err(|_| anyhow!("the bare loop of sleeps failed"))
 }
 
-/// The latencies of all rounds of an exported run.
+/// The latencies of all rounds of an exported run, ascending.
 fn latencies(export: &Value) -> anyhow::Result<Vec<(u64, u64)>> {
     let rounds = export["run"]["rounds"]
         .as_array()
@@ -120,9 +120,9 @@ fn latencies(export: &Value) -> anyhow::Result<Vec<(u64, u64)>> {
     for done in done.filter(|done| done.is_object()) {
         let pairs: Vec<(u64, u64)> = serde_json::from_value(done["latencies"]["lat"].clone())
             .context("read the latencies of a round")?;
-        all.extend(pairs);
+        all.push(pairs);
     }
-    Ok(all)
+    Ok(merged(all.iter().map(Vec::as_slice)))
 }
 
 #[cfg(test)]
