@@ -16,8 +16,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use sys::tree::Tree;
 
-/// Decides about everything that the runs touch, claims the devices that they write to, and holds the files. From now on
-/// Ctrl-C ends the run in good order: nothing is made before that would stay behind.
+/// Decides about everything that the runs touch, claims the devices that they write to, and holds the files. From now
+/// on Ctrl-C ends the run in good order: nothing is made before that would stay behind.
 pub(crate) fn grant(context: &Context, runs: &[Run], consent: &Consent) -> anyhow::Result<Granted> {
     sys::signal::catch_stop_signals().context("catch Ctrl-C")?;
     let granted = judged(context, runs, consent, consent::grant)?;

@@ -26,8 +26,8 @@ const LIMIT_MS: f64 = 100.0;
 /// How often each question is asked.
 const REPETITIONS: usize = 21;
 
-/// Passes of the run that is measured, and rounds of it that most of the kept runs have: enough to be compared, and few,
-/// so that a store of 100,000 runs is made in minutes and fits in memory.
+/// Passes of the run that is measured, and rounds of it that most of the kept runs have: enough to be compared, and
+/// few, so that a store of 100,000 runs is made in minutes and fits in memory.
 const PASSES: &str = "6";
 const ROUNDS: usize = 2;
 

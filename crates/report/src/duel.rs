@@ -328,7 +328,11 @@ pub(crate) fn refusal(refusal: &Refusal, lang: Lang) -> Option<String> {
                 "値がゼロ、負、または欠けているため、比を計算できません。`kurabe show RUN --format csv-rounds` で確認してください",
             )
             .to_owned(),
-        Refusal::NoValue { why, .. } => say!(lang, "no pair has both values: {why}; the rounds are in `kurabe show RUN --format csv-rounds`", "両側に値がある組がありません: {why}。各ラウンドは `kurabe show RUN --format csv-rounds` で確認できます"),
+        Refusal::NoValue { why, .. } => say!(
+            lang,
+            "no pair has both values: {why}; the rounds are in `kurabe show RUN --format csv-rounds`",
+            "両側に値がある組がありません: {why}。各ラウンドは `kurabe show RUN --format csv-rounds` で確認できます"
+        ),
         _ => return None,
     })
 }

@@ -111,7 +111,8 @@ fn side(
             None,
         ));
     }
-    // What is said about one side overrides what is said about both; a directory is refused by the option that names it.
+    // What is said about one side overrides what is said about both; a directory is refused by the option that names
+    // it.
     let (dir, option) = match (dirs.first(), name) {
         (None, _) => (args.new.dir.as_ref(), directory::OPTION),
         (Some(&own), "a") => (Some(own), "--a dir=DIR"),

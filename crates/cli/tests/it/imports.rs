@@ -99,8 +99,8 @@ fn an_imported_document_obeys_the_limits_that_commands_obey() {
         ("/run/rounds/0/took", json!(u64::MAX)),
         ("/run/rounds/0/outcome/done/copies/0/wall", json!(u64::MAX)),
         (
-            "/run/rounds/0/outcome/done/copies/0/latency",
-            json!([[1, 1_u64 << 63]]),
+            "/run/rounds/0/outcome/done/latencies",
+            json!({"lat": [[1, 1_u64 << 63]]}),
         ),
         ("/run/plan/cases/0/id", long(1 << 20)),
         ("/run/plan/cases/0/shape/settle", long(1 << 20)),

@@ -1,8 +1,9 @@
 //! A job as fio means it: every option resolved, typed, and with its unit in the name.
 //!
-//! What the engine does too is [`model::job::Job`], which the options fill directly; beside it stands what only fio has:
-//! shares of a file, names that are made, clones, groups, reports. Nothing here depends on a machine: a size of 50 % stays
-//! 50 %, and a file without a size stays without one, until [`resolve`](super::resolve::resolve). The defaults are fio's.
+//! What the engine does too is [`model::job::Job`], which the options fill directly; beside it stands what only fio
+//! has: shares of a file, names that are made, clones, groups, reports. Nothing here depends on a machine: a size of
+//! 50 % stays 50 %, and a file without a size stays without one, until [`resolve`](super::resolve::resolve). The
+//! defaults are fio's.
 
 use super::error::Place;
 use super::value::{self, KbBase};

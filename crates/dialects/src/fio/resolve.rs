@@ -1,8 +1,8 @@
 //! A job of fio as one of the engine's.
 //!
 //! What the language leaves to the machine (shares of a file, a region without a size) is settled here, and what only
-//! several options together say. What the engine does not do was refused before, by the table of limits; what no job can
-//! be is said with the job's place.
+//! several options together say. What the engine does not do was refused before, by the table of limits; what no job
+//! can be is said with the job's place.
 
 mod region;
 
@@ -133,8 +133,8 @@ fn whole(job: &Job) -> model::job::Job {
     does
 }
 
-/// Rates of 0 are none, and those of directions that the job does not have mean nothing. A job with one kind of operation
-/// needs no schedule for each.
+/// Rates of 0 are none, and those of directions that the job does not have mean nothing. A job with one kind of
+/// operation needs no schedule for each.
 fn rates(does: &mut model::job::Job) {
     let mix = does.pattern.mix;
     let positive = |n: Option<u64>| n.filter(|n| *n > 0);

@@ -199,7 +199,8 @@ pub(super) fn refuse_users(tree: &Tree, taken: &[&Held]) -> Result<Vec<super::Un
         if let Some(why) = users.unasked.as_ref().filter(|_| !held.is_ours) {
             let why = format!(
                 "whether it lies below a loop device cannot be found out: {why}\nhint: measure as root where `/sys` \
-                 is mounted and loop devices can be opened (outside of containers), or let kurabe make a file of its own"
+                 is mounted and loop devices can be opened (outside of containers), or let kurabe make a file of its \
+                 own"
             );
             return Err(Refusal::unfit(&held.path, why));
         }
@@ -389,6 +390,11 @@ mod tests {
         };
         let file = dir.path().join("file");
         std::fs::write(&file, "x").unwrap();
+        // The first PID namespace; its first process is not listed.
+        namespace("self", "pid:[4026531836]");
+        std::fs::write(dir.path().join("proc/self/mountinfo"), "").unwrap();
+        std::os::unix::fs::symlink("user:[4026531837]", dir.path().join("proc/self/ns/user"))
+            .unwrap();
         let unasked = refuse_users(&tree, &[&held(&file, Some(false), false)]).unwrap_err();
         let unasked = unasked.to_string();
         assert!(unasked.contains("below a loop device"), "{unasked}");
@@ -404,11 +410,6 @@ mod tests {
                     .collect::<Vec<_>>(),
             )
         };
-        // The first PID namespace; its first process is not listed.
-        namespace("self", "pid:[4026531836]");
-        std::fs::write(dir.path().join("proc/self/mountinfo"), "").unwrap();
-        std::os::unix::fs::symlink("user:[4026531837]", dir.path().join("proc/self/ns/user"))
-            .unwrap();
         for is_ours in [false, true] {
             let words = said(None, is_ours).unwrap();
             assert!(

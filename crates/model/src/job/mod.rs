@@ -1,8 +1,9 @@
 //! A storage job: the one description that all of its languages are turned into, and that the engine carries out.
 //!
-//! The parameters of `storage.io` and the job files of other programs say what is to be done in their own words; here it
-//! has one name, one unit and one default for each thing. Sizes and places are settled: nothing is a share of a file
-//! that somebody has yet to look at. The defaults are those of `storage.io`: a language with others says so itself.
+//! The parameters of `storage.io` and the job files of other programs say what is to be done in their own words; here
+//! it has one name, one unit and one default for each thing. Sizes and places are settled: nothing is a share of a
+//! file that somebody has yet to look at. The defaults are those of `storage.io`: a language with others says so
+//! itself.
 
 mod check;
 mod parts;

@@ -102,6 +102,8 @@ pub struct DiskUse {
     pub name: String,
     /// Reads and writes that ended.
     pub ops: (u64, u64),
+    /// Bytes read and written.
+    pub bytes: (u64, u64),
     /// Reads and writes that were merged with others.
     pub merges: (u64, u64),
     /// Time that reads and writes took, summed over them.
@@ -166,6 +168,7 @@ impl DiskUse {
     pub fn add(&mut self, other: &Self) {
         let both = |own: (u64, u64), other: (u64, u64)| (own.0 + other.0, own.1 + other.1);
         self.ops = both(self.ops, other.ops);
+        self.bytes = both(self.bytes, other.bytes);
         self.merges = both(self.merges, other.merges);
         self.took.0 = self.took.0.plus(other.took.0);
         self.took.1 = self.took.1.plus(other.took.1);

@@ -1,6 +1,6 @@
-//! A comparison: for each other side who is compared with whom, the summary in words, one headline per category, one line
-//! per metric, what is said beside the table, what was not compared and why, and what differs in the set-up. The better
-//! side carries a mark, the verdict a word.
+//! A comparison: for each other side who is compared with whom, the summary in words, one headline per category, one
+//! line per metric, what is said beside the table, what was not compared and why, and what differs in the set-up. The
+//! better side carries a mark, the verdict a word.
 
 mod notes;
 pub(crate) mod refusal;
@@ -183,7 +183,12 @@ fn pairing(of: Compared<'_>) -> Vec<String> {
         let confidence = |level: f64| format!("{:.1} %", 100.0 * (1.0 - level));
         let Levels { difference, same } = stats::looks::levels(comparison.paired);
         let (difference, same) = (confidence(difference), confidence(same));
-        lines.push(say!(lang, "the figures themselves decided how many rounds there are, so that verdicts are more careful than the intervals: read at {difference}, `same` at {same}", "回数を測定値に応じて決めたため、判定には区間より厳しい水準を使っています（{difference}、「同等」は {same}）"));
+        lines.push(say!(
+            lang,
+            "the figures themselves decided how many rounds there are, so that verdicts are more careful than the \
+             intervals: read at {difference}, `same` at {same}",
+            "回数を測定値に応じて決めたため、判定には区間より厳しい水準を使っています（{difference}、「同等」は {same}）"
+        ));
     }
     lines.extend(duel::about(sides.base, sides.other, lang));
     lines.extend(set_otherwise::of_sides(sides, lang));

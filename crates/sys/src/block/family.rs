@@ -165,8 +165,8 @@ struct Looped {
     path: Option<String>,
 }
 
-/// Every loop device, by `/sys/class/block` and by `/proc/partitions`: one of them is enough, and neither hides what the
-/// other tells.
+/// Every loop device, by `/sys/class/block` and by `/proc/partitions`: one of them is enough, and neither hides what
+/// the other tells.
 fn loops(tree: &Tree) -> Result<Vec<Looped>, TreeError> {
     let mut found: Vec<Looped> = Vec::new();
     let listed = tree.list(CLASS);

@@ -1,8 +1,8 @@
 //! One job of several that run at the same time: what is told of it beside the others, and who ends with whom.
 //!
-//! The job itself knows when it starts and ends ([`model::job::Job::end`]) and what it does. Here it is kept to its CPUs,
-//! ends with jobs that take it along, and is told with the counters of the disk below it. A job that fails, be it in its
-//! set-up, is told as far as it came, and the others go on.
+//! The job itself knows when it starts and ends ([`model::job::Job::end`]) and what it does. Here it is kept to its
+//! CPUs, ends with jobs that take it along, and is told with the counters of the disk below it. A job that fails, be
+//! it in its set-up, is told as far as it came, and the others go on.
 
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError};
@@ -108,8 +108,8 @@ impl Doing {
 /// The word that ends all jobs of the pass, those that have not begun among them.
 pub const EVERYTHING: &str = "over-everything";
 
-/// The words of one job: flags that it shares with the others, in a directory of the round, or of the run where they are
-/// for later rounds too.
+/// The words of one job: flags that it shares with the others, in a directory of the round, or of the run where they
+/// are for later rounds too.
 #[derive(Debug)]
 pub(super) struct Words {
     ends: Option<SharedFlag>,
@@ -291,6 +291,7 @@ impl Disk {
         Some(DiskUse {
             name: self.name.clone(),
             ops: (count(|io| io.reads), count(|io| io.writes)),
+            bytes: (count(|io| io.read_bytes), count(|io| io.write_bytes)),
             merges: (count(|io| io.read_merges), count(|io| io.write_merges)),
             took: (time(|io| io.read_time), time(|io| io.write_time)),
             queued: time(|io| io.queue_time),

@@ -54,10 +54,13 @@ mod root {
         let copies = &run["rounds"][0]["outcome"]["done"]["copies"];
         assert_eq!(copies.as_array().unwrap().len(), 1);
         let name = device.trim_start_matches("/dev/");
-        let process = ["fetched_bytes", "sent_bytes"][usize::from(direction == "write")];
-        [process.to_owned(), format!("disk/{name}/{direction}_bytes")].map(|counter| {
-            let value = copies[0]["reported"][&counter].as_f64();
-            model::num::round_to_u64(value.unwrap_or_else(|| panic!("no {counter}: {copies}")))
+        let way = usize::from(direction == "write");
+        let process = &copies[0]["reported"][["fetched_bytes", "sent_bytes"][way]];
+        let disk = &copies[0]["apart"]["job"]["disk"];
+        assert_eq!(disk["name"], name, "{copies}");
+        [process, &disk["bytes"][way]].map(|bytes| {
+            let bytes = bytes.as_f64().unwrap_or_else(|| panic!("no bytes: {copies}"));
+            model::num::round_to_u64(bytes)
         })
     }
 

@@ -1,9 +1,9 @@
 //! Every option of fio's language that this program knows: what it takes, what it means here, and whether it counts.
 //!
-//! One place: the parser, the refusals with their nearest name, and docs/fio.md all come from these tables. A supported
-//! option carries the function that puts its value into the job, so an option cannot be accepted and forgotten; one that
-//! puts it nowhere has a limit, which reads it among the job's settings.
-//! Everything that fio 3.33 lists and that is not carried out stands here too, with the reason.
+//! One place: the parser, the refusals with their nearest name, and docs/fio.md all come from these tables. A
+//! supported option carries the function that puts its value into the job, so an option cannot be accepted and
+//! forgotten; one that puts it nowhere has a limit, which reads it among the job's settings. Everything that fio 3.33
+//! lists and that is not carried out stands here too, with the reason.
 
 mod block;
 mod data;

@@ -121,7 +121,13 @@ fn levels(name: &str, is_base: bool, of: Compared<'_>) -> Vec<String> {
     }
     if !changed.is_empty() {
         let list = changed.join(", ");
-        notes.push(say!(of.lang, "{name}: the level changed during the run in {list}: the figures are about the whole of it, and another hour may tell otherwise", "{name}: 測定中に水準が変わった項目があります。{list}。値は測定全体についてのもので、別の時間帯では異なる可能性があります"));
+        notes.push(say!(
+            of.lang,
+            "{name}: the level changed during the run in {list}: the figures are about the whole of it, and another \
+             hour may tell otherwise",
+            "{name}: 測定中に水準が変わった項目があります。{list}。値は測定全体についてのもので、\
+             別の時間帯では異なる可能性があります"
+        ));
     }
     notes
 }
@@ -280,7 +286,11 @@ fn raised_margins(of: Compared<'_>) -> Vec<String> {
         }
         let names = names(of, |other| quantity(other) == quantity(metric));
         let (class, margin) = (percent(class), percent(metric.margin));
-        notes.push(say!(of.lang, "{names}: margin {class}, raised to {margin}: twice the noise floor of this test", "{names}: 許容差を {class} から {margin} に広げました（このテストのノイズフロアの 2 倍）"));
+        notes.push(say!(
+            of.lang,
+            "{names}: margin {class}, raised to {margin}: twice the noise floor of this test",
+            "{names}: 許容差を {class} から {margin} に広げました（このテストのノイズフロアの 2 倍）"
+        ));
     }
     notes
 }
