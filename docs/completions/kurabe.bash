@@ -133,7 +133,7 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__clean)
-            opts="-h --dir --dry-run --store --lang --color --help"
+            opts="-h --dir --dry-run --dir-of-others --store --lang --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -355,7 +355,7 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__export)
-            opts="-o -h --output --store --lang --color --help"
+            opts="-o -h --output --dir-of-others --store --lang --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -625,7 +625,7 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__import)
-            opts="-h --store --lang --color --help"
+            opts="-h --dir-of-others --store --lang --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -73,7 +73,7 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l color -d 'Add colo
 always\t'Always'
 never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l dry-run -d 'Print the plan and its time, and measure nothing'
-complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l dir-of-others -d 'As root, make the work directory even where other users may rename it or what it lies in'
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l dir-of-others -d 'As root, make and write files even where other users may rename them or what they lie in'
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -s q -l quiet -d 'No progress'
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l json -d 'Short for --format json'
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -140,7 +140,7 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l color -d 'Add col
 always\t'Always'
 never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l dry-run -d 'Print the plan and its time, and measure nothing'
-complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l dir-of-others -d 'As root, make the work directory even where other users may rename it or what it lies in'
+complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l dir-of-others -d 'As root, make and write files even where other users may rename them or what they lie in'
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -s q -l quiet -d 'No progress'
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -l json -d 'Short for --format json'
 complete -c kurabe -n "__fish_kurabe_using_subcommand duel" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -171,7 +171,7 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l color -d 'Add col
 always\t'Always'
 never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l dry-run -d 'Print the plan and its time, and measure nothing'
-complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l dir-of-others -d 'As root, make the work directory even where other users may rename it or what it lies in'
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l dir-of-others -d 'As root, make and write files even where other users may rename them or what they lie in'
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -s q -l quiet -d 'No progress'
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l json -d 'Short for --format json'
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -188,6 +188,7 @@ ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand export" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
 always\t'Always'
 never\t'Never'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand export" -l dir-of-others -d 'As root, make and write files even where other users may rename them or what they lie in'
 complete -c kurabe -n "__fish_kurabe_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kurabe -n "__fish_kurabe_using_subcommand import" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand import" -l lang -d 'Show runs and comparisons in this language; help, lists, plans, errors, and what tests, metrics and their notes say, are in English [default: from LANG]' -r -f -a "en\t'English'
@@ -195,6 +196,7 @@ ja\t'Japanese'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand import" -l color -d 'Add colour to words' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set or TERM is dumb'
 always\t'Always'
 never\t'Never'"
+complete -c kurabe -n "__fish_kurabe_using_subcommand import" -l dir-of-others -d 'As root, make and write files even where other users may rename them or what they lie in'
 complete -c kurabe -n "__fish_kurabe_using_subcommand import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kurabe -n "__fish_kurabe_using_subcommand doctor" -l dir -d 'Look at the storage behind this directory [default: the current directory]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand doctor" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
@@ -213,6 +215,7 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand clean" -l color -d 'Add co
 always\t'Always'
 never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand clean" -l dry-run -d 'Only say what would be removed'
+complete -c kurabe -n "__fish_kurabe_using_subcommand clean" -l dir-of-others -d 'As root, make and write files even where other users may rename them or what they lie in'
 complete -c kurabe -n "__fish_kurabe_using_subcommand clean" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kurabe -n "__fish_kurabe_using_subcommand licences" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand licences" -l lang -d 'Show runs and comparisons in this language; help, lists, plans, errors, and what tests, metrics and their notes say, are in English [default: from LANG]' -r -f -a "en\t'English'

@@ -4,6 +4,7 @@ mod consent;
 mod formats;
 mod measuring;
 
+pub(crate) use consent::OthersArgs;
 pub(crate) use formats::{CompareFormat, Formats, PlanFormat, ShowFormat};
 pub(crate) use measuring::{Amount, NewRun, Session};
 
@@ -300,6 +301,8 @@ pub(crate) struct ExportArgs {
     /// Write to this file, which must not exist yet [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) others: OthersArgs,
 }
 
 /// Options of `import`.
@@ -308,6 +311,8 @@ pub(crate) struct ImportArgs {
     /// Files that `kurabe export` wrote, of at most 1 GiB and 1,048,576 rounds; `-` for standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) others: OthersArgs,
 }
 
 /// Options of `doctor`.
@@ -330,6 +335,8 @@ pub(crate) struct CleanArgs {
     /// Only say what would be removed
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) others: OthersArgs,
 }
 
 fn duration(text: &str) -> Result<Nanos, String> {

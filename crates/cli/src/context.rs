@@ -1,6 +1,7 @@
 //! What every command needs: the store, the language, where output goes.
 
 use crate::args::{ColorArg, Global, LangArg};
+use crate::directory;
 use crate::exit::{Exit, failure};
 use dialects::printable::{quoted, said};
 use model::record::Run;
@@ -58,12 +59,15 @@ impl Context {
     }
 
     /// Opens the store for writing, making it where there is none. Only where nobody named it are directories made for
-    /// it: a name that leads nowhere is a slip, and what was measured would lie where nobody looks for it.
-    pub(crate) fn store(&self) -> anyhow::Result<Store> {
+    /// it: a name that leads nowhere is a slip, and what was measured would lie where nobody looks for it. Root makes
+    /// none where others may rename, unless that is agreed to.
+    pub(crate) fn store(&self, of_others: bool) -> anyhow::Result<Store> {
         if let Some(path) = &self.store {
             has_directory(path)?;
         }
-        Ok(Store::open(&self.store_path()?)?)
+        let path = self.store_path()?;
+        let path = directory::refuse_strangers_to_file(&path, "--store FILE", of_others)?;
+        Ok(Store::open(&path)?)
     }
 
     /// Opens the store for reading.

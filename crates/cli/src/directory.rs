@@ -5,7 +5,7 @@ use crate::exit::{Exit, failure};
 use crate::output;
 use engine::consent::Consent;
 use engine::host::{Probes, WorkDirState, check_work_dir};
-use engine::strangers;
+use engine::strangers::{self, Led};
 use model::host::HostFacts;
 use model::plan::Plan;
 use model::units::Bytes;
@@ -53,19 +53,81 @@ pub(crate) fn refuse_strangers(
     option: &str,
     consent: &Consent,
 ) -> anyhow::Result<PathBuf> {
-    let path = std::fs::canonicalize(dir).map_err(|error| unusable(dir, &error, option))?;
-    if consent.dir_of_others {
-        return Ok(path);
-    }
-    match strangers::on_the_way_to(&path).map_err(|error| unusable(dir, &error, option))? {
-        None => Ok(path),
+    let led = strangers::way_to_directory(dir).map_err(|error| unusable(dir, &error, option))?;
+    match led.stranger.filter(|_| !consent.dir_of_others) {
+        None => Ok(led.path),
         Some(stranger) => Err(failure(
             Exit::Usage,
             format!("use directory `{}` as root: {stranger}", dir.display()),
-            Some(&format!(
-                "name one on whose way only root may rename with `{option}`, or add `--dir-of-others` if all who may are trusted"
-            )),
+            Some(&hint_of_others(option)),
         )),
+    }
+}
+
+/// What helps where others may rename.
+pub(crate) fn hint_of_others(option: &str) -> String {
+    format!(
+        "name one on whose way only root may rename with `{option}`, or add `--dir-of-others` if all who may are trusted"
+    )
+}
+
+/// The same for a file that is written, for which `option` stands: the place where it is, or will be. Of what is not
+/// there only directories may be missing, which are made with it.
+pub(crate) fn refuse_strangers_to_file(
+    file: &Path,
+    option: &str,
+    of_others: bool,
+) -> anyhow::Result<PathBuf> {
+    let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+    let there = |dir: &&Path| dir.try_exists().unwrap_or(true);
+    let dir = absolute.ancestors().skip(1).find(there);
+    let below = dir.and_then(|dir| absolute.strip_prefix(dir).ok());
+    let led = match (dir, below) {
+        (Some(dir), Some(below)) if below.components().count() > 1 => {
+            strangers::way_to_directory(dir).map(|led| Led {
+                path: led.path.join(below),
+                ..led
+            })
+        }
+        _ => strangers::way_to_file(&absolute),
+    };
+    place(led, file, option, of_others)
+}
+
+/// The same for a file that is made, and that no link may stand in the place of.
+pub(crate) fn refuse_strangers_to_new(
+    file: &Path,
+    option: &str,
+    of_others: bool,
+) -> anyhow::Result<PathBuf> {
+    let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+    let (Some(dir), Some(name)) = (absolute.parent(), absolute.file_name()) else {
+        return Ok(absolute);
+    };
+    let led = strangers::way_to_directory(dir).map(|led| Led {
+        path: led.path.join(name),
+        ..led
+    });
+    place(led, file, option, of_others)
+}
+
+fn place(
+    led: std::io::Result<Led>,
+    file: &Path,
+    option: &str,
+    of_others: bool,
+) -> anyhow::Result<PathBuf> {
+    let refused = |why: String, hint: Option<&str>| {
+        let text = format!("write `{}`: {why}", file.display());
+        failure(Exit::Usage, text, hint)
+    };
+    let led = led.map_err(|error| refused(error.to_string(), None))?;
+    match led.stranger.filter(|_| !of_others) {
+        None => Ok(led.path),
+        Some(stranger) => {
+            let hint = hint_of_others(option);
+            Err(refused(format!("as root: {stranger}"), Some(&hint)))
+        }
     }
 }
 

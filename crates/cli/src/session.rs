@@ -62,7 +62,7 @@ pub(crate) fn measure(
     granted: Granted,
     quiet: bool,
 ) -> anyhow::Result<Measured> {
-    let store = context.store()?;
+    let store = context.store(granted.dir_of_others)?;
     let runs = &ready.runs;
     rehearse(runs)?;
     for run in runs {

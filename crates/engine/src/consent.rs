@@ -10,7 +10,8 @@
 //! names it; a file that we made carries our mark (`mark`) and may be written again, as long as nobody else changed it.
 //! Where a file system cannot carry marks no named file is made, because nobody could tell it from others later. Every
 //! file that is written to is held by the supervisor (`hold`), which also makes those that are not there: workers
-//! neither make nor remove any.
+//! neither make nor remove any. As root none is made or written where somebody else has a say in what its path leads to
+//! ([`crate::strangers`]), and each is reached by the way that was looked at, whatever becomes of the path as typed.
 
 mod hold;
 mod mark;
@@ -20,12 +21,14 @@ pub use hold::{Left, Settled};
 pub use permit::{Permit, Permits, Unseen};
 
 use crate::erase::{self, Claim};
+use crate::strangers::{self, Stranger};
 use crate::workload::{StandIn, Workload};
 use hold::Held;
 use mark::Mark;
 use model::named::{Named, NamedKind};
 use model::plan::Plan;
 use permit::Seen;
+use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -79,6 +82,17 @@ pub enum Refusal {
         path: PathBuf,
         /// Why, and what helps.
         why: String,
+    },
+    /// Somebody else may choose which file root would make or write.
+    #[error(
+        "use `{}` as root: {stranger}\nhint: name a file on whose way only root may rename, or add `--dir-of-others` \
+         if all who may are trusted", path.display()
+    )]
+    OfOthers {
+        /// The file.
+        path: PathBuf,
+        /// Who, and where.
+        stranger: Stranger,
     },
     /// The kernel refused.
     #[error("{operation} `{}`: {error}", path.display())]
@@ -234,7 +248,7 @@ pub fn name(
             .path
             .to_str()
             .ok_or_else(|| Refusal::unfit(&touch.path, "its name is not UTF-8"))?;
-        look(&touch)?;
+        look(&touch, &touch.path)?;
         let facts = crate::host::behind(tree, &touch.path, touch.kind);
         plan.named.push(Named {
             path: path.to_owned(),
@@ -299,19 +313,52 @@ pub fn decide(
     // Given back before `granted` is: where descriptors run out, removing what was made needs one.
     let _spare = File::open("/").map_err(Refusal::system("open", Path::new("/")))?;
     let run = hold::fresh_name();
-    for (touch, found) in looked {
+    for (Placed { touch, place }, found) in looked {
         let seen = match found {
             Decided::Seen(seen) => seen,
-            Decided::Make => granted.hold(hold::make(&touch, &run)?, Some(run.clone())),
+            Decided::Make => granted.hold(hold::make(&touch, &place, &run)?, Some(run.clone())),
             Decided::Take(held, None) => granted.hold(held, None),
             Decided::Take(mut held, Some(mark)) => {
                 held.open(mark, &run)?;
                 granted.hold(held, Some(run.clone()))
             }
         };
-        granted.permits.add(Permit::new(touch, seen));
+        granted.permits.add(Permit::new(touch, place, seen));
     }
     Ok(granted)
+}
+
+/// What is touched, and the path by which it is reached: a file that is made or written by its directory without links.
+struct Placed {
+    touch: Touch,
+    place: PathBuf,
+}
+
+/// The directories of files, each looked at once.
+#[derive(Default)]
+struct Places(BTreeMap<PathBuf, PathBuf>);
+
+impl Places {
+    /// Refuses root a file in whose place others may put another.
+    fn find(&mut self, touch: Touch, of_others: bool) -> Result<Placed, Refusal> {
+        let is_changed = touch.kind == NamedKind::File && (touch.writes || touch.creates);
+        let parts = (touch.path.parent(), touch.path.file_name());
+        let (true, (Some(parent), Some(name))) = (is_changed, parts) else {
+            let place = touch.path.clone();
+            return Ok(Placed { touch, place });
+        };
+        if !self.0.contains_key(parent) {
+            let led = strangers::way_to_directory(parent)
+                .map_err(Refusal::system("open directory", parent))?;
+            if let (Some(stranger), false) = (led.stranger, of_others) {
+                let path = touch.path;
+                return Err(Refusal::OfOthers { path, stranger });
+            }
+            self.0.insert(parent.to_owned(), led.path);
+        }
+        let place = self.0[parent].join(name);
+        Ok(Placed { touch, place })
+    }
 }
 
 /// Decides about each, claims the devices that are written to and opens the files; nothing is made or marked yet.
@@ -320,11 +367,14 @@ fn look_at_all(
     wanted: Vec<Touch>,
     consent: &Consent,
     known: Known<'_>,
-) -> Result<(Granted, Vec<(Touch, Decided)>), Refusal> {
+) -> Result<(Granted, Vec<(Placed, Decided)>), Refusal> {
     refuse_needless(&wanted, consent)?;
+    let mut places = Places::default();
     let mut granted = Granted::default();
     let mut looked = Vec::new();
     for touch in wanted {
+        let placed = places.find(touch, consent.dir_of_others)?;
+        let touch = &placed.touch;
         let named = |word: &PathBuf| std::path::absolute(word).is_ok_and(|path| path == touch.path);
         let overwrite = consent.overwrite.iter().any(named);
         let found = if touch.kind == NamedKind::Device && touch.writes {
@@ -336,7 +386,7 @@ fn look_at_all(
             }));
             Decided::Seen(Seen::Erasable(permit))
         } else {
-            let decided = decide_to_take(&touch, overwrite, known)?;
+            let decided = decide_to_take(&placed, overwrite, known)?;
             // Not after a look at thousands of others, each of which may take its time.
             if let Decided::Take(held, _) = &decided
                 && held.is_written()
@@ -345,7 +395,7 @@ fn look_at_all(
             }
             decided
         };
-        looked.push((touch, found));
+        looked.push((placed, found));
     }
     let taken = looked.iter().filter_map(|(_, found)| match found {
         Decided::Take(held, _) => Some(held),
@@ -366,14 +416,15 @@ enum Decided {
     Make,
 }
 
-fn decide_to_take(touch: &Touch, overwrite: bool, known: Known<'_>) -> Result<Decided, Refusal> {
-    let (found, what) = match look(touch)? {
+fn decide_to_take(placed: &Placed, overwrite: bool, known: Known<'_>) -> Result<Decided, Refusal> {
+    let Placed { touch, place } = placed;
+    let (found, what) = match look(touch, place)? {
         Looked::Device(seen) => return Ok(Decided::Seen(seen)),
         Looked::Absent => return Ok(Decided::Make),
         Looked::File(found, what) => (found, what),
     };
     if (touch.writes || touch.creates)
-        && let Some((held, mark)) = hold::take(touch, &found, overwrite, known)?
+        && let Some((held, mark)) = hold::take(placed, &found, overwrite, known)?
     {
         return Ok(Decided::Take(held, mark));
     }
@@ -420,8 +471,8 @@ enum Looked {
     Absent,
 }
 
-/// What a name leads to, where a test can work on it at all.
-fn look(touch: &Touch) -> Result<Looked, Refusal> {
+/// What stands at the place of something named, where a test can work on it at all.
+fn look(touch: &Touch, place: &Path) -> Result<Looked, Refusal> {
     let path = &touch.path;
     if touch.kind == NamedKind::Device {
         let (number, size_bytes) = readable_device(path)?;
@@ -431,9 +482,9 @@ fn look(touch: &Touch) -> Result<Looked, Refusal> {
             size_bytes,
         }));
     }
-    let found = match file::find(path, false) {
+    let found = match file::find(place, false) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && touch.creates => {
-            room_for_a_file(path)?;
+            room_for_a_file(place)?;
             return Ok(Looked::Absent);
         }
         other => other.map_err(Refusal::system("open", path))?,

@@ -13,7 +13,14 @@ pub(crate) struct ConsentArgs {
     /// Everything in this file may be lost
     #[arg(long, value_name = "FILE")]
     pub(crate) overwrite_file: Vec<PathBuf>,
-    /// As root, make the work directory even where other users may rename it or what it lies in
+    #[command(flatten)]
+    pub(crate) others: OthersArgs,
+}
+
+/// Who may be trusted, where nothing can be lost.
+#[derive(Debug, Default, ClapArgs)]
+pub(crate) struct OthersArgs {
+    /// As root, make and write files even where other users may rename them or what they lie in
     #[arg(long)]
     pub(crate) dir_of_others: bool,
 }
@@ -24,7 +31,7 @@ impl ConsentArgs {
         Consent {
             erase: self.yes_erase.clone(),
             overwrite: self.overwrite_file.clone(),
-            dir_of_others: self.dir_of_others,
+            dir_of_others: self.others.dir_of_others,
         }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<Exit> {
     let store = match context.store_to_read() {
         Ok(reader) => {
             drop(reader);
-            Some(context.store()?)
+            Some(context.store(args.others.dir_of_others)?)
         }
         Err(error) if is_missing(&error) => None,
         Err(error) => return Err(error),

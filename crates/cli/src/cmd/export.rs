@@ -2,6 +2,7 @@
 
 use crate::args::ExportArgs;
 use crate::context::Context;
+use crate::directory;
 use crate::exit::{Exit, failure};
 use crate::output;
 use std::fs::OpenOptions;
@@ -22,10 +23,12 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
             hint,
         )
     };
+    let place =
+        directory::refuse_strangers_to_new(path, "--output FILE", args.others.dir_of_others)?;
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)
-        .open(path)
+        .open(&place)
         .map_err(|error| {
             let hint = (error.kind() == ErrorKind::AlreadyExists).then_some(
                 "kurabe overwrites no files: remove it, or name another with `--output FILE`",
@@ -35,7 +38,7 @@ pub(crate) fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<Exit> 
     if let Err(error) = file.write_all(text.as_bytes()) {
         // We made it a moment ago, and half of a run is of no use.
         if let Ok(made) = file.metadata() {
-            let _ = sys::io::remove::remove_exactly(path, made.dev(), made.ino());
+            let _ = sys::io::remove::remove_exactly(&place, made.dev(), made.ino());
         }
         return Err(refused(error, None));
     }

@@ -67,7 +67,7 @@ fn say_remarks(plan: &Plan, remarks: &[dialects::fio::Remark], quiet: bool) {
 }
 
 fn measure(context: &Context, own: &Own, plan: &Plan) -> anyhow::Result<Exit> {
-    out::check(plan)?;
+    out::check(plan, own.dir_of_others)?;
     let phases = phases::of(plan)?;
     let consent = own.consent();
     let dir = work_place(plan, &consent)?;
@@ -86,7 +86,7 @@ fn measure(context: &Context, own: &Own, plan: &Plan) -> anyhow::Result<Exit> {
     let run = runs.pop().context("read the run back")?;
     let pass = results::middle_pass(&phases, &run);
     let report = results::report(plan, &phases, &run, pass);
-    out::show(plan, &report, &run.meta.id)?;
+    out::show(plan, &report, (&run.meta.id, own.dir_of_others))?;
     say_how_it_went(&phases, &run, pass, (context.lang, own.quiet));
     if let Some(words) = files::left_behind(&stay?) {
         output::say(&words);
@@ -140,10 +140,10 @@ fn show_kept(context: &Context, own: &Own, name: &str) -> anyhow::Result<Exit> {
             "the version that kept it divided its jobs otherwise",
         ));
     }
-    out::check(&plan)?;
+    out::check(&plan, own.dir_of_others)?;
     let pass = results::middle_pass(&phases, &run);
     let report = results::report(&plan, &phases, &run, pass);
-    out::show(&plan, &report, &run.meta.id)?;
+    out::show(&plan, &report, (&run.meta.id, own.dir_of_others))?;
     say_how_it_went(&phases, &run, pass, (context.lang, true));
     Ok(exit(&phases, &run))
 }

@@ -13,7 +13,7 @@ pub(crate) fn run(context: &Context, args: &ImportArgs) -> anyhow::Result<Exit> 
         .iter()
         .map(|path| read_as(path, Export::of))
         .collect::<anyhow::Result<_>>()?;
-    let store = context.store()?;
+    let store = context.store(args.others.dir_of_others)?;
     for export in &exports {
         let news = store.import_export(export)?;
         let id = &export.run().meta.id;

@@ -140,6 +140,105 @@ mod root {
         assert_eq!(fs::read_dir(&inside).unwrap().count(), 0);
     }
 
+    /// Everything in a directory, without what is in its directories.
+    fn within(dir: &Path) -> Vec<String> {
+        let names = fs::read_dir(dir).unwrap();
+        let mut names: Vec<String> = names
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    #[ignore = "root: gives directories and links to another user"]
+    fn root_makes_and_writes_no_file_where_somebody_else_chooses_which() {
+        use std::os::unix::fs::{lchown, symlink};
+        let bed = Bed::new();
+        let theirs = of_nobody(&bed, "theirs");
+        let safe = bed.path().join("safe");
+        fs::create_dir(&safe).unwrap();
+        fs::create_dir(bed.path().join("calm")).unwrap();
+        // A link that stands still leads where its owner wants.
+        symlink(&safe, theirs.join("link")).unwrap();
+        let shared = bed.path().join("shared");
+        fs::create_dir(&shared).unwrap();
+        mode(&shared, 0o1777);
+        symlink(&safe, shared.join("link")).unwrap();
+        lchown(shared.join("link"), Some(NOBODY), None).unwrap();
+        symlink(&safe, shared.join("own")).unwrap();
+        bed.replay("kept", "1");
+        let job = |place: &str| {
+            let first = ["fio", "--size=64k", "--rw=write", "--name=a"];
+            let second = format!("--name=b --filename={place}/x");
+            let words = first.into_iter().chain(["--filename=calm/x"]);
+            words
+                .chain(second.split(' '))
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        let all = |place: &str| {
+            let words = |line: String| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+            [
+                job(place),
+                words(format!(
+                    "fio --name=a --size=64k --ioengine=null --output={place}/out"
+                )),
+                words(format!("fio --show=latest --output={place}/out")),
+                words(format!("export kept --output {place}/run.json")),
+                words(format!(
+                    "run selftest.null --passes 1 --store {place}/other.db"
+                )),
+                words(format!(
+                    "import {place}/../kept.json --store {place}/other.db"
+                )),
+            ]
+        };
+        bed.run(&["export", "kept", "--output", "kept.json"])
+            .code(0);
+        bed.run(&["fio", "--name=a", "--size=64k", "--ioengine=null"])
+            .code(0);
+        let run = |line: &[String], more: &[&str]| {
+            let line: Vec<&str> = line.iter().map(String::as_str).collect();
+            bed.run(&[&line[..], more].concat())
+        };
+        for (place, why) in [
+            ("theirs", "belongs to user 65534"),
+            ("theirs/link", "belongs to user 65534"),
+            ("shared/link", "is a link of user 65534"),
+        ] {
+            for line in all(place) {
+                run(&line, &[])
+                    .code(2)
+                    .err_has(&["as root", why, "\nhint: ", "`--dir-of-others`"]);
+            }
+            assert_eq!(within(&theirs), ["link"], "{place}");
+            for dir in [&safe, &bed.path().join("calm")] {
+                assert_eq!(within(dir), [""; 0], "{place}");
+            }
+        }
+        // Whoever called sudo is no stranger, and nor is anybody who is trusted.
+        for (place, more) in [
+            ("safe", &[][..]),
+            ("shared/own", &[]),
+            ("shared", &[]),
+            ("theirs", &["--dir-of-others"]),
+            ("shared/link", &["--dir-of-others"]),
+        ] {
+            for line in all(place) {
+                run(&line, more).code(0);
+            }
+            for dir in [&safe, &theirs, &shared, &bed.path().join("calm")] {
+                for name in ["x", "out", "run.json", "other.db"] {
+                    let _ = fs::remove_file(dir.join(name));
+                }
+            }
+        }
+        let mut by_sudo = bed.command(&["export", "kept", "--output", "theirs/run.json"]);
+        let done: Done = by_sudo.env("SUDO_UID", "65534").output().unwrap().into();
+        done.code(0);
+    }
+
     /// Lets another user serve a file system at `served` that says of everything that it is root's, and runs the rest.
     const SERVED: &str = r#"
         rm -f node; mknod node c 10 229; chmod 666 node; mount --bind node /dev/fuse

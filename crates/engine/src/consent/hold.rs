@@ -5,7 +5,7 @@
 //! meanwhile ([`super::mark`]); at the end it is marked as it is then, or removed.
 
 use super::mark::{self, Mark, Standing, State};
-use super::{Known, Refusal, Touch};
+use super::{Known, Placed, Refusal, Touch};
 use model::rng::Rng;
 use model::units::Nanos;
 use std::fs::{File, TryLockError};
@@ -21,7 +21,10 @@ use sys::tree::Tree;
 /// A file of a run, in the supervisor.
 #[derive(Debug)]
 pub(super) struct Held {
+    /// As it was typed.
     path: PathBuf,
+    /// By which it was opened.
+    place: PathBuf,
     file: File,
     device: u64,
     inode: u64,
@@ -75,7 +78,7 @@ const WRITE: Access = Access {
 /// Takes an existing file that may be written to: one of ours, or one that the user gave up with `--overwrite-file`.
 /// `None` for a file that is only read, and is somebody else's or in the hands of another run.
 pub(super) fn take(
-    touch: &Touch,
+    Placed { touch, place }: &Placed,
     found: &File,
     overwrite: bool,
     known: Known<'_>,
@@ -124,6 +127,7 @@ pub(super) fn take(
     let what = file.metadata().map_err(Refusal::system("look at", path))?;
     let held = Held {
         path: path.clone(),
+        place: place.clone(),
         file,
         device: what.dev(),
         inode: what.ino(),
@@ -254,12 +258,13 @@ fn not_writable(path: &Path) -> impl FnOnce(io::Error) -> Refusal {
 }
 
 /// Makes the file of a touch, empty, marked and locked.
-pub(super) fn make(touch: &Touch, run: &str) -> Result<Held, Refusal> {
+pub(super) fn make(touch: &Touch, place: &Path, run: &str) -> Result<Held, Refusal> {
     let path = &touch.path;
-    let made = file::create(path).map_err(Refusal::system("create", path))?;
+    let made = file::create(place).map_err(Refusal::system("create", path))?;
     let what = made.metadata().map_err(Refusal::system("look at", path))?;
     let mut held = Held {
         path: path.clone(),
+        place: place.to_owned(),
         file: made,
         device: what.dev(),
         inode: what.ino(),
@@ -318,7 +323,7 @@ impl Held {
     }
 
     fn remove(&self) -> io::Result<Removal> {
-        remove::remove_exactly(&self.path, self.device, self.inode)
+        remove::remove_exactly(&self.place, self.device, self.inode)
     }
 
     /// Marks a file of ours as it is, or removes it; nothing to tell of files of others.
@@ -369,6 +374,7 @@ mod tests {
         let what = file.metadata().unwrap();
         Held {
             path: path.to_owned(),
+            place: path.to_owned(),
             file,
             device: what.dev(),
             inode: what.ino(),

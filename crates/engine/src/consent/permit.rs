@@ -34,7 +34,10 @@ pub(super) enum Seen {
 /// Leave to open one file or device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Permit {
+    /// As it was typed.
     path: PathBuf,
+    /// By which it is opened.
+    place: PathBuf,
     writes: bool,
     creates: bool,
     seen: Seen,
@@ -69,9 +72,10 @@ impl Permits {
 }
 
 impl Permit {
-    pub(super) fn new(touch: Touch, seen: Seen) -> Self {
+    pub(super) fn new(touch: Touch, place: PathBuf, seen: Seen) -> Self {
         Self {
             path: touch.path,
+            place,
             writes: touch.writes,
             creates: touch.creates,
             seen,
@@ -152,7 +156,7 @@ impl Permit {
     /// Opens the file that was looked at, and none that was put in its place.
     fn open_file(&self, access: Access) -> Result<File, Refusal> {
         let path = &self.path;
-        let found = file::find(path, false).map_err(Refusal::system("open", path))?;
+        let found = file::find(&self.place, false).map_err(Refusal::system("open", path))?;
         let what = plain_file(&found, path, self.writes)?;
         let same = matches!(self.seen, Seen::File { device, inode, .. }
             if (device, inode) == (what.dev(), what.ino()));

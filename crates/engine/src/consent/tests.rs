@@ -380,6 +380,37 @@ fn where_files_carry_no_marks_none_is_made() {
 }
 
 #[test]
+fn a_file_is_reached_by_the_way_that_was_looked_at() {
+    let dir = place();
+    let at = |name: &str| dir.path().join(name);
+    for name in ["a", "b"] {
+        std::fs::create_dir(at(name)).unwrap();
+    }
+    symlink("a", at("link")).unwrap();
+    let path = at("link/file");
+    let (granted, permit) = job_on(&path).unwrap();
+    // Somebody leads the link elsewhere, where a file has the name.
+    std::fs::remove_file(at("link")).unwrap();
+    symlink("b", at("link")).unwrap();
+    std::fs::write(at("b/file"), "precious").unwrap();
+    let mut file = permit.empty().unwrap();
+    std::io::Write::write_all(&mut file, b"ours").unwrap();
+    permit.keep_note(&file, "whole").unwrap();
+    assert_eq!(std::fs::read(at("a/file")).unwrap(), b"ours");
+    assert_eq!(permit.path(), path);
+    let settled = granted.settle(&|unlinked| unlinked == path);
+    assert_eq!(
+        settled,
+        [Settled {
+            path,
+            left: Left::Removed
+        }]
+    );
+    assert!(!at("a/file").exists());
+    assert_eq!(std::fs::read(at("b/file")).unwrap(), b"precious");
+}
+
+#[test]
 fn what_no_permit_names_is_not_opened() {
     let dir = place();
     let path = dir.path().join("file");

@@ -3,21 +3,25 @@
 //! fio writes over whatever that option names, and scripts that run again count on it. Here a file is replaced where it
 //! is empty or begins as a report of fio or of this program does; anything else is somebody's, and refused. The report
 //! is written beside its place and takes it when it is whole, so that a full disk costs no earlier report. It goes into
-//! no device but those that take characters, into no pipe that nobody reads, and over no file that a job works on.
+//! no device but those that take characters, into no pipe that nobody reads, over no file that a job works on, into
+//! nothing that the kernel makes up but the descriptors that this process was given, and as root nowhere where others
+//! may rename.
 
+use crate::directory::hint_of_others;
 use crate::exit::{Exit, failure};
 use crate::output;
 use dialects::fio::output::{json, terse, text};
 use dialects::fio::result::Report;
 use dialects::fio::{Format, Plan};
 use dialects::printable::quoted;
+use engine::strangers;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// Whether the report can go where it shall, found out before anything is measured.
-pub(super) fn check(plan: &Plan) -> anyhow::Result<()> {
+pub(super) fn check(plan: &Plan, of_others: bool) -> anyhow::Result<()> {
     let Some(path) = file(plan) else {
         return Ok(());
     };
@@ -28,7 +32,7 @@ pub(super) fn check(plan: &Plan) -> anyhow::Result<()> {
     let found = if plan.jobs().any(|job| job.target.files.iter().any(of_job)) {
         Err("a job works on it".to_owned())
     } else {
-        Way::to(Path::new(path)).and_then(|way| way.try_out())
+        Way::to(Path::new(path), of_others).and_then(|way| way.try_out())
     };
     found.map_err(|why| {
         let hint = if why == NO_REPORT {
@@ -36,8 +40,10 @@ pub(super) fn check(plan: &Plan) -> anyhow::Result<()> {
                 "name another file with `--output`, or remove this one: `rm {}`",
                 quoted(path)
             )
+        } else if why.starts_with(AS_ROOT) {
+            hint_of_others(OPTION)
         } else {
-            "name another file with `--output`".to_owned()
+            format!("name another file with `{OPTION}`")
         };
         let text = format!("write the report to `{path}`: {why}");
         failure(Exit::Usage, text, Some(&hint))
@@ -45,7 +51,11 @@ pub(super) fn check(plan: &Plan) -> anyhow::Result<()> {
 }
 
 /// Prints the report in every form that was asked for. The run is the one that it is of.
-pub(super) fn show(plan: &Plan, report: &Report, run: &str) -> anyhow::Result<()> {
+pub(super) fn show(
+    plan: &Plan,
+    report: &Report,
+    (run, of_others): (&str, bool),
+) -> anyhow::Result<()> {
     let in_bits = plan.jobs().any(|job| job.reporting.in_bits);
     let mut all = String::new();
     for format in &plan.output.formats {
@@ -65,7 +75,7 @@ pub(super) fn show(plan: &Plan, report: &Report, run: &str) -> anyhow::Result<()
         return Ok(());
     }
     // Looked at again: it may have become somebody's meanwhile.
-    let way = Way::to(Path::new(path));
+    let way = Way::to(Path::new(path), of_others);
     way.and_then(|way| way.take(&all)).map_err(|why| {
         let text = format!("write the report to `{path}`: {why}");
         let hint = format!("the run is kept: `kurabe fio --show={run}` reports it again");
@@ -78,6 +88,12 @@ fn file(plan: &Plan) -> Option<&str> {
     let path = plan.output.file.as_deref();
     path.filter(|path| *path != "/dev/stdout")
 }
+
+/// The option that names the file.
+const OPTION: &str = "--output";
+
+/// How the words begin where others may rename.
+const AS_ROOT: &str = "as root: ";
 
 /// Why a file is not replaced that holds something else.
 const NO_REPORT: &str = "it is there already and begins as no report of fio or kurabe does";
@@ -92,24 +108,53 @@ enum Way {
 }
 
 impl Way {
-    fn to(path: &Path) -> Result<Self, String> {
-        let found = match fs::metadata(path) {
-            Ok(found) => found,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Self::to_new(path),
-            Err(error) => return Err(error.to_string()),
-        };
-        if found.file_type().is_char_device() {
-            return Ok(Self::Append(path.to_owned()));
+    fn to(path: &Path, of_others: bool) -> Result<Self, String> {
+        let said = |error: io::Error| error.to_string();
+        if let Some(descriptor) = own_descriptor(path) {
+            let found = fs::metadata(&descriptor).map_err(|_| "it is not open here".to_owned())?;
+            // Whoever opened it goes on writing there, whatever its name leads to.
+            let takes = found.is_file() || found.file_type().is_char_device();
+            return takes
+                .then_some(Self::Append(descriptor))
+                .ok_or_else(|| "it is no file".to_owned());
         }
+        let found = match fs::metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            found => Some(found.map_err(said)?),
+        };
+        if found.is_none() {
+            check_new(path)?;
+        }
+        let led = strangers::way_to_file(path).map_err(said)?;
+        if let Some(stranger) = led.stranger.filter(|_| !of_others) {
+            return Err(format!("{AS_ROOT}{stranger}"));
+        }
+        let real = led.path;
+        let is_device = |found: &fs::Metadata| found.file_type().is_char_device();
+        if found.as_ref().is_some_and(is_device) {
+            return Ok(Self::Append(real));
+        }
+        let there = if found.is_some() {
+            &real
+        } else {
+            directory(&real)
+        };
+        if sys::probe::file_system(there)
+            .map_err(said)?
+            .made_by_kernel()
+        {
+            return Err("the kernel makes up what is there: no report is kept".to_owned());
+        }
+        let Some(found) = found else {
+            // A file there is a slip of the hand.
+            return if real.starts_with("/dev") && !real.starts_with("/dev/shm") {
+                Err("there is no such device".to_owned())
+            } else {
+                Ok(Self::Replace(real, None))
+            };
+        };
         if !found.is_file() {
             return Err("it is no file".to_owned());
-        }
-        let said = |error: io::Error| error.to_string();
-        let real = fs::canonicalize(path).map_err(said)?;
-        // `/dev/fd/3`: whoever opened it goes on writing there, whatever its name leads to.
-        let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
-        if parent.is_some_and(|parent| parent.starts_with("/proc")) {
-            return Ok(Self::Append(path.to_owned()));
         }
         // Renaming asks nobody whether the file may be written.
         let mut file = OpenOptions::new()
@@ -121,18 +166,6 @@ impl Way {
             return Err(NO_REPORT.to_owned());
         }
         Ok(Self::Replace(real, Some(found.permissions())))
-    }
-
-    /// To a place where there is nothing yet.
-    fn to_new(path: &Path) -> Result<Self, String> {
-        if path.symlink_metadata().is_ok() {
-            return Err("it is a link that leads nowhere".to_owned());
-        }
-        let names_directory = path.as_os_str().as_encoded_bytes().ends_with(b"/");
-        if path.file_name().is_none() || names_directory || !directory(path).is_dir() {
-            return Err("there is no such directory".to_owned());
-        }
-        Ok(Self::Replace(path.to_owned(), None))
     }
 
     /// Whether it can be gone, as far as that can be told without going it.
@@ -155,6 +188,35 @@ impl Way {
             Self::Replace(path, permissions) => replace(&path, permissions, text),
         }
     }
+}
+
+/// Refuses a place where nothing can be made.
+fn check_new(path: &Path) -> Result<(), String> {
+    if path.symlink_metadata().is_ok() {
+        return Err("it is a link that leads nowhere".to_owned());
+    }
+    let names_directory = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+    if path.file_name().is_none() || names_directory || !directory(path).is_dir() {
+        return Err("there is no such directory".to_owned());
+    }
+    Ok(())
+}
+
+/// The most links from a name to a descriptor: `/dev/stderr` is one.
+const LINKS_MAX: u32 = 8;
+
+/// What a name calls a descriptor of this process, if it is one: `/dev/stderr`, `/dev/fd/3`, `/proc/self/fd/3`.
+fn own_descriptor(path: &Path) -> Option<PathBuf> {
+    let own = fs::canonicalize("/proc/self/fd").ok()?;
+    let mut path = std::path::absolute(path).ok()?;
+    for _ in 0..LINKS_MAX {
+        let dir = path.parent()?.canonicalize().ok()?;
+        if dir == own {
+            return Some(dir.join(path.file_name()?));
+        }
+        path = dir.join(path.read_link().ok()?);
+    }
+    None
 }
 
 /// Puts a whole file in the place of what is there, or leaves that as it is.
@@ -265,7 +327,7 @@ mod tests {
         fs::write(&path, "3;fio-3.33;t\n").unwrap();
         // Something is where it would be written first.
         fs::create_dir(beside(&path)).unwrap();
-        let way = Way::to(&path).unwrap();
+        let way = Way::to(&path, false).unwrap();
         assert!(way.try_out().is_err() && way.take("3;fio-3.33;u\n").is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "3;fio-3.33;t\n");
         fs::remove_dir(beside(&path)).unwrap();
@@ -274,7 +336,10 @@ mod tests {
         std::os::unix::fs::symlink(&path, &link).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
-        Way::to(&link).unwrap().take("3;fio-3.33;u\n").unwrap();
+        Way::to(&link, false)
+            .unwrap()
+            .take("3;fio-3.33;u\n")
+            .unwrap();
         assert!(link.symlink_metadata().unwrap().is_symlink());
         assert_eq!(fs::read_to_string(&path).unwrap(), "3;fio-3.33;u\n");
         assert_eq!(mode(&path), 0o640);

@@ -119,3 +119,48 @@ fn a_section_is_chosen_among_those_of_job_files() {
     .code(0)
     .err_has(&["note: command line, argument 4: `--section` changes nothing here"]);
 }
+
+#[test]
+fn a_report_goes_into_no_knob_of_the_kernel_and_makes_no_device() {
+    let bed = Bed::new();
+    for (output, why) in [
+        // The name of the process, which is harmless.
+        ("/proc/self/comm", "the kernel makes up what is there"),
+        (
+            "/proc/thread-self/comm",
+            "the kernel makes up what is there",
+        ),
+        ("/proc/1/comm", "the kernel makes up what is there"),
+        ("/sys/kurabe-report", "the kernel makes up what is there"),
+        ("/dev/kurabe-none", "there is no such device"),
+        ("/dev/fd/77", "it is not open here"),
+    ] {
+        fio(
+            &bed,
+            &[&NULL[..], &[&format!("--output={output}")]].concat(),
+        )
+        .code(2)
+        .err_has(&[why, "\nhint: name another file with `--output`"]);
+    }
+    assert!(!std::path::Path::new("/dev/kurabe-none").exists());
+    for output in ["/dev/null", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
+        let out = bed.path().join("out");
+        std::fs::write(&out, "before\n").unwrap();
+        let to = format!("exec \"$@\" --output={output} >> {}", out.display());
+        let line = [&["fio"], &NULL[..], &["--rw=read"]].concat();
+        let done = bed.behind(&["sh", "-c", &to, "sh"], &line).code(0);
+        assert_eq!(done.out, "");
+        let kept = std::fs::read_to_string(&out).unwrap();
+        // Who opened it goes on writing behind what was there.
+        let reported = kept.strip_prefix("before\n").unwrap();
+        assert_eq!(reported.is_empty(), output == "/dev/null", "{output}");
+    }
+    let to = format!(
+        "exec \"$@\" --output=/dev/stderr 2>> {}",
+        bed.path().join("err").display()
+    );
+    let line = [&["fio"], &NULL[..], &["--rw=read", "--quiet"]].concat();
+    bed.behind(&["sh", "-c", &to, "sh"], &line).code(0);
+    let kept = std::fs::read_to_string(bed.path().join("err")).unwrap();
+    assert!(kept.contains("groupid="), "{kept}");
+}
