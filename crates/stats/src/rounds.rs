@@ -147,6 +147,16 @@ pub(crate) mod work {
     #[cfg(not(test))]
     pub(crate) const fn visit() {}
 
+    /// So many more rounds were looked at.
+    #[cfg(test)]
+    pub(crate) fn visit_all(rounds: usize) {
+        VISITED.set(VISITED.get() + rounds);
+    }
+
+    /// So many more rounds were looked at.
+    #[cfg(not(test))]
+    pub(crate) const fn visit_all(_: usize) {}
+
     /// How many rounds `action` looks at.
     #[cfg(test)]
     pub(crate) fn of(action: impl FnOnce()) -> usize {

@@ -7,7 +7,7 @@
 
 use super::operations;
 use crate::quantile;
-use crate::rounds::whole;
+use crate::rounds::{whole, work};
 use crate::thresholds::ROUNDS_MIN;
 use model::num::count;
 use model::plan::PlannedCase;
@@ -85,11 +85,16 @@ pub(super) fn of_case(case: &PlannedCase, done: &[&Measured]) -> Option<Fall> {
 /// The first split that leaves only slow and exact rounds behind it.
 fn between(rates: &[f64]) -> Option<Fall> {
     let splits = 1..(rates.len() + 1).checked_sub(SLOW_ROUNDS_MIN)?.max(1);
+    let least = least_so_far(rates);
+    let rest = ends_from(rates);
     splits.into_iter().find_map(|split| {
+        let least = least[split - 1];
+        if !may_be_exact(rest[split]) || least < RATIO_MIN * rest[split].0 {
+            return None;
+        }
         let (fast, slow) = rates.split_at(split);
-        let (from, to) = (quantile::median(fast)?, quantile::median(slow)?);
-        let least = fast.iter().copied().fold(f64::INFINITY, f64::min);
-        (is_exact(slow, to) && least >= RATIO_MIN * to).then_some(Fall::Between {
+        let (from, to) = (median(fast)?, median(slow)?);
+        (is_exact(rest[split], to) && least >= RATIO_MIN * to).then_some(Fall::Between {
             fast_rounds: split,
             from,
             to,
@@ -97,16 +102,41 @@ fn between(rates: &[f64]) -> Option<Fall> {
     })
 }
 
+/// The median of a part of the values. Every split has two parts, so that only those are sorted whose ends allow a
+/// fall: behind a value of the slow level no split can be one any more, and a few are left.
+fn median(values: &[f64]) -> Option<f64> {
+    work::visit_all(values.len());
+    quantile::median(values)
+}
+
+/// The least of each value and those before it.
+fn least_so_far(values: &[f64]) -> Vec<f64> {
+    let least = values.iter().scan(f64::INFINITY, |least, &value| {
+        *least = least.min(value);
+        Some(*least)
+    });
+    least.collect()
+}
+
+/// The smallest and the largest of each value and those behind it.
+fn ends_from(values: &[f64]) -> Vec<(f64, f64)> {
+    let mut ends = vec![(f64::INFINITY, f64::NEG_INFINITY); values.len()];
+    let mut so_far = (f64::INFINITY, f64::NEG_INFINITY);
+    for (at, &value) in values.iter().enumerate().rev() {
+        so_far = (so_far.0.min(value), so_far.1.max(value));
+        ends[at] = so_far;
+    }
+    ends
+}
+
 /// Whether all values lie within a narrow range around their level.
-fn is_exact(values: &[f64], level: f64) -> bool {
-    let (lo, hi) = ends(values);
+fn is_exact((lo, hi): (f64, f64), level: f64) -> bool {
     level > 0.0 && hi - lo <= EXACT_MAX * level
 }
 
-fn ends(values: &[f64]) -> (f64, f64) {
-    let lo = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let hi = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    (lo, hi)
+/// Whether values with these ends can be: their level is none above the largest.
+fn may_be_exact(ends: (f64, f64)) -> bool {
+    is_exact(ends, ends.1)
 }
 
 /// The same fall in most rounds, read off the medians of their windows.
@@ -125,15 +155,21 @@ fn within(done: &[&Measured], window: Nanos) -> Option<Fall> {
         .map(|at| quantile::median(&rounds.iter().map(|windows| windows[at]).collect::<Vec<_>>()))
         .collect::<Option<_>>()?;
     let splits = 1..(length + 1).checked_sub(SLOW_WINDOWS_MIN)?.max(1);
+    let least = least_so_far(&medians);
+    let rest = ends_from(&medians);
+    // How many windows are fast from the beginning on, if the slow ones lie at this level.
+    let fast_above = |level: f64, split: usize| {
+        least[..split].partition_point(|&rate| rate >= RATIO_MIN * level)
+    };
+    let is_abrupt = |fast: usize, split: usize| fast > 0 && split - fast <= BETWEEN_MAX;
     let (fast, slow) = splits.into_iter().find_map(|split| {
-        let to = quantile::median(&medians[split..])?;
-        let limit = RATIO_MIN * to;
-        let fast = medians[..split]
-            .iter()
-            .take_while(|&&rate| rate >= limit)
-            .count();
-        let abrupt = fast > 0 && split - fast <= BETWEEN_MAX;
-        (abrupt && is_exact(&medians[split..], to)).then_some((fast, split))
+        let ends = rest[split];
+        if !may_be_exact(ends) || !is_abrupt(fast_above(ends.0, split), split) {
+            return None;
+        }
+        let to = median(&medians[split..])?;
+        let fast = fast_above(to, split);
+        (is_abrupt(fast, split) && is_exact(ends, to)).then_some((fast, split))
     })?;
     let levels = |windows: &[f64]| {
         Some((
@@ -150,4 +186,75 @@ fn within(done: &[&Measured], window: Nanos) -> Option<Fall> {
         from,
         to,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::rng::Rng;
+
+    /// Every split tried out, as the rule is written.
+    fn each_split(rates: &[f64]) -> Option<Fall> {
+        (1..rates.len().saturating_sub(SLOW_ROUNDS_MIN) + 1).find_map(|split| {
+            let (fast, slow) = rates.split_at_checked(split)?;
+            let (from, to) = (quantile::median(fast)?, quantile::median(slow)?);
+            let all_fast = fast.iter().all(|&rate| rate >= RATIO_MIN * to);
+            let lo = slow.iter().copied().fold(f64::INFINITY, f64::min);
+            let hi = slow.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            (slow.len() >= SLOW_ROUNDS_MIN && is_exact((lo, hi), to) && all_fast).then_some(
+                Fall::Between {
+                    fast_rounds: split,
+                    from,
+                    to,
+                },
+            )
+        })
+    }
+
+    #[test]
+    fn splits_that_are_passed_over_are_none() {
+        let mut rng = Rng::new(7);
+        let mut found = 0;
+        for length in (0..2000).map(|turn| turn % 12) {
+            // Few levels, so that there are falls, and with a scatter about as wide as the rule allows.
+            let level = [100.0, 100.0, 114.0, 116.0, 300.0, 0.0, -5.0];
+            let pick = |rng: &mut Rng| level[rng.index(7)];
+            let (fast, slow) = (pick(&mut rng), pick(&mut rng));
+            let at = rng.index(12);
+            let rates: Vec<f64> = (0..length)
+                .map(|place| {
+                    let level = if place < at { fast } else { slow };
+                    level + [0.0, 1.0, 2.9, 3.1][rng.index(4)]
+                })
+                .collect();
+            let expect = each_split(&rates);
+            found += u32::from(expect.is_some());
+            assert_eq!(between(&rates), expect, "{rates:?}");
+        }
+        assert!(found > 50, "{found}");
+    }
+
+    #[test]
+    fn the_work_grows_with_the_rounds_and_not_with_their_square() {
+        let step = |rounds: u32, at: u32, rest: f64| -> Vec<f64> {
+            (0..rounds)
+                .map(|round| if round < at { 300.0 } else { rest })
+                .collect()
+        };
+        for rounds in [100, 10_000] {
+            let rising = (0..rounds).map(|round| 1000.0 + f64::from(round));
+            for (rates, most) in [
+                (step(rounds, 0, 100.0), 0),
+                (rising.clone().collect(), 0),
+                (rising.rev().collect(), 0),
+                (step(rounds, rounds / 2, 100.0), 1),
+                (step(rounds, rounds / 2, 299.0), 0),
+            ] {
+                let visits = work::of(|| {
+                    between(&rates);
+                });
+                assert!(visits <= most * rates.len(), "{rounds} rounds: {visits}");
+            }
+        }
+    }
 }
