@@ -4,7 +4,7 @@ use crate::duel;
 use crate::lang::{Lang, say};
 use dialects::printable::printable;
 use model::comparison::{Comparison, MetricComparison, RunState};
-use model::plan::{MetricId, PlannedCase, PlannedMetric};
+use model::plan::{MetricId, PlannedMetric};
 use model::record::Run;
 
 pub use crate::party::{LatestOf, Party};
@@ -78,7 +78,7 @@ impl<'a> Sides<'a> {
     /// The metric's name: the case alone for the first metric of a case, the full id for further ones.
     pub(crate) fn metric_name(self, id: &MetricId) -> String {
         let leads = self.both().iter().any(|side| {
-            planned(side, id)
+            side.planned(&id.case)
                 .and_then(|case| case.metrics.first())
                 .is_some_and(|first| first.quantity == id.quantity)
         });
@@ -92,7 +92,7 @@ impl<'a> Sides<'a> {
     /// How either side declared the metric.
     pub(crate) fn declared(self, id: &MetricId) -> Option<&'a PlannedMetric> {
         let of = |side: &Party<'a>| {
-            let metrics = &planned(side, id)?.metrics;
+            let metrics = &side.planned(&id.case)?.metrics;
             metrics.iter().find(|metric| metric.quantity == id.quantity)
         };
         self.both().into_iter().find_map(of)
@@ -111,12 +111,6 @@ fn with_number(first: &str, side: &Party<'_>, lang: Lang) -> String {
         0 => first,
         more => say!(lang, "{first} and {more} more", "{first} ほか {more} 件"),
     }
-}
-
-fn planned<'a>(side: &Party<'a>, id: &MetricId) -> Option<&'a PlannedCase> {
-    side.runs()
-        .into_iter()
-        .find_map(|run| run.plan.case(&id.case))
 }
 
 /// True where the rounds of a run have a level that one number stands for.

@@ -1,6 +1,9 @@
 //! One side of a comparison, as its pages name it.
 
+use model::plan::{CaseId, PlannedCase};
 use model::record::Run;
+use std::cell::OnceCell;
+use std::collections::HashMap;
 
 /// One side of a comparison: a run, or several runs of a group.
 #[derive(Clone, Debug)]
@@ -8,6 +11,8 @@ pub struct Party<'a> {
     first: &'a Run,
     rest: Vec<&'a Run>,
     latest_of: Vec<LatestOf>,
+    /// Where each case stands: the first run that has it, and its place there. Sorted out when somebody asks.
+    places: OnceCell<HashMap<CaseId, (usize, usize)>>,
 }
 
 /// A run that was named by a label that other runs have too.
@@ -26,6 +31,7 @@ impl<'a> Party<'a> {
             first: run,
             rest: Vec::new(),
             latest_of: Vec::new(),
+            places: OnceCell::new(),
         }
     }
 
@@ -36,6 +42,7 @@ impl<'a> Party<'a> {
             first,
             rest: rest.iter().collect(),
             latest_of: Vec::new(),
+            places: OnceCell::new(),
         })
     }
 
@@ -60,6 +67,22 @@ impl<'a> Party<'a> {
         std::iter::once(self.first)
             .chain(self.rest.iter().copied())
             .collect()
+    }
+
+    /// A case as the first of its runs planned it that has it.
+    pub(crate) fn planned(&self, case: &CaseId) -> Option<&'a PlannedCase> {
+        let runs = self.runs();
+        let places = self.places.get_or_init(|| {
+            let mut places = HashMap::new();
+            for (run, of) in runs.iter().enumerate() {
+                for (place, case) in of.plan.cases.iter().enumerate() {
+                    places.entry(case.id.clone()).or_insert((run, place));
+                }
+            }
+            places
+        });
+        let &(run, place) = places.get(case)?;
+        Some(&runs[run].plan.cases[place])
     }
 
     /// True for more than one run.

@@ -8,6 +8,7 @@ use crate::lang::{Lang, say};
 use crate::page::block::MARK;
 use dialects::printable::printable;
 use model::plan::{Plan, PlannedCase};
+use std::collections::{HashMap, HashSet};
 
 /// More tests than this, when they are all of the plan's and set alike, are called all.
 const NAMED_MAX: usize = 3;
@@ -45,18 +46,19 @@ fn heading(lang: Lang) -> &'static str {
 
 /// One line for the tests that were set alike: `memory.read, memory.write: size 8 MiB in place of 512 MiB`.
 pub(crate) fn lines(plan: &Plan, lang: Lang) -> Vec<String> {
-    let mut tests: Vec<&str> = Vec::new();
+    let mut tests: HashSet<&str> = HashSet::new();
     let mut found: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     for case in &plan.cases {
         let test = case.id.test.as_str();
-        if tests.contains(&test) {
+        if !tests.insert(test) {
             continue;
         }
-        tests.push(test);
         let Some(said) = of_case(case, lang) else {
             continue;
         };
-        match found.iter_mut().find(|(alike, _)| *alike == said) {
+        let place = *places.entry(said.clone()).or_insert(found.len());
+        match found.get_mut(place) {
             Some((_, names)) => names.push(test),
             None => found.push((said, vec![test])),
         }

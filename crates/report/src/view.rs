@@ -33,6 +33,10 @@ pub struct RunView<'a> {
     pub(crate) marks: Marks,
     /// The cases of the plan by id.
     planned: HashMap<&'a CaseId, &'a PlannedCase>,
+    /// The last failure of each case that has one.
+    failures: HashMap<&'a CaseId, &'a Failure>,
+    /// Where in `metrics` those of a case stand.
+    places: HashMap<&'a CaseId, Vec<usize>>,
     /// The largest figure of each quantity of a test, over all its concurrencies.
     largest: HashMap<(String, String), f64>,
 }
@@ -75,7 +79,9 @@ pub fn view(run: &Run) -> RunView<'_> {
         },
         scaling: stats::scaling::scaling(run),
         clock_rate: stats::scaling::clock_rate(run),
+        places: places(&planned, &metrics),
         planned,
+        failures: failures(run),
         largest: largest(&metrics),
         metrics,
         soak: stats::soak::summarize(run),
@@ -83,6 +89,28 @@ pub fn view(run: &Run) -> RunView<'_> {
         memory: stats::memory::summarize(run),
         marks,
     }
+}
+
+fn places<'a>(
+    planned: &HashMap<&'a CaseId, &'a PlannedCase>,
+    metrics: &[MetricSummary],
+) -> HashMap<&'a CaseId, Vec<usize>> {
+    let mut places: HashMap<&CaseId, Vec<usize>> = HashMap::new();
+    for (place, metric) in metrics.iter().enumerate() {
+        if let Some((case, _)) = planned.get_key_value(&metric.id.case) {
+            places.entry(case).or_default().push(place);
+        }
+    }
+    places
+}
+
+fn failures(run: &Run) -> HashMap<&CaseId, &Failure> {
+    let failed = run.rounds.iter().filter_map(|round| match &round.outcome {
+        Outcome::Failed(failure) => Some((&round.case, failure)),
+        Outcome::Done(_) => None,
+    });
+    // The last one of a case counts.
+    failed.collect()
 }
 
 /// A quantity of a test, whatever the concurrency.
@@ -186,15 +214,13 @@ impl RunView<'_> {
 
     /// The last failure of a case, where it has one.
     pub(crate) fn last_failure(&self, case: &CaseId) -> Option<&Failure> {
-        self.run
-            .rounds
-            .iter()
-            .rev()
-            .filter(|round| round.case == *case)
-            .find_map(|round| match &round.outcome {
-                Outcome::Failed(failure) => Some(failure),
-                Outcome::Done(_) => None,
-            })
+        self.failures.get(case).copied()
+    }
+
+    /// The metrics of a case, in the order of the plan.
+    pub(crate) fn metrics_of(&self, case: &CaseId) -> impl Iterator<Item = &MetricSummary> {
+        let places = self.places.get(case).into_iter().flatten();
+        places.map(|&place| &self.metrics[place])
     }
 
     /// True for a run that tried every round of its plan.

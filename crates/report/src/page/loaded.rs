@@ -62,9 +62,8 @@ fn costs(load: &str, times: &str, lang: Lang) -> String {
 /// What the run measured, the least load first.
 fn levels<'a>(view: &'a RunView<'_>) -> Vec<Level<'a>> {
     let value = |case: &CaseId, metric: &PlannedMetric| {
-        let mut metrics = view.metrics.iter();
-        let of = |found: &&MetricSummary| found.id.quantity == metric.quantity;
-        figure(metrics.find(|found| found.id.case == *case && of(found))?)
+        let mut metrics = view.metrics_of(case);
+        figure(metrics.find(|found| found.id.quantity == metric.quantity)?)
     };
     let cases = view.run.plan.cases.iter();
     let mut levels: Vec<Level<'_>> = cases

@@ -9,6 +9,7 @@ use crate::set_otherwise;
 use crate::view::RunView;
 use model::estimate::Estimate;
 use model::num::{count, round_to_usize};
+use model::plan::CaseId;
 use model::units::Unit;
 use stats::scaling::{ClockRate, Scaling, Step};
 
@@ -72,12 +73,10 @@ fn heading(view: &RunView<'_>, scaling: &Scaling, lang: Lang) -> String {
 
 /// Whether no single number describes the rounds of this quantity at this concurrency.
 fn is_torn(view: &RunView<'_>, scaling: &Scaling, copies: u32, quantity: &str) -> bool {
-    let mut metrics = view.metrics.iter();
-    let metric = metrics.find(|metric| {
-        metric.id.case.test == scaling.test
-            && metric.id.case.copies == copies
-            && metric.id.quantity == quantity
-    });
+    let test = scaling.test.clone();
+    let case = CaseId { test, copies };
+    let mut metrics = view.metrics_of(&case);
+    let metric = metrics.find(|metric| metric.id.quantity == quantity);
     metric.is_some_and(|metric| !stats::state::has_single_number(&metric.state))
 }
 

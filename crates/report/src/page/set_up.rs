@@ -11,6 +11,7 @@ use crate::said;
 use crate::view::RunView;
 use model::estimate::{MetricSummary, State};
 use model::plan::CaseId;
+use std::collections::{HashMap, HashSet};
 
 /// A line for all cases that were set up alike: beside their names where these leave half of the line, below them
 /// otherwise, since beside a long list of names there is room for a word or two a line.
@@ -36,24 +37,25 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
 /// where no test tells.
 pub(crate) fn lines(view: &RunView<'_>, lang: Lang) -> Vec<(String, String)> {
     let mut found: Vec<(String, Vec<&CaseId>)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     for case in &view.run.plan.cases {
-        let of_case = |metric: &&MetricSummary| metric.id.case == case.id;
-        let told: Vec<String> = view
-            .metrics
-            .iter()
-            .filter(of_case)
-            .filter_map(|metric| told(metric, lang))
-            .collect();
+        let metrics = view.metrics_of(&case.id);
+        let told: Vec<String> = metrics.filter_map(|metric| told(metric, lang)).collect();
         if told.is_empty() {
             continue;
         }
         let told = told.join(", ");
-        match found.iter_mut().find(|(alike, _)| *alike == told) {
+        let place = *places.entry(told.clone()).or_insert(found.len());
+        match found.get_mut(place) {
             Some((_, cases)) => cases.push(&case.id),
             None => found.push((told, vec![&case.id])),
         }
     }
-    let line = |(told, cases): (String, Vec<&CaseId>)| (names(view, &cases), told);
+    let mut planned: HashMap<&str, usize> = HashMap::new();
+    for case in &view.run.plan.cases {
+        *planned.entry(&case.id.test).or_default() += 1;
+    }
+    let line = |(told, cases): (String, Vec<&CaseId>)| (names(&planned, &cases), told);
     found.into_iter().map(line).collect()
 }
 
@@ -71,20 +73,20 @@ fn told(metric: &MetricSummary, lang: Lang) -> Option<String> {
     })
 }
 
-/// The tests all of whose cases are among these by their names, other cases by their ids.
-fn names(view: &RunView<'_>, cases: &[&CaseId]) -> String {
-    let mut names: Vec<String> = Vec::new();
+/// The tests all of whose cases are among these by their names, other cases by their ids. `planned` says how many cases
+/// a test has.
+fn names(planned: &HashMap<&str, usize>, cases: &[&CaseId]) -> String {
+    let mut here: HashMap<&str, usize> = HashMap::new();
     for case in cases {
-        let all = view.run.plan.cases.iter().map(|planned| &planned.id);
-        let mut of_test = all.filter(|id| id.test == case.test);
-        let name = if of_test.all(|id| cases.contains(&id)) {
-            case.test.clone()
-        } else {
-            case.to_string()
-        };
-        if !names.contains(&name) {
-            names.push(name);
-        }
+        *here.entry(&case.test).or_default() += 1;
     }
-    names.join(", ")
+    let mut named: HashSet<&str> = HashSet::new();
+    let names = cases.iter().filter_map(|case| {
+        let test = case.test.as_str();
+        if here.get(test) != planned.get(test) {
+            return Some(case.to_string());
+        }
+        named.insert(test).then(|| test.to_owned())
+    });
+    names.collect::<Vec<_>>().join(", ")
 }

@@ -1,8 +1,10 @@
 //! What a run should have been allowed whose time was over before six passes were done.
 
 use model::num::{approx, round_to_u64};
+use model::plan::CaseId;
 use model::record::Run;
 use model::units::Nanos;
+use std::collections::HashMap;
 
 /// How much longer than six passes a budget is that has room for them: rounds do not all take what the median does.
 const ROOM: f64 = 1.1;
@@ -14,10 +16,14 @@ const BUDGET_STEP: f64 = 10.0;
 /// they were not done; `None` where a case has no round.
 pub(crate) fn of(run: &Run) -> Option<(Nanos, Nanos)> {
     let mut pass = 0.0;
+    let mut took: HashMap<&CaseId, Vec<f64>> = HashMap::new();
+    for round in &run.rounds {
+        took.entry(&round.case)
+            .or_default()
+            .push(approx(round.took.0));
+    }
     for case in &run.plan.cases {
-        let rounds = run.rounds_of(&case.id);
-        let took: Vec<f64> = rounds.map(|round| approx(round.took.0)).collect();
-        pass += stats::quantile::median(&took)?;
+        pass += stats::quantile::median(took.get(&case.id)?)?;
     }
     if run.plan.duel.is_some() {
         // Both sides share the budget.

@@ -11,6 +11,7 @@ use super::table::metrics_text;
 use crate::lang::say;
 use model::comparison::{Comparison, MetricComparison, Refusal};
 use model::plan::CaseId;
+use std::collections::{HashMap, HashSet};
 
 /// Name and reason of each metric, or of several at once.
 pub(super) type Lines = Vec<(String, String)>;
@@ -98,21 +99,29 @@ const fn is_of_one_case(refusal: &Refusal) -> bool {
 
 /// The metrics by name; a case whose metrics are all there by its own.
 fn names(members: &[&MetricComparison], of: Compared<'_>) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for metric in members {
-        let of_case = |of: &&&MetricComparison| of.id.case == metric.id.case;
-        let here = members.iter().filter(of_case).count();
-        let all = of.comparison.metrics.iter();
-        let name = if here == all.filter(|m| of_case(&m)).count() {
-            metric.id.case.to_string()
+    let here = of_cases(members.iter().copied());
+    let all = of_cases(&of.comparison.metrics);
+    let mut named: HashSet<String> = HashSet::new();
+    let names = members.iter().map(|metric| {
+        let case = &metric.id.case;
+        if here.get(case) == all.get(case) {
+            case.to_string()
         } else {
             of.sides.metric_name(&metric.id)
-        };
-        if !names.contains(&name) {
-            names.push(name);
         }
+    });
+    names.filter(|name| named.insert(name.clone())).collect()
+}
+
+/// How many of these metrics each case has.
+fn of_cases<'a>(
+    metrics: impl IntoIterator<Item = &'a MetricComparison>,
+) -> HashMap<&'a CaseId, usize> {
+    let mut of_cases = HashMap::new();
+    for metric in metrics {
+        *of_cases.entry(&metric.id.case).or_default() += 1;
     }
-    names
+    of_cases
 }
 
 #[cfg(test)]
