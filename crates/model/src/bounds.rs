@@ -4,6 +4,7 @@
 //! Said once, here. A document from elsewhere is read by people in tables that were made for names of this length, and
 //! by code whose work grows with these counts; nothing that a command makes comes near to them.
 
+use crate::job::Report;
 use crate::plan::{Plan, PlannedCase};
 use crate::record::{CopyRecord, Round, Run, RunMeta};
 use crate::units::UnixNanos;
@@ -137,6 +138,7 @@ fn figures(copy: &CopyRecord) -> impl Iterator<Item = u64> {
             apart.minor_faults,
         ]
     });
+    let jobs = apart.and_then(|apart| apart.job.as_deref());
     let kinds = apart.into_iter().flat_map(|apart| apart.latencies.values());
     let pairs = kinds.flatten().map(|pair| pair.1);
     let counts = counts.into_iter().flatten();
@@ -144,6 +146,7 @@ fn figures(copy: &CopyRecord) -> impl Iterator<Item = u64> {
         .into_iter()
         .chain([copy.ops, copy.allocations])
         .chain(counts)
+        .chain(jobs.into_iter().flat_map(Report::figures))
         .chain(pairs)
 }
 

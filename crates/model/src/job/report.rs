@@ -115,6 +115,26 @@ pub struct DiskUse {
 }
 
 impl Report {
+    /// The times and counts that are added to those of other jobs.
+    pub(crate) fn figures(&self) -> impl Iterator<Item = u64> {
+        let done = self.done.each().into_iter().flat_map(|done| {
+            let windows = [done.bytes_per_s, done.iops].map(|rate| rate.unwrap_or_default().count);
+            let counts = [done.ops, done.bytes, done.errors, done.short];
+            counts.into_iter().chain(windows)
+        });
+        let depths = self.depths.unwrap_or_default();
+        let disk = self.disk.iter().flat_map(|disk| {
+            let times = [disk.took.0, disk.took.1, disk.queued, disk.busy].map(|time| time.0);
+            let counts = [disk.ops, disk.bytes, disk.merges];
+            times
+                .into_iter()
+                .chain(counts.into_iter().flat_map(<[u64; 2]>::from))
+        });
+        done.chain([self.syncs, self.verified, self.verify_errors])
+            .chain([depths.level, depths.submit, depths.complete].concat())
+            .chain(disk)
+    }
+
     /// Adds what another thread of the same job did at the same time: times are the longest, everything else is summed.
     /// What is told of rates over time is thus of all threads together, as it is of processes that are reported as one.
     pub fn absorb(&mut self, other: &Self) {
@@ -227,5 +247,52 @@ mod tests {
         all.absorb(&of(1, None));
         assert_eq!(all.done.read.bytes_per_s, Some(expect));
         assert_eq!((all.done.read.ops, all.done.write.iops), (5, None));
+    }
+
+    #[test]
+    fn what_is_added_up_is_among_the_figures() {
+        let rate = Spread {
+            count: 1,
+            ..Spread::default()
+        };
+        let done = Done {
+            ops: 2,
+            bytes: 3,
+            errors: 4,
+            short: 5,
+            bytes_per_s: Some(rate),
+            iops: Some(rate),
+            ..Done::default()
+        };
+        let depths = Depths {
+            level: [1; 7],
+            submit: [1; 7],
+            complete: [1; 7],
+        };
+        let time = Nanos(10);
+        let disk = DiskUse {
+            name: "vda".to_owned(),
+            ops: (1, 2),
+            bytes: (3, 4),
+            merges: (5, 6),
+            took: (time, time),
+            queued: time,
+            busy: time,
+        };
+        let mut report = Report {
+            syncs: 100,
+            depths: Some(depths),
+            verified: 200,
+            verify_errors: 300,
+            disk: Some(disk),
+            ..Report::default()
+        };
+        report.done.read = done;
+        let sum = |report: &Report| report.figures().sum::<u64>();
+        assert_eq!(sum(&report), 16 + 21 + 21 + 40 + 600);
+        let twice = report.clone();
+        report.absorb(&twice);
+        // A device is that of all jobs: its figures are added elsewhere.
+        assert_eq!(sum(&report), 2 * (16 + 21 + 600) + 21 + 40);
     }
 }

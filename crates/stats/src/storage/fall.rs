@@ -215,7 +215,7 @@ mod tests {
     fn splits_that_are_passed_over_are_none() {
         let mut rng = Rng::new(7);
         let mut found = 0;
-        for length in (0..2000).map(|turn| turn % 12) {
+        for length in (0..10_000).map(|turn| turn % 12) {
             // Few levels, so that there are falls, and with a scatter about as wide as the rule allows.
             let level = [100.0, 100.0, 114.0, 116.0, 300.0, 0.0, -5.0];
             let pick = |rng: &mut Rng| level[rng.index(7)];

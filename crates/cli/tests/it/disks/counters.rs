@@ -59,7 +59,9 @@ mod root {
         let disk = &copies[0]["apart"]["job"]["disk"];
         assert_eq!(disk["name"], name, "{copies}");
         [process, &disk["bytes"][way]].map(|bytes| {
-            let bytes = bytes.as_f64().unwrap_or_else(|| panic!("no bytes: {copies}"));
+            let bytes = bytes
+                .as_f64()
+                .unwrap_or_else(|| panic!("no bytes: {copies}"));
             model::num::round_to_u64(bytes)
         })
     }
