@@ -150,7 +150,7 @@ fn follow(
             led.meet(&step, judge(&found, shared));
             let to = step.read_link()?;
             if to.is_absolute() {
-                led.path = root.to_owned();
+                root.clone_into(&mut led.path);
             }
             rest.append(&mut names(&to));
         } else if found.is_dir() {

@@ -195,7 +195,7 @@ mod tests {
 
     /// Every split tried out, as the rule is written.
     fn each_split(rates: &[f64]) -> Option<Fall> {
-        (1..rates.len().saturating_sub(SLOW_ROUNDS_MIN) + 1).find_map(|split| {
+        (1..=rates.len().saturating_sub(SLOW_ROUNDS_MIN)).find_map(|split| {
             let (fast, slow) = rates.split_at_checked(split)?;
             let (from, to) = (quantile::median(fast)?, quantile::median(slow)?);
             let all_fast = fast.iter().all(|&rate| rate >= RATIO_MIN * to);
