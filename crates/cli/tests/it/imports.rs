@@ -98,10 +98,6 @@ fn an_imported_document_obeys_the_limits_that_commands_obey() {
         ("/run/rounds/0/started", json!(u64::MAX)),
         ("/run/rounds/0/took", json!(u64::MAX)),
         ("/run/rounds/0/outcome/done/copies/0/wall", json!(u64::MAX)),
-        (
-            "/run/rounds/0/outcome/done/latencies",
-            json!({"lat": [[1, 1_u64 << 63]]}),
-        ),
         ("/run/plan/cases/0/id", long(1 << 20)),
         ("/run/plan/cases/0/shape/settle", long(1 << 20)),
         ("/run/plan/cases/0/shape/settle", json!(forged)),
@@ -112,6 +108,11 @@ fn an_imported_document_obeys_the_limits_that_commands_obey() {
     ] {
         refused(place, value, "error: read `f.json`: ");
     }
+    let mut document = original.clone();
+    document["run"]["rounds"][0]["outcome"]["done"]["latencies"] =
+        json!({"lat": [[1, 1_u64 << 63]]});
+    let much = "times in nanoseconds and counts come to more than";
+    import(&bed, &document).code(2).err_has(&[much, "hint:"]);
     // Each may be, and all of them together may not.
     let mut document = original.clone();
     for round in document["run"]["rounds"].as_array_mut().unwrap() {
