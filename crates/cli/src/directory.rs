@@ -121,7 +121,8 @@ fn place(
         let text = format!("write `{}`: {why}", file.display());
         failure(Exit::Usage, text, hint)
     };
-    let led = led.map_err(|error| refused(error.to_string(), None))?;
+    let elsewhere = format!("name a file in a directory that can be written to with `{option}`");
+    let led = led.map_err(|error| refused(error.to_string(), Some(&elsewhere)))?;
     match led.stranger.filter(|_| !of_others) {
         None => Ok(led.path),
         Some(stranger) => {

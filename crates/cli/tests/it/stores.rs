@@ -34,8 +34,8 @@ fn a_store_that_cannot_be_made_is_said_before_measuring() {
     std::fs::write(bed.path().join("plain"), "").unwrap();
     let args = ["run", "selftest.replay", "--store", "plain/kurabe.db"];
     bed.run(&args)
-        .code(4)
-        .err_has(&["plain/kurabe.db", "hint:"]);
+        .code(2)
+        .err_has(&["plain/kurabe.db", "no directory", "hint:"]);
     assert_eq!(bed.left_behind(), ["plain"]);
 }
 
