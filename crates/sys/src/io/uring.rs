@@ -278,6 +278,20 @@ impl Uring {
         }
     }
 
+    /// Puts an entry where there was no place a moment ago. The ring has one for every slot; but the kernel's thread
+    /// that takes them completes operations before it gives back the places of their entries.
+    #[cold]
+    fn push_later(&mut self, entry: &squeue::Entry) {
+        assert!(
+            self.options.poll_submissions,
+            "the ring has an entry for every slot"
+        );
+        // SAFETY: as in `prepare`, whose entry this is.
+        while unsafe { self.ring.submission().push(entry) }.is_err() {
+            std::thread::yield_now();
+        }
+    }
+
     /// Goes on with entries of which the kernel has just taken none, for the reason `why`: it is short of requests for
     /// a moment. One completion gives it something back; where it has nothing of ours there is none to come, and time
     /// must do.
@@ -359,8 +373,9 @@ impl Engine for Uring {
         self.common.occupy(slot, op);
         let entry = self.entry(slot, op);
         // SAFETY: file and buffer belong to `common`, which lives until everything in flight is over.
-        let pushed = unsafe { self.ring.submission().push(&entry) };
-        assert!(pushed.is_ok(), "the ring has an entry for every slot");
+        if unsafe { self.ring.submission().push(&entry) }.is_err() {
+            self.push_later(&entry);
+        }
     }
 
     #[inline]

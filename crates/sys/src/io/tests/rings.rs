@@ -156,3 +156,15 @@ fn a_kernel_that_takes_nothing_is_no_reason_to_wait_for_completions() {
         assert_eq!(submitted(), expected);
     }
 }
+
+#[test]
+fn a_place_that_the_kernels_thread_gives_back_late_is_waited_for() {
+    let (_dir, path) = numbered_file();
+    let polled = UringOptions {
+        poll_submissions: true,
+        ..UringOptions::default()
+    };
+    let mut engine = Uring::new(setup(&path, 1), polled).unwrap();
+    let reads = (0..100_000).map(|n| op(Kind::Read, n % BLOCKS));
+    all(&mut engine, reads, |_, _| {}, |_, _| {});
+}
