@@ -5,7 +5,7 @@ use super::metric::{STATES, StatePart, state_part};
 use super::run::{RunPart, run_part};
 use super::scope::{ScopePart, scope_part};
 use super::warning::{WarningPart, warning_part};
-use super::{COMPARISON_SCHEMA, finite, state_word};
+use super::word::{COMPARISON_SCHEMA, finite, state_word};
 use crate::comparison::{ComparisonView, LatestOf, Party, Sides};
 use crate::lang::Lang;
 use crate::page::comparison::refusal;

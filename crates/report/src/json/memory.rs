@@ -1,6 +1,6 @@
 //! Memory point by point, in documents.
 
-use super::finite;
+use super::word::finite;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stats::memory::{Curve, Matrix, MemorySummary};

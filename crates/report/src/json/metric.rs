@@ -1,7 +1,7 @@
 //! Metrics and estimates in documents.
 
 use super::warning::{WarningPart, warning_part, warning_part_of_soak};
-use super::{finite, state_word};
+use super::word::{finite, state_word};
 use crate::view::better_word;
 use model::estimate::{Estimate, MetricSummary, NoiseShares, State};
 use schemars::JsonSchema;

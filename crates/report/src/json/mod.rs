@@ -19,24 +19,17 @@ mod scope;
 mod soak;
 mod storage;
 mod warning;
+mod word;
 
 pub(crate) use warning::warning_kind;
+pub(crate) use word::state_word;
+pub use word::{COMPARISON_SCHEMA, PLAN_SCHEMA, RUN_SCHEMA};
 
 use crate::comparison::ComparisonView;
 use crate::view::RunView;
 use dialects::printable;
-use model::estimate::State;
 use model::host::HostFacts;
 use serde::Serialize;
-
-/// The name of the document that [`run`] makes.
-pub const RUN_SCHEMA: &str = "kurabe.run/1";
-
-/// The name of the document that [`comparison`] makes.
-pub const COMPARISON_SCHEMA: &str = "kurabe.comparison/1";
-
-/// The name of the document that [`plan()`] makes.
-pub const PLAN_SCHEMA: &str = "kurabe.plan/1";
 
 /// The run as a `kurabe.run/1` document.
 pub fn run(view: &RunView<'_>) -> String {
@@ -62,26 +55,6 @@ fn text(document: &impl Serialize) -> String {
     let text = serde_json::to_string_pretty(document)
         .expect("the types have string keys and derived serialization, which cannot fail");
     printable::json(text) + "\n"
-}
-
-/// A finite number, or null.
-pub(crate) fn finite(x: f64) -> Option<f64> {
-    x.is_finite().then_some(x)
-}
-
-/// The word for a state.
-pub(crate) const fn state_word(state: &State) -> &'static str {
-    match state {
-        State::Unknown => "unknown",
-        State::Steady => "steady",
-        State::Drifting { .. } => "drifting",
-        State::PossibleDrift { .. } => "possible_drift",
-        State::Step { .. } => "step",
-        State::TwoState { .. } => "two_state",
-        State::Series => "series",
-        State::Unstable { .. } => "unstable",
-        State::Setting { .. } => "setting",
-    }
 }
 
 #[cfg(test)]

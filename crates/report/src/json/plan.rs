@@ -1,7 +1,7 @@
 //! The document `kurabe.plan/1`: what would be measured, before anything is.
 
-use super::PLAN_SCHEMA;
 use super::run::{PlanPart, plan_part};
+use super::word::PLAN_SCHEMA;
 use crate::page::plan::PlanView;
 use crate::set_otherwise;
 use model::plan::{Plan, PlannedCase};

@@ -9,7 +9,7 @@ use super::scope::{ScopePart, scope_part};
 use super::soak::{SoakPart, soak_part};
 use super::storage::{StoragePart, storage_part};
 use super::warning::{WarningPart, warning_part};
-use super::{RUN_SCHEMA, finite};
+use super::word::{RUN_SCHEMA, finite};
 use crate::number::rfc3339;
 use crate::view::RunView;
 use model::estimate::{IndexPart as ModelIndexPart, IndexSummary};

@@ -1,7 +1,7 @@
 //! How tests scale, and the clock rate, in documents.
 
-use super::finite;
 use super::metric::{EstimatePart, estimate_part};
+use super::word::finite;
 use model::estimate::Estimate;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! The part of a run document about a soak.
 
-use super::finite;
+use super::word::finite;
 use crate::lang::Lang;
 use crate::number::rfc3339;
 use model::num::round_to_u64;

@@ -1,7 +1,7 @@
 //! What storage tests say beside their metrics, in documents.
 
-use super::finite;
 use super::metric::{EstimatePart, estimate_part};
+use super::word::finite;
 use crate::lang::Lang;
 use crate::page::storage::{about_all, sentences};
 use model::estimate::Estimate;

@@ -59,6 +59,4 @@ pub fn state(state: &State, lang: Lang) -> String {
 }
 
 #[cfg(test)]
-mod method_page;
-#[cfg(test)]
 mod tests;

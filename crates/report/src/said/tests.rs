@@ -1,5 +1,7 @@
 //! Every sentence in every language: said at all, on one line, with its figures in it.
 
+mod method_page;
+
 use crate::lang::Lang;
 use crate::said;
 use crate::testkit::{all_failures, all_states, all_warnings, assert_sentences};

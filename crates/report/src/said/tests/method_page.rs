@@ -7,7 +7,7 @@ use model::comparison::{Estimator, Hopeless, Verdict};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-const PAGE: &str = include_str!("../../../../docs/method/statistics.md");
+const PAGE: &str = include_str!("../../../../../docs/method/statistics.md");
 
 /// The words that a key of a published document may have.
 fn published(schema: &str, pointer: &str) -> Vec<String> {
