@@ -2,7 +2,7 @@
 
 use crate::comparison::Sides;
 use crate::duel;
-use crate::lang::Lang;
+use crate::lang::{Lang, say};
 use dialects::printable::quoted;
 use model::comparison::Refusal;
 use model::plan::{CaseId, Plan};
@@ -18,13 +18,7 @@ pub(crate) fn sentence(
         .are_of_a_duel()
         .then(|| duel::refusal(refusal, lang))
         .flatten();
-    of_duel.unwrap_or_else(|| {
-        let run = remedy(refusal, cases, sides);
-        match lang {
-            Lang::En => en(refusal, &run),
-            Lang::Ja => ja(refusal, &run),
-        }
-    })
+    of_duel.unwrap_or_else(|| why(refusal, &remedy(refusal, cases, sides), lang))
 }
 
 /// The most tests that a command names one by one; beyond it, it names what the run was asked for.
@@ -107,235 +101,164 @@ fn is_passes(word: &str) -> bool {
     word.starts_with('-') && (name == "passes" || name.starts_with("passes="))
 }
 
-/// The sentence in English; `run` is the command that helps.
-fn en(refusal: &Refusal, run: &str) -> String {
+/// The sentence; `run` is the command that helps.
+fn why(refusal: &Refusal, run: &str, lang: Lang) -> String {
     match refusal {
-        Refusal::OneSideOnly { base_has_it: true } => {
-            format!("only the base has it; on the other side: {run}")
-        }
-        Refusal::OneSideOnly { base_has_it: false } => {
-            format!("only the other run has it; on the base's side: {run}")
-        }
-        Refusal::WorkloadVersion { base, other } => format!(
-            "measured by different versions of the workload ({base} and {other}), which do not compare: measure both with the same kurabe, {run}"
+        Refusal::OneSideOnly { base_has_it: true } => say!(
+            lang,
+            "only the base has it; on the other side: {run}",
+            "基準側にしかありません。比較対象側で {run} を実行してください"
         ),
-        Refusal::Parameters(differences) => {
-            let list: Vec<String> = differences
-                .iter()
-                .map(|(name, base, other)| format!("{name} {base} and {other}"))
-                .collect();
-            format!("parameters differ: {}; as the base: {run}", list.join(", "))
-        }
-        Refusal::NoValue { base, other, why } => {
-            let side = match (base, other) {
-                (true, true) => "on both sides",
-                (true, false) => "on the base's side",
-                _ => "on the other side",
-            };
-            format!("{side} no round has a value: {why}; to try again: {run}")
-        }
-        Refusal::TooFewRounds { base, other, need } => {
-            let single = if *base == 1 || *other == 1 {
-                "; a single figure says nothing about its scatter"
-            } else {
-                ""
-            };
-            let side = match (base < need, other < need) {
-                (true, false) => "on the base's side",
-                (false, true) => "on the other side",
-                _ => "on both sides",
-            };
-            format!(
-                "too few rounds: {base} and {other}, where each side needs {need}{single}; {side}: {run}"
-            )
-        }
-        Refusal::TooFewPairs {
-            pairs,
-            need,
-            resume,
-        } => {
-            let help = resume.as_ref().map_or_else(
-                || "a new `kurabe duel` takes `--passes 9` or more, or more time".to_owned(),
-                |id| format!("`kurabe duel --resume {id}` goes on with it"),
-            );
-            format!("too few pairs with both values: {pairs}, where a verdict takes {need}; {help}")
-        }
-        Refusal::TooFewRuns { base, other, need } => format!(
-            "too few runs: {base} and {other}, where a plan needs {need} separate instances a side; on each further instance: {run}"
+        Refusal::OneSideOnly { base_has_it: false } => say!(
+            lang,
+            "only the other run has it; on the base's side: {run}",
+            "比較対象側にしかありません。基準側で {run} を実行してください"
         ),
-        Refusal::GroupDisagrees { on_base, runs, why } => {
-            let side = if *on_base { "base" } else { "other side" };
-            let why = of_group_en(why);
-            format!(
-                "the runs of the {side} did not measure the same ({} and {}: {why}); leave one out, or measure it again: {run}",
-                runs.0, runs.1
-            )
-        }
-        Refusal::Soak { base, other } => {
-            let (who, side) = match (base, other) {
-                (true, true) => ("both sides are soaks", "both sides"),
-                (true, false) => ("the base is a soak", "the base's side"),
-                _ => ("the other side is a soak", "the other side"),
-            };
-            format!(
-                "{who}: rounds of a soak are one series and no independent sample, so that the plain ratio is all there is; what a soak found is in `kurabe show RUN`; for a verdict, on {side}: {run}"
-            )
-        }
-        Refusal::NoRatio {
-            base_is_zero: true,
-            other_is_zero: true,
-        } => "0 in every round of both sides: there is no ratio, and no difference".to_owned(),
-        Refusal::NoRatio {
-            base_is_zero,
-            other_is_zero,
-        } if *base_is_zero || *other_is_zero => format!(
-            "0 in every round of the {}, so there is no ratio: see the rounds with `kurabe show RUN --format csv-rounds`, or measure again, {run}",
-            if *base_is_zero { "base" } else { "other side" }
-        ),
-        Refusal::NoRatio { .. } => format!(
-            "a value is zero, negative or missing, so there is no ratio: see the rounds with `kurabe show RUN --format csv-rounds`, or measure again, {run}"
-        ),
-    }
-}
-
-/// Why two runs of one side disagree.
-fn of_group_en(why: &Refusal) -> String {
-    match why {
-        Refusal::WorkloadVersion { base, other } => {
-            format!("versions {base} and {other} of the workload")
-        }
-        Refusal::Parameters(differences) => {
-            let list = differences
-                .iter()
-                .map(|(name, base, other)| format!("{name} {base} and {other}"));
-            list.collect::<Vec<_>>().join(", ")
-        }
-        _ => "other work".to_owned(),
-    }
-}
-
-/// The same in Japanese.
-fn ja(refusal: &Refusal, run: &str) -> String {
-    match refusal {
-        Refusal::OneSideOnly { base_has_it: true } => {
-            format!("基準側にしかありません。比較対象側で {run} を実行してください")
-        }
-        Refusal::OneSideOnly { base_has_it: false } => {
-            format!("比較対象側にしかありません。基準側で {run} を実行してください")
-        }
-        Refusal::WorkloadVersion { base, other } => format!(
+        Refusal::WorkloadVersion { base, other } => say!(
+            lang,
+            "measured by different versions of the workload ({base} and {other}), which do not compare: measure both with the same kurabe, {run}",
             "ワークロードのバージョンが異なるため（{base} と {other}）比較できません。双方を同じ kurabe で {run} として測定し直してください"
         ),
-        Refusal::Parameters(differences) => {
-            let list: Vec<String> = differences
-                .iter()
-                .map(|(name, base, other)| format!("{name} が {base} と {other}"))
-                .collect();
-            format!(
-                "パラメーターが異なります: {}。基準側に合わせるには {run} を実行してください",
-                list.join("、")
-            )
-        }
-        Refusal::NoValue { base, other, why } => {
-            let side = match (base, other) {
-                (true, true) => "双方",
-                (true, false) => "基準側",
-                _ => "比較対象側",
-            };
-            format!(
-                "{side}のどのラウンドにも値がありません: {why}。測定し直すには{side}で {run} を実行してください"
-            )
-        }
+        Refusal::Parameters(differences) => say!(
+            lang,
+            "parameters differ: {list}; as the base: {run}",
+            "パラメーターが異なります: {list}。基準側に合わせるには {run} を実行してください",
+            list = parameters(differences, lang)
+        ),
+        Refusal::NoValue { base, other, why } => say!(
+            lang,
+            "{on} no round has a value: {why}; to try again: {run}",
+            "{on}のどのラウンドにも値がありません: {why}。測定し直すには{on}で {run} を実行してください",
+            on = on(*base, *other, lang)
+        ),
         Refusal::TooFewRounds { base, other, need } => {
             let single = if *base == 1 || *other == 1 {
-                "単独の値からはばらつきがわかりません。"
+                lang.pick(
+                    "; a single figure says nothing about its scatter",
+                    "単独の値からはばらつきがわかりません。",
+                )
             } else {
                 ""
             };
-            let side = match (base < need, other < need) {
-                (true, false) => "基準側",
-                (false, true) => "比較対象側",
-                _ => "双方",
-            };
-            format!(
-                "回数が足りません: {base} 回と {other} 回（双方 {need} 回以上必要です）。{single}{side}で {run} を実行してください"
+            say!(
+                lang,
+                "too few rounds: {base} and {other}, where each side needs {need}{single}; {on}: {run}",
+                "回数が足りません: {base} 回と {other} 回（双方 {need} 回以上必要です）。{single}{on}で {run} を実行してください",
+                on = on(base < need, other < need, lang)
             )
         }
         Refusal::TooFewPairs {
             pairs,
             need,
             resume,
-        } => {
-            let help = resume.as_ref().map_or_else(
-                || {
-                    "`--passes` を 9 以上にするか時間を長くして、`kurabe duel` をやり直してください"
-                        .to_owned()
-                },
-                |id| format!("`kurabe duel --resume {id}` で続きを測定できます"),
-            );
-            format!(
-                "両側に値がある組が足りません: {pairs} 組（判定には {need} 組必要です）。{help}"
-            )
-        }
-        Refusal::TooFewRuns { base, other, need } => format!(
+        } => too_few_pairs(*pairs, *need, resume.as_deref(), lang),
+        Refusal::TooFewRuns { base, other, need } => say!(
+            lang,
+            "too few runs: {base} and {other}, where a plan needs {need} separate instances a side; on each further instance: {run}",
             "測定の件数が足りません: {base} 件と {other} 件（プランの比較には、各側 {need} 台の別々のインスタンスが必要です）。別のインスタンスで {run} を実行してください"
         ),
-        Refusal::GroupDisagrees { on_base, runs, why } => {
-            let side = if *on_base {
-                "基準側"
-            } else {
-                "比較対象側"
-            };
-            let why = of_group_ja(why);
-            format!(
-                "{side}の測定条件がそろっていません（{} と {}: {why}）。一方を除くか、{run} で測定し直してください",
-                runs.0, runs.1
-            )
-        }
-        Refusal::Soak { base, other } => {
-            let (who, side) = match (base, other) {
-                (true, true) => ("双方が", "双方"),
-                (true, false) => ("基準側が", "基準側"),
-                _ => ("比較対象側が", "比較対象側"),
-            };
-            format!(
-                "{who}ソークです。ソークの各回はひと続きの系列で、独立した標本ではないため、比だけを示します。ソークの結果は `kurabe show RUN` で確認し、判定には{side}で {run} を実行してください"
-            )
-        }
+        Refusal::GroupDisagrees {
+            on_base,
+            runs: (first, second),
+            why,
+        } => say!(
+            lang,
+            "the runs of the {side} did not measure the same ({first} and {second}: {why}); leave one out, or measure it again: {run}",
+            "{side}の測定条件がそろっていません（{first} と {second}: {why}）。一方を除くか、{run} で測定し直してください",
+            side = side(*on_base, lang),
+            why = of_group(why, lang)
+        ),
+        Refusal::Soak { base, other } => say!(
+            lang,
+            "{on} it is a soak, whose rounds are one series and no independent sample, so that the plain ratio is all there is; what a soak found is in `kurabe show RUN`; for a verdict, {on}: {run}",
+            "{on}がソークです。ソークの各回はひと続きの系列で、独立した標本ではないため、比だけを示します。ソークの結果は `kurabe show RUN` で確認し、判定には{on}で {run} を実行してください",
+            on = on(*base, *other, lang)
+        ),
         Refusal::NoRatio {
             base_is_zero: true,
             other_is_zero: true,
-        } => "双方ともすべてのラウンドで 0 です。比はありませんが、違いもありません".to_owned(),
-        Refusal::NoRatio {
-            base_is_zero,
-            other_is_zero,
-        } if *base_is_zero || *other_is_zero => format!(
-            "{}がすべてのラウンドで 0 のため、比を計算できません。`kurabe show RUN --format csv-rounds` で確認するか、{run} で測定し直してください",
-            if *base_is_zero {
-                "基準側"
-            } else {
-                "比較対象側"
-            }
+        } => say!(
+            lang,
+            "0 in every round of both sides: there is no ratio, and no difference",
+            "双方ともすべてのラウンドで 0 です。比はありませんが、違いもありません"
         ),
-        Refusal::NoRatio { .. } => format!(
+        Refusal::NoRatio {
+            base_is_zero: false,
+            other_is_zero: false,
+        } => say!(
+            lang,
+            "a value is zero, negative or missing, so there is no ratio: see the rounds with `kurabe show RUN --format csv-rounds`, or measure again, {run}",
             "値がゼロ、負、または欠けているため、比を計算できません。`kurabe show RUN --format csv-rounds` で確認するか、{run} で測定し直してください"
+        ),
+        Refusal::NoRatio { base_is_zero, .. } => say!(
+            lang,
+            "0 in every round of the {side}, so there is no ratio: see the rounds with `kurabe show RUN --format csv-rounds`, or measure again, {run}",
+            "{side}がすべてのラウンドで 0 のため、比を計算できません。`kurabe show RUN --format csv-rounds` で確認するか、{run} で測定し直してください",
+            side = side(*base_is_zero, lang)
         ),
     }
 }
 
+/// A side, in a sentence.
+fn side(is_base: bool, lang: Lang) -> &'static str {
+    if is_base {
+        lang.pick("base", "基準側")
+    } else {
+        lang.pick("other side", "比較対象側")
+    }
+}
+
+/// On which of the sides.
+fn on(base: bool, other: bool, lang: Lang) -> &'static str {
+    match (base, other) {
+        (true, false) => lang.pick("on the base's side", "基準側"),
+        (false, true) => lang.pick("on the other side", "比較対象側"),
+        _ => lang.pick("on both sides", "双方"),
+    }
+}
+
+fn too_few_pairs(pairs: u32, need: u32, resume: Option<&str>, lang: Lang) -> String {
+    let help = match resume {
+        Some(id) => say!(
+            lang,
+            "`kurabe duel --resume {id}` goes on with it",
+            "`kurabe duel --resume {id}` で続きを測定できます"
+        ),
+        None => say!(
+            lang,
+            "a new `kurabe duel` takes `--passes 9` or more, or more time",
+            "`--passes` を 9 以上にするか時間を長くして、`kurabe duel` をやり直してください"
+        ),
+    };
+    say!(
+        lang,
+        "too few pairs with both values: {pairs}, where a verdict takes {need}; {help}",
+        "両側に値がある組が足りません: {pairs} 組（判定には {need} 組必要です）。{help}"
+    )
+}
+
+/// Parameters with their values on both sides.
+fn parameters(differences: &[(String, String, String)], lang: Lang) -> String {
+    let each = differences.iter().map(|(name, base, other)| {
+        say!(
+            lang,
+            "{name} {base} and {other}",
+            "{name} が {base} と {other}"
+        )
+    });
+    each.collect::<Vec<_>>().join(lang.pick(", ", "、"))
+}
+
 /// Why two runs of one side disagree.
-fn of_group_ja(why: &Refusal) -> String {
+fn of_group(why: &Refusal, lang: Lang) -> String {
     match why {
-        Refusal::WorkloadVersion { base, other } => {
-            format!("ワークロードのバージョンが {base} と {other}")
-        }
-        Refusal::Parameters(differences) => {
-            let list = differences
-                .iter()
-                .map(|(name, base, other)| format!("{name} が {base} と {other}"));
-            list.collect::<Vec<_>>().join("、")
-        }
-        _ => "測定内容が異なります".to_owned(),
+        Refusal::WorkloadVersion { base, other } => say!(
+            lang,
+            "versions {base} and {other} of the workload",
+            "ワークロードのバージョンが {base} と {other}"
+        ),
+        Refusal::Parameters(differences) => parameters(differences, lang),
+        _ => say!(lang, "other work", "測定内容が異なります"),
     }
 }
 
@@ -437,14 +360,10 @@ mod tests {
             },
         ];
         for lang in Lang::ALL {
-            let say = match lang {
-                Lang::En => en,
-                Lang::Ja => ja,
-            };
             let mut all: Vec<String> = testkit::all_refusals()
                 .iter()
                 .chain([&never])
-                .map(|refusal| say(refusal, "`kurabe run os.pipe`"))
+                .map(|refusal| why(refusal, "`kurabe run os.pipe`", lang))
                 .collect();
             all.extend(
                 of_duels
