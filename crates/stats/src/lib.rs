@@ -30,7 +30,6 @@ mod setting;
 pub mod soak;
 pub mod state;
 pub mod storage;
-pub mod value;
 pub mod verdict;
 pub mod walsh;
 pub mod within;
