@@ -1,8 +1,8 @@
-//! fio: its job files and command lines in, its reports in and out.
+//! fio: its job files and command lines in, its reports out.
 //!
 //! [`parse`] reads a command line with the job files that it names into a [`Plan`] of [`Job`]s in fio's terms;
 //! [`resolve`] settles what these leave to the files that are there, and makes of each what the storage engine does.
-//! [`result`] holds the nouns in which results come and go. All of it was learned from descriptions, which others made
+//! [`result`] holds the nouns of what is reported. All of it was learned from descriptions, which others made
 //! partly from the source, and by running fio 3.33; the source was not opened for it.
 
 mod apply;
@@ -10,7 +10,6 @@ mod cmdline;
 mod draft;
 mod error;
 mod finish;
-pub mod import;
 pub mod job;
 mod jobfile;
 pub mod options;

@@ -1,8 +1,7 @@
-//! Results in fio's terms: what the writers print and the readers return.
+//! Results in fio's terms: what the writers print.
 //!
 //! Base units only: bytes, nanoseconds, operations. What was not measured or not printed is `None`; a zero is a
-//! measured zero. fio itself prints zeros for both, so readers turn a latency without samples into `None`, and writers
-//! the other way round.
+//! measured zero. fio itself prints zeros for both.
 
 use model::latency;
 use model::num::approx;

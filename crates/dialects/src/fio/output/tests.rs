@@ -3,9 +3,9 @@
 //! The files in `testdata/fio` were printed by the installed fio 3.33 for jobs of a second each. Reading one and
 //! printing it again must give the same text; only `eta`, which fio leaves at whatever it last guessed, is put aside.
 
-use crate::fio::import;
 use crate::fio::output::{json, terse, text};
 use crate::fio::result::*;
+use crate::fio::tests::printed;
 use model::units::UnixNanos;
 
 macro_rules! data {
@@ -39,9 +39,7 @@ fn same(name: &str, ours: &str, theirs: &str) {
 }
 
 fn read(text: &str) -> Report {
-    let mut reports = import::read(text).unwrap();
-    assert_eq!(reports.len(), 1);
-    reports.remove(0)
+    printed::read(text).unwrap()
 }
 
 #[test]

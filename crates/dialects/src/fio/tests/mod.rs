@@ -4,6 +4,7 @@ mod corpus;
 mod fuzz;
 mod names;
 mod options;
+pub(super) mod printed;
 mod structure;
 
 use super::testkit::{file, files, line};
