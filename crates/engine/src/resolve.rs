@@ -348,6 +348,7 @@ pub fn planned_case(
         nature: spec.nature,
         metrics,
         pictures,
+        headline: workload.headline(params),
         load: workload.load(params),
         shape,
         simulated: spec.simulated,

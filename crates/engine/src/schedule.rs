@@ -269,6 +269,7 @@ mod tests {
             }],
             nature: Nature::System,
             pictures: Vec::new(),
+            headline: None,
             load: None,
             shape: Shape {
                 rounds,

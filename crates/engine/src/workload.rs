@@ -8,6 +8,7 @@
 use crate::consent::{Permits, Touch};
 use crate::recorder::{Latencies, Recorder};
 use model::digest::Digest;
+use model::headline::Headline;
 use model::host::HostFacts;
 use model::job::Report;
 use model::named::NamedKind;
@@ -63,6 +64,11 @@ pub trait Workload: Sync {
     /// those of them that mean something here.
     fn metrics(&self, _params: &Params) -> Vec<&'static MetricDef> {
         self.spec().metrics.iter().collect()
+    }
+
+    /// What its first metric is called on the first page of a run, where it is one of the figures that people quote.
+    fn headline(&self, _params: &Params) -> Option<Headline> {
+        None
     }
 
     /// What a case asks of the storage below it, where its figures are to be judged by that.

@@ -1,5 +1,6 @@
 //! What will be measured: a profile resolved for this machine.
 
+use crate::headline::Headline;
 use crate::named::Named;
 use crate::params::{ParamValue, Params};
 use crate::soak::Soak;
@@ -213,6 +214,9 @@ pub struct PlannedCase {
     /// The curves and matrices that a round yields beside them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pictures: Vec<PlannedMetric>,
+    /// Its figure on the first page, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headline: Option<Headline>,
     /// What it asks of the storage below, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<StorageLoad>,

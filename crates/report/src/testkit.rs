@@ -182,6 +182,7 @@ pub(crate) fn add_case(
             Nature::System
         },
         pictures: PICTURES.map(picture).into(),
+        headline: None,
         load: is_storage.then(|| StorageLoad {
             depth: 1,
             paced: false,

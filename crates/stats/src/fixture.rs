@@ -45,6 +45,7 @@ pub(crate) fn case(id: &str) -> PlannedCase {
         )],
         nature: Nature::System,
         pictures: Vec::new(),
+        headline: None,
         load: None,
         shape: Shape::DEFAULT,
         simulated: false,

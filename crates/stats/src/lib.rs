@@ -44,6 +44,7 @@ mod coverage;
 mod difference;
 #[cfg(test)]
 mod fixture;
+mod headline;
 mod hopeless;
 mod noise;
 #[cfg(test)]
@@ -54,11 +55,14 @@ mod sides;
 mod summarize;
 mod taken;
 mod thresholds;
+mod trust;
 mod warming;
 mod warnings;
 
 pub use compare::{CompareOptions, compare, compare_groups};
 pub use difference::differences;
+pub use headline::{Headlined, headlines, rounds_of_each};
 pub use rounds::{CaseRounds, RunRounds};
 pub use summarize::summarize;
 pub use thresholds::{CONFIDENCE, ROUNDS_MIN, RUNS_MIN};
+pub use trust::{Disturber, Rounds, Trust};

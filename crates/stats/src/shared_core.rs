@@ -18,9 +18,12 @@ const SHARED_BELOW: f64 = 0.75;
 
 /// In which share of the rounds a probe found the core shared, of those rounds whose probes tell.
 pub(crate) fn share(noises: &[&Noise], usual: &Usual) -> Option<f64> {
-    let best = usual.best_adds_per_cycle?;
-    let shared = |noise: &&Noise| least(noise).map(|least| least < best * SHARED_BELOW);
-    share_of(noises.iter().map(shared))
+    share_of(noises.iter().map(|noise| shared(noise, usual)))
+}
+
+/// Whether a probe of this round found the core shared, where its probes tell.
+pub(crate) fn shared(noise: &Noise, usual: &Usual) -> Option<bool> {
+    Some(least(noise)? < usual.best_adds_per_cycle? * SHARED_BELOW)
 }
 
 /// The warning about these rounds of a run.

@@ -49,7 +49,7 @@ pub(crate) fn of_case(rounds: &CaseRounds<'_>, run: &RunRounds<'_>, usual: &Usua
 }
 
 /// The share of rounds from which on it is said of a whole run that something took time from it.
-const DISTURBED_MIN: f64 = 0.2;
+pub(crate) const DISTURBED_MIN: f64 = 0.2;
 
 /// What took time from the rounds of these runs, whatever the case, where it did so in at least a fifth of them: stolen
 /// time, a quota, other processes.

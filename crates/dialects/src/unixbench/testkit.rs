@@ -104,6 +104,7 @@ impl Kit {
             }],
             nature: Nature::System,
             pictures: Vec::new(),
+            headline: None,
             load: None,
             shape: Shape::DEFAULT,
             simulated: false,

@@ -52,6 +52,7 @@ pub(crate) fn plan() -> Plan {
             }],
             nature: Nature::System,
             pictures: Vec::new(),
+            headline: None,
             load: None,
             shape: Shape::DEFAULT,
             simulated: true,

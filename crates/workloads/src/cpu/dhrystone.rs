@@ -5,6 +5,7 @@ use crate::unixbench::{COMPAT, Length, shape};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
+use model::headline::{Headline, Topic};
 use model::params::Params;
 use model::plan::Shape;
 use model::spec::{Nature, Spec, TestDef};
@@ -50,6 +51,10 @@ static SPEC: Spec = Spec {
 impl Workload for Dhrystone {
     fn spec(&self) -> &'static Spec {
         &SPEC
+    }
+
+    fn headline(&self, _: &Params) -> Option<Headline> {
+        Some(Headline::named(Topic::Cpu, "dhrystone").and_all())
     }
 
     fn shape(&self, params: &Params) -> Shape {

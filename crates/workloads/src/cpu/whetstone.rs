@@ -5,6 +5,7 @@ use crate::unixbench::{COMPAT, Compat, Length, shape};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
+use model::headline::{Headline, Topic};
 use model::num::approx;
 use model::params::Params;
 use model::plan::Shape;
@@ -60,6 +61,10 @@ static SPEC: Spec = Spec {
 impl Workload for Whetstone {
     fn spec(&self) -> &'static Spec {
         &SPEC
+    }
+
+    fn headline(&self, _: &Params) -> Option<Headline> {
+        Some(Headline::named(Topic::Cpu, "whetstone").and_all())
     }
 
     fn shape(&self, params: &Params) -> Shape {

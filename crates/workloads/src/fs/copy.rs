@@ -5,6 +5,7 @@ use crate::unixbench::{COMPAT, Compat, Length, shape};
 use engine::recorder::Recorder;
 use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
+use model::headline::{Headline, Topic};
 use model::num::approx;
 use model::params::Params;
 use model::plan::Shape;
@@ -142,6 +143,15 @@ fn length(steps: &[Step]) -> Nanos {
 impl Workload for Copy {
     fn spec(&self) -> &'static Spec {
         &SPEC
+    }
+
+    fn headline(&self, params: &Params) -> Option<Headline> {
+        let size = params.size("bufsize").exact();
+        let words = [format!("copy by {size}"), format!("{size} ずつコピー")];
+        Some(Headline {
+            words,
+            ..Headline::named(Topic::PageCache, "")
+        })
     }
 
     fn shape(&self, params: &Params) -> Shape {

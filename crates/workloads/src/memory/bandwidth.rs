@@ -8,6 +8,7 @@ use super::{HUGE_PAGE_SHARE, NODE, PAGE_BYTES, PAGES, set_up_by_each, setting};
 use engine::recorder::Recorder;
 use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
+use model::headline::{Headline, Topic};
 use model::host::HostFacts;
 use model::num::approx;
 use model::params::Params;
@@ -232,6 +233,23 @@ fn kernel(params: &Params) -> Kernel {
 impl Workload for Bandwidth {
     fn spec(&self) -> &'static Spec {
         &SPEC
+    }
+
+    fn headline(&self, params: &Params) -> Option<Headline> {
+        let plain = params.text("node") == "local" && params.count("strides") == 1;
+        let words = match params.text("op") {
+            "read" => ["read", "読み込み"],
+            "write" => ["write", "書き込み"],
+            "copy" => ["copy", "コピー"],
+            "triad" => ["triad", "triad"],
+            _ => return None,
+        };
+        let streaming = params.text("stores") == "streaming";
+        let words = words.map(|word| word.to_owned() + if streaming { " nt" } else { "" });
+        plain.then(|| Headline {
+            words,
+            ..Headline::named(Topic::Memory, "")
+        })
     }
 
     fn shape(&self, params: &Params) -> Shape {

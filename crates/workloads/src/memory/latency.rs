@@ -8,13 +8,14 @@ use super::{HUGE_PAGE_SHARE, NODE, PAGE_BYTES, PAGES, set_up_by_each};
 use engine::recorder::Recorder;
 use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
+use model::headline::{Headline, Topic};
 use model::host::HostFacts;
 use model::params::Params;
 use model::plan::Shape;
 use model::spec::{
     Better, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, TestDef, Time,
 };
-use model::units::{Nanos, Unit};
+use model::units::{Bytes, Nanos, Unit};
 use sys::loops::chase::Chain;
 
 /// The workload.
@@ -151,6 +152,17 @@ const fn with_order(size: u64) -> u64 {
 impl Workload for Latency {
     fn spec(&self) -> &'static Spec {
         &SPEC
+    }
+
+    fn headline(&self, params: &Params) -> Option<Headline> {
+        let size = Bytes(params.size("size").0).exact();
+        let huge = if params.text("pages") == "small" {
+            ""
+        } else {
+            " huge"
+        };
+        let word = format!("{size}{huge}");
+        (params.text("node") == "local").then(|| Headline::named(Topic::Memory, &word))
     }
 
     fn shape(&self, params: &Params) -> Shape {

@@ -4,6 +4,7 @@ use super::{all_or_each, failed, ops_per_s};
 use crate::unixbench::{COMPAT, Length, shape};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
+use model::headline::{Headline, Topic};
 use model::params::Params;
 use model::plan::Shape;
 use model::spec::{Nature, Spec, TestDef};
@@ -44,6 +45,10 @@ static SPEC: Spec = Spec {
 impl Workload for Context {
     fn spec(&self) -> &'static Spec {
         &SPEC
+    }
+
+    fn headline(&self, _: &Params) -> Option<Headline> {
+        Some(Headline::new(Topic::Os, ["switch", "切り替え"]))
     }
 
     fn shape(&self, params: &Params) -> Shape {

@@ -5,6 +5,7 @@ use super::spawn::InHelper;
 use super::{ops_per_s, start_failed};
 use crate::unixbench::{COMPAT, Length, shape};
 use engine::workload::{Body, Place, WorkError, Workload};
+use model::headline::{Headline, Topic};
 use model::params::Params;
 use model::plan::Shape;
 use model::spec::{Nature, Spec, TestDef};
@@ -77,6 +78,11 @@ static STATIC: Spec = Spec {
 impl Workload for Execl {
     fn spec(&self) -> &'static Spec {
         self.spec
+    }
+
+    fn headline(&self, _: &Params) -> Option<Headline> {
+        let linked_as_usual = matches!(self.linking, Linking::Dynamic);
+        linked_as_usual.then(|| Headline::named(Topic::Os, "exec"))
     }
 
     fn shape(&self, params: &Params) -> Shape {

@@ -4,6 +4,7 @@ use super::{HELPER_BATCH, all_or_each, failed, ops_per_s, start_failed};
 use crate::unixbench::{COMPAT, Length, shape};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
+use model::headline::{Headline, Topic};
 use model::params::Params;
 use model::plan::Shape;
 use model::spec::{Nature, Spec, TestDef};
@@ -43,6 +44,10 @@ static SPEC: Spec = Spec {
 impl Workload for Spawn {
     fn spec(&self) -> &'static Spec {
         &SPEC
+    }
+
+    fn headline(&self, _: &Params) -> Option<Headline> {
+        Some(Headline::named(Topic::Os, "fork"))
     }
 
     fn shape(&self, params: &Params) -> Shape {

@@ -10,6 +10,7 @@ mod data;
 mod file;
 mod frame;
 mod full;
+mod headline;
 mod honest;
 mod job;
 pub mod jobs;
@@ -31,6 +32,7 @@ use engine::consent::Touch;
 use engine::workload::{Body, Place, StandIn, WorkError, Workload};
 use frame::Frame;
 use job::{asks_for_more, from_params, kinds};
+use model::headline::Headline;
 use model::host::HostFacts;
 use model::job::{Contents, End, IoEngine, Job, Mix, Redundancy};
 use model::num::approx;
@@ -70,6 +72,10 @@ const SHAPE: Shape = Shape {
 impl Workload for Io {
     fn spec(&self) -> &'static Spec {
         &spec::SPEC
+    }
+
+    fn headline(&self, params: &Params) -> Option<Headline> {
+        headline::of(&from_params(params))
     }
 
     fn shape(&self, params: &Params) -> Shape {

@@ -6,6 +6,7 @@ use aes_gcm::{Aes256Gcm, KeyInit};
 use engine::recorder::Recorder;
 use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
+use model::headline::{Headline, Topic};
 use model::params::Params;
 use model::rng::Rng;
 use model::spec::{Nature, Spec, TestDef};
@@ -47,6 +48,10 @@ static SPEC: Spec = Spec {
 impl Workload for AesGcm {
     fn spec(&self) -> &'static Spec {
         &SPEC
+    }
+
+    fn headline(&self, _: &Params) -> Option<Headline> {
+        Some(Headline::named(Topic::Cpu, "aes-gcm").and_all())
     }
 
     /// The crates ask for the same features in the same order (`aes` 0.9.4, src/lib.rs; `polyval` 0.7.3,

@@ -4,6 +4,7 @@ use super::{all_right, bytes_per_s, check_size, data, size, size_param, work};
 use engine::recorder::Recorder;
 use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
+use model::headline::{Headline, Topic};
 use model::params::Params;
 use model::spec::{Nature, Spec, TestDef};
 use sha2::Digest as _;
@@ -145,6 +146,11 @@ const BLOCKS: usize = 16;
 impl Workload for Hash {
     fn spec(&self) -> &'static Spec {
         self.spec
+    }
+
+    fn headline(&self, _: &Params) -> Option<Headline> {
+        let word = self.spec.name.trim_start_matches("cpu.");
+        Some(Headline::named(Topic::Cpu, word).and_all())
     }
 
     fn implementation(&self, _: &Params) -> Option<String> {

@@ -5,6 +5,7 @@ use super::{all_right, bytes_per_s, room_for, work};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
+use model::headline::{Headline, Topic};
 use model::params::Params;
 use model::spec::{Nature, ParamDef, ParamKind, Spec, TestDef};
 
@@ -73,6 +74,15 @@ fn parses(params: &Params) -> bool {
 impl Workload for Json {
     fn spec(&self) -> &'static Spec {
         &SPEC
+    }
+
+    fn headline(&self, params: &Params) -> Option<Headline> {
+        let words = if parses(params) {
+            ["JSON parse", "JSON 解析"]
+        } else {
+            ["JSON write", "JSON 出力"]
+        };
+        Some(Headline::new(Topic::Cpu, words).and_all())
     }
 
     fn allocates(&self, params: &Params) -> bool {

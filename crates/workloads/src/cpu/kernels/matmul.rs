@@ -5,6 +5,7 @@ use crate::cpu::work_metrics;
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
+use model::headline::{Headline, Topic};
 use model::num::approx;
 use model::params::Params;
 use model::rng::Rng;
@@ -64,6 +65,10 @@ fn path(params: &Params) -> Path {
 impl Workload for Matmul {
     fn spec(&self) -> &'static Spec {
         &SPEC
+    }
+
+    fn headline(&self, _: &Params) -> Option<Headline> {
+        Some(Headline::named(Topic::Cpu, "matmul").and_all())
     }
 
     fn implementation(&self, params: &Params) -> Option<String> {

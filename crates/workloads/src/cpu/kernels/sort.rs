@@ -4,6 +4,7 @@ use crate::cpu::work_metrics;
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
+use model::headline::{Headline, Topic};
 use model::params::Params;
 use model::rng::Rng;
 use model::spec::{MetricDef, Nature, Spec, TestDef};
@@ -51,6 +52,10 @@ const NUMBERS: usize = 4096;
 impl Workload for Sort {
     fn spec(&self) -> &'static Spec {
         &SPEC
+    }
+
+    fn headline(&self, _: &Params) -> Option<Headline> {
+        Some(Headline::named(Topic::Cpu, "sort").and_all())
     }
 
     fn implementation(&self, _: &Params) -> Option<String> {

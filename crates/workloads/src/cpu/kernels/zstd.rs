@@ -4,6 +4,7 @@ use super::{all_right, bytes_per_s, check_size, data, size, size_param, work};
 use engine::recorder::Recorder;
 use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload};
 use model::digest::Digest;
+use model::headline::{Headline, Topic};
 use model::params::Params;
 use model::spec::{Nature, ParamDef, ParamKind, Spec, TestDef};
 use zstd::bulk::{Compressor, Decompressor};
@@ -67,6 +68,14 @@ static SPEC: Spec = Spec {
 impl Workload for Zstd {
     fn spec(&self) -> &'static Spec {
         &SPEC
+    }
+
+    fn headline(&self, params: &Params) -> Option<Headline> {
+        let words = match params.text("direction") {
+            "compress" => ["zstd", "zstd 圧縮"],
+            _ => ["unzstd", "zstd 展開"],
+        };
+        Some(Headline::new(Topic::Cpu, words).and_all())
     }
 
     /// zstd compiles its hot functions a second time for BMI2, and has an assembly loop for decoding with it.
