@@ -218,7 +218,7 @@ fn shortest(case: &PlannedCase) -> Nanos {
 
 fn shorten(plan: &mut Plan, available: f64) {
     let can = |case: &PlannedCase| {
-        case.shape.shortenable && !case.simulated && case.shape.measure > shortest(case)
+        case.shape.can_shorten() && !case.simulated && case.shape.measure > shortest(case)
     };
     // Where some come to their shortest the others have to give more, once for each that does.
     for _ in 0..=plan.cases.len() {

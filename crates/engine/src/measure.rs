@@ -1,4 +1,4 @@
-//! The measuring loop of one copy: batches until the time is over, cut into windows.
+//! The measuring loop of one copy: batches until the time or the work is over, cut into windows.
 //!
 //! The clock is read once per batch, and a batch takes about 5 ms, so the loop costs a few ten-thousandths of the
 //! time. A batch that is under way when the time is over is finished; the wall time is the time really taken, so
@@ -69,7 +69,9 @@ pub(crate) fn measure(
     let usage_before = sys::process::usage_self();
     let allocations_before = sys::alloc::allocations();
     let start = sys::clock::monotonic();
-    let end = start + shape.measure.0;
+    let end = shape
+        .over_after()
+        .map_or(u64::MAX, |over| start.saturating_add(over.0));
     let (mut last, mut window_start) = (start, start);
     let mut window_usage = usage_before;
     let mut window_end = start + shape.window.0;
@@ -120,11 +122,21 @@ fn next_end(start: u64, now: u64, window_ns: u64) -> u64 {
     start.saturating_add((earliest / window_ns + 1).saturating_mul(window_ns))
 }
 
+/// Windows of fixed work at most, whatever its deadline: 24 MiB of them, six days of a second each at the least.
+const WINDOWS_MAX: u64 = 1 << 20;
+
 /// Windows that a round of this shape can have: each is at least half of [`Shape::window`] long, and one more may be
 /// cut short.
 fn windows_at_most(shape: &Shape) -> usize {
+    if shape.windowless {
+        return 0;
+    }
     let half = (shape.window.0 / 2).max(1);
-    usize::try_from(shape.measure.0 / half).unwrap_or(usize::MAX - 2) + 2
+    let most = match shape.over_after() {
+        Some(over) => over.0 / half,
+        None => (shape.hangs_after().0 / half).min(WINDOWS_MAX),
+    };
+    usize::try_from(most).unwrap_or(usize::MAX - 2) + 2
 }
 
 /// The batch size that would have taken `target`, at most doubled: one disturbed batch must not make the next one
@@ -238,6 +250,50 @@ mod tests {
         };
         let counted = measure(&mut body, &shape(0, 60_000), &mut Recorder::off()).unwrap();
         assert_eq!(counted.ops, 100);
+    }
+
+    #[test]
+    fn fixed_work_is_over_when_it_is_done_and_may_have_no_windows() {
+        let check = |windowless: bool, fixed_work: bool| {
+            let mut body = Sleeper {
+                op_ns: 1_000_000,
+                done: 0,
+                limit: 100,
+            };
+            let shape = Shape {
+                fixed_work,
+                windowless,
+                window: Nanos::from_millis(10),
+                ..shape(0, 20)
+            };
+            let counted = measure(&mut body, &shape, &mut Recorder::off()).unwrap();
+            assert_eq!(counted.ops == 100, fixed_work, "{counted:?}");
+            assert_eq!(counted.windows.is_empty(), windowless, "{counted:?}");
+        };
+        check(false, true);
+        check(true, true);
+        check(false, false);
+    }
+
+    #[test]
+    fn three_numbers_say_what_a_round_takes_when_it_is_over_and_when_it_hangs() {
+        let timed = shape(100, 500);
+        assert_eq!(timed.over_after(), Some(Nanos::from_millis(500)));
+        assert_eq!(timed.hangs_after(), Nanos::from_millis(31_200));
+        let work = Shape {
+            fixed_work: true,
+            measure_max: Some(Nanos::from_secs(7)),
+            ..timed
+        };
+        assert_eq!((work.over_after(), work.can_shorten()), (None, false));
+        assert_eq!(work.hangs_after(), Nanos::from_secs(7));
+        // Room for all windows until then, and no more than fits into a small memory.
+        assert_eq!(windows_at_most(&work), 142);
+        let endless = Shape {
+            measure_max: Some(Nanos(u64::MAX)),
+            ..work
+        };
+        assert!(windows_at_most(&endless) <= 1 << 21);
     }
 
     /// Runs a child that works for a moment in every batch of the warm-up, and none later.

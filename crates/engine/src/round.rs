@@ -54,10 +54,6 @@ pub(crate) struct Interrupted;
 /// Checking results and ending children may take this long.
 const FINISH_DEADLINE: Nanos = Nanos::from_secs(60);
 
-/// The measured part may take this much longer than planned, on top of twice the plan: one slow operation (a shell
-/// script on a loaded machine takes seconds) is not a hang.
-const MEASURE_GRACE: Nanos = Nanos::from_secs(30);
-
 /// How much longer each stage may take for every further copy that a CPU has to serve: a copy waits for a turn of all
 /// the others, a few milliseconds each, before it does anything, and a round takes some dozens of such turns.
 const GRACE_PER_SHARER: Nanos = Nanos::from_millis(250);
@@ -264,9 +260,7 @@ fn measure(
         at: monotonic() + gate,
     })?;
     crew.opens = Some(Moment::now().later(Nanos(gate).plus(case.shape.warmup)));
-    let planned = case.shape.warmup.plus(case.shape.measure);
-    let deadline = Nanos(planned.0.saturating_mul(2)).plus(MEASURE_GRACE);
-    crew.wait_for(Stage::Measured, deadline.plus(grace))?;
+    crew.wait_for(Stage::Measured, case.shape.hangs_after().plus(grace))?;
     let after = (!case.simulated).then(|| bench.watch.snapshot());
     crew.wait_for(Stage::Done, FINISH_DEADLINE.plus(grace))?;
     Ok((crew.reports(), before.zip(after)))

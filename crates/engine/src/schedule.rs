@@ -77,8 +77,13 @@ impl Running {
     /// Takes a finished round into account.
     pub(crate) fn learn(&mut self, case: &PlannedCase, round: &Round) {
         self.rounds += 1;
-        // Half of the news: a single slow round must not make the plan drop all others.
-        self.cost = Nanos(u64::midpoint(self.cost.0, round.took.0));
+        self.cost = if case.shape.fixed_work && self.rounds == 1 {
+            // What was expected of it before was a guess at a machine.
+            round.took
+        } else {
+            // Half of the news: a single slow round must not make the plan drop all others.
+            Nanos(u64::midpoint(self.cost.0, round.took.0))
+        };
         match &round.outcome {
             Outcome::Done(done) => {
                 self.failures_in_a_row = 0;
@@ -296,6 +301,27 @@ mod tests {
             dropped: vec![],
             ordered: false,
         }
+    }
+
+    #[test]
+    fn what_fixed_work_takes_is_learnt_from_its_first_round_on() {
+        let check = |fixed_work: bool, secs: &[u64], expect: u64| {
+            let mut plan = plan(None, Some(9), None);
+            let case = &mut plan.cases[0];
+            case.shape.fixed_work = fixed_work;
+            case.shape.measure = Nanos::from_secs(1000);
+            let mut running = Running::new(&plan, 0);
+            for &secs in secs {
+                let mut round = round(&plan.cases[0], Some(1.0));
+                round.took = Nanos::from_secs(secs);
+                running.learn(&plan.cases[0], &round);
+            }
+            assert_eq!(running.cost.0 / 1_000_000_000, expect, "{secs:?}");
+        };
+        check(true, &[], 1000);
+        check(true, &[2], 2);
+        check(true, &[2, 4], 3);
+        check(false, &[2], 501);
     }
 
     fn round(case: &PlannedCase, value: Option<f64>) -> Round {

@@ -52,6 +52,11 @@ pub enum SoakError {
     /// It is about more than one case.
     #[error("plan the soak: it is about one test at one concurrency, and these are {} cases", .0.len())]
     SeveralCases(Vec<String>),
+    /// Its rounds end by themselves.
+    #[error(
+        "plan the soak: a round of `{0}` is a fixed amount of work, and no load that could go on for longer"
+    )]
+    FixedWork(String),
     /// The windows are too short.
     #[error("plan the soak: windows of {} ms are too short: the shortest are 10 ms", .0.0 / 1_000_000)]
     WindowTooShort(Nanos),
@@ -80,6 +85,7 @@ impl SoakError {
     pub fn hint(&self) -> String {
         match self {
             Self::SeveralCases(names) => format!("name one of {}", names.join(", ")),
+            Self::FixedWork(name) => format!("`kurabe run {name}` measures it round by round"),
             Self::TooShort { .. } => {
                 "make it longer, or the windows shorter with `--window 100ms`".to_owned()
             }
@@ -103,6 +109,9 @@ pub(crate) fn plan(mut plan: Plan, wanted: Wanted) -> Result<Plan, SoakError> {
         let names = plan.cases.iter().map(|case| case.id.to_string());
         return Err(SoakError::SeveralCases(names.collect()));
     };
+    if case.shape.fixed_work {
+        return Err(SoakError::FixedWork(case.id.test.clone()));
+    }
     if window < WINDOW_MIN {
         return Err(SoakError::WindowTooShort(window));
     }

@@ -335,13 +335,21 @@ pub struct Shape {
     pub setup_max: Nanos,
     /// Work done and thrown away before the measured part.
     pub warmup: Nanos,
-    /// The measured part.
+    /// What the measured part is expected to take. It is over then ([`Shape::over_after`]), but for fixed work.
     pub measure: Nanos,
+    /// True where a round is a fixed amount of work and ends by itself, whenever that is. What it takes is learnt from
+    /// the rounds so far.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fixed_work: bool,
+    /// A measured part, warm-up included, that takes longer than this is a hang; `None` leaves it to
+    /// [`Shape::hangs_after`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measure_max: Option<Nanos>,
     /// Rounds of this case, where the method fixes them (a compat mode); `None` where precision and budget decide.
     pub rounds: Option<u32>,
     /// What happens before every round.
     pub settle: Settle,
-    /// True where the measured part may be shortened, down to `measure_min`, to fit a budget.
+    /// True where the measured part may be shortened, down to `measure_min`, to fit a budget; no fixed work can.
     pub shortenable: bool,
     /// The measured part is not shortened below this; no less than [`Shape::MEASURE_MIN`].
     #[serde(default = "measure_min_default")]
@@ -352,6 +360,9 @@ pub struct Shape {
     /// The length of a window.
     #[serde(default = "window_default")]
     pub window: Nanos,
+    /// True where a round has no windows: its parts are different things, and a rate over time would show their order.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub windowless: bool,
     /// True where the copies do different things, so that what each of them did is kept apart.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub apart: bool,
@@ -381,15 +392,39 @@ impl Shape {
         setup_max: Nanos::from_secs(60),
         warmup: Nanos::from_millis(100),
         measure: Nanos::from_millis(500),
+        fixed_work: false,
+        measure_max: None,
         rounds: None,
         settle: Settle::None,
         shortenable: true,
         measure_min: Self::MEASURE_MIN,
         window: Nanos::from_millis(100),
+        windowless: false,
         threads: false,
         apart: false,
         ends_early: false,
     };
+
+    /// The measured part may take this much longer than expected, on top of twice that: one slow operation (a shell
+    /// script on a loaded machine takes seconds) is not a hang.
+    const HANG_GRACE: Nanos = Nanos::from_secs(30);
+
+    /// When the measured part is over; `None` where only its work decides.
+    pub fn over_after(&self) -> Option<Nanos> {
+        (!self.fixed_work).then_some(self.measure)
+    }
+
+    /// Warm-up and measured part that take longer than this are a hang.
+    pub fn hangs_after(&self) -> Nanos {
+        let expected = self.warmup.plus(self.measure);
+        let usual = Nanos(expected.0.saturating_mul(2)).plus(Self::HANG_GRACE);
+        self.measure_max.unwrap_or(usual)
+    }
+
+    /// Whether the measured part may be made shorter to fit a budget.
+    pub fn can_shorten(&self) -> bool {
+        self.shortenable && !self.fixed_work
+    }
 }
 
 /// What happens before a round so that the last one does not leak into it.

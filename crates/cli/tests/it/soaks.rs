@@ -38,6 +38,18 @@ fn document(bed: &Bed, run: &str) -> Value {
 }
 
 #[test]
+fn fixed_work_is_no_load_that_could_go_on() {
+    let bed = Bed::new();
+    let args = ["soak", "storage.first-write", "--for", "30s"];
+    let done = bed.run(&args).code(2);
+    assert_eq!(
+        done.err,
+        "error: plan the soak: a round of `storage.first-write` is a fixed amount of work, and no load that could go on \
+         for longer\nhint: `kurabe run storage.first-write` measures it round by round\n"
+    );
+}
+
+#[test]
 fn a_bucket_is_found_rested_for_and_confirmed() {
     let bed = Bed::new();
     // Two seconds of burst; a rest of one second refills half of it.

@@ -74,10 +74,16 @@ pub fn sides(runs: &[Run], lang: Lang) -> Vec<Block> {
 fn cases(view: &PlanView<'_>, plan: &Plan) -> Block {
     let row = |case: &PlannedCase| {
         let rounds = (view.rounds)(plan, case);
+        let measure = in_seconds(rounds.measure);
         vec![
             case.id.to_string(),
             rounds.in_words(view.runs.len()),
-            format!("{} each", in_seconds(rounds.measure)),
+            // Fixed work takes what it takes.
+            if case.shape.fixed_work {
+                format!("about {measure} each")
+            } else {
+                format!("{measure} each")
+            },
             set_otherwise::title(case),
         ]
     };

@@ -105,7 +105,8 @@ impl Workload for Levels {
             }),
             // Touching and shuffling what is swept, likewise.
             setup: Nanos::from_millis(1500),
-            shortenable: false,
+            fixed_work: true,
+            windowless: true,
             ..Shape::DEFAULT
         }
     }

@@ -12,7 +12,7 @@ use super::{make_ready, open};
 use engine::consent::Touch;
 use engine::workload::{Body, Place, StandIn, WorkError, Workload};
 use model::host::HostFacts;
-use model::job::{IoEngine, Job, Target, Task};
+use model::job::{Directions, IoEngine, Job, Target, Task};
 use model::params::{ParamValue, Params};
 use model::plan::{Plan, Settle, Shape};
 use model::spec::{
@@ -104,11 +104,19 @@ static METRICS: &[MetricDef] = &[
 /// Windows of the round; those of each job are its own.
 const WINDOW: Nanos = Nanos::from_millis(500);
 
-/// A job that ends with its work may take this long. The list of windows is as long as this needs.
+/// What nobody can tell the end of, such as a job on a whole device at a rate of its own, may take this long.
 const LONGEST: Nanos = Nanos::from_secs(7 * 24 * 3600);
 
-/// Jobs end by themselves; the round waits for them so long beyond their time.
-const SLACK: Nanos = Nanos::from_secs(1);
+/// What is expected of storage before anything is known of it: bytes a second, and operations.
+const USUAL_BYTES_PER_S: u64 = 200 << 20;
+const USUAL_OPS_PER_S: u64 = 20_000;
+
+/// The longest that operations and syncs of a job that ends with its work are waited for, on average: ten times what a
+/// disk takes that turns, and as long as one takes that writes back its cache.
+const SLOWEST_OP: Nanos = Nanos::from_millis(100);
+const SLOWEST_SYNC: Nanos = Nanos::from_secs(1);
+/// The same for all of it, however little it is.
+const SLOWEST_AT_LEAST: Nanos = Nanos::from_secs(600);
 
 /// Files are written before the first job begins: this long at least, and as long as their bytes take at
 /// [`LAYOUT_BYTES_PER_S`] beyond that.
@@ -140,8 +148,7 @@ impl Workload for Jobs {
 
     fn shape(&self, params: &Params) -> Shape {
         let tasks = params.jobs(PARAM);
-        let limits: Option<Vec<Nanos>> = tasks.iter().map(Task::longest).collect();
-        let longest = limits.and_then(|limits| limits.into_iter().max());
+        let longest = |of: fn(&Task) -> Nanos| tasks.iter().map(of).max().unwrap_or_default();
         let bytes: u64 = tasks
             .iter()
             .filter(|task| task.job.engine != IoEngine::Null)
@@ -150,15 +157,14 @@ impl Workload for Jobs {
         Shape {
             setup_max: SETUP_MAX.plus(Nanos::from_secs(bytes / LAYOUT_BYTES_PER_S)),
             warmup: Nanos::ZERO,
-            measure: longest
-                .map_or(LONGEST, |time| time.plus(SLACK))
-                .min(LONGEST),
+            measure: longest(expected),
+            fixed_work: true,
+            measure_max: Some(longest(hangs_after)),
             settle: if tasks.iter().any(|task| task.job.writes()) {
                 Settle::Sync
             } else {
                 Settle::None
             },
-            shortenable: false,
             window: WINDOW,
             apart: true,
             ends_early: true,
@@ -232,6 +238,67 @@ impl Workload for Jobs {
     }
 }
 
+/// How many operations a job does until its work is done, and how many bytes they move; `None` where that is not
+/// known before.
+fn work(job: &Job) -> Option<(u64, u64)> {
+    let again = job.end.loops.max(1);
+    let least = job.size_range().0.max(1);
+    let bytes = job.end.bytes.or(job.size);
+    let (ops, bytes) = match (job.end.ops, bytes) {
+        (Some(ops), bytes) => {
+            let all = ops.saturating_mul(job.block_bytes);
+            (ops, bytes.map_or(all, |bytes| bytes.min(all)))
+        }
+        (None, Some(bytes)) => (bytes.div_ceil(least), bytes),
+        (None, None) => return None,
+    };
+    // What was written is read once more.
+    let reads_back = job.verify.as_ref().is_some_and(|how| how.reads_back);
+    let again = again.saturating_mul(1 + u64::from(reads_back));
+    Some((ops.saturating_mul(again), bytes.saturating_mul(again)))
+}
+
+/// Whether a job goes no faster than it was told to.
+fn is_paced(job: &Job) -> bool {
+    let pauses = job.think > Nanos::ZERO || job.pacing.think_iotime > Nanos::ZERO;
+    let rates = job.rate_iops.is_some() || job.pacing.rates != Directions::default();
+    pauses || rates || job.latency_target.is_some()
+}
+
+/// What a job takes, as far as its description tells: its time, or less where its work is over before.
+fn expected(task: &Task) -> Nanos {
+    let job = &task.job;
+    let work = work(job).filter(|_| !is_paced(job) && job.engine != IoEngine::Null);
+    let by_work = work.map(|(ops, bytes)| {
+        let seconds = (bytes / USUAL_BYTES_PER_S).max(ops / USUAL_OPS_PER_S);
+        Nanos(seconds.saturating_mul(1_000_000_000)).plus(task.before())
+    });
+    match (task.longest(), by_work) {
+        (Some(time), Some(work)) if !job.end.time_based => time.min(work),
+        (Some(only), _) | (None, Some(only)) => only,
+        (None, None) => Nanos::ZERO,
+    }
+}
+
+/// From when on a job that is not over hangs.
+fn hangs_after(task: &Task) -> Nanos {
+    let job = &task.job;
+    let most = |span: Nanos, n: u64| Nanos(span.0.saturating_mul(n));
+    match (task.longest(), work(job)) {
+        (Some(time), _) => most(time, 2).plus(Nanos::from_secs(30)),
+        (None, Some((ops, _))) if !is_paced(job) => {
+            let every = job.fsync_every.max(job.fdatasync_every);
+            let syncs = ops.checked_div(every).unwrap_or_default();
+            SLOWEST_AT_LEAST
+                .plus(task.before())
+                .plus(most(SLOWEST_OP, ops))
+                .plus(most(SLOWEST_SYNC, syncs))
+                .min(LONGEST)
+        }
+        _ => LONGEST,
+    }
+}
+
 /// The job on its CPUs, with its files as long as the jobs beside it need them.
 fn ready(task: &Task, place: &Place) -> Result<Box<dyn Body>, WorkError> {
     keep_to_cpus(&task.cpus)?;
@@ -268,19 +335,50 @@ mod tests {
     }
 
     #[test]
-    fn a_round_lasts_as_long_as_its_longest_job() {
-        let check = |tasks: &[Task], expect: Nanos| {
-            assert_eq!(Jobs.shape(&params(tasks)).measure, expect);
+    fn a_round_is_expected_to_take_what_its_longest_job_does_and_waited_for_longer() {
+        let check = |tasks: &[Task], expect: u64, hangs: u64| {
+            let shape = Jobs.shape(&params(tasks));
+            let secs = |span: Nanos| span.0 / 1_000_000_000;
+            assert_eq!(
+                (secs(shape.measure), secs(shape.hangs_after())),
+                (expect, hangs)
+            );
+            assert_eq!(shape.over_after(), None, "jobs end by themselves");
         };
         let timed = |runtime: u64, delay: u64| {
             let mut timed = task();
-            timed.job.end.time = Some(Nanos(runtime));
-            (timed.job.start_delay, timed.job.ramp) = (Nanos(delay), Nanos(1));
+            let of = Nanos::from_secs;
+            timed.job.end.time = Some(of(runtime));
+            (timed.job.start_delay, timed.job.ramp) = (of(delay), of(1));
             timed
         };
-        check(&[timed(5, 10), timed(20, 0)], Nanos(21).plus(SLACK));
-        check(&[timed(5, 30), timed(20, 0)], Nanos(36).plus(SLACK));
-        check(&[timed(5, 30), task()], LONGEST);
+        check(&[timed(5, 10), timed(20, 0)], 21, 72);
+        check(&[timed(5, 30), timed(20, 0)], 36, 102);
+        // Of a gigabyte in blocks of 4 KiB nobody waits for a week, nor is a slow disk's taken for a hang.
+        let sized = |bytes: u64, block: u64| {
+            let mut sized = task();
+            sized.job.engine = IoEngine::Psync;
+            (sized.job.size, sized.job.block_bytes) = (Some(bytes), block);
+            sized.job.end.time_based = false;
+            sized
+        };
+        check(&[sized(1 << 30, 4096)], 13, 600 + 26_214);
+        check(&[sized(1 << 30, 1 << 20)], 5, 600 + 102);
+        let mut synced = sized(1 << 30, 1 << 20);
+        synced.job.fsync_every = 4;
+        check(&[synced], 5, 600 + 102 + 256);
+        let mut either = sized(1 << 30, 1 << 20);
+        either.job.end.time = Some(Nanos::from_secs(60));
+        check(&[either.clone()], 5, 150);
+        either.job.end.time_based = true;
+        check(&[either], 60, 150);
+        let week = LONGEST.0 / 1_000_000_000;
+        let mut paced = sized(1 << 30, 4096);
+        paced.job.rate_iops = Some(10);
+        check(&[paced], 0, week);
+        let mut whole_device = sized(0, 4096);
+        whole_device.job.size = None;
+        check(&[whole_device], 0, week);
     }
 
     #[test]
