@@ -35,6 +35,16 @@ impl Verdict {
         }
     }
 
+    /// The direction alone, where that is sure and the size is not.
+    #[must_use]
+    pub const fn without_doubt(self) -> Self {
+        match self {
+            Self::BetterMaybe => Self::Better,
+            Self::WorseMaybe => Self::Worse,
+            sure => sure,
+        }
+    }
+
     /// The same conclusion seen from the other side.
     #[must_use]
     pub const fn reversed(self) -> Self {

@@ -99,6 +99,23 @@ impl<'a> Sides<'a> {
     }
 }
 
+/// Two sides, what is concluded about them, and the language of the page.
+#[derive(Clone, Copy)]
+pub(crate) struct Compared<'a> {
+    pub(crate) sides: Sides<'a>,
+    pub(crate) comparison: &'a Comparison,
+    pub(crate) lang: Lang,
+}
+
+/// What a side is, above its column.
+pub(crate) fn role(is_base: bool, lang: Lang) -> &'static str {
+    if is_base {
+        lang.pick("base", "基準")
+    } else {
+        lang.pick("other", "比較対象")
+    }
+}
+
 /// What a side is called: its label, or its id where it has none; a group by its first run.
 fn name(side: &Party<'_>, lang: Lang) -> String {
     let meta = &side.first().meta;

@@ -9,9 +9,9 @@
 pub mod comparison;
 pub mod csv;
 pub mod duel;
+mod footnotes;
 pub mod json;
 mod lang;
-mod marks;
 pub mod number;
 pub mod page;
 mod party;

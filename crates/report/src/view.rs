@@ -1,6 +1,6 @@
 //! What a run shows, computed once; every format starts from it.
 
-use crate::marks::Marks;
+use crate::footnotes::Footnotes;
 use crate::number;
 use crate::set_otherwise;
 use model::estimate::{IndexSummary, MetricSummary, State};
@@ -30,7 +30,7 @@ pub struct RunView<'a> {
     pub scaling: Vec<Scaling>,
     /// The clock rate while measuring, where probes saw it.
     pub clock_rate: Option<ClockRate>,
-    pub(crate) marks: Marks,
+    pub(crate) footnotes: Footnotes,
     /// The cases of the plan by id.
     planned: HashMap<&'a CaseId, &'a PlannedCase>,
     /// The last failure of each case that has one.
@@ -65,7 +65,7 @@ pub fn view(run: &Run) -> RunView<'_> {
             _ => "two states: no single number describes both".to_owned(),
         });
     }
-    let marks = Marks::new(metrics.iter().map(|metric| metric.warnings.as_slice()));
+    let footnotes = Footnotes::new(metrics.iter().map(|metric| metric.warnings.as_slice()));
     RunView {
         run,
         // Stretches of a soak are one series: they are no passes from which an index has an interval.
@@ -87,7 +87,7 @@ pub fn view(run: &Run) -> RunView<'_> {
         soak: stats::soak::summarize(run),
         storage: stats::storage::summarize(run),
         memory: stats::memory::summarize(run),
-        marks,
+        footnotes,
     }
 }
 

@@ -8,24 +8,16 @@ mod refused;
 mod summary;
 mod table;
 
-use crate::comparison::{ComparisonView, LatestOf, Party, Sides};
+use crate::comparison::{Compared, ComparisonView, LatestOf, Party, Sides, role};
 use crate::duel;
 use crate::lang::{Lang, say};
 use crate::page::block::{Align, Block, Table, Text};
 use crate::page::title;
 use crate::scope;
 use crate::set_otherwise;
-use model::comparison::{Comparison, Difference};
+use model::comparison::Difference;
 use model::record::Run;
 use stats::verdict::Levels;
-
-/// Two sides, what is concluded about them, and the language of the page.
-#[derive(Clone, Copy)]
-struct Compared<'a> {
-    sides: Sides<'a>,
-    comparison: &'a Comparison,
-    lang: Lang,
-}
 
 /// The page of a comparison.
 pub fn page(view: &ComparisonView<'_>, lang: Lang) -> Vec<Block> {
@@ -42,16 +34,11 @@ pub fn page(view: &ComparisonView<'_>, lang: Lang) -> Vec<Block> {
         })
         .collect();
     if all.is_empty() {
-        return vec![Block::Line(nothing(lang).to_owned())];
+        return vec![Block::Line(summary::nothing(lang).to_owned())];
     }
     let mut page: Vec<Block> = all.iter().flat_map(|compared| one(*compared)).collect();
     page.push(Block::bullets(table::legend(&all)));
     page
-}
-
-/// Nothing to compare.
-fn nothing(lang: Lang) -> &'static str {
-    lang.pick("there is nothing to compare", "比較できる項目はありません")
 }
 
 fn one(of: Compared<'_>) -> Vec<Block> {
@@ -111,14 +98,6 @@ fn differences(list: &[Difference], lang: Lang) -> Block {
         table.rows.push(cells.to_vec());
     }
     Block::Sides(table)
-}
-
-fn role(is_base: bool, lang: Lang) -> &'static str {
-    if is_base {
-        lang.pick("base", "基準")
-    } else {
-        lang.pick("other", "比較対象")
-    }
 }
 
 /// What each side is called, and its runs, a line for each; below a side of a duel what makes it that.

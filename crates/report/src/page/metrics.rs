@@ -76,7 +76,7 @@ const COLUMNS: &[Column] = &[
     Column {
         heads: ["notes", "注"],
         align: Align::Left,
-        cell: |row| row.view.marks.of(&row.metric.warnings).into(),
+        cell: |row| row.view.footnotes.numbers(&row.metric.warnings).into(),
         narrow: Narrow::First("  "),
     },
 ];

@@ -3,8 +3,8 @@
 
 use super::block::{Block, Text, Tone};
 use super::six_passes;
+use crate::footnotes::Footnote;
 use crate::lang::{Lang, say};
-use crate::marks::Note;
 use crate::number;
 use crate::said;
 use crate::view::RunView;
@@ -93,9 +93,9 @@ fn about_run(view: &RunView<'_>, lang: Lang) -> Vec<String> {
 /// Number and sentence of each note, and whose figures the notes tell. The page of a soak has no table whose lines
 /// could refer to them, and they are all about its one case.
 fn notes(view: &RunView<'_>, lang: Lang) -> Vec<(Text, String)> {
-    let notes = view.marks.notes();
+    let notes = &view.footnotes.0;
     if view.soak.is_some() {
-        let of_soak = |note: &Note| said::warning_of_soak(&note.warning, lang);
+        let of_soak = |note: &Footnote| said::warning_of_soak(&note.warning, lang);
         let sign = |sentence| (Text::sign("!"), sentence);
         return notes.iter().map(of_soak).map(sign).collect();
     }
@@ -114,11 +114,11 @@ fn notes(view: &RunView<'_>, lang: Lang) -> Vec<(Text, String)> {
 }
 
 /// Whether a note tells figures of the worst of several metrics.
-fn is_shared(note: &Note) -> bool {
+fn is_shared(note: &Footnote) -> bool {
     note.metrics > 1 && note.warning.severity().is_some()
 }
 
-fn sentence(note: &Note, lang: Lang) -> String {
+fn sentence(note: &Footnote, lang: Lang) -> String {
     let mut sentence = match (&note.warning, note.rounds_most) {
         (Warning::TooFewRounds { have, need }, Some(most)) if most > *have => {
             too_few_between(*have, most, *need, lang)
@@ -165,7 +165,7 @@ mod tests {
         let note = |copies: &[u32], lang: Lang| {
             let mut view = crate::view::view(&run);
             let all: Vec<[Warning; 1]> = copies.iter().map(|&copies| [off(copies)]).collect();
-            view.marks = crate::marks::Marks::new(all.iter().map(|of| &of[..]));
+            view.footnotes = crate::footnotes::Footnotes::new(all.iter().map(|of| &of[..]));
             notes(&view, lang)[0].1.clone()
         };
         assert!(note(&[16, 16], Lang::En).contains("the 16 copies were not"));

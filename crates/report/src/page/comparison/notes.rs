@@ -2,8 +2,8 @@
 //! rounds, rounds that have no single level or changed it, slow moments that tell another story than the typical rate,
 //! why no number of rounds would tell, and margins that were raised.
 
-use super::Compared;
-use crate::comparison::{Party, has_level};
+use super::table::verdict;
+use crate::comparison::{Compared, Party, has_level};
 use crate::lang::{Lang, say};
 use crate::number::percent;
 use crate::said;
@@ -174,16 +174,9 @@ fn no_level(side: &str, list: &str, estimator: Estimator, lang: Lang) -> String 
 }
 
 /// True where slow moments surely differ, and not in the direction in which the typical rate does.
-const fn differs(floor: &FloorComparison, typical: Verdict) -> bool {
-    match floor.adjusted {
-        Verdict::Better | Verdict::BetterMaybe => {
-            !matches!(typical, Verdict::Better | Verdict::BetterMaybe)
-        }
-        Verdict::Worse | Verdict::WorseMaybe => {
-            !matches!(typical, Verdict::Worse | Verdict::WorseMaybe)
-        }
-        Verdict::Same | Verdict::Unclear => false,
-    }
+fn differs(floor: &FloorComparison, typical: Verdict) -> bool {
+    let floor = floor.adjusted.without_doubt();
+    matches!(floor, Verdict::Better | Verdict::Worse) && floor != typical.without_doubt()
 }
 
 /// Slow moments tell another story than the typical rate.
@@ -202,41 +195,26 @@ fn slow_moments(
     let range = format!("{} .. {}", change(near), change(far));
     let change = change(ratio);
     let shares = match floor.slow_shares {
-        (Some(base), Some(other)) => Some((percent(base), percent(other))),
-        _ => None,
+        (Some(base), Some(other)) => say!(
+            lang,
+            "; windows below 90 % of the typical rate: {base} and {other}",
+            "。通常の 90 % を下回る区間の割合は {base} と {other} です",
+            base = percent(base),
+            other = percent(other)
+        ),
+        _ => String::new(),
     };
-    Some(match lang {
-        Lang::En => {
-            let typically = match typical {
-                Verdict::Same => "the same",
-                Verdict::Better | Verdict::BetterMaybe => "better",
-                Verdict::Worse | Verdict::WorseMaybe => "worse",
-                Verdict::Unclear => "too close to tell",
-            };
-            let direction = if faster { "faster" } else { "slower" };
-            let shares = shares.map_or_else(String::new, |(base, other)| {
-                format!("; windows below 90 % of the typical rate: {base} and {other}")
-            });
-            format!(
-                "{metric}: typically {typically}, but {other}'s slow moments are {change} {direction} ({range}){shares}"
-            )
-        }
-        Lang::Ja => {
-            let typically = match typical {
-                Verdict::Same => "通常時は同等です",
-                Verdict::Better | Verdict::BetterMaybe => "通常時は良いです",
-                Verdict::Worse | Verdict::WorseMaybe => "通常時は悪いです",
-                Verdict::Unclear => "通常時の差は判定できません",
-            };
-            let direction = if faster { "速く" } else { "遅く" };
-            let shares = shares.map_or_else(String::new, |(base, other)| {
-                format!("。通常の 90 % を下回る区間の割合は {base} と {other} です")
-            });
-            format!(
-                "{metric}: {typically}が、遅い瞬間では {other} が {change} {direction}なっています（{range}）{shares}"
-            )
-        }
-    })
+    let typically = verdict(typical.without_doubt(), lang);
+    let direction = if faster {
+        lang.pick("faster", "速く")
+    } else {
+        lang.pick("slower", "遅く")
+    };
+    Some(say!(
+        lang,
+        "{metric}: the verdict is {typically}, but {other}'s slow moments are {change} {direction} ({range}){shares}",
+        "{metric}: 判定は{typically}ですが、遅い瞬間では {other} が {change} {direction}なっています（{range}）{shares}"
+    ))
 }
 
 /// Why no number of rounds would tell.
@@ -296,7 +274,7 @@ fn raised_margins(of: Compared<'_>) -> Vec<String> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
 
     #[test]

@@ -4,10 +4,10 @@
 //! otherwise fill pages with one sentence. What has a ratio and lacks the interval is kept apart from what does not
 //! compare at all, so that the summary's counts are those of the lists.
 
-use super::Compared;
 use super::notes::with_remark;
 use super::refusal::sentence;
 use super::table::metrics_text;
+use crate::comparison::Compared;
 use crate::lang::say;
 use model::comparison::{Comparison, MetricComparison, Refusal};
 use model::plan::CaseId;

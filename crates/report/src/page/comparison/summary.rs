@@ -1,9 +1,9 @@
 //! The comparison in plain words: how many metrics are better, the largest gain and the largest loss, and what else may
 //! be the cause.
 
+use super::refused;
 use super::table::ratio_text;
-use super::{Compared, nothing, refused};
-use crate::comparison::both_have_level;
+use crate::comparison::{Compared, both_have_level};
 use crate::lang::{Lang, say};
 use crate::number::counted;
 use model::comparison::{Difference, MetricComparison, Verdict};
@@ -50,6 +50,11 @@ pub(super) fn lines(of: Compared<'_>) -> Vec<String> {
         lines.push(differ(&comparison.differences, lang));
     }
     lines
+}
+
+/// Nothing to compare.
+pub(super) fn nothing(lang: Lang) -> &'static str {
+    lang.pick("there is nothing to compare", "比較できる項目はありません")
 }
 
 /// How many metrics got which verdict.

@@ -1,7 +1,6 @@
 //! One line per category and one per metric, and how to read them.
 
-use super::{Compared, role};
-use crate::comparison::{Sides, both_have_level, has_level};
+use crate::comparison::{Compared, Sides, both_have_level, has_level, role};
 use crate::lang::{Lang, say};
 use crate::number::{self, NO_LEVEL_MARK, NONE, counted};
 use crate::page::block::{Align, Block, Cell, MARK, Table, Text, Tone};
@@ -11,11 +10,8 @@ use model::plan::CaseId;
 use model::spec::Better;
 use model::units::Unit;
 
-const fn ratio_head(lang: Lang) -> &'static str {
-    match lang {
-        Lang::En => "ratio",
-        Lang::Ja => "比",
-    }
+fn ratio_head(lang: Lang) -> &'static str {
+    lang.pick("ratio", "比")
 }
 
 fn interval_head(lang: Lang) -> &'static str {
@@ -58,16 +54,17 @@ pub(super) fn metrics_text(n: u32, lang: Lang) -> String {
     lang.pick(counted(n, "metric", "metrics"), format!("{n} 項目"))
 }
 
-fn verdict(verdict: Verdict, lang: Lang) -> &'static str {
-    match (lang, verdict) {
-        (Lang::En, verdict) => verdict.word(),
-        (Lang::Ja, Verdict::Better) => "良い",
-        (Lang::Ja, Verdict::Worse) => "悪い",
-        (Lang::Ja, Verdict::BetterMaybe) => "良い?",
-        (Lang::Ja, Verdict::WorseMaybe) => "悪い?",
-        (Lang::Ja, Verdict::Same) => "同等",
-        (Lang::Ja, Verdict::Unclear) => "判定不能",
-    }
+/// The word for a verdict.
+pub(super) fn verdict(verdict: Verdict, lang: Lang) -> &'static str {
+    let ja = match verdict {
+        Verdict::Better => "良い",
+        Verdict::Worse => "悪い",
+        Verdict::BetterMaybe => "良い?",
+        Verdict::WorseMaybe => "悪い?",
+        Verdict::Same => "同等",
+        Verdict::Unclear => "判定不能",
+    };
+    lang.pick(verdict.word(), ja)
 }
 
 /// A compared metric as text.
@@ -222,12 +219,9 @@ pub(super) fn lower(lang: Lang) -> &'static str {
 }
 
 /// Which side is better, base and other; neither where that is not known.
-pub(super) const fn better_side(verdict: Verdict) -> (bool, bool) {
-    match verdict {
-        Verdict::Better | Verdict::BetterMaybe => (false, true),
-        Verdict::Worse | Verdict::WorseMaybe => (true, false),
-        Verdict::Same | Verdict::Unclear => (false, false),
-    }
+pub(super) fn better_side(verdict: Verdict) -> (bool, bool) {
+    let verdict = verdict.without_doubt();
+    (verdict == Verdict::Worse, verdict == Verdict::Better)
 }
 
 /// A ratio and its interval with the digits that the interval allows.

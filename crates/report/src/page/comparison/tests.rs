@@ -8,7 +8,7 @@ use crate::page::run::tests::columns;
 use crate::render::{markdown, text};
 use crate::style::Style;
 use crate::testkit;
-use model::comparison::RoundsNeeded;
+use model::comparison::{Comparison, RoundsNeeded};
 use model::warning::Warning;
 
 /// Both sides with what is concluded about them.

@@ -1,19 +1,17 @@
-//! The notes below a table: each kind of warning once, numbered, with the figures of the worst metric that has it.
+//! Footnotes of a table: each kind of warning once, numbered, with the figures of the worst metric that has it.
 //!
 //! A table of sixty metrics on a machine with a noisy neighbour would otherwise say the same sentence sixty times.
 //! Documents for programs keep every warning at its metric.
 
 use model::warning::Warning;
 
-/// The numbered warnings of a set of metrics, in the order in which they first appear.
+/// The footnotes of a set of metrics, in the order in which their warnings first appear; the first has number 1.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Marks {
-    notes: Vec<Note>,
-}
+pub(crate) struct Footnotes(pub(crate) Vec<Footnote>);
 
-/// One numbered warning.
+/// One footnote.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Note {
+pub(crate) struct Footnote {
     /// The warning with the figures of the worst metric.
     pub(crate) warning: Warning,
     /// How many metrics have it.
@@ -24,59 +22,40 @@ pub(crate) struct Note {
     pub(crate) copies_differ: bool,
 }
 
-impl Marks {
+impl Footnotes {
     /// Collects the warnings of each metric.
     pub(crate) fn new<'a>(of_metrics: impl IntoIterator<Item = &'a [Warning]>) -> Self {
-        let mut marks = Self::default();
-        for warnings in of_metrics {
-            for warning in warnings {
-                marks.add(warning);
-            }
+        let mut footnotes = Self::default();
+        for warning in of_metrics.into_iter().flatten() {
+            footnotes.add(warning);
         }
-        marks
-    }
-
-    /// The notes; the first has number 1.
-    pub(crate) fn notes(&self) -> &[Note] {
-        &self.notes
+        footnotes
     }
 
     /// The numbers of a metric's warnings, such as `[1] [3]`.
-    pub(crate) fn of(&self, warnings: &[Warning]) -> String {
-        let numbers: Vec<String> = self
-            .notes
-            .iter()
-            .enumerate()
-            .filter(|(_, note)| {
-                warnings
-                    .iter()
-                    .any(|warning| warning.same_kind(&note.warning))
-            })
-            .map(|(i, _)| format!("[{}]", i + 1))
-            .collect();
+    pub(crate) fn numbers(&self, warnings: &[Warning]) -> String {
+        let has = |note: &Footnote| warnings.iter().any(|of| of.same_kind(&note.warning));
+        let numbered = self.0.iter().zip(1..).filter(|(note, _)| has(note));
+        let numbers: Vec<String> = numbered.map(|(_, n)| format!("[{n}]")).collect();
         numbers.join(" ")
     }
 
     fn add(&mut self, warning: &Warning) {
-        match self
-            .notes
-            .iter_mut()
-            .find(|note| note.warning.same_kind(warning))
-        {
-            Some(note) => {
-                note.metrics += 1;
-                note.rounds_most = note.rounds_most.max(rounds(warning));
-                note.copies_differ |= note.warning.copies() != warning.copies();
-                if warning.severity() > note.warning.severity() {
-                    note.warning = warning.clone();
-                }
-            }
-            None => self.notes.push(Note {
+        let mut known = self.0.iter_mut();
+        let Some(note) = known.find(|note| note.warning.same_kind(warning)) else {
+            self.0.push(Footnote {
                 warning: warning.clone(),
                 metrics: 1,
                 rounds_most: rounds(warning),
                 copies_differ: false,
-            }),
+            });
+            return;
+        };
+        note.metrics += 1;
+        note.rounds_most = note.rounds_most.max(rounds(warning));
+        note.copies_differ |= note.warning.copies() != warning.copies();
+        if warning.severity() > note.warning.severity() {
+            note.warning = warning.clone();
         }
     }
 }
@@ -105,20 +84,20 @@ mod tests {
             gaps(0.5),
         ];
         let c = [gaps(0.3)];
-        let marks = Marks::new([&a[..], &b[..], &c[..]]);
+        let footnotes = Footnotes::new([&a[..], &b[..], &c[..]]);
         assert_eq!(
-            marks.notes()[0],
-            Note {
+            footnotes.0[0],
+            Footnote {
                 warning: gaps(0.5),
                 metrics: 3,
                 rounds_most: None,
                 copies_differ: false,
             }
         );
-        assert_eq!(marks.notes().len(), 3);
-        assert_eq!(marks.of(&b), "[1] [3]");
-        assert_eq!(marks.of(&c), "[1]");
-        assert_eq!(marks.of(&[]), "");
+        assert_eq!(footnotes.0.len(), 3);
+        assert_eq!(footnotes.numbers(&b), "[1] [3]");
+        assert_eq!(footnotes.numbers(&c), "[1]");
+        assert_eq!(footnotes.numbers(&[]), "");
     }
 
     #[test]
@@ -131,8 +110,8 @@ mod tests {
             }]
         };
         let differ = |all: &[[Warning; 1]]| {
-            let marks = Marks::new(all.iter().map(|of| &of[..]));
-            let [note] = marks.notes() else { panic!() };
+            let footnotes = Footnotes::new(all.iter().map(|of| &of[..]));
+            let [note] = &footnotes.0[..] else { panic!() };
             note.copies_differ
         };
         assert!(!differ(&[off(0.1, 2), off(0.2, 2)]));
@@ -147,15 +126,15 @@ mod tests {
             of: 6,
             reason: reason.to_owned(),
         };
-        let marks = Marks::new([&[failed("a")][..], &[failed("b")][..]]);
-        assert_eq!(marks.notes().len(), 2);
+        let footnotes = Footnotes::new([&[failed("a")][..], &[failed("b")][..]]);
+        assert_eq!(footnotes.0.len(), 2);
     }
 
     #[test]
     fn too_few_rounds_are_noted_with_the_fewest_and_the_most() {
         let few = |have| [Warning::TooFewRounds { have, need: 6 }];
-        let marks = Marks::new([&few(2)[..], &few(1)[..], &few(2)[..]]);
-        let [note] = marks.notes() else { panic!() };
+        let footnotes = Footnotes::new([&few(2)[..], &few(1)[..], &few(2)[..]]);
+        let [note] = &footnotes.0[..] else { panic!() };
         assert_eq!((note.metrics, note.rounds_most), (3, Some(2)));
         assert_eq!(note.warning, few(1)[0]);
     }
