@@ -43,11 +43,17 @@ _kurabe() {
             kurabe,import)
                 cmd="kurabe__subcmd__import"
                 ;;
+            kurabe,label)
+                cmd="kurabe__subcmd__label"
+                ;;
             kurabe,licences)
                 cmd="kurabe__subcmd__licences"
                 ;;
             kurabe,list)
                 cmd="kurabe__subcmd__list"
+                ;;
+            kurabe,rm)
+                cmd="kurabe__subcmd__rm"
                 ;;
             kurabe,run)
                 cmd="kurabe__subcmd__run"
@@ -85,11 +91,17 @@ _kurabe() {
             kurabe__subcmd__help,import)
                 cmd="kurabe__subcmd__help__subcmd__import"
                 ;;
+            kurabe__subcmd__help,label)
+                cmd="kurabe__subcmd__help__subcmd__label"
+                ;;
             kurabe__subcmd__help,licences)
                 cmd="kurabe__subcmd__help__subcmd__licences"
                 ;;
             kurabe__subcmd__help,list)
                 cmd="kurabe__subcmd__help__subcmd__list"
+                ;;
+            kurabe__subcmd__help,rm)
+                cmd="kurabe__subcmd__help__subcmd__rm"
                 ;;
             kurabe__subcmd__help,run)
                 cmd="kurabe__subcmd__help__subcmd__run"
@@ -107,7 +119,7 @@ _kurabe() {
 
     case "${cmd}" in
         kurabe)
-            opts="-h -V --store --lang --color --help --version run list show compare duel soak fio export import doctor clean licences completions help"
+            opts="-h -V --store --lang --color --help --version run list show compare duel soak fio label rm export import doctor clean licences completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -415,7 +427,7 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__help)
-            opts="run list show compare duel soak fio export import doctor clean licences completions help"
+            opts="run list show compare duel soak fio label rm export import doctor clean licences completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -554,6 +566,20 @@ _kurabe() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        kurabe__subcmd__help__subcmd__label)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         kurabe__subcmd__help__subcmd__licences)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -569,6 +595,20 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kurabe__subcmd__help__subcmd__rm)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -650,6 +690,32 @@ _kurabe() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        kurabe__subcmd__label)
+            opts="-h --none --dir-of-others --store --lang --color --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en ja" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         kurabe__subcmd__licences)
             opts="-h --store --lang --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -687,6 +753,32 @@ _kurabe() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en ja" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        kurabe__subcmd__rm)
+            opts="-y -h --yes --dir-of-others --store --lang --color --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --store)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

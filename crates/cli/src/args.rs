@@ -83,6 +83,10 @@ pub(crate) enum Command {
     /// Run fio's job files and command lines, and keep the run
     #[command(disable_help_flag = true)]
     Fio(FioArgs),
+    /// Call a kept run by a name, or by none
+    Label(LabelArgs),
+    /// Remove kept runs for good
+    Rm(RmArgs),
     /// Write a kept run to a file that `kurabe import` reads
     Export(ExportArgs),
     /// Keep runs that another kurabe exported
@@ -290,6 +294,34 @@ pub(crate) struct FioArgs {
         allow_hyphen_values = true
     )]
     pub(crate) arguments: Vec<String>,
+}
+
+/// Options of `label`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct LabelArgs {
+    /// An id or its beginning, a label, `latest` or `latest~1`
+    pub(crate) run: String,
+    /// The name, of at most 80 characters
+    #[arg(value_parser = bounds::run_label, required_unless_present = "none")]
+    pub(crate) name: Option<String>,
+    /// Take its name away
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) none: bool,
+    #[command(flatten)]
+    pub(crate) others: OthersArgs,
+}
+
+/// Options of `rm`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RmArgs {
+    /// Ids or their beginnings, labels, `latest` or `latest~1`; a side of a duel goes with the other
+    #[arg(required = true, value_name = "RUN")]
+    pub(crate) runs: Vec<String>,
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) others: OthersArgs,
 }
 
 /// Options of `export`.

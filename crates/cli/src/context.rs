@@ -70,6 +70,12 @@ impl Context {
         Ok(Store::open(&path)?)
     }
 
+    /// Opens the store for changing what is kept in it; none is made for it.
+    pub(crate) fn store_to_change(&self, of_others: bool) -> anyhow::Result<Store> {
+        drop(self.store_to_read()?);
+        self.store(of_others)
+    }
+
     /// Opens the store for reading.
     pub(crate) fn store_to_read(&self) -> anyhow::Result<Store> {
         Ok(Store::open_read_only(&self.store_path()?)?)

@@ -1,7 +1,7 @@
 //! Data to standard output, words to standard error: the only two places that print.
 
 use anyhow::Context as _;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 /// Prints data.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
@@ -31,4 +31,24 @@ pub(crate) fn say(text: &str) {
     let text = lines.join("\n");
     // Words that nobody can hear are no reason to stop.
     let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Whether somebody is there who can read a question and answer it.
+pub(crate) fn can_ask() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// The answer to a question, which is no longer than a line. Whoever ends the input says nothing.
+pub(crate) fn ask(question: &str) -> anyhow::Result<String> {
+    let question = dialects::printable::printable(question);
+    let mut err = std::io::stderr();
+    // A question that cannot be put is not to be taken as answered.
+    write!(err, "{question} ")
+        .and_then(|()| err.flush())
+        .context("ask")?;
+    let mut answer = String::new();
+    std::io::stdin()
+        .read_line(&mut answer)
+        .context("read the answer")?;
+    Ok(answer.trim().to_owned())
 }

@@ -70,21 +70,17 @@ fn side(run: &Run) -> &str {
     run.plan.duel.as_ref().map_or("", |duel| duel.side.as_str())
 }
 
-/// The run of the duel's other side. Its id is the same but for the side at its end.
+/// The run of the duel's other side.
 fn other_side(store: &Store, run: &Run) -> anyhow::Result<Run> {
-    let own = side(run);
-    let base = run.meta.id.strip_suffix(own).unwrap_or(&run.meta.id);
-    let id = format!("{base}{}", if own == "a" { "b" } else { "a" });
     let lost = |why: &dyn std::fmt::Display| {
         let text = format!("go on with run `{}`: its other side: {why}", run.meta.id);
         failure(Exit::Usage, text, Some("begin a new duel"))
     };
-    let other = store.load(&id).map_err(|error| lost(&error))?;
-    let duel = |run: &Run| run.plan.duel.as_ref().map(|duel| duel.id.clone());
-    if duel(&other) == duel(run) {
-        Ok(other)
-    } else {
-        Err(lost(&format!("`{id}` belongs to another duel")))
+    let duel = run.plan.duel.as_ref();
+    let other = duel.map(|duel| store.other_side(&run.meta.id, duel));
+    match other.transpose()?.flatten() {
+        Some(other) => store.load(&other.id).map_err(|error| lost(&error)),
+        None => Err(lost(&"it is not kept here")),
     }
 }
 

@@ -415,7 +415,19 @@ pub fn find_stale(parent: &Path) -> Result<Vec<Stale>, WorkDirError> {
 
 /// `path` as a stale work directory; `None` where it has no readable marker or its maker is alive.
 pub fn stale_at(path: &Path) -> Option<Stale> {
-    look_at(path).ok()?
+    match look_at(path).ok()? {
+        Found::Left(stale) => Some(stale),
+        Found::Nothing | Found::InUse => None,
+    }
+}
+
+/// Whether somebody may be working in the directory at `path`: false where it is surely none of ours, or left behind.
+pub fn may_be_in_use(path: &Path) -> bool {
+    match look_at(path) {
+        Ok(Found::Nothing) => false,
+        Ok(Found::Left(stale)) => !stale.is_sure,
+        Ok(Found::InUse) | Err(_) => true,
+    }
 }
 
 /// What becomes of a work directory that stayed.
@@ -432,21 +444,31 @@ pub enum Next {
 /// What becomes of the directory that stayed at `path`.
 pub fn next_of(path: &Path) -> Next {
     match look_at(path) {
-        Ok(Some(stale)) if stale.is_sure => Next::Clean,
+        Ok(Found::Left(stale)) if stale.is_sure => Next::Clean,
         Ok(_) => Next::Nothing,
         Err(_) => Next::CleanLater,
     }
 }
 
-/// `path` as a stale work directory; `None` where it is none, or where its maker is alive. Nothing in it is opened by a
-/// name that was looked at before: what stands there then may never answer.
-fn look_at(path: &Path) -> io::Result<Option<Stale>> {
+/// What is at a path where a work directory may be.
+enum Found {
+    /// None of ours.
+    Nothing,
+    /// One whose maker is alive.
+    InUse,
+    /// One that was left behind.
+    Left(Stale),
+}
+
+/// What is at `path`. Nothing in it is opened by a name that was looked at before: what stands there then may never
+/// answer.
+fn look_at(path: &Path) -> io::Result<Found> {
     let dir = match find_directory(path) {
-        Err(error) if is_none(&error) => return Ok(None),
+        Err(error) if is_none(&error) => return Ok(Found::Nothing),
         found => found?,
     };
     let Some(marker) = find_marker(&handle_path(&dir))? else {
-        return Ok(None);
+        return Ok(Found::Nothing);
     };
     // For writing too, if that is possible: NFS locks nothing exclusively that is only read (flock(2)).
     let open = |write| {
@@ -461,16 +483,18 @@ fn look_at(path: &Path) -> io::Result<Option<Stale>> {
     let has_locks = match file.try_lock() {
         Ok(()) => true,
         Err(TryLockError::Error(error)) if file::has_no_locks(&error) => false,
-        Err(_) => return Ok(None),
+        Err(_) => return Ok(Found::InUse),
     };
     // A marker of ours has some fifty bytes.
     let mut bytes = Vec::new();
     (&mut file).take(4096).read_to_end(&mut bytes)?;
     let marker = serde_json::from_slice::<Marker>(&bytes).ok();
-    Ok(marker.map(|marker| Stale {
-        path: path.to_owned(),
-        run: marker.run,
-        is_sure: has_locks && !marker.unlocked,
+    Ok(marker.map_or(Found::Nothing, |marker| {
+        Found::Left(Stale {
+            path: path.to_owned(),
+            run: marker.run,
+            is_sure: has_locks && !marker.unlocked,
+        })
     }))
 }
 

@@ -141,6 +141,14 @@ pub enum StoreError {
         /// The id.
         id: String,
     },
+    /// The run is no longer as it was when it was asked about.
+    #[error(
+        "remove run `{id}`: it went on meanwhile; nothing was removed\nhint: `kurabe list` shows what it is by now"
+    )]
+    GoesOn {
+        /// The id.
+        id: String,
+    },
     /// The run is finished, and finished runs are never changed.
     #[error("{operation} run `{id}`: it is finished and is never changed again")]
     Finished {

@@ -15,11 +15,8 @@ use sys::io::remove::{self, Removal};
 
 pub(crate) fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<Exit> {
     // Without a store there may still be something in the directory; other trouble with it is worth saying.
-    let store = match context.store_to_read() {
-        Ok(reader) => {
-            drop(reader);
-            Some(context.store(args.others.dir_of_others)?)
-        }
+    let store = match context.store_to_change(args.others.dir_of_others) {
+        Ok(store) => Some(store),
         Err(error) if is_missing(&error) => None,
         Err(error) => return Err(error),
     };

@@ -102,6 +102,12 @@ fn runs(context: &Context, args: &ListArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// These runs as the list shows them.
+pub(super) fn runs_as_text(context: &Context, runs: &[RunLine]) -> String {
+    let rows = runs.iter().cloned().map(row).collect();
+    report::render::text(&[list::rows(rows, NAMING)], context.lines)
+}
+
 /// A run as a line of the list.
 fn row(line: RunLine) -> Vec<String> {
     let mut end = match line.end {

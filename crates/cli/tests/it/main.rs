@@ -18,6 +18,7 @@ mod inherited;
 mod limits;
 mod lost;
 mod memory;
+mod owned;
 mod profiles;
 mod root;
 mod runs;

@@ -153,7 +153,7 @@ fn unknown(text: &str, names: &[String]) -> StoreError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sqlite::runs::LINES;
+    use crate::sqlite::lines::{LINE, LINES};
     use rusqlite::types::Null;
 
     /// A store with runs of these ids and labels, the first one the latest.
@@ -297,6 +297,7 @@ mod tests {
         );
         check(COUNT_BEGINNING, "COVERING INDEX sqlite_autoindex_runs_1");
         check(COUNT, "COVERING INDEX");
+        check(LINE, "INDEX sqlite_autoindex_runs_1 (id=?)");
         check(LINES, "INDEX runs_started");
         let counts = plan(LINES).join("\n");
         assert!(

@@ -67,7 +67,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Whether the kept run of this row is the same as `run` with the rounds of `feed`.
+    /// Whether the kept run of this row is the same as `run` with the rounds of `feed`, whatever it is called here.
     fn has_same(
         &self,
         row: &RunRow,
@@ -77,7 +77,11 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let failed = |error| self.failed("read a run", &error);
         let what = format!("run `{}`", run.meta.id);
-        let frame = self.decode::<RunMeta>(&what, &row.meta)? == run.meta
+        let kept_meta = RunMeta {
+            label: run.meta.label.clone(),
+            ..self.decode(&what, &row.meta)?
+        };
+        let frame = kept_meta == run.meta
             && self.decode::<Plan>(&what, &row.plan)? == run.plan
             && self.decode::<HostFacts>(&what, &row.host)? == run.host;
         let kept: i64 = self

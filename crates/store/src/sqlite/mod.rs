@@ -12,7 +12,9 @@ mod dirs;
 mod files;
 mod find;
 mod imports;
+mod lines;
 mod lost;
+mod owned;
 mod runs;
 
 use crate::error::{StoreError, could_not_look};

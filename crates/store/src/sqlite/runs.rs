@@ -1,7 +1,7 @@
-//! Runs and rounds: written once, read as they were.
+//! Runs and rounds: written once, read as they were. What lists show of them is in `lines`.
 
 use super::Store;
-use crate::RunLine;
+use super::lines::word;
 use crate::codec;
 use crate::error::StoreError;
 use crate::lean::LeanRound;
@@ -11,7 +11,7 @@ use model::plan::Plan;
 use model::record::{End, Outcome, RECORD_VERSION, Round, Run, RunMeta};
 use model::units::UnixNanos;
 use model::warning::Warning;
-use rusqlite::{OptionalExtension, Row, TransactionBehavior};
+use rusqlite::{OptionalExtension, TransactionBehavior};
 use serde::de::DeserializeOwned;
 use std::fmt::Display;
 
@@ -24,12 +24,6 @@ pub(super) struct RunRow {
     pub(super) plan: String,
     pub(super) host: String,
 }
-
-/// What lists show of the latest runs.
-pub(super) const LINES: &str = "SELECT id, label, started, finished, ending, what, cases, duel, \
-     (SELECT count(*) FROM rounds WHERE run = key), \
-     (SELECT count(*) FROM rounds WHERE run = key AND failed = 1) \
-     FROM runs ORDER BY started DESC, id DESC LIMIT ?1";
 
 /// Rounds whose digests are computed side by side; no more texts than these are held beside what was read.
 const ROUNDS_AT_ONCE: usize = 4;
@@ -154,28 +148,6 @@ impl Store {
         transaction.commit().map_err(failed)
     }
 
-    /// Every run without its rounds, the latest first. No round is read for it, whatever their number.
-    pub fn list(&self) -> Result<Vec<RunLine>, StoreError> {
-        self.lines(-1)
-    }
-
-    /// The latest `most` of them, read without the others.
-    pub fn latest(&self, most: u32) -> Result<Vec<RunLine>, StoreError> {
-        self.lines(i64::from(most))
-    }
-
-    /// So many lines; a negative number means all.
-    fn lines(&self, most: i64) -> Result<Vec<RunLine>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<RunLine>> {
-            let mut statement = self.conn.prepare(LINES)?;
-            let rows = statement.query_map([most], line)?;
-            rows.collect()
-        };
-        self.reading("list the runs", || {
-            read().map_err(|error| self.failed("list the runs", &error))
-        })
-    }
-
     /// The run with this id and all its rounds, in the order in which they ran.
     pub fn load(&self, run: &str) -> Result<Run, StoreError> {
         // One transaction, so that plan and rounds are of the same moment of a run that is going on.
@@ -194,18 +166,6 @@ impl Store {
         self.reading("read a run", || {
             self.load_rounds::<LeanRound>(run, &self.known_row(run)?)
         })
-    }
-
-    /// Removes a run and all its rounds for good. Its work directory, if one is noted, stays noted.
-    pub fn remove(&self, run: &str) -> Result<(), StoreError> {
-        let removed = self
-            .conn
-            .execute("DELETE FROM runs WHERE id = ?1", [run])
-            .map_err(|error| self.failed("remove a run", &error))?;
-        if removed == 0 {
-            return Err(self.unknown(run));
-        }
-        Ok(())
     }
 
     pub(super) fn insert_run(
@@ -306,7 +266,7 @@ impl Store {
     }
 
     /// The row of a run that must be there, whole, and of the version that we read.
-    fn known_row(&self, id: &str) -> Result<RunRow, StoreError> {
+    pub(super) fn known_row(&self, id: &str) -> Result<RunRow, StoreError> {
         let row = self
             .row(id)
             .map_err(|error| self.failed("read a run", &error))?
@@ -379,51 +339,9 @@ impl Store {
     }
 }
 
-fn line(row: &Row<'_>) -> rusqlite::Result<RunLine> {
-    let ending: String = row.get(4)?;
-    let what: String = row.get(5)?;
-    let duel: Option<String> = row.get(7)?;
-    let damaged = |at: usize, error: Box<dyn std::error::Error + Send + Sync>| {
-        rusqlite::Error::FromSqlConversionFailure(at, rusqlite::types::Type::Text, error)
-    };
-    Ok(RunLine {
-        id: row.get(0)?,
-        label: row.get(1)?,
-        started: from_column(2, row.get(2)?)?,
-        finished: row
-            .get::<_, Option<i64>>(3)?
-            .map(|finished| from_column(3, finished))
-            .transpose()?,
-        end: ending_of(&ending).ok_or_else(|| damaged(4, ending.into()))?,
-        what: serde_json::from_str(&what).map_err(|error| damaged(5, error.into()))?,
-        cases: row.get(6)?,
-        duel: duel
-            .map(|duel| serde_json::from_str(&duel))
-            .transpose()
-            .map_err(|error| damaged(7, error.into()))?,
-        rounds: row.get(8)?,
-        failed: row.get(9)?,
-    })
-}
-
 /// The column `failed` of a round.
 pub(super) const fn failed_of(round: &Round) -> bool {
     matches!(round.outcome, Outcome::Failed(_))
-}
-
-/// How a run ended, as the column `ending` has it.
-const fn word(end: End) -> &'static str {
-    match end {
-        End::Open => "open",
-        End::Complete => "complete",
-        End::Interrupted => "interrupted",
-    }
-}
-
-fn ending_of(text: &str) -> Option<End> {
-    [End::Open, End::Complete, End::Interrupted]
-        .into_iter()
-        .find(|&end| word(end) == text)
 }
 
 /// An instant as SQLite's signed 64 bits, which end in the year 2262.
@@ -432,13 +350,6 @@ fn instant(at: UnixNanos) -> Result<i64, StoreError> {
         what: format!("the instant {} ns after 1970", at.0),
         why: "it is after the year 2262".to_owned(),
     })
-}
-
-/// An instant out of its column; a negative one is damage.
-fn from_column(at: usize, instant: i64) -> rusqlite::Result<UnixNanos> {
-    u64::try_from(instant)
-        .map(UnixNanos)
-        .map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, instant))
 }
 
 pub(super) fn digest_of(texts: &[&str]) -> i64 {

@@ -12,5 +12,6 @@ mod gate;
 mod keep;
 mod locks;
 mod lost;
+mod owned;
 mod processes;
 mod root;

@@ -1,0 +1,42 @@
+//! `kurabe label RUN NAME`: calls a kept run by a name. What was measured stays as it is.
+
+use crate::args::LabelArgs;
+use crate::context::Context;
+use crate::exit::Exit;
+use crate::output;
+use report::Lang;
+
+pub(crate) fn run(context: &Context, args: &LabelArgs) -> anyhow::Result<Exit> {
+    let store = context.store_to_change(args.others.dir_of_others)?;
+    let id = store.resolve(&args.run)?;
+    store.set_label(&id, args.name.as_deref())?;
+    let Some(name) = &args.name else {
+        output::say(&match context.lang {
+            Lang::En => format!("run {id} has no name any more"),
+            Lang::Ja => format!("実行 {id} の名前を外しました"),
+        });
+        return Ok(Exit::Ok);
+    };
+    output::say(&match context.lang {
+        Lang::En => format!("run {id} is called `{name}`"),
+        Lang::Ja => format!("実行 {id} の名前は `{name}` です"),
+    });
+    let meant = store.meant(name)?;
+    if !meant.alike.is_empty() {
+        let (runs, latest) = (meant.alike.len() + 1, meant.id);
+        output::say(&match context.lang {
+            Lang::En => {
+                format!("note: {runs} runs are called so; the name means the latest, {latest}")
+            }
+            Lang::Ja => {
+                format!("注: 同じ名前の実行が {runs} 件あり、名前は最新の {latest} を指します")
+            }
+        });
+    } else if meant.id != id {
+        output::say(&match context.lang {
+            Lang::En => format!("note: `{name}` is the id of another run, and means that one"),
+            Lang::Ja => format!("注: `{name}` は別の実行の ID で、そちらを指します"),
+        });
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,111 @@
+//! `kurabe rm RUN...`: removes kept runs for good, after saying which ones, and after asking.
+//!
+//! A figure that took an hour is not lost by a slip: where nobody can answer, only `--yes` removes; a run that is being
+//! measured stays; and what is removed is what was said, all of it or nothing.
+
+use super::list::runs_as_text;
+use crate::args::RmArgs;
+use crate::context::Context;
+use crate::exit::{Exit, failure};
+use crate::output;
+use model::record::End;
+use report::Lang;
+use report::number::counted;
+use store::{RunLine, Store};
+
+pub(crate) fn run(context: &Context, args: &RmArgs) -> anyhow::Result<Exit> {
+    let store = context.store_to_change(args.others.dir_of_others)?;
+    let runs = meant(context.lang, &store, &args.runs)?;
+    refuse_measured(&store, &runs)?;
+    output::say(&runs_as_text(context, &runs));
+    if !args.yes && !agreed(context.lang, runs.len())? {
+        output::say(
+            context
+                .lang
+                .pick("nothing was removed", "何も削除していません"),
+        );
+        return Ok(Exit::Ok);
+    }
+    // Somebody may have gone on with one of them before the answer.
+    refuse_measured(&store, &runs)?;
+    store.remove(&runs)?;
+    output::say(&match context.lang {
+        Lang::En => format!("removed {}", counted(runs.len(), "run", "runs")),
+        Lang::Ja => format!("{} 件の実行を削除しました", runs.len()),
+    });
+    Ok(Exit::Ok)
+}
+
+/// The runs that the user means, each once, with the other sides of their duels.
+fn meant(lang: Lang, store: &Store, names: &[String]) -> anyhow::Result<Vec<RunLine>> {
+    let mut runs: Vec<RunLine> = Vec::new();
+    let mut add = |run: RunLine| {
+        let is_new = runs.iter().all(|known| known.id != run.id);
+        if is_new {
+            runs.push(run);
+        }
+        is_new
+    };
+    for name in names {
+        let meant = store.meant(name)?;
+        if !meant.alike.is_empty() {
+            output::say(&only_latest(lang, name, meant.alike.len() + 1));
+        }
+        let run = store.line(&meant.id)?;
+        let duel = run.duel.clone();
+        add(run);
+        let other = duel.map(|duel| store.other_side(&meant.id, &duel));
+        if let Some(other) = other.transpose()?.flatten() {
+            add(other);
+        }
+    }
+    Ok(runs)
+}
+
+fn only_latest(lang: Lang, name: &str, runs: usize) -> String {
+    match lang {
+        Lang::En => format!(
+            "note: {runs} runs are called `{name}`; the latest is meant, and the others stay"
+        ),
+        Lang::Ja => {
+            format!("注: `{name}` という実行は {runs} 件あります。対象は最新の 1 件だけです")
+        }
+    }
+}
+
+/// Refuses a run of which somebody is measuring the next round.
+fn refuse_measured(store: &Store, runs: &[RunLine]) -> anyhow::Result<()> {
+    let dirs = store.work_dirs()?;
+    let measured = |run: &&RunLine| {
+        let mut dirs = dirs.iter().filter(|dir| dir.run == run.id);
+        run.end == End::Open && dirs.any(|dir| engine::workdir::may_be_in_use(&dir.path))
+    };
+    match runs.iter().find(measured) {
+        None => Ok(()),
+        Some(run) => Err(failure(
+            Exit::Usage,
+            format!("remove run `{}`: it is being measured", run.id),
+            Some(
+                "end it with Ctrl-C, or wait; where no kurabe is measuring, `kurabe clean` says what was left behind",
+            ),
+        )),
+    }
+}
+
+/// Whether the user agrees.
+fn agreed(lang: Lang, runs: usize) -> anyhow::Result<bool> {
+    if !output::can_ask() {
+        return Err(failure(
+            Exit::Usage,
+            "remove runs: nobody can be asked, because this is no terminal; nothing was removed",
+            Some("`--yes` removes without asking"),
+        ));
+    }
+    let question = match (lang, runs) {
+        (Lang::En, 1) => "remove this run for good? [y/N]".to_owned(),
+        (Lang::En, runs) => format!("remove these {runs} runs for good? [y/N]"),
+        (Lang::Ja, runs) => format!("この {runs} 件を完全に削除しますか? [y/N]"),
+    };
+    let answer = output::ask(&question)?.to_lowercase();
+    Ok(["y", "yes", "はい"].contains(&answer.as_str()))
+}

@@ -1,0 +1,191 @@
+//! What an owner does to kept runs: removes them, and calls them by names. Nothing goes that was not agreed to.
+
+use crate::bed::{Bed, Done, eventually, signal};
+use std::io::Write;
+use std::process::Stdio;
+
+/// What the store holds, as the list shows it.
+fn kept(bed: &Bed) -> String {
+    bed.run(&["list"]).code(0).out
+}
+
+/// The command on a terminal, where somebody types `answer`.
+fn on_terminal(bed: &Bed, args: &[&str], answer: &str) -> Done {
+    let plain = bed.command(args);
+    let mut line = plain.get_program().to_string_lossy().into_owned();
+    for arg in args {
+        line = format!("{line} {arg}");
+    }
+    let mut command = crate::bed::program("script");
+    let envs = plain.get_envs();
+    let mut child = command
+        .args(["-q", "-e", "-c", &line, "/dev/null"])
+        .current_dir(bed.path())
+        .env_clear()
+        .envs(envs.filter_map(|(name, value)| Some((name, value?))))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .as_mut()
+        .unwrap()
+        .write_all(answer.as_bytes())
+        .unwrap();
+    child.wait_with_output().unwrap().into()
+}
+
+#[test]
+fn runs_are_removed_where_that_is_agreed_to_beforehand() {
+    let bed = Bed::new();
+    for label in ["one", "two", "three"] {
+        bed.replay(label, "1,2,3");
+    }
+    bed.run(&["rm", "one", "latest", "one", "--yes"])
+        .code(0)
+        .err_has(&["one", "three", "selftest.replay", "removed 2 runs"]);
+    let left = kept(&bed);
+    assert!(left.contains("two") && left.lines().count() == 1, "{left}");
+    bed.run(&["--lang", "ja", "rm", "two", "--yes"])
+        .code(0)
+        .err_has(&["1 件の実行を削除しました"]);
+    assert_eq!(kept(&bed), "");
+}
+
+#[test]
+fn where_nobody_can_answer_nothing_is_removed() {
+    let bed = Bed::new();
+    bed.replay("one", "1,2,3");
+    bed.run(&["rm", "one"])
+        .code(2)
+        .err_has(&["one", "nothing was removed", "hint: `--yes`"]);
+    assert_eq!(kept(&bed).lines().count(), 1);
+}
+
+#[test]
+fn on_a_terminal_the_answer_decides() {
+    let bed = Bed::new();
+    bed.replay("one", "1,2,3");
+    for no in ["n\n", "\n", "yesterday\n"] {
+        let done = on_terminal(&bed, &["rm", "one"], no).code(0);
+        let done = done.out_has(&["one", "remove this run for good? [y/N]"]);
+        done.out_has(&["nothing was removed"]);
+        assert_eq!(kept(&bed).lines().count(), 1);
+    }
+    let done = on_terminal(&bed, &["rm", "one"], "y\n").code(0);
+    done.out_has(&["removed 1 run"]);
+    assert_eq!(kept(&bed), "");
+}
+
+#[test]
+fn one_slip_among_the_names_removes_nothing() {
+    let bed = Bed::new();
+    bed.replay("one", "1,2,3");
+    bed.run(&["rm", "one", "twoo", "--yes"])
+        .code(2)
+        .err_has(&["`twoo`", "nearest: `one`"]);
+    assert_eq!(kept(&bed).lines().count(), 1);
+    let empty = Bed::new();
+    empty
+        .run(&["rm", "one", "--yes"])
+        .code(2)
+        .err_has(&["does not exist"]);
+    assert!(!empty.store().exists(), "no store is made for it");
+}
+
+#[test]
+fn of_several_runs_of_a_name_the_latest_is_meant_and_that_is_said() {
+    let bed = Bed::new();
+    for series in ["1,2,3", "2,3,4", "3,4,5"] {
+        bed.replay("base", series);
+    }
+    bed.run(&["rm", "base", "--yes"]).code(0).err_has(&[
+        "3 runs are called `base`",
+        "the others stay",
+        "removed 1 run",
+    ]);
+    assert_eq!(kept(&bed).lines().count(), 2);
+}
+
+#[test]
+fn a_side_of_a_duel_goes_with_the_other() {
+    let bed = Bed::new();
+    let args = [
+        "duel",
+        "selftest.replay",
+        "--label",
+        "d",
+        "--passes",
+        "6",
+        "--json",
+    ];
+    bed.run(&[&args[..], &["--b", "set=selftest.replay.series=2,3"]].concat())
+        .code(0);
+    bed.replay("other", "1,2,3");
+    bed.run(&["rm", "d-b", "--yes"])
+        .code(0)
+        .err_has(&["d-a", "d-b", "removed 2 runs"]);
+    let left = kept(&bed);
+    assert!(
+        left.contains("other") && left.lines().count() == 1,
+        "{left}"
+    );
+}
+
+#[test]
+fn a_run_that_is_being_measured_stays_and_one_that_was_killed_goes() {
+    let bed = Bed::new();
+    let child = bed.start(&[
+        "run", "os.pipe", "--copies", "1", "--budget", "60s", "--quiet",
+    ]);
+    eventually(20, || {
+        bed.run(&["show", "latest", "--format", "csv"]).code == Some(0)
+    });
+    bed.run(&["rm", "latest", "--yes"])
+        .code(2)
+        .err_has(&["it is being measured", "hint: end it with Ctrl-C"]);
+    bed.run(&["label", "latest", "named meanwhile"]).code(0);
+    signal(&child, "-KILL");
+    child.wait_with_output().unwrap();
+    assert!(kept(&bed).contains("named meanwhile"));
+    bed.run(&["rm", "latest", "--yes"]).code(0);
+    assert_eq!(kept(&bed), "");
+    // What it left on the disk is still found.
+    bed.run(&["clean"]).code(0).err_has(&["removed"]);
+    assert_eq!(bed.left_behind(), [""; 0]);
+}
+
+#[test]
+fn a_name_is_given_and_taken_away() {
+    let bed = Bed::new();
+    bed.replay("one", "1,2,3");
+    bed.run(&["label", "one", "zwei"])
+        .code(0)
+        .err_has(&["is called `zwei`"]);
+    bed.run(&["show", "one"]).code(2);
+    bed.run(&["show", "zwei"]).code(0);
+    bed.replay("one", "1,2,3");
+    bed.run(&["label", "zwei", "one"])
+        .code(0)
+        .err_has(&["note: 2 runs are called so"]);
+    bed.run(&["--lang", "ja", "label", "latest~1", "--none"])
+        .code(0)
+        .err_has(&["名前を外しました"]);
+    assert_eq!(kept(&bed).matches("one").count(), 1);
+}
+
+#[test]
+fn a_name_has_the_limits_of_the_option_that_gives_one() {
+    let bed = Bed::new();
+    bed.replay("one", "1,2,3");
+    let long = "x".repeat(81);
+    for bad in [&long, "latest", "-", "a,b", " "] {
+        bed.run(&["label", "one", bad]).code(2);
+    }
+    bed.run(&["label", "one"]).code(2);
+    bed.run(&["label", "one", "two", "--none"]).code(2);
+    bed.run(&["label", "one", &long[1..]]).code(0);
+    bed.run(&["label", "nobody", "x"]).code(2);
+}

@@ -1,0 +1,129 @@
+//! Runs as lists show them: what a row says without its rounds.
+
+use super::Store;
+use crate::RunLine;
+use crate::error::StoreError;
+use model::plan::Duel;
+use model::record::End;
+use model::units::UnixNanos;
+use rusqlite::{OptionalExtension, Row};
+
+/// The columns of a line, from the run.
+macro_rules! lines {
+    ($which:literal) => {
+        concat!(
+            "SELECT id, label, started, finished, ending, what, cases, duel, \
+             (SELECT count(*) FROM rounds WHERE run = key), \
+             (SELECT count(*) FROM rounds WHERE run = key AND failed = 1) \
+             FROM runs ",
+            $which
+        )
+    };
+}
+
+/// Those of the latest runs.
+pub(super) const LINES: &str = lines!("ORDER BY started DESC, id DESC LIMIT ?1");
+
+/// That of one run.
+pub(super) const LINE: &str = lines!("WHERE id = ?1");
+
+impl Store {
+    /// Every run without its rounds, the latest first. No round is read for it, whatever their number.
+    pub fn list(&self) -> Result<Vec<RunLine>, StoreError> {
+        self.lines(-1)
+    }
+
+    /// The latest `most` of them, read without the others.
+    pub fn latest(&self, most: u32) -> Result<Vec<RunLine>, StoreError> {
+        self.lines(i64::from(most))
+    }
+
+    /// So many lines; a negative number means all.
+    fn lines(&self, most: i64) -> Result<Vec<RunLine>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<RunLine>> {
+            let mut statement = self.conn.prepare(LINES)?;
+            let rows = statement.query_map([most], line)?;
+            rows.collect()
+        };
+        self.reading("list the runs", || {
+            read().map_err(|error| self.failed("list the runs", &error))
+        })
+    }
+
+    /// The run with this id without its rounds.
+    pub fn line(&self, run: &str) -> Result<RunLine, StoreError> {
+        self.reading("read a run", || {
+            self.find_line(run)?.ok_or_else(|| self.unknown(run))
+        })
+    }
+
+    /// The other side of the duel that `run` is one side of, where it is kept too. Its id is the same but for the
+    /// letter at its end.
+    pub fn other_side(&self, run: &str, duel: &Duel) -> Result<Option<RunLine>, StoreError> {
+        let other = if duel.side == "a" { "b" } else { "a" };
+        let base = run.strip_suffix(&duel.side).unwrap_or(run);
+        let found = self.reading("read a run", || self.find_line(&format!("{base}{other}")))?;
+        let is_other = |line: &RunLine| {
+            let found = line.duel.as_ref();
+            found.is_some_and(|found| found.id == duel.id && found.side == other)
+        };
+        Ok(found.filter(is_other))
+    }
+
+    fn find_line(&self, run: &str) -> Result<Option<RunLine>, StoreError> {
+        let read = || -> rusqlite::Result<Option<RunLine>> {
+            let mut statement = self.conn.prepare_cached(LINE)?;
+            statement.query_row([run], line).optional()
+        };
+        read().map_err(|error| self.failed("read a run", &error))
+    }
+}
+
+fn line(row: &Row<'_>) -> rusqlite::Result<RunLine> {
+    let ending: String = row.get(4)?;
+    let what: String = row.get(5)?;
+    let duel: Option<String> = row.get(7)?;
+    let damaged = |at: usize, error: Box<dyn std::error::Error + Send + Sync>| {
+        rusqlite::Error::FromSqlConversionFailure(at, rusqlite::types::Type::Text, error)
+    };
+    Ok(RunLine {
+        id: row.get(0)?,
+        label: row.get(1)?,
+        started: from_column(2, row.get(2)?)?,
+        finished: row
+            .get::<_, Option<i64>>(3)?
+            .map(|finished| from_column(3, finished))
+            .transpose()?,
+        end: ending_of(&ending).ok_or_else(|| damaged(4, ending.into()))?,
+        what: serde_json::from_str(&what).map_err(|error| damaged(5, error.into()))?,
+        cases: row.get(6)?,
+        duel: duel
+            .map(|duel| serde_json::from_str(&duel))
+            .transpose()
+            .map_err(|error| damaged(7, error.into()))?,
+        rounds: row.get(8)?,
+        failed: row.get(9)?,
+    })
+}
+
+/// How a run ended, as the column `ending` has it.
+pub(super) const fn word(end: End) -> &'static str {
+    match end {
+        End::Open => "open",
+        End::Complete => "complete",
+        End::Interrupted => "interrupted",
+    }
+}
+
+fn ending_of(text: &str) -> Option<End> {
+    [End::Open, End::Complete, End::Interrupted]
+        .into_iter()
+        .find(|&end| word(end) == text)
+}
+
+/// An instant out of its column; a negative one is damage.
+fn from_column(at: usize, instant: i64) -> rusqlite::Result<UnixNanos> {
+    u64::try_from(instant)
+        .map(UnixNanos)
+        .map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, instant))
+}

@@ -1,0 +1,51 @@
+//! What its owner does to a kept run: takes it away, or calls it otherwise. What was measured stays as it is.
+
+use super::Store;
+use super::runs::digest_of;
+use crate::RunLine;
+use crate::codec;
+use crate::error::StoreError;
+use model::record::RunMeta;
+use rusqlite::TransactionBehavior;
+
+impl Store {
+    /// Removes runs and all their rounds for good: all of them, or none where one is no longer as `runs` say. Their
+    /// work directories, if any are noted, stay noted.
+    pub fn remove(&self, runs: &[RunLine]) -> Result<(), StoreError> {
+        let failed = |error| self.failed("remove a run", &error);
+        let transaction = self
+            .transaction(TransactionBehavior::Immediate)
+            .map_err(failed)?;
+        for run in runs {
+            let now = self.line(&run.id)?;
+            if (now.end, now.rounds, now.started) != (run.end, run.rounds, run.started) {
+                let id = run.id.clone();
+                return Err(StoreError::GoesOn { id });
+            }
+            self.conn
+                .execute("DELETE FROM runs WHERE id = ?1", [&run.id])
+                .map_err(failed)?;
+        }
+        transaction.commit().map_err(failed)
+    }
+
+    /// Calls a run so, or nothing. It is the name alone that a finished run takes.
+    pub fn set_label(&self, run: &str, label: Option<&str>) -> Result<(), StoreError> {
+        let failed = |error| self.failed("label a run", &error);
+        let transaction = self
+            .transaction(TransactionBehavior::Immediate)
+            .map_err(failed)?;
+        let row = self.known_row(run)?;
+        let mut meta: RunMeta = self.decode(&format!("run `{run}`"), &row.meta)?;
+        meta.label = label.map(str::to_owned);
+        let text = codec::encode(&format!("run `{run}`"), &meta)?;
+        let digest = digest_of(&[&text, &row.plan, &row.host]);
+        self.conn
+            .execute(
+                "UPDATE runs SET label = ?2, digest = ?3, meta = ?4 WHERE key = ?1",
+                (row.key, label, digest, &text),
+            )
+            .map_err(failed)?;
+        transaction.commit().map_err(failed)
+    }
+}
