@@ -5,6 +5,7 @@ use super::error::{Error, Place};
 use super::job::{Directions, Setting};
 use super::options::{self, Kind, OptionDef, Status};
 use super::value;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// An option as it stands in a file or on a command line, before it is looked up.
@@ -122,9 +123,9 @@ fn set(draft: &mut Draft, kind: &Kind, value: Option<&str>) -> Result<(), Proble
             Some(n @ 0..=1) => set(draft, n == 1),
             _ => return Err(bad("0 or 1")),
         },
-        Kind::Int { min, max, set } => {
-            let n = number(draft, text).ok_or_else(|| bad(bounds(*min, *max)))?;
-            set(draft, within(n, *min, *max)?);
+        Kind::Int(range, set) => {
+            let n = number(draft, text).filter(|n| range.contains(n));
+            set(draft, n.ok_or_else(|| bad(bounds(range)))?);
         }
         Kind::Size(set) => {
             let n = number(draft, text).ok_or_else(|| bad("a size such as `4k` or `1m`"))?;
@@ -134,56 +135,43 @@ fn set(draft: &mut Draft, kind: &Kind, value: Option<&str>) -> Result<(), Proble
             let read = value::extent(text, draft.base());
             let read =
                 read.ok_or_else(|| bad("a size such as `1g`, or a share from 1% to 100%"))?;
-            draft.warnings.extend(read.warning);
-            draft.notes.extend(read.note);
-            set(draft, read.value);
+            let extent = draft.take(read);
+            set(draft, extent);
         }
-        Kind::Time { bare, set } => {
+        Kind::Time(bare, set) => {
             let read = value::time_ns(text, *bare)
                 .ok_or_else(|| bad("a time such as `500ms`, `30s` or `5m`"))?;
-            draft.warnings.extend(read.warning);
-            draft.notes.extend(read.note);
-            set(draft, read.value);
+            let ns = draft.take(read);
+            set(draft, ns);
         }
-        Kind::Choice { words, set } => {
+        Kind::Choice(words, set) => {
             if !words.contains(&text) {
                 return Err(bad(format!("one of {}", words.join(", "))));
             }
             set(draft, text);
         }
-        Kind::List { min, max, set } => {
-            let list = list(draft, text, *min, *max)?;
+        Kind::List(range, set) => {
+            let list = list(draft, text, range)?;
             set(draft, list);
         }
-        Kind::Floats { max, count, set } => {
+        Kind::Floats(max, count, set) => {
             let floats = floats(text, *max, *count)?;
             set(draft, floats);
         }
-        Kind::Text { set, .. } => set(draft, text).map_err(Problem::Bad)?,
+        Kind::Text(_, set) => set(draft, text).map_err(Problem::Bad)?,
     }
     Ok(())
 }
 
 fn number(draft: &mut Draft, text: &str) -> Option<u64> {
     let read = value::size(text, draft.base())?;
-    draft.warnings.extend(read.warning);
-    draft.notes.extend(read.note);
-    Some(read.value)
+    Some(draft.take(read))
 }
 
-fn within(n: u64, min: u64, max: u64) -> Result<u64, Problem> {
-    if (min..=max).contains(&n) {
-        Ok(n)
-    } else {
-        Err(bad(bounds(min, max)))
-    }
-}
-
-fn bounds(min: u64, max: u64) -> String {
-    if max == u64::MAX {
-        format!("a whole number from {min}")
-    } else {
-        format!("a whole number from {min} to {max}")
+fn bounds(range: &RangeInclusive<u64>) -> String {
+    match (range.start(), range.end()) {
+        (min, &u64::MAX) => format!("a whole number from {min}"),
+        (min, max) => format!("a whole number from {min} to {max}"),
     }
 }
 
@@ -191,13 +179,12 @@ fn bounds(min: u64, max: u64) -> String {
 fn list(
     draft: &mut Draft,
     text: &str,
-    min: u64,
-    max: u64,
+    range: &RangeInclusive<u64>,
 ) -> Result<Directions<Option<u64>>, Problem> {
     let expected = || {
         bad(format!(
             "one to three times, with commas between, {}",
-            bounds(min, max)
+            bounds(range)
         ))
     };
     let mut numbers = Vec::new();
@@ -210,7 +197,10 @@ fn list(
             return Err(expected());
         }
         let n = number(draft, part).ok_or_else(expected)?;
-        numbers.push(Some(within(n, min, max)?));
+        if !range.contains(&n) {
+            return Err(bad(bounds(range)));
+        }
+        numbers.push(Some(n));
     }
     match numbers[..] {
         [all] => Ok(Directions::all(all)),

@@ -1,7 +1,7 @@
 //! A job while its options are read: what has been said, in which units, and what is to be said about it.
 
 use super::job::{Blocks, Directions, Job};
-use super::value::KbBase;
+use super::value::{KbBase, Read};
 use model::job::Zones;
 use model::units::Nanos;
 
@@ -34,6 +34,13 @@ impl Draft {
     /// What `k` means for the values to come.
     pub(super) fn base(&self) -> KbBase {
         self.job.amount.kb_base
+    }
+
+    /// A value that was read, when what there is to say of it is kept.
+    pub(super) fn take<T>(&mut self, read: Read<T>) -> T {
+        self.warnings.extend(read.warning);
+        self.notes.extend(read.note);
+        read.value
     }
 
     pub(super) fn warn(&mut self, text: impl Into<String>) {

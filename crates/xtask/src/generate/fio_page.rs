@@ -3,6 +3,7 @@
 use dialects::fio::options::{self, Kind, OptionDef, Reach, Standing, Status, Table};
 use dialects::fio::{Bare, Has, PROGRAM};
 use std::fmt::Write as _;
+use std::ops::RangeInclusive;
 
 const HEAD: &str = "# fio's language
 
@@ -172,35 +173,27 @@ fn with_limits(def: &OptionDef) -> String {
 }
 
 fn takes(kind: &Kind) -> String {
-    let number = |min: u64, max: u64| match max {
-        u64::MAX => format!("number from {min}"),
-        max => format!("number from {min} to {max}"),
+    let number = |range: &RangeInclusive<u64>| match (range.start(), range.end()) {
+        (min, &u64::MAX) => format!("number from {min}"),
+        (min, max) => format!("number from {min} to {max}"),
     };
     match kind {
         Kind::Flag(_) => "nothing, or 0 or 1".to_owned(),
         Kind::Bool(_) => "0 or 1".to_owned(),
-        Kind::Int { min, max, .. } => number(*min, *max),
+        Kind::Int(range, _) => number(range),
         Kind::Size(_) => "size".to_owned(),
         Kind::Extent(_) => "size or share such as `50%`".to_owned(),
-        Kind::Time {
-            bare: Bare::Seconds,
-            ..
-        } => "time, seconds without a unit".to_owned(),
-        Kind::Time {
-            bare: Bare::Micros, ..
-        } => "time, microseconds without a unit".to_owned(),
-        Kind::Choice { words, .. } => {
+        Kind::Time(Bare::Seconds, _) => "time, seconds without a unit".to_owned(),
+        Kind::Time(Bare::Micros, _) => "time, microseconds without a unit".to_owned(),
+        Kind::Choice(words, _) => {
             let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
             words.join(", ")
         }
-        Kind::List { min, max, .. } => format!(
-            "one to three of {}: reads, writes, trims",
-            number(*min, *max)
-        ),
-        Kind::Floats { max, count, .. } => {
+        Kind::List(range, _) => format!("one to three of {}: reads, writes, trims", number(range)),
+        Kind::Floats(max, count, _) => {
             format!("up to {count} numbers to {max} with `:` between")
         }
-        Kind::Text { takes, .. } => (*takes).to_owned(),
+        Kind::Text(takes, _) => (*takes).to_owned(),
     }
 }
 

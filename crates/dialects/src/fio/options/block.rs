@@ -132,9 +132,7 @@ fn spread<T: Clone>(values: &[T]) -> Option<Directions<T>> {
 
 fn block(draft: &mut Draft, text: &str) -> Result<u64, String> {
     let read = value::size(text, draft.base()).ok_or_else(|| format!("`{text}` is no size"))?;
-    draft.warnings.extend(read.warning);
-    draft.notes.extend(read.note);
-    checked(read.value)
+    checked(draft.take(read))
 }
 
 fn checked(bytes: u64) -> Result<u64, String> {

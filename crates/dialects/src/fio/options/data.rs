@@ -11,37 +11,26 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "sync",
         "none",
-        Kind::Choice {
-            words: &["none", "sync", "dsync", "0", "1"],
-            set: |d, w| {
-                d.job.does.sync = match w {
-                    "sync" | "1" => SyncOn::Sync,
-                    "dsync" => SyncOn::Dsync,
-                    _ => SyncOn::None,
-                };
-            },
-        },
+        Kind::Choice(&["none", "sync", "dsync", "0", "1"], |d, w| {
+            d.job.does.sync = match w {
+                "sync" | "1" => SyncOn::Sync,
+                "dsync" => SyncOn::Dsync,
+                _ => SyncOn::None,
+            };
+        }),
         "Whether a write returns when it is durable, with its metadata (`sync`) \
              or without (`dsync`).",
     ),
     OptionDef::new(
         "fsync",
         "0",
-        Kind::Int {
-            min: 0,
-            max: ANY,
-            set: |d, n| d.job.does.fsync_every = n,
-        },
+        Kind::Int(0..=ANY, |d, n| d.job.does.fsync_every = n),
         "An fsync after every so many writes; its latency is reported by itself.",
     ),
     OptionDef::new(
         "fdatasync",
         "0",
-        Kind::Int {
-            min: 0,
-            max: ANY,
-            set: |d, n| d.job.does.fdatasync_every = n,
-        },
+        Kind::Int(0..=ANY, |d, n| d.job.does.fdatasync_every = n),
         "The same with fdatasync.",
     ),
     OptionDef::new(
@@ -78,27 +67,20 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "buffer_pattern",
         "",
-        Kind::Text {
-            takes: PATTERN,
-            set: |d, text| {
-                d.job.data.pattern = Some(parts::pattern(text)?);
-                d.job.data.scrambles = false;
-                Ok(())
-            },
-        },
+        Kind::Text(PATTERN, |d, text| {
+            d.job.data.pattern = Some(parts::pattern(text)?);
+            d.job.data.scrambles = false;
+            Ok(())
+        }),
         "A pattern that is written again and again instead of random data.",
     ),
     OptionDef::new(
         "buffer_compress_percentage",
         "",
-        Kind::Int {
-            min: 0,
-            max: 100,
-            set: |d, n| {
-                d.job.does.redundancy.compress_percent = small(n);
-                d.job.data.refills = true;
-            },
-        },
+        Kind::Int(0..=100, |d, n| {
+            d.job.does.redundancy.compress_percent = small(n);
+            d.job.data.refills = true;
+        }),
         "How much of the data a compressor could save.",
     ),
     OptionDef::new(
@@ -110,23 +92,16 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "dedupe_percentage",
         "",
-        Kind::Int {
-            min: 0,
-            max: 100,
-            set: |d, n| {
-                d.job.does.redundancy.dedupe_percent = small(n);
-                d.job.data.refills = true;
-            },
-        },
+        Kind::Int(0..=100, |d, n| {
+            d.job.does.redundancy.dedupe_percent = small(n);
+            d.job.data.refills = true;
+        }),
         "Share of buffers that are equal to an earlier one.",
     ),
     OptionDef::new(
         "verify",
         "0",
-        Kind::Text {
-            takes: METHODS,
-            set: verify,
-        },
+        Kind::Text(METHODS, verify),
         "Written data carries a header with a checksum, or the pattern alone, and \
              is checked when it is read back.",
     ),
@@ -159,21 +134,17 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "verify_backlog",
         "",
-        Kind::Int {
-            min: 0,
-            max: ANY,
-            set: |d, n| d.job.verify.how.backlog = (n > 0).then_some(n),
-        },
+        Kind::Int(0..=ANY, |d, n| {
+            d.job.verify.how.backlog = (n > 0).then_some(n);
+        }),
         "Checks after so many written blocks, instead of at the end.",
     ),
     OptionDef::new(
         "verify_backlog_batch",
         "",
-        Kind::Int {
-            min: 0,
-            max: ANY,
-            set: |d, n| d.job.verify.how.backlog_batch = (n > 0).then_some(n),
-        },
+        Kind::Int(0..=ANY, |d, n| {
+            d.job.verify.how.backlog_batch = (n > 0).then_some(n);
+        }),
         "How many blocks are checked then.",
     ),
     OptionDef::new(
@@ -191,13 +162,10 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "verify_pattern",
         "",
-        Kind::Text {
-            takes: PATTERN,
-            set: |d, text| {
-                d.job.verify.pattern = Some(parts::pattern(text)?);
-                Ok(())
-            },
-        },
+        Kind::Text(PATTERN, |d, text| {
+            d.job.verify.pattern = Some(parts::pattern(text)?);
+            Ok(())
+        }),
         "The pattern that blocks are filled with: checked byte by byte with `verify=pattern`, else behind a header whose \
              checksum is checked.",
     ),

@@ -11,7 +11,7 @@ const fn of(names: &'static [&'static str], doc: &'static str) -> OptionDef {
     let [name, others @ ..] = names else {
         panic!("an engine without options has no row");
     };
-    OptionDef::refused(name, Value, doc, ENGINES).or(others)
+    OptionDef::refused(name, doc, ENGINES).or(others)
 }
 
 /// The table.

@@ -12,32 +12,21 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "ioengine",
         "psync",
-        Kind::Text {
-            takes: ENGINES,
-            set: engine,
-        },
+        Kind::Text(ENGINES, engine),
         "The interface of the kernel. `sync`, `vsync` and `pvsync` differ from \
              `psync` and `pvsync2` in the system call alone.",
     ),
     OptionDef::new(
         "iodepth",
         "1",
-        Kind::Int {
-            min: 1,
-            max: MAX_DEPTH,
-            set: |d, n| d.job.does.depth = small(n),
-        },
+        Kind::Int(1..=MAX_DEPTH, |d, n| d.job.does.depth = small(n)),
         "Operations under way at most. A synchronous engine has one at a time, \
              whatever is said here.",
     ),
     OptionDef::new(
         "iodepth_batch",
         "0",
-        Kind::Int {
-            min: 0,
-            max: MAX_DEPTH,
-            set: |d, n| d.job.does.batching.submit = (n > 0).then_some(small(n)),
-        },
+        Kind::Int(0..=MAX_DEPTH, |d, n| d.job.does.batching.submit = (n > 0).then_some(small(n))),
         "Operations that are submitted together at most; 0 as many as completions have been taken, up to four where \
              nothing is said of batches.",
     )
@@ -46,42 +35,27 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "iodepth_batch_complete_min",
         "1",
-        Kind::Int {
-            min: 0,
-            max: MAX_DEPTH,
-            set: |d, n| d.job.does.batching.complete_min = small(n),
-        },
+        Kind::Int(0..=MAX_DEPTH, |d, n| d.job.does.batching.complete_min = small(n)),
         "Completions that are waited for; 0 looks without waiting.",
     )
     .or(&["iodepth_batch_complete"]),
     OptionDef::new(
         "iodepth_batch_complete_max",
         "",
-        Kind::Int {
-            min: 0,
-            max: MAX_DEPTH,
-            set: |d, n| d.job.does.batching.complete_max = Some(small(n)),
-        },
+        Kind::Int(0..=MAX_DEPTH, |d, n| d.job.does.batching.complete_max = Some(small(n))),
         "Completions that are taken at most before operations are submitted in their place. Where not said, as many as \
              waited for, or an eighth of the queue and at most two where nothing is said of those either; one in fio.",
     ),
     OptionDef::new(
         "iodepth_low",
         "",
-        Kind::Int {
-            min: 0,
-            max: MAX_DEPTH,
-            set: |d, n| d.job.does.batching.low = Some(small(n)),
-        },
+        Kind::Int(0..=MAX_DEPTH, |d, n| d.job.does.batching.low = Some(small(n))),
         "The queue is filled again when it has drained to this.",
     ),
     OptionDef::new(
         "io_submit_mode",
         "inline",
-        Kind::Choice {
-            words: &["inline", "offload"],
-            set: |_, _| {},
-        },
+        Kind::Choice(&["inline", "offload"], |_, _| {}),
         "Whether other threads submit, so that a submission that blocks does not \
              delay the arrivals behind it.",
     ),
@@ -131,36 +105,25 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "sqthread_poll_cpu",
         "",
-        Kind::Int {
-            min: 0,
-            max: 8191,
-            set: |_, _| {},
-        },
+        Kind::Int(0..=8191, |_, _| {}),
         "The CPU of that thread (io_uring).",
     ),
     OptionDef::new(
         "nonvectored",
         "1",
-        Kind::Int {
-            min: 0,
-            max: 1,
-            set: |_, _| {},
-        },
+        Kind::Int(0..=1, |_, _| {}),
         "Operations without a vector of buffers (io_uring).",
     ),
     OptionDef::new(
         "mem",
         "malloc",
-        Kind::Choice {
-            words: &["malloc", "mmap", "shm", "mmapshared"],
-            set: |d, w| {
+        Kind::Choice(&["malloc", "mmap", "shm", "mmapshared"], |d, w| {
                 if w != "malloc" {
                     d.note(format!(
                         "`mem={w}`: buffers are private page-aligned memory in any case"
                     ));
                 }
-            },
-        },
+            }),
         "Where buffers come from. They are private page-aligned memory in any \
              case; huge pages and device memory are not supported.",
     )

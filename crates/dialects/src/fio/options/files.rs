@@ -14,94 +14,74 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "filename",
         "",
-        Kind::Text {
-            takes: "paths with `:` between, `\\:` for a colon",
-            set: filename,
-        },
+        Kind::Text("paths with `:` between, `\\:` for a colon", filename),
         "The files or devices, the same for all clones. `nrfiles` then has no \
              meaning.",
     ),
     OptionDef::new(
         "directory",
         "",
-        Kind::Text {
-            takes: "paths with `:` between",
-            set: |d, text| {
-                d.job.target.directory = Some(text.to_owned());
-                Ok(())
-            },
-        },
+        Kind::Text("paths with `:` between", |d, text| {
+            d.job.target.directory = Some(text.to_owned());
+            Ok(())
+        }),
         "Where the files are. Several directories are dealt out to the clones in \
              turn.",
     ),
     OptionDef::new(
         "filename_format",
         "$jobname.$jobnum.$filenum",
-        Kind::Text {
-            takes: "a name",
-            set: |d, text| {
-                text.clone_into(&mut d.job.target.format);
-                Ok(())
-            },
-        },
+        Kind::Text("a name", |d, text| {
+            text.clone_into(&mut d.job.target.format);
+            Ok(())
+        }),
         "How files are called that are not named: `$jobname`, `$jobnum` (clone, \
              from 0) and `$filenum` are replaced.",
     ),
     OptionDef::new(
         "nrfiles",
         "1",
-        Kind::Int {
-            min: 0,
-            max: MAX_FILES,
-            set: |d, n| d.job.target.count = small(n).max(1),
-        },
+        Kind::Int(0..=MAX_FILES, |d, n| d.job.target.count = small(n).max(1)),
         "Number of files among which the region of the job is divided.",
     )
     .or(&["nr_files"]),
     OptionDef::new(
         "openfiles",
         "",
-        Kind::Int {
-            min: 0,
-            max: MAX_FILES,
-            set: |_, _| {},
-        },
+        Kind::Int(0..=MAX_FILES, |_, _| {}),
         "How many of them are open at a time; all where not said.",
     ),
     OptionDef::new(
         "file_service_type",
         "roundrobin",
-        Kind::Text {
-            takes: "`roundrobin`, `sequential` or `random`, each with `:N`; `zipf`, `pareto`, `normal` or `gauss` as \
+        Kind::Text(
+            "`roundrobin`, `sequential` or `random`, each with `:N`; `zipf`, `pareto`, `normal` or `gauss` as \
                     in `random_distribution`",
-            set: service,
-        },
+            service,
+        ),
         "Which file comes next, after N operations on the one before. The law of favourites holds over 1024 ranks to \
              each file.",
     ),
     OptionDef::new(
         "fallocate",
         "native",
-        Kind::Choice {
-            words: &["none", "native", "posix", "keep", "truncate", "0", "1"],
-            set: |_, _| {},
-        },
+        Kind::Choice(
+            &["none", "native", "posix", "keep", "truncate", "0", "1"],
+            |_, _| {},
+        ),
         "How space is reserved for a new file.",
     ),
     OptionDef::new(
         "fadvise_hint",
         "1",
-        Kind::Choice {
-            words: &["0", "1", "random", "sequential"],
-            set: |d, w| {
-                d.job.does.order_hint = match w {
-                    "0" => OrderHint::None,
-                    "random" => OrderHint::Random,
-                    "sequential" => OrderHint::Sequential,
-                    _ => OrderHint::AsPattern,
-                };
-            },
-        },
+        Kind::Choice(&["0", "1", "random", "sequential"], |d, w| {
+            d.job.does.order_hint = match w {
+                "0" => OrderHint::None,
+                "random" => OrderHint::Random,
+                "sequential" => OrderHint::Sequential,
+                _ => OrderHint::AsPattern,
+            };
+        }),
         "What the kernel is told of the order to come, where the page cache takes \
              part: nothing, what the job does, or the word given.",
     ),

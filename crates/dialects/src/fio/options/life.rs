@@ -15,36 +15,28 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "name",
         "",
-        Kind::Text {
-            takes: "a name",
-            set: |d, text| {
-                text.clone_into(&mut d.job.name);
-                Ok(())
-            },
-        },
+        Kind::Text("a name", |d, text| {
+            text.clone_into(&mut d.job.name);
+            Ok(())
+        }),
         "The name of the job; on a command line it starts a new job. The \
              section's name where not said.",
     ),
     OptionDef::new(
         "description",
         "",
-        Kind::Text {
-            takes: "a text",
-            set: |d, text| {
-                d.job.description = Some(text.to_owned());
-                Ok(())
-            },
-        },
+        Kind::Text("a text", |d, text| {
+            d.job.description = Some(text.to_owned());
+            Ok(())
+        }),
         "Free text, carried to the reports.",
     ),
     OptionDef::new(
         "numjobs",
         "1",
-        Kind::Int {
-            min: 1,
-            max: MAX_JOBS,
-            set: |d, n| d.job.clones = u32::try_from(n).unwrap_or(1),
-        },
+        Kind::Int(1..=MAX_JOBS, |d, n| {
+            d.job.clones = u32::try_from(n).unwrap_or(1);
+        }),
         "Clones of the section that run at the same time.",
     ),
     OptionDef::new(
@@ -56,10 +48,9 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "runtime",
         "0",
-        Kind::Time {
-            bare: Bare::Seconds,
-            set: |d, n| d.job.does.end.time = (n > 0).then_some(Nanos(n)),
-        },
+        Kind::Time(Bare::Seconds, |d, n| {
+            d.job.does.end.time = (n > 0).then_some(Nanos(n));
+        }),
         "Time at most, without `ramp_time`; without a unit in seconds. fio knows \
              `us`, `ms`, `s`, `m`, `h` and `d`; anything else, `30sec` and `1min` \
              among it, is microseconds, with a warning.",
@@ -75,20 +66,17 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "ramp_time",
         "0",
-        Kind::Time {
-            bare: Bare::Seconds,
-            set: |d, n| d.job.does.ramp = Nanos(n),
-        },
+        Kind::Time(Bare::Seconds, |d, n| d.job.does.ramp = Nanos(n)),
         "Time before the measured part, which is not reported; without a unit in \
              seconds.",
     ),
     OptionDef::new(
         "startdelay",
         "0",
-        Kind::Text {
-            takes: "a time or a range `2-5`, in seconds without a unit",
-            set: startdelay,
-        },
+        Kind::Text(
+            "a time or a range `2-5`, in seconds without a unit",
+            startdelay,
+        ),
         "Time until the job starts; from a range it is drawn.",
     ),
     OptionDef::new(
@@ -119,42 +107,39 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "exit_what",
         "group",
-        Kind::Choice {
-            words: &["group", "stonewall", "all"],
-            set: |d, w| {
-                d.job.life.exit_what = match w {
-                    "all" => ExitWhat::All,
-                    "stonewall" => ExitWhat::Stonewall,
-                    _ => ExitWhat::Group,
-                };
-            },
-        },
+        Kind::Choice(&["group", "stonewall", "all"], |d, w| {
+            d.job.life.exit_what = match w {
+                "all" => ExitWhat::All,
+                "stonewall" => ExitWhat::Stonewall,
+                _ => ExitWhat::Group,
+            };
+        }),
         "Which jobs `exitall` and `exitall_on_error` end: those of the group, those that run, or all. Of jobs \
              that have not begun then, `all` reports nothing but zeros.",
     ),
     OptionDef::new(
         "continue_on_error",
         "none",
-        Kind::Choice {
-            words: &["none", "read", "write", "io", "verify", "all", "0", "1"],
-            set: |d, w| {
+        Kind::Choice(
+            &["none", "read", "write", "io", "verify", "all", "0", "1"],
+            |d, w| {
                 d.job.does.continue_on = ContinueOn {
                     read: matches!(w, "read" | "io" | "all" | "1"),
                     write: matches!(w, "write" | "io" | "all" | "1"),
                     verify: matches!(w, "verify" | "all" | "1"),
                 };
             },
-        },
+        ),
         "Which errors are counted instead of ending the job.",
     ),
     OptionDef::new(
         "steadystate",
         "",
-        Kind::Text {
-            takes: "`iops`, `iops_slope`, `bw`, `bw_slope`, `lat` or `lat_slope`, with \
+        Kind::Text(
+            "`iops`, `iops_slope`, `bw`, `bw_slope`, `lat` or `lat_slope`, with \
              `:LIMIT` or `:LIMIT%`",
-            set: steady,
-        },
+            steady,
+        ),
         "The job ends when this quantity, looked at every `ss_interval` over `ss_dur`, \
              stays within the limit of its mean or, with `_slope`, when its slope \
              does. This is fio's rule; the rule of SNIA is another one.",
@@ -163,63 +148,46 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "steadystate_duration",
         "0",
-        Kind::Time {
-            bare: Bare::Seconds,
-            set: |d, n| d.steady_duration = Nanos(n),
-        },
+        Kind::Time(Bare::Seconds, |d, n| d.steady_duration = Nanos(n)),
         "How long the steady state must hold; without a unit in seconds.",
     )
     .or(&["ss_dur"]),
     OptionDef::new(
         "ss_interval",
         "1",
-        Kind::Time {
-            bare: Bare::Seconds,
-            set: |d, n| d.steady_interval = Some(Nanos(n)),
-        },
+        Kind::Time(Bare::Seconds, |d, n| d.steady_interval = Some(Nanos(n))),
         "Time between two looks at a steady state; without a unit in seconds.",
     ),
     OptionDef::new(
         "steadystate_ramp_time",
         "0",
-        Kind::Time {
-            bare: Bare::Seconds,
-            set: |d, n| d.steady_ramp = Nanos(n),
-        },
+        Kind::Time(Bare::Seconds, |d, n| d.steady_ramp = Nanos(n)),
         "Time at the start that is not looked at; without a unit in seconds.",
     )
     .or(&["ss_ramp"]),
     OptionDef::new(
         "cpus_allowed",
         "",
-        Kind::Text {
-            takes: "CPUs such as `0-3,8`",
-            set: |d, text| {
-                d.job.life.cpus = parts::cpus(text)?;
-                Ok(())
-            },
-        },
+        Kind::Text("CPUs such as `0-3,8`", |d, text| {
+            d.job.life.cpus = parts::cpus(text)?;
+            Ok(())
+        }),
         "CPUs on which the job may run.",
     ),
     OptionDef::new(
         "cpumask",
         "",
-        Kind::Int {
-            min: 1,
-            max: u64::MAX,
-            set: |d, mask| {
-                d.job.life.cpus = (0..64).filter(|cpu| mask >> cpu & 1 == 1).collect();
-            },
-        },
+        Kind::Int(1..=u64::MAX, |d, mask| {
+            d.job.life.cpus = (0..64).filter(|cpu| mask >> cpu & 1 == 1).collect();
+        }),
         "The same as a mask of bits.",
     ),
     OptionDef::new(
         "cpus_allowed_policy",
         "shared",
-        Kind::Choice {
-            words: &["shared", "split"],
-            set: |d, w| d.job.life.splits_cpus = w == "split",
-        },
+        Kind::Choice(&["shared", "split"], |d, w| {
+            d.job.life.splits_cpus = w == "split";
+        }),
         "Whether each clone may use all of those CPUs or has one of its own.",
     ),
 ];

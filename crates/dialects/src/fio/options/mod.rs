@@ -32,6 +32,7 @@ pub(super) use block::finish_blocks;
 pub(super) use files::{finish_files, generated, split_names};
 
 use super::draft::Draft;
+use std::ops::RangeInclusive;
 
 /// Options of one theme.
 #[derive(Debug)]
@@ -158,58 +159,22 @@ pub enum Kind {
     Flag(fn(&mut Draft, bool)),
     /// 0 or 1.
     Bool(fn(&mut Draft, bool)),
-    /// A whole number, which fio allows a unit.
-    Int {
-        /// The smallest.
-        min: u64,
-        /// The largest.
-        max: u64,
-        /// Puts it into the job.
-        set: fn(&mut Draft, u64),
-    },
+    /// A whole number within bounds, which fio allows a unit.
+    Int(RangeInclusive<u64>, fn(&mut Draft, u64)),
     /// Bytes.
     Size(fn(&mut Draft, u64)),
     /// Bytes or a share.
     Extent(fn(&mut Draft, Extent)),
-    /// A time, in nanoseconds.
-    Time {
-        /// The unit where none is written.
-        bare: Bare,
-        /// Puts it into the job.
-        set: fn(&mut Draft, u64),
-    },
+    /// A time, in nanoseconds; the unit where none is written.
+    Time(Bare, fn(&mut Draft, u64)),
     /// One of these words.
-    Choice {
-        /// The words.
-        words: &'static [&'static str],
-        /// Puts it into the job.
-        set: fn(&mut Draft, &str),
-    },
-    /// Up to three numbers with commas between: reads, writes, trims.
-    List {
-        /// The smallest.
-        min: u64,
-        /// The largest.
-        max: u64,
-        /// Puts them into the job.
-        set: fn(&mut Draft, Directions<Option<u64>>),
-    },
-    /// Numbers with colons between.
-    Floats {
-        /// The largest.
-        max: f64,
-        /// How many at most.
-        count: usize,
-        /// Puts them into the job.
-        set: fn(&mut Draft, Vec<f64>),
-    },
-    /// A grammar of its own; the error says what is expected.
-    Text {
-        /// What it takes, for the documentation.
-        takes: &'static str,
-        /// Reads it into the job.
-        set: fn(&mut Draft, &str) -> Result<(), String>,
-    },
+    Choice(&'static [&'static str], fn(&mut Draft, &str)),
+    /// Up to three numbers within bounds, with commas between: reads, writes, trims.
+    List(RangeInclusive<u64>, fn(&mut Draft, Directions<Option<u64>>)),
+    /// Numbers with colons between: the largest, how many at most.
+    Floats(f64, usize, fn(&mut Draft, Vec<f64>)),
+    /// A grammar of its own: what it takes, for the documentation; its error says what is expected.
+    Text(&'static str, fn(&mut Draft, &str) -> Result<(), String>),
 }
 
 /// A number that the table has bounded.
@@ -218,16 +183,25 @@ fn small(n: u64) -> u32 {
 }
 
 impl OptionDef {
-    /// A supported option without other names.
-    const fn new(name: &'static str, default: &'static str, kind: Kind, doc: &'static str) -> Self {
+    const fn of(
+        name: &'static str,
+        default: &'static str,
+        doc: &'static str,
+        status: Status,
+    ) -> Self {
         Self {
             name,
             aliases: &[],
             default,
             fio_default: None,
             doc,
-            status: Status::Supported(kind),
+            status,
         }
+    }
+
+    /// A supported option without other names.
+    const fn new(name: &'static str, default: &'static str, kind: Kind, doc: &'static str) -> Self {
+        Self::of(name, default, doc, Status::Supported(kind))
     }
 
     /// The same with other names.
@@ -243,35 +217,26 @@ impl OptionDef {
     }
 
     const fn noted(name: &'static str, takes: Takes, doc: &'static str, why: &'static str) -> Self {
-        Self {
-            name,
-            aliases: &[],
-            default: "",
-            fio_default: None,
-            doc,
-            status: Status::Noted { takes, why },
-        }
+        Self::of(name, "", doc, Status::Noted { takes, why })
     }
 
-    const fn refused(
-        name: &'static str,
-        takes: Takes,
-        doc: &'static str,
-        why: &'static str,
-    ) -> Self {
-        Self {
-            name,
-            aliases: &[],
-            default: "",
-            fio_default: None,
-            doc,
-            status: Status::Refused {
-                takes,
-                why,
-                instead: None,
-                but: &[],
-            },
+    /// A refused option that needs a value.
+    const fn refused(name: &'static str, doc: &'static str, why: &'static str) -> Self {
+        let status = Status::Refused {
+            takes: Takes::Value,
+            why,
+            instead: None,
+            but: &[],
+        };
+        Self::of(name, "", doc, status)
+    }
+
+    /// The same, where it may stand alone.
+    const fn alone(mut self) -> Self {
+        if let Status::Refused { takes, .. } = &mut self.status {
+            *takes = Takes::Flag;
         }
+        self
     }
 
     const fn instead(mut self, name: &'static str) -> Self {

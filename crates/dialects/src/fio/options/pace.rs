@@ -15,21 +15,15 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "rate",
         "",
-        Kind::List {
-            min: 0,
-            max: ANY,
-            set: |d, v| merge(d, v, |rate| &mut rate.bytes_per_s),
-        },
+        Kind::List(0..=ANY, |d, v| merge(d, v, |rate| &mut rate.bytes_per_s)),
         "Bytes per second of each job: reads, writes, trims.",
     ),
     OptionDef::new(
         "rate_min",
         "",
-        Kind::List {
-            min: 0,
-            max: ANY,
-            set: |d, v| merge(d, v, |rate| &mut rate.min_bytes_per_s),
-        },
+        Kind::List(0..=ANY, |d, v| {
+            merge(d, v, |rate| &mut rate.min_bytes_per_s);
+        }),
         "The job fails where it stays below these bytes per second. More than the `rate` of any \
              direction is refused.",
     )
@@ -37,48 +31,35 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "rate_iops",
         "",
-        Kind::List {
-            min: 0,
-            max: ANY,
-            set: |d, v| merge(d, v, |rate| &mut rate.iops),
-        },
+        Kind::List(0..=ANY, |d, v| merge(d, v, |rate| &mut rate.iops)),
         "Operations per second of each job: reads, writes, trims.",
     ),
     OptionDef::new(
         "rate_iops_min",
         "",
-        Kind::List {
-            min: 0,
-            max: ANY,
-            set: |d, v| merge(d, v, |rate| &mut rate.min_iops),
-        },
+        Kind::List(0..=ANY, |d, v| merge(d, v, |rate| &mut rate.min_iops)),
         "The job fails where it stays below these operations per second. More than the \
              `rate_iops` of any direction is refused.",
     ),
     OptionDef::new(
         "rate_process",
         "linear",
-        Kind::Choice {
-            words: &["linear", "poisson"],
-            set: |d, w| {
-                d.job.does.arrivals = if w == "poisson" {
-                    Arrivals::Poisson
-                } else {
-                    Arrivals::Linear
-                };
-            },
-        },
+        Kind::Choice(&["linear", "poisson"], |d, w| {
+            d.job.does.arrivals = if w == "poisson" {
+                Arrivals::Poisson
+            } else {
+                Arrivals::Linear
+            };
+        }),
         "How operations arrive under a rate: evenly, or with exponential gaps as \
              from many users.",
     ),
     OptionDef::new(
         "rate_cycle",
         "1000",
-        Kind::Int {
-            min: 0,
-            max: 1 << 40,
-            set: |d, n| d.job.does.pacing.cycle = Nanos::from_millis(n),
-        },
+        Kind::Int(0..=1 << 40, |d, n| {
+            d.job.does.pacing.cycle = Nanos::from_millis(n);
+        }),
         "Milliseconds over which the minimum rates are judged.",
     )
     .or(&["ratecycle"]),
@@ -91,90 +72,67 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "thinktime",
         "0",
-        Kind::Time {
-            bare: Bare::Micros,
-            set: |d, n| d.job.does.think = Nanos(n),
-        },
+        Kind::Time(Bare::Micros, |d, n| d.job.does.think = Nanos(n)),
         "A pause between operations; without a unit in microseconds.",
     ),
     OptionDef::new(
         "thinktime_spin",
         "0",
-        Kind::Time {
-            bare: Bare::Micros,
-            set: |d, n| d.job.does.pacing.think_spin = Nanos(n),
-        },
+        Kind::Time(Bare::Micros, |d, n| d.job.does.pacing.think_spin = Nanos(n)),
         "The part of the pause that keeps the CPU busy; without a unit in \
              microseconds.",
     ),
     OptionDef::new(
         "thinktime_blocks",
         "1",
-        Kind::Int {
-            min: 0,
-            max: ANY,
-            set: |d, n| d.job.does.think_blocks = n.max(1),
-        },
+        Kind::Int(0..=ANY, |d, n| d.job.does.think_blocks = n.max(1)),
         "Operations between two pauses.",
     ),
     OptionDef::new(
         "thinktime_blocks_type",
         "complete",
-        Kind::Choice {
-            words: &["complete", "issue"],
-            set: |d, w| d.job.does.pacing.think_counts_begun = w == "issue",
-        },
+        Kind::Choice(&["complete", "issue"], |d, w| {
+            d.job.does.pacing.think_counts_begun = w == "issue";
+        }),
         "Whether those operations are counted when they complete or when they are \
              issued.",
     ),
     OptionDef::new(
         "thinktime_iotime",
         "0",
-        Kind::Time {
-            bare: Bare::Seconds,
-            set: |d, n| d.job.does.pacing.think_iotime = Nanos(n),
-        },
+        Kind::Time(Bare::Seconds, |d, n| {
+            d.job.does.pacing.think_iotime = Nanos(n);
+        }),
         "Time of work between two pauses, instead of a number of operations.",
     ),
     OptionDef::new(
         "max_latency",
         "0",
-        Kind::Time {
-            bare: Bare::Micros,
-            set: |d, n| d.job.does.pacing.max_latency = (n > 0).then_some(Nanos(n)),
-        },
+        Kind::Time(Bare::Micros, |d, n| {
+            d.job.does.pacing.max_latency = (n > 0).then_some(Nanos(n));
+        }),
         "An operation that takes longer ends the job with an error; without a \
              unit in microseconds.",
     ),
     OptionDef::new(
         "latency_target",
         "0",
-        Kind::Time {
-            bare: Bare::Micros,
-            set: |d, n| d.job.latency.latency = Nanos(n),
-        },
+        Kind::Time(Bare::Micros, |d, n| d.job.latency.latency = Nanos(n)),
         "Searches the deepest queue at which the latency stays below this; \
              without a unit in microseconds.",
     ),
     OptionDef::new(
         "latency_window",
         "0",
-        Kind::Time {
-            bare: Bare::Micros,
-            set: |d, n| d.job.latency.window = Nanos(n),
-        },
+        Kind::Time(Bare::Micros, |d, n| d.job.latency.window = Nanos(n)),
         "How long each depth is judged; without a unit in microseconds.",
     ),
     OptionDef::new(
         "latency_percentile",
         "100",
-        Kind::Floats {
-            max: 100.0,
-            count: 1,
-            set: |d, v| {
-                d.job.latency.percentile = v.first().copied().unwrap_or(100.0);
-            },
-        },
+        Kind::Floats(100.0, 1, |d, v| {
+            d.job.latency.percentile = v.first().copied().unwrap_or(100.0);
+        }),
         "The share of operations, in per cent, that must stay below the target.",
     ),
     OptionDef::new(

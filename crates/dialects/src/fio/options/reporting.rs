@@ -17,16 +17,13 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "unified_rw_reporting",
         "none",
-        Kind::Choice {
-            words: &["none", "mixed", "both", "0", "1", "2"],
-            set: |d, w| {
-                d.job.reporting.unified = match w {
-                    "mixed" | "1" => Unified::Mixed,
-                    "both" | "2" => Unified::Both,
-                    _ => Unified::Apart,
-                };
-            },
-        },
+        Kind::Choice(&["none", "mixed", "both", "0", "1", "2"], |d, w| {
+            d.job.reporting.unified = match w {
+                "mixed" | "1" => Unified::Mixed,
+                "both" | "2" => Unified::Both,
+                _ => Unified::Apart,
+            };
+        }),
         "Whether reads, writes and trims are reported apart, together, or both.",
     ),
     OptionDef::new(
@@ -50,14 +47,10 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "percentile_list",
         "1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99",
-        Kind::Floats {
-            max: 100.0,
-            count: MAX_PERCENTILES,
-            set: |d, mut list| {
-                list.sort_by(f64::total_cmp);
-                d.job.reporting.percentiles = list;
-            },
-        },
+        Kind::Floats(100.0, MAX_PERCENTILES, |d, mut list| {
+            list.sort_by(f64::total_cmp);
+            d.job.reporting.percentiles = list;
+        }),
         "Which percentiles are reported, up to 20.",
     ),
     OptionDef::new(
@@ -98,21 +91,17 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "bwavgtime",
         "500",
-        Kind::Int {
-            min: 1,
-            max: 1 << 40,
-            set: |d, n| d.job.reporting.bw_window_ns = n.saturating_mul(1_000_000),
-        },
+        Kind::Int(1..=1 << 40, |d, n| {
+            d.job.reporting.bw_window_ns = n.saturating_mul(1_000_000);
+        }),
         "Milliseconds over which the minimum and maximum bandwidth are averaged.",
     ),
     OptionDef::new(
         "iopsavgtime",
         "500",
-        Kind::Int {
-            min: 1,
-            max: 1 << 40,
-            set: |d, n| d.job.reporting.iops_window_ns = n.saturating_mul(1_000_000),
-        },
+        Kind::Int(1..=1 << 40, |d, n| {
+            d.job.reporting.iops_window_ns = n.saturating_mul(1_000_000);
+        }),
         "Milliseconds over which the minimum and maximum rate of operations are \
              averaged.",
     ),

@@ -23,10 +23,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "filesize",
         "",
-        Kind::Text {
-            takes: "a size, or a range `1m-4m`",
-            set: filesize,
-        },
+        Kind::Text("a size, or a range `1m-4m`", filesize),
         "Size of each file, or the range from which it is drawn; `size` is then \
              the amount alone.",
     ),
@@ -52,11 +49,9 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "number_ios",
         "0",
-        Kind::Int {
-            min: 0,
-            max: u64::MAX,
-            set: |d, n| d.job.does.end.ops = (n > 0).then_some(n),
-        },
+        Kind::Int(0..=u64::MAX, |d, n| {
+            d.job.does.end.ops = (n > 0).then_some(n);
+        }),
         "The job ends after so many operations, if it has not ended before.",
     ),
     OptionDef::new(
@@ -69,20 +64,13 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "loops",
         "1",
-        Kind::Int {
-            min: 0,
-            max: 1 << 32,
-            set: |d, n| d.job.does.end.loops = n.max(1),
-        },
+        Kind::Int(0..=1 << 32, |d, n| d.job.does.end.loops = n.max(1)),
         "How often the whole work is done.",
     ),
     OptionDef::new(
         "zonemode",
         "",
-        Kind::Choice {
-            words: &["none", "strided"],
-            set: |d, w| d.zones_off = w == "none",
-        },
+        Kind::Choice(&["none", "strided"], |d, w| d.zones_off = w == "none"),
         "`strided` works zone by zone; zoned block devices (`zbd`) are not \
              supported.",
     ),
@@ -107,16 +95,13 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "kb_base",
         "1024",
-        Kind::Choice {
-            words: &["1024", "1000"],
-            set: |d, w| {
-                d.job.amount.kb_base = if w == "1000" {
-                    KbBase::Decimal
-                } else {
-                    KbBase::Binary
-                };
-            },
-        },
+        Kind::Choice(&["1024", "1000"], |d, w| {
+            d.job.amount.kb_base = if w == "1000" {
+                KbBase::Decimal
+            } else {
+                KbBase::Binary
+            };
+        }),
         "What `k` means. At 1024 fio's prefixes are swapped against the standard: \
              `4k` is 4096 and `4KiB` is 4000, which is repeated here with a warning. \
              At 1000 `4k` is 4000 and `4KiB` is 4096.",
@@ -124,10 +109,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "unit_base",
         "0",
-        Kind::Choice {
-            words: &["0", "8", "1"],
-            set: |d, w| d.job.reporting.in_bits = w == "1",
-        },
+        Kind::Choice(&["0", "8", "1"], |d, w| d.job.reporting.in_bits = w == "1"),
         "Whether the text report counts bytes (8) or bits (1).",
     ),
 ];

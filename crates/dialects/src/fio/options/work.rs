@@ -14,10 +14,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "rw",
         "read",
-        Kind::Text {
-            takes: PATTERNS,
-            set: rw,
-        },
+        Kind::Text(PATTERNS, rw),
         "Reads, writes, trims or a mix, in sequence or at random. `:N` behind a \
              sequential pattern leaves out N bytes after each operation; behind a \
              random one it takes a new offset only every N operations.",
@@ -26,20 +23,16 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "rw_sequencer",
         "sequential",
-        Kind::Choice {
-            words: &["sequential", "identical"],
-            set: |d, w| d.job.does.steps.repeats_offset = w == "identical",
-        },
+        Kind::Choice(&["sequential", "identical"], |d, w| {
+            d.job.does.steps.repeats_offset = w == "identical";
+        }),
         "What comes between two new offsets of `rw=rand...:N`: the following \
              blocks, or the same one again.",
     ),
     OptionDef::new(
         "bs",
         "4096",
-        Kind::Text {
-            takes: "one to three sizes: reads, writes, trims",
-            set: block::sizes,
-        },
+        Kind::Text("one to three sizes: reads, writes, trims", block::sizes),
         "Bytes of an operation. A missing size repeats the one before; a range \
              such as `4k-16k` is read as two sizes, as in fio, with a warning.",
     )
@@ -47,10 +40,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "bsrange",
         "",
-        Kind::Text {
-            takes: "one to three ranges",
-            set: block::ranges,
-        },
+        Kind::Text("one to three ranges", block::ranges),
         "Operation sizes drawn uniformly from the multiples of the smaller end. \
              Wins over `bs`.",
     )
@@ -58,10 +48,10 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "bssplit",
         "",
-        Kind::Text {
-            takes: "`SIZE/PERCENT:SIZE/PERCENT`, lists separated by commas",
-            set: block::split,
-        },
+        Kind::Text(
+            "`SIZE/PERCENT:SIZE/PERCENT`, lists separated by commas",
+            block::split,
+        ),
         "Operation sizes with their shares; empty shares divide what is left. \
              Wins over `bs` and `bsrange`.",
     ),
@@ -75,50 +65,38 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "ba",
         "",
-        Kind::List {
-            min: 1,
-            max: u64::MAX,
-            set: |d, v| d.job.does.steps.align_bytes.merge(v),
-        },
+        Kind::List(1..=u64::MAX, |d, v| d.job.does.steps.align_bytes.merge(v)),
         "What random offsets are multiples of; the operation size where not said.",
     )
     .or(&["blockalign"]),
     OptionDef::new(
         "rwmixread",
         "50",
-        Kind::Int {
-            min: 0,
-            max: 100,
-            set: |d, n| d.job.does.read_percent = u32::from(percent(n)),
-        },
+        Kind::Int(0..=100, |d, n| {
+            d.job.does.read_percent = u32::from(percent(n));
+        }),
         "Share of reads among reads and writes. Of `rwmixread` and `rwmixwrite` \
              the later one counts.",
     ),
     OptionDef::new(
         "rwmixwrite",
         "50",
-        Kind::Int {
-            min: 0,
-            max: 100,
-            set: |d, n| d.job.does.read_percent = 100 - u32::from(percent(n)),
-        },
+        Kind::Int(0..=100, |d, n| {
+            d.job.does.read_percent = 100 - u32::from(percent(n));
+        }),
         "Share of writes among reads and writes.",
     ),
     OptionDef::new(
         "percentage_random",
         "100",
-        Kind::List {
-            min: 0,
-            max: 100,
-            set: |d, v| {
-                let now = d.job.does.steps.random_percent;
-                d.job.does.steps.random_percent = Directions {
-                    read: v.read.map_or(now.read, percent),
-                    write: v.write.map_or(now.write, percent),
-                    trim: v.trim.map_or(now.trim, percent),
-                };
-            },
-        },
+        Kind::List(0..=100, |d, v| {
+            let now = d.job.does.steps.random_percent;
+            d.job.does.steps.random_percent = Directions {
+                read: v.read.map_or(now.read, percent),
+                write: v.write.map_or(now.write, percent),
+                trim: v.trim.map_or(now.trim, percent),
+            };
+        }),
         "Share of operations of a random pattern that take a random offset; the \
              others follow the one before.",
     ),
@@ -143,30 +121,20 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "randseed",
         "0x89",
-        Kind::Int {
-            min: 0,
-            max: u64::MAX,
-            set: |d, n| d.job.seed = n,
-        },
+        Kind::Int(0..=u64::MAX, |d, n| d.job.seed = n),
         "Seed of what is random.",
     ),
     OptionDef::new(
         "random_generator",
         "tausworthe",
-        Kind::Choice {
-            words: &["tausworthe", "tausworthe64", "lfsr"],
-            set: |_, _| {},
-        },
+        Kind::Choice(&["tausworthe", "tausworthe64", "lfsr"], |_, _| {}),
         "Which generator was asked for. The order of offsets is this program's \
              own, as even, and needs no map.",
     ),
     OptionDef::new(
         "random_distribution",
         "random",
-        Kind::Text {
-            takes: DISTRIBUTIONS,
-            set: distribution,
-        },
+        Kind::Text(DISTRIBUTIONS, distribution),
         "How often parts of the region are visited: all alike, by Zipf's or \
              Pareto's law, normally distributed, or in zones with a share of the \
              operations each.",
