@@ -20,6 +20,8 @@ pub(crate) struct Directory {
     pub(crate) host: HostFacts,
     state: WorkDirState,
     option: &'static str,
+    /// Why it stands in for the one that was to be measured in.
+    instead: Option<String>,
 }
 
 /// The option that names it in most commands, as a user types it.
@@ -155,20 +157,59 @@ impl Directory {
         consent: &Consent,
     ) -> anyhow::Result<Self> {
         let dir = dir.unwrap_or(Path::new("."));
+        let found = Self::find(dir, option, consent)?;
+        match &found.state.not_writable {
+            Some(why) => Err(unusable(dir, why, option)),
+            None => Ok(found),
+        }
+    }
+
+    /// The same for what does without a disk: where nothing can be written, a directory for what is temporary will do.
+    pub(crate) fn look_or_elsewhere(
+        dir: Option<&Path>,
+        option: &'static str,
+        consent: &Consent,
+    ) -> anyhow::Result<Self> {
+        let dir = dir.unwrap_or(Path::new("."));
+        let found = Self::find(dir, option, consent)?;
+        let Some(why) = found.state.not_writable else {
+            return Ok(found);
+        };
+        let elsewhere = [std::env::temp_dir(), PathBuf::from("/dev/shm")];
+        let mut usable = elsewhere
+            .iter()
+            .filter_map(|other| Self::look(Some(other), option, consent).ok());
+        let Some(other) = usable.next() else {
+            return Err(unusable(dir, &why, option));
+        };
+        output::say(&format!(
+            "note: {why}; what needs a directory is measured in `{}`, and no disk",
+            other.path.display()
+        ));
+        Ok(Self {
+            instead: Some(why),
+            ..other
+        })
+    }
+
+    fn find(dir: &Path, option: &'static str, consent: &Consent) -> anyhow::Result<Self> {
         let path = refuse_strangers(dir, option, consent)?;
         if path.to_str().is_none() {
             return Err(unusable(dir, &"its name is not UTF-8", option));
         }
-        let state = check_work_dir(&path);
-        match state.not_writable {
-            Some(why) => Err(unusable(dir, &why, option)),
-            None => Ok(Self {
-                host: host_facts(&path),
-                path,
-                state,
-                option,
-            }),
-        }
+        Ok(Self {
+            state: check_work_dir(&path),
+            host: host_facts(&path),
+            path,
+            option,
+            instead: None,
+        })
+    }
+
+    /// Why no disk can be measured here; `None` where one can.
+    pub(crate) fn no_disk(&self) -> Option<String> {
+        let here = || workloads::storage::space::no_disk(&self.path, &self.host);
+        self.instead.clone().or_else(here)
     }
 
     /// Says before measuring what would make the figures of this plan fail or mislead.

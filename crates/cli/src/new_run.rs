@@ -2,9 +2,10 @@
 
 use crate::args::NewRun;
 use crate::context::read_capped;
-use crate::directory::Directory;
+use crate::directory::{self, Directory};
 use crate::exit::{Exit, failure};
 use crate::targets;
+use engine::consent::Consent;
 use engine::profile::Profile;
 use engine::resolve::{Catalog, PlanError, Request, resolve};
 use model::host::HostFacts;
@@ -55,10 +56,37 @@ pub(crate) fn seed(new: &NewRun) -> u64 {
     new.seed.unwrap_or_else(fresh_seed)
 }
 
-/// The plan for what the user asked for, with the profiles that come with the program and those named as files.
-fn plan(request: &Request, host: &HostFacts) -> anyhow::Result<Plan> {
+/// Where a run of `what` is measured: where the user says, or here.
+pub(crate) fn directory(
+    new: &NewRun,
+    what: &[String],
+    consent: &Consent,
+) -> anyhow::Result<Directory> {
+    let profiles = profiles(what)?;
+    let does_without_disk = |name: &String| {
+        let mut named = profiles.iter().filter(|profile| profile.name == *name);
+        named.any(|profile| !profile.disk.is_empty())
+    };
+    let look = if what.iter().all(does_without_disk) && targets::stand_in(new)?.is_none() {
+        Directory::look_or_elsewhere
+    } else {
+        Directory::look
+    };
+    look(new.dir.as_deref(), directory::OPTION, consent)
+}
+
+/// Why a run does without the disk; `None` where there is one to measure, or the user names what is measured.
+pub(crate) fn no_disk(new: &NewRun, dir: &Directory) -> anyhow::Result<Option<String>> {
+    Ok(match targets::stand_in(new)? {
+        Some(_) => None,
+        None => dir.no_disk(),
+    })
+}
+
+/// The profiles that come with the program, and those of `what` that are files.
+fn profiles(what: &[String]) -> anyhow::Result<Vec<Profile>> {
     let mut profiles = workloads::profiles::all()?;
-    for name in &request.what {
+    for name in what {
         if Path::new(name)
             .extension()
             .is_some_and(|ending| ending == "toml")
@@ -66,6 +94,12 @@ fn plan(request: &Request, host: &HostFacts) -> anyhow::Result<Plan> {
             profiles.push(own_profile(name)?);
         }
     }
+    Ok(profiles)
+}
+
+/// The plan for what the user asked for.
+fn plan(request: &Request, host: &HostFacts) -> anyhow::Result<Plan> {
+    let profiles = profiles(&request.what)?;
     let catalog = Catalog {
         workloads: workloads::ALL,
         profiles: &profiles,

@@ -11,9 +11,10 @@ use engine::consent::Consent;
 use engine::soak::sample_length;
 use model::plan::{Plan, PlannedCase};
 use model::record::Run;
-use model::units::Nanos;
+use model::units::{Bytes, Nanos};
 use report::number::{counted, in_seconds};
-use report::page::plan::{self, PlanView, PlannedRounds};
+use report::page::plan::{self, PlanView, PlannedRounds, Written};
+use std::collections::BTreeMap;
 
 /// Prints the plan of a run, or of the two sides of a duel. What would refuse it as it was typed is said too: who looks
 /// before he leaps wants to know.
@@ -30,6 +31,7 @@ pub(crate) fn show(
         expected: expected(runs),
         note: first.and_then(|plan| shortage(plan).or_else(|| few_passes(plan))),
         refused: refused.clone(),
+        writes: written(runs),
         runs,
         rounds: &rounds,
     };
@@ -68,6 +70,34 @@ fn expected(sides: &[Run]) -> Nanos {
     let all = each.fold(Nanos::ZERO, Nanos::plus);
     let budget = sides.first().and_then(|side| side.plan.budget);
     budget.map_or(all, |budget| all.min(budget))
+}
+
+/// What all of it writes to storage. Where something stands in for the test file, that is named beside it.
+fn written(runs: &[Run]) -> Written {
+    let mut written = Written::default();
+    for run in runs {
+        let mut files = BTreeMap::new();
+        for case in &run.plan.cases {
+            let Some(workload) = workloads::find(&case.workload) else {
+                continue;
+            };
+            let writes = workload.writes(&case.params);
+            files.extend(writes.file.filter(|_| run.plan.named.is_empty()));
+            let planned = rounds(&run.plan, case);
+            let times = u64::from(planned.most.or(planned.fit).unwrap_or(1));
+            let each = times * u64::from(case.id.copies);
+            written.files.0 += writes.per_round.0.saturating_mul(each);
+            let span = match &run.plan.soak {
+                Some(soak) => soak.span,
+                None => Nanos(case.shape.warmup.plus(case.shape.measure).0 * times),
+            };
+            if writes.throughout {
+                written.throughout = written.throughout.plus(span);
+            }
+        }
+        written.files.0 += files.values().map(|bytes: &Bytes| bytes.0).sum::<u64>();
+    }
+    written
 }
 
 /// What is said where the budget cannot hold the passes that were asked for, or those that an interval takes.

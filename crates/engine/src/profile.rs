@@ -17,6 +17,9 @@ pub struct Profile {
     /// Names and globs of tests that follow them where the machine has several NUMA nodes. Elsewhere they are no part
     /// of the profile, so that nothing is said to be left out on every small machine.
     pub numa: Vec<String>,
+    /// Names and globs of tests that follow them where there is a disk to measure. Elsewhere they are left out, which
+    /// is said.
+    pub disk: Vec<String>,
     /// Those of all that are left out first where the budget is short, the least important first.
     pub optional: Vec<String>,
     /// The time that the whole run may take.
@@ -83,6 +86,8 @@ struct Text {
     #[serde(default)]
     numa: Vec<String>,
     #[serde(default)]
+    disk: Vec<String>,
+    #[serde(default)]
     optional: Vec<String>,
     budget: Option<String>,
     passes: Option<u32>,
@@ -132,6 +137,7 @@ impl Profile {
             title: raw.title,
             tests: raw.tests,
             numa: raw.numa,
+            disk: raw.disk,
             optional: raw.optional,
             budget,
             passes: raw.passes,

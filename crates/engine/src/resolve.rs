@@ -39,6 +39,8 @@ pub struct Request {
     pub duel: Option<Duel>,
     /// Set for a soak.
     pub soak: Option<soak::Wanted>,
+    /// Why there is no disk to measure, for profiles that do without that part of theirs; `None` where there is one.
+    pub no_disk: Option<String>,
 }
 
 /// Everything that can be asked for.
@@ -151,10 +153,13 @@ pub fn resolve(
     for choice in &chosen {
         let params = sets::parameters(request, catalog, choice)?;
         let workload = choice.entry.workload;
+        let no_disk = request.no_disk.as_ref().filter(|_| choice.needs_disk);
         workload
             .check_params(&params)
             .map_err(|bad| sets::bad_value(request, catalog, choice, &params, bad))?;
-        if let Err(why) = workload.supported(&params, host) {
+        let supported =
+            no_disk.map_or_else(|| workload.supported(&params, host), |why| Err(why.clone()));
+        if let Err(why) = supported {
             leave_out(&mut dropped, choice.entry.test.name.to_owned(), why);
             continue;
         }
@@ -175,6 +180,8 @@ pub fn resolve(
         }
     }
     sets::check_sets(request, catalog, &chosen)?;
+    // What a profile does without, somebody may have asked for by its name.
+    dropped.retain(|left_out| cases.iter().all(|case| case.id.test != left_out.what));
     if cases.is_empty() {
         let whys: Vec<String> = dropped
             .iter()
@@ -222,6 +229,8 @@ struct Choice<'a> {
     profile: Option<&'a Profile>,
     /// The concurrency that stands behind its name.
     copies: Option<Copies>,
+    /// True where the profile does without it on a machine without a disk to measure.
+    needs_disk: bool,
 }
 
 fn choose<'a>(
@@ -231,21 +240,23 @@ fn choose<'a>(
 ) -> Result<Vec<Choice<'a>>, PlanError> {
     let has_nodes = host.cpu.numa_nodes.known().is_some_and(|&nodes| nodes > 1);
     let mut chosen: Vec<Choice<'a>> = Vec::new();
-    let mut add = |pattern: &str, profile: Option<&'a Profile>| {
+    let mut add = |pattern: &str, profile: Option<&'a Profile>, needs_disk: bool| {
         let (name, copies) = split_copies(pattern);
         let found = catalog.matching(name);
         let any = !found.is_empty();
         for entry in found {
-            // The same test may come from two sides; the first one counts.
-            if !chosen
-                .iter()
-                .any(|choice| choice.entry.test.name == entry.test.name && choice.copies == copies)
-            {
-                chosen.push(Choice {
+            let same = |choice: &&mut Choice<'_>| {
+                choice.entry.test.name == entry.test.name && choice.copies == copies
+            };
+            // The same test may come from two sides; the first one counts, and who asks for it whatever there is.
+            match chosen.iter_mut().find(same) {
+                Some(choice) => choice.needs_disk &= needs_disk,
+                None => chosen.push(Choice {
                     entry,
                     profile,
                     copies,
-                });
+                    needs_disk,
+                }),
             }
         }
         any
@@ -256,19 +267,21 @@ fn choose<'a>(
     };
     for name in &request.what {
         if let Some(profile) = catalog.profile(name) {
-            for pattern in &profile.tests {
-                if !add(pattern, Some(profile)) {
+            let always = profile.tests.iter().map(|pattern| (pattern, false));
+            let on_disk = profile.disk.iter().map(|pattern| (pattern, true));
+            for (pattern, needs_disk) in always.chain(on_disk) {
+                if !add(pattern, Some(profile), needs_disk) {
                     return Err(unknown(pattern));
                 }
             }
             for pattern in &profile.numa {
                 // A name that nothing has is wrong on every machine.
                 let known = !catalog.matching(split_copies(pattern).0).is_empty();
-                if !(known && (!has_nodes || add(pattern, Some(profile)))) {
+                if !(known && (!has_nodes || add(pattern, Some(profile), false))) {
                     return Err(unknown(pattern));
                 }
             }
-        } else if !add(name, None) {
+        } else if !add(name, None, false) {
             return Err(unknown(name));
         }
     }

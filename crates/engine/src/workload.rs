@@ -16,7 +16,7 @@ use model::params::Params;
 use model::plan::{Shape, StorageLoad};
 use model::record::Failure;
 use model::spec::{MetricDef, Spec};
-use model::units::Nanos;
+use model::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -76,6 +76,11 @@ pub trait Workload: Sync {
         None
     }
 
+    /// What it writes to the storage below it, where that is more than small files: told before anything is.
+    fn writes(&self, _params: &Params) -> Writes {
+        Writes::default()
+    }
+
     /// Whether an operation allocates memory by nature. Where it does, allocations are part of what is measured, and no
     /// warning is raised for them.
     fn allocates(&self, _params: &Params) -> bool {
@@ -96,6 +101,17 @@ pub trait Workload: Sync {
 
     /// Sets up one copy of one round in its worker process. Not timed.
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError>;
+}
+
+/// What a case writes to storage, at most.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Writes {
+    /// A file that is made once for all cases of a run which call it so, and its size.
+    pub file: Option<(String, Bytes)>,
+    /// In each round of each copy.
+    pub per_round: Bytes,
+    /// True where rounds write as much as the storage takes while they last.
+    pub throughout: bool,
 }
 
 /// A device or file that stands in for the test file that a run would make itself.

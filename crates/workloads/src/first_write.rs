@@ -9,7 +9,7 @@
 use crate::storage::Fill;
 use crate::storage::space::{room, rule};
 use engine::recorder::Recorder;
-use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload};
+use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload, Writes};
 use model::digest::Digest;
 use model::job::Redundancy;
 use model::num::approx;
@@ -18,7 +18,7 @@ use model::plan::{Settle, Shape};
 use model::spec::{
     Better, Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, TestDef,
 };
-use model::units::{Nanos, Unit};
+use model::units::{Bytes, Nanos, Unit};
 use std::fs::OpenOptions;
 use std::path::PathBuf;
 use sys::io::file::{Access, SyncMode};
@@ -138,6 +138,13 @@ impl Workload for FirstWrite {
             return Err(BadValue::new("size", expected));
         }
         Ok(())
+    }
+
+    fn writes(&self, params: &Params) -> Writes {
+        Writes {
+            per_round: Bytes(2 * span(params.size("size").0)),
+            ..Writes::default()
+        }
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {

@@ -4,7 +4,6 @@ use crate::args::RunArgs;
 use crate::cmd::show;
 use crate::consent;
 use crate::context::Context;
-use crate::directory::{self, Directory};
 use crate::exit::Exit;
 use crate::kind::Kind;
 use crate::new_run;
@@ -20,8 +19,13 @@ pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
         resume::ready(context, name, Kind::Run, &consent)?
     } else {
         let dry_run = args.format.of_plan(args.new.dry_run)?;
-        let dir = Directory::look(args.new.dir.as_deref(), directory::OPTION, &consent)?;
-        let run = new_run::prepare(dir, &args.new, &request(args))?;
+        let what = what(args);
+        let dir = new_run::directory(&args.new, &what, &consent)?;
+        let request = Request {
+            no_disk: new_run::no_disk(&args.new, &dir)?,
+            ..request(what, args)
+        };
+        let run = new_run::prepare(dir, &args.new, &request)?;
         if let Some(format) = dry_run {
             return planned::show(context, &[run], format, &consent);
         }
@@ -36,11 +40,14 @@ pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
     show::measured(context, measured, args.format)
 }
 
-fn request(args: &RunArgs) -> Request {
-    let what = match args.what.as_slice() {
+fn what(args: &RunArgs) -> Vec<String> {
+    match args.what.as_slice() {
         [] => vec!["quick".to_owned()],
         named => named.to_vec(),
-    };
+    }
+}
+
+fn request(what: Vec<String>, args: &RunArgs) -> Request {
     Request {
         what,
         copies: args.amount.copies.clone(),

@@ -85,6 +85,49 @@ fn the_cpu_and_memory_profiles_fit_into_one_run() {
     assert!(!text.contains("do not fit"), "{text}");
 }
 
+#[test]
+fn a_first_look_says_what_it_writes_and_what_it_does_without() {
+    let bed = Bed::new();
+    let memory = bed.run(&["run", "--dry-run", "--dir", "/dev/shm"]).code(0);
+    let memory = memory.out_has(&[
+        "cpu.whetstone@1",
+        "fs.copy-4096@1",
+        "left out: storage.randread-4k and 6 more (`/dev/shm` is in memory (tmpfs))",
+    ]);
+    assert!(!memory.out.contains("writes to storage"), "{}", memory.out);
+    // Nobody can make a file there, root neither.
+    let refused = "create a file in `/sys`";
+    let read_only = bed.run(&["run", "--dry-run", "--dir", "/sys"]).code(0);
+    read_only
+        .err_has(&["note: ", refused, "and no disk"])
+        .out_has(&["cpu.whetstone@1", "storage.randread-4k and 6 more", refused]);
+    let asked_for = ["run", "fs.copy-256", "--dry-run", "--dir", "/sys"];
+    bed.run(&asked_for).code(2).err_has(&[refused]);
+    let asked_for = ["run", "quick", "fs.copy-256", "--dry-run", "--dir", "/sys"];
+    bed.run(&asked_for).code(2).err_has(&[refused]);
+    // Who asks for a disk test by its name gets it, wherever it is.
+    let named = ["run", "storage.write-1m", "--dry-run", "--dir", "/dev/shm"];
+    let named = bed.run(&named).code(0);
+    named.out_has(&[
+        "storage.write-1m@1",
+        "writes to storage: files of up to",
+        "GiB, and as much as it takes in 16.2 s of writing",
+    ]);
+}
+
+#[test]
+fn a_run_without_a_disk_is_complete_and_its_page_says_what_is_left_out() {
+    let bed = Bed::new();
+    let text = "title = 'mine'\ntests = ['selftest.replay']\ndisk = ['storage.*k@1']\npasses = 6";
+    std::fs::write(bed.path().join("mine.toml"), text).unwrap();
+    let run = ["run", "mine.toml", "--dir", "/dev/shm", "--copies", "1"];
+    let done = bed.run(&run).code(0);
+    done.out_says(&[
+        "tests left out of the plan",
+        "and 5 more `/dev/shm` is in memory (tmpfs)",
+    ]);
+}
+
 mod slow {
     use super::*;
 

@@ -258,9 +258,19 @@ fn without_root_with_one_cpu_and_256_mb_everything_works() {
     sh(&format!("chmod 777 {}", bed.path().display()));
     let limit = MemoryLimit::new(256 << 20);
     let user = "setpriv --reuid 65534 --regid 65534 --clear-groups";
-    let args = ["run", "quick", "--passes", "1"];
-    let done = limit.run(&bed, user, &args).code(0);
-    done.out_has(&["os.shell-8@1", "fs.copy-4096@1", "cpu.dhrystone@1"]);
+    for (profile, tests) in [
+        (
+            "unixbench",
+            ["os.shell-8@1", "fs.copy-4096@1", "cpu.dhrystone@1"],
+        ),
+        (
+            "quick",
+            ["memory.copy@1", "os.spawn@1", "storage.fsync-4k@1"],
+        ),
+    ] {
+        let args = ["run", profile, "--passes", "1"];
+        limit.run(&bed, user, &args).code(0).out_has(&tests);
+    }
     assert_eq!(bed.left_behind(), [""; 0]);
 }
 

@@ -206,6 +206,42 @@ fn names_globs_families_and_profiles_choose_tests_once_and_in_order() {
 }
 
 #[test]
+fn a_profile_does_without_its_disk_part_where_there_is_no_disk_and_says_so() {
+    let text = "title = 'T'\ntests = ['b.beta']\ndisk = ['a.*@1']\npasses = 9\n[set]\nsize = '7'";
+    let profiles = vec![Profile::parse("look", text).unwrap()];
+    let check = |what: &[&str], no_disk: bool, expected: &[&str], left_out: &[&str]| {
+        let request = Request {
+            no_disk: no_disk.then(|| "it is in memory".to_owned()),
+            sets: sets(&["a.*.size=3"]),
+            ..request(what)
+        };
+        let catalog = Catalog {
+            workloads: WORKLOADS,
+            profiles: &profiles,
+        };
+        let plan = resolve(&request, catalog, &host(4)).unwrap();
+        assert_eq!(cases(&plan), expected);
+        let dropped: Vec<&str> = plan.dropped.iter().map(|d| d.what.as_str()).collect();
+        assert_eq!(dropped, left_out);
+        assert!(plan.dropped.iter().all(|d| d.why == "it is in memory"));
+    };
+    let (beta, both) = (["b.beta@1", "b.beta@4"], ["a.alpha", "a.alpha-big"]);
+    let whole = [beta[0], beta[1], "a.alpha@1", "a.alpha-big@1"];
+    check(&["look"], false, &whole, &[]);
+    check(&["look"], true, &beta, &both);
+    // Who asks for one of them by its name gets it.
+    for named in ["a.alpha", "a.alpha@1"] {
+        check(&["look", named], true, &whole[..3], &both[1..]);
+        check(
+            &[named, "look"],
+            true,
+            &["a.alpha@1", beta[0], beta[1]],
+            &both[1..],
+        );
+    }
+}
+
+#[test]
 fn copies_are_sorted_and_not_repeated() {
     let copies = ["all", "2", "4", "1"]
         .map(|text| text.parse().unwrap())

@@ -25,6 +25,10 @@ pub(super) struct PlanDocument {
     note: Option<String>,
     /// Why it would be refused as it was typed; null where it would not.
     refused: Option<String>,
+    /// What is written to storage in files whose size is known before, at most.
+    written_bytes_max: u64,
+    /// How long rounds write as much as the storage takes.
+    writing_ns: u64,
     /// One run, or the two sides of a duel.
     runs: Vec<PlannedRunPart>,
 }
@@ -81,6 +85,8 @@ pub(super) fn document(view: &PlanView<'_>) -> PlanDocument {
         expected_ns: view.expected.0,
         note: view.note.clone(),
         refused: view.refused.clone(),
+        written_bytes_max: view.writes.files.0,
+        writing_ns: view.writes.throughout.0,
         runs: view.runs.iter().map(|run| run_part(view, run)).collect(),
     }
 }

@@ -2,6 +2,7 @@
 //! notes to which the lines of the table refer.
 
 use super::block::{Block, Text, Tone};
+use super::plan::left_out_of;
 use super::six_passes;
 use crate::footnotes::Footnote;
 use crate::lang::{Lang, say};
@@ -13,8 +14,8 @@ use model::warning::Warning;
 
 /// A section for each kind of note.
 pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
-    let dropped = view.run.plan.dropped.iter();
-    let dropped = dropped.map(|dropped| (Text::name(&dropped.what), dropped.why.as_str()));
+    let dropped = left_out_of(&view.run.plan, lang).into_iter();
+    let dropped = dropped.map(|(what, why)| (Text::name(what), why));
     let warnings = about_run(view, lang).into_iter();
     let warnings = warnings.map(|line| (Text::sign("!"), Text::with(Tone::Attention, line)));
     let section = |heading: &str, facts| Block::section(heading, vec![facts]);

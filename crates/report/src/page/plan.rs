@@ -3,14 +3,15 @@
 use super::block::Block;
 use super::list;
 use crate::duel;
-use crate::lang::Lang;
-use crate::number::{counted, in_seconds};
+use crate::lang::{Lang, say};
+use crate::number::{self, counted, in_seconds};
 use crate::set_otherwise;
 use model::named::Named;
+use model::num::approx;
 use model::plan::{Dropped, Plan, PlannedCase};
 use model::record::Run;
 use model::soak::Soak;
-use model::units::Nanos;
+use model::units::{Bytes, Nanos, Unit};
 
 /// What would be measured, and what is expected of it.
 pub struct PlanView<'a> {
@@ -22,6 +23,8 @@ pub struct PlanView<'a> {
     pub note: Option<String>,
     /// Why it would be refused as it was typed.
     pub refused: Option<String>,
+    /// What all of it writes to storage.
+    pub writes: Written,
     /// One run, or the two sides of a duel, before their first round.
     pub runs: &'a [Run],
     /// How many rounds a case is to have.
@@ -43,6 +46,15 @@ pub struct PlannedRounds {
     pub measure: Nanos,
 }
 
+/// What a plan writes to storage, small files apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// In files whose size is known before, at most.
+    pub files: Bytes,
+    /// How long rounds write as much as the storage takes.
+    pub throughout: Nanos,
+}
+
 /// The plan in words: cases, rounds, time. The sides of a duel have the same cases.
 pub fn page(view: &PlanView<'_>, lang: Lang) -> Vec<Block> {
     let Some(Run { plan, .. }) = view.runs.first() else {
@@ -54,6 +66,7 @@ pub fn page(view: &PlanView<'_>, lang: Lang) -> Vec<Block> {
         _ => blocks.push(cases(view, plan)),
     }
     blocks.extend(view.runs.iter().flat_map(|run| &run.plan.named).map(target));
+    blocks.extend(written(view.writes).map(Block::Line));
     if plan.soak.is_none() {
         blocks.extend(end(view, plan));
     }
@@ -144,9 +157,23 @@ fn target(named: &Named) -> Block {
     Block::Line(format!("works on: {} `{}`, {how}", named.kind, named.path))
 }
 
+/// How much is written to storage, as far as that is known before; nothing where nothing is.
+fn written(writes: Written) -> Option<String> {
+    let files = (writes.files > Bytes(0)).then(|| {
+        let size = number::alone_exact(Unit::Bytes, approx(writes.files.0));
+        format!("files of up to {size}")
+    });
+    let throughout = (writes.throughout > Nanos::ZERO).then(|| {
+        let span = number::time(writes.throughout);
+        format!("as much as it takes in {span} of writing")
+    });
+    let parts: Vec<String> = files.into_iter().chain(throughout).collect();
+    (!parts.is_empty()).then(|| format!("writes to storage: {}", parts.join(", and ")))
+}
+
 /// What is left out, what is to be known, and what all of it takes.
 fn end(view: &PlanView<'_>, plan: &Plan) -> Vec<Block> {
-    let left_out = |dropped: &Dropped| format!("left out: {} ({})", dropped.what, dropped.why);
+    let left_out = |(what, why): (String, &str)| format!("left out: {what} ({why})");
     let note = view.note.iter().map(|note| format!("note: {note}"));
     let all = format!(
         "{}, about {} while nothing else runs, seed {}",
@@ -154,6 +181,78 @@ fn end(view: &PlanView<'_>, plan: &Plan) -> Vec<Block> {
         in_seconds(view.expected),
         plan.seed
     );
-    let lines = plan.dropped.iter().map(left_out).chain(note).chain([all]);
+    let lines = left_out_of(plan, Lang::En)
+        .into_iter()
+        .map(left_out)
+        .chain(note)
+        .chain([all]);
     lines.map(Block::Line).collect()
+}
+
+/// What was left out of a plan and why; what was for the same reason is said once.
+pub(crate) fn left_out_of(plan: &Plan, lang: Lang) -> Vec<(String, &str)> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for Dropped { what, why } in &plan.dropped {
+        match reasons.iter_mut().find(|(known, _)| known == why) {
+            Some((_, all)) => all.push(what),
+            None => reasons.push((why, vec![what])),
+        }
+    }
+    let said = |(why, all): (_, Vec<&str>)| {
+        let (first, further) = (all.first().copied().unwrap_or_default(), all.len() - 1);
+        let what = match further {
+            0 => first.to_owned(),
+            n => say!(lang, "{first} and {n} more", "{first} ほか {n} 件"),
+        };
+        (what, why)
+    };
+    reasons.into_iter().map(said).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_said_as_far_as_it_is_known() {
+        let check = |files, throughout, expected: Option<&str>| {
+            let writes = Written {
+                files: Bytes(files),
+                throughout: Nanos::from_secs(throughout),
+            };
+            assert_eq!(written(writes).as_deref(), expected);
+        };
+        check(0, 0, None);
+        check(2 << 30, 0, Some("writes to storage: files of up to 2 GiB"));
+        let both =
+            "writes to storage: files of up to 2 GiB, and as much as it takes in 43.0 s of writing";
+        check(2 << 30, 43, Some(both));
+        let only = "writes to storage: as much as it takes in 43.0 s of writing";
+        check(0, 43, Some(only));
+    }
+
+    #[test]
+    fn what_is_left_out_for_one_reason_is_said_once() {
+        let mut run = crate::testkit::normal();
+        let dropped = |(what, why): (&str, &str)| Dropped {
+            what: what.to_owned(),
+            why: why.to_owned(),
+        };
+        let all = [
+            ("a", "no room"),
+            ("b", "no time"),
+            ("c", "no room"),
+            ("d", "no room"),
+        ];
+        run.plan.dropped = all.map(dropped).to_vec();
+        let said = |lang| left_out_of(&run.plan, lang);
+        let whys = |names: [&str; 2]| {
+            vec![
+                (names[0].to_owned(), "no room"),
+                (names[1].to_owned(), "no time"),
+            ]
+        };
+        assert_eq!(said(Lang::En), whys(["a and 2 more", "b"]));
+        assert_eq!(said(Lang::Ja), whys(["a ほか 2 件", "b"]));
+    }
 }

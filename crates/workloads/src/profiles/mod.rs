@@ -220,6 +220,72 @@ mod tests {
     }
 
     #[test]
+    fn a_first_look_has_a_figure_of_everything_in_three_minutes_with_room_for_the_test_file() {
+        for cpus in [1, 2, 96] {
+            let plan = planned("quick", &[], &host(cpus, None, 1));
+            let dropped: Vec<&str> = plan.dropped.iter().map(|d| d.what.as_str()).collect();
+            assert_eq!(dropped, [""; 0], "{cpus}");
+            for (test, all) in [
+                ("cpu.whetstone", true),
+                ("memory.copy", true),
+                ("memory.latency-512m", false),
+                ("os.pipe", false),
+                ("os.spawn", false),
+                ("os.execl", false),
+                ("fs.copy-4096", false),
+                ("storage.randread-4k", false),
+                ("storage.randread-4k-qd32", false),
+                ("storage.randwrite-4k", false),
+                ("storage.randwrite-4k-qd32", false),
+                ("storage.read-1m", false),
+                ("storage.write-1m", false),
+                ("storage.fsync-4k", false),
+            ] {
+                let both = if all && cpus > 1 {
+                    vec![1, cpus]
+                } else {
+                    vec![1]
+                };
+                assert_eq!(copies_of(&plan, test), both, "{test}");
+            }
+            let pass: f64 = plan
+                .cases
+                .iter()
+                .map(|case| engine::budget::round_cost(case).as_secs_f64())
+                .sum();
+            // A disk that writes 100 MiB in a second takes 21 s for the largest file.
+            let budget = plan.budget.unwrap().as_secs_f64();
+            assert!(6.0 * pass + 21.0 < budget, "{cpus}: {pass} s a pass");
+        }
+    }
+
+    #[test]
+    fn a_first_look_without_a_disk_measures_everything_else() {
+        let request = Request {
+            what: vec!["quick".to_owned()],
+            no_disk: Some("it is in memory".to_owned()),
+            ..Request::default()
+        };
+        let plan = resolved(&request, &host(2, None, 1));
+        let on_storage = |name: &str| name.starts_with("storage.");
+        assert!(!plan.cases.iter().any(|case| on_storage(&case.id.test)));
+        assert!(plan.cases.len() > 8);
+        assert_eq!(plan.dropped.len(), 7);
+        assert!(plan.dropped.iter().all(|dropped| on_storage(&dropped.what)));
+    }
+
+    #[test]
+    fn the_index_of_one_copy_takes_a_minute_and_a_half_at_most() {
+        let request = Request {
+            what: vec!["unixbench".to_owned()],
+            copies: Some(vec!["1".parse().unwrap()]),
+            ..Request::default()
+        };
+        let plan = resolved(&request, &host(8, None, 1));
+        assert!(engine::budget::expected(&plan) <= Nanos::from_secs(95));
+    }
+
+    #[test]
     fn copies_that_take_long_to_start_make_a_run_expected_to_last_longer() {
         let expected = |what: &str, cpus: u32| {
             let request = Request {
@@ -299,7 +365,12 @@ mod tests {
         }
         .test_names();
         for profile in &profiles {
-            for test in &profile.tests {
+            for test in profile
+                .tests
+                .iter()
+                .chain(&profile.disk)
+                .chain(&profile.numa)
+            {
                 let (name, _) = engine::resolve::split_copies(test);
                 assert!(names.contains(&name), "{}: {test}", profile.name);
             }

@@ -27,9 +27,9 @@ use std::path::{Path, PathBuf};
 use sys::io::file::{Access, ReadOrder, SyncMode, tell_order};
 use sys::tree::Tree;
 
-pub(super) use layout::Note;
 #[cfg(test)]
 pub(super) use layout::write_or_remove;
+pub(super) use layout::{Note, no_room, size_auto};
 
 /// What a job works on, ready.
 #[derive(Debug)]
@@ -128,7 +128,7 @@ fn lock(place: &Place, name: &str) -> Result<File, WorkError> {
 }
 
 /// Jobs share a file where they agree on its size and content. A job that gives ranges back has one of its own.
-fn name(job: &Job) -> String {
+pub(super) fn name(job: &Job) -> String {
     let size = job.size.map_or("auto".to_owned(), |size| size.to_string());
     let Redundancy {
         compress_percent: compress,

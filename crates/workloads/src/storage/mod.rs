@@ -29,7 +29,7 @@ pub(crate) use data::Fill;
 
 use body::{Choice, Plain, Queue, Slot, Work, index};
 use engine::consent::Touch;
-use engine::workload::{Body, Place, StandIn, WorkError, Workload};
+use engine::workload::{Body, Place, StandIn, WorkError, Workload, Writes};
 use frame::Frame;
 use job::{asks_for_more, from_params, kinds};
 use model::headline::Headline;
@@ -40,7 +40,7 @@ use model::params::Params;
 use model::plan::{Settle, Shape, StorageLoad};
 use model::rng::Rng;
 use model::spec::{MetricDef, Spec};
-use model::units::Nanos;
+use model::units::{Bytes, Nanos};
 use offsets::Offsets;
 use pace::Pace;
 use records::Records;
@@ -97,6 +97,19 @@ impl Workload for Io {
 
     fn load(&self, params: &Params) -> Option<StorageLoad> {
         Some(spec::load(params))
+    }
+
+    fn writes(&self, params: &Params) -> Writes {
+        let job = from_params(params);
+        if job.engine == IoEngine::Null {
+            return Writes::default();
+        }
+        let size = job.size.unwrap_or_else(file::size_auto);
+        Writes {
+            file: Some((file::name(&job), Bytes(size))),
+            throughout: job.pattern.mix.writes(),
+            ..Writes::default()
+        }
     }
 
     fn touches(&self, params: &Params, stand_in: Option<&StandIn>) -> Vec<Touch> {

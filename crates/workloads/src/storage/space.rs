@@ -5,6 +5,7 @@
 //! them together before the first is written: half of what is free, again and again, is all of it.
 
 use super::advice::{Advice, hint};
+use model::host::HostFacts;
 use model::job::{IoEngine, Language, Target, Task};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -36,6 +37,19 @@ pub(crate) fn rule(space: FileSystem) -> String {
         space.free_bytes >> 20,
         kept(space.total_bytes) >> 20
     )
+}
+
+/// Why nothing can be learned of a disk in `dir`: it lies in memory, or has no room for a test file or no way past the
+/// page cache. `None` where something can, and where that is not known: the tests will say.
+pub fn no_disk(dir: &Path, host: &HostFacts) -> Option<String> {
+    let space = sys::probe::file_system(dir).ok()?;
+    if let Some(kind) = space.in_memory() {
+        return Some(format!("`{}` is in memory ({kind})", dir.display()));
+    }
+    if let Some(Some(why)) = host.io.o_direct.known() {
+        return Some(format!("`{}` has no O_DIRECT: {why}", dir.display()));
+    }
+    super::file::no_room(space)
 }
 
 /// What is to be written on one file system.

@@ -163,8 +163,13 @@ fn memory() -> u64 {
 }
 
 /// The size that is chosen where none is asked for and room is no question.
-pub(super) fn size_auto() -> u64 {
+pub(in super::super) fn size_auto() -> u64 {
     size_for(memory())
+}
+
+/// Why no test file fits into this file system, where nobody says how large it is to be.
+pub(in super::super) fn no_room(space: FileSystem) -> Option<String> {
+    size(None, space, memory(), 1).err()
 }
 
 fn size_for(memory: u64) -> u64 {
