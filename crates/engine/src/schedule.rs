@@ -246,60 +246,17 @@ pub(crate) fn time_wanted(cases: &[Running]) -> Option<Nanos> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::noise::Noise;
-    use model::params::Params;
-    use model::plan::{CaseId, PlannedMetric, Shape};
-    use model::record::Measured;
-    use model::spec::{Amount, Better, How, MetricClass, Nature, Role, Time};
-    use model::units::{Unit, UnixNanos};
-    use std::collections::BTreeMap;
+    use model::spec::Better;
+    use model::units::Unit;
 
     fn plan(target: Option<f64>, passes: Option<u32>, rounds: Option<u32>) -> Plan {
-        let case = PlannedCase {
-            id: CaseId {
-                test: "t".to_owned(),
-                copies: 1,
-            },
-            title: String::new(),
-            workload: "w".to_owned(),
-            workload_version: 1,
-            params: Params::default(),
-            metrics: vec![PlannedMetric {
-                quantity: "q".to_owned(),
-                unit: Unit::OpsPerSecond,
-                better: Better::Higher,
-                class: MetricClass::System,
-                how: How::Per(Amount::Operations, Time::Wall),
-                role: Role::Plain,
-            }],
-            nature: Nature::System,
-            pictures: Vec::new(),
-            headline: None,
-            load: None,
-            shape: Shape {
-                rounds,
-                ..Shape::DEFAULT
-            },
-            simulated: false,
-            on_disk: false,
-            allocates: false,
-            implementation: None,
-            in_place_of: Params::default(),
-        };
-        let cases = vec![case];
-        let what = vec![];
+        let metric = testkit::metric("q", Unit::OpsPerSecond, Better::Higher);
+        let mut case = testkit::case("t@1", vec![metric]);
+        case.shape.rounds = rounds;
         Plan {
-            what,
-            cases,
-            seed: 0,
-            budget: None,
             passes,
             target,
-            duel: None,
-            soak: None,
-            named: Vec::new(),
-            dropped: vec![],
-            ordered: false,
+            ..testkit::plan(vec![case])
         }
     }
 
@@ -327,28 +284,9 @@ mod tests {
     fn round(case: &PlannedCase, value: Option<f64>) -> Round {
         let outcome = match value {
             None => Outcome::Failed(Failure::OutOfMemory),
-            Some(value) => Outcome::Done(Measured {
-                values: BTreeMap::from([("q".to_owned(), value)]),
-                missing: BTreeMap::new(),
-                cpu_windows: Vec::new(),
-                windows: vec![],
-                latencies: BTreeMap::new(),
-                notes: vec![],
-                copies: vec![],
-            }),
+            Some(value) => Outcome::Done(testkit::measured(&[("q", value)])),
         };
-        Round {
-            case: case.id.clone(),
-            pass: 1,
-            seq: 1,
-            started: UnixNanos(0),
-            took: Nanos::from_secs(1),
-            layout_seed: 0,
-            partial: None,
-            stretch: None,
-            outcome,
-            noise: Noise::default(),
-        }
+        testkit::round(&case.id, 1, outcome)
     }
 
     /// The rounds that a case gets in the end when its values are `value(n)` for n = 1, 2...

@@ -4,6 +4,7 @@ use crate::lang::Lang;
 use crate::page::Block;
 use crate::style::Style;
 use crate::view::RunView;
+use ::testkit::START;
 use model::comparison::{
     CategoryComparison, Comparison, Difference, Estimator, FloorComparison, Hopeless, MarginSource,
     MetricComparison, Place, Refusal, RoundsNeeded, RunState, Scope, Verdict, Watched,
@@ -13,13 +14,9 @@ use model::estimate::{Interval, State};
 use model::host::Fact;
 use model::noise::Noise;
 use model::params::Params;
-use model::plan::{
-    CaseId, Dropped, MetricId, Plan, PlannedCase, PlannedMetric, Shape, StorageLoad, TestFile,
-};
-use model::record::{Binary, CopyRecord, End, Failure, Measured, Outcome, Round, Run, RunMeta};
-use model::spec::{
-    Amount, Better, Fold, How, MetricClass, Nature, ParamDef, ParamKind, Role, Spec, Time,
-};
+use model::plan::{CaseId, Dropped, MetricId, PlannedCase, PlannedMetric, StorageLoad, TestFile};
+use model::record::{CopyRecord, End, Failure, Measured, Outcome, Round, Run};
+use model::spec::{Better, Fold, How, MetricClass, Nature, Role};
 use model::units::{Bytes, Nanos, Unit, UnixNanos};
 use model::warning::Warning;
 use std::collections::BTreeMap;
@@ -27,27 +24,6 @@ use std::collections::BTreeMap;
 mod samples;
 
 pub(crate) use samples::{all_failures, all_refusals, all_states, all_warnings, host};
-
-static SPEC: Spec = Spec {
-    name: "test.kit",
-    version: 1,
-    nature: Nature::System,
-    title: "A workload that only tests know",
-    doc: "",
-    params: &[ParamDef {
-        name: "compat",
-        kind: ParamKind::Choice(&["off", "5.1.3", "6"]),
-        default: "off",
-        doc: "",
-    }],
-    metrics: &[],
-    tests: &[],
-    simulated: false,
-    on_disk: false,
-};
-
-/// 2026-11-21 00:43:11 UTC.
-const START: u64 = 1_795_221_791_000_000_000;
 
 /// A metric of a test case.
 #[derive(Clone, Copy)]
@@ -82,40 +58,14 @@ pub(crate) fn section(blocks: &[Block], width: usize) -> String {
 
 /// A finished run without cases.
 pub(crate) fn empty() -> Run {
-    Run {
-        meta: RunMeta {
-            id: "20261121-004311-9f3c".to_owned(),
-            label: None,
-            tags: BTreeMap::new(),
-            started: UnixNanos(START),
-            finished: Some(UnixNanos(START + 182_000_000_000)),
-            end: End::Complete,
-            binary: Binary {
-                version: "0.1.0".to_owned(),
-                commit: Some("cbb9fe7".to_owned()),
-                build: "release".to_owned(),
-                target: "x86_64-unknown-linux-gnu".to_owned(),
-                linked_statically: false,
-            },
-            warnings: Vec::new(),
-            dir: "/home/bench".to_owned(),
-        },
-        plan: Plan {
-            what: vec!["quick".to_owned()],
-            cases: Vec::new(),
-            seed: u64::MAX,
-            budget: Some(Nanos::from_secs(180)),
-            passes: None,
-            target: None,
-            duel: None,
-            soak: None,
-            named: Vec::new(),
-            dropped: Vec::new(),
-            ordered: false,
-        },
-        host: host(),
-        rounds: Vec::new(),
-    }
+    let mut run = ::testkit::run(Vec::new());
+    run.meta.binary.commit = Some("cbb9fe7".to_owned());
+    run.meta.binary.linked_statically = false;
+    run.meta.dir = "/home/bench".to_owned();
+    run.plan.seed = u64::MAX;
+    run.plan.budget = Some(Nanos::from_secs(180));
+    run.host = host();
+    run
 }
 
 /// Pictures that any case may have.
@@ -123,12 +73,10 @@ const PICTURES: [(&str, Role); 2] = [("ns_at", Role::Curve(Unit::Bytes)), ("ns",
 
 fn picture((quantity, role): (&str, Role)) -> PlannedMetric {
     PlannedMetric {
-        quantity: quantity.to_owned(),
-        unit: Unit::Nanoseconds,
-        better: Better::Lower,
         class: MetricClass::LatencyTypical,
         how: How::Reported(Fold::Mean),
         role,
+        ..::testkit::metric(quantity, Unit::Nanoseconds, Better::Lower)
     }
 }
 
@@ -152,30 +100,16 @@ pub(crate) fn add_case(
     compat: &str,
     quantities: &[Quantity],
 ) -> CaseId {
-    let id = CaseId {
-        test: test.to_owned(),
-        copies,
-    };
     let is_storage = quantities
         .iter()
         .any(|Quantity(name, ..)| matches!(*name, "iops" | "first_bytes_per_s"));
-    run.plan.cases.push(PlannedCase {
-        id: id.clone(),
-        title: format!("Title of {test}"),
-        workload: test.to_owned(),
-        workload_version: 1,
-        params: Params::resolve(&SPEC, [("compat", compat)]).unwrap(),
-        metrics: quantities
-            .iter()
-            .map(|Quantity(quantity, unit, better)| PlannedMetric {
-                quantity: (*quantity).to_owned(),
-                unit: *unit,
-                better: *better,
-                class: MetricClass::System,
-                how: How::Per(Amount::Operations, Time::Wall),
-                role: role_of(quantity),
-            })
-            .collect(),
+    let metric = |Quantity(quantity, unit, better): &Quantity| PlannedMetric {
+        role: role_of(quantity),
+        ..::testkit::metric(quantity, *unit, *better)
+    };
+    let metrics = quantities.iter().map(metric).collect();
+    let case = PlannedCase {
+        params: Params::resolve(&::testkit::SPEC, [("compat", compat)]).unwrap(),
         nature: if is_storage {
             Nature::Storage
         } else {
@@ -193,13 +127,11 @@ pub(crate) fn add_case(
                 block: Bytes(4096),
             }),
         }),
-        shape: Shape::DEFAULT,
-        simulated: false,
         on_disk: test.starts_with("fs."),
-        allocates: false,
-        implementation: None,
-        in_place_of: Params::default(),
-    });
+        ..::testkit::case(&format!("{test}@{copies}"), metrics)
+    };
+    let id = case.id.clone();
+    run.plan.cases.push(case);
     id
 }
 
@@ -227,34 +159,23 @@ pub(crate) fn add_round(
                 apart: None,
             };
             Outcome::Done(Measured {
-                values: values
-                    .iter()
-                    .map(|(quantity, value)| ((*quantity).to_owned(), *value))
-                    .collect(),
-                missing: BTreeMap::new(),
-                cpu_windows: Vec::new(),
                 windows: vec![rate; 5],
-                latencies: BTreeMap::new(),
-                notes: Vec::new(),
                 copies: vec![copy; usize::try_from(case.copies).unwrap()],
+                ..::testkit::measured(values)
             })
         }
         Err(failure) => Outcome::Failed(failure),
     };
     run.rounds.push(Round {
-        case: case.clone(),
-        pass,
         seq,
-        started: UnixNanos(START + u64::from(seq) * 1_000_000_000),
+        started: UnixNanos(START.0 + u64::from(seq) * 1_000_000_000),
         took: Nanos::from_millis(700),
         layout_seed: u64::from(seq),
-        partial: None,
-        stretch: None,
-        outcome,
         noise: Noise {
             steal_share: Some(0.0),
             ..Noise::default()
         },
+        ..::testkit::round(case, pass, outcome)
     });
 }
 

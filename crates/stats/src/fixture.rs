@@ -1,14 +1,10 @@
 //! Small runs for tests.
 
-use model::host::HostFacts;
-use model::noise::Noise;
-use model::params::Params;
-use model::plan::{CaseId, Plan, PlannedCase, PlannedMetric, Shape};
-use model::record::{Binary, CopyRecord, End, Measured, Outcome, Round, Run, RunMeta};
+use model::plan::{CaseId, PlannedCase, PlannedMetric};
+use model::record::{CopyRecord, Measured, Outcome, Round, Run};
 use model::rng::Rng;
-use model::spec::{Amount, Better, How, MetricClass, Nature, Role, Time};
-use model::units::{Nanos, Unit, UnixNanos};
-use std::collections::BTreeMap;
+use model::spec::{Better, MetricClass};
+use model::units::{Nanos, Unit};
 
 /// The metric of every case made here, unless a test adds to it.
 pub(crate) const QUANTITY: &str = "ops_per_s";
@@ -20,74 +16,29 @@ pub(crate) fn metric(
     class: MetricClass,
 ) -> PlannedMetric {
     PlannedMetric {
-        quantity: quantity.to_owned(),
-        unit,
-        better,
         class,
-        how: How::Per(Amount::Operations, Time::Wall),
-        role: Role::Plain,
+        ..testkit::metric(quantity, unit, better)
     }
 }
 
 /// A case of a workload that is named like its test, with one rate of class `System` (margin 5 %).
 pub(crate) fn case(id: &str) -> PlannedCase {
-    let id: CaseId = id.parse().unwrap();
-    PlannedCase {
-        title: format!("title of {}", id.test),
-        workload: id.test.clone(),
-        workload_version: 1,
-        params: Params::default(),
-        metrics: vec![metric(
-            QUANTITY,
-            Unit::OpsPerSecond,
-            Better::Higher,
-            MetricClass::System,
-        )],
-        nature: Nature::System,
-        pictures: Vec::new(),
-        headline: None,
-        load: None,
-        shape: Shape::DEFAULT,
-        simulated: false,
-        on_disk: false,
-        allocates: false,
-        implementation: None,
-        in_place_of: Params::default(),
-        id,
-    }
+    testkit::case(id, vec![testkit::ops_per_s()])
 }
 
 pub(crate) fn done(case: &CaseId, pass: u32, values: &[(&str, f64)]) -> Round {
     let value = values.first().map_or(1.0, |&(_, value)| value);
-    Round {
-        case: case.clone(),
-        pass,
-        seq: pass,
-        started: UnixNanos(u64::from(pass)),
-        took: Nanos::from_secs(1),
-        layout_seed: 0,
-        partial: None,
-        stretch: None,
-        outcome: Outcome::Done(Measured {
-            values: values
-                .iter()
-                .map(|&(quantity, value)| (quantity.to_owned(), value))
-                .collect(),
-            missing: BTreeMap::new(),
-            cpu_windows: Vec::new(),
-            windows: [1.0, 1.1, 0.8, 1.0, 1.0]
-                .map(|share| share * value)
-                .to_vec(),
-            latencies: BTreeMap::new(),
-            notes: Vec::new(),
-            copies: vec![CopyRecord {
-                work: 1e6,
-                wall: Nanos::from_millis(500),
-                ..CopyRecord::of_operations(1_000_000)
-            }],
-        }),
-        noise: Noise::default(),
-    }
+    let shares = [1.0, 1.1, 0.8, 1.0, 1.0];
+    let measured = Measured {
+        windows: shares.map(|share| share * value).to_vec(),
+        copies: vec![CopyRecord {
+            work: 1e6,
+            wall: Nanos::from_millis(500),
+            ..CopyRecord::of_operations(1_000_000)
+        }],
+        ..testkit::measured(values)
+    };
+    testkit::round(case, pass, Outcome::Done(measured))
 }
 
 /// A run with the given cases; pass `i` holds the `i`-th value of each.
@@ -100,40 +51,9 @@ pub(crate) fn run(series: &[(&str, Vec<f64>)]) -> Run {
         }
     }
     rounds.sort_by_key(|round| round.pass);
-    Run {
-        meta: RunMeta {
-            id: "20261121-004311-9f3c".to_owned(),
-            label: None,
-            tags: BTreeMap::new(),
-            started: UnixNanos(0),
-            finished: Some(UnixNanos(1)),
-            end: End::Complete,
-            binary: Binary {
-                version: "0.1.0".to_owned(),
-                commit: None,
-                build: "release".to_owned(),
-                target: "x86_64-unknown-linux-gnu".to_owned(),
-                linked_statically: true,
-            },
-            warnings: Vec::new(),
-            dir: "/srv".to_owned(),
-        },
-        plan: Plan {
-            what: vec!["quick".to_owned()],
-            cases,
-            seed: 1,
-            budget: None,
-            passes: Some(6),
-            target: None,
-            duel: None,
-            soak: None,
-            named: Vec::new(),
-            dropped: Vec::new(),
-            ordered: false,
-        },
-        host: HostFacts::default(),
-        rounds,
-    }
+    let mut run = testkit::run(cases);
+    run.plan.passes = Some(6);
+    Run { rounds, ..run }
 }
 
 /// `n` rounds around `level` with log-normal scatter.

@@ -87,25 +87,14 @@ fn render(context: &Context, run: &Run, format: ShowFormat) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::record::Measured;
-    use std::collections::BTreeMap;
 
     #[test]
     fn a_run_that_lost_rounds_for_good_is_incomplete() {
-        let measured = || Measured {
-            values: BTreeMap::new(),
-            missing: BTreeMap::new(),
-            windows: Vec::new(),
-            cpu_windows: Vec::new(),
-            copies: Vec::new(),
-            latencies: BTreeMap::new(),
-            notes: Vec::new(),
-        };
         let check = |rounds: &str, expect: bool| {
             let outcomes: Vec<Outcome> = rounds
                 .chars()
                 .map(|round| match round {
-                    'd' => Outcome::Done(measured()),
+                    'd' => Outcome::Done(testkit::measured(&[])),
                     'u' => Outcome::Failed(Failure::Unsupported("too little memory".to_owned())),
                     _ => Outcome::Failed(Failure::OutOfMemory),
                 })

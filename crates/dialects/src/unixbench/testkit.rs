@@ -1,37 +1,15 @@
 //! Runs made by hand, for the tests of this module.
 
 use crate::unixbench::table::find;
-use model::host::{Fact, HostFacts};
-use model::noise::Noise;
+use model::host::Fact;
 use model::params::Params;
-use model::plan::{CaseId, Plan, PlannedCase, PlannedMetric, Shape};
-use model::record::{Binary, CopyRecord, End, Failure, Measured, Outcome, Round, Run, RunMeta};
-use model::spec::{
-    Amount, Better, How, MetricClass, Nature, ParamDef, ParamKind, Role, Spec, Time,
-};
+use model::plan::{CaseId, PlannedCase};
+use model::record::{CopyRecord, Failure, Measured, Outcome, Round, Run};
+use model::spec::Better;
 use model::units::{Nanos, Unit, UnixNanos};
-use std::collections::BTreeMap;
-
-static SPEC: Spec = Spec {
-    name: "test.kit",
-    version: 1,
-    nature: Nature::System,
-    title: "A workload that only tests know",
-    doc: "",
-    params: &[ParamDef {
-        name: "compat",
-        kind: ParamKind::Choice(&["off", "5.1.3", "6"]),
-        default: "off",
-        doc: "",
-    }],
-    metrics: &[],
-    tests: &[],
-    simulated: false,
-    on_disk: false,
-};
 
 /// 2026-11-21 10:00:00 UTC.
-const START: u64 = 1_795_255_200_000_000_000;
+const START: UnixNanos = UnixNanos(1_795_255_200_000_000_000);
 
 /// Builds a run.
 pub(super) struct Kit {
@@ -41,77 +19,22 @@ pub(super) struct Kit {
 
 impl Kit {
     pub(super) fn new(compat: &'static str) -> Self {
-        Self {
-            compat,
-            run: Run {
-                meta: RunMeta {
-                    id: "20261121-100000-9f3c".to_owned(),
-                    label: None,
-                    tags: BTreeMap::new(),
-                    started: UnixNanos(START),
-                    finished: None,
-                    end: End::Complete,
-                    binary: Binary {
-                        version: "0.1.0".to_owned(),
-                        commit: None,
-                        build: "release".to_owned(),
-                        target: "x86_64-unknown-linux-gnu".to_owned(),
-                        linked_statically: true,
-                    },
-                    warnings: Vec::new(),
-                    dir: "/bench".to_owned(),
-                },
-                plan: Plan {
-                    what: vec!["unixbench".to_owned()],
-                    cases: Vec::new(),
-                    seed: 1,
-                    budget: None,
-                    passes: Some(6),
-                    target: None,
-                    duel: None,
-                    soak: None,
-                    named: Vec::new(),
-                    dropped: Vec::new(),
-                    ordered: false,
-                },
-                host: HostFacts {
-                    hostname: Fact::Known("box\u{1b}[2J".to_owned()),
-                    ..HostFacts::default()
-                },
-                rounds: Vec::new(),
-            },
-        }
+        let mut run = ::testkit::run(Vec::new());
+        run.meta.started = START;
+        run.meta.dir = "/bench".to_owned();
+        run.plan.what = vec!["unixbench".to_owned()];
+        run.plan.passes = Some(6);
+        run.host.hostname = Fact::Known("box\u{1b}[2J".to_owned());
+        Self { compat, run }
     }
 
     pub(super) fn case(mut self, test: &str, copies: u32) -> Self {
         let quantity = find(test).map_or("ops_per_s", |entry| entry.quantity);
+        let metric = ::testkit::metric(quantity, Unit::OpsPerSecond, Better::Higher);
         self.run.plan.cases.push(PlannedCase {
-            id: CaseId {
-                test: test.to_owned(),
-                copies,
-            },
             title: test.to_owned(),
-            workload: test.to_owned(),
-            workload_version: 1,
-            params: Params::resolve(&SPEC, [("compat", self.compat)]).unwrap(),
-            metrics: vec![PlannedMetric {
-                quantity: quantity.to_owned(),
-                unit: Unit::OpsPerSecond,
-                better: Better::Higher,
-                class: MetricClass::System,
-                how: How::Per(Amount::Operations, Time::Wall),
-                role: Role::Plain,
-            }],
-            nature: Nature::System,
-            pictures: Vec::new(),
-            headline: None,
-            load: None,
-            shape: Shape::DEFAULT,
-            simulated: false,
-            on_disk: false,
-            allocates: false,
-            implementation: None,
-            in_place_of: Params::default(),
+            params: Params::resolve(&::testkit::SPEC, [("compat", self.compat)]).unwrap(),
+            ..::testkit::case(&format!("{test}@{copies}"), vec![metric])
         });
         self
     }
@@ -186,24 +109,13 @@ fn add(
         ..CopyRecord::of_operations(loops)
     };
     let seq = u32::try_from(run.rounds.len()).unwrap() + 1;
+    let measured = Measured {
+        copies: vec![copy; usize::try_from(case.copies).unwrap()],
+        ..::testkit::measured(&[(quantity, rate)])
+    };
     run.rounds.push(Round {
-        case: case.clone(),
-        pass,
         seq,
-        started: UnixNanos(START + u64::from(seq) * 1_000_000_000),
-        took: Nanos::from_secs(1),
-        layout_seed: 0,
-        partial: None,
-        stretch: None,
-        outcome: Outcome::Done(Measured {
-            values: BTreeMap::from([(quantity.to_owned(), rate)]),
-            missing: BTreeMap::new(),
-            cpu_windows: Vec::new(),
-            windows: Vec::new(),
-            latencies: BTreeMap::new(),
-            notes: Vec::new(),
-            copies: vec![copy; usize::try_from(case.copies).unwrap()],
-        }),
-        noise: Noise::default(),
+        started: UnixNanos(START.0 + u64::from(seq) * 1_000_000_000),
+        ..::testkit::round(case, pass, Outcome::Done(measured))
     });
 }

@@ -3,73 +3,35 @@
 use model::digest::Digest;
 use model::host::{Fact, HostFacts};
 use model::noise::{Noise, Sentinel};
-use model::params::Params;
-use model::plan::{CaseId, Plan, PlannedCase, PlannedMetric, Shape};
-use model::record::{Binary, CopyRecord, End, Failure, Measured, Outcome, Round, Run, RunMeta};
-use model::spec::{Amount, Better, How, MetricClass, Nature, Role, Time};
-use model::units::{Nanos, Unit, UnixNanos};
+use model::plan::{Plan, PlannedCase};
+use model::record::{CopyRecord, End, Failure, Measured, Outcome, Round, Run, RunMeta};
+use model::units::{Nanos, UnixNanos};
 use model::warning::Warning;
 use std::collections::BTreeMap;
 use store::{Store, StoreError};
 
 pub(crate) fn meta(id: &str, label: Option<&str>, started: u64) -> RunMeta {
     RunMeta {
-        id: id.to_owned(),
         label: label.map(str::to_owned),
         tags: BTreeMap::from([("地域".to_owned(), "東京 \"1\"\n".to_owned())]),
         started: UnixNanos(started),
         finished: None,
         end: End::Open,
-        binary: Binary {
-            version: "0.1.0".to_owned(),
-            commit: None,
-            build: "release".to_owned(),
-            target: "x86_64-unknown-linux-gnu".to_owned(),
-            linked_statically: true,
-        },
         warnings: vec![Warning::DebugBuild],
-        dir: "/srv".to_owned(),
+        ..testkit::meta(id)
     }
 }
 
 pub(crate) fn plan() -> Plan {
-    let id: CaseId = "selftest.replay@2".parse().unwrap();
+    let case = PlannedCase {
+        simulated: true,
+        ..testkit::case("selftest.replay@2", vec![testkit::ops_per_s()])
+    };
     Plan {
         what: vec!["quick".to_owned(), "selftest.*".to_owned()],
-        cases: vec![PlannedCase {
-            id,
-            title: "Plays a recorded series".to_owned(),
-            workload: "selftest.replay".to_owned(),
-            workload_version: 1,
-            params: Params::default(),
-            metrics: vec![PlannedMetric {
-                quantity: "ops_per_s".to_owned(),
-                unit: Unit::OpsPerSecond,
-                better: Better::Higher,
-                class: MetricClass::System,
-                how: How::Per(Amount::Operations, Time::Wall),
-                role: Role::Plain,
-            }],
-            nature: Nature::System,
-            pictures: Vec::new(),
-            headline: None,
-            load: None,
-            shape: Shape::DEFAULT,
-            simulated: true,
-            on_disk: false,
-            allocates: false,
-            implementation: None,
-            in_place_of: Params::default(),
-        }],
         seed: u64::MAX,
         budget: Some(Nanos::from_secs(180)),
-        passes: None,
-        target: None,
-        duel: None,
-        soak: None,
-        named: Vec::new(),
-        dropped: Vec::new(),
-        ordered: false,
+        ..testkit::plan(vec![case])
     }
 }
 
@@ -85,35 +47,30 @@ pub(crate) fn host() -> HostFacts {
 
 /// A finished round of this number, with `value` as what it measured.
 pub(crate) fn round(seq: u32, value: f64) -> Round {
+    let case = "selftest.replay@2".parse().unwrap();
+    let measured = Measured {
+        missing: BTreeMap::from([("clat_ns_p99".to_owned(), "not recorded".to_owned())]),
+        windows: vec![value, value / 3.0, value * 1.1],
+        latencies: BTreeMap::from([("clat".to_owned(), vec![(100, 5), (250, 7)])]),
+        notes: vec!["a note".to_owned()],
+        copies: vec![CopyRecord {
+            ops: 12_345,
+            work: value / 7.0,
+            wall: Nanos::from_millis(500),
+            user: Nanos::from_millis(400),
+            system: Nanos(1),
+            digest: Digest::EMPTY,
+            allocations: 0,
+            cpu: Some(1),
+            reported: BTreeMap::new(),
+            apart: None,
+        }],
+        ..testkit::measured(&[("ops_per_s", value)])
+    };
     Round {
-        case: "selftest.replay@2".parse().unwrap(),
-        pass: seq,
-        seq,
         started: UnixNanos(1_700_000_000_000_000_000 + u64::from(seq)),
         took: Nanos::from_millis(600),
         layout_seed: u64::MAX - u64::from(seq),
-        partial: None,
-        stretch: None,
-        outcome: Outcome::Done(Measured {
-            values: BTreeMap::from([("ops_per_s".to_owned(), value)]),
-            missing: BTreeMap::from([("clat_ns_p99".to_owned(), "not recorded".to_owned())]),
-            cpu_windows: Vec::new(),
-            windows: vec![value, value / 3.0, value * 1.1],
-            latencies: BTreeMap::from([("clat".to_owned(), vec![(100, 5), (250, 7)])]),
-            notes: vec!["a note".to_owned()],
-            copies: vec![CopyRecord {
-                ops: 12_345,
-                work: value / 7.0,
-                wall: Nanos::from_millis(500),
-                user: Nanos::from_millis(400),
-                system: Nanos(1),
-                digest: Digest::EMPTY,
-                allocations: 0,
-                cpu: Some(1),
-                reported: BTreeMap::new(),
-                apart: None,
-            }],
-        }),
         noise: Noise {
             steal_share: Some(0.1 + 0.2),
             before: Some(Sentinel {
@@ -124,6 +81,7 @@ pub(crate) fn round(seq: u32, value: f64) -> Round {
             }),
             ..Noise::default()
         },
+        ..testkit::round(&case, seq, Outcome::Done(measured))
     }
 }
 

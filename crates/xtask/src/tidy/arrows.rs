@@ -1,7 +1,8 @@
 //! Which crate may use which, and what the layers may not know.
 //!
 //! Cargo refuses circles; that `stats` knows no database and `report` no engine is ours to check. Development
-//! dependencies count too: a test that needs an upper layer belongs into that layer.
+//! dependencies count too: a test that needs an upper layer belongs into that layer. All tests may use `testkit`, and
+//! nothing else may.
 
 use super::source::{self, code_lines};
 use super::{File, Finding, Tree};
@@ -11,6 +12,7 @@ use toml::{Table, Value};
 const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("model", Some(&[])),
     ("sys", Some(&[])),
+    ("testkit", Some(&["model"])),
     ("stats", Some(&["model"])),
     ("store", Some(&["model"])),
     ("dialects", Some(&["model", "stats"])),
@@ -131,13 +133,16 @@ fn dependencies(file: &File) -> Result<Vec<String>, Finding> {
     }
     let mut names = Vec::new();
     for table in tables {
-        for section in SECTIONS {
-            let Some(Value::Table(section)) = table.get(section) else {
+        for section_name in SECTIONS {
+            let Some(Value::Table(section)) = table.get(section_name) else {
                 continue;
             };
             for (key, value) in section {
                 let renamed = value.get("package").and_then(Value::as_str);
-                names.push(renamed.unwrap_or(key).to_owned());
+                let name = renamed.unwrap_or(key);
+                if (section_name, name) != ("dev-dependencies", "testkit") {
+                    names.push(name.to_owned());
+                }
             }
         }
     }
