@@ -195,7 +195,7 @@ fn missing(path: &str) -> Finding {
 }
 
 /// The lines outside of code blocks, numbered from 1.
-fn outside_fences(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(super) fn outside_fences(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut fenced = false;
     text.lines().enumerate().filter_map(move |(index, line)| {
         if line.trim_start().starts_with("```") {
@@ -265,7 +265,7 @@ fn commands(text: &str) -> Vec<(usize, &str)> {
 const LAB: &str = "crates/lab/src/main.rs";
 
 /// Whether `line` is a command of ours that parses; lines that are not of ours are fine.
-fn accepts(tree: &Tree, line: &str) -> Result<(), String> {
+pub(super) fn accepts(tree: &Tree, line: &str) -> Result<(), String> {
     let simple = line.split(['|', '>', '&', ';', '#']).next().unwrap_or(line);
     let words = words(simple);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();

@@ -6,6 +6,7 @@
 
 mod arrows;
 mod docs;
+mod guides;
 mod source;
 mod words;
 
@@ -32,6 +33,8 @@ const RULES: &[fn(&Tree) -> Vec<Finding>] = &[
     docs::measured_sections_have_their_data,
     docs::results_say_how_they_were_made,
     docs::transcripts_are_kept,
+    guides::what_is_read_first_is_short,
+    guides::commands_in_sentences_are_commands,
 ];
 
 /// A text file of the project.
