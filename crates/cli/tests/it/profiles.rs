@@ -202,7 +202,7 @@ mod slow {
 
 mod root {
     use super::*;
-    use crate::root::CpuQuota;
+    use crate::root::{CpuQuota, sh};
 
     #[test]
     #[ignore = "root: makes a CPU cgroup"]
@@ -226,5 +226,31 @@ mod root {
             "{}",
             done.out
         );
+    }
+
+    #[test]
+    #[ignore = "root: mounts a small file system"]
+    fn a_first_look_leaves_the_disk_out_where_it_is_too_small_or_read_only() {
+        let bed = Bed::new();
+        let (image, at) = (bed.path().join("image"), bed.path().join("at"));
+        let (image, at) = (image.display(), at.display().to_string());
+        sh(&format!("truncate -s 120M {image}; mkfs.ext4 -qF {image}"));
+        sh(&format!("mkdir {at}; mount -o loop {image} {at}"));
+        let args = ["run", "--dry-run", "--dir", &at];
+        let small = bed.run(&args);
+        sh(&format!("mount -o remount,ro {at}"));
+        let read_only = bed.run(&args);
+        sh(&format!("umount {at}"));
+        let left_out = "left out: storage.randread-4k and 6 more (";
+        let small = small.code(0);
+        small.out_has(&[
+            "cpu.whetstone@1",
+            left_out,
+            "and at least 64 MiB are needed",
+        ]);
+        let read_only = read_only
+            .code(0)
+            .err_has(&["note: ", "EROFS", "and no disk"]);
+        read_only.out_has(&["cpu.whetstone@1", left_out, "EROFS"]);
     }
 }

@@ -9,7 +9,7 @@ use crate::bed::{Bed, Done};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn sh(script: &str) {
+pub(crate) fn sh(script: &str) {
     let output = Command::new("sh").args(["-ec", script]).output().unwrap();
     assert!(
         output.status.success(),

@@ -26,6 +26,7 @@ pub fn all() -> Result<Vec<Profile>, ProfileError> {
 mod tests {
     use super::*;
     use engine::resolve::{Catalog, Request, resolve};
+    use model::headline::Topic;
     use model::host::{Fact, HostFacts};
     use model::units::Nanos;
     use std::collections::BTreeSet;
@@ -225,28 +226,25 @@ mod tests {
             let plan = planned("quick", &[], &host(cpus, None, 1));
             let dropped: Vec<&str> = plan.dropped.iter().map(|d| d.what.as_str()).collect();
             assert_eq!(dropped, [""; 0], "{cpus}");
-            for (test, all) in [
-                ("cpu.whetstone", true),
-                ("memory.copy", true),
-                ("memory.latency-512m", false),
-                ("os.pipe", false),
-                ("os.spawn", false),
-                ("os.execl", false),
-                ("fs.copy-4096", false),
-                ("storage.randread-4k", false),
-                ("storage.randread-4k-qd32", false),
-                ("storage.randwrite-4k", false),
-                ("storage.randwrite-4k-qd32", false),
-                ("storage.read-1m", false),
-                ("storage.write-1m", false),
-                ("storage.fsync-4k", false),
-            ] {
-                let both = if all && cpus > 1 {
-                    vec![1, cpus]
-                } else {
-                    vec![1]
-                };
-                assert_eq!(copies_of(&plan, test), both, "{test}");
+            let shown = plan.cases.iter().filter_map(|case| case.headline.as_ref());
+            let mut topics: Vec<Topic> = shown.map(|headline| headline.topic).collect();
+            topics.sort_unstable();
+            topics.dedup();
+            let all = [
+                Topic::Cpu,
+                Topic::Os,
+                Topic::Memory,
+                Topic::SmallReads,
+                Topic::SmallWrites,
+                Topic::LargeBlocks,
+                Topic::Syncs,
+                Topic::PageCache,
+            ];
+            assert_eq!(topics, all, "{cpus}");
+            let both = if cpus > 1 { vec![1, cpus] } else { vec![1] };
+            assert_eq!(copies_of(&plan, "cpu.whetstone"), both);
+            for test in ["storage.randread-4k-qd32", "storage.randwrite-4k-qd32"] {
+                assert_eq!(copies_of(&plan, test), [1]);
             }
             let pass: f64 = plan
                 .cases
