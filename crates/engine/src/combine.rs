@@ -1,13 +1,15 @@
 //! From what the copies did to the round's values.
 
-use crate::measure::Window;
+mod over_time;
+
 use crate::wire::CopyReport;
 use model::latency;
-use model::num::{approx, count, round_to_u64, round_to_usize};
+use model::num::{approx, count, round_to_u64};
 use model::plan::PlannedCase;
 use model::record::{CopyRecord, Failure, Measured, Outcome};
 use model::spec::{Amount, Fold, How, MetricClass, Stat, Time};
 use model::units::Nanos;
+use over_time::{cpu_windows, series, windows};
 use std::collections::BTreeMap;
 
 /// The round's outcome, and what its copies did where one of them failed and they are told apart.
@@ -59,6 +61,7 @@ fn measured(case: &PlannedCase, reports: Vec<CopyReport>) -> Measured {
         } else {
             Vec::new()
         },
+        series: series(case, &reports),
         notes: notes(&reports),
         // The values are computed from all that was recorded; what is kept is for later questions.
         latencies: latencies
@@ -228,58 +231,10 @@ fn notes(reports: &[CopyReport]) -> Vec<String> {
     notes
 }
 
-/// The rates of the copies' windows, summed.
-fn windows(reports: &[CopyReport], length: Nanos) -> Vec<f64> {
-    let rates = |report: &CopyReport| {
-        if report.played_windows.is_empty() {
-            on_grid(&report.windows, length, |window| {
-                approx(window.ops) * report.work_per_op
-            })
-        } else {
-            report.played_windows.clone()
-        }
-    };
-    summed(&reports.iter().map(rates).collect::<Vec<_>>())
-}
-
-/// The CPU time that the copies got a second, window by window, summed; empty where a series was played.
-fn cpu_windows(reports: &[CopyReport], length: Nanos) -> Vec<f64> {
-    if reports.iter().any(|r| !r.played_windows.is_empty()) {
-        return Vec::new();
-    }
-    let got = |report: &CopyReport| {
-        on_grid(&report.windows, length, |window| {
-            Nanos(window.cpu_ns).as_secs_f64()
-        })
-    };
-    summed(&reports.iter().map(got).collect::<Vec<_>>())
-}
-
 /// Whether CPU time is what the test turns into work.
 fn is_cpu_work(case: &PlannedCase) -> bool {
     let first = case.metrics.first();
     first.is_some_and(|metric| metric.class == MetricClass::Compute)
-}
-
-/// `amount` a second of each window. One that took the time of several, because a batch did, stands for as many, so
-/// that what comes behind it stays in its place; a last one shorter than half of a full one is left out: it holds too
-/// few batches to be a rate.
-fn on_grid(windows: &[Window], length: Nanos, amount: impl Fn(&Window) -> f64) -> Vec<f64> {
-    let of = |window: &Window| {
-        let rate = amount(window) / Nanos(window.wall_ns.max(1)).as_secs_f64();
-        let stands_for = round_to_usize(approx(window.wall_ns) / approx(length.0.max(1)));
-        std::iter::repeat_n(rate, stands_for)
-    };
-    windows.iter().flat_map(of).collect()
-}
-
-/// The copies' series, summed: all start at the gate and keep to one grid, so the same index is the same time within a
-/// batch.
-fn summed(per_copy: &[Vec<f64>]) -> Vec<f64> {
-    let shortest = per_copy.iter().map(Vec::len).min().unwrap_or(0);
-    (0..shortest)
-        .map(|i| per_copy.iter().map(|windows| windows[i]).sum())
-        .collect()
 }
 
 fn copy_record(report: CopyReport, apart: bool) -> CopyRecord {
@@ -292,6 +247,7 @@ fn copy_record(report: CopyReport, apart: bool) -> CopyRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::Window;
     use model::record::CopyDetail;
 
     fn window(wall_ns: u64, ops: u64, cpu_ns: u64) -> Window {

@@ -7,7 +7,7 @@ use crate::recorder::{Latencies, Recorder};
 use crate::wire::{CopyReport, Go, Order, Reply};
 use crate::workload::{Body, Finish, WorkError, Workload};
 use model::num::approx;
-use model::record::{CopyDetail, CopyRecord};
+use model::record::{CopyDetail, CopyRecord, Series};
 use model::units::Nanos;
 use std::io::{BufRead, Write};
 
@@ -132,6 +132,7 @@ fn report(
                 .into_iter()
                 .map(|(name, latencies)| (name, latencies.pairs()))
                 .collect(),
+            series: finish.series.into_iter().map(finite).collect(),
             voluntary_switches: used.voluntary,
             involuntary_switches: used.involuntary,
             major_faults: used.major_faults,
@@ -145,6 +146,14 @@ fn report(
         notes: finish.notes,
         missing: finish.missing,
     }
+}
+
+/// JSON has no word for what is not finite.
+fn finite((name, mut series): (String, Series)) -> (String, Series) {
+    for value in &mut series.values {
+        *value = value.filter(|value| value.is_finite());
+    }
+    (name, series)
 }
 
 /// Moves later heap blocks by up to a page: one layout must not stand for all. Source: Mytkowicz et al., "Producing

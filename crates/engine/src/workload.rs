@@ -14,7 +14,7 @@ use model::job::Report;
 use model::named::NamedKind;
 use model::params::Params;
 use model::plan::{Shape, StorageLoad};
-use model::record::Failure;
+use model::record::{Failure, Series};
 use model::spec::{MetricDef, Spec};
 use model::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -210,6 +210,9 @@ pub struct Finish {
     pub windows: Vec<f64>,
     /// Latencies that the body took by itself, by name, for the metrics that are figures of them.
     pub latencies: BTreeMap<String, Latencies>,
+    /// Series by the quantity of their declaration ([`model::spec::Role::Series`]), made at the ends of windows or
+    /// outside the measured thread. A value that is not finite counts as none.
+    pub series: BTreeMap<String, Series>,
     /// What the reader must know to read the figures rightly: a sentence in English for each.
     pub notes: Vec<String>,
     /// What a storage job did, where that is more than the metrics tell.

@@ -211,7 +211,7 @@ pub struct PlannedCase {
     pub nature: Nature,
     /// The metrics a round yields.
     pub metrics: Vec<PlannedMetric>,
-    /// The curves and matrices that a round yields beside them.
+    /// The curves, matrices and series that a round yields beside them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pictures: Vec<PlannedMetric>,
     /// Its figure on the first page, where it has one.

@@ -147,9 +147,22 @@ pub struct Measured {
     /// Latencies by name, where any are recorded: ascending pairs of nanoseconds and count, all copies together.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub latencies: BTreeMap<String, Vec<(u64, u64)>>,
+    /// Series by name, all copies together by the rule of their declaration; empty where copies do different things.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub series: BTreeMap<String, Series>,
     /// What the workload noticed that the reader must know to read its figures rightly, in English; each said once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// A quantity over the time of a round. Its name, its unit and how those of several copies become one are declared
+/// ([`crate::spec::Role::Series`]).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// From one value to the next; the first is of the step with which the measured part begins.
+    pub step: Nanos,
+    /// In time order; `None` where nothing happened in the step that has a value.
+    pub values: Vec<Option<f64>>,
 }
 
 /// What one copy did in the measured part of a round.
@@ -201,6 +214,9 @@ impl CopyRecord {
 pub struct CopyDetail {
     /// Latencies by name: ascending pairs of nanoseconds and count.
     pub latencies: BTreeMap<String, Vec<(u64, u64)>>,
+    /// Its own series by name; the last value may be of a shorter time than the others.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub series: BTreeMap<String, Series>,
     /// Context switches that it asked for by waiting.
     pub voluntary_switches: u64,
     /// Context switches that it did not ask for.

@@ -191,12 +191,15 @@ pub enum Role {
     /// A matrix: each round has a value for each pair of CPUs, which the body reports as `QUANTITY_A_B`. None of them
     /// is a metric.
     Matrix,
+    /// A series: each round has values over its time, which the body hands over under the quantity; those of the
+    /// copies become one as [`How::Reported`] says. None of them is a metric.
+    Series,
 }
 
 impl Role {
-    /// True for curves and matrices: nobody gives a verdict on a single point.
+    /// True for curves, matrices and series: nobody gives a verdict on a single point.
     pub const fn is_picture(self) -> bool {
-        matches!(self, Self::Curve(_) | Self::Matrix)
+        matches!(self, Self::Curve(_) | Self::Matrix | Self::Series)
     }
 }
 

@@ -74,9 +74,24 @@ fn culprit(round: &Round) -> Option<String> {
                 .map(move |(name, &x)| (format!("{name} of copy {index}"), x));
             work.chain(reported)
         });
+    let apart = measured
+        .copies
+        .iter()
+        .enumerate()
+        .flat_map(|(index, copy)| {
+            let series = copy.apart.iter().flat_map(|detail| &detail.series);
+            series.map(move |(name, series)| (format!("{name} of copy {index}"), series))
+        });
+    let together = measured.series.iter();
+    let together = together.map(|(name, series)| (name.clone(), series));
+    let series = together.chain(apart).flat_map(|(name, series)| {
+        let values = series.values.iter().flatten();
+        values.map(move |&x| (name.clone(), x))
+    });
     values
         .chain(windows)
         .chain(copies)
+        .chain(series)
         .find(|(_, x)| !x.is_finite())
         .map(|(name, x)| format!("`{name}` is {x}, which is no number that can be kept"))
 }

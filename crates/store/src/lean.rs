@@ -80,6 +80,7 @@ impl From<LeanRound> for Round {
                         .map(|copy| CopyRecord::of_operations(copy.ops))
                         .collect(),
                     latencies: BTreeMap::new(),
+                    series: BTreeMap::new(),
                     notes: Vec::new(),
                 }),
                 LeanOutcome::Failed(failure) => Outcome::Failed(failure),

@@ -138,6 +138,7 @@ pub fn measured(values: &[(&str, f64)]) -> Measured {
         cpu_windows: Vec::new(),
         copies: Vec::new(),
         latencies: BTreeMap::new(),
+        series: BTreeMap::new(),
         notes: Vec::new(),
     }
 }

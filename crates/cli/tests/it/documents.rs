@@ -1,7 +1,7 @@
 //! The JSON documents against their published schemas, and comparisons.
 
 use crate::bed::Bed;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub(crate) fn validate(schema: &str, text: &str) -> Value {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/");
@@ -76,6 +76,31 @@ fn a_comparison_document_validates_and_its_verdicts_are_right() {
     assert_eq!(metric(1)["verdict"], "better");
     let ratio = metric(1)["ratio"].as_f64().unwrap();
     assert!((ratio - 1.3).abs() < 0.01, "{ratio}");
+}
+
+#[test]
+fn a_series_is_kept_with_its_rounds_and_told_for_all_copies_together() {
+    let bed = Bed::new();
+    let line = "run selftest.replay --passes 2 --copies 1,2 --set selftest.replay.backlog=1,-,2.5 --format json";
+    let done = bed.run(&line.split(' ').collect::<Vec<_>>()).code(0);
+    let document = validate("kurabe.run.1.json", &done.out);
+    let mut series = document["series"].as_array().unwrap().clone();
+    series.sort_by_key(|one| (one["case"].to_string(), one["pass"].as_u64()));
+    let told: Vec<Value> = series.iter().map(|one| one["values"].clone()).collect();
+    // Round n plays n times the values, and the copies add up.
+    let expect = [[1.0, 2.5], [2.0, 5.0], [2.0, 5.0], [4.0, 10.0]];
+    let expect = expect.map(|[first, last]| json!([first, null, last]));
+    assert_eq!(told, expect);
+    for one in &series {
+        let of = ["quantity", "unit", "copy"].map(|key| one[key].clone());
+        assert_eq!(of, [json!("backlog"), json!("number"), Value::Null]);
+        assert_eq!(one["step_ns"], 100_000_000);
+    }
+    // A run that asks for none has none.
+    bed.replay("plain", SERIES);
+    let done = bed.run(&["show", "plain", "--format", "json"]).code(0);
+    let document = validate("kurabe.run.1.json", &done.out);
+    assert_eq!(document["series"], Value::Null);
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod run;
 mod scaling;
 pub mod schema;
 mod scope;
+mod series;
 mod soak;
 mod storage;
 mod warning;

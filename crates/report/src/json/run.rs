@@ -6,6 +6,7 @@ use super::memory::{MemoryPart, memory_part};
 use super::metric::{EstimatePart, MetricPart, estimate_part, metric_part, missing};
 use super::scaling::{ClockRatePart, ScalingPart, clock_rate_part, scaling_part};
 use super::scope::{ScopePart, scope_part};
+use super::series::{SeriesPart, series};
 use super::soak::{SoakPart, soak_part};
 use super::storage::{StoragePart, storage_part};
 use super::warning::{WarningPart, warning_part};
@@ -41,6 +42,9 @@ pub(super) struct RunDocument {
     storage: Option<StoragePart>,
     /// What memory tests found point by point; null where the run has none.
     memory: Option<MemoryPart>,
+    /// Quantities over the time of each round; left out where the run has none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    series: Vec<SeriesPart>,
     /// How tests scale with copies; empty where the run does not ask.
     scaling: Vec<ScalingPart>,
     /// The clock rate while measuring; null where no probe saw it.
@@ -193,6 +197,7 @@ pub(super) fn document(view: &RunView<'_>) -> RunDocument {
         soak: view.soak.as_ref().map(soak_part),
         storage: view.storage.as_ref().map(storage_part),
         memory: view.memory.as_ref().map(memory_part),
+        series: series(view.run),
         scaling: view.scaling.iter().map(scaling_part).collect(),
         clock_rate: view.clock_rate.as_ref().and_then(clock_rate_part),
         failed_rounds: failed_rounds(view.run),

@@ -4,7 +4,7 @@ use model::digest::Digest;
 use model::host::{Fact, HostFacts};
 use model::noise::{Noise, Sentinel};
 use model::plan::{Plan, PlannedCase};
-use model::record::{CopyRecord, End, Failure, Measured, Outcome, Round, Run, RunMeta};
+use model::record::{CopyRecord, End, Failure, Measured, Outcome, Round, Run, RunMeta, Series};
 use model::units::{Nanos, UnixNanos};
 use model::warning::Warning;
 use std::collections::BTreeMap;
@@ -65,6 +65,13 @@ pub(crate) fn round(seq: u32, value: f64) -> Round {
             reported: BTreeMap::new(),
             apart: None,
         }],
+        series: BTreeMap::from([(
+            "queue".to_owned(),
+            Series {
+                step: Nanos::from_millis(100),
+                values: vec![Some(value), None, Some(0.5)],
+            },
+        )]),
         ..testkit::measured(&[("ops_per_s", value)])
     };
     Round {

@@ -145,6 +145,16 @@ fn a_number_that_json_cannot_hold_is_refused_by_name() {
         f64::NEG_INFINITY,
         &format!("{round_1}: `ops_per_s` is -inf, which is no number that can be kept"),
     );
+    let mut odd = round(1, 1.0);
+    if let Outcome::Done(done) = &mut odd.outcome {
+        let queue = done.series.get_mut("queue").unwrap();
+        queue.values[1] = Some(f64::NAN);
+    }
+    let text = store.append("r1", &odd).unwrap_err().to_string();
+    assert_eq!(
+        text,
+        format!("{round_1}: `queue` is NaN, which is no number that can be kept")
+    );
     let mut noisy = round(1, 1.0);
     noisy.noise.psi_cpu_share = Some(f64::NAN);
     let text = store.append("r1", &noisy).unwrap_err().to_string();

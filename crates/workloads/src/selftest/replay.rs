@@ -7,6 +7,7 @@ use model::digest::Digest;
 use model::num::count;
 use model::params::Params;
 use model::plan::{Settle, Shape};
+use model::record::Series;
 use model::spec::{
     Amount, Better, Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec,
     TestDef, Time,
@@ -18,6 +19,9 @@ pub(crate) static REPLAY: Replay = Replay;
 /// The workload.
 #[derive(Debug)]
 pub(crate) struct Replay;
+
+/// The parameter and the series of this name.
+const BACKLOG: &str = "backlog";
 
 const SERIES: &str = "100,101,99,100,102,98,100,101,99";
 
@@ -43,6 +47,13 @@ static SPEC: Spec = Spec {
             default: "",
             doc: "The windows of each round, as factors of its value, separated by commas; none by default.",
         },
+        ParamDef {
+            name: "backlog",
+            kind: ParamKind::Text,
+            default: "",
+            doc: "The values of the series `backlog`, separated by commas: numbers, or `-` for none; no series by \
+                  default.",
+        },
     ],
     metrics: &[
         MetricDef {
@@ -62,6 +73,15 @@ static SPEC: Spec = Spec {
             how: How::Reported(Fold::Mean),
             role: Role::Plain,
             doc: "One second over the value of the series, in nanoseconds.",
+        },
+        MetricDef {
+            quantity: BACKLOG,
+            unit: Unit::Number,
+            better: Better::Lower,
+            class: MetricClass::System,
+            how: How::Reported(Fold::Sum),
+            role: Role::Series,
+            doc: "The series: what `backlog` says, each value times the number of the round, summed over the copies.",
         },
     ],
     tests: &[TestDef {
@@ -89,8 +109,17 @@ impl Workload for Replay {
         }
     }
 
+    fn metrics(&self, params: &Params) -> Vec<&'static MetricDef> {
+        let asked = !params.text(BACKLOG).is_empty();
+        let metrics = SPEC.metrics.iter();
+        metrics
+            .filter(|metric| asked || metric.role != Role::Series)
+            .collect()
+    }
+
     fn supported(&self, params: &Params, _host: &model::host::HostFacts) -> Result<(), String> {
         numbers(params.text("windows"))?;
+        backlog(params, 1)?;
         params
             .text("series")
             .split(',')
@@ -101,6 +130,7 @@ impl Workload for Replay {
         let items: Vec<&str> = params.text("series").split(',').collect();
         let at = usize::try_from(place.round.saturating_sub(1)).unwrap_or(0) % items.len();
         let factors = numbers(params.text("windows")).map_err(WorkError::Failed)?;
+        let backlog = backlog(params, place.round).map_err(WorkError::Failed)?;
         let player = match value(items[at]).map_err(WorkError::Failed)? {
             Played::Fail => {
                 return Err(WorkError::failed(
@@ -112,10 +142,12 @@ impl Workload for Replay {
             Played::Value(value) => Player {
                 value,
                 windows: factors.into_iter().map(|x| x * value).collect(),
+                backlog,
             },
             Played::Windows(windows) => Player {
                 value: windows.iter().sum::<f64>() / count(windows.len()),
                 windows,
+                backlog,
             },
         };
         Ok(Box::new(player))
@@ -173,6 +205,19 @@ fn numbers(text: &str) -> Result<Vec<f64>, String> {
         .collect()
 }
 
+/// The series of this round.
+fn backlog(params: &Params, round: u32) -> Result<Vec<Option<f64>>, String> {
+    let items = params.text(BACKLOG).split(',').map(str::trim);
+    let value = |item: &str| match item {
+        "-" => Ok(None),
+        _ => item
+            .parse::<f64>()
+            .map(|value| Some(value * f64::from(round)))
+            .map_err(|_| format!("`{item}` in `backlog` is neither a number nor `-`")),
+    };
+    items.filter(|item| !item.is_empty()).map(value).collect()
+}
+
 /// What an operation takes: next to nothing in a round without a measured part, which has one, and in a soak so little
 /// that a window holds enough of them.
 const OPERATION_NS: u64 = 10_000;
@@ -180,6 +225,7 @@ const OPERATION_NS: u64 = 10_000;
 struct Player {
     value: f64,
     windows: Vec<f64>,
+    backlog: Vec<Option<f64>>,
 }
 
 impl Body for Player {
@@ -197,6 +243,16 @@ impl Body for Player {
             ]
             .into(),
             windows: self.windows.clone(),
+            series: (!self.backlog.is_empty())
+                .then(|| {
+                    let series = Series {
+                        step: Shape::DEFAULT.window,
+                        values: self.backlog.clone(),
+                    };
+                    (BACKLOG.to_owned(), series)
+                })
+                .into_iter()
+                .collect(),
             ..Finish::default()
         })
     }

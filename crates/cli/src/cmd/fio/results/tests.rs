@@ -260,6 +260,7 @@ fn disks_are_counted_once() {
         windows: Vec::new(),
         copies,
         latencies: BTreeMap::new(),
+        series: BTreeMap::new(),
         notes: Vec::new(),
     };
     let mut disks = Disks::default();
