@@ -743,7 +743,7 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__list)
-            opts="-h --last --all --store --lang --color --help tests profiles metrics runs"
+            opts="-h --last --all --json --store --lang --color --help tests profiles metrics params runs"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

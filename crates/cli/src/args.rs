@@ -70,7 +70,7 @@ pub(crate) enum ColorArg {
 pub(crate) enum Command {
     /// Measure this machine and keep the run
     Run(RunArgs),
-    /// List tests, profiles, metrics or kept runs
+    /// List kept runs, or tests, profiles, metrics and parameters
     List(ListArgs),
     /// Show a kept run
     Show(ShowArgs),
@@ -130,12 +130,17 @@ pub(crate) struct ListArgs {
     /// What to list
     #[arg(default_value = "runs")]
     pub(crate) what: ListWhat,
+    /// The test whose parameters are listed
+    pub(crate) test: Option<String>,
     /// Show so many runs, the latest first [default: 50]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) last: Option<u32>,
     /// Show every run that is kept
     #[arg(long, conflicts_with = "last")]
     pub(crate) all: bool,
+    /// Print the list as one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// What can be listed.
@@ -143,10 +148,12 @@ pub(crate) struct ListArgs {
 pub(crate) enum ListWhat {
     /// Every test that can be run
     Tests,
-    /// Every profile
+    /// Every profile, with the time that it takes here
     Profiles,
     /// Every metric, with its unit and definition
     Metrics,
+    /// The parameters of a test, with their values in it and what they mean
+    Params,
     /// The runs that are kept
     Runs,
 }

@@ -98,7 +98,7 @@ fn profiles(what: &[String]) -> anyhow::Result<Vec<Profile>> {
 }
 
 /// The plan for what the user asked for.
-fn plan(request: &Request, host: &HostFacts) -> anyhow::Result<Plan> {
+pub(crate) fn plan(request: &Request, host: &HostFacts) -> anyhow::Result<Plan> {
     let profiles = profiles(&request.what)?;
     let catalog = Catalog {
         workloads: workloads::ALL,

@@ -63,10 +63,7 @@ fn rounds(plan: &Plan, case: &PlannedCase) -> PlannedRounds {
 
 /// What all of it is expected to take. The sides of a duel share one budget.
 fn expected(sides: &[Run]) -> Nanos {
-    let each = sides.iter().map(|side| match &side.plan.soak {
-        Some(soak) => soak.span,
-        None => budget::expected(&side.plan),
-    });
+    let each = sides.iter().map(|side| of_plan(&side.plan));
     let all = each.fold(Nanos::ZERO, Nanos::plus);
     let budget = sides.first().and_then(|side| side.plan.budget);
     budget.map_or(all, |budget| all.min(budget))
@@ -98,6 +95,13 @@ fn written(runs: &[Run]) -> Written {
         written.files.0 += files.values().map(|bytes: &Bytes| bytes.0).sum::<u64>();
     }
     written
+}
+
+/// What one run is expected to take, at most.
+pub(crate) fn of_plan(plan: &Plan) -> Nanos {
+    plan.soak
+        .as_ref()
+        .map_or_else(|| budget::expected(plan), |soak| soak.span)
 }
 
 /// What is said where the budget cannot hold the passes that were asked for, or those that an interval takes.

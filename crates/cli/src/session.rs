@@ -16,6 +16,7 @@ use model::plan::PlannedCase;
 use model::record::{End, Outcome, Round, Run};
 use model::units::UnixNanos;
 use report::Lang;
+use report::brief::Brief;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use store::Store;
@@ -193,13 +194,18 @@ fn execute(
             store.forget_work_dir(work_dir)?;
         }
     }
-    let measured: anyhow::Result<Vec<Run>> = runs
-        .iter()
-        .map(|run| Ok(store.load(&run.meta.id)?))
-        .collect();
+    let measured = runs.iter().map(|run| kept(store, &run.meta.id));
+    let measured: anyhow::Result<Vec<Run>> = measured.collect();
     say_left_behind(&ended);
     say_how_it_ended(measured.as_deref().unwrap_or(runs), &ended);
     measured.map(Kept::InStore)
+}
+
+/// The run that has just ended, with what lists say of it noted.
+fn kept(store: &Store, id: &str) -> anyhow::Result<Run> {
+    let run = store.load(id)?;
+    store.note_brief(id, &Brief::of(&run).text())?;
+    Ok(run)
 }
 
 /// Marks the files of ours as the runs leave them, and removes those that a job of theirs unlinks or that are not

@@ -18,6 +18,7 @@ pub mod host;
 pub mod job;
 pub mod latency;
 pub mod limit;
+pub mod line;
 pub mod named;
 pub mod noise;
 pub mod num;

@@ -97,6 +97,25 @@ pub enum ParamKind {
     Jobs,
 }
 
+impl ParamKind {
+    /// The values in words.
+    pub fn in_words(self) -> String {
+        match self {
+            Self::Count { min, max: u64::MAX } => format!("whole number from {min}"),
+            Self::Count { min, max } => format!("whole number from {min} to {max}"),
+            Self::Duration => "time, such as `500ms` or `10s`".to_owned(),
+            Self::Size => "size, such as `4k` or `1M`".to_owned(),
+            Self::Choice(words) => {
+                let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+                words.join(", ")
+            }
+            Self::Switch => "`yes` or `no`".to_owned(),
+            Self::Text => "text".to_owned(),
+            Self::Jobs => "jobs of a job file".to_owned(),
+        }
+    }
+}
+
 /// One metric of a workload: a quantity with its unit, direction and definition.
 #[derive(Debug)]
 pub struct MetricDef {

@@ -161,6 +161,16 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::OpsPerSecond,
+        Self::BytesPerSecond,
+        Self::Nanoseconds,
+        Self::Bytes,
+        Self::Share,
+        Self::Number,
+    ];
+
     /// True for rates of operations and of bytes: the windows of a round may be in such a unit too.
     pub const fn is_rate(self) -> bool {
         matches!(self, Self::OpsPerSecond | Self::BytesPerSecond)

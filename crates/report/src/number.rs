@@ -218,6 +218,11 @@ pub fn instant(at: UnixNanos) -> String {
     timestamp(at, |at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
 }
 
+/// An instant in a list: `2026-11-21 00:43`, in UTC.
+pub fn minute(at: UnixNanos) -> String {
+    timestamp(at, |at| at.strftime("%Y-%m-%d %H:%M").to_string())
+}
+
 /// An instant as programs read it (RFC 3339, UTC, nanoseconds).
 pub fn rfc3339(at: UnixNanos) -> String {
     timestamp(at, |at| format!("{at:.9}"))

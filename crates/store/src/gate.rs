@@ -16,7 +16,7 @@ use std::path::Path;
 pub(crate) const APPLICATION_ID: u32 = 0x6b75_7261;
 
 /// The schema this program writes, in SQLite's `user_version`.
-pub(crate) const SCHEMA_VERSION: u32 = 2;
+pub(crate) const SCHEMA_VERSION: u32 = 3;
 
 /// What is at the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,38 +20,12 @@ mod sqlite;
 
 pub use error::StoreError;
 pub use held::is_open_store;
+pub use model::line::RunLine;
 pub use sqlite::Store;
 
-use model::plan::Duel;
-use model::record::{End, RunMeta};
-use model::units::UnixNanos;
+use model::record::RunMeta;
 use model::warning::Warning;
 use std::path::PathBuf;
-
-/// One run as lists show it: what is known without reading its rounds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunLine {
-    /// The run's id.
-    pub id: String,
-    /// The name the user gave.
-    pub label: Option<String>,
-    /// When it started.
-    pub started: UnixNanos,
-    /// When it ended; `None` for a run that is going on or was killed.
-    pub finished: Option<UnixNanos>,
-    /// How it ended.
-    pub end: End,
-    /// What the user asked for, such as `quick`.
-    pub what: Vec<String>,
-    /// How many cases were planned.
-    pub cases: u32,
-    /// How many rounds are kept.
-    pub rounds: u32,
-    /// How many of them failed.
-    pub failed: u32,
-    /// Which side of which duel it is.
-    pub duel: Option<Duel>,
-}
 
 /// The run that a text means.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,8 @@ use crate::args::ImportArgs;
 use crate::context::{Context, read_as};
 use crate::exit::Exit;
 use crate::output;
+use model::record::{End, Run};
+use report::brief::Brief;
 use store::export::Export;
 
 pub(crate) fn run(context: &Context, args: &ImportArgs) -> anyhow::Result<Exit> {
@@ -16,7 +18,12 @@ pub(crate) fn run(context: &Context, args: &ImportArgs) -> anyhow::Result<Exit> 
     let store = context.store(args.others.dir_of_others)?;
     for export in &exports {
         let news = store.import_export(export)?;
-        let id = &export.run().meta.id;
+        let Run { meta, .. } = export.run();
+        let id = &meta.id;
+        if news && meta.end != End::Open {
+            let run = store.load_to_compare(id)?;
+            store.note_brief(id, &Brief::of(&run).text())?;
+        }
         output::say(&if news {
             format!("kept run {id} ({} rounds)", export.rounds())
         } else {

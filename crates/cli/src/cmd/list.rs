@@ -1,77 +1,77 @@
-//! `kurabe list`: what can be run, and what was.
+//! `kurabe list`: what was kept, and what can be run.
 
 use crate::args::{ListArgs, ListWhat};
 use crate::context::Context;
+use crate::directory::{Directory, OPTION};
 use crate::exit::{Exit, failure};
+use crate::new_run;
 use crate::output;
-use model::record::End;
-use report::number::counted;
-use report::page::{Block, list};
-use std::fmt::Write as _;
+use crate::planned;
+use engine::consent::Consent;
+use engine::profile::Profile;
+use engine::resolve::Request;
+use model::params::Params;
+use model::spec::{ParamDef, ParamKind, Spec, TestDef};
+use report::json::list::{List, MetricDefPart, ParamPart, ProfilePart, TestPart};
+use report::page::list;
 use store::RunLine;
 
 /// Runs that are listed where nobody says how many: what a terminal scrolls back to at a glance.
 const LAST: u32 = 50;
 
 pub(crate) fn run(context: &Context, args: &ListArgs) -> anyhow::Result<Exit> {
-    let described = match args.what {
-        ListWhat::Runs => return runs(context, args).map(|()| Exit::Ok),
-        _ if args.all || args.last.is_some() => {
-            return Err(failure(
-                Exit::Usage,
-                "`--all` and `--last` are about runs; of everything else the list is whole",
-                None,
-            ));
-        }
-        ListWhat::Tests => tests(),
-        ListWhat::Profiles => profiles()?,
-        ListWhat::Metrics => metrics(),
+    refuse_what_is_no_question(args)?;
+    let found = match args.what {
+        ListWhat::Runs => runs(context, args)?,
+        ListWhat::Tests => List::Tests(tests()),
+        ListWhat::Profiles => List::Profiles(profiles()?),
+        ListWhat::Metrics => List::Metrics(metrics()),
+        ListWhat::Params => List::Params(params(args.test.as_deref())?),
     };
-    print(context, list::described(described))?;
+    if args.json {
+        output::print(&report::json::list(&found))?;
+        return Ok(Exit::Ok);
+    }
+    if let List::Runs(lines, kept) = &found {
+        output::print(&runs_as_text(context, lines))?;
+        say_how_many(lines.len(), *kept);
+        return Ok(Exit::Ok);
+    }
+    output::print(&report::render::text(
+        &[list::reference(&found)],
+        context.lines,
+    ))?;
     if let Some(note) = list::in_english(context.lang) {
         output::say(note);
     }
     Ok(Exit::Ok)
 }
 
-fn print(context: &Context, page: Block) -> anyhow::Result<()> {
-    output::print(&report::render::text(&[page], context.lines))
+fn refuse_what_is_no_question(args: &ListArgs) -> anyhow::Result<()> {
+    let is_runs = matches!(args.what, ListWhat::Runs);
+    let is_params = matches!(args.what, ListWhat::Params);
+    let text = if !is_runs && (args.all || args.last.is_some()) {
+        "`--all` and `--last` are about runs; of everything else the list is whole"
+    } else if !is_params && args.test.is_some() {
+        "a test is named to list its parameters: `kurabe list params TEST`"
+    } else if is_params && args.test.is_none() {
+        "parameters are those of a test: `kurabe list params TEST`"
+    } else {
+        return Ok(());
+    };
+    let hint = is_params.then_some("`kurabe list tests` names them");
+    Err(failure(Exit::Usage, text, hint))
 }
 
-/// Columns of a run that say which one it is.
-const NAMING: usize = 3;
-
-fn tests() -> Vec<Vec<String>> {
-    let specs = workloads::ALL.iter().map(|workload| workload.spec());
-    specs
-        .flat_map(|spec| spec.tests)
-        .map(|test| vec![test.name.to_owned(), test.title.to_owned()])
-        .collect()
+/// Kept runs as the list shows them; nothing where there are none.
+pub(super) fn runs_as_text(context: &Context, lines: &[RunLine]) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
+    report::render::text(&[list::runs(lines, context.lang)], context.lines)
 }
 
-fn profiles() -> anyhow::Result<Vec<Vec<String>>> {
-    Ok(workloads::profiles::all()?
-        .into_iter()
-        .map(|profile| vec![profile.name, profile.title])
-        .collect())
-}
-
-fn metrics() -> Vec<Vec<String>> {
-    let specs = workloads::ALL.iter().map(|workload| workload.spec());
-    specs
-        .flat_map(|spec| spec.metrics.iter().map(move |metric| (spec, metric)))
-        .filter(|(_, metric)| !metric.role.is_picture())
-        .map(|(spec, metric)| {
-            vec![
-                format!("{}:{}", spec.name, metric.quantity),
-                metric.unit.to_string(),
-                metric.doc.split_whitespace().collect::<Vec<_>>().join(" "),
-            ]
-        })
-        .collect()
-}
-
-fn runs(context: &Context, args: &ListArgs) -> anyhow::Result<()> {
+fn runs(context: &Context, args: &ListArgs) -> anyhow::Result<List> {
     let store = match context.store_to_read() {
         Ok(store) => store,
         // No store yet means no runs yet: nothing is wrong.
@@ -81,8 +81,7 @@ fn runs(context: &Context, args: &ListArgs) -> anyhow::Result<()> {
                 Some(store::StoreError::Missing { .. })
             ) =>
         {
-            output::say("no runs are kept yet; `kurabe run` makes one");
-            return Ok(());
+            return Ok(List::Runs(Vec::new(), 0));
         }
         Err(error) => return Err(error),
     };
@@ -91,46 +90,103 @@ fn runs(context: &Context, args: &ListArgs) -> anyhow::Result<()> {
     } else {
         store.latest(args.last.unwrap_or(LAST))?
     };
-    let (shown, kept) = (lines.len(), store.count()?);
-    let rows = lines.into_iter().map(row).collect();
-    print(context, list::rows(rows, NAMING))?;
-    if shown < kept {
+    Ok(List::Runs(lines, store.count()?))
+}
+
+fn say_how_many(shown: usize, kept: usize) {
+    if kept == 0 {
+        output::say("no runs are kept yet; `kurabe run` makes one");
+    } else if shown < kept {
         output::say(&format!(
             "the latest {shown} of {kept} runs; `kurabe list --all` shows every run, `--last N` so many"
         ));
     }
-    Ok(())
 }
 
-/// These runs as the list shows them.
-pub(super) fn runs_as_text(context: &Context, runs: &[RunLine]) -> String {
-    let rows = runs.iter().cloned().map(row).collect();
-    report::render::text(&[list::rows(rows, NAMING)], context.lines)
+fn specs() -> impl Iterator<Item = &'static Spec> {
+    workloads::ALL.iter().map(|workload| workload.spec())
 }
 
-/// A run as a line of the list.
-fn row(line: RunLine) -> Vec<String> {
-    let mut end = match line.end {
-        End::Complete => "complete",
-        End::Interrupted => "interrupted",
-        End::Open => "open",
-    }
-    .to_owned();
-    let mut what = line.what.join(" ");
-    if let Some(duel) = &line.duel {
-        // Writing to a String cannot fail.
-        let _ = write!(what, " ({})", report::duel::side_in_list(duel));
-        if line.failed > 0 {
-            let _ = write!(end, ", {} failed", line.failed);
+fn all_tests() -> impl Iterator<Item = (&'static Spec, &'static TestDef)> {
+    specs().flat_map(|spec| spec.tests.iter().map(move |test| (spec, test)))
+}
+
+fn tests() -> Vec<TestPart> {
+    let part = |(_, test): (_, &TestDef)| TestPart {
+        name: test.name,
+        title: test.title,
+    };
+    all_tests().map(part).collect()
+}
+
+/// Every profile, planned for this machine and directory as `kurabe run` would.
+fn profiles() -> anyhow::Result<Vec<ProfilePart>> {
+    let dir = Directory::look_or_elsewhere(None, OPTION, &Consent::default())?;
+    let part = |profile: Profile| {
+        let request = Request {
+            what: vec![profile.name.clone()],
+            no_disk: dir.no_disk(),
+            ..Request::default()
+        };
+        let planned = new_run::plan(&request, &dir.host);
+        ProfilePart {
+            expected_ns: planned.as_ref().ok().map(|plan| planned::of_plan(plan).0),
+            refused: planned.err().map(|error| error.to_string()),
+            name: profile.name,
+            title: profile.title,
         }
+    };
+    Ok(workloads::profiles::all()?.into_iter().map(part).collect())
+}
+
+fn metrics() -> Vec<MetricDefPart> {
+    specs()
+        .flat_map(|spec| spec.metrics.iter().map(move |metric| (spec, metric)))
+        .filter(|(_, metric)| !metric.role.is_picture())
+        .map(|(spec, metric)| MetricDefPart {
+            id: format!("{}:{}", spec.name, metric.quantity),
+            unit: metric.unit.to_string(),
+            definition: in_one_line(metric.doc),
+        })
+        .collect()
+}
+
+/// The parameters of this test.
+fn params(test: Option<&str>) -> anyhow::Result<Vec<ParamPart>> {
+    let name = test.unwrap_or_default();
+    let Some((spec, test)) = all_tests().find(|(_, test)| test.name == name) else {
+        return Err(failure(
+            Exit::Usage,
+            format!("list the parameters of `{name}`: it is no test"),
+            Some("`kurabe list tests` names them"),
+        ));
+    };
+    let set = Params::resolve(spec, test.params.iter().copied())?;
+    Ok(spec.params.iter().map(|def| param(def, &set)).collect())
+}
+
+fn param(def: &ParamDef, set: &Params) -> ParamPart {
+    let (min, max) = match def.kind {
+        ParamKind::Count { min, max } => (Some(min), Some(max)),
+        _ => (None, None),
+    };
+    ParamPart {
+        name: def.name,
+        value: set
+            .get(def.name)
+            .map(ToString::to_string)
+            .unwrap_or_default(),
+        takes: def.kind.in_words(),
+        choices: match def.kind {
+            ParamKind::Choice(words) => words,
+            _ => &[],
+        },
+        min,
+        max,
+        meaning: in_one_line(def.doc),
     }
-    vec![
-        line.id,
-        line.label.unwrap_or_default(),
-        report::number::instant(line.started),
-        what,
-        counted(line.cases, "case", "cases"),
-        counted(line.rounds, "round", "rounds"),
-        end,
-    ]
+}
+
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -157,6 +157,13 @@ impl Bed {
         self.run(&args).code(0);
     }
 
+    /// The runs of the store, the latest first, as a list for programs tells them.
+    pub(crate) fn listed(&self) -> Vec<serde_json::Value> {
+        let list = self.run(&["list", "--all", "--json"]).code(0).out;
+        let list: serde_json::Value = serde_json::from_str(&list).unwrap();
+        list["runs"].as_array().unwrap().clone()
+    }
+
     /// What is in the bed's directory beside the store.
     pub(crate) fn left_behind(&self) -> Vec<String> {
         let names = std::fs::read_dir(self.path()).unwrap();

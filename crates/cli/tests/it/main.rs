@@ -16,6 +16,7 @@ mod fio;
 mod imports;
 mod inherited;
 mod limits;
+mod lists;
 mod lost;
 mod memory;
 mod owned;

@@ -336,11 +336,10 @@ fn one_case_is_one_case() {
     let bed = Bed::new();
     bed.run(&["run", "selftest.replay", "--passes", "1"])
         .code(0);
-    let runs = bed.run(&["list"]).code(0).out;
-    assert!(
-        runs.contains("1 case  ") && runs.contains("1 round  "),
-        "{runs}"
-    );
+    let run = &bed.listed()[0];
+    assert_eq!((&run["cases"], &run["rounds"]), (&1.into(), &1.into()));
+    let planned = bed.run(&["run", "selftest.replay", "--passes", "1", "--dry-run"]);
+    planned.code(0).out_has(&["1 case, ", "1 round "]);
     bed.run(&["run", "selftest.replay", "--label", "a,b"])
         .code(2)
         .err_has(&["a comma separates"]);

@@ -261,13 +261,10 @@ fn a_rest_ends_at_once_when_somebody_interrupts() {
     assert!(sys::clock::monotonic() - begin < 4_000_000_000);
 }
 
-fn rounds_kept(bed: &Bed) -> usize {
-    let list = bed.run(&["list", "runs"]).out;
-    list.split_whitespace()
-        .zip(list.split_whitespace().skip(1))
-        .find(|(_, word)| word.starts_with("round"))
-        .and_then(|(n, _)| n.parse().ok())
-        .unwrap_or(0)
+fn rounds_kept(bed: &Bed) -> u64 {
+    let runs = bed.listed();
+    runs.first()
+        .map_or(0, |run| run["rounds"].as_u64().unwrap())
 }
 
 #[test]

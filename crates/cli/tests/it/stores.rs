@@ -88,5 +88,5 @@ fn two_runs_at_once_share_a_store() {
     for child in children {
         assert!(child.wait_with_output().unwrap().status.success());
     }
-    assert_eq!(bed.run(&["list"]).code(0).out.lines().count(), 4);
+    assert_eq!(bed.listed().len(), 4);
 }

@@ -1,4 +1,5 @@
-//! Documents for programs: `kurabe.run/1`, `kurabe.comparison/1`, `kurabe.plan/1` and the host facts by themselves.
+//! Documents for programs: `kurabe.run/1`, `kurabe.comparison/1`, `kurabe.plan/1`, `kurabe.list/1` and the host facts by
+//! themselves.
 //!
 //! The types here are the published format and nothing else: they are filled from the model, so that the model may
 //! change without breaking anybody's script. Every key is always there; what is missing is `null` with its reason in
@@ -9,6 +10,7 @@
 mod comparison;
 mod duel;
 mod failed;
+pub mod list;
 mod memory;
 mod metric;
 mod plan;
@@ -24,7 +26,7 @@ mod word;
 
 pub(crate) use warning::warning_kind;
 pub(crate) use word::state_word;
-pub use word::{COMPARISON_SCHEMA, PLAN_SCHEMA, RUN_SCHEMA};
+pub use word::{COMPARISON_SCHEMA, LIST_SCHEMA, PLAN_SCHEMA, RUN_SCHEMA};
 
 use crate::comparison::ComparisonView;
 use crate::view::RunView;
@@ -45,6 +47,11 @@ pub fn comparison(view: &ComparisonView<'_>) -> String {
 /// The plan as a `kurabe.plan/1` document.
 pub fn plan(view: &crate::page::plan::PlanView<'_>) -> String {
     text(&plan::document(view))
+}
+
+/// The list as a `kurabe.list/1` document.
+pub fn list(list: &list::List) -> String {
+    text(&list::document(list))
 }
 
 /// The host facts as a document: the same object as `run.host` of a `kurabe.run/1` document.

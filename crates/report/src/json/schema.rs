@@ -4,6 +4,7 @@
 //! add some without breaking a reader; what would break one gets a new number behind the document's name.
 
 use super::comparison::ComparisonDocument;
+use super::list::ListDocument;
 use super::plan::PlanDocument;
 use super::run::RunDocument;
 use schemars::JsonSchema;
@@ -19,6 +20,9 @@ pub const COMPARISON_FILE: &str = "kurabe.comparison.1.json";
 /// The file in docs/schema that holds [`schema_plan`].
 pub const PLAN_FILE: &str = "kurabe.plan.1.json";
 
+/// The file in docs/schema that holds [`schema_list`].
+pub const LIST_FILE: &str = "kurabe.list.1.json";
+
 /// The JSON schema (draft 2020-12) of `kurabe.run/1`.
 pub fn schema_run() -> String {
     schema::<RunDocument>()
@@ -32,6 +36,11 @@ pub fn schema_comparison() -> String {
 /// The JSON schema (draft 2020-12) of `kurabe.plan/1`.
 pub fn schema_plan() -> String {
     schema::<PlanDocument>()
+}
+
+/// The JSON schema (draft 2020-12) of `kurabe.list/1`.
+pub fn schema_list() -> String {
+    schema::<ListDocument<'static>>()
 }
 
 fn schema<T: JsonSchema>() -> String {

@@ -35,6 +35,7 @@ fn the_schema_files_are_the_generated_ones() {
         (schema::RUN_FILE, schema::schema_run()),
         (schema::COMPARISON_FILE, schema::schema_comparison()),
         (schema::PLAN_FILE, schema::schema_plan()),
+        (schema::LIST_FILE, schema::schema_list()),
     ] {
         let path = schema_file(name);
         let kept = std::fs::read_to_string(&path)

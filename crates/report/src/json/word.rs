@@ -11,6 +11,9 @@ pub const COMPARISON_SCHEMA: &str = "kurabe.comparison/1";
 /// The name of the document that [`super::plan()`] makes.
 pub const PLAN_SCHEMA: &str = "kurabe.plan/1";
 
+/// The name of the document that [`super::list()`] makes.
+pub const LIST_SCHEMA: &str = "kurabe.list/1";
+
 /// A finite number, or null.
 pub(crate) fn finite(x: f64) -> Option<f64> {
     x.is_finite().then_some(x)

@@ -1,7 +1,14 @@
 //! Lists of what can be run and of what was.
 
-use super::block::{Align, Block, Table};
-use crate::lang::Lang;
+use super::block::{Align, Block, Cell, Table, Text, Tone};
+use crate::brief::Brief;
+use crate::duel::side_in_list;
+use crate::json::list::{List, ParamPart, ProfilePart};
+use crate::lang::{Lang, say};
+use crate::number::{self, counted};
+use model::line::{Machine, RunLine};
+use model::record::End;
+use model::units::Nanos;
 
 /// Rows that end in a sentence: behind the other columns, or below them where there is no room.
 pub fn described(rows: Vec<Vec<String>>) -> Block {
@@ -11,15 +18,182 @@ pub fn described(rows: Vec<Vec<String>>) -> Block {
     })
 }
 
-/// Rows whose first columns say which one it is; the others stand below these where there is no room beside them.
-pub fn rows(rows: Vec<Vec<String>>, first: usize) -> Block {
-    let narrow = rows.iter().map(|row| {
-        let (first, rest) = row.split_at(first);
-        let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
+/// Kept runs, each in a line where there is room; what is long is cut before a line is broken.
+pub fn runs(lines: &[RunLine], lang: Lang) -> Block {
+    let rows: Vec<[String; COLUMNS]> = lines.iter().map(|line| row(line, lang)).collect();
+    let cut = |most: [usize; COLUMNS]| {
+        let cut = |row: &[String; COLUMNS]| -> Vec<Cell> {
+            let mut cells: Vec<Cell> = row
+                .iter()
+                .zip(most)
+                .map(|(text, most)| cut(text, most).into())
+                .collect();
+            // Of an instant the day is what tells runs apart.
+            if let (true, Some((day, _))) = (most == CUT, row[WHEN].split_once(' ')) {
+                cells[WHEN] = day.into();
+            }
+            cells
+        };
+        let mut cells: Vec<Vec<Cell>> = rows.iter().map(cut).collect();
+        for (cells, line) in cells.iter_mut().zip(lines) {
+            if let (Some(last), true) = (cells.last_mut(), is_doubtful(line)) {
+                *last = Text::with(Tone::Attention, &row(line, lang)[COLUMNS - 1]).into();
+            }
+        }
+        vec![Block::Table(Table {
+            rows: cells,
+            ..Table::new(headings(lang).map(|heading| (heading, Align::Left)))
+        })]
+    };
+    let broken = rows.iter().map(|row| {
+        let (first, rest) = row.split_at(NAMING);
         [first, &[rest.join("  ")]].concat()
     });
-    let narrow = described(narrow.collect());
-    Block::Fitting(vec![vec![Block::Table(table(rows))], vec![narrow]])
+    let broken = described(broken.collect());
+    Block::Fitting(vec![cut([usize::MAX; COLUMNS]), cut(CUT), vec![broken]])
+}
+
+/// The columns of a run, and those of them that say which one it is.
+const COLUMNS: usize = 7;
+const NAMING: usize = 2;
+const WHEN: usize = 3;
+
+/// So many columns of the screen each may take where a line has 80.
+const CUT: [usize; COLUMNS] = [20, 12, 14, 10, 8, usize::MAX, usize::MAX];
+
+fn headings(lang: Lang) -> [&'static str; COLUMNS] {
+    lang.pick(
+        [
+            "id",
+            "label",
+            "machine",
+            "when (UTC)",
+            "what",
+            "headline",
+            "trust",
+        ],
+        [
+            "ID",
+            "ラベル",
+            "マシン",
+            "日時 (UTC)",
+            "内容",
+            "代表値",
+            "信頼性",
+        ],
+    )
+}
+
+fn row(line: &RunLine, lang: Lang) -> [String; COLUMNS] {
+    let mut what = line.what.join(" ");
+    if let Some(duel) = &line.duel {
+        what = format!("{what} ({})", side_in_list(duel));
+    }
+    let brief = Brief::of_line(line);
+    let headline = match (&brief, line.end) {
+        (Some(brief), _) => brief.headline(lang),
+        (None, End::Open) => lang
+            .pick("going on, or killed", "実行中または強制終了")
+            .to_owned(),
+        (None, _) => lang.pick("none noted", "記録なし").to_owned(),
+    };
+    let trust = brief.as_ref().map(|brief| brief.trust(lang).to_owned());
+    let interrupted = line.end == End::Interrupted;
+    let interrupted = interrupted.then(|| lang.pick("interrupted", "中断").to_owned());
+    let failed =
+        (line.failed > 0).then(|| say!(lang, "{n} failed", "失敗 {n} 回", n = line.failed));
+    let trust: Vec<String> = [trust, interrupted, failed].into_iter().flatten().collect();
+    [
+        line.short.clone(),
+        line.label.clone().unwrap_or_default(),
+        machine(&line.machine, lang),
+        number::minute(line.started),
+        what,
+        headline,
+        trust.join(lang.pick(", ", "、")),
+    ]
+}
+
+fn is_doubtful(line: &RunLine) -> bool {
+    let brief = Brief::of_line(line);
+    line.failed > 0 || brief.is_some_and(|brief| brief.is_doubtful())
+}
+
+/// `EPYC 7B13, 2 CPUs`: the processor without what every name of one has.
+fn machine(machine: &Machine, lang: Lang) -> String {
+    let cpu = machine.cpu.as_deref().map(processor);
+    let cpus = machine.cpus.map(|n| match lang {
+        Lang::En => counted(n, "CPU", "CPUs"),
+        Lang::Ja => format!("{n} CPU"),
+    });
+    let parts: Vec<String> = [cpu, cpus].into_iter().flatten().collect();
+    parts.join(lang.pick(", ", "、"))
+}
+
+fn processor(model: &str) -> String {
+    let model = model.split(" @ ").next().unwrap_or_default();
+    let plain = model
+        .replace("(R)", "")
+        .replace("(TM)", "")
+        .replace("(tm)", "");
+    let tells = |word: &&str| !["CPU", "Processor"].contains(word) && !word.ends_with("-Core");
+    let words: Vec<&str> = plain.split_whitespace().filter(tells).collect();
+    words.join(" ")
+}
+
+/// As much of a text as fits into so many columns; what is not ASCII may take two of them.
+fn cut(text: &str, columns: usize) -> String {
+    let width = |c: char| if c.is_ascii() { 1 } else { 2 };
+    if text.chars().map(width).sum::<usize>() <= columns {
+        return text.to_owned();
+    }
+    let mut room = columns.saturating_sub(2);
+    let fits = |c: &char| {
+        let fits = room >= width(*c);
+        room = room.saturating_sub(width(*c));
+        fits
+    };
+    text.chars().take_while(fits).collect::<String>() + ".."
+}
+
+/// What can be run, as a reference; of kept runs there is more to say.
+pub fn reference(list: &List) -> Block {
+    let rows = match list {
+        List::Runs(..) => Vec::new(),
+        List::Tests(tests) => tests
+            .iter()
+            .map(|test| vec![test.name.to_owned(), test.title.to_owned()])
+            .collect(),
+        List::Metrics(metrics) => metrics
+            .iter()
+            .map(|one| vec![one.id.clone(), one.unit.clone(), one.definition.clone()])
+            .collect(),
+        List::Profiles(profiles) => profiles.iter().map(profile).collect(),
+        List::Params(params) => params.iter().map(param).collect(),
+    };
+    described(rows)
+}
+
+/// A profile, with what it takes here.
+fn profile(profile: &ProfilePart) -> Vec<String> {
+    let title = match &profile.refused {
+        None => profile.title.clone(),
+        Some(why) => format!("{}; not here: {why}", profile.title),
+    };
+    let time = profile
+        .expected_ns
+        .map(|span| number::duration(Nanos(span)));
+    vec![profile.name.clone(), time.unwrap_or_default(), title]
+}
+
+/// A parameter, with its value in this test and what it takes.
+fn param(param: &ParamPart) -> Vec<String> {
+    let value = match param.value.as_str() {
+        "" => "\"\"",
+        value => value,
+    };
+    let said = format!("{} Takes {}.", param.meaning, param.takes);
+    vec![param.name.to_owned(), value.to_owned(), said]
 }
 
 fn table(rows: Vec<Vec<String>>) -> Table {
@@ -80,31 +254,80 @@ mod tests {
         );
     }
 
+    fn line(id: &str, label: &str, brief: Option<&str>) -> RunLine {
+        RunLine {
+            id: format!("20261121-004311-{id}"),
+            short: id.to_owned(),
+            label: Some(label.to_owned()),
+            started: model::units::UnixNanos(1_790_000_000_000_000_000),
+            finished: None,
+            end: brief.map_or(End::Open, |_| End::Complete),
+            what: vec!["quick".to_owned()],
+            cases: 3,
+            rounds: 9,
+            failed: 0,
+            duel: None,
+            machine: Machine {
+                hostname: None,
+                cpu: Some("AMD EPYC 7763 64-Core Processor".to_owned()),
+                cpus: Some(2),
+            },
+            brief: brief.map(str::to_owned),
+        }
+    }
+
     #[test]
-    fn rows_line_up_whatever_the_script_and_are_told_in_two_lines_where_one_is_too_short() {
-        let kept = || {
-            of(&[
-                &[
-                    "20261121-2345",
-                    "東京",
-                    "2026-11-21",
-                    "25 cases",
-                    "complete",
-                ],
-                &["20261121-2344", "", "2026-11-20", "3 cases", "open"],
-            ])
-        };
+    fn runs_stand_in_lines_which_are_cut_before_they_are_broken() {
+        let brief = "{\"headline\":{\"metric\":\"os.pipe@1:ops_per_s\",\"unit\":\"ops_per_s\",\"value\":1.5e6,\
+                     \"lo\":null,\"hi\":null},\"trust\":\"quiet\"}";
+        let lines = [
+            line("9f3c", "東京リージョンの一号機", Some(brief)),
+            line("a0a0", "b", None),
+        ];
         check(
-            rows(kept(), 3),
+            runs(&lines, Lang::En),
+            120,
+            "id    label                   machine                when (UTC)        what   headline             trust\n\
+             9f3c  東京リージョンの一号機  AMD EPYC 7763, 2 CPUs  2026-09-21 14:13  quick  1.50 Mops/s          quiet\n\
+             a0a0  b                       AMD EPYC 7763, 2 CPUs  2026-09-21 14:13  quick  going on, or killed\n",
+        );
+        check(
+            runs(&lines[..1], Lang::En),
             80,
-            "20261121-2345  東京  2026-11-21  25 cases  complete\n\
-             20261121-2344        2026-11-20  3 cases   open\n",
+            "id    label         machine         when (UTC)  what   headline     trust\n\
+             9f3c  東京リージ..  AMD EPYC 776..  2026-09-21  quick  1.50 Mops/s  quiet\n",
         );
         check(
-            rows(kept(), 3),
+            runs(&lines[1..], Lang::Ja),
             40,
-            "20261121-2345  東京  2026-11-21\n  25 cases  complete\n\
-             20261121-2344        2026-11-20\n  3 cases  open\n",
+            "a0a0  b  AMD EPYC 7763、2 CPU\n         2026-09-21 14:13  quick\n         実行中または強制終了\n",
         );
+    }
+
+    #[test]
+    fn an_end_that_is_none_of_a_whole_run_stands_beside_its_trust() {
+        let mut one = line(
+            "9f3c",
+            "x",
+            Some("{\"headline\":null,\"trust\":\"disturbed\"}"),
+        );
+        one.end = End::Interrupted;
+        one.failed = 2;
+        let cells = row(&one, Lang::En);
+        assert_eq!(cells[5], "no headline");
+        assert_eq!(cells[6], "disturbed, interrupted, 2 failed");
+        one.brief = Some("of another program".to_owned());
+        assert_eq!(row(&one, Lang::En)[5], "none noted");
+    }
+
+    #[test]
+    fn a_processor_is_told_without_what_every_name_has() {
+        let check = |model: &str, expect: &str| assert_eq!(processor(model), expect);
+        check("Intel(R) Xeon(R) CPU @ 2.20GHz", "Intel Xeon");
+        check(
+            "Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz",
+            "Intel Xeon Platinum 8481C",
+        );
+        check("Neoverse-N1", "Neoverse-N1");
     }
 }

@@ -1,4 +1,4 @@
-//! Which run the user means: an id, a label, `latest`, `latest~N`, or the beginning of an id.
+//! Which run the user means: an id, a label, `latest`, `latest~N`, or the beginning or the end of an id.
 //!
 //! In this order, and the first that fits wins, so that a full id always means that run whatever labels exist. A
 //! label given to several runs means the latest of them: that is what "again, under the same name" is for. Each form is
@@ -23,6 +23,8 @@ const BY_LABEL: &str = "SELECT id FROM runs WHERE label = ?1 ORDER BY started DE
 const BY_BEGINNING: &str =
     "SELECT id FROM runs WHERE id >= ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3";
 const COUNT_BEGINNING: &str = "SELECT count(*) FROM runs WHERE id >= ?1 AND id < ?2";
+/// Those with this tail, which is all of the end or its last part.
+const BY_TAIL: &str = "SELECT id FROM runs WHERE tail = ?1 ORDER BY id DESC";
 const COUNT: &str = "SELECT count(*) FROM runs";
 const LABELS: &str = "SELECT label FROM runs WHERE label IS NOT NULL GROUP BY label \
                       ORDER BY max(started) DESC";
@@ -30,7 +32,7 @@ const IDS: &str = "SELECT id FROM runs ORDER BY started DESC, id DESC";
 
 impl Store {
     /// The id of the run that the user means by an id, a label (the latest run of that name), `latest`, `latest~N`
-    /// (N runs before it), or the beginning of an id.
+    /// (N runs before it), or the beginning of an id, or its end from a `-` on, as lists show it.
     pub fn resolve(&self, text: &str) -> Result<String, StoreError> {
         self.meant(text).map(|meant| meant.id)
     }
@@ -74,15 +76,31 @@ impl Store {
         let Some(end) = past(text) else {
             return Ok(None);
         };
-        let mut candidates = self.names(BY_BEGINNING, (text, &end, CANDIDATES_MAX))?;
+        let mut candidates = self.names(BY_TAIL, [tail(text)])?;
+        candidates.retain(|id| is_end(text, id));
+        let ends = candidates.len();
+        candidates.extend(self.names(BY_BEGINNING, (text, &end, CANDIDATES_MAX))?);
         if candidates.len() > 1 {
+            candidates.truncate(usize::try_from(CANDIDATES_MAX).unwrap_or(usize::MAX));
             return Err(StoreError::Ambiguous {
                 text: text.to_owned(),
                 candidates,
-                runs: self.counted(COUNT_BEGINNING, (text, &end))?,
+                runs: ends + self.counted(COUNT_BEGINNING, (text, &end))?,
             });
         }
         Ok(candidates.pop().map(surely))
+    }
+
+    /// The shortest end of this id, from a `-` on, that means it and nothing else; else the id.
+    pub(super) fn shortest(&self, id: &str) -> String {
+        let means_it = |text: &&str| {
+            let found = self.find(text);
+            found.is_ok_and(|found| {
+                found.is_some_and(|meant| meant.id == *id && meant.alike.is_empty())
+            })
+        };
+        let mut ends = id.rmatch_indices('-').map(|(at, _)| &id[at + 1..]);
+        ends.find(means_it).unwrap_or(id).to_owned()
     }
 
     fn names(&self, query: &str, params: impl Params) -> Result<Vec<String>, StoreError> {
@@ -110,6 +128,17 @@ impl Store {
             Err(error) => error,
         }
     }
+}
+
+/// What stands behind the last `-`.
+pub(super) fn tail(id: &str) -> &str {
+    id.rsplit('-').next().unwrap_or(id)
+}
+
+/// Whether `text` is the end of `id` behind one of its `-`.
+fn is_end(text: &str, id: &str) -> bool {
+    id.strip_suffix(text)
+        .is_some_and(|before| before.ends_with('-'))
 }
 
 /// The number of runs to go back from the latest; `None` where `text` is not of that form.
@@ -160,10 +189,14 @@ mod tests {
     fn store(runs: &[(&str, Option<&str>)]) -> (tempfile::TempDir, Store) {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("kurabe.db")).unwrap();
-        let insert = "INSERT INTO runs (id, label, started, ending, what, cases, record_version, digest, \
-                      meta, plan, host) VALUES (?1, ?2, ?3, 'open', '[]', 0, 1, 0, '', '', '')";
+        let insert = "INSERT INTO runs (id, label, started, ending, what, cases, tail, machine, \
+                      record_version, digest, meta, plan, host) \
+                      VALUES (?1, ?2, ?3, 'open', '[]', 0, ?4, '{}', 1, 0, '', '', '')";
         for (started, (id, label)) in (0_u32..).zip(runs.iter().rev()) {
-            store.conn.execute(insert, (id, label, started)).unwrap();
+            store
+                .conn
+                .execute(insert, (id, label, started, tail(id)))
+                .unwrap();
         }
         (dir, store)
     }
@@ -184,6 +217,8 @@ mod tests {
         };
         check("20261122-090000-b1b1", "20261122-090000-b1b1");
         check("20261121-09", "20261121-090000-a0a0");
+        check("77aa", "20261123-090000-77aa");
+        check("090000-b1b1", "20261122-090000-b1b1");
         check("base", "20261122-090000-b1b1");
         check("新サーバー", "20261123-090000-77aa");
         check("latest", "20261123-090000-77aa");
@@ -226,6 +261,50 @@ mod tests {
         assert!(
             text.contains("`20261121-090004-a0a0` and 4 more\n"),
             "{text}"
+        );
+    }
+
+    #[test]
+    fn a_short_id_means_its_run_whatever_else_there_is() {
+        let runs = &[
+            ("20261123-090000-77aa", Some("b1b1")),
+            ("20261122-090000-b1b1", None),
+            ("20261122-080000-c2c2", None),
+            ("20261121-080000-c2c2", None),
+            ("20261121-070000-c2c2", None),
+            ("20261121-060000-2026", None),
+            ("20261121-050000-other-77ab", None),
+            ("20261121-040000-d3d3a", None),
+        ];
+        let (_dir, store) = store(runs);
+        let shorts: Vec<String> = store
+            .list()
+            .unwrap()
+            .into_iter()
+            .map(|line| {
+                assert_eq!(store.resolve(&line.short).unwrap(), line.id);
+                assert_eq!(store.line(&line.id).unwrap(), line);
+                line.short
+            })
+            .collect();
+        let expect = [
+            "77aa",
+            // Another one is called so.
+            "090000-b1b1",
+            "20261122-080000-c2c2",
+            "20261121-080000-c2c2",
+            "070000-c2c2",
+            // Ids begin so.
+            "060000-2026",
+            "77ab",
+            "d3d3a",
+        ];
+        assert_eq!(shorts, expect);
+        let text = store.resolve("c2c2").unwrap_err().to_string();
+        assert!(text.contains("`20261122-080000-c2c2`"), "{text}");
+        assert!(
+            store.resolve("2c2").is_err(),
+            "the middle of a part is no end"
         );
     }
 
@@ -297,6 +376,7 @@ mod tests {
         );
         check(COUNT_BEGINNING, "COVERING INDEX sqlite_autoindex_runs_1");
         check(COUNT, "COVERING INDEX");
+        check(BY_TAIL, "COVERING INDEX runs_tail (tail=?)");
         check(LINE, "INDEX sqlite_autoindex_runs_1 (id=?)");
         check(LINES, "INDEX runs_started");
         let counts = plan(LINES).join("\n");
@@ -305,5 +385,12 @@ mod tests {
             "{counts}"
         );
         assert!(counts.contains("INDEX rounds_failed (run=?)"), "{counts}");
+        for shared in [
+            "runs_tail (tail=?)",
+            "runs_label (label=?)",
+            "(id>? AND id<?)",
+        ] {
+            assert!(counts.contains(shared), "{counts}");
+        }
     }
 }

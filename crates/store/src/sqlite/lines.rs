@@ -1,6 +1,7 @@
 //! Runs as lists show them: what a row says without its rounds.
 
 use super::Store;
+use super::find::tail;
 use crate::RunLine;
 use crate::error::StoreError;
 use model::plan::Duel;
@@ -8,13 +9,18 @@ use model::record::End;
 use model::units::UnixNanos;
 use rusqlite::{OptionalExtension, Row};
 
-/// The columns of a line, from the run.
+/// The columns of a line, and in the last one whether the tail of its id means something else too: the tail of another
+/// one, a label, or the beginning of an id, behind which stand digits and `-` alone, all of them before `:`.
 macro_rules! lines {
     ($which:literal) => {
         concat!(
             "SELECT id, label, started, finished, ending, what, cases, duel, \
+             machine, brief, \
              (SELECT count(*) FROM rounds WHERE run = key), \
-             (SELECT count(*) FROM rounds WHERE run = key AND failed = 1) \
+             (SELECT count(*) FROM rounds WHERE run = key AND failed = 1), \
+             EXISTS (SELECT 1 FROM runs AS other WHERE other.tail = runs.tail AND other.id <> runs.id) \
+             OR EXISTS (SELECT 1 FROM runs AS other WHERE other.label = runs.tail) \
+             OR EXISTS (SELECT 1 FROM runs AS other WHERE other.id >= runs.tail AND other.id < runs.tail || ':') \
              FROM runs ",
             $which
         )
@@ -46,7 +52,11 @@ impl Store {
             rows.collect()
         };
         self.reading("list the runs", || {
-            read().map_err(|error| self.failed("list the runs", &error))
+            let mut lines = read().map_err(|error| self.failed("list the runs", &error))?;
+            for line in lines.iter_mut().filter(|line| line.short.is_empty()) {
+                line.short = self.shortest(&line.id);
+            }
+            Ok(lines)
         })
     }
 
@@ -75,19 +85,35 @@ impl Store {
             let mut statement = self.conn.prepare_cached(LINE)?;
             statement.query_row([run], line).optional()
         };
-        read().map_err(|error| self.failed("read a run", &error))
+        let found = read().map_err(|error| self.failed("read a run", &error))?;
+        Ok(found.map(|line| match line.short.as_str() {
+            "" => RunLine {
+                short: self.shortest(&line.id),
+                ..line
+            },
+            _ => line,
+        }))
     }
 }
 
+/// The line of a row; its short id is empty where the tail is none.
 fn line(row: &Row<'_>) -> rusqlite::Result<RunLine> {
     let ending: String = row.get(4)?;
     let what: String = row.get(5)?;
     let duel: Option<String> = row.get(7)?;
+    let machine: String = row.get(8)?;
+    let id: String = row.get(0)?;
+    let is_shared: bool = row.get(12)?;
     let damaged = |at: usize, error: Box<dyn std::error::Error + Send + Sync>| {
         rusqlite::Error::FromSqlConversionFailure(at, rusqlite::types::Type::Text, error)
     };
     Ok(RunLine {
-        id: row.get(0)?,
+        short: if is_shared {
+            String::new()
+        } else {
+            tail(&id).to_owned()
+        },
+        id,
         label: row.get(1)?,
         started: from_column(2, row.get(2)?)?,
         finished: row
@@ -101,8 +127,10 @@ fn line(row: &Row<'_>) -> rusqlite::Result<RunLine> {
             .map(|duel| serde_json::from_str(&duel))
             .transpose()
             .map_err(|error| damaged(7, error.into()))?,
-        rounds: row.get(8)?,
-        failed: row.get(9)?,
+        machine: serde_json::from_str(&machine).map_err(|error| damaged(8, error.into()))?,
+        brief: row.get(9)?,
+        rounds: row.get(10)?,
+        failed: row.get(11)?,
     })
 }
 

@@ -38,9 +38,10 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// MiB from the page cache); damage in larger files is met when the damaged page is read.
 const QUICK_CHECK_MAX_BYTES: u64 = 16 << 20;
 
-/// Version 2. `rounds` of a run may be megabytes: what lists show is therefore in columns of `runs`, in front of
+/// Version 3. `rounds` of a run may be megabytes: what lists show is therefore in columns of `runs`, in front of
 /// the long texts, and runs are found by indexes, however many there are. The texts are JSON of the model's types;
-/// `digest` covers them (see `codec`). `duel` is a part of the plan once more, and `failed` of a round.
+/// `digest` covers them (see `codec`). `duel` is a part of the plan once more, `machine` of the host facts, `failed` of
+/// a round, and `tail` of the id: what stands behind its last `-`. `brief` is what is concluded from the rounds.
 const SCHEMA: &str = "
 CREATE TABLE runs (
     key INTEGER PRIMARY KEY,
@@ -52,6 +53,9 @@ CREATE TABLE runs (
     what TEXT NOT NULL,
     cases INTEGER NOT NULL,
     duel TEXT,
+    tail TEXT NOT NULL,
+    machine TEXT NOT NULL,
+    brief TEXT,
     record_version INTEGER NOT NULL,
     digest INTEGER NOT NULL,
     meta TEXT NOT NULL,
@@ -59,6 +63,7 @@ CREATE TABLE runs (
     host TEXT NOT NULL
 ) STRICT;
 CREATE INDEX runs_started ON runs (started, id);
+CREATE INDEX runs_tail ON runs (tail, id);
 CREATE INDEX runs_label ON runs (label, started, id) WHERE label IS NOT NULL;
 CREATE TABLE rounds (
     run INTEGER NOT NULL REFERENCES runs (key) ON DELETE CASCADE,

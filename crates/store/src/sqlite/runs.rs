@@ -7,6 +7,7 @@ use crate::error::StoreError;
 use crate::lean::LeanRound;
 use model::digest::Digest;
 use model::host::HostFacts;
+use model::line::Machine;
 use model::plan::Plan;
 use model::record::{End, Outcome, RECORD_VERSION, Round, Run, RunMeta};
 use model::units::UnixNanos;
@@ -119,6 +120,19 @@ impl Store {
         Ok(())
     }
 
+    /// Notes what is concluded from a run that is over, for lists, which read no rounds. It is the caller's text, and
+    /// comes back as it is; going on with the run forgets it.
+    pub fn note_brief(&self, run: &str, brief: &str) -> Result<(), StoreError> {
+        let noted = self.conn.execute(
+            "UPDATE runs SET brief = ?2 WHERE id = ?1 AND ending <> 'open'",
+            (run, brief),
+        );
+        match noted.map_err(|error| self.failed("note what a run says", &error))? {
+            0 => Err(self.unknown(run)),
+            _ => Ok(()),
+        }
+    }
+
     /// Opens a run again that was interrupted, so that more rounds can be appended; a run that was killed is still
     /// open and stays so. A complete run is finished for good.
     pub fn reopen(&self, run: &str) -> Result<(), StoreError> {
@@ -136,7 +150,8 @@ impl Store {
         let text = codec::encode(&format!("run `{run}`"), &meta)?;
         self.conn
             .execute(
-                "UPDATE runs SET finished = NULL, ending = ?2, digest = ?3, meta = ?4 WHERE key = ?1",
+                "UPDATE runs SET finished = NULL, ending = ?2, digest = ?3, meta = ?4, brief = NULL \
+                 WHERE key = ?1",
                 (
                     row.key,
                     word(End::Open),
@@ -181,11 +196,12 @@ impl Store {
         let asked = codec::encode(&what, &plan.what)?;
         let duel = plan.duel.as_ref();
         let duel = duel.map(|duel| codec::encode(&what, duel)).transpose()?;
+        let machine = codec::encode(&what, &Machine::of(host))?;
         self.conn
             .execute(
-                "INSERT INTO runs (id, label, started, finished, ending, what, cases, duel, \
-                 record_version, digest, meta, plan, host) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                "INSERT INTO runs (id, label, started, finished, ending, what, cases, duel, tail, \
+                 machine, record_version, digest, meta, plan, host) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
                 (
                     &meta.id,
                     &meta.label,
@@ -195,6 +211,8 @@ impl Store {
                     &asked,
                     u32::try_from(plan.cases.len()).unwrap_or(u32::MAX),
                     &duel,
+                    super::find::tail(&meta.id),
+                    &machine,
                     RECORD_VERSION,
                     digest_of(&[&meta_text, &plan_text, &host_text]),
                     &meta_text,

@@ -75,18 +75,18 @@ fn another_schema_is_refused_with_what_helps() {
         raw.pragma_update(None, "user_version", version).unwrap();
         drop(raw);
         let expect = format!(
-            "its schema is version {version} and this program reads and writes version 2; the file was not touched\nhint: {hint}"
+            "its schema is version {version} and this program reads and writes version 3; the file was not touched\nhint: {hint}"
         );
         check_refused(&path, &expect)
     };
-    let older = of_version(1, "measure again into another file (`--store FILE`");
+    let older = of_version(2, "measure again into another file (`--store FILE`");
     assert!(
-        matches!(older, StoreError::Older { found: 1, .. }),
+        matches!(older, StoreError::Older { found: 2, .. }),
         "{older:?}"
     );
-    let newer = of_version(3, "use a newer kurabe");
+    let newer = of_version(4, "use a newer kurabe");
     assert!(
-        matches!(newer, StoreError::Newer { found: 3, .. }),
+        matches!(newer, StoreError::Newer { found: 4, .. }),
         "{newer:?}"
     );
 }

@@ -1,6 +1,7 @@
 //! What is kept comes back as it was, and what cannot come back is refused.
 
 use crate::fixture::{failed_round, host, keep, meta, plan, round, run};
+use model::line::Machine;
 use model::plan::Duel;
 use model::record::{CopyRecord, End, Outcome};
 use model::units::UnixNanos;
@@ -218,6 +219,7 @@ fn lists_show_the_latest_first_with_what_was_asked() {
         lines[2],
         RunLine {
             id: "a".to_owned(),
+            short: "a".to_owned(),
             label: None,
             started: UnixNanos(10),
             finished: Some(UnixNanos(15)),
@@ -227,6 +229,8 @@ fn lists_show_the_latest_first_with_what_was_asked() {
             rounds: 1,
             failed: 0,
             duel: None,
+            machine: Machine::of(&host()),
+            brief: None,
         }
     );
     assert_eq!(
@@ -236,6 +240,22 @@ fn lists_show_the_latest_first_with_what_was_asked() {
     assert_eq!(store.latest(2).unwrap(), lines[..2]);
     assert_eq!(store.latest(9).unwrap(), lines);
     assert_eq!(store.count().unwrap(), 3);
+}
+
+#[test]
+fn what_is_noted_of_a_run_is_listed_until_it_goes_on() {
+    let (_dir, store) = fresh();
+    store.begin(&meta("r1", None, 1), &plan(), &host()).unwrap();
+    let brief = |store: &Store| store.line("r1").unwrap().brief;
+    assert!(store.note_brief("r1", "early").is_err());
+    store
+        .finish("r1", UnixNanos(9), End::Interrupted, &[])
+        .unwrap();
+    assert_eq!(brief(&store), None);
+    store.note_brief("r1", "{\"x\":1}").unwrap();
+    assert_eq!(brief(&store).as_deref(), Some("{\"x\":1}"));
+    store.reopen("r1").unwrap();
+    assert_eq!(brief(&store), None);
 }
 
 #[test]

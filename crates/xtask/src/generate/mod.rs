@@ -63,6 +63,7 @@ fn files(root: &Path) -> anyhow::Result<Files> {
         (schema::RUN_FILE, schema::schema_run()),
         (schema::COMPARISON_FILE, schema::schema_comparison()),
         (schema::PLAN_FILE, schema::schema_plan()),
+        (schema::LIST_FILE, schema::schema_list()),
     ] {
         files.insert(format!("docs/schema/{name}"), schema);
     }

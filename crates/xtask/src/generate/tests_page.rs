@@ -1,9 +1,7 @@
 //! `docs/tests.md`: every workload with its tests, parameters and metrics, from the registry.
 
 use engine::workload::Workload;
-use model::spec::{
-    Amount, Better, Fold, How, MetricDef, ParamDef, ParamKind, Role, Spec, Stat, Time,
-};
+use model::spec::{Amount, Better, Fold, How, MetricDef, ParamDef, Role, Spec, Stat, Time};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -74,26 +72,13 @@ fn workload(page: &mut String, spec: &Spec) {
 }
 
 fn parameter(def: &ParamDef) -> [String; 4] {
-    let values = match def.kind {
-        ParamKind::Count { min, max: u64::MAX } => format!("whole number from {min}"),
-        ParamKind::Count { min, max } => format!("whole number from {min} to {max}"),
-        ParamKind::Duration => "time, such as `500ms` or `10s`".to_owned(),
-        ParamKind::Size => "size, such as `4k` or `1M`".to_owned(),
-        ParamKind::Choice(words) => {
-            let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-            words.join(", ")
-        }
-        ParamKind::Switch => "`yes` or `no`".to_owned(),
-        ParamKind::Text => "text".to_owned(),
-        ParamKind::Jobs => "jobs of a job file".to_owned(),
-    };
     let default = match def.default {
         "" => "empty".to_owned(),
         text => format!("`{text}`"),
     };
     [
         format!("`{}`", def.name),
-        values,
+        def.kind.in_words(),
         default,
         def.doc.to_owned(),
     ]

@@ -1,0 +1,60 @@
+//! A run as lists show it: what is known without reading its rounds.
+
+use crate::host::HostFacts;
+use crate::plan::Duel;
+use crate::record::End;
+use crate::units::UnixNanos;
+use serde::{Deserialize, Serialize};
+
+/// One run of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunLine {
+    /// The run's id.
+    pub id: String,
+    /// The end of it that means this run and nothing else, as short as it may be cut: `9f3c`.
+    pub short: String,
+    /// The name the user gave.
+    pub label: Option<String>,
+    /// When it started.
+    pub started: UnixNanos,
+    /// When it ended; `None` for a run that is going on or was killed.
+    pub finished: Option<UnixNanos>,
+    /// How it ended.
+    pub end: End,
+    /// What the user asked for, such as `quick`.
+    pub what: Vec<String>,
+    /// How many cases were planned.
+    pub cases: u32,
+    /// How many rounds are kept.
+    pub rounds: u32,
+    /// How many of them failed.
+    pub failed: u32,
+    /// Which side of which duel it is.
+    pub duel: Option<Duel>,
+    /// Where it was measured.
+    pub machine: Machine,
+    /// What was noted of it when it was over; `None` where it is not, or nothing was.
+    pub brief: Option<String>,
+}
+
+/// What lists say of the machine of a run; `None` where the kernel did not tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Its name.
+    pub hostname: Option<String>,
+    /// The model of its processor.
+    pub cpu: Option<String>,
+    /// How many CPUs could be used.
+    pub cpus: Option<u32>,
+}
+
+impl Machine {
+    /// The machine in short.
+    pub fn of(host: &HostFacts) -> Self {
+        Self {
+            hostname: host.hostname.known().cloned(),
+            cpu: host.cpu.model.known().cloned(),
+            cpus: host.limits.cpus_allowed.known().copied(),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! What a list says of a run that is over: its first headline, and whether it may be quoted. Concluded once, when the
+//! run ends, because a list reads no rounds.
+
+use crate::lang::Lang;
+use crate::number;
+use model::estimate::{Estimate, MetricSummary};
+use model::line::RunLine;
+use model::plan::MetricId;
+use model::record::Run;
+use model::units::Unit;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The first figure of a run's page, and how far it is to be trusted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Brief {
+    /// The figure; null where the run has none, such as a soak.
+    headline: Option<Figure>,
+    /// Whether the figures may be quoted: `quiet` and `quota` may.
+    #[schemars(extend("enum" = ["quiet", "quota", "disturbed", "few_rounds", "debug", "nothing"]))]
+    trust: String,
+}
+
+/// A figure with its 95 % interval.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+struct Figure {
+    /// Its metric.
+    metric: String,
+    /// The base unit.
+    unit: String,
+    /// The median of the rounds.
+    value: f64,
+    /// The ends of the interval; null where there are too few rounds for one.
+    lo: Option<f64>,
+    hi: Option<f64>,
+}
+
+impl Brief {
+    /// That of a run.
+    pub fn of(run: &Run) -> Self {
+        // A soak is one long series, which no single figure stands for.
+        let summaries = match run.plan.soak {
+            Some(_) => Vec::new(),
+            None => stats::summarize(run),
+        };
+        let figure = |metric: &MetricId| {
+            let found = summaries.iter().find(|summary| summary.id == *metric)?;
+            Figure::of(found)
+        };
+        let headlines = stats::headlines(&run.plan);
+        Self {
+            headline: headlines.iter().find_map(|one| figure(&one.metric)),
+            trust: stats::Trust::of(run).word().to_owned(),
+        }
+    }
+
+    /// The text that the store keeps of it.
+    pub fn text(&self) -> String {
+        serde_json::to_string(self).expect("strings and finite numbers have a text")
+    }
+
+    /// What was noted of this run; `None` where nothing was, or by a program that noted something else.
+    pub fn of_line(line: &RunLine) -> Option<Self> {
+        serde_json::from_str(line.brief.as_ref()?).ok()
+    }
+
+    /// The figure in words.
+    pub(crate) fn headline(&self, lang: Lang) -> String {
+        match &self.headline {
+            None => lang.pick("no headline", "代表値なし").to_owned(),
+            Some(figure) => figure.in_words(),
+        }
+    }
+
+    /// Whether it may be quoted, in a word or two.
+    pub(crate) fn trust(&self, lang: Lang) -> &'static str {
+        match self.trust.as_str() {
+            "quiet" => lang.pick("quiet", "静穏"),
+            "quota" => lang.pick("quota", "CPU 制限"),
+            "disturbed" => lang.pick("disturbed", "外乱あり"),
+            "few_rounds" => lang.pick("few rounds", "回数不足"),
+            "debug" => lang.pick("debug build", "デバッグ版"),
+            _ => lang.pick("nothing measured", "測定なし"),
+        }
+    }
+
+    /// Whether its figures are to be looked at twice.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        !matches!(self.trust.as_str(), "quiet" | "quota")
+    }
+}
+
+impl Figure {
+    fn of(summary: &MetricSummary) -> Option<Self> {
+        let Estimate {
+            value, interval, ..
+        } = summary.estimate.as_ref()?;
+        value.is_finite().then(|| Self {
+            metric: summary.id.to_string(),
+            unit: summary.metric.unit.key().to_owned(),
+            value: *value,
+            lo: interval.map(|interval| interval.lo),
+            hi: interval.map(|interval| interval.hi),
+        })
+    }
+
+    fn in_words(&self) -> String {
+        let quantity = self.metric.rsplit(':').next().unwrap_or_default();
+        let unit = Unit::ALL.into_iter().find(|unit| unit.key() == self.unit);
+        number::of(unit.unwrap_or(Unit::Number), quantity, self.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit;
+
+    #[test]
+    fn what_is_noted_of_a_run_comes_back_and_is_said() {
+        let run = testkit::normal();
+        let brief = Brief::of(&run);
+        let back: Brief = serde_json::from_str(&brief.text()).unwrap();
+        assert_eq!(back, brief);
+        let summaries = stats::summarize(&run);
+        let figure = brief.headline.as_ref().unwrap();
+        let of = |id: &str| {
+            summaries
+                .iter()
+                .find(|summary| summary.id.to_string() == id)
+        };
+        let estimate = of(&figure.metric).unwrap().estimate.unwrap();
+        assert_eq!(Some(figure.value), Some(estimate.value));
+        assert_eq!(figure.lo, estimate.interval.map(|interval| interval.lo));
+        assert!(!brief.headline(Lang::En).is_empty());
+    }
+
+    #[test]
+    fn every_word_of_trust_is_said_otherwise_in_every_language() {
+        let mut said = Vec::new();
+        for word in [
+            "quiet",
+            "quota",
+            "disturbed",
+            "few_rounds",
+            "debug",
+            "nothing",
+        ] {
+            let brief = Brief {
+                headline: None,
+                trust: word.to_owned(),
+            };
+            said.extend(Lang::ALL.map(|lang| brief.trust(lang)));
+        }
+        let mut once = said.clone();
+        once.sort_unstable();
+        once.dedup();
+        assert_eq!(once.len(), said.len(), "{said:?}");
+    }
+}
