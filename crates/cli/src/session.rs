@@ -152,7 +152,7 @@ fn execute(
     let mut keeper = Keeper {
         rescue: Rescue::new(store, runs),
         runs,
-        bar: Bar::new(quiet),
+        bar: Bar::new(quiet, context.lang, runs.first().map(|run| &run.plan)),
         told: BTreeSet::new(),
     };
     let sides: Vec<Side<'_>> = runs

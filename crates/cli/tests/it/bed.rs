@@ -5,6 +5,7 @@
     reason = "tests start the binary as a user does"
 )]
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -126,6 +127,35 @@ impl Bed {
         let set = plain.get_envs();
         command.envs(set.filter_map(|(name, value)| Some((name, value?))));
         command.output().unwrap().into()
+    }
+
+    /// Runs the binary on a terminal, where somebody types `answer`; both of its streams are there.
+    pub(crate) fn on_terminal(&self, args: &[&str], answer: &str) -> Done {
+        let plain = self.command(args);
+        let program = plain.get_program().to_string_lossy();
+        let line = std::iter::once(&*program).chain(args.iter().copied());
+        let line = line.collect::<Vec<_>>().join(" ");
+        let mut child = Command::new("script")
+            .args(["-q", "-e", "-c", &line, "/dev/null"])
+            .current_dir(self.path())
+            .env_clear()
+            .envs(
+                plain
+                    .get_envs()
+                    .filter_map(|(name, value)| Some((name, value?))),
+            )
+            .env("TERM", "xterm")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut typed = child.stdin.take().unwrap();
+        typed.write_all(answer.as_bytes()).unwrap();
+        // Its end would be the end of the terminal.
+        let done = child.wait_with_output().unwrap().into();
+        drop(typed);
+        done
     }
 
     pub(crate) fn run(&self, args: &[&str]) -> Done {

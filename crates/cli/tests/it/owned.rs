@@ -1,40 +1,10 @@
 //! What an owner does to kept runs: removes them, and calls them by names. Nothing goes that was not agreed to.
 
-use crate::bed::{Bed, Done, eventually, signal};
-use std::io::Write;
-use std::process::Stdio;
+use crate::bed::{Bed, eventually, signal};
 
 /// What the store holds, as the list shows it.
 fn kept(bed: &Bed) -> String {
     bed.run(&["list"]).code(0).out
-}
-
-/// The command on a terminal, where somebody types `answer`.
-fn on_terminal(bed: &Bed, args: &[&str], answer: &str) -> Done {
-    let plain = bed.command(args);
-    let mut line = plain.get_program().to_string_lossy().into_owned();
-    for arg in args {
-        line = format!("{line} {arg}");
-    }
-    let mut command = crate::bed::program("script");
-    let envs = plain.get_envs();
-    let mut child = command
-        .args(["-q", "-e", "-c", &line, "/dev/null"])
-        .current_dir(bed.path())
-        .env_clear()
-        .envs(envs.filter_map(|(name, value)| Some((name, value?))))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child
-        .stdin
-        .as_mut()
-        .unwrap()
-        .write_all(answer.as_bytes())
-        .unwrap();
-    child.wait_with_output().unwrap().into()
 }
 
 #[test]
@@ -69,12 +39,12 @@ fn on_a_terminal_the_answer_decides() {
     let bed = Bed::new();
     bed.replay("one", "1,2,3");
     for no in ["n\n", "\n", "yesterday\n"] {
-        let done = on_terminal(&bed, &["rm", "one"], no).code(0);
+        let done = bed.on_terminal(&["rm", "one"], no).code(0);
         let done = done.out_has(&["one", "remove this run for good? [y/N]"]);
         done.out_has(&["nothing was removed"]);
         assert_eq!(bed.listed().len(), 1);
     }
-    let done = on_terminal(&bed, &["rm", "one"], "y\n").code(0);
+    let done = bed.on_terminal(&["rm", "one"], "y\n").code(0);
     done.out_has(&["removed 1 run"]);
     assert_eq!(kept(&bed), "");
 }

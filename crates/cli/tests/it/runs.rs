@@ -344,3 +344,14 @@ fn one_case_is_one_case() {
         .code(2)
         .err_has(&["a comma separates"]);
 }
+
+#[test]
+fn on_a_terminal_a_run_says_how_far_it_has_come() {
+    let bed = Bed::new();
+    let run = ["run", "selftest.sleep", "--copies", "1", "--passes", "3"];
+    let said = |more: &[&str]| bed.on_terminal(&[&run[..], more].concat(), "").code(0);
+    said(&[]).out_has(&["pass 2 of 3, ", " s left", "selftest.sleep@1"]);
+    said(&["--lang", "ja"]).out_has(&["3 巡中 2 巡目、", "残り "]);
+    let quiet = said(&["--quiet"]).out;
+    assert!(!quiet.contains("pass 2"), "{quiet}");
+}
