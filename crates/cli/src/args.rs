@@ -2,9 +2,10 @@
 
 mod consent;
 mod formats;
+pub(crate) mod help;
 mod measuring;
 
-pub(crate) use consent::OthersArgs;
+pub(crate) use consent::{CONSENT, OthersArgs};
 pub(crate) use formats::{CompareFormat, Formats, PlanFormat, ShowFormat};
 pub(crate) use measuring::{Amount, NewRun, Session};
 
@@ -22,7 +23,7 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "kurabe", version, max_term_width = 100)]
 pub struct Args {
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Options of every command")]
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -93,7 +94,9 @@ pub(crate) enum Command {
     Import(ImportArgs),
     /// Say what is known about this machine, and what is not
     Doctor(DoctorArgs),
-    /// Remove the marked work directories and the files `.kurabe-removed-...` that killed runs left behind
+    /// Remove what killed runs left behind
+    ///
+    /// Marked work directories, and the files `.kurabe-removed-...`; nothing else is touched.
     Clean(CleanArgs),
     /// Print the licences of this program and of everything that is linked into it
     Licences,
@@ -111,16 +114,16 @@ pub(crate) struct RunArgs {
     /// Profiles, tests, families or globs such as 'os.*' [default: quick]
     #[arg(value_name = "WHAT")]
     pub(crate) what: Vec<String>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "How much")]
     pub(crate) amount: Amount,
     /// Stop measuring a test when its interval is this narrow, such as 2% to each side
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(help_heading = "How much", long, value_name = "SHARE", value_parser = share)]
     pub(crate) target: Option<f64>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "What and where")]
     pub(crate) new: NewRun,
     #[command(flatten)]
     pub(crate) session: Session,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Output")]
     pub(crate) format: Formats<ShowFormat>,
 }
 
@@ -164,7 +167,7 @@ pub(crate) struct ShowArgs {
     /// An id or its beginning, a label, `latest`, `latest~1`, or an exported file
     #[arg(default_value = "latest")]
     pub(crate) run: String,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Output")]
     pub(crate) format: Formats<ShowFormat>,
 }
 
@@ -179,7 +182,7 @@ pub(crate) struct CompareArgs {
     /// Differences below this count as the same, such as 3% [default: by kind of metric]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) margin: Option<f64>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Output")]
     pub(crate) format: Formats<CompareFormat>,
     /// End with exit code 1 where any metric is surely worse
     #[arg(long, value_name = "VERDICT")]
@@ -212,24 +215,24 @@ pub(crate) struct DuelArgs {
     #[arg(value_name = "WHAT", required_unless_present = "resume")]
     pub(crate) what: Vec<String>,
     /// Side A: dir=DIR, device=DEVICE, file=FILE or set=TEST.PARAM=VALUE; may be given several times
-    #[arg(long, value_name = "KEY=VALUE")]
+    #[arg(help_heading = "The two sides", long, value_name = "KEY=VALUE")]
     pub(crate) a: Vec<Trait>,
     /// Side B, likewise
-    #[arg(long, value_name = "KEY=VALUE")]
+    #[arg(help_heading = "The two sides", long, value_name = "KEY=VALUE")]
     pub(crate) b: Vec<Trait>,
     /// Shell command that sets side A up before each of its rounds; tried once before the duel
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(help_heading = "The two sides", long, value_name = "COMMAND")]
     pub(crate) a_cmd: Option<String>,
     /// Shell command that sets side B up before each of its rounds; tried once before the duel
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(help_heading = "The two sides", long, value_name = "COMMAND")]
     pub(crate) b_cmd: Option<String>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "How much")]
     pub(crate) amount: Amount,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "What and where")]
     pub(crate) new: NewRun,
     #[command(flatten)]
     pub(crate) session: Session,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Output")]
     pub(crate) format: Formats<CompareFormat>,
 }
 
@@ -272,22 +275,22 @@ pub(crate) struct SoakArgs {
     #[arg(value_name = "TEST", required_unless_present = "resume")]
     pub(crate) what: Option<String>,
     /// How long, such as 10m or 24h
-    #[arg(long = "for", value_name = "TIME", value_parser = duration, required_unless_present = "resume")]
+    #[arg(help_heading = "How much", long = "for", value_name = "TIME", value_parser = duration, required_unless_present = "resume")]
     pub(crate) span: Option<Nanos>,
     /// Rest between samples that begin this far apart [default: load without a pause]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(help_heading = "How much", long, value_name = "TIME", value_parser = duration)]
     pub(crate) every: Option<Nanos>,
     /// Concurrency: a number, or all
-    #[arg(long, value_name = "N")]
+    #[arg(help_heading = "How much", long, value_name = "N")]
     pub(crate) copies: Option<Copies>,
     /// Length of a window; shorter ones show shorter stalls, and suit soaks of minutes [default: 1s]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(help_heading = "How much", long, value_name = "TIME", value_parser = duration)]
     pub(crate) window: Option<Nanos>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "What and where")]
     pub(crate) new: NewRun,
     #[command(flatten)]
     pub(crate) session: Session,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Output")]
     pub(crate) format: Formats<ShowFormat>,
 }
 
@@ -314,7 +317,7 @@ pub(crate) struct LabelArgs {
     /// Take its name away
     #[arg(long, conflicts_with = "name")]
     pub(crate) none: bool,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = CONSENT)]
     pub(crate) others: OthersArgs,
 }
 
@@ -327,7 +330,7 @@ pub(crate) struct RmArgs {
     /// Do not ask
     #[arg(long, short)]
     pub(crate) yes: bool,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = CONSENT)]
     pub(crate) others: OthersArgs,
 }
 
@@ -340,7 +343,7 @@ pub(crate) struct ExportArgs {
     /// Write to this file, which must not exist yet [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = CONSENT)]
     pub(crate) others: OthersArgs,
 }
 
@@ -350,7 +353,7 @@ pub(crate) struct ImportArgs {
     /// Files that `kurabe export` wrote, of at most 1 GiB and 1,048,576 rounds; `-` for standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = CONSENT)]
     pub(crate) others: OthersArgs,
 }
 
@@ -374,7 +377,7 @@ pub(crate) struct CleanArgs {
     /// Only say what would be removed
     #[arg(long)]
     pub(crate) dry_run: bool,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = CONSENT)]
     pub(crate) others: OthersArgs,
 }
 

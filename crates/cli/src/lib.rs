@@ -23,14 +23,21 @@ mod usage;
 use crate::args::{Args, Command};
 use crate::context::Context;
 use crate::exit::Exit;
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 use std::ffi::OsStr;
 use std::io::Write as _;
 use std::process::ExitCode;
 
 /// The whole command line, for generated documentation.
 pub fn command() -> clap::Command {
-    Args::command()
+    args::help::with_help(Args::command())
+}
+
+/// What was typed.
+fn parsed() -> Result<Args, clap::Error> {
+    let mut command = command();
+    let mut matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Args::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
 /// The program.
@@ -55,7 +62,7 @@ fn start(began: u64) -> ExitCode {
     if std::env::args_os().nth(1).as_deref() == Some(OsStr::new(engine::worker::WORKER_WORD)) {
         return worker();
     }
-    let args = match Args::try_parse() {
+    let args = match parsed() {
         Ok(args) => args,
         Err(error) => return usage(error),
     };

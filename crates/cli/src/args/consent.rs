@@ -4,6 +4,9 @@ use clap::Args as ClapArgs;
 use engine::consent::Consent;
 use std::path::PathBuf;
 
+/// The group of these options in help.
+pub(crate) const CONSENT: &str = "What may be lost, and who is trusted";
+
 /// What may be lost, and who may be trusted. Never read from a profile, a job file or a kept run.
 #[derive(Debug, Default, ClapArgs)]
 pub(crate) struct ConsentArgs {

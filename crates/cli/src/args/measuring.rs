@@ -3,7 +3,7 @@
 //! A command adds only what its plan needs; what the options mean is then the same everywhere, and so is what a
 //! resumed run refuses, because it has them already.
 
-use super::consent::ConsentArgs;
+use super::consent::{CONSENT, ConsentArgs};
 use super::{duration, tag};
 use clap::Args as ClapArgs;
 use engine::consent::Consent;
@@ -37,7 +37,7 @@ pub(crate) struct NewRun {
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// Print the plan and its time, and measure nothing
-    #[arg(long)]
+    #[arg(help_heading = "How much", long)]
     pub(crate) dry_run: bool,
     /// Make the work directory in here [default: the current directory]
     #[arg(long, value_name = "DIR")]
@@ -49,10 +49,10 @@ pub(crate) struct NewRun {
     #[arg(long, value_name = "FILE", conflicts_with = "device")]
     pub(crate) file: Option<PathBuf>,
     /// A name for the run
-    #[arg(long, value_name = "NAME", value_parser = run_label)]
+    #[arg(help_heading = "Names", long, value_name = "NAME", value_parser = run_label)]
     pub(crate) label: Option<String>,
     /// A tag for the run; may be given several times
-    #[arg(long, value_name = "KEY=VALUE", value_parser = tag)]
+    #[arg(help_heading = "Names", long, value_name = "KEY=VALUE", value_parser = tag)]
     pub(crate) tag: Vec<(String, String)>,
 }
 
@@ -61,12 +61,17 @@ pub(crate) struct NewRun {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Session {
     /// Go on with a run that was interrupted or killed, on the same machine
-    #[arg(long, value_name = "RUN", conflicts_with = "NewRun")]
+    #[arg(
+        help_heading = "What and where",
+        long,
+        value_name = "RUN",
+        conflicts_with = "NewRun"
+    )]
     pub(crate) resume: Option<String>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = CONSENT)]
     pub(crate) consent: ConsentArgs,
     /// No progress
-    #[arg(long, short)]
+    #[arg(help_heading = "Output", long, short)]
     pub(crate) quiet: bool,
 }
 

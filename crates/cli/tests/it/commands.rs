@@ -453,3 +453,33 @@ fn words_that_are_no_unicode_are_wrong_usage_too() {
         .code(2)
         .err_has(&["'--copies'"]);
 }
+
+#[test]
+fn help_shows_commands_in_groups_and_examples_that_plan() {
+    let bed = Bed::new();
+    let page = bed.run(&["--help"]).code(0);
+    let page = page.out_has(&["Measure:\n  run ", "Look:\n", "Keep:\n", "\nOptions:\n"]);
+    assert_eq!(page.out.matches("\n  compare ").count(), 1, "{}", page.out);
+    assert!(
+        page.out.lines().all(|line| line.len() <= 100),
+        "{}",
+        page.out
+    );
+    let help = bed.run(&["run", "--help"]).code(0);
+    help.out_has(&["How much:\n", "Names:\n", "Output:\n", "Examples:\n"]);
+    let mut planned = 0;
+    for command in ["run", "soak"] {
+        let help = bed.run(&[command, "-h"]).code(0).out;
+        let (_, examples) = help.split_once("Examples:").unwrap();
+        for line in examples
+            .lines()
+            .filter(|line| line.starts_with("  kurabe "))
+        {
+            let words = line.replace('\'', "").replace("/mnt", ".");
+            let words: Vec<&str> = words.split_whitespace().skip(1).collect();
+            bed.run(&[&words[..], &["--dry-run"]].concat()).code(0);
+            planned += 1;
+        }
+    }
+    assert_eq!(planned, 6);
+}

@@ -1,5 +1,5 @@
-//! Documents for programs: `kurabe.run/1`, `kurabe.comparison/1`, `kurabe.plan/1`, `kurabe.list/1` and the host facts by
-//! themselves.
+//! Documents for programs: `kurabe.run/1`, `kurabe.comparison/1`, `kurabe.plan/1`, `kurabe.list/1` and the host facts
+//! by themselves.
 //!
 //! The types here are the published format and nothing else: they are filled from the model, so that the model may
 //! change without breaking anybody's script. Every key is always there; what is missing is `null` with its reason in

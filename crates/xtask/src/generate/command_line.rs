@@ -85,10 +85,41 @@ fn commands(page: &mut String, command: &Command, name: &str) {
         usage.push_str(&shown(arg));
     }
     push(page, &format!("\n```text\n{usage}\n```\n"));
-    section(page, "", command.get_arguments().filter(own));
+    let mut groups = Vec::new();
+    for arg in command.get_arguments().filter(own) {
+        if !groups.contains(&group(arg)) {
+            groups.push(group(arg));
+        }
+    }
+    for name in groups {
+        let heading = if name.is_empty() {
+            String::new()
+        } else {
+            format!("{name}:")
+        };
+        let in_it = |arg: &&Arg| own(arg) && group(arg) == name;
+        section(page, &heading, command.get_arguments().filter(in_it));
+    }
+    if let Some(examples) = command.get_after_help() {
+        let examples = examples.to_string();
+        let lines = examples
+            .lines()
+            .skip(1)
+            .map(|line| line.trim_start_matches(' '));
+        let lines: Vec<String> = lines.map(str::to_owned).collect();
+        push(page, "\nExamples:\n\n");
+        for pair in lines.chunks_exact(2) {
+            push(page, &format!("- `{}`: {}\n", pair[0], pair[1]));
+        }
+    }
     for sub in visible(command) {
         commands(page, sub, &format!("{name} {}", sub.get_name()));
     }
+}
+
+/// The group of options that help shows it in; empty where it is in none.
+fn group(arg: &Arg) -> &str {
+    arg.get_help_heading().unwrap_or_default()
 }
 
 /// A list of arguments under a heading; nothing where there are none.

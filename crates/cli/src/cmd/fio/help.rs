@@ -44,7 +44,14 @@ fn help() -> Vec<Block> {
             "--cmdhelp lists the options of jobs, --cmdhelp=NAME explains one, --enghelp lists the engines."
                 .to_owned(),
         ),
+        examples(),
     ]
+}
+
+fn examples() -> Block {
+    let rows =
+        crate::args::help::of("fio").map(|&(line, what)| vec![what.to_owned(), line.to_owned()]);
+    Block::section("Examples:", vec![list::described(rows.collect())])
 }
 
 const fn word(standing: Standing) -> &'static str {

@@ -1,0 +1,316 @@
+//! What help says beside the options: commands in groups by what one wants to do, and three examples for each.
+//!
+//! clap has no groups of commands, so the page of all of them is a template that is made of its own data.
+
+use clap::Command;
+use std::fmt::Write as _;
+
+/// The commands in groups.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Measure", &["run", "duel", "soak"]),
+    ("Look", &["show", "list", "doctor"]),
+    ("Compare", &["compare"]),
+    ("Keep", &["label", "rm", "export", "import", "clean"]),
+    ("Other languages", &["fio"]),
+    ("This program", &["completions", "licences", "help"]),
+];
+
+/// A command line, and what it does.
+type Example = (&'static str, &'static str);
+
+/// Three for each command.
+const EXAMPLES: &[(&str, [Example; 3])] = &[
+    (
+        "run",
+        [
+            ("kurabe run", "a first look at all of it in three minutes"),
+            (
+                "kurabe run storage --dir /mnt --label disk-a",
+                "the disk behind /mnt",
+            ),
+            (
+                "kurabe run 'os.*' fs.copy-4096 --copies 1,all --passes 9",
+                "some tests",
+            ),
+        ],
+    ),
+    (
+        "duel",
+        [
+            (
+                "kurabe duel storage.randread-4k --a dir=/mnt/a --b dir=/mnt/b",
+                "two disks",
+            ),
+            (
+                "kurabe duel fs.copy-4096 --b set=fs.copy-4096.bufsize=64k",
+                "two settings",
+            ),
+            ("kurabe duel --resume latest", "go on after Ctrl-C"),
+        ],
+    ),
+    (
+        "soak",
+        [
+            (
+                "kurabe soak cpu.sha256 --for 1h",
+                "does it slow down under load?",
+            ),
+            (
+                "kurabe soak storage.randwrite-4k --for 24h --every 10m",
+                "a sample every ten minutes",
+            ),
+            (
+                "kurabe soak os.pipe --for 10m --window 100ms",
+                "short stalls",
+            ),
+        ],
+    ),
+    (
+        "show",
+        [
+            ("kurabe show", "the latest run"),
+            ("kurabe show server-a --format markdown", "to publish it"),
+            ("kurabe show latest~1 --json", "for a program"),
+        ],
+    ),
+    (
+        "list",
+        [
+            ("kurabe list", "the latest runs"),
+            (
+                "kurabe list profiles",
+                "what `kurabe run` may be given, and the time it takes here",
+            ),
+            (
+                "kurabe list params storage.randread-4k",
+                "what `--set` may be given",
+            ),
+        ],
+    ),
+    (
+        "doctor",
+        [
+            (
+                "kurabe doctor",
+                "this machine and the disk behind this directory",
+            ),
+            ("kurabe doctor --dir /mnt", "and the disk behind /mnt"),
+            ("kurabe doctor --json", "for a program"),
+        ],
+    ),
+    (
+        "compare",
+        [
+            (
+                "kurabe compare server-a server-b",
+                "two runs, by label or id",
+            ),
+            (
+                "kurabe compare A1,A2,A3,A4,A5 B1,B2,B3,B4,B5",
+                "groups of runs",
+            ),
+            (
+                "kurabe compare before latest --fail-if worse --margin 5%",
+                "a gate",
+            ),
+        ],
+    ),
+    (
+        "label",
+        [
+            (
+                "kurabe label latest server-a",
+                "a name for what was just measured",
+            ),
+            (
+                "kurabe label 9f3c 'before the upgrade'",
+                "by the id that `kurabe list` shows",
+            ),
+            ("kurabe label server-a --none", "take the name away"),
+        ],
+    ),
+    (
+        "rm",
+        [
+            ("kurabe rm latest", "asks first"),
+            ("kurabe rm 9f3c a0a0", "by the ids that `kurabe list` shows"),
+            ("kurabe rm test --yes", "without asking"),
+        ],
+    ),
+    (
+        "export",
+        [
+            ("kurabe export > run.json", "the latest run"),
+            (
+                "kurabe export server-a --output server-a.json",
+                "one by its label",
+            ),
+            ("kurabe export latest~2", "the third latest"),
+        ],
+    ),
+    (
+        "import",
+        [
+            (
+                "kurabe import server-a.json server-b.json",
+                "what other machines measured",
+            ),
+            ("kurabe import - < server-a.json", "from standard input"),
+            (
+                "kurabe import run.json --store elsewhere.db",
+                "into another store",
+            ),
+        ],
+    ),
+    (
+        "clean",
+        [
+            ("kurabe clean --dry-run", "only look"),
+            ("kurabe clean", "here, and where kept runs worked"),
+            ("kurabe clean --dir /mnt", "in /mnt too"),
+        ],
+    ),
+    (
+        "fio",
+        [
+            ("kurabe fio job.fio", "a job file"),
+            (
+                "kurabe fio --name=a --rw=randread --bs=4k --size=1g --runtime=30 --time_based",
+                "a job",
+            ),
+            (
+                "kurabe fio --output-format=json --output=result.json job.fio",
+                "for a program",
+            ),
+        ],
+    ),
+    (
+        "completions",
+        [
+            (
+                "kurabe completions bash > ~/.local/share/bash-completion/completions/kurabe",
+                "bash",
+            ),
+            ("kurabe completions zsh > ~/.zfunc/_kurabe", "zsh"),
+            (
+                "kurabe completions fish > ~/.config/fish/completions/kurabe.fish",
+                "fish",
+            ),
+        ],
+    ),
+    (
+        "licences",
+        [
+            ("kurabe licences", "all of them"),
+            ("kurabe licences | less", "page by page"),
+            ("kurabe licences > LICENCES", "into a file"),
+        ],
+    ),
+];
+
+/// The command line with what help says of it.
+pub(crate) fn with_help(command: Command) -> Command {
+    let page = groups(&command);
+    let commands = command
+        .get_subcommands()
+        .map(|sub| sub.get_name().to_owned());
+    let commands: Vec<String> = commands.collect();
+    let command = command.help_template(page);
+    commands.into_iter().fold(command, |command, name| {
+        let text = examples(&name);
+        command.mut_subcommand(name, |sub| sub.after_help(text))
+    })
+}
+
+/// The examples of a command.
+pub(crate) fn of(command: &str) -> impl Iterator<Item = &'static Example> {
+    let of = EXAMPLES.iter().filter(move |(name, _)| *name == command);
+    of.flat_map(|(_, examples)| examples)
+}
+
+/// The same below their heading.
+fn examples(command: &str) -> String {
+    let mut text = heading("Examples");
+    for (line, what) in of(command) {
+        push(&mut text, &format!("\n  {line}\n          {what}"));
+    }
+    text
+}
+
+/// The page of all commands, as clap takes it.
+fn groups(command: &Command) -> String {
+    let mut page = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
+    for (group, names) in GROUPS {
+        push(&mut page, &format!("\n{}\n", heading(group)));
+        for name in *names {
+            let about = command.find_subcommand(name).and_then(Command::get_about);
+            let about =
+                about.map_or_else(|| "Say more of a command".to_owned(), ToString::to_string);
+            push(&mut page, &format!("  {name:<13}{about}\n"));
+        }
+    }
+    push(&mut page, &format!("\n{}\n{{options}}", heading("Options")));
+    page
+}
+
+/// A heading as clap writes its own; where there is no terminal it takes the signs away.
+fn heading(text: &str) -> String {
+    format!("\u{1b}[1m\u{1b}[4m{text}:\u{1b}[0m")
+}
+
+fn push(text: &mut String, more: &str) {
+    text.write_str(more)
+        .expect("writing to a string cannot fail");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Args;
+    use clap::Parser;
+
+    /// The words of a line of a shell, as far as examples have such: quotes, and what goes into a file or another
+    /// program is none of ours.
+    fn words(line: &str) -> Vec<String> {
+        let own = line.split(['>', '<', '|']).next().unwrap();
+        let mut words = Vec::new();
+        for (index, part) in own.split('\'').enumerate() {
+            if index % 2 == 1 {
+                words.push(part.to_owned());
+            } else {
+                words.extend(part.split_whitespace().map(str::to_owned));
+            }
+        }
+        words
+    }
+
+    #[test]
+    fn every_command_stands_in_one_group_and_has_three_examples_that_parse() {
+        let command = crate::command();
+        let hidden = |sub: &&Command| !sub.is_hide_set();
+        let mut commands: Vec<&str> = command
+            .get_subcommands()
+            .filter(hidden)
+            .map(Command::get_name)
+            .collect();
+        for (name, examples) in EXAMPLES {
+            assert!(commands.contains(name), "{name}");
+            for (line, _) in examples {
+                let words = words(line);
+                assert_eq!(words[..2], ["kurabe", name], "{line}");
+                let parsed = Args::try_parse_from(&words);
+                assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+            }
+        }
+        assert_eq!(EXAMPLES.len(), commands.len());
+        commands.push("help");
+        let mut grouped: Vec<&str> = GROUPS
+            .iter()
+            .flat_map(|(_, names)| *names)
+            .copied()
+            .collect();
+        grouped.sort_unstable();
+        commands.sort_unstable();
+        assert_eq!(grouped, commands);
+    }
+}
