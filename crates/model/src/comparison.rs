@@ -4,6 +4,8 @@ use crate::estimate::{Interval, State};
 use crate::plan::MetricId;
 use crate::units::Nanos;
 use crate::warning::Warning;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The conclusion about one metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -425,7 +427,7 @@ pub struct Repeat {
 }
 
 /// Something about the machines or programs that differs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference {
     /// What: `kernel`, `mitigations: spectre_v2`, `binary`...
     pub what: String,

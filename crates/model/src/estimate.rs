@@ -2,6 +2,8 @@
 
 use crate::plan::{CaseId, MetricId, PlannedMetric};
 use crate::warning::Warning;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// A value with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -108,7 +110,7 @@ pub struct MetricSummary {
 
 /// The share (0 to 1) of a metric's rounds in which each kind of noise was seen, of those rounds for which it is known;
 /// `None` where it is known for none. 0 is quiet. The thresholds are those of the warnings.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct NoiseShares {
     /// More than 2 % of the demanded time was stolen by the host.
     pub steal: Option<f64>,
@@ -146,7 +148,7 @@ pub struct IndexSummary {
 }
 
 /// One test's part in an index.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct IndexPart {
     /// The case.
     pub case: CaseId,
@@ -161,6 +163,7 @@ pub struct IndexPart {
     /// Ten times score over baseline.
     pub index: f64,
     /// Seconds per sample, as the index's own report prints them.
+    #[serde(rename = "seconds_per_sample")]
     pub seconds: f64,
     /// How many samples.
     pub samples: u32,

@@ -154,11 +154,12 @@ impl Plan {
 }
 
 /// One side of a duel: two set-ups of the same machine, measured in pairs of rounds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Duel {
     /// The duel's id, the same on both sides.
     pub id: String,
     /// `a` or `b`.
+    #[schemars(extend("enum" = ["a", "b"]))]
     pub side: String,
     /// The shell command that sets this side up before each of its rounds.
     pub prepare: Option<String>,
@@ -185,7 +186,7 @@ impl Duel {
 }
 
 /// A test left out of a plan.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Dropped {
     /// The test's name, or the case's id where only one concurrency is left out.
     pub what: String,

@@ -11,6 +11,7 @@ use crate::plan::{CaseId, Plan};
 use crate::soak::Stretch;
 use crate::units::{Nanos, UnixNanos};
 use crate::warning::Warning;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -66,7 +67,7 @@ pub enum End {
 }
 
 /// The program that measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Binary {
     /// The program's version.
     pub version: String,

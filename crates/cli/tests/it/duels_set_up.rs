@@ -166,7 +166,7 @@ fn a_side_that_was_left_to_chance_is_refused_and_a_parameter_is_not() {
     );
     let b = &document["others"][0]["run"]["plan"]["duel"];
     assert_eq!(b["traits"][0], "set=selftest.replay.series=7,8");
-    assert_eq!((&b["side"], &b["set_up_with"]), (&"b".into(), &Value::Null));
+    assert_eq!((&b["side"], &b["prepare"]), (&"b".into(), &Value::Null));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::lang::Lang;
 use crate::page::comparison::refusal;
 use crate::view::better_word;
 use model::comparison::{
-    CategoryComparison, Comparison, Estimator, FloorComparison, Hopeless, MarginSource,
+    CategoryComparison, Comparison, Difference, Estimator, FloorComparison, Hopeless, MarginSource,
     MetricComparison, Refusal, Repeat, RoundsNeeded, RunState,
 };
 use model::plan::CaseId;
@@ -238,9 +238,8 @@ pub(super) struct CategoryPart {
 pub(super) struct DifferencePart {
     /// The id of the other run.
     run: String,
-    what: String,
-    base: String,
-    other: String,
+    #[serde(flatten)]
+    difference: Difference,
 }
 
 /// Fills the document.
@@ -452,9 +451,7 @@ fn differences(other: &Party<'_>, comparison: &Comparison) -> Vec<DifferencePart
         .iter()
         .map(|difference| DifferencePart {
             run: other.first().meta.id.clone(),
-            what: difference.what.clone(),
-            base: difference.base.clone(),
-            other: difference.other.clone(),
+            difference: difference.clone(),
         })
         .collect()
 }

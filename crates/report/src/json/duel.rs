@@ -3,24 +3,8 @@
 use super::failed::{FailedRoundPart, failed_rounds};
 use crate::comparison::Party;
 use crate::duel;
-use model::plan::Duel;
 use schemars::JsonSchema;
 use serde::Serialize;
-
-/// Which side of a duel a run is, and what makes it that.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct DuelPart {
-    /// The duel's id, the same on both sides.
-    id: String,
-    /// Which side.
-    #[schemars(extend("enum" = ["a", "b"]))]
-    side: String,
-    /// What was said of this side alone, such as `dir=/mnt/x`; empty where it is as it is, null in old runs, which do
-    /// not know.
-    traits: Option<Vec<String>>,
-    /// The shell command that sets it up before each of its rounds; null where there is none.
-    set_up_with: Option<String>,
-}
 
 /// What is known of a duel beside its figures.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -31,16 +15,6 @@ pub(super) struct AgainstPart {
     base_failed_rounds: Vec<FailedRoundPart>,
     /// The same of the other side.
     other_failed_rounds: Vec<FailedRoundPart>,
-}
-
-/// Fills the part about one side.
-pub(super) fn duel_part(duel: &Duel) -> DuelPart {
-    DuelPart {
-        id: duel.id.clone(),
-        side: duel.side.clone(),
-        traits: duel.traits.clone(),
-        set_up_with: duel.prepare.clone(),
-    }
 }
 
 /// Fills the part about both sides; `None` where the two are not the sides of one duel.

@@ -38,29 +38,9 @@ pub(super) struct MetricPart {
     /// The value of each round that has one, in the order in which they ran.
     rounds: Vec<f64>,
     /// In which share of the rounds each kind of noise was seen.
-    noise: NoisePart,
+    noise: NoiseShares,
     /// What makes the figures doubtful.
     warnings: Vec<WarningPart>,
-}
-
-/// The share (0 to 1) of a metric's rounds in which each kind of noise was seen, of those rounds for which it is known;
-/// null where it is known for none, 0 where all were quiet.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct NoisePart {
-    /// The host took more than 2 % of the demanded CPU time.
-    steal: Option<f64>,
-    /// A probe lost unusually much time in gaps that no counter explains.
-    gaps: Option<f64>,
-    /// Other processes used more than 5 % of a CPU.
-    foreign_cpu: Option<f64>,
-    /// A CPU quota held the measurement back for more than 1 % of the time.
-    throttled: Option<f64>,
-    /// The wall clock was set, or the machine suspended.
-    clock_trouble: Option<f64>,
-    /// A probe was more than 3 % faster or slower than the run's median.
-    uneven_speed: Option<f64>,
-    /// A probe found the core doing less than 75 % of its best in a cycle: something else ran on it too.
-    shared_core: Option<f64>,
 }
 
 /// A value with its interval.
@@ -134,7 +114,7 @@ pub(super) fn metric_part(metric: &MetricSummary) -> MetricPart {
             .copied()
             .filter(|x| x.is_finite())
             .collect(),
-        noise: noise_part(&metric.noise),
+        noise: metric.noise,
         warnings: metric
             .warnings
             .iter()
@@ -144,27 +124,6 @@ pub(super) fn metric_part(metric: &MetricSummary) -> MetricPart {
                 warning_part
             })
             .collect(),
-    }
-}
-
-const fn noise_part(noise: &NoiseShares) -> NoisePart {
-    let NoiseShares {
-        steal,
-        gaps,
-        foreign_cpu,
-        throttled,
-        clock_trouble,
-        uneven_speed,
-        shared_core,
-    } = *noise;
-    NoisePart {
-        steal,
-        gaps,
-        foreign_cpu,
-        throttled,
-        clock_trouble,
-        uneven_speed,
-        shared_core,
     }
 }
 

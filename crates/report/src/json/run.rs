@@ -1,6 +1,5 @@
 //! The document `kurabe.run/1`.
 
-use super::duel::{DuelPart, duel_part};
 use super::failed::{FailedRoundPart, failed_rounds};
 use super::memory::{MemoryPart, memory_part};
 use super::metric::{EstimatePart, MetricPart, estimate_part, metric_part, missing};
@@ -10,13 +9,13 @@ use super::series::{SeriesPart, series};
 use super::soak::{SoakPart, soak_part};
 use super::storage::{StoragePart, storage_part};
 use super::warning::{WarningPart, warning_part};
-use super::word::{RUN_SCHEMA, finite};
+use super::word::RUN_SCHEMA;
 use crate::number::rfc3339;
 use crate::view::RunView;
-use model::estimate::{IndexPart as ModelIndexPart, IndexSummary};
+use model::estimate::{IndexPart as IndexTest, IndexSummary};
 use model::host::HostFacts;
 use model::named::Named;
-use model::plan::{Plan, PlannedCase, Settle};
+use model::plan::{Dropped, Duel, Plan, PlannedCase, Settle};
 use model::record::{Binary, End, Run};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -74,26 +73,13 @@ pub(super) struct RunPart {
     /// True where every planned round was tried.
     complete: bool,
     /// The program that measured.
-    binary: BinaryPart,
+    binary: Binary,
     /// The machine at the start of the run.
     host: HostFacts,
     /// What was to be measured.
     plan: PlanPart,
     /// The id of the offer under which the machine is rented; null where none was named.
     offer: Option<String>,
-}
-
-/// The program that measured.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct BinaryPart {
-    version: String,
-    /// The commit it was built from, where that was known.
-    commit: Option<String>,
-    /// How it was compiled: `release`, `dist`, `debug`.
-    build: String,
-    /// The target triple.
-    target: String,
-    linked_statically: bool,
 }
 
 /// A profile resolved for the machine.
@@ -109,11 +95,11 @@ pub(super) struct PlanPart {
     passes: Option<u32>,
     cases: Vec<CasePart>,
     /// Which side of a duel it is; null for every other run.
-    duel: Option<DuelPart>,
+    duel: Option<Duel>,
     /// Devices and files that were worked on beside the run's own directory.
     named: Vec<Named>,
     /// What did not fit.
-    dropped: Vec<DroppedPart>,
+    dropped: Vec<Dropped>,
 }
 
 /// A test at one concurrency.
@@ -144,13 +130,6 @@ pub(super) struct CasePart {
     implementation: Option<String>,
 }
 
-/// Something left out of a plan.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct DroppedPart {
-    what: String,
-    why: String,
-}
-
 /// A composite index.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct IndexPart {
@@ -165,25 +144,7 @@ pub(super) struct IndexPart {
     partial: bool,
     /// The version whose rules computed it; null for the median over passes.
     compat: Option<String>,
-    tests: Vec<IndexTestPart>,
-}
-
-/// One test's part in an index.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct IndexTestPart {
-    case: String,
-    /// The test's title in the index's own report.
-    title: String,
-    /// The score in the index's own unit.
-    score: Option<f64>,
-    /// That unit; the one place where a document does not use base units.
-    unit: String,
-    /// The reference machine's score.
-    baseline: f64,
-    /// Ten times score over baseline.
-    index: Option<f64>,
-    seconds_per_sample: Option<f64>,
-    samples: u32,
+    tests: Vec<IndexTest>,
 }
 
 /// Fills the document.
@@ -220,20 +181,10 @@ pub(super) fn run_part(run: &Run) -> RunPart {
             End::Interrupted => "interrupted",
         },
         complete: meta.end == End::Complete,
-        binary: binary_part(&meta.binary),
+        binary: meta.binary.clone(),
         host: run.host.clone(),
         plan: plan_part(&run.plan),
         offer: None,
-    }
-}
-
-fn binary_part(binary: &Binary) -> BinaryPart {
-    BinaryPart {
-        version: binary.version.clone(),
-        commit: binary.commit.clone(),
-        build: binary.build.clone(),
-        target: binary.target.clone(),
-        linked_statically: binary.linked_statically,
     }
 }
 
@@ -244,17 +195,10 @@ pub(super) fn plan_part(plan: &Plan) -> PlanPart {
         seed: plan.seed.to_string(),
         budget_ns: plan.budget.map(|budget| budget.0),
         passes: plan.passes,
-        duel: plan.duel.as_ref().map(duel_part),
+        duel: plan.duel.clone(),
         cases: plan.cases.iter().map(case_part).collect(),
         named: plan.named.clone(),
-        dropped: plan
-            .dropped
-            .iter()
-            .map(|dropped| DroppedPart {
-                what: dropped.what.clone(),
-                why: dropped.why.clone(),
-            })
-            .collect(),
+        dropped: plan.dropped.clone(),
     }
 }
 
@@ -294,19 +238,6 @@ fn index_part(index: &IndexSummary) -> IndexPart {
         missing: missing(index.estimate.as_ref(), index.missing.as_deref()),
         partial: index.partial,
         compat: index.compat.clone(),
-        tests: index.parts.iter().map(index_test_part).collect(),
-    }
-}
-
-fn index_test_part(part: &ModelIndexPart) -> IndexTestPart {
-    IndexTestPart {
-        case: part.case.to_string(),
-        title: part.title.clone(),
-        score: finite(part.score),
-        unit: part.unit.clone(),
-        baseline: part.baseline,
-        index: finite(part.index),
-        seconds_per_sample: finite(part.seconds),
-        samples: part.samples,
+        tests: index.parts.clone(),
     }
 }
