@@ -2,11 +2,11 @@
 //!
 //! The parts of what can be run are filled by the program that knows it, and lists for people are made of the same.
 
-use super::duel::{DuelPart, duel_part};
 use super::word::LIST_SCHEMA;
 use crate::brief::Brief;
 use crate::number::rfc3339;
 use model::line::RunLine;
+use model::plan::Duel;
 use model::record::End;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -61,7 +61,7 @@ struct RunLinePart {
     /// What the user asked for.
     what: Vec<String>,
     /// Which side of a duel it is; null for every other run.
-    duel: Option<DuelPart>,
+    duel: Option<Duel>,
     cases: u32,
     rounds: u32,
     failed_rounds: u32,
@@ -179,7 +179,7 @@ fn run_part(line: &RunLine) -> RunLinePart {
             End::Interrupted => "interrupted",
         },
         what: line.what.clone(),
-        duel: line.duel.as_ref().map(duel_part),
+        duel: line.duel.clone(),
         cases: line.cases,
         rounds: line.rounds,
         failed_rounds: line.failed,
