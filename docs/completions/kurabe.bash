@@ -799,7 +799,7 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__run)
-            opts="-q -h --budget --passes --copies --target --set --seed --dry-run --dir --device --file --label --tag --yes-erase --overwrite-file --dir-of-others --quiet --format --json --resume --store --lang --color --help"
+            opts="-q -h --budget --passes --copies --target --set --seed --dry-run --dir --device --file --label --tag --yes-erase --overwrite-file --dir-of-others --quiet --format --json --full --resume --store --lang --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -858,7 +858,7 @@ _kurabe() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "text markdown json csv csv-rounds unixbench" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text markdown short short-markdown json csv csv-rounds unixbench" -- "${cur}"))
                     return 0
                     ;;
                 --resume)
@@ -885,14 +885,14 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__show)
-            opts="-h --format --json --store --lang --color --help"
+            opts="-h --format --json --full --store --lang --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --format)
-                    COMPREPLY=($(compgen -W "text markdown json csv csv-rounds unixbench" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text markdown short short-markdown json csv csv-rounds unixbench" -- "${cur}"))
                     return 0
                     ;;
                 --store)
@@ -915,7 +915,7 @@ _kurabe() {
             return 0
             ;;
         kurabe__subcmd__soak)
-            opts="-q -h --for --every --copies --window --set --seed --dry-run --dir --device --file --label --tag --yes-erase --overwrite-file --dir-of-others --quiet --format --json --resume --store --lang --color --help"
+            opts="-q -h --for --every --copies --window --set --seed --dry-run --dir --device --file --label --tag --yes-erase --overwrite-file --dir-of-others --quiet --format --json --full --resume --store --lang --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -974,7 +974,7 @@ _kurabe() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "text markdown json csv csv-rounds unixbench" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text markdown short short-markdown json csv csv-rounds unixbench" -- "${cur}"))
                     return 0
                     ;;
                 --resume)

@@ -63,6 +63,8 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l yes-erase -d 'Ever
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l overwrite-file -d 'Everything in this file may be lost' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l format -d 'The format' -r -f -a "text\t'A table for people'
 markdown\t'A table for blogs and issues'
+short\t'The first lines of it'
+short-markdown\t'The first lines of it'
 json\t'One document for programs'
 csv\t'One line for each metric'
 csv-rounds\t'One line for each value of each round'
@@ -78,6 +80,7 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l dry-run -d 'Print 
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l dir-of-others -d 'As root, make and write files even where other users may rename them or what they lie in'
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -s q -l quiet -d 'No progress'
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l json -d 'Short for --format json'
+complete -c kurabe -n "__fish_kurabe_using_subcommand run" -l full -d 'Show everything: further metrics, percentiles, reasons, and facts about the machine'
 complete -c kurabe -n "__fish_kurabe_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kurabe -n "__fish_kurabe_using_subcommand list" -l last -d 'Show so many runs, the latest first [default: 50]' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand list" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
@@ -91,6 +94,8 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand list" -l json -d 'Print th
 complete -c kurabe -n "__fish_kurabe_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kurabe -n "__fish_kurabe_using_subcommand show" -l format -d 'The format' -r -f -a "text\t'A table for people'
 markdown\t'A table for blogs and issues'
+short\t'The first lines of it'
+short-markdown\t'The first lines of it'
 json\t'One document for programs'
 csv\t'One line for each metric'
 csv-rounds\t'One line for each value of each round'
@@ -102,6 +107,7 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand show" -l color -d 'Add col
 always\t'Always'
 never\t'Never'"
 complete -c kurabe -n "__fish_kurabe_using_subcommand show" -l json -d 'Short for --format json'
+complete -c kurabe -n "__fish_kurabe_using_subcommand show" -l full -d 'Show everything: further metrics, percentiles, reasons, and facts about the machine'
 complete -c kurabe -n "__fish_kurabe_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -l margin -d 'Differences below this count as the same, such as 3% [default: by kind of metric]' -r
 complete -c kurabe -n "__fish_kurabe_using_subcommand compare" -l format -d 'The format' -r -f -a "text\t'A table for people'
@@ -162,6 +168,8 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l yes-erase -d 'Eve
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l overwrite-file -d 'Everything in this file may be lost' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l format -d 'The format' -r -f -a "text\t'A table for people'
 markdown\t'A table for blogs and issues'
+short\t'The first lines of it'
+short-markdown\t'The first lines of it'
 json\t'One document for programs'
 csv\t'One line for each metric'
 csv-rounds\t'One line for each value of each round'
@@ -177,6 +185,7 @@ complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l dry-run -d 'Print
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l dir-of-others -d 'As root, make and write files even where other users may rename them or what they lie in'
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -s q -l quiet -d 'No progress'
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l json -d 'Short for --format json'
+complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -l full -d 'Show everything: further metrics, percentiles, reasons, and facts about the machine'
 complete -c kurabe -n "__fish_kurabe_using_subcommand soak" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kurabe -n "__fish_kurabe_using_subcommand fio" -l store -d 'Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or `$XDG_DATA_HOME/kurabe/kurabe.db`]' -r -F
 complete -c kurabe -n "__fish_kurabe_using_subcommand fio" -l lang -d 'Show runs and comparisons in this language; help, lists, plans, errors, and what tests, metrics and their notes say, are in English [default: from LANG]' -r -f -a "en\t'English'

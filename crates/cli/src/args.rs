@@ -6,7 +6,7 @@ pub(crate) mod help;
 mod measuring;
 
 pub(crate) use consent::{CONSENT, OthersArgs};
-pub(crate) use formats::{CompareFormat, Formats, PlanFormat, ShowFormat};
+pub(crate) use formats::{CompareFormat, Formats, PlanFormat, ShowFormat, Showing};
 pub(crate) use measuring::{Amount, NewRun, Session};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -124,7 +124,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) session: Session,
     #[command(flatten, next_help_heading = "Output")]
-    pub(crate) format: Formats<ShowFormat>,
+    pub(crate) format: Showing,
 }
 
 /// Options of `list`.
@@ -168,7 +168,7 @@ pub(crate) struct ShowArgs {
     #[arg(default_value = "latest")]
     pub(crate) run: String,
     #[command(flatten, next_help_heading = "Output")]
-    pub(crate) format: Formats<ShowFormat>,
+    pub(crate) format: Showing,
 }
 
 /// Options of `compare`.
@@ -291,7 +291,7 @@ pub(crate) struct SoakArgs {
     #[command(flatten)]
     pub(crate) session: Session,
     #[command(flatten, next_help_heading = "Output")]
-    pub(crate) format: Formats<ShowFormat>,
+    pub(crate) format: Showing,
 }
 
 /// Options of `fio`: its own language, which is read elsewhere.

@@ -5,6 +5,7 @@
 //! second-last digit shown, between 2 and 5 digits; a value without an interval gets 3. Documents for programs do
 //! not come here: they carry base units and every digit.
 
+use crate::lang::{Lang, say};
 use model::estimate::Estimate;
 use model::num::{approx, round_to_u64};
 use model::units::{Nanos, Unit, UnixNanos};
@@ -71,7 +72,6 @@ const TIME: &[(f64, &str)] = &[(1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")
 fn rate_word(quantity: &str) -> &'static str {
     match quantity {
         "iops" => "IOPS",
-        "wips" => "WIPS",
         _ => "ops/s",
     }
 }
@@ -150,10 +150,25 @@ pub fn plain(estimate: &Estimate) -> (String, Option<(String, String)>) {
     .estimate(estimate)
 }
 
+/// A time in microseconds, with the digits its interval allows.
+pub(crate) fn micros(estimate: &Estimate) -> String {
+    let scale = Scale {
+        divisor: 1e3,
+        unit: "us".to_owned(),
+    };
+    scale.estimate(estimate).0
+}
+
 /// A share as a percentage with two significant digits: `3.4 %`, `33 %`, `0.05 %`.
 pub fn percent(share: f64) -> String {
     let x = share * 100.0;
     format!("{} %", fixed(x, decimals(x, DIGITS_MIN)))
+}
+
+/// A share as a percentage with one significant digit below ten: `0.05 %`, `3 %`, `12 %`.
+pub fn one_digit(share: f64) -> String {
+    let x = share * 100.0;
+    format!("{} %", fixed(x, decimals(x, 1)))
 }
 
 /// Like [`percent`], with its sign.
@@ -163,36 +178,53 @@ pub fn signed_percent(share: f64) -> String {
 }
 
 /// A time with three digits below a minute, and as clocks tell it above: `0 s`, `300 ms`, `1.20 s`, `3 min 2 s`.
-pub fn time(span: Nanos) -> String {
+pub fn time(span: Nanos, lang: Lang) -> String {
     match span {
-        Nanos::ZERO => "0 s".to_owned(),
-        span if span.as_secs_f64() < 59.95 => alone(Unit::Nanoseconds, approx(span.0)),
-        Nanos(span) => duration(Nanos(span.saturating_add(500_000_000))),
+        Nanos::ZERO => seconds_of(lang, "0"),
+        span if span.as_secs_f64() < 59.95 => short(approx(span.0), lang),
+        Nanos(span) => duration(Nanos(span.saturating_add(500_000_000)), lang),
     }
 }
 
+/// A time below a minute in the largest unit.
+fn short(nanos: f64, lang: Lang) -> String {
+    let text = alone(Unit::Nanoseconds, nanos);
+    match text.strip_suffix(" s") {
+        Some(seconds) => seconds_of(lang, seconds),
+        None => text,
+    }
+}
+
+fn seconds_of(lang: Lang, seconds: &str) -> String {
+    say!(lang, "{seconds} s", "{seconds} 秒")
+}
+
 /// Likewise, of seconds.
-pub fn seconds(seconds: f64) -> String {
-    time(Nanos(round_to_u64(seconds * 1e9)))
+pub fn seconds(seconds: f64, lang: Lang) -> String {
+    time(Nanos(round_to_u64(seconds * 1e9)), lang)
 }
 
 /// A time of which only the size matters: two digits below a second, and as clocks tell it above.
-pub fn roughly(seconds: f64) -> String {
+pub fn roughly(seconds: f64, lang: Lang) -> String {
     if seconds < 0.9995 {
         about(Unit::Nanoseconds, seconds * 1e9)
     } else {
-        duration(Nanos(round_to_u64(seconds).saturating_mul(1_000_000_000)))
+        duration(
+            Nanos(round_to_u64(seconds).saturating_mul(1_000_000_000)),
+            lang,
+        )
     }
 }
 
 /// A span of time in the words of a clock: `250 ms`, `45 s`, `3 min 2 s`, `25 h 0 min`.
-pub fn duration(span: Nanos) -> String {
+pub fn duration(span: Nanos, lang: Lang) -> String {
     let seconds = span.0 / 1_000_000_000;
+    let (hours, minutes, rest) = (seconds / 3600, seconds % 3600 / 60, seconds % 60);
     match seconds {
-        0 => alone(Unit::Nanoseconds, approx(span.0)),
-        1..=59 => format!("{seconds} s"),
-        60..=3599 => format!("{} min {} s", seconds / 60, seconds % 60),
-        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+        0 => short(approx(span.0), lang),
+        1..=59 => seconds_of(lang, &seconds.to_string()),
+        60..=3599 => say!(lang, "{minutes} min {rest} s", "{minutes} 分 {rest} 秒"),
+        _ => say!(lang, "{hours} h {minutes} min", "{hours} 時間 {minutes} 分"),
     }
 }
 
@@ -200,7 +232,7 @@ pub fn duration(span: Nanos) -> String {
 pub fn in_seconds(span: Nanos) -> String {
     let tenths = round_to_u64(span.as_secs_f64() * 10.0);
     match (tenths / 10, tenths % 10) {
-        (0, 0) => time(span),
+        (0, 0) => time(span, Lang::En),
         (10.., _) => format!("{} s", round_to_u64(span.as_secs_f64())),
         (whole, 0) => format!("{whole} s"),
         (whole, tenth) => format!("{whole}.{tenth} s"),
@@ -392,21 +424,21 @@ mod tests {
         assert_eq!(percent(1.0), "100 %");
         assert_eq!(signed_percent(-0.12), "-12 %");
         assert_eq!(signed_percent(0.12), "+12 %");
-        assert_eq!(time(Nanos::from_secs(1)), "1.00 s");
-        assert_eq!(time(Nanos::from_millis(59_940)), "59.9 s");
-        assert_eq!(time(Nanos::from_millis(59_960)), "1 min 0 s");
-        assert_eq!(time(Nanos::from_millis(181_600)), "3 min 2 s");
-        assert_eq!(time(Nanos::ZERO), "0 s");
-        assert_eq!(roughly(0.0921), "92 ms");
-        assert_eq!(roughly(181.6), "3 min 2 s");
-        assert_eq!(duration(Nanos::from_millis(250)), "250 ms");
-        assert_eq!(duration(Nanos::from_secs(182)), "3 min 2 s");
+        assert_eq!(time(Nanos::from_secs(1), Lang::En), "1.00 s");
+        assert_eq!(time(Nanos::from_millis(59_940), Lang::En), "59.9 s");
+        assert_eq!(time(Nanos::from_millis(59_960), Lang::En), "1 min 0 s");
+        assert_eq!(time(Nanos::from_millis(181_600), Lang::En), "3 min 2 s");
+        assert_eq!(time(Nanos::ZERO, Lang::En), "0 s");
+        assert_eq!(roughly(0.0921, Lang::En), "92 ms");
+        assert_eq!(roughly(181.6, Lang::En), "3 min 2 s");
+        assert_eq!(duration(Nanos::from_millis(250), Lang::En), "250 ms");
+        assert_eq!(duration(Nanos::from_secs(182), Lang::En), "3 min 2 s");
         let typed = [180_400, 9_960, 3_240, 1_000, 500, 96, 10].map(Nanos::from_millis);
         assert_eq!(
             typed.map(in_seconds),
             ["180 s", "10 s", "3.2 s", "1 s", "0.5 s", "0.1 s", "10.0 ms"]
         );
-        assert_eq!(duration(Nanos::from_secs(90_000)), "25 h 0 min");
+        assert_eq!(duration(Nanos::from_secs(90_000), Lang::En), "25 h 0 min");
         assert_eq!(
             instant(UnixNanos(1_795_221_791_000_000_000)),
             "2026-11-21 00:43:11 UTC"

@@ -171,7 +171,7 @@ mod tests {
         // Below a minute and a half both count seconds, and neither counts one that has only begun.
         for millis in [400, 999, 1000, 1999, 18_600, 41_999, 59_999] {
             let span = Nanos::from_millis(millis);
-            let took = crate::number::duration(span);
+            let took = crate::number::duration(span, Lang::En);
             let scope = Scope {
                 place: Place::OneInstance,
                 watched: Watched::Once(span),

@@ -1,5 +1,6 @@
 //! Where a text is shown: how wide, and whether colour may be added to it.
 
+use crate::page::Tone;
 use crate::picture::BLOCKS;
 
 /// What stands for the blocks of pictures where they cannot be shown, from the lowest to the highest.
@@ -53,9 +54,15 @@ impl Style {
         self.paint("1", text)
     }
 
-    /// Something to look at: yellow where colour is allowed.
-    pub fn attention(self, text: &str) -> String {
-        self.paint("33", text)
+    /// A text of this tone: what is to be looked at is yellow, the better one of two green and the worse one red, where
+    /// colour is allowed.
+    pub fn toned(self, tone: Tone, text: &str) -> String {
+        match tone {
+            Tone::Attention => self.paint("33", text),
+            Tone::Best => self.paint("32", text),
+            Tone::Worse => self.paint("31", text),
+            Tone::Plain | Tone::Name | Tone::Sign => text.to_owned(),
+        }
     }
 
     /// Source of the codes: ECMA-48, "Select Graphic Rendition".

@@ -10,7 +10,7 @@ use dialects::printable::printable;
 const GAP: u16 = 2;
 
 /// A last column that is narrower than this is no text any more.
-const LAST_MIN: usize = 20;
+const LAST_MIN: usize = 14;
 
 /// Rows of cells.
 pub(crate) struct Grid {
@@ -127,6 +127,13 @@ pub(crate) fn wrapped(text: &str, width: usize) -> String {
     let mut grid = Grid::new(1);
     grid.row(vec![text.to_owned()]);
     grid.render_wrapped(width, &[])
+}
+
+/// The columns that `text` takes on a screen.
+pub(crate) fn columns(text: &str) -> usize {
+    let mut grid = Grid::new(1);
+    grid.row(vec![text.to_owned()]);
+    grid.width()
 }
 
 /// `text` with two spaces before each line that is not empty.

@@ -2,6 +2,7 @@
 
 use crate::lang::Lang;
 use crate::page::Block;
+use crate::page::run::Detail;
 use crate::style::Style;
 use crate::view::RunView;
 use ::testkit::START;
@@ -35,12 +36,12 @@ pub(crate) const P99: Quantity = Quantity("clat_ns_p99", Unit::Nanoseconds, Bett
 
 /// The page of a run on a terminal.
 pub(crate) fn text(view: &RunView<'_>, style: Style, lang: Lang) -> String {
-    crate::render::text(&crate::page::run::page(view, lang), style)
+    crate::render::text(&crate::page::run::page(view, Detail::Full, lang), style)
 }
 
 /// The page of a run in Markdown.
 pub(crate) fn markdown(view: &RunView<'_>, lang: Lang) -> String {
-    crate::render::markdown(&crate::page::run::page(view, lang))
+    crate::render::markdown(&crate::page::run::page(view, Detail::Full, lang))
 }
 
 /// A section on a terminal, without its heading and as far to the left; empty for no blocks.

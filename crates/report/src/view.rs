@@ -2,12 +2,14 @@
 
 use crate::footnotes::Footnotes;
 use crate::number;
+use crate::page::block::MARK;
 use crate::set_otherwise;
 use model::estimate::{IndexSummary, MetricSummary, State};
 use model::plan::{CaseId, PlannedCase};
 use model::record::{Failure, Outcome, Run};
 use model::spec::Better;
 use stats::scaling::{ClockRate, Scaling};
+use stats::{Headlined, Trust};
 use std::collections::HashMap;
 
 /// A run and everything concluded from it.
@@ -30,6 +32,10 @@ pub struct RunView<'a> {
     pub scaling: Vec<Scaling>,
     /// The clock rate while measuring, where probes saw it.
     pub clock_rate: Option<ClockRate>,
+    /// Whether its figures may be quoted.
+    pub trust: Trust,
+    /// Those of its figures that people quote.
+    pub headlines: Vec<Headlined>,
     pub(crate) footnotes: Footnotes,
     /// The cases of the plan by id.
     planned: HashMap<&'a CaseId, &'a PlannedCase>,
@@ -79,6 +85,8 @@ pub fn view(run: &Run) -> RunView<'_> {
         },
         scaling: stats::scaling::scaling(run),
         clock_rate: stats::scaling::clock_rate(run),
+        trust: Trust::of(run),
+        headlines: stats::headlines(&run.plan),
         places: places(&planned, &metrics),
         planned,
         failures: failures(run),
@@ -161,12 +169,7 @@ impl RunView<'_> {
     /// The metric's figures as text. The same test at other concurrencies is shown in the same scale, because that is
     /// what one compares by eye.
     pub(crate) fn shown(&self, metric: &MetricSummary) -> Shown {
-        let largest = self.largest.get(&of_test(metric));
-        let scale = number::scale(
-            metric.metric.unit,
-            &metric.id.quantity,
-            largest.copied().unwrap_or(0.0),
-        );
+        let scale = self.scale(metric);
         let (value, interval) = metric
             .estimate
             .as_ref()
@@ -180,6 +183,22 @@ impl RunView<'_> {
             unit: scale.unit,
             interval: number::range(ends.as_ref()),
         }
+    }
+
+    /// The scale of a metric.
+    pub(crate) fn scale(&self, metric: &MetricSummary) -> number::Scale {
+        let largest = self.largest.get(&of_test(metric));
+        let (unit, quantity) = (metric.metric.unit, &metric.id.quantity);
+        number::scale(unit, quantity, largest.copied().unwrap_or(0.0))
+    }
+
+    /// The two levels of a metric that has two, in its scale, the lower one first.
+    pub(crate) fn levels(&self, metric: &MetricSummary) -> Option<[String; 2]> {
+        let State::TwoState { low, high, .. } = metric.state else {
+            return None;
+        };
+        let scale = self.scale(metric);
+        Some([low, high].map(|level| scale.value(level)))
     }
 
     /// The metrics that were measured: all but what the tests were set up with.
@@ -203,6 +222,16 @@ impl RunView<'_> {
     /// The case as it was planned.
     pub(crate) fn planned(&self, case: &CaseId) -> Option<&PlannedCase> {
         self.planned.get(case).copied()
+    }
+
+    /// What stands behind the name of a case whose parameters are not the test's own.
+    pub(crate) fn mark(&self, case: &CaseId) -> &'static str {
+        let case = self.planned(case);
+        if case.is_some_and(|case| case.set_otherwise().next().is_some()) {
+            MARK
+        } else {
+            ""
+        }
     }
 
     /// True for the first metric of a case.

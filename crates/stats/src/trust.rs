@@ -86,10 +86,10 @@ impl Trust {
         if most < ROUNDS_MIN && run.plan.soak.is_none() {
             return Self::FewRounds(most);
         }
-        match rounds(&noises, |noise| held_back(noise)) {
+        match rounds(&noises, held_back) {
             Some(held) if held.share() >= DISTURBED_MIN => Self::Quota(held),
             _ => Self::Quiet {
-                others: rounds(&noises, |noise| used_by_others(noise)),
+                others: rounds(&noises, used_by_others),
                 stolen: mean(noises.iter().filter_map(|noise| noise.steal_share)),
             },
         }

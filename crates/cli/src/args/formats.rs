@@ -4,6 +4,7 @@
 use crate::exit::{Exit, failure};
 use clap::builder::PossibleValue;
 use clap::{Args as ClapArgs, ValueEnum};
+use report::page::run::Detail;
 use report::render::FORMATS;
 use std::sync::LazyLock;
 
@@ -53,6 +54,47 @@ impl<F: Format> Formats<F> {
     }
 }
 
+/// How a run is shown.
+#[derive(Clone, Copy, Debug, ClapArgs)]
+pub(crate) struct Showing {
+    #[command(flatten)]
+    format: Formats<ShowFormat>,
+    /// Show everything: further metrics, percentiles, reasons, and facts about the machine
+    #[arg(long, conflicts_with = "json")]
+    full: bool,
+}
+
+impl Showing {
+    /// The format that was asked for. Refused before anything is looked at: what has everything already, or never.
+    pub(crate) fn chosen(self) -> anyhow::Result<ShowFormat> {
+        match (self.format.chosen(), self.full) {
+            (format, false) => Ok(format),
+            (ShowFormat::Page(page, Detail::Usual), true) => {
+                Ok(ShowFormat::Page(page, Detail::Full))
+            }
+            _ => Err(failure(
+                Exit::Usage,
+                "show everything: `--full` is for pages",
+                Some(
+                    "it stands with `--format text` or `--format markdown`; documents have everything",
+                ),
+            )),
+        }
+    }
+
+    /// As [`Formats::of_plan`].
+    pub(crate) fn of_plan(self, dry_run: bool) -> anyhow::Result<Option<PlanFormat>> {
+        if dry_run && self.full {
+            return Err(failure(
+                Exit::Usage,
+                "print a plan with `--full`: it has no figures",
+                None,
+            ));
+        }
+        self.format.of_plan(dry_run)
+    }
+}
+
 /// The formats of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PlanFormat {
@@ -65,8 +107,8 @@ pub(crate) enum PlanFormat {
 /// The formats of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ShowFormat {
-    /// A page for people.
-    Page(&'static report::render::Format),
+    /// A page for people, as much of it.
+    Page(&'static report::render::Format, Detail),
     /// One document for programs.
     Json,
     /// One line for each metric.
@@ -80,7 +122,12 @@ pub(crate) enum ShowFormat {
 impl ValueEnum for ShowFormat {
     fn value_variants<'a>() -> &'a [Self] {
         static ALL: LazyLock<Vec<ShowFormat>> = LazyLock::new(|| {
-            let pages = FORMATS.iter().map(ShowFormat::Page);
+            let of = |detail| {
+                FORMATS
+                    .iter()
+                    .map(move |page| ShowFormat::Page(page, detail))
+            };
+            let pages = of(Detail::Usual).chain(of(Detail::Short));
             let others = [
                 ShowFormat::Json,
                 ShowFormat::Csv,
@@ -94,7 +141,8 @@ impl ValueEnum for ShowFormat {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let (name, help) = match self {
-            Self::Page(format) => (format.name, format.about),
+            Self::Page(format, Detail::Short) => (format.short, "The first lines of it"),
+            Self::Page(format, _) => (format.name, format.about),
             Self::Json => JSON,
             Self::Csv => ("csv", "One line for each metric"),
             Self::CsvRounds => ("csv-rounds", "One line for each value of each round"),
@@ -109,9 +157,9 @@ impl Format for ShowFormat {
 
     fn of_plan(self) -> Option<PlanFormat> {
         match self {
-            Self::Page(format) if format.of_terminal => Some(PlanFormat::Text),
+            Self::Page(format, Detail::Usual) if format.of_terminal => Some(PlanFormat::Text),
             Self::Json => Some(PlanFormat::Json),
-            Self::Page(_) | Self::Csv | Self::CsvRounds | Self::Unixbench => None,
+            Self::Page(..) | Self::Csv | Self::CsvRounds | Self::Unixbench => None,
         }
     }
 }

@@ -15,6 +15,7 @@ use engine::resolve::Request;
 
 pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
     let (consent, quiet) = (args.session.consent(), args.session.quiet);
+    let format = args.format.chosen()?;
     let ready = if let Some(name) = &args.session.resume {
         resume::ready(context, name, Kind::Run, &consent)?
     } else {
@@ -26,10 +27,10 @@ pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
             ..request(what, args)
         };
         let run = new_run::prepare(dir, &args.new, &request)?;
-        if let Some(format) = dry_run {
-            return planned::show(context, &[run], format, &consent);
+        if let Some(plan) = dry_run {
+            return planned::show(context, &[run], plan, &consent);
         }
-        show::check_format(&run, args.format.chosen())?;
+        show::check_format(&run, format)?;
         if let Some(note) = planned::shortage(&run.plan).filter(|_| !quiet) {
             output::say(&format!("note: {note}"));
         }
@@ -37,7 +38,7 @@ pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
     };
     let granted = consent::grant(context, &ready.runs, &consent)?;
     let measured = session::measure(context, &ready, granted, quiet)?;
-    show::measured(context, measured, args.format)
+    show::measured(context, measured, format)
 }
 
 fn what(args: &RunArgs) -> Vec<String> {

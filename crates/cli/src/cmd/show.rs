@@ -1,6 +1,6 @@
 //! `kurabe show [RUN]`: a kept run in any format. Nothing is measured again.
 
-use crate::args::{Formats, ShowArgs, ShowFormat};
+use crate::args::{ShowArgs, ShowFormat};
 use crate::context::Context;
 use crate::exit::{Exit, failure};
 use crate::output;
@@ -9,9 +9,10 @@ use model::plan::PlannedCase;
 use model::record::{End, Failure, Outcome, Run};
 
 pub(crate) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Exit> {
+    let format = args.format.chosen()?;
     let run = context.load(&args.run)?;
-    check_format(&run, args.format.chosen())?;
-    output::print(&render(context, &run, args.format.chosen()))?;
+    check_format(&run, format)?;
+    output::print(&render(context, &run, format))?;
     Ok(Exit::Ok)
 }
 
@@ -33,13 +34,13 @@ pub(crate) fn check_format(run: &Run, format: ShowFormat) -> anyhow::Result<()> 
 pub(crate) fn measured(
     context: &Context,
     measured: Measured,
-    format: Formats<ShowFormat>,
+    format: ShowFormat,
 ) -> anyhow::Result<Exit> {
     let runs = measured.whole()?;
     let [run] = runs.as_slice() else {
         anyhow::bail!("read the run back");
     };
-    output::print(&render(context, run, format.chosen()))?;
+    output::print(&render(context, run, format))?;
     Ok(exit(run))
 }
 
@@ -74,9 +75,11 @@ fn is_whole<'a>(rounds: impl Iterator<Item = &'a Outcome>) -> bool {
 /// The run in this format.
 fn render(context: &Context, run: &Run, format: ShowFormat) -> String {
     let view = report::view::view(run);
-    let page = || report::page::run::page(&view, context.lang);
     match format {
-        ShowFormat::Page(format) => context.drawn(&page(), format),
+        ShowFormat::Page(format, detail) => {
+            let page = report::page::run::page(&view, detail, context.lang);
+            context.drawn(&page, format)
+        }
         ShowFormat::Json => report::json::run(&view),
         ShowFormat::Csv => report::csv::metrics(&view),
         ShowFormat::CsvRounds => report::csv::rounds(&view),

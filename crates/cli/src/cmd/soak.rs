@@ -18,6 +18,7 @@ use model::plan::Plan;
 
 pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
     let (consent, quiet) = (args.session.consent(), args.session.quiet);
+    let format = args.format.chosen()?;
     let ready = if let Some(name) = &args.session.resume {
         resume::ready(context, name, Kind::Soak, &consent)?
     } else {
@@ -25,15 +26,15 @@ pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
         let dir = Directory::look(args.new.dir.as_deref(), directory::OPTION, &consent)?;
         let run = new_run::prepare(dir, &args.new, &request(args))?;
         warn_of_shortness(&run.plan);
-        if let Some(format) = dry_run {
-            return planned::show(context, &[run], format, &consent);
+        if let Some(plan) = dry_run {
+            return planned::show(context, &[run], plan, &consent);
         }
-        show::check_format(&run, args.format.chosen())?;
+        show::check_format(&run, format)?;
         Ready::new([run])
     };
     let granted = consent::grant(context, &ready.runs, &consent)?;
     let measured = session::measure(context, &ready, granted, quiet)?;
-    show::measured(context, measured, args.format)
+    show::measured(context, measured, format)
 }
 
 fn request(args: &SoakArgs) -> Request {

@@ -89,7 +89,7 @@ fn a_failure_now_and_then_costs_a_pair_and_is_told_everywhere() {
     bed.run(&["list"])
         .code(0)
         .out_has(&[", 2 failed", "side A: `echo >> calls"]);
-    let shown = bed.run(&["show", "d-a"]).code(0);
+    let shown = bed.run(&["show", "d-a", "--full"]).code(0);
     shown.out_says(&[
         "complete, 2 of 7 rounds failed",
         "side A, against",

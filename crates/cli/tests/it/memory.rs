@@ -17,6 +17,7 @@ fn on_one_cpu_what_needs_two_is_left_out_with_its_reason_and_the_rest_is_measure
         "memory.loaded-100.pages=small",
         "--passes",
         "1",
+        "--full",
     ];
     // What cannot be measured with two copies is a round that failed; what no copy can is left out of the plan.
     let done = bed.behind(&["taskset", "-c", "0"], &args).code(4);

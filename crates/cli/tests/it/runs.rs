@@ -127,9 +127,17 @@ fn a_known_latency_is_recorded_and_never_undercut() {
 #[test]
 fn a_percentile_of_too_few_operations_is_missing_with_its_reason() {
     let bed = Bed::new();
-    bed.run(&["run", "selftest.sleep", "--passes", "1", "--label", "s"])
-        .code(0)
-        .out_has(&["too few for its percentile 99", "it takes 1000"]);
+    bed.run(&[
+        "run",
+        "selftest.sleep",
+        "--passes",
+        "1",
+        "--label",
+        "s",
+        "--full",
+    ])
+    .code(0)
+    .out_has(&["too few for its percentile 99", "it takes 1000"]);
     let round = &exported(&bed, "s")["rounds"][0]["outcome"]["done"];
     // Some 125 operations of 4 ms: enough for a median.
     assert!(round["values"]["lat_ns_p50"].as_f64().unwrap() >= 4e6 * 0.999);
@@ -354,4 +362,37 @@ fn on_a_terminal_a_run_says_how_far_it_has_come() {
     said(&["--lang", "ja"]).out_has(&["3 巡中 2 巡目、", "残り "]);
     let quiet = said(&["--quiet"]).out;
     assert!(!quiet.contains("pass 2"), "{quiet}");
+}
+
+#[test]
+fn the_first_lines_stand_alone_and_on_every_page_and_all_of_it_is_asked_for() {
+    let bed = Bed::new();
+    bed.replay("one", "100,101,99,100,102,98,100,101,99");
+    let show = |args: &[&str]| bed.run(&[&["show", "one"], args].concat());
+    let [short, usual, full] =
+        [&["--format", "short"][..], &[], &["--full"]].map(|args| show(args).code(0).out);
+    assert!(short.lines().count() <= 10, "{short}");
+    assert!(
+        usual.starts_with(&short) && full.starts_with(&short),
+        "{usual}{full}"
+    );
+    assert!(
+        !usual.contains("\nkernel ") && full.contains("\nkernel "),
+        "{full}"
+    );
+    let pasted = show(&["--format", "short-markdown"]).code(0).out;
+    assert!(
+        pasted.starts_with("## one\n") && pasted.lines().count() <= 12,
+        "{pasted}"
+    );
+    let markdown = show(&["--full", "--format", "markdown"]).code(0).out;
+    assert!(markdown.contains("\n- kernel: "), "{markdown}");
+    // Nothing that is asked for is passed over.
+    for format in ["csv", "json", "short"] {
+        show(&["--full", "--format", format])
+            .code(2)
+            .err_has(&["`--full` is for pages"]);
+    }
+    let planned = bed.run(&["run", "selftest.replay", "--full", "--dry-run"]);
+    planned.code(2).err_has(&["it has no figures"]);
 }

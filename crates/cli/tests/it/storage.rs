@@ -94,7 +94,7 @@ fn every_round_keeps_its_figures_and_latencies_and_nothing_is_left() {
         assert_eq!(recorded, ops, "{}", round["case"]);
         assert!(done["values"]["iops"].as_f64().unwrap() > 0.0);
     }
-    bed.run(&["show", "latest"])
+    bed.run(&["show", "latest", "--full"])
         .code(0)
         .out_has(&["storage.randread-4k@2", "\n  read_clat_ns_p50"]);
 }

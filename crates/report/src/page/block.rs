@@ -16,6 +16,8 @@ pub enum Block {
     Title(Vec<Text>, String, String),
     /// Blocks that belong together, under a heading or without one. Without blocks there is no heading either.
     Section(Option<Text>, Vec<Block>),
+    /// Blocks that belong together, in lines of at most so many columns.
+    Within(usize, Vec<Self>),
     /// The test or case that the blocks behind it are about.
     Name(String),
     /// A sentence or a few.
@@ -64,6 +66,8 @@ pub enum Tone {
     Attention,
     /// The better one of two values.
     Best,
+    /// The worse one.
+    Worse,
 }
 
 impl Text {
@@ -179,7 +183,7 @@ impl Block {
     /// True where there is nothing to show.
     pub fn is_empty(&self) -> bool {
         match self {
-            Self::Section(_, blocks) => blocks.iter().all(Self::is_empty),
+            Self::Section(_, blocks) | Self::Within(_, blocks) => blocks.iter().all(Self::is_empty),
             Self::Facts(list) | Self::Entries(list) => list.is_empty(),
             Self::Table(table) | Self::Sides(table) => table.rows.is_empty(),
             Self::Bullets(lines) => lines.is_empty(),

@@ -182,7 +182,7 @@ fn profile(profile: &ProfilePart) -> Vec<String> {
     };
     let time = profile
         .expected_ns
-        .map(|span| number::duration(Nanos(span)));
+        .map(|span| number::duration(Nanos(span), Lang::En));
     vec![profile.name.clone(), time.unwrap_or_default(), title]
 }
 

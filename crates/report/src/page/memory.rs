@@ -44,6 +44,23 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
     vec![Block::section(heading, parts)]
 }
 
+/// The same where it is what the run was made for: no other test was measured.
+pub(crate) fn alone(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
+    let Some(memory) = &view.memory else {
+        return Vec::new();
+    };
+    let curves = memory.curves.iter().map(|curve| &curve.case);
+    let pictured: Vec<_> = curves
+        .chain(memory.matrices.iter().map(|matrix| &matrix.case))
+        .collect();
+    let is_pictured = |case: &model::plan::PlannedCase| pictured.contains(&&case.id);
+    if view.run.plan.cases.iter().all(is_pictured) {
+        blocks(view, lang)
+    } else {
+        Vec::new()
+    }
+}
+
 /// Whether the curve rises as it must.
 fn said(curve: &Curve, lang: Lang) -> String {
     let fall = curve.largest_fall();

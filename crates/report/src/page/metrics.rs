@@ -1,6 +1,7 @@
 //! The table of metrics: one line for each, those of a case below its first one.
 
-use super::block::{Align, Block, Cell, MARK, Table, Text};
+use super::block::{Align, Block, Cell, Table, Text};
+use super::usual::is_storage;
 use crate::lang::Lang;
 use crate::said;
 use crate::view::{RunView, Shown};
@@ -96,7 +97,17 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
         shown: view.shown(metric),
         lang,
     });
-    let rows: Vec<Row<'_>> = rows.collect();
+    // One table has one rule for its units, and rates of storage have one of their own.
+    let (storage, others): (Vec<_>, Vec<_>) = rows.partition(|row| is_storage(view, row.metric));
+    [others, storage]
+        .into_iter()
+        .filter(|rows| !rows.is_empty())
+        .map(|rows| of(&rows, lang))
+        .collect()
+}
+
+/// The rows in a table, or on two lines each.
+fn of(rows: &[Row<'_>], lang: Lang) -> Block {
     let head = |column: &Column| (lang.pick(column.heads[0], column.heads[1]), column.align);
     let cells = |row: &Row<'_>| COLUMNS.iter().map(|column| (column.cell)(row)).collect();
     let table = Table {
@@ -104,10 +115,7 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
         ..Table::new(COLUMNS.iter().map(head))
     };
     let narrow = Block::Entries(rows.iter().map(Row::narrow).collect());
-    vec![Block::Fitting(vec![
-        vec![Block::Table(table)],
-        vec![narrow],
-    ])]
+    Block::Fitting(vec![vec![Block::Table(table)], vec![narrow]])
 }
 
 impl Row<'_> {
@@ -115,19 +123,9 @@ impl Row<'_> {
     fn name(&self) -> Cell {
         let name = self.view.name(self.metric);
         if self.view.leads(self.metric) {
-            return Text::name(name + self.mark()).into();
+            return Text::name(name + self.view.mark(&self.metric.id.case)).into();
         }
         Cell::Below(Text::name(name), self.metric.id.quantity.clone())
-    }
-
-    /// What stands behind the name of the first metric of a case whose parameters are not the test's own.
-    fn mark(&self) -> &'static str {
-        let case = self.view.planned(&self.metric.id.case);
-        if case.is_some_and(|case| case.set_otherwise().next().is_some()) {
-            MARK
-        } else {
-            ""
-        }
     }
 
     /// What stands above the column, of this metric.

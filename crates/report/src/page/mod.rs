@@ -5,6 +5,7 @@
 
 pub mod block;
 pub mod comparison;
+mod first;
 pub mod host;
 mod indexes;
 pub mod list;
@@ -21,5 +22,6 @@ mod six_passes;
 pub(crate) mod soak;
 pub(crate) mod storage;
 pub(crate) mod title;
+mod usual;
 
 pub use block::{Block, Cell, Table, Text, Tone};

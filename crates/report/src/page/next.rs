@@ -20,11 +20,15 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
 
 fn commands(view: &RunView<'_>, lang: Lang) -> Vec<(String, &'static str)> {
     let (id, plan) = (&view.run.meta.id, &view.run.plan);
-    let show = lang.pick(
-        "for a blog post; or csv, json",
-        "ブログ用に出力します（csv、json も選べます）",
+    let show = lang.pick("for a blog; or csv, json", "ブログ用（csv、json も）");
+    let full = lang.pick(
+        "everything: percentiles, reasons, host",
+        "すべて（パーセンタイル、理由など）",
     );
-    let mut list = vec![(format!("kurabe show {id} --format markdown"), show)];
+    let mut list = vec![
+        (format!("kurabe show {id} --full"), full),
+        (format!("kurabe show {id} --format markdown"), show),
+    ];
     if view.soak.is_some() {
         if !view.complete() {
             let resume = lang.pick(
@@ -40,16 +44,13 @@ fn commands(view: &RunView<'_>, lang: Lang) -> Vec<(String, &'static str)> {
         None => (
             format!("kurabe compare OTHER {id}"),
             lang.pick(
-                "against another run of `kurabe list`",
-                "`kurabe list` にある別の結果と比べます",
+                "with another of `kurabe list`",
+                "`kurabe list` の別の結果と比較",
             ),
         ),
     });
     if !view.indexes.is_empty() {
-        let layout = lang.pick(
-            "in UnixBench's own report layout",
-            "UnixBench と同じ書式で出力します",
-        );
+        let layout = lang.pick("in UnixBench's layout", "UnixBench の書式で");
         list.push((format!("kurabe show {id} --format unixbench"), layout));
     }
     if plan.of_fio().is_some() {

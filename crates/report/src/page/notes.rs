@@ -73,13 +73,16 @@ fn without_value(view: &RunView<'_>, lang: Lang) -> Vec<(Text, String)> {
 }
 
 /// The warnings about the run as a whole. Where its budget was too short, what it should have been.
-fn about_run(view: &RunView<'_>, lang: Lang) -> Vec<String> {
+pub(crate) fn about_run(view: &RunView<'_>, lang: Lang) -> Vec<String> {
     let line = |warning: &Warning| {
         let line = said::warning(warning, lang);
         if let Warning::BudgetShort = warning
             && let Some((time, room)) = six_passes::of(view.run)
         {
-            let (time, room) = (number::duration(time), round_to_u64(room.as_secs_f64()));
+            let (time, room) = (
+                number::duration(time, lang),
+                round_to_u64(room.as_secs_f64()),
+            );
             return say!(
                 lang,
                 "{line}; here six passes of these rounds take about {time}: try `--budget {room}s` or more",
@@ -119,7 +122,8 @@ fn is_shared(note: &Footnote) -> bool {
     note.metrics > 1 && note.warning.severity().is_some()
 }
 
-fn sentence(note: &Footnote, lang: Lang) -> String {
+/// A note in words, with the figures of the worst metric that has it.
+pub(crate) fn sentence(note: &Footnote, lang: Lang) -> String {
     let mut sentence = match (&note.warning, note.rounds_most) {
         (Warning::TooFewRounds { have, need }, Some(most)) if most > *have => {
             too_few_between(*have, most, *need, lang)

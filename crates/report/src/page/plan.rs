@@ -164,7 +164,7 @@ fn written(writes: Written) -> Option<String> {
         format!("files of up to {size}")
     });
     let throughout = (writes.throughout > Nanos::ZERO).then(|| {
-        let span = number::time(writes.throughout);
+        let span = number::time(writes.throughout, Lang::En);
         format!("as much as it takes in {span} of writing")
     });
     let parts: Vec<String> = files.into_iter().chain(throughout).collect();

@@ -37,7 +37,6 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
     };
     let marks = Block::Facts(marks(soak, lang));
     vec![
-        Block::Line(sentence(soak, lang)),
         Block::Section(None, course(soak, view, lang)),
         Block::section(lang.pick("levels", "水準"), vec![Block::Table(levels)]),
         Block::section(lang.pick("marks", "記録された出来事"), vec![marks]),
@@ -86,11 +85,14 @@ fn end_of(soak: &SoakSummary, last: UnixNanos) -> String {
 /// How the soak was spent, in a few words: what was asked for too, where it was not done in full, and for how long
 /// nothing was measured that should have been.
 fn spent(soak: &SoakSummary, view: &RunView<'_>, lang: Lang) -> String {
-    let (time, window) = (number::time(soak.lasted), number::time(soak.window));
+    let (time, window) = (
+        number::time(soak.lasted, lang),
+        number::time(soak.window, lang),
+    );
     let asked = asked(soak, view, lang);
     let load = load(soak, lang);
     let between = between(soak, view.run).map_or_else(String::new, |between| {
-        let time = number::time(between);
+        let time = number::time(between, lang);
         say!(
             lang,
             "; starting and ending stretches took {time}",
@@ -133,7 +135,7 @@ fn asked(soak: &SoakSummary, view: &RunView<'_>, lang: Lang) -> String {
     } else {
         ""
     };
-    let time = number::time(soak.soak.span);
+    let time = number::time(soak.soak.span, lang);
     say!(lang, " of {time}{no_room}", "（予定 {time}）{no_room}")
 }
 
@@ -144,8 +146,8 @@ fn load(soak: &SoakSummary, lang: Lang) -> String {
         _ => 0,
     };
     let missed: u64 = soak.marks.iter().map(|mark| gap(&mark.what)).sum();
-    let missed = (missed > 0).then(|| number::time(Nanos(missed)));
-    let every = soak.soak.every.map(number::time);
+    let missed = (missed > 0).then(|| number::time(Nanos(missed), lang));
+    let every = soak.soak.every.map(|every| number::time(every, lang));
     match (every, missed) {
         (None, None) => say!(lang, "load without a pause", "休止なしの負荷"),
         (None, Some(missed)) => say!(
@@ -191,7 +193,7 @@ fn levels(soak: &SoakSummary, view: &RunView<'_>, lang: Lang) -> Vec<Vec<Cell>> 
         rate("burst rate", "バースト時の速度", burst.burst_rate);
         rate("sustained rate", "持続速度", burst.sustained_rate);
         if *cause == Some(Cause::TokenBucket) {
-            let time = number::seconds(burst.burst_seconds);
+            let time = number::seconds(burst.burst_seconds, lang);
             let remark = say!(lang, "or {time} at full speed", "全速で {time} に相当");
             add("bucket", "バケットの容量", figures.credit(burst), remark);
         }
@@ -277,25 +279,25 @@ fn happened(what: &What, lang: Lang) -> String {
             lang,
             "the clock was set by {by}",
             "時計が {by} 変更されました",
-            by = number::time(*by)
+            by = number::time(*by, lang)
         ),
         What::Suspended(span) => say!(
             lang,
             "the machine was suspended for {time}",
             "マシンが {time} 停止していました",
-            time = number::time(*span)
+            time = number::time(*span, lang)
         ),
         What::SuspendedAtRest(span) => say!(
             lang,
             "the machine was suspended for {time} while it rested before this",
             "この前の休止中に、マシンが {time} 停止していました",
-            time = number::time(*span)
+            time = number::time(*span, lang)
         ),
         What::Gap(span) => say!(
             lang,
             "nothing was measured for {time} before this",
             "この前の {time} は測定されていません",
-            time = number::time(*span)
+            time = number::time(*span, lang)
         ),
         What::Failed(why) => say!(
             lang,

@@ -51,7 +51,7 @@ pub(crate) fn about_all(storage: &StorageSummary, lang: Lang) -> Vec<String> {
         .max_by(|a, b| mean(&a.course).total_cmp(&mean(&b.course)));
     let mut lines = Vec::new();
     if let Some(busiest) = busiest.filter(|_| quiet) {
-        let time = number::roughly(storage.load.seconds);
+        let time = number::roughly(storage.load.seconds, lang);
         let operations = number::alone(Unit::Number, storage.load.operations);
         let command = soak(&busiest.case, "1h");
         lines.push(say!(
@@ -154,6 +154,17 @@ pub(crate) fn sentences(case: &StorageCase, lang: Lang) -> Vec<String> {
     lines.extend(first.map(|found| first_write(found, lang)));
     lines.extend(case.fall.as_ref().map(|found| fall(found, case, lang)));
     lines.extend(steadiness.map(|found| steady(found, rounds, lang)));
+    lines
+}
+
+/// Those of them that the figures in a table do not tell: two humps, a rate that fell, what a first write costs.
+pub(crate) fn telling(case: &StorageCase, lang: Lang) -> Vec<String> {
+    let leading = case.latencies.iter().filter(|shape| shape.leading);
+    let humps = leading.filter(|shape| shape.modes.len() > 1);
+    let mut lines: Vec<String> = humps.map(|shape| modes(shape, lang)).collect();
+    let first = case.first_write.as_ref();
+    lines.extend(first.map(|found| first_write(found, lang)));
+    lines.extend(case.fall.as_ref().map(|found| fall(found, case, lang)));
     lines
 }
 
@@ -285,7 +296,7 @@ fn fall(fall: &Fall, case: &StorageCase, lang: Lang) -> String {
             from = rate(from),
             to = rate(to),
             command = soak(&case.case, "10m"),
-            time = number::roughly(seconds)
+            time = number::roughly(seconds, lang)
         ),
     }
 }

@@ -1,22 +1,11 @@
 //! Which run a page is about.
 
-use super::block::{Block, Text};
 use crate::duel;
 use crate::lang::{Lang, say};
 use crate::number;
 use model::plan::CaseId;
 use model::record::{End, Run};
 use model::units::Nanos;
-
-pub(crate) fn block(run: &Run, lang: Lang) -> Block {
-    let mut name = vec![run.meta.label.as_deref().unwrap_or(&run.meta.id).into()];
-    name.extend(soaked(run).map(|case| Text::name(case.to_string())));
-    let tags = run.meta.tags.iter();
-    let tags: Vec<String> = tags
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
-    Block::Title(name, line(run, lang), tags.join(" "))
-}
 
 /// `ID "label", start, duration, how it ended; program`. A soak is about one case, which no table names.
 pub(crate) fn line(run: &Run, lang: Lang) -> String {
@@ -27,7 +16,7 @@ pub(crate) fn line(run: &Run, lang: Lang) -> String {
     let mut parts: Vec<String> = case.map(ToString::to_string).into_iter().collect();
     parts.push(number::instant(meta.started));
     if let Some(finished) = meta.finished {
-        let span = number::duration(Nanos(finished.0.saturating_sub(meta.started.0)));
+        let span = number::duration(Nanos(finished.0.saturating_sub(meta.started.0)), lang);
         parts.push(say!(lang, "took {span}", "所要時間 {span}"));
     }
     parts.push(end(run, lang));
@@ -39,7 +28,7 @@ pub(crate) fn line(run: &Run, lang: Lang) -> String {
 }
 
 /// The case of a soak; `None` for every other run.
-fn soaked(run: &Run) -> Option<&CaseId> {
+pub(crate) fn soaked(run: &Run) -> Option<&CaseId> {
     run.plan.soak?;
     run.plan.cases.first().map(|case| &case.id)
 }

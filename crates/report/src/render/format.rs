@@ -10,6 +10,8 @@ pub struct Format {
     pub name: &'static str,
     /// What it is for, in a few words.
     pub about: &'static str,
+    /// What the first lines of a page are called in it.
+    pub short: &'static str,
     /// True where it is made for a terminal, whose letters and width then count.
     pub of_terminal: bool,
     /// Draws a page.

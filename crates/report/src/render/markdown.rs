@@ -9,6 +9,7 @@ use dialects::printable::printable;
 
 pub(super) const FORMAT: Format = Format {
     name: "markdown",
+    short: "short-markdown",
     about: "A table for blogs and issues",
     of_terminal: false,
     draw: |page, _| markdown(page),
@@ -32,7 +33,7 @@ fn block(block: &Block, depth: usize) -> String {
     }
     match block {
         Block::Title(name, line, below) => title(name, &[line, below]),
-        Block::Section(None, inner) => blocks(inner, depth),
+        Block::Section(None, inner) | Block::Within(_, inner) => blocks(inner, depth),
         Block::Section(Some(heading), inner) => match blocks(inner, depth + 1) {
             inner if inner.is_empty() => inner,
             inner => format!("{}\n{inner}", under(depth, heading)),
@@ -57,8 +58,10 @@ fn block(block: &Block, depth: usize) -> String {
 fn title(name: &[Text], lines: &[&String]) -> String {
     let name: Vec<String> = name.iter().map(span).collect();
     let mut out = format!("## {}\n", name.join(": "));
-    for line in lines.iter().filter(|line| !line.is_empty()) {
-        out += &["\n", &escape(line), "\n"].concat();
+    let lines = lines.iter().filter(|line| !line.is_empty());
+    let lines: Vec<String> = lines.map(|line| escape(line)).collect();
+    if !lines.is_empty() {
+        out += &["\n", &lines.join("; "), "\n"].concat();
     }
     out
 }
@@ -137,7 +140,7 @@ fn span(text: &Text) -> String {
         Tone::Name => code(body) + mark,
         // Where bold does not show, the mark does.
         Tone::Best => format!("**{}{mark}**", escape(body)),
-        Tone::Plain | Tone::Sign | Tone::Attention => escape(body) + mark,
+        Tone::Plain | Tone::Sign | Tone::Attention | Tone::Worse => escape(body) + mark,
     }
 }
 

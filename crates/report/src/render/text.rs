@@ -3,7 +3,7 @@
 //! Nothing is cut off: what has no room in one form stands in another.
 
 use super::format::Format;
-use crate::page::block::{Align, Block, Cell, MARK, Picture, Table, Text, Tone};
+use crate::page::block::{Align, Block, Cell, MARK, Picture, Table, Text};
 use crate::style::Style;
 use crate::table::{Grid, indent, wrapped};
 use dialects::printable::printable;
@@ -13,6 +13,7 @@ const BLOCKS_MIN: usize = 16;
 
 pub(super) const FORMAT: Format = Format {
     name: "text",
+    short: "short",
     about: "A table for people",
     of_terminal: true,
     draw: text,
@@ -72,6 +73,14 @@ impl Room {
         match block {
             Block::Title(_, line, below) => self.title(line, below),
             Block::Section(heading, blocks) => self.section(heading.as_ref(), blocks),
+            Block::Within(width, blocks) => {
+                let width = self.style.columns().min(*width);
+                let style = Style {
+                    width,
+                    ..self.style
+                };
+                Self { style, ..self }.inner(false).blocks(blocks)
+            }
             Block::Name(text) | Block::Line(text) => wrapped(text, self.width()),
             Block::Facts(list) => self.facts(list),
             Block::Entries(list) => list.iter().map(|entry| self.entry(entry)).collect(),
@@ -101,7 +110,7 @@ impl Room {
         if below.is_empty() {
             lines
         } else {
-            lines + &indent(&printable(below))
+            lines + &indent(&wrapped(below, self.width() - 2))
         }
     }
 
@@ -134,13 +143,29 @@ impl Room {
             grid.row(vec![name.text.clone(), text.text.clone()]);
         }
         let lines = grid.render_wrapped(self.list_width(), &[]);
-        if list.iter().any(|(_, text)| text.tone != Tone::Attention) {
+        self.tinted(lines, list.iter().flat_map(|(name, text)| [name, text]))
+    }
+
+    /// The lines with the tones of their texts, which stand there in this order. Where a line breaks within a text its
+    /// first word has the tone.
+    fn tinted<'a>(self, lines: String, texts: impl Iterator<Item = &'a Text>) -> String {
+        if !self.style.color {
             return lines;
         }
-        lines
-            .lines()
-            .map(|line| self.style.attention(line) + "\n")
-            .collect()
+        let (mut out, mut rest) = (String::new(), lines.as_str());
+        for text in texts {
+            let whole = printable(&text.text);
+            let word = whole.split([' ', '\u{a0}']).next().unwrap_or_default();
+            let forms = [whole.as_str(), word].into_iter();
+            let mut found = forms.filter(|form| !form.is_empty());
+            let Some((at, form)) = found.find_map(|form| Some((rest.find(form)?, form))) else {
+                continue;
+            };
+            out += &rest[..at];
+            out += &self.style.toned(text.tone, form);
+            rest = &rest[at + form.len()..];
+        }
+        out + rest
     }
 
     fn entry(self, (name, text): &(Text, Text)) -> String {
@@ -158,13 +183,19 @@ impl Room {
             .filter(|&i| table.columns[i].1 != Align::Left)
             .collect();
         let grid = grid(table, blocks);
-        if !table.wrapped || grid.width() <= self.width() {
+        let lines = if !table.wrapped || grid.width() <= self.width() {
             grid.render(&right)
         } else if grid.has_room_for_last(self.width()) {
             grid.render_wrapped(self.width(), &right)
         } else {
             self.below(table, &right)
-        }
+        };
+        let cells = table.rows.iter().flatten();
+        let texts = cells.filter_map(|cell| match cell {
+            Cell::Text(text) => Some(text),
+            Cell::Below(..) | Cell::Bar(..) | Cell::Picture(_) => None,
+        });
+        self.tinted(lines, texts)
     }
 
     /// The rows with what stands in the last column below the others.

@@ -118,8 +118,8 @@ fn about(warning: &Warning, (one, many): (&str, &str), lang: Lang) -> String {
             lang,
             "{many} were still warming up: after the {discarded} that are discarded, {longer} more are not like the rest and change the value by {effect}",
             "{many}の測定中もウォームアップが続いていました。捨てている最初の {discarded} の後、さらに {longer} は残りの部分と異なり、値が {effect} 変わっています",
-            discarded = time(*discarded),
-            longer = time(*longer),
+            discarded = time(*discarded, lang),
+            longer = time(*longer, lang),
             effect = signed_percent(*effect)
         ),
         Warning::WorkDirInMemory { file_system } => say!(

@@ -20,13 +20,17 @@ pub(super) fn of(job: &Job) -> Option<Headline> {
     if job.engine == IoEngine::Null || job.is_rated() {
         return None;
     }
-    let size = Bytes(job.block_bytes).exact();
+    // What is synced is small where nothing else is said.
+    let size = match job.block_bytes {
+        SMALL => String::new(),
+        bytes => " ".to_owned() + &Bytes(bytes).exact(),
+    };
     if !reads && job.fsync_every == 1 {
-        let word = format!("fsync {size}");
+        let word = format!("fsync{size}");
         return Some(Headline::named(Topic::Syncs, &word).beside("sync_ns_p99"));
     }
     if !reads && job.sync == SyncOn::Dsync {
-        let word = format!("O_DSYNC {size}");
+        let word = format!("O_DSYNC{size}");
         return Some(Headline::named(Topic::Syncs, &word).beside("clat_ns_p99"));
     }
     match (job.direct, job.pattern.random, job.block_bytes) {
@@ -78,9 +82,16 @@ mod tests {
         let large = [("rw", "write"), ("bs", "1M")];
         check(&large, Some((Topic::LargeBlocks, "write")));
         let dsync = [("rw", "randwrite"), ("sync", "dsync")];
-        check(&dsync, Some((Topic::Syncs, "O_DSYNC 4 KiB")));
+        check(&dsync, Some((Topic::Syncs, "O_DSYNC")));
         let fsync = [("rw", "randwrite"), ("direct", "no"), ("fsync", "1")];
-        check(&fsync, Some((Topic::Syncs, "fsync 4 KiB")));
+        check(&fsync, Some((Topic::Syncs, "fsync")));
+        let larger = [
+            ("rw", "randwrite"),
+            ("bs", "8k"),
+            ("direct", "no"),
+            ("fsync", "1"),
+        ];
+        check(&larger, Some((Topic::Syncs, "fsync 8 KiB")));
         let some = [("rw", "randwrite"), ("direct", "no"), ("fsync", "8")];
         check(&some, None);
     }

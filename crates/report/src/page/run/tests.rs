@@ -245,7 +245,11 @@ fn a_complete_run_says_how_many_tests_its_plan_left_out() {
     let mut run = testkit::normal();
     let first = |run: &Run, lang| {
         let text = shown(run, 200, lang);
-        text.lines().next().unwrap().to_owned()
+        let mut lines = text.lines();
+        lines
+            .find(|line| line.contains("; kurabe"))
+            .unwrap()
+            .to_owned()
     };
     assert!(first(&run, Lang::En).contains(", complete; kurabe"));
     for (what, en, ja) in [
@@ -286,9 +290,10 @@ fn a_budget_that_was_too_short_is_told_with_what_it_takes() {
     run.plan.budget = Some(model::units::Nanos::from_secs(15));
     // Rounds of 0.7 s.
     let seconds = run.plan.cases.len() * 6 * 7 / 10;
-    let check = |lang, before: &str, behind: &str| {
+    let check = |lang: Lang, before: &str, behind: &str| {
         let text = shown(&run, 300, lang);
-        let expect = format!("{before}{seconds} s{behind}");
+        let unit = lang.pick("s", "秒");
+        let expect = format!("{before}{seconds} {unit}{behind}");
         assert!(text.contains(&expect), "{expect}: {text}");
     };
     let (en, ja) = (

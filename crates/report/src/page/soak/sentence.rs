@@ -54,7 +54,10 @@ impl<'a> Figures<'a> {
     /// The credit of a burst: as work, and in CPU seconds where these were lent.
     pub(super) fn credit(&self, burst: &Burst) -> String {
         let work = self.work(burst.credit);
-        let Some(time) = burst.credit_cpu_seconds().map(seconds) else {
+        let Some(time) = burst
+            .credit_cpu_seconds()
+            .map(|time| seconds(time, self.lang))
+        else {
             return work;
         };
         say!(
@@ -77,7 +80,7 @@ impl<'a> Figures<'a> {
         let rate = |x: f64| self.rate(x);
         let ramp = |change: f64, (lo, hi): (f64, f64), over: f64| {
             let [change, lo, hi] = [change, lo, hi].map(signed_percent);
-            (change, format!("{lo} .. {hi}"), seconds(over))
+            (change, format!("{lo} .. {hi}"), seconds(over, self.lang))
         };
         match finding {
             Finding::TooShort { windows } => too_short(*windows, self.lang),
@@ -98,7 +101,11 @@ impl<'a> Figures<'a> {
                 from,
                 to,
             } => {
-                let (at, after, change) = (instant(*at), seconds(*after_seconds), to / from - 1.0);
+                let (at, after, change) = (
+                    instant(*at),
+                    seconds(*after_seconds, self.lang),
+                    to / from - 1.0,
+                );
                 let (from, to, change) = (rate(*from), rate(*to), signed_percent(change));
                 say!(
                     self.lang,
@@ -143,7 +150,7 @@ impl<'a> Figures<'a> {
                 "二つの状態を行き来します。{low} が時間の {share}、{high} が {rest} で、平均 {dwell} ずつ続きます",
                 low = rate(*low),
                 high = rate(*high),
-                dwell = seconds(*dwell_seconds),
+                dwell = seconds(*dwell_seconds, self.lang),
                 share = percent(*low_share),
                 rest = percent(1.0 - low_share)
             ),
@@ -151,7 +158,7 @@ impl<'a> Figures<'a> {
                 self.lang,
                 "something comes back every {time} and takes up to {depth}",
                 "{time} ごとに繰り返す低下があり、最大で {depth} 下がります",
-                time = seconds(*s),
+                time = seconds(*s, self.lang),
                 depth = percent(*depth)
             ),
             Finding::Unstable { levels, low, high } => say!(
@@ -167,7 +174,7 @@ impl<'a> Figures<'a> {
                 self.lang,
                 "no throttle seen in {time} of load or {work}: a bucket, if there is any, is larger",
                 "{time} の負荷（{work}）の間に制限は見られず、バケットがあるとすればこれより大きいものです",
-                time = seconds(seen.seconds),
+                time = seconds(seen.seconds, self.lang),
                 work = self.work(seen.work)
             ),
             Finding::EndedEarly { lasted, of, why } => ended_early(*why, *lasted, *of, self.lang),
@@ -177,8 +184,8 @@ impl<'a> Figures<'a> {
     /// A burst, by what the refill test says about it.
     fn burst(&self, burst: &Burst, cause: Option<Cause>, rest: f64, at: &str) -> String {
         let (fast, slow) = (self.rate(burst.burst_rate), self.rate(burst.sustained_rate));
-        let (time, credit) = (seconds(burst.burst_seconds), self.credit(burst));
-        let (rest, lang) = (seconds(rest), self.lang);
+        let (time, credit) = (seconds(burst.burst_seconds, self.lang), self.credit(burst));
+        let (rest, lang) = (seconds(rest, self.lang), self.lang);
         match cause {
             Some(Cause::TokenBucket) => say!(
                 lang,
@@ -288,7 +295,7 @@ fn ended_early(why: Early, lasted: Nanos, of: Nanos, lang: Lang) -> String {
         ),
     };
     let share = percent(lasted.as_secs_f64() / of.as_secs_f64());
-    let (time, whole) = (number::time(lasted), number::time(of));
+    let (time, whole) = (number::time(lasted, lang), number::time(of, lang));
     match lasted.0 {
         0 => say!(
             lang,

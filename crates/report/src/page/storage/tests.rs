@@ -298,17 +298,7 @@ fn a_soak_of_a_disk_says_how_long_it_is_fast_and_what_it_does_then() {
     ));
     let run = soak(&stretches);
     let view = view(&run);
-    let said = |lang: Lang| {
-        let style = Style {
-            width: 400,
-            color: false,
-        };
-        let text = text(&view, style, lang);
-        text.lines()
-            .find(|line| line.contains("IOPS"))
-            .unwrap()
-            .to_owned()
-    };
+    let said = |lang: Lang| crate::page::soak::sentence(view.soak.as_ref().unwrap(), lang);
     assert_eq!(
         said(Lang::En),
         "3.01 kIOPS for 30 min 0 s, then 600 IOPS: a token bucket of 4.33 M operations, confirmed by its refill during a \
@@ -316,7 +306,7 @@ fn a_soak_of_a_disk_says_how_long_it_is_fast_and_what_it_does_then() {
     );
     assert_eq!(
         said(Lang::Ja),
-        "30 min 0 s の間 3.01 kIOPS、その後は 600 IOPS。容量 4.33 M 回の操作 のトークンバケットであり、2 min 0 s の休止中の\
+        "30 分 0 秒 の間 3.01 kIOPS、その後は 600 IOPS。容量 4.33 M 回の操作 のトークンバケットであり、2 分 0 秒 の休止中の\
          回復で確認しました"
     );
 }

@@ -1,0 +1,263 @@
+//! The first lines fit, say who disturbed, and have figures that stand below them too.
+
+use super::super::run::{Detail, page};
+use super::*;
+use crate::render::{markdown, text};
+use crate::style::Style;
+use crate::testkit;
+use crate::view::view;
+use model::headline::Headline;
+use model::host::Fact;
+use model::noise::Noise;
+use model::record::Outcome;
+
+fn shown(run: &Run, detail: Detail, width: usize, lang: Lang) -> String {
+    let style = Style {
+        width,
+        color: false,
+    };
+    text(&page(&view(run), detail, lang), style)
+}
+
+/// Every kind of run.
+fn runs() -> Vec<Run> {
+    let mut runs = vec![
+        testkit::empty(),
+        testkit::normal(),
+        testkit::with_failures(),
+        testkit::interrupted(),
+        testkit::unixbench("off", 2.0),
+        testkit::unixbench("6", 20.0),
+        testkit::hostile(),
+        long(),
+        many(),
+        first_look(),
+    ];
+    let disturbed: Vec<Run> = runs.iter().map(|run| disturbed(run.clone())).collect();
+    runs.extend(disturbed);
+    runs
+}
+
+/// A program that is busy in every round.
+fn disturbed(mut run: Run) -> Run {
+    for round in &mut run.rounds {
+        round.noise = Noise {
+            foreign_cpu_share: Some(0.31),
+            foreign_top: Some("systemd-journal".to_owned()),
+            ..Noise::default()
+        };
+    }
+    run
+}
+
+/// A machine whose names are as long as names get.
+fn long() -> Run {
+    let mut run = headlines(4);
+    run.meta.label = Some("a label that says rather a lot about what was tried here".to_owned());
+    let model = "Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz";
+    run.host.cpu.model = Fact::Known(model.to_owned());
+    run.host.hostname = Fact::Known("ip-10-0-0-12.ap-northeast-1.compute.internal".to_owned());
+    run
+}
+
+/// More headlines than there is room for.
+fn many() -> Run {
+    headlines(12)
+}
+
+/// So many tests of each topic, at one copy and at four.
+fn headlines(tests: usize) -> Run {
+    let mut run = testkit::empty();
+    let topics = [Topic::Os, Topic::Cpu, Topic::SmallReads, Topic::PageCache];
+    for (i, topic) in topics
+        .into_iter()
+        .cycle()
+        .take(tests * topics.len())
+        .enumerate()
+    {
+        for copies in [1, 4] {
+            let quantities = [testkit::OPS, testkit::P99];
+            let id = testkit::add_case(&mut run, &format!("x.t{i}"), copies, "off", &quantities);
+            let case = run.plan.cases.last_mut().unwrap();
+            case.metrics[1].how = How::Of("clat".to_owned(), Stat::Quantile(0.99));
+            let headline = Headline::new(topic, ["words", "言葉"]);
+            case.headline = Some(headline.and_all().beside("clat_ns_p99"));
+            for (pass, value) in (1..).zip(testkit::six_around(12_345.0)) {
+                let values = [("ops_per_s", value), ("clat_ns_p99", 1e9 / value)];
+                testkit::add_round(&mut run, &id, pass, Ok(&values));
+            }
+        }
+    }
+    run
+}
+
+#[test]
+fn no_page_begins_with_more_or_wider_lines_than_a_glance_takes() {
+    for run in runs() {
+        for lang in Lang::ALL {
+            for width in [80, 120] {
+                let first = shown(&run, Detail::Short, width, lang);
+                assert!(first.lines().count() <= LINES, "{first}");
+                assert!(first.lines().count() >= 3, "{first}");
+                for detail in [Detail::Usual, Detail::Full] {
+                    let whole = shown(&run, detail, width, lang);
+                    assert!(whole.starts_with(&first), "{whole}");
+                }
+                assert!(first.lines().all(|line| columns(line) <= WIDTH), "{first}");
+            }
+            let usual = shown(&run, Detail::Usual, 80, lang);
+            let wide = usual.lines().find(|line| columns(line) > 80);
+            let hostile = run.plan.cases.iter().any(|case| case.id.test.len() > 40);
+            assert!(hostile || wide.is_none(), "{wide:?}");
+            let pasted = markdown(&page(&view(&run), Detail::Short, lang));
+            assert!(pasted.lines().count() <= 12, "{pasted}");
+        }
+    }
+}
+
+#[test]
+fn every_figure_of_the_first_lines_stands_in_the_table() {
+    let run = long();
+    let first = shown(&run, Detail::Short, 80, Lang::En);
+    let full = shown(&run, Detail::Full, 120, Lang::En);
+    let table = &full[first.len()..];
+    let mut figures = 0;
+    for line in first.lines().skip(3) {
+        for pair in line.split_whitespace().collect::<Vec<_>>().windows(2) {
+            if matches!(pair[1].trim_end_matches(','), "k/s" | "us") {
+                assert!(table.contains(pair[0]), "{} {table}", pair[0]);
+                figures += 1;
+            }
+        }
+    }
+    assert!(figures >= 10, "{first}");
+}
+
+/// A run of the usual first look: two figures of a CPU, and those of memory, the system, the page cache and a disk.
+fn first_look() -> Run {
+    let headlines = [
+        (Topic::Cpu, "whetstone"),
+        (Topic::Memory, "copy"),
+        (Topic::Memory, "1 MiB"),
+        (Topic::Os, "pipe"),
+        (Topic::Os, "fork"),
+        (Topic::Os, "exec"),
+        (Topic::PageCache, "copy by 4 KiB"),
+        (Topic::SmallReads, "qd1"),
+        (Topic::SmallReads, "qd32"),
+        (Topic::SmallWrites, "qd1"),
+        (Topic::SmallWrites, "qd32"),
+        (Topic::LargeBlocks, "read"),
+        (Topic::LargeBlocks, "write"),
+        (Topic::Syncs, "fsync"),
+    ];
+    let mut run = testkit::empty();
+    for (i, (topic, word)) in headlines.into_iter().enumerate() {
+        let id = testkit::add_case(&mut run, &format!("x.t{i}"), 1, "off", &[testkit::OPS]);
+        let case = run.plan.cases.last_mut().unwrap();
+        case.headline = Some(Headline::named(topic, word));
+        for (pass, value) in (1..).zip([9900.0, 10_050.0, 9950.0, 10_000.0, 10_100.0, 9970.0]) {
+            testkit::add_round(&mut run, &id, pass, Ok(&[("ops_per_s", value)]));
+        }
+    }
+    run
+}
+
+#[test]
+fn a_first_look_has_all_of_its_headlines_on_the_first_lines() {
+    let run = first_look();
+    for lang in Lang::ALL {
+        let first = shown(&run, Detail::Short, 80, lang);
+        assert_eq!(first.lines().count(), LINES, "{first}");
+        for case in &run.plan.cases {
+            let word = &case.headline.as_ref().unwrap().words[0];
+            assert!(
+                first.contains(&format!("{word} 9.98 k/s")),
+                "{word}: {first}"
+            );
+        }
+    }
+}
+
+#[test]
+fn who_disturbed_stands_above_every_figure_and_is_coloured() {
+    let run = disturbed(testkit::normal());
+    let first = shown(&run, Detail::Short, 80, Lang::En);
+    let trust: Vec<&str> = first
+        .lines()
+        .skip(2)
+        .flat_map(str::split_whitespace)
+        .collect();
+    let said = "trust DISTURBED: `systemd-journal` used 31 % of a CPU in 30 of 30 rounds; do not quote. \
+                Stop it and run again";
+    assert!(trust.join(" ").starts_with(said), "{first}");
+    let style = Style {
+        width: 80,
+        color: true,
+    };
+    let coloured = text(&page(&view(&run), Detail::Short, Lang::En), style);
+    assert!(
+        coloured.contains("\u{1b}[33mDISTURBED:\u{1b}[0m"),
+        "{coloured:?}"
+    );
+}
+
+#[test]
+fn a_metric_in_two_states_has_both_levels_where_its_value_would_stand() {
+    let mut run = testkit::empty();
+    let id = testkit::add_case(&mut run, "os.pipe", 1, "off", &[testkit::OPS]);
+    for pass in 1..=30 {
+        let level = if pass % 5 < 3 { 4710.0 } else { 4150.0 };
+        let value = level * (1.0 + f64::from(pass % 7) / 5000.0);
+        testkit::add_round(&mut run, &id, pass, Ok(&[("ops_per_s", value)]));
+    }
+    let state = view(&run).metrics[0].state;
+    assert!(matches!(state, State::TwoState { .. }), "{state:?}");
+    let first = shown(&run, Detail::Short, 80, Lang::En);
+    assert!(
+        first.contains("two levels: 4.71 (60 %) and 4.15 k/s"),
+        "{first}"
+    );
+    let usual = shown(&run, Detail::Usual, 80, Lang::En);
+    let rows: Vec<&str> = usual
+        .lines()
+        .filter(|line| line.contains("of rounds"))
+        .collect();
+    assert_eq!(rows.len(), 2, "{usual}");
+    assert!(
+        rows[0].contains(" 4.71 ") && rows[1].contains(" 4.15 "),
+        "{usual}"
+    );
+}
+
+#[test]
+fn failed_rounds_have_no_figure_and_the_page_says_why() {
+    let mut run = testkit::normal();
+    for round in &mut run.rounds {
+        round.outcome = Outcome::Failed(model::record::Failure::OutOfMemory);
+    }
+    let usual = shown(&run, Detail::Usual, 80, Lang::En);
+    assert!(usual.contains("\ntrust  nothing was measured"), "{usual}");
+    let why = "-  ops/s      no value: worker killed by the kernel: out\n";
+    assert!(usual.contains(why), "{usual}");
+}
+
+#[test]
+fn the_first_lines_in_both_languages() {
+    insta::assert_snapshot!("first_en", shown(&long(), Detail::Short, 80, Lang::En));
+    insta::assert_snapshot!("first_ja", shown(&long(), Detail::Short, 80, Lang::Ja));
+    let usual = |lang| shown(&testkit::with_failures(), Detail::Usual, 80, lang);
+    insta::assert_snapshot!("usual_en", usual(Lang::En));
+    insta::assert_snapshot!("usual_ja", usual(Lang::Ja));
+}
+
+#[test]
+fn a_cpu_is_named_without_what_every_one_says() {
+    let check = |model: &str, expect: &str| assert_eq!(short_model(model), expect);
+    check(
+        "Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz",
+        "Intel Xeon Platinum 8481C",
+    );
+    check("AMD EPYC 7763 64-Core Processor", "AMD EPYC 7763");
+    check("Neoverse-N1", "Neoverse-N1");
+}
