@@ -75,7 +75,7 @@ pub(crate) enum Command {
     List(ListArgs),
     /// Show a kept run
     Show(ShowArgs),
-    /// Compare kept runs: better, worse, same, or cannot tell
+    /// Compare kept runs: better, worse, same, or unclear
     Compare(CompareArgs),
     /// Measure two set-ups of this machine in pairs of rounds and compare them
     Duel(DuelArgs),

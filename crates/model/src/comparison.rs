@@ -20,7 +20,7 @@ pub enum Verdict {
     WorseMaybe,
     /// No difference beyond the margin.
     Same,
-    /// Cannot tell.
+    /// Neither a difference nor sameness is sure.
     Unclear,
 }
 

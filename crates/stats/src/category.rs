@@ -35,8 +35,8 @@ pub(crate) fn compare(sides: &Sides<'_>, candidates: &[Candidate<'_>]) -> Vec<Ca
     found.into_iter().map(|(category, _)| category).collect()
 }
 
-/// The family a test belongs to.
-fn category_of(test: &str) -> &str {
+/// The category that a test belongs to.
+pub fn category_of(test: &str) -> &str {
     test.split('.').next().unwrap_or(test)
 }
 

@@ -59,6 +59,7 @@ mod trust;
 mod warming;
 mod warnings;
 
+pub use category::category_of;
 pub use compare::{CompareOptions, compare, compare_groups};
 pub use difference::differences;
 pub use headline::{Headlined, headlines, rounds_of_each};

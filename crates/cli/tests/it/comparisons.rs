@@ -79,9 +79,9 @@ fn five_instances_a_side_compare_plans() {
         .run(&["compare", "a0,a1,a2,a3,a4", "b0,b1,b2,b3,b4"])
         .code(0);
     text.out_has(&[
-        "summary: this plan (5 and 5 instances)",
+        "b0 and 4 more against a0 and 4 more",
+        "\n  this plan (5 and 5 instances); ",
         "\"a4\"",
-        "b0 and 4 more",
     ]);
     let japanese = [
         "compare",
@@ -102,7 +102,7 @@ fn five_instances_a_side_compare_plans() {
     ];
     bed.run(&markdown)
         .code(0)
-        .out_has(&["### summary: this plan"]);
+        .out_has(&["\n\nthis plan (5 and 5 instances); "]);
 }
 
 #[test]
@@ -194,10 +194,9 @@ fn every_verdict_says_what_it_is_about() {
     assert_eq!(place("here", "here-too"), "this_instance");
     assert_eq!(place("here", "there"), "these_two_instances");
     assert_eq!(place("here", "nowhere"), "these_two_runs");
-    bed.run(&["compare", "here", "there"]).code(0).out_has(&[
-        "summary: these two instances, ",
-        "categories: these two instances",
-    ]);
+    bed.run(&["compare", "here", "there"])
+        .code(0)
+        .out_has(&["there against here", "\n  these two instances, "]);
     let shown = bed.run(&["show", "here", "--json"]).code(0).out;
     let document: Value = serde_json::from_str(&shown).unwrap();
     assert_eq!(document["scope"]["place"], "this_instance");

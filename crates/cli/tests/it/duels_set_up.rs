@@ -192,7 +192,7 @@ fn sides_are_named_before_and_after_and_by_their_letters() {
         "B (other)",
         &x,
         &y,
-        "B is better than A in",
+        "B against A: a duel, this instance, ",
         shared,
         "6 pairs of rounds",
     ]);

@@ -33,7 +33,7 @@ impl Must {
         }
     }
 
-    /// Whether the pairs' ratios are what they must be: by their median, and `cannot tell` where that is not but the
+    /// Whether the pairs' ratios are what they must be: by their median, and `unclear` where that is not but the
     /// interval of the median reaches what must be. Below six pairs there is no interval, and all that they were
     /// stands in its place.
     pub(super) fn judge(self, ratios: &[f64]) -> &'static str {
@@ -52,7 +52,7 @@ impl Must {
         } else if lo > most || hi < least {
             "not met"
         } else {
-            "cannot tell"
+            "unclear"
         }
     }
 }
@@ -153,14 +153,14 @@ mod tests {
         };
         let near = [0.97, 0.99, 1.0, 1.02, 1.04, 1.08];
         check(Within(0.05), &near, "met");
-        check(Within(0.005), &near, "cannot tell");
+        check(Within(0.005), &near, "unclear");
         check(AtLeast(1.0), &near, "met");
-        check(AtLeast(1.05), &near, "cannot tell");
+        check(AtLeast(1.05), &near, "unclear");
         check(AtLeast(1.1), &near, "not met");
         let above = [1.06, 1.07, 1.08, 1.09, 1.1, 1.2];
         check(Within(0.05), &above, "not met");
         check(Within(0.05), &above[..3], "not met");
-        check(Within(0.05), &[1.02, 1.06, 1.07], "cannot tell");
+        check(Within(0.05), &[1.02, 1.06, 1.07], "unclear");
         check(AtLeast(1.0), &above, "met");
         check(Nothing, &above, "-");
         check(Within(0.05), &[], "-");

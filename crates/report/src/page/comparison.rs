@@ -1,7 +1,8 @@
-//! A comparison: for each other side who is compared with whom, the summary in words, one headline per category, one
-//! line per metric, what is said beside the table, what was not compared and why, and what differs in the set-up. The
+//! A comparison: for each other side what is read in ten seconds, which runs these are, what stands out, one line per
+//! metric, what is said beside the table, what was not compared and why, and what differs in the set-up. The
 //! better side carries a mark, the verdict a word.
 
+mod first;
 mod notes;
 pub(crate) mod refusal;
 mod refused;
@@ -13,7 +14,6 @@ use crate::duel;
 use crate::lang::{Lang, say};
 use crate::page::block::{Align, Block, Table, Text};
 use crate::page::title;
-use crate::scope;
 use crate::set_otherwise;
 use model::comparison::Difference;
 use model::record::Run;
@@ -43,28 +43,16 @@ pub fn page(view: &ComparisonView<'_>, lang: Lang) -> Vec<Block> {
 
 fn one(of: Compared<'_>) -> Vec<Block> {
     let Compared {
-        sides,
-        comparison,
-        lang,
+        comparison, lang, ..
     } = of;
-    let scope = scope::text(&comparison.scope, lang);
-    let about = |heading: &str| format!("{heading}: {scope}");
     let refused = refused::refused(of);
     vec![
-        Block::Title(
-            vec![sides.names(lang).join(" / ").into()],
-            String::new(),
-            String::new(),
-        ),
+        first::block(of),
         Block::facts(heads(of)),
         Block::bullets(pairing(of)),
         Block::section(
-            about(lang.pick("summary", "要約")),
+            lang.pick("summary", "要約"),
             vec![Block::bullets(summary::lines(of))],
-        ),
-        Block::section(
-            about(lang.pick("categories", "分野別")),
-            vec![Block::Table(table::categories(of))],
         ),
         table::metrics(of),
         Block::section(

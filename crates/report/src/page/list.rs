@@ -120,7 +120,7 @@ fn is_doubtful(line: &RunLine) -> bool {
 }
 
 /// `EPYC 7B13, 2 CPUs`: the processor without what every name of one has.
-fn machine(machine: &Machine, lang: Lang) -> String {
+pub(super) fn machine(machine: &Machine, lang: Lang) -> String {
     let cpu = machine.cpu.as_deref().map(processor);
     let cpus = machine.cpus.map(|n| match lang {
         Lang::En => counted(n, "CPU", "CPUs"),

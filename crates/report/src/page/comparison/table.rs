@@ -1,4 +1,4 @@
-//! One line per category and one per metric, and how to read them.
+//! One line for each metric, and how to read them.
 
 use crate::comparison::{Compared, Sides, both_have_level, has_level, role};
 use crate::lang::{Lang, say};
@@ -24,29 +24,6 @@ fn verdict_head(lang: Lang) -> &'static str {
 
 fn needed_head(lang: Lang) -> &'static str {
     lang.pick("to tell", "必要回数")
-}
-
-/// One line per category: name, figures, verdict, how many metrics.
-pub(super) fn categories(of: Compared<'_>) -> Table {
-    let lang = of.lang;
-    let mut table = Table::new([
-        ("", Align::Left),
-        (ratio_head(lang), Align::Right),
-        (interval_head(lang), Align::Right),
-        (verdict_head(lang), Align::Left),
-        ("", Align::Left),
-    ]);
-    for category in &of.comparison.categories {
-        let (ratio, interval) = ratio_text(Some(category.ratio), category.interval.as_ref());
-        table.rows.push(vec![
-            category.category.clone().into(),
-            ratio.into(),
-            interval.into(),
-            verdict(category.verdict, lang).into(),
-            metrics_text(category.metrics, lang).into(),
-        ]);
-    }
-    table
 }
 
 /// `12 metrics`.
@@ -308,8 +285,8 @@ pub(super) fn legend(all: &[Compared<'_>]) -> Vec<&'static str> {
         "区間は項目ごとの 95 % 信頼区間です。判定は項目数に応じて補正しています",
     ));
     lines.push(lang.pick(
-        "better?, worse?: the direction is sure, the size is not; same: no difference beyond the margin; unclear: cannot tell",
-        "良い?・悪い?: 方向は確実ですが大きさは不確実です。同等: 許容差を超える違いはありません。判定不能: 判断できません",
+        "better?, worse?: the direction is sure, the size is not; same: no difference beyond the margin; unclear: these rounds do not tell",
+        "良い?・悪い?: 方向は確実ですが大きさは不確実です。同等: 許容差を超える違いはありません。判定不能: この回数では決まりません",
     ));
     lines
 }

@@ -191,8 +191,8 @@ fn finding(finding: &Finding, lang: Lang) -> String {
         ),
         Finding::Unclear => say!(
             lang,
-            "cannot tell: too few passes or too much scatter",
-            "判断できません: 巡回数が足りないか、ばらつきが大きすぎます"
+            "unclear: too few passes or too much scatter",
+            "判定不能: 巡回数が足りないか、ばらつきが大きすぎます"
         ),
     }
 }
@@ -281,7 +281,7 @@ mod tests {
                 &["more copies do less", "4 did most"],
                 &["性能が下がります", "4 並列"],
             ],
-            Finding::Unclear => [&["cannot tell", "scatter"], &["判断できません", "ばらつき"]],
+            Finding::Unclear => [&["unclear", "scatter"], &["判定不能", "ばらつき"]],
         }
     }
 

@@ -1,0 +1,336 @@
+//! What every comparison begins with, in at most [`LINES`] lines: what is compared, whether the figures of either side
+//! may be quoted, one line for each category, and how many metrics are better or worse.
+//!
+//! There is never one ratio over all: whoever wants one has to say what he will run.
+
+use super::table::{ratio_text, verdict};
+use crate::comparison::{Compared, Party, Sides};
+use crate::duel;
+use crate::lang::{Lang, say};
+use crate::number;
+use crate::page::block::{Block, Text, Tone};
+use crate::page::list;
+use crate::scope;
+use crate::table::columns;
+use model::comparison::{CategoryComparison, Verdict};
+use model::line::Machine;
+use stats::{Disturber, Rounds, Trust};
+
+/// The most lines, on a terminal of [`WIDTH`].
+pub(super) const LINES: usize = 10;
+
+/// The columns for which these lines are made, whatever the terminal.
+pub(super) const WIDTH: usize = 80;
+
+/// Columns of names, ratios, intervals and verdicts at least, so that verdicts stand in the same column of every page.
+/// The last name is about as wide as that in either language.
+const NAME: usize = 8;
+const RATIO: usize = 19;
+const INTERVAL: usize = 16;
+const VERDICT: usize = 8;
+
+/// Columns between two columns, and before the line below the first one.
+const GAP: usize = 2;
+
+/// Columns behind a name: lists leave two free at the right.
+const ROOM: usize = WIDTH - NAME - 2 * GAP;
+
+/// The most columns that a name may take where the whole names have no room.
+const SHORT_NAME: usize = 22;
+
+/// The first lines.
+pub(super) fn block(of: Compared<'_>) -> Block {
+    let lang = of.lang;
+    let name = of.sides.names(lang).join(" / ");
+    let mut names = [lang.pick("trust", "信頼性")].into_iter();
+    let trust = trust(of).into_iter();
+    let mut facts: Vec<(Text, Text)> = trust
+        .map(|line| (names.next().unwrap_or_default().into(), line))
+        .collect();
+    // Two lines say what this is, and two count. What has no line of its own is told by those.
+    let spare = LINES.saturating_sub(facts.len() + 4);
+    let rows = of.comparison.categories.iter().take(spare);
+    facts.extend(rows.map(|one| row(one, of)));
+    if !of.comparison.categories.is_empty() {
+        facts.push((lang.pick("in all", "総合").into(), in_all(of).into()));
+    }
+    facts.push((lang.pick("metrics", "項目の数").into(), counts(of).into()));
+    let title = Block::Title(vec![name.into()], what(of), sides(of));
+    Block::Section(None, vec![title, Block::Facts(facts)])
+}
+
+/// The names of the sides, shortened where both together have no room; where that makes them the same, the ids.
+fn names(sides: Sides<'_>, lang: Lang) -> [String; 2] {
+    let whole = sides.names(lang);
+    if whole.iter().map(|name| columns(name)).sum::<usize>() <= 2 * SHORT_NAME {
+        return whole;
+    }
+    let short = |names: [String; 2]| names.map(|name| cut(&name, SHORT_NAME));
+    let names = short(whole);
+    if names[0] != names[1] {
+        return names;
+    }
+    short(sides.both().map(|side| side.first().meta.id.clone()))
+}
+
+/// `server-b against server-a: EPYC 7B13, 2 CPUs against Xeon 8481C, 2 CPUs`, without the machines where they have no
+/// room; of a duel what it is about.
+fn what(of: Compared<'_>) -> String {
+    let lang = of.lang;
+    let [base, other] = names(of.sides, lang);
+    let line = say!(lang, "{other} against {base}", "{other} 対 {base}（基準）");
+    if of.sides.are_of_a_duel() {
+        let scope = scope::text(&of.comparison.scope, lang);
+        let line = say!(lang, "{line}: a duel, {scope}", "{line}: デュエル、{scope}");
+        return cut(&line, WIDTH);
+    }
+    let mut forms = [true, false].into_iter().filter_map(|with_cpus| {
+        let [here, there] = of.sides.both().map(|side| {
+            let machine = Machine::of(&side.first().host);
+            let cpus = machine.cpus.filter(|_| with_cpus);
+            list::machine(&Machine { cpus, ..machine }, lang)
+        });
+        let machines = match (here == there, here.is_empty() || there.is_empty()) {
+            (_, true) => return None,
+            (true, _) => say!(lang, "on both {here}", "双方とも {here}"),
+            (false, _) => say!(lang, "{there} against {here}", "{there} 対 {here}"),
+        };
+        Some(format!("{line}: {machines}")).filter(|long| columns(long) <= WIDTH)
+    });
+    forms.next().unwrap_or_else(|| line.clone())
+}
+
+/// What makes the sides of a duel what they are; of other comparisons what they are about, and when that began.
+fn sides(of: Compared<'_>) -> String {
+    let lang = of.lang;
+    let room = WIDTH - GAP;
+    let both = of.sides.both();
+    if of.sides.are_of_a_duel() {
+        let names = of.sides.names(lang);
+        let told = both.map(|side| duel::side(side.first(), lang).unwrap_or_default());
+        let [base, other] = fitting_both(told, room - columns("A: ; B: "));
+        return format!("{}: {base}; {}: {other}", names[0], names[1]);
+    }
+    let scope = scope::text(&of.comparison.scope, lang);
+    let begun = both.map(|side| side.first().meta.started);
+    let when = number::minute(begun[0].min(begun[1]));
+    cut(&say!(lang, "{scope}; {when}", "{scope}、{when}"), room)
+}
+
+/// Two texts in so many columns: the shorter one leaves its room to the other.
+fn fitting_both([one, two]: [String; 2], room: usize) -> [String; 2] {
+    let (first, second) = (columns(&one), columns(&two));
+    let half = room / 2;
+    let one_has = half.max(room.saturating_sub(second));
+    let two_has = half.max(room.saturating_sub(first));
+    [cut(&one, one_has), cut(&two, two_has)]
+}
+
+/// What is to be trusted of either side: one line, or one for each where that has no room.
+fn trust(of: Compared<'_>) -> Vec<Text> {
+    let lang = of.lang;
+    let [(base, base_sure), (other, other_sure)] = of.sides.both().map(|side| of_side(side, lang));
+    let names = names(of.sides, lang);
+    let one = |name: &str, said: &str| say!(lang, "{name} {said}", "{name} は{said}");
+    let [on_base, on_other] = [one(&names[0], &base), one(&names[1], &other)];
+    let whole = if base == other {
+        say!(lang, "both {base}", "双方とも{base}")
+    } else {
+        say!(lang, "{on_base}; {on_other}", "{on_base}、{on_other}")
+    };
+    let toned = |text: &str, sure: bool| {
+        let tone = if sure { Tone::Plain } else { Tone::Attention };
+        Text::with(tone, cut(text, ROOM))
+    };
+    if columns(&whole) <= ROOM {
+        return vec![toned(&whole, base_sure && other_sure)];
+    }
+    vec![toned(&on_base, base_sure), toned(&on_other, other_sure)]
+}
+
+/// What is to be trusted of a side, and whether all of it may be quoted: of a group how many runs may, and what the
+/// first one of the others says.
+fn of_side(side: &Party<'_>, lang: Lang) -> (String, bool) {
+    let all: Vec<Trust> = side.runs().into_iter().map(Trust::of).collect();
+    let doubtful = all.iter().find(|trust| !trust.may_be_quoted());
+    let (Some(first), Some(worst)) = (all.first(), doubtful.or(all.first())) else {
+        return (String::new(), false);
+    };
+    let text = if side.is_group() && doubtful.is_some() {
+        let sure = all.iter().filter(|trust| trust.may_be_quoted()).count();
+        let (of, why) = (all.len(), trust_text(worst, lang));
+        say!(
+            lang,
+            "quotable in {sure} of {of} runs ({why})",
+            "{of} 件中 {sure} 件が引用可（{why}）"
+        )
+    } else {
+        trust_text(doubtful.unwrap_or(first), lang)
+    };
+    (text, doubtful.is_none())
+}
+
+/// A run in a few words.
+fn trust_text(trust: &Trust, lang: Lang) -> String {
+    let held_in = |what: &str, Rounds { n, of }: &Rounds| {
+        say!(
+            lang,
+            "{what} in {n} of {of} rounds",
+            "{what}（{of} 回中 {n} 回）"
+        )
+    };
+    match trust {
+        Trust::Nothing => lang.pick("not measured", "測定値なし").to_owned(),
+        Trust::Quiet {
+            others: None,
+            stolen: None,
+        } => lang.pick("not known", "不明").to_owned(),
+        Trust::Quiet { .. } => lang.pick("quiet", "静穏").to_owned(),
+        Trust::Quota(rounds) => held_in(lang.pick("held by a quota", "クォータ制限"), rounds),
+        Trust::Disturbed(by, rounds) => {
+            let by = match by {
+                Disturber::Others(Some(program), _) => format!("`{program}`"),
+                Disturber::Others(None, _) => {
+                    lang.pick("other programs", "他のプログラム").to_owned()
+                }
+                Disturber::Host(_) => lang.pick("the host", "ホスト").to_owned(),
+                Disturber::Neighbour => lang.pick("the same core", "同じコア").to_owned(),
+                Disturber::Clock => lang.pick("the clock", "時計").to_owned(),
+            };
+            let what = say!(lang, "DISTURBED: {by}", "外乱あり: {by}");
+            held_in(&what, rounds)
+        }
+        Trust::DebugBuild => lang.pick("DEBUG BUILD", "デバッグビルド").to_owned(),
+        Trust::FewRounds(n) => {
+            let rounds = number::counted(*n, "round", "rounds");
+            say!(lang, "TOO FEW ROUNDS: {rounds}", "回数不足: {n} 回")
+        }
+    }
+}
+
+/// A category: its name; its ratio, interval and verdict, and how many of its metrics have that verdict.
+fn row(category: &CategoryComparison, of: Compared<'_>) -> (Text, Text) {
+    let lang = of.lang;
+    let (ratio, interval) = ratio_text(Some(category.ratio), category.interval.as_ref());
+    let interval = match category.interval {
+        Some(_) => format!("({interval})"),
+        None => lang.pick("no interval", "区間なし").to_owned(),
+    };
+    let told = category.verdict.without_doubt();
+    let (mut agree, mut all) = (0, 0);
+    for metric in of.comparison.metrics.iter().filter(|m| m.ratio.is_some()) {
+        if stats::category_of(&metric.id.case.test) == category.category {
+            all += 1;
+            agree += usize::from(metric.adjusted.without_doubt() == told);
+        }
+    }
+    let ratio = say!(lang, "{ratio} times as fast", "{ratio} 倍の速さ");
+    let metrics = number::counted(all, "metric", "metrics");
+    let figures = [
+        wide(&ratio, RATIO),
+        wide(&interval, INTERVAL),
+        wide(verdict(category.verdict, lang), VERDICT),
+    ];
+    let short = figures.join("\u{a0}\u{a0}");
+    let long = short.clone() + &say!(lang, "  {agree} of {metrics}", "  {all} 項目中 {agree}");
+    let text = if columns(&long) <= ROOM { long } else { short };
+    let tone = match category.verdict {
+        Verdict::Better => Tone::Best,
+        Verdict::Worse => Tone::Attention,
+        _ => Tone::Plain,
+    };
+    // No line is broken within it.
+    let text = Text::with(tone, text.trim_end().replace(' ', "\u{a0}"));
+    (category.category.as_str().into(), text)
+}
+
+/// The verdicts in the order in which they are told.
+const VERDICTS: [Verdict; 6] = [
+    Verdict::Better,
+    Verdict::Worse,
+    Verdict::BetterMaybe,
+    Verdict::WorseMaybe,
+    Verdict::Same,
+    Verdict::Unclear,
+];
+
+/// `faster at cpu and memory, slower at storage`: as many verdicts as there is room for.
+fn in_all(of: Compared<'_>) -> String {
+    let lang = of.lang;
+    let told = VERDICTS.into_iter().filter_map(|wanted| {
+        let all = of.comparison.categories.iter();
+        let names = all.filter(|category| category.verdict == wanted);
+        let names: Vec<&str> = names.map(|category| category.category.as_str()).collect();
+        let list = listed(&names, lang)?;
+        Some(match wanted {
+            Verdict::Better => say!(lang, "faster at {list}", "{list} で速い"),
+            Verdict::Worse => say!(lang, "slower at {list}", "{list} で遅い"),
+            Verdict::BetterMaybe => say!(lang, "perhaps faster at {list}", "{list} で速い?"),
+            Verdict::WorseMaybe => say!(lang, "perhaps slower at {list}", "{list} で遅い?"),
+            Verdict::Same => say!(lang, "the same at {list}", "{list} で同等"),
+            Verdict::Unclear => say!(lang, "unclear at {list}", "{list} で判定不能"),
+        })
+    });
+    let mut told: Vec<String> = told.collect();
+    loop {
+        let line = told.join(lang.pick(", ", "、"));
+        if columns(&line) <= ROOM || told.len() <= 1 {
+            return cut(&line, ROOM);
+        }
+        told.pop();
+    }
+}
+
+/// `cpu, os and memory`; `None` for none.
+fn listed(names: &[&str], lang: Lang) -> Option<String> {
+    let (last, first) = names.split_last()?;
+    if first.is_empty() {
+        return Some((*last).to_owned());
+    }
+    let first = first.join(lang.pick(", ", "・"));
+    Some(say!(lang, "{first} and {last}", "{first}・{last}"))
+}
+
+/// How many metrics have which verdict, and how many do not compare.
+fn counts(of: Compared<'_>) -> String {
+    let lang = of.lang;
+    let metrics = &of.comparison.metrics;
+    let compared = metrics.iter().filter(|metric| metric.ratio.is_some());
+    let found: Vec<Verdict> = compared.map(|metric| metric.adjusted).collect();
+    let mut parts: Vec<String> = VERDICTS
+        .into_iter()
+        .map(|wanted| (found.iter().filter(|one| **one == wanted).count(), wanted))
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, wanted)| {
+            let word = verdict(wanted, lang);
+            say!(lang, "{n} {word}", "{word} {n}")
+        })
+        .collect();
+    match metrics.len() - found.len() {
+        0 => {}
+        n => parts.push(say!(lang, "{n} not compared", "比較なし {n}")),
+    }
+    if parts.is_empty() {
+        return super::summary::nothing(lang).to_owned();
+    }
+    parts.join(lang.pick(", ", "、"))
+}
+
+/// The same, followed by spaces up to so many columns.
+fn wide(text: &str, width: usize) -> String {
+    let missing = width.saturating_sub(columns(text));
+    text.to_owned() + &"\u{a0}".repeat(missing)
+}
+
+/// As much of a text as so many columns have room for.
+fn cut(text: &str, room: usize) -> String {
+    if columns(text) <= room {
+        return text.to_owned();
+    }
+    let mut kept: String = text.chars().take(room).collect();
+    while columns(&kept) + "...".len() > room && kept.pop().is_some() {}
+    kept.trim_end().to_owned() + "..."
+}
+
+#[cfg(test)]
+mod tests;
