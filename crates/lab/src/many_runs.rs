@@ -210,7 +210,7 @@ fn again(one: &Run, n: u32, runs: u32) -> Run {
             id: format!("duel-{}", n / 20),
             side: if n.is_multiple_of(2) { "a" } else { "b" }.to_owned(),
             prepare: None,
-            traits: Some(vec![format!("dir=/mnt/{n}")]),
+            traits: vec![format!("dir=/mnt/{n}")],
         });
     }
     if n != runs / 2 && n != runs - 1 {

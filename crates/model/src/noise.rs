@@ -40,7 +40,7 @@ pub struct Noise {
 }
 
 /// A micro-probe of a few milliseconds: what the machine is worth when nothing of ours runs. It is taken on the CPU on
-/// which the first copy starts; earlier versions took it wherever the supervisor was.
+/// which the first copy starts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sentinel {
     /// Time per dependent addition, in nanoseconds; its inverse is the effective clock rate in GHz.

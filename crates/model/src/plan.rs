@@ -114,13 +114,10 @@ pub struct Plan {
     pub passes: Option<u32>,
     /// The half-width of the interval, as a share of the value, at which a case is done; `None` where only time and
     /// passes count.
-    #[serde(default)]
     pub target: Option<f64>,
     /// Set for one side of a duel: its rounds stand next to those of the other side.
-    #[serde(default)]
     pub duel: Option<Duel>,
     /// Set for a soak: its rounds are stretches of one long series.
-    #[serde(default)]
     pub soak: Option<Soak>,
     /// Devices and files that the run works on beside its own directory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -144,7 +141,7 @@ impl Plan {
         self.cases.iter().find(|case| case.id == *id)
     }
 
-    /// fio's arguments, where `kurabe fio` made the plan; none in runs that were kept before they were.
+    /// fio's arguments, where `kurabe fio` made the plan.
     pub fn of_fio(&self) -> Option<&[String]> {
         match self.what.split_first() {
             Some((first, arguments)) if first == Self::FIO => Some(arguments),
@@ -163,10 +160,8 @@ pub struct Duel {
     pub side: String,
     /// The shell command that sets this side up before each of its rounds.
     pub prepare: Option<String>,
-    /// What was said of this side alone, such as `dir=/mnt/x`; empty where it is what both sides are, and `None` in
-    /// runs that were kept before this was noted.
-    #[serde(default)]
-    pub traits: Option<Vec<String>>,
+    /// What was said of this side alone, such as `dir=/mnt/x`; empty where it is what both sides are.
+    pub traits: Vec<String>,
 }
 
 impl Duel {
@@ -228,13 +223,11 @@ pub struct PlannedCase {
     /// True where the figures depend on the file system of the work directory.
     pub on_disk: bool,
     /// True where an operation allocates by nature, so that allocations while measuring are part of the figure.
-    #[serde(default)]
     pub allocates: bool,
     /// The code that does the work on this machine where the workload has several, such as `SHA-NI`.
-    #[serde(default)]
     pub implementation: Option<String>,
     /// What the test itself has for those parameters that were set to something else, by a profile or by the user:
-    /// its name and its title speak of these. Empty where none was, and in runs kept before this was noted.
+    /// its name and its title speak of these. Empty where none was.
     #[serde(default, skip_serializing_if = "Params::is_empty")]
     pub in_place_of: Params,
 }
@@ -353,13 +346,10 @@ pub struct Shape {
     /// True where the measured part may be shortened, down to `measure_min`, to fit a budget; no fixed work can.
     pub shortenable: bool,
     /// The measured part is not shortened below this; no less than [`Shape::MEASURE_MIN`].
-    #[serde(default = "measure_min_default")]
     pub measure_min: Nanos,
     /// True where the copies are threads of one worker process and not processes of their own.
-    #[serde(default)]
     pub threads: bool,
     /// The length of a window.
-    #[serde(default = "window_default")]
     pub window: Nanos,
     /// True where a round has no windows: its parts are different things, and a rate over time would show their order.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -371,16 +361,6 @@ pub struct Shape {
     /// and what it did until then a result. Others are thrown away: shorter rounds would not be like the rest.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ends_early: bool,
-}
-
-/// The length of a window in runs kept before windows had one of their own.
-const fn window_default() -> Nanos {
-    Shape::DEFAULT.window
-}
-
-/// How far every round could be shortened in runs kept before some had a limit of their own.
-const fn measure_min_default() -> Nanos {
-    Shape::MEASURE_MIN
 }
 
 impl Shape {

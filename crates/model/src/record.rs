@@ -103,7 +103,6 @@ pub struct Round {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<Box<Measured>>,
     /// Where it stands in a soak; `None` in every other run.
-    #[serde(default)]
     pub stretch: Option<Stretch>,
     /// What else happened meanwhile.
     pub noise: Noise,

@@ -60,6 +60,21 @@ pub struct TestDef {
     pub params: &'static [(&'static str, &'static str)],
 }
 
+impl TestDef {
+    /// A test of this name and title.
+    pub const fn new(
+        name: &'static str,
+        title: &'static str,
+        params: &'static [(&'static str, &'static str)],
+    ) -> Self {
+        Self {
+            name,
+            title,
+            params,
+        }
+    }
+}
+
 /// One parameter of a workload.
 #[derive(Debug)]
 pub struct ParamDef {
@@ -176,6 +191,38 @@ impl MetricClass {
 }
 
 impl MetricDef {
+    /// A rate, of which more is better.
+    pub const fn rate(
+        quantity: &'static str,
+        unit: Unit,
+        class: MetricClass,
+        how: How,
+        doc: &'static str,
+    ) -> Self {
+        Self {
+            quantity,
+            unit,
+            better: Better::Higher,
+            class,
+            how,
+            role: Role::Plain,
+            doc,
+        }
+    }
+
+    /// A time in nanoseconds, of which less is better.
+    pub const fn time(
+        quantity: &'static str,
+        class: MetricClass,
+        how: How,
+        doc: &'static str,
+    ) -> Self {
+        Self {
+            better: Better::Lower,
+            ..Self::rate(quantity, Unit::Nanoseconds, class, how, doc)
+        }
+    }
+
     /// True where the quantity describes the set-up and is no measurement.
     pub const fn is_setting(&self) -> bool {
         matches!(self.how, How::Setting)

@@ -21,16 +21,11 @@ const REASONS_MAX: usize = 3;
 /// What makes this side what it is; `None` for a run that is no side of a duel.
 pub fn side(run: &Run, lang: Lang) -> Option<String> {
     let duel = run.plan.duel.as_ref()?;
-    let own = duel.traits.as_deref().unwrap_or_default();
-    let mut parts: Vec<String> = own.to_vec();
+    let mut parts = duel.traits.clone();
     parts.extend(duel.prepare.as_deref().map(|command| set_up(command, lang)));
     if parts.is_empty() {
         let dir = &run.meta.dir;
-        parts.push(match duel.traits {
-            Some(_) => say!(lang, "as it is, in `{dir}`", "変更なし（`{dir}`）"),
-            // Kept before it was noted what was said of a side: only where it is is known.
-            None => format!("dir={dir}"),
-        });
+        parts.push(say!(lang, "as it is, in `{dir}`", "変更なし（`{dir}`）"));
     }
     Some(printable(&parts.join("; ")))
 }
@@ -45,7 +40,7 @@ fn set_up(command: &str, lang: Lang) -> String {
 
 /// A side in a list, in English: its letter and what was said of it.
 pub fn side_in_list(duel: &Duel) -> String {
-    let mut parts = duel.traits.clone().unwrap_or_default();
+    let mut parts = duel.traits.clone();
     let commands = duel.prepare.iter();
     parts.extend(commands.map(|command| format!("`{}`", brief(command))));
     let text = if parts.is_empty() {
@@ -343,7 +338,7 @@ mod tests {
     use crate::testkit;
 
     /// The two sides of a duel over `traits`, one case of six rounds each.
-    fn duel(traits: [Option<&str>; 2]) -> [Run; 2] {
+    fn duel(traits: [&str; 2]) -> [Run; 2] {
         let mut letters = ["a", "b"].into_iter();
         traits.map(|own| {
             let side = letters.next().unwrap();
@@ -357,7 +352,7 @@ mod tests {
                 id: "d".to_owned(),
                 side: side.to_owned(),
                 prepare: None,
-                traits: own.map(|own| own.split_whitespace().map(ToOwned::to_owned).collect()),
+                traits: own.split_whitespace().map(ToOwned::to_owned).collect(),
             });
             run
         })
@@ -369,26 +364,20 @@ mod tests {
 
     #[test]
     fn a_side_is_what_was_said_of_it_and_as_it_is_where_nothing_was() {
-        let check = |own: Option<&str>, command: Option<&str>, expect: &str| {
-            let [mut run, _] = duel([own, None]);
+        let check = |own: &str, command: Option<&str>, expect: &str| {
+            let [mut run, _] = duel([own, ""]);
             run.plan.duel.as_mut().unwrap().prepare = command.map(ToOwned::to_owned);
             assert_eq!(side(&run, Lang::En).unwrap(), expect);
         };
-        check(Some("dir=/mnt/x set=a.b=1"), None, "dir=/mnt/x; set=a.b=1");
-        check(Some(""), None, "as it is, in `/home/bench`");
-        check(
-            Some(""),
-            Some("true"),
-            "set up before each round with `true`",
-        );
-        // Kept before it was noted: nothing is claimed but where it was.
-        check(None, None, "dir=/home/bench");
+        check("dir=/mnt/x set=a.b=1", None, "dir=/mnt/x; set=a.b=1");
+        check("", None, "as it is, in `/home/bench`");
+        check("", Some("true"), "set up before each round with `true`");
         assert_eq!(side(&testkit::normal(), Lang::En), None);
     }
 
     #[test]
     fn equal_sides_and_one_file_system_are_remarked_and_different_disks_are_not() {
-        let [a, mut b] = duel([Some(""), Some("")]);
+        let [a, mut b] = duel(["", ""]);
         assert_eq!(remarks(&a, &b, Lang::En), [same(Lang::En)]);
         b.meta.dir = "/home/other".to_owned();
         assert_eq!(
@@ -406,7 +395,7 @@ mod tests {
 
     #[test]
     fn failures_are_counted_by_what_they_are_and_cost_their_pairs() {
-        let [mut a, mut b] = duel([Some("x"), Some("y")]);
+        let [mut a, mut b] = duel(["x", "y"]);
         b.meta.dir = "/home/other".to_owned();
         assert_eq!(told(&a, &b), ["6 pairs of rounds"]);
         let case = a.plan.cases[0].id.clone();

@@ -15,16 +15,6 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     Some(quantile::mean(&quantile::logs(values)?)?.exp())
 }
 
-/// The equal-work mean of rates, `n / sum(1 / rate)`: the rate at which a job runs that does equal amounts of each
-/// kind of work. `None` for an empty list or a value that is zero, negative or not finite.
-pub fn harmonic_mean(rates: &[f64]) -> Option<f64> {
-    if rates.iter().any(|rate| !(rate.is_finite() && *rate > 0.0)) {
-        return None;
-    }
-    let times: Vec<f64> = rates.iter().map(|rate| 1.0 / rate).collect();
-    Some(1.0 / quantile::mean(&times)?)
-}
-
 /// The geometric mean of the parts in each pass in which every part has a positive value, in the order of the passes.
 pub fn per_pass(parts: &[BTreeMap<u32, f64>]) -> Vec<(u32, f64)> {
     let Some((first, rest)) = parts.split_first() else {
@@ -62,10 +52,8 @@ mod tests {
         };
         close(geometric_mean(&[2.0, 8.0]), 4.0);
         close(geometric_mean(&[1e300, 1e-300]), 1.0);
-        close(harmonic_mean(&[2.0, 6.0]), 3.0);
         for bad in [&[][..], &[1.0, 0.0], &[1.0, -1.0], &[f64::INFINITY]] {
             assert_eq!(geometric_mean(bad), None);
-            assert_eq!(harmonic_mean(bad), None);
         }
     }
 

@@ -28,12 +28,6 @@ pub fn normal_quantile(p: f64) -> f64 {
     })
 }
 
-/// The share of Student's t distribution with `df` degrees of freedom below `t`.
-pub fn t_cdf(t: f64, df: f64) -> f64 {
-    let tail = t_tail(t.abs(), df);
-    if t > 0.0 { 1.0 - tail } else { tail }
-}
-
 /// The chance that |T| is at least `t` for Student's t with `df` degrees of freedom: a two-sided p-value.
 pub fn t_two_sided(t: f64, df: f64) -> f64 {
     (2.0 * t_tail(t.abs(), df)).min(1.0)
@@ -44,14 +38,6 @@ pub fn t_quantile(p: f64, df: f64) -> f64 {
     let scale = ln_gamma(f64::midpoint(df, 1.0)) - ln_gamma(df / 2.0) - 0.5 * (df * PI).ln();
     let density = |t: f64| (scale - f64::midpoint(df, 1.0) * (t * t / df).ln_1p()).exp();
     mirrored(p, |tail| solve(|t| t_tail(t, df) - tail, density, 1.0))
-}
-
-/// The share of the chi-squared distribution with `df` degrees of freedom below `x`.
-pub fn chi2_cdf(x: f64, df: f64) -> f64 {
-    if x <= 0.0 {
-        return 0.0;
-    }
-    lower_gamma(df / 2.0, x / 2.0)
 }
 
 /// The `x` below which the share `p` (0 to 1) of the chi-squared distribution with `df` degrees of freedom lies.
@@ -247,6 +233,18 @@ mod tests {
     fn close(found: f64, expect: f64, tolerance: f64, what: &str) {
         let error = (found - expect).abs() / expect.abs().max(1e-12);
         assert!(error <= tolerance, "{what}: {found} for {expect}");
+    }
+
+    fn t_cdf(t: f64, df: f64) -> f64 {
+        let tail = t_tail(t.abs(), df);
+        if t > 0.0 { 1.0 - tail } else { tail }
+    }
+
+    fn chi2_cdf(x: f64, df: f64) -> f64 {
+        if x <= 0.0 {
+            return 0.0;
+        }
+        lower_gamma(df / 2.0, x / 2.0)
     }
 
     #[test]

@@ -38,12 +38,6 @@ pub fn boottime() -> u64 {
     read(libc::CLOCK_BOOTTIME)
 }
 
-/// CPU time of the calling thread in nanoseconds, the kernel's part included. `CLOCK_THREAD_CPUTIME_ID`: a system call,
-/// which takes a few hundred nanoseconds.
-pub fn thread_cpu() -> u64 {
-    read(libc::CLOCK_THREAD_CPUTIME_ID)
-}
-
 #[inline]
 #[expect(
     clippy::cast_sign_loss,

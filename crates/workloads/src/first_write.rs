@@ -16,7 +16,7 @@ use model::num::approx;
 use model::params::Params;
 use model::plan::{Settle, Shape};
 use model::spec::{
-    Better, Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, TestDef,
+    Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, TestDef,
 };
 use model::units::{Bytes, Nanos, Unit};
 use std::fs::OpenOptions;
@@ -74,25 +74,23 @@ static SPEC: Spec = Spec {
         )
         .acting(Role::SecondWrites),
     ],
-    tests: &[TestDef {
-        name: "storage.first-write",
-        title: "first and second writes of 64 KiB to the same places, one at a time",
-        params: &[],
-    }],
+    tests: &[TestDef::new(
+        "storage.first-write",
+        "first and second writes of 64 KiB to the same places, one at a time",
+        &[],
+    )],
     simulated: false,
     on_disk: true,
 };
 
 const fn metric(quantity: &'static str, doc: &'static str) -> MetricDef {
-    MetricDef {
+    MetricDef::rate(
         quantity,
-        unit: Unit::BytesPerSecond,
-        better: Better::Higher,
-        class: MetricClass::Throughput,
-        how: How::Reported(Fold::Sum),
-        role: Role::Plain,
+        Unit::BytesPerSecond,
+        MetricClass::Throughput,
+        How::Reported(Fold::Sum),
         doc,
-    }
+    )
 }
 
 /// The longest first pass: on a slow volume a part of the span is enough, and the second pass must fit too.

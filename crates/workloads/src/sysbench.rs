@@ -7,9 +7,7 @@ use engine::recorder::{Latencies, Recorder};
 use engine::workload::{Place, WorkError};
 use model::latency::LAT;
 use model::params::Params;
-use model::spec::{
-    Amount, Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Role, Stat, Time,
-};
+use model::spec::{Amount, How, MetricClass, MetricDef, ParamDef, ParamKind, Stat, Time};
 use model::units::Unit;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,71 +44,44 @@ pub(crate) const VERSION: ParamDef = ParamDef {
 
 /// Events per second: what sysbench prints first.
 pub(crate) const fn events_per_s(class: MetricClass, doc: &'static str) -> MetricDef {
-    MetricDef {
-        quantity: "ops_per_s",
-        unit: Unit::OpsPerSecond,
-        better: Better::Higher,
-        class,
-        how: How::Per(Amount::Work, Time::Wall),
-        role: Role::Plain,
-        doc,
-    }
+    let how = How::Per(Amount::Work, Time::Wall);
+    MetricDef::rate("ops_per_s", Unit::OpsPerSecond, class, how, doc)
 }
 
 /// Events per second of CPU time: what a second on a CPU is worth.
 pub(crate) const fn events_per_cpu_s(class: MetricClass) -> MetricDef {
-    MetricDef {
-        quantity: "ops_per_cpu_s",
-        unit: Unit::OpsPerSecond,
-        better: Better::Higher,
+    MetricDef::rate(
+        "ops_per_cpu_s",
+        Unit::OpsPerSecond,
         class,
-        how: How::Per(Amount::Work, Time::Cpu),
-        role: Role::Plain,
-        doc: "The same events over the CPU time, user and system, that all copies together spent meanwhile.",
-    }
-}
-
-/// A latency of single events.
-pub(crate) const fn latency(
-    quantity: &'static str,
-    class: MetricClass,
-    how: How,
-    doc: &'static str,
-) -> MetricDef {
-    MetricDef {
-        quantity,
-        unit: Unit::Nanoseconds,
-        better: Better::Lower,
-        class,
-        how,
-        role: Role::Plain,
-        doc,
-    }
+        How::Per(Amount::Work, Time::Cpu),
+        "The same events over the CPU time, user and system, that all copies together spent meanwhile.",
+    )
 }
 
 /// The average time per event.
-pub(crate) const LAT_MEAN: MetricDef = latency(
+pub(crate) const LAT_MEAN: MetricDef = MetricDef::time(
     "lat_ns_mean",
     MetricClass::LatencyTypical,
     How::Of(LAT, Stat::Mean),
     "Mean time of an event, from its beginning to its end, over all copies: the average time per event.",
 );
 /// The shortest event.
-pub(crate) const LAT_MIN: MetricDef = latency(
+pub(crate) const LAT_MIN: MetricDef = MetricDef::time(
     "lat_ns_min",
     MetricClass::LatencyTypical,
     How::Of(LAT, Stat::Shortest),
     "The shortest event, over all copies.",
 );
 /// The 95th percentile, which sysbench prints by default.
-pub(crate) const LAT_P95: MetricDef = latency(
+pub(crate) const LAT_P95: MetricDef = MetricDef::time(
     "lat_ns_p95",
     MetricClass::LatencyTail,
     How::Of(LAT, Stat::Quantile(0.95)),
     "95 % of the events of all copies took no longer.",
 );
 /// The same where an event takes a good part of a second.
-pub(crate) const LAT_P95_OF_FEW: MetricDef = latency(
+pub(crate) const LAT_P95_OF_FEW: MetricDef = MetricDef::time(
     "lat_ns_p95",
     MetricClass::LatencyTail,
     How::Of(LAT, Stat::QuantileOfFew(0.95)),
@@ -118,7 +89,7 @@ pub(crate) const LAT_P95_OF_FEW: MetricDef = latency(
      it is the second or third longest.",
 );
 /// The longest event.
-pub(crate) const LAT_MAX: MetricDef = latency(
+pub(crate) const LAT_MAX: MetricDef = MetricDef::time(
     "lat_ns_max",
     MetricClass::LatencyExtreme,
     How::Of(LAT, Stat::Longest),

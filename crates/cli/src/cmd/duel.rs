@@ -143,7 +143,7 @@ fn side(
             id: String::new(),
             side: name.to_owned(),
             prepare: prepare.cloned(),
-            traits: Some(sides::own_traits(traits, &dir.path)),
+            traits: sides::own_traits(traits, &dir.path),
         }),
         ..Request::default()
     };

@@ -111,14 +111,8 @@ fn show_kept(context: &Context, own: &Own, name: &str) -> anyhow::Result<Exit> {
         return Err(asks_for_more(&format!("`{option}`")));
     }
     let run = context.load(name)?;
-    let kept = match run.plan.of_fio() {
-        None => return Err(refused_to_show("`kurabe fio` did not make it")),
-        Some([]) => {
-            return Err(refused_to_show(
-                "an earlier version kept it without what it was asked for",
-            ));
-        }
-        Some(kept) => kept,
+    let Some(kept) = run.plan.of_fio() else {
+        return Err(refused_to_show("`kurabe fio` did not make it"));
     };
     let arguments: Vec<String> = kept.iter().chain(&own.rest).cloned().collect();
     let read =

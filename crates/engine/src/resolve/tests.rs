@@ -499,7 +499,7 @@ fn both_sides_of_a_duel_live_on_one_budget() {
         id: "d".to_owned(),
         side: "a".to_owned(),
         prepare: None,
-        traits: None,
+        traits: Vec::new(),
     };
     let (alone, in_duel) = (of(None), of(Some(side)));
     assert!(
@@ -521,7 +521,7 @@ fn a_budget_that_is_over_before_the_passes_is_told() {
             id: "d".to_owned(),
             side: "a".to_owned(),
             prepare: None,
-            traits: None,
+            traits: Vec::new(),
         });
         crate::budget::short_of(&plan).map(|short| (short.passes, short.wanted))
     };

@@ -69,7 +69,7 @@ mod tests {
             id: "d".to_owned(),
             side: "a".to_owned(),
             prepare: None,
-            traits: None,
+            traits: Vec::new(),
         });
         assert_eq!(of(&side).unwrap().0, Nanos::from_secs(60), "two sides");
         let mut nothing = testkit::empty();

@@ -234,7 +234,7 @@ fn the_category_of_a_duel_is_paired_by_pass() {
             id: "d".to_owned(),
             side: name.to_owned(),
             prepare: None,
-            traits: None,
+            traits: Vec::new(),
         });
         run
     };
@@ -265,7 +265,7 @@ fn a_short_duel_counts_its_pairs_and_names_the_run_to_go_on_with() {
             id: "d".to_owned(),
             side: name.to_owned(),
             prepare: None,
-            traits: None,
+            traits: Vec::new(),
         });
         run
     };

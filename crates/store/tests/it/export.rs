@@ -164,22 +164,6 @@ fn no_cut_of_a_document_is_taken_for_a_run() {
 }
 
 #[test]
-fn a_run_kept_before_there_were_soaks_reads_as_it_was() {
-    let original = run(3);
-    let text = write(&original).unwrap();
-    let mut older = text.clone();
-    for new in [
-        "\"soak\":null,",
-        "\"stretch\":null,",
-        ",\"window\":100000000",
-    ] {
-        assert!(older.contains(new), "{new} is not in {older}");
-        older = older.replace(new, "");
-    }
-    assert_eq!(read(&older).unwrap(), original);
-}
-
-#[test]
 fn a_soak_travels_with_its_stretches() {
     let mut original = run(3);
     original.plan.soak = Some(Soak {

@@ -265,7 +265,7 @@ fn lists_say_which_run_is_a_side_of_a_duel_and_how_many_rounds_failed() {
         id: "d".to_owned(),
         side: letter.to_owned(),
         prepare: Some("echo 'A'".to_owned()),
-        traits: Some(vec!["dir=/mnt/x".to_owned()]),
+        traits: vec!["dir=/mnt/x".to_owned()],
     };
     for (id, letter) in [("d-a", "a"), ("d-b", "b")] {
         let mut kept = run(id, 4);

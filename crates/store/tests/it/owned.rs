@@ -99,7 +99,7 @@ fn the_other_side_is_the_one_of_the_same_duel() {
         id: id.to_owned(),
         side: side.to_owned(),
         prepare: None,
-        traits: None,
+        traits: Vec::new(),
     };
     let side = |id: &str, duel: Duel| {
         let mut run: Run = run(id, 2);

@@ -39,11 +39,11 @@ static SPEC: Spec = Spec {
             "Iterations, over the CPU time that all copies together spent in between.",
         ],
     ),
-    tests: &[TestDef {
-        name: "cpu.dhrystone",
-        title: "Dhrystone 2 using register variables",
-        params: &[],
-    }],
+    tests: &[TestDef::new(
+        "cpu.dhrystone",
+        "Dhrystone 2 using register variables",
+        &[],
+    )],
     simulated: false,
     on_disk: false,
 };

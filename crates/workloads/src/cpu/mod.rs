@@ -7,7 +7,7 @@
 //! Every workload of the family tells its work per second of wall time and per second of CPU time. Where the two
 //! differ, the copies did not have a CPU each all of the time: stolen, held back by a quota, or shared.
 
-use model::spec::{Amount, Better, How, MetricClass, MetricDef, Role, Time};
+use model::spec::{Amount, How, MetricClass, MetricDef, Time};
 use model::units::Unit;
 
 mod dhrystone;
@@ -29,15 +29,7 @@ const fn work_metrics(quantities: [&'static str; 2], docs: [&'static str; 2]) ->
 }
 
 const fn work(quantity: &'static str, how: How, doc: &'static str) -> MetricDef {
-    MetricDef {
-        quantity,
-        unit: Unit::OpsPerSecond,
-        better: Better::Higher,
-        class: MetricClass::Compute,
-        how,
-        role: Role::Plain,
-        doc,
-    }
+    MetricDef::rate(quantity, Unit::OpsPerSecond, MetricClass::Compute, how, doc)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! of. An event that finds another number of primes than other means did before fails the round.
 
 use crate::sysbench::{
-    LAT_MAX, LAT_MEAN, LAT_MIN, LAT_P95, VERSION, Version, events_per_cpu_s, events_per_s, latency,
+    LAT_MAX, LAT_MEAN, LAT_MIN, LAT_P95, VERSION, Version, events_per_cpu_s, events_per_s,
 };
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, Place, WorkError, Workload};
@@ -12,9 +12,7 @@ use model::digest::Digest;
 use model::num::{approx, round_to_u64};
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{
-    Better, Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, TestDef,
-};
+use model::spec::{Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Spec, TestDef};
 use model::units::{Nanos, Unit};
 use sys::clock::Clock;
 use sys::loops::prime::{Bound, Counts, event, plain};
@@ -66,28 +64,26 @@ static SPEC: Spec = Spec {
         LAT_MIN,
         LAT_P95,
         LAT_MAX,
-        MetricDef {
-            quantity: DIVISIONS,
-            unit: Unit::OpsPerSecond,
-            better: Better::Higher,
-            class: MetricClass::Compute,
-            how: How::Reported(Fold::Sum),
-            role: Role::Plain,
-            doc: "Divisions over the wall time from the start of the first event to the end of the last, summed over \
+        MetricDef::rate(
+            DIVISIONS,
+            Unit::OpsPerSecond,
+            MetricClass::Compute,
+            How::Reported(Fold::Sum),
+            "Divisions over the wall time from the start of the first event to the end of the last, summed over \
                   the copies.",
-        },
-        latency(
+        ),
+        MetricDef::time(
             NS_PER_DIVISION,
             MetricClass::Compute,
             How::Reported(Fold::Mean),
             "The same wall time over the divisions in it, as the mean over the copies.",
         ),
     ],
-    tests: &[TestDef {
-        name: "cpu.prime",
-        title: "sysbench cpu: primes below 10000",
-        params: &[],
-    }],
+    tests: &[TestDef::new(
+        "cpu.prime",
+        "sysbench cpu: primes below 10000",
+        &[],
+    )],
     simulated: false,
     on_disk: false,
 };

@@ -49,11 +49,11 @@ static SPEC: Spec = Spec {
             "Whetstone instructions, over the CPU time that all copies together spent in between.",
         ],
     ),
-    tests: &[TestDef {
-        name: "cpu.whetstone",
-        title: "Double-Precision Whetstone",
-        params: &[],
-    }],
+    tests: &[TestDef::new(
+        "cpu.whetstone",
+        "Double-Precision Whetstone",
+        &[],
+    )],
     simulated: false,
     on_disk: false,
 };

@@ -10,8 +10,7 @@ use model::num::approx;
 use model::params::Params;
 use model::plan::Shape;
 use model::spec::{
-    Amount, Better, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, TestDef,
-    Time,
+    Amount, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Spec, TestDef, Time,
 };
 use model::units::{Nanos, Unit};
 use std::fs::{File, OpenOptions};
@@ -54,32 +53,30 @@ static SPEC: Spec = Spec {
         },
         COMPAT,
     ],
-    metrics: &[MetricDef {
-        quantity: "bytes_per_s",
-        unit: Unit::BytesPerSecond,
-        better: Better::Higher,
-        class: MetricClass::Throughput,
-        how: How::Per(Amount::Work, Time::Wall),
-        role: Role::Plain,
-        doc: "Bytes copied (read and written once each, counted once), over the wall time from the first read to the \
+    metrics: &[MetricDef::rate(
+        "bytes_per_s",
+        Unit::BytesPerSecond,
+        MetricClass::Throughput,
+        How::Per(Amount::Work, Time::Wall),
+        "Bytes copied (read and written once each, counted once), over the wall time from the first read to the \
               return of the last write, the returns to the beginning included.",
-    }],
+    )],
     tests: &[
-        TestDef {
-            name: "fs.copy-1024",
-            title: "File Copy 1024 bufsize 2000 maxblocks",
-            params: &[("bufsize", "1024"), ("blocks", "2000")],
-        },
-        TestDef {
-            name: "fs.copy-256",
-            title: "File Copy 256 bufsize 500 maxblocks",
-            params: &[("bufsize", "256"), ("blocks", "500")],
-        },
-        TestDef {
-            name: "fs.copy-4096",
-            title: "File Copy 4096 bufsize 8000 maxblocks",
-            params: &[("bufsize", "4096"), ("blocks", "8000")],
-        },
+        TestDef::new(
+            "fs.copy-1024",
+            "File Copy 1024 bufsize 2000 maxblocks",
+            &[("bufsize", "1024"), ("blocks", "2000")],
+        ),
+        TestDef::new(
+            "fs.copy-256",
+            "File Copy 256 bufsize 500 maxblocks",
+            &[("bufsize", "256"), ("blocks", "500")],
+        ),
+        TestDef::new(
+            "fs.copy-4096",
+            "File Copy 4096 bufsize 8000 maxblocks",
+            &[("bufsize", "4096"), ("blocks", "8000")],
+        ),
     ],
     simulated: false,
     on_disk: true,

@@ -15,8 +15,7 @@ use model::params::Params;
 use model::plan::Shape;
 use model::rng::Rng;
 use model::spec::{
-    Amount, Better, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, TestDef,
-    Time,
+    Amount, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Spec, TestDef, Time,
 };
 use model::units::{Nanos, Unit};
 use sys::loops::bandwidth::{Arrays, Kernel, Op, Stores, Width};
@@ -28,18 +27,6 @@ pub(crate) static BANDWIDTH: Bandwidth = Bandwidth;
 /// Streams.
 #[derive(Debug)]
 pub(crate) struct Bandwidth;
-
-const fn test(
-    name: &'static str,
-    title: &'static str,
-    params: &'static [(&'static str, &'static str)],
-) -> TestDef {
-    TestDef {
-        name,
-        title,
-        params,
-    }
-}
 
 static SPEC: Spec = Spec {
     name: "memory.bandwidth",
@@ -96,16 +83,14 @@ static SPEC: Spec = Spec {
         NODE,
     ],
     metrics: &[
-        MetricDef {
-            quantity: "bytes_per_s",
-            unit: Unit::BytesPerSecond,
-            better: Better::Higher,
-            class: MetricClass::Compute,
-            how: How::Per(Amount::Work, Time::Wall),
-            role: Role::Plain,
-            doc: "Bytes of all arrays that the operation uses, as the program moves them, over wall time, summed over \
+        MetricDef::rate(
+            "bytes_per_s",
+            Unit::BytesPerSecond,
+            MetricClass::Compute,
+            How::Per(Amount::Work, Time::Wall),
+            "Bytes of all arrays that the operation uses, as the program moves them, over wall time, summed over \
                   the copies.",
-        },
+        ),
         setting(
             "vector_bytes",
             Unit::Bytes,
@@ -120,66 +105,66 @@ static SPEC: Spec = Spec {
         PAGE_BYTES,
     ],
     tests: &[
-        test("memory.read", "memory bandwidth, read", &[("op", "read")]),
-        test(
+        TestDef::new("memory.read", "memory bandwidth, read", &[("op", "read")]),
+        TestDef::new(
             "memory.write",
             "memory bandwidth, write",
             &[("op", "write")],
         ),
-        test("memory.copy", "memory bandwidth, copy", &[("op", "copy")]),
-        test(
+        TestDef::new("memory.copy", "memory bandwidth, copy", &[("op", "copy")]),
+        TestDef::new(
             "memory.scale",
             "memory bandwidth, scale",
             &[("op", "scale")],
         ),
-        test("memory.add", "memory bandwidth, add", &[("op", "add")]),
-        test("memory.triad", "memory bandwidth, triad", &[]),
-        test(
+        TestDef::new("memory.add", "memory bandwidth, add", &[("op", "add")]),
+        TestDef::new("memory.triad", "memory bandwidth, triad", &[]),
+        TestDef::new(
             "memory.write-nt",
             "memory bandwidth, write, streaming",
             &[("op", "write"), STREAMING],
         ),
-        test(
+        TestDef::new(
             "memory.copy-nt",
             "memory bandwidth, copy, streaming",
             &[("op", "copy"), STREAMING],
         ),
-        test(
+        TestDef::new(
             "memory.scale-nt",
             "memory bandwidth, scale, streaming",
             &[("op", "scale"), STREAMING],
         ),
-        test(
+        TestDef::new(
             "memory.add-nt",
             "memory bandwidth, add, streaming",
             &[("op", "add"), STREAMING],
         ),
-        test(
+        TestDef::new(
             "memory.triad-nt",
             "memory bandwidth, triad, streaming",
             &[STREAMING],
         ),
-        test(
+        TestDef::new(
             "memory.read-x8",
             "memory bandwidth, read, eight stretches side by side",
             &[("op", "read"), EIGHT],
         ),
-        test(
+        TestDef::new(
             "memory.write-nt-x8",
             "memory bandwidth, write, streaming, eight stretches side by side",
             &[("op", "write"), STREAMING, EIGHT],
         ),
-        test(
+        TestDef::new(
             "memory.copy-nt-x8",
             "memory bandwidth, copy, streaming, eight stretches side by side",
             &[("op", "copy"), STREAMING, EIGHT],
         ),
-        test(
+        TestDef::new(
             "memory.triad-nt-x8",
             "memory bandwidth, triad, streaming, eight stretches side by side",
             &[STREAMING, EIGHT],
         ),
-        test(
+        TestDef::new(
             "memory.read-remote",
             "memory bandwidth, read from another NUMA node",
             &[("op", "read"), ("node", "remote")],

@@ -17,8 +17,7 @@ use model::params::Params;
 use model::plan::Shape;
 use model::rng::Rng;
 use model::spec::{
-    Amount, Better, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, TestDef,
-    Time,
+    Amount, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Spec, TestDef, Time,
 };
 use model::units::Unit;
 use std::sync::Arc;
@@ -83,25 +82,21 @@ static SPEC: Spec = Spec {
         },
     ],
     metrics: &[
-        MetricDef {
-            quantity: "bytes_per_s",
-            unit: Unit::BytesPerSecond,
-            better: Better::Higher,
-            class: MetricClass::Compute,
-            how: How::Per(Amount::Work, Time::Wall),
-            role: Role::Plain,
-            doc: "Bytes read or written by all threads, each counted once, over the wall time of the measured part; \
+        MetricDef::rate(
+            "bytes_per_s",
+            Unit::BytesPerSecond,
+            MetricClass::Compute,
+            How::Per(Amount::Work, Time::Wall),
+            "Bytes read or written by all threads, each counted once, over the wall time of the measured part; \
                   sysbench's MiB/sec is this over 1048576.",
-        },
-        MetricDef {
-            quantity: "ops_per_s",
-            unit: Unit::OpsPerSecond,
-            better: Better::Higher,
-            class: MetricClass::Compute,
-            how: How::Per(Amount::Operations, Time::Wall),
-            role: Role::Plain,
-            doc: "Events of all threads over the wall time of the measured part: sysbench's operations per second.",
-        },
+        ),
+        MetricDef::rate(
+            "ops_per_s",
+            Unit::OpsPerSecond,
+            MetricClass::Compute,
+            How::Per(Amount::Operations, Time::Wall),
+            "Events of all threads over the wall time of the measured part: sysbench's operations per second.",
+        ),
         MetricDef {
             how: How::Per(Amount::Operations, Time::Cpu),
             ..events_per_cpu_s(MetricClass::Compute)
@@ -112,26 +107,26 @@ static SPEC: Spec = Spec {
         LAT_MAX,
     ],
     tests: &[
-        TestDef {
-            name: "memory.block-write",
-            title: "sysbench memory: write 1 KiB blocks",
-            params: &[],
-        },
-        TestDef {
-            name: "memory.block-read",
-            title: "sysbench memory: read 1 KiB blocks",
-            params: &[("oper", "read")],
-        },
-        TestDef {
-            name: "memory.block-write-1m",
-            title: "sysbench memory: write 1 MiB blocks",
-            params: &[("block_size", "1M")],
-        },
-        TestDef {
-            name: "memory.block-read-1m",
-            title: "sysbench memory: read 1 MiB blocks",
-            params: &[("oper", "read"), ("block_size", "1M")],
-        },
+        TestDef::new(
+            "memory.block-write",
+            "sysbench memory: write 1 KiB blocks",
+            &[],
+        ),
+        TestDef::new(
+            "memory.block-read",
+            "sysbench memory: read 1 KiB blocks",
+            &[("oper", "read")],
+        ),
+        TestDef::new(
+            "memory.block-write-1m",
+            "sysbench memory: write 1 MiB blocks",
+            &[("block_size", "1M")],
+        ),
+        TestDef::new(
+            "memory.block-read-1m",
+            "sysbench memory: read 1 MiB blocks",
+            &[("oper", "read"), ("block_size", "1M")],
+        ),
     ],
     simulated: false,
     on_disk: false,

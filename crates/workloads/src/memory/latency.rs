@@ -12,10 +12,8 @@ use model::headline::{Headline, Topic};
 use model::host::HostFacts;
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{
-    Better, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, TestDef, Time,
-};
-use model::units::{Bytes, Nanos, Unit};
+use model::spec::{How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Spec, TestDef, Time};
+use model::units::{Bytes, Nanos};
 use sys::loops::chase::Chain;
 
 /// The workload.
@@ -24,18 +22,6 @@ pub(crate) static LATENCY: Latency = Latency;
 /// A chain of dependent loads.
 #[derive(Debug)]
 pub(crate) struct Latency;
-
-const fn test(
-    name: &'static str,
-    title: &'static str,
-    params: &'static [(&'static str, &'static str)],
-) -> TestDef {
-    TestDef {
-        name,
-        title,
-        params,
-    }
-}
 
 static SPEC: Spec = Spec {
     name: "memory.latency",
@@ -61,75 +47,72 @@ static SPEC: Spec = Spec {
         NODE,
     ],
     metrics: &[
-        MetricDef {
-            quantity: "ns_per_load",
-            unit: Unit::Nanoseconds,
-            better: Better::Lower,
-            class: MetricClass::Compute,
-            how: How::TimePerOp(Time::Wall),
-            role: Role::Plain,
-            doc: "Wall time over loads, as the mean over the copies.",
-        },
+        MetricDef::time(
+            "ns_per_load",
+            MetricClass::Compute,
+            How::TimePerOp(Time::Wall),
+            "Wall time over loads, as the mean over the copies.",
+        ),
         HUGE_PAGE_SHARE,
         PAGE_BYTES,
     ],
     tests: &[
-        test(
+        TestDef::new(
             "memory.latency-16k",
             "load latency, 16 KiB",
             &[("size", "16k"), ("pages", "small")],
         ),
-        test(
+        TestDef::new(
             "memory.latency-256k",
             "load latency, 256 KiB",
             &[("size", "256k"), ("pages", "small")],
         ),
-        test(
+        TestDef::new(
             "memory.latency-1m",
             "load latency, 1 MiB",
             &[("size", "1M"), ("pages", "small")],
         ),
-        test(
+        TestDef::new(
             "memory.latency-8m",
             "load latency, 8 MiB",
             &[("size", "8M"), ("pages", "small")],
         ),
-        test(
+        TestDef::new(
             "memory.latency-32m",
             "load latency, 32 MiB",
             &[("size", "32M"), ("pages", "small")],
         ),
-        test(
+        TestDef::new(
             "memory.latency-128m",
             "load latency, 128 MiB",
             &[("size", "128M"), ("pages", "small")],
         ),
-        test(
+        TestDef::new(
             "memory.latency-512m",
             "load latency, 512 MiB",
             &[("size", "512M"), ("pages", "small")],
         ),
-        test(
+        TestDef::new(
             "memory.latency-8m-huge",
             "load latency, 8 MiB, huge pages",
             &[("size", "8M")],
         ),
-        test(
+        TestDef::new(
             "memory.latency-32m-huge",
             "load latency, 32 MiB, huge pages",
             &[("size", "32M")],
         ),
-        test(
+        TestDef::new(
             "memory.latency-128m-huge",
             "load latency, 128 MiB, huge pages",
             &[("size", "128M")],
         ),
-        test(
+        TestDef::new(
             "memory.latency-512m-huge",
             "load latency, 512 MiB, huge pages",
             &[("size", "512M")],
         ),
-        test(
+        TestDef::new(
             "memory.latency-remote",
             "load latency, 512 MiB of another NUMA node",
             &[("size", "512M"), ("node", "remote")],

@@ -74,16 +74,12 @@ static SPEC: Spec = Spec {
         ns("ns_at", "The curve: latency by working set.").acting(Role::Curve(Unit::Bytes)),
     ],
     tests: &[
-        TestDef {
-            name: "memory.levels",
-            title: "cache levels, huge pages",
-            params: &[],
-        },
-        TestDef {
-            name: "memory.levels-small",
-            title: "cache levels, pages of 4 KiB",
-            params: &[("pages", "small")],
-        },
+        TestDef::new("memory.levels", "cache levels, huge pages", &[]),
+        TestDef::new(
+            "memory.levels-small",
+            "cache levels, pages of 4 KiB",
+            &[("pages", "small")],
+        ),
     ],
     simulated: false,
     on_disk: false,

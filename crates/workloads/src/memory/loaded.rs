@@ -34,18 +34,6 @@ pub(crate) struct Loaded;
 const LOAD: &str = "load_bytes_per_s";
 const WORKING_SET: &str = "working_set_bytes";
 
-const fn test(
-    name: &'static str,
-    title: &'static str,
-    params: &'static [(&'static str, &'static str)],
-) -> TestDef {
-    TestDef {
-        name,
-        title,
-        params,
-    }
-}
-
 static SPEC: Spec = Spec {
     name: "memory.loaded",
     version: 3,
@@ -76,15 +64,12 @@ static SPEC: Spec = Spec {
         PAGES,
     ],
     metrics: &[
-        MetricDef {
-            quantity: "ns_per_load",
-            unit: Unit::Nanoseconds,
-            better: Better::Lower,
-            class: MetricClass::LatencyTypical,
-            how: How::TimePerOp(Time::Wall),
-            role: Role::Plain,
-            doc: "Wall time over loads of the chain.",
-        },
+        MetricDef::time(
+            "ns_per_load",
+            MetricClass::LatencyTypical,
+            How::TimePerOp(Time::Wall),
+            "Wall time over loads of the chain.",
+        ),
         reported(
             LOAD,
             Unit::BytesPerSecond,
@@ -102,22 +87,22 @@ static SPEC: Spec = Spec {
         PAGE_BYTES,
     ],
     tests: &[
-        test(
+        TestDef::new(
             "memory.loaded-25",
             "load latency, others stream 25 %",
             &[("duty", "25")],
         ),
-        test(
+        TestDef::new(
             "memory.loaded-50",
             "load latency, others stream 50 %",
             &[("duty", "50")],
         ),
-        test(
+        TestDef::new(
             "memory.loaded-75",
             "load latency, others stream 75 %",
             &[("duty", "75")],
         ),
-        test("memory.loaded-100", "load latency, others stream", &[]),
+        TestDef::new("memory.loaded-100", "load latency, others stream", &[]),
     ],
     simulated: false,
     on_disk: false,

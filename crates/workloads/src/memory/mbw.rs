@@ -11,8 +11,7 @@ use model::host::HostFacts;
 use model::params::Params;
 use model::plan::Shape;
 use model::spec::{
-    Amount, Better, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, TestDef,
-    Time,
+    Amount, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Spec, TestDef, Time,
 };
 use model::units::{Nanos, Unit};
 use sys::loops::memcpy::{Method, copy};
@@ -62,35 +61,25 @@ static SPEC: Spec = Spec {
         },
     ],
     metrics: &[
-        MetricDef {
-            quantity: "bytes_per_s",
-            unit: Unit::BytesPerSecond,
-            better: Better::Higher,
-            class: MetricClass::Compute,
-            how: How::Per(Amount::Work, Time::Wall),
-            role: Role::Plain,
-            doc: "Bytes copied, counted once, over the wall time from the start of the first copy to the end of the \
+        MetricDef::rate(
+            "bytes_per_s",
+            Unit::BytesPerSecond,
+            MetricClass::Compute,
+            How::Per(Amount::Work, Time::Wall),
+            "Bytes copied, counted once, over the wall time from the start of the first copy to the end of the \
                   last, summed over the copies.",
-        },
+        ),
         HUGE_PAGE_SHARE,
         PAGE_BYTES,
     ],
     tests: &[
-        TestDef {
-            name: "memory.mbw-memcpy",
-            title: "mbw MEMCPY",
-            params: &[],
-        },
-        TestDef {
-            name: "memory.mbw-dumb",
-            title: "mbw DUMB",
-            params: &[("method", "dumb")],
-        },
-        TestDef {
-            name: "memory.mbw-mcblock",
-            title: "mbw MCBLOCK",
-            params: &[("method", "mcblock")],
-        },
+        TestDef::new("memory.mbw-memcpy", "mbw MEMCPY", &[]),
+        TestDef::new("memory.mbw-dumb", "mbw DUMB", &[("method", "dumb")]),
+        TestDef::new(
+            "memory.mbw-mcblock",
+            "mbw MCBLOCK",
+            &[("method", "mcblock")],
+        ),
     ],
     simulated: false,
     on_disk: false,

@@ -73,11 +73,11 @@ static SPEC: Spec = Spec {
         )
         .acting(Role::Matrix),
     ],
-    tests: &[TestDef {
-        name: "memory.round-trip",
-        title: "round trip of a cache line between CPUs",
-        params: &[],
-    }],
+    tests: &[TestDef::new(
+        "memory.round-trip",
+        "round trip of a cache line between CPUs",
+        &[],
+    )],
     simulated: false,
     on_disk: false,
 };

@@ -33,11 +33,11 @@ static SPEC: Spec = Spec {
         "Round trips, over the wall time from the first write of the counter to the return of the read that brings \
          the last one back.",
     )],
-    tests: &[TestDef {
-        name: "os.context",
-        title: "Pipe-based Context Switching",
-        params: &[],
-    }],
+    tests: &[TestDef::new(
+        "os.context",
+        "Pipe-based Context Switching",
+        &[],
+    )],
     simulated: false,
     on_disk: false,
 };

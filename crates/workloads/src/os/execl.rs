@@ -44,11 +44,7 @@ static DYNAMIC: Spec = Spec {
         "Replacements, over the wall time from telling the helper to its report: one request per 20 ms, which adds \
          less than a thousandth.",
     )],
-    tests: &[TestDef {
-        name: "os.execl",
-        title: "Execl Throughput",
-        params: &[],
-    }],
+    tests: &[TestDef::new("os.execl", "Execl Throughput", &[])],
     simulated: false,
     on_disk: false,
 };
@@ -66,11 +62,11 @@ static STATIC: Spec = Spec {
         "Replacements, over the wall time from telling the helper to its report: one request per 20 ms, which adds \
          less than a thousandth.",
     )],
-    tests: &[TestDef {
-        name: "os.execl-static",
-        title: "Execl Throughput, static program",
-        params: &[],
-    }],
+    tests: &[TestDef::new(
+        "os.execl-static",
+        "Execl Throughput, static program",
+        &[],
+    )],
     simulated: false,
     on_disk: false,
 };

@@ -7,7 +7,7 @@
 use engine::recorder::Recorder;
 use engine::workload::WorkError;
 use model::host::{Fact, LimitFacts};
-use model::spec::{Amount, Better, How, MetricClass, MetricDef, Role, Time};
+use model::spec::{Amount, How, MetricClass, MetricDef, Time};
 use model::units::{Nanos, Unit};
 use sys::counters::Cgroups;
 use sys::loops::failure::Failure;
@@ -39,15 +39,13 @@ const HELPER_BATCH: Nanos = Nanos::from_millis(20);
 
 /// The one metric of this family: operations over wall time.
 const fn ops_per_s(doc: &'static str) -> MetricDef {
-    MetricDef {
-        quantity: "ops_per_s",
-        unit: Unit::OpsPerSecond,
-        better: Better::Higher,
-        class: MetricClass::System,
-        how: How::Per(Amount::Work, Time::Wall),
-        role: Role::Plain,
+    MetricDef::rate(
+        "ops_per_s",
+        Unit::OpsPerSecond,
+        MetricClass::System,
+        How::Per(Amount::Work, Time::Wall),
         doc,
-    }
+    )
 }
 
 /// Does `ops` operations: all in one call of `work`, or one by one where each is to be timed.

@@ -74,11 +74,11 @@ static SPEC: Spec = Spec {
         LAT_P95_OF_FEW,
         LAT_MAX,
     ],
-    tests: &[TestDef {
-        name: "os.mutex",
-        title: "sysbench mutex: 4096 mutexes, 50000 locks, 10000 loops",
-        params: &[],
-    }],
+    tests: &[TestDef::new(
+        "os.mutex",
+        "sysbench mutex: 4096 mutexes, 50000 locks, 10000 loops",
+        &[],
+    )],
     simulated: false,
     on_disk: false,
 };

@@ -35,11 +35,7 @@ static SPEC: Spec = Spec {
         "Pairs of one write and one read of 512 bytes, over the wall time from the call of the first write to the \
          return of the last read.",
     )],
-    tests: &[TestDef {
-        name: "os.pipe",
-        title: "Pipe Throughput",
-        params: &[],
-    }],
+    tests: &[TestDef::new("os.pipe", "Pipe Throughput", &[])],
     simulated: false,
     on_disk: false,
 };

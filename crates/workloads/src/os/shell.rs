@@ -57,16 +57,16 @@ static SPEC: Spec = Spec {
          included.",
     )],
     tests: &[
-        TestDef {
-            name: "os.shell-1",
-            title: "Shell Scripts (1 concurrent)",
-            params: &[("concurrent", "1")],
-        },
-        TestDef {
-            name: "os.shell-8",
-            title: "Shell Scripts (8 concurrent)",
-            params: &[("concurrent", "8")],
-        },
+        TestDef::new(
+            "os.shell-1",
+            "Shell Scripts (1 concurrent)",
+            &[("concurrent", "1")],
+        ),
+        TestDef::new(
+            "os.shell-8",
+            "Shell Scripts (8 concurrent)",
+            &[("concurrent", "8")],
+        ),
     ],
     simulated: false,
     on_disk: true,

@@ -32,11 +32,7 @@ static SPEC: Spec = Spec {
         "Children made, ended and waited for, over the wall time from telling the helper to its report: one request \
          per 20 ms, which adds less than a thousandth.",
     )],
-    tests: &[TestDef {
-        name: "os.spawn",
-        title: "Process Creation",
-        params: &[],
-    }],
+    tests: &[TestDef::new("os.spawn", "Process Creation", &[])],
     simulated: false,
     on_disk: false,
 };

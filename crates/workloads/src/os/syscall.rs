@@ -32,11 +32,7 @@ static SPEC: Spec = Spec {
     metrics: &[ops_per_s(
         "Groups of five system calls, over the wall time from the first dup to the return of the last umask.",
     )],
-    tests: &[TestDef {
-        name: "os.syscall",
-        title: "System Call Overhead",
-        params: &[],
-    }],
+    tests: &[TestDef::new("os.syscall", "System Call Overhead", &[])],
     simulated: false,
     on_disk: false,
 };

@@ -75,11 +75,11 @@ static SPEC: Spec = Spec {
         LAT_P95,
         LAT_MAX,
     ],
-    tests: &[TestDef {
-        name: "os.threads",
-        title: "sysbench threads: 1000 yields, 8 locks",
-        params: &[],
-    }],
+    tests: &[TestDef::new(
+        "os.threads",
+        "sysbench threads: 1000 yields, 8 locks",
+        &[],
+    )],
     simulated: false,
     on_disk: false,
 };

@@ -5,8 +5,7 @@ use engine::workload::{Body, Finish, Place, WorkError, Workload};
 use model::params::Params;
 use model::plan::Shape;
 use model::spec::{
-    Amount, Better, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, TestDef,
-    Time,
+    Amount, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Spec, TestDef, Time,
 };
 use model::units::{Nanos, Unit};
 
@@ -51,20 +50,14 @@ static SPEC: Spec = Spec {
             doc: "Which round fails; 0 for all.",
         },
     ],
-    metrics: &[MetricDef {
-        quantity: "ops_per_s",
-        unit: Unit::OpsPerSecond,
-        better: Better::Higher,
-        class: MetricClass::System,
-        how: How::Per(Amount::Work, Time::Wall),
-        role: Role::Plain,
-        doc: "Milliseconds slept per second of wall time.",
-    }],
-    tests: &[TestDef {
-        name: "selftest.fault",
-        title: "a failing worker",
-        params: &[],
-    }],
+    metrics: &[MetricDef::rate(
+        "ops_per_s",
+        Unit::OpsPerSecond,
+        MetricClass::System,
+        How::Per(Amount::Work, Time::Wall),
+        "Milliseconds slept per second of wall time.",
+    )],
+    tests: &[TestDef::new("selftest.fault", "a failing worker", &[])],
     simulated: false,
     on_disk: false,
 };

@@ -31,15 +31,12 @@ static SPEC: Spec = Spec {
         doc: "Record the latency of every operation.",
     }],
     metrics: &[
-        MetricDef {
-            quantity: "ns_per_op",
-            unit: Unit::Nanoseconds,
-            better: Better::Lower,
-            class: MetricClass::Compute,
-            how: How::TimePerOp(Time::Wall),
-            role: Role::Plain,
-            doc: "Wall time of the measured part over operations, mean over the copies.",
-        },
+        MetricDef::time(
+            "ns_per_op",
+            MetricClass::Compute,
+            How::TimePerOp(Time::Wall),
+            "Wall time of the measured part over operations, mean over the copies.",
+        ),
         MetricDef {
             quantity: "allocations",
             unit: Unit::Number,
@@ -52,16 +49,16 @@ static SPEC: Spec = Spec {
         },
     ],
     tests: &[
-        TestDef {
-            name: "selftest.null",
-            title: "harness cost without latency recording",
-            params: &[],
-        },
-        TestDef {
-            name: "selftest.null-latency",
-            title: "harness cost with latency recording",
-            params: &[("latency", "yes")],
-        },
+        TestDef::new(
+            "selftest.null",
+            "harness cost without latency recording",
+            &[],
+        ),
+        TestDef::new(
+            "selftest.null-latency",
+            "harness cost with latency recording",
+            &[("latency", "yes")],
+        ),
     ],
     simulated: false,
     on_disk: false,

@@ -56,24 +56,19 @@ static SPEC: Spec = Spec {
         },
     ],
     metrics: &[
-        MetricDef {
-            quantity: "ops_per_s",
-            unit: Unit::OpsPerSecond,
-            better: Better::Higher,
-            class: MetricClass::System,
-            how: How::Per(Amount::Work, Time::Wall),
-            role: Role::Plain,
-            doc: "The value of the series, for each copy.",
-        },
-        MetricDef {
-            quantity: "lat_ns_p50",
-            unit: Unit::Nanoseconds,
-            better: Better::Lower,
-            class: MetricClass::LatencyTypical,
-            how: How::Reported(Fold::Mean),
-            role: Role::Plain,
-            doc: "One second over the value of the series, in nanoseconds.",
-        },
+        MetricDef::rate(
+            "ops_per_s",
+            Unit::OpsPerSecond,
+            MetricClass::System,
+            How::Per(Amount::Work, Time::Wall),
+            "The value of the series, for each copy.",
+        ),
+        MetricDef::time(
+            "lat_ns_p50",
+            MetricClass::LatencyTypical,
+            How::Reported(Fold::Mean),
+            "One second over the value of the series, in nanoseconds.",
+        ),
         MetricDef {
             quantity: BACKLOG,
             unit: Unit::Number,
@@ -84,11 +79,7 @@ static SPEC: Spec = Spec {
             doc: "The series: what `backlog` says, each value times the number of the round, summed over the copies.",
         },
     ],
-    tests: &[TestDef {
-        name: "selftest.replay",
-        title: "a recorded series",
-        params: &[],
-    }],
+    tests: &[TestDef::new("selftest.replay", "a recorded series", &[])],
     simulated: true,
     on_disk: false,
 };

@@ -6,8 +6,7 @@ use model::digest::Digest;
 use model::latency::LAT;
 use model::params::Params;
 use model::spec::{
-    Amount, Better, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, Stat,
-    TestDef, Time,
+    Amount, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Spec, Stat, TestDef, Time,
 };
 use model::units::{Nanos, Unit};
 
@@ -16,23 +15,6 @@ pub(crate) static SLEEP: Sleep = Sleep;
 /// The workload.
 #[derive(Debug)]
 pub(crate) struct Sleep;
-
-const fn latency(
-    quantity: &'static str,
-    class: MetricClass,
-    how: How,
-    doc: &'static str,
-) -> MetricDef {
-    MetricDef {
-        quantity,
-        unit: Unit::Nanoseconds,
-        better: Better::Lower,
-        class,
-        how,
-        role: Role::Plain,
-        doc,
-    }
-}
 
 static SPEC: Spec = Spec {
     name: "selftest.sleep",
@@ -50,39 +32,33 @@ static SPEC: Spec = Spec {
         doc: "How long one operation sleeps.",
     }],
     metrics: &[
-        MetricDef {
-            quantity: "ops_per_s",
-            unit: Unit::OpsPerSecond,
-            better: Better::Higher,
-            class: MetricClass::System,
-            how: How::Per(Amount::Work, Time::Wall),
-            role: Role::Plain,
-            doc: "Operations over wall time of the measured part, summed over the copies.",
-        },
-        latency(
+        MetricDef::rate(
+            "ops_per_s",
+            Unit::OpsPerSecond,
+            MetricClass::System,
+            How::Per(Amount::Work, Time::Wall),
+            "Operations over wall time of the measured part, summed over the copies.",
+        ),
+        MetricDef::time(
             "lat_ns_mean",
             MetricClass::LatencyTypical,
             How::Of(LAT, Stat::Mean),
             "Mean time from just before the call of clock_nanosleep to just after its return.",
         ),
-        latency(
+        MetricDef::time(
             "lat_ns_p50",
             MetricClass::LatencyTypical,
             How::Of(LAT, Stat::Quantile(0.5)),
             "Median of the same time.",
         ),
-        latency(
+        MetricDef::time(
             "lat_ns_p99",
             MetricClass::LatencyTail,
             How::Of(LAT, Stat::Quantile(0.99)),
             "99th percentile of the same time.",
         ),
     ],
-    tests: &[TestDef {
-        name: "selftest.sleep",
-        title: "4 ms of sleep",
-        params: &[],
-    }],
+    tests: &[TestDef::new("selftest.sleep", "4 ms of sleep", &[])],
     simulated: false,
     on_disk: false,
 };

@@ -15,9 +15,7 @@ use model::host::HostFacts;
 use model::job::{Directions, IoEngine, Job, Target, Task};
 use model::params::{ParamValue, Params};
 use model::plan::{Plan, Settle, Shape};
-use model::spec::{
-    Better, Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, Time,
-};
+use model::spec::{Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Spec, Time};
 use model::units::{Nanos, Unit};
 use std::path::{Path, PathBuf};
 use sys::io::Kind;
@@ -90,15 +88,12 @@ static METRICS: &[MetricDef] = &[
     mean("sync_ns_mean", "sync", SYNC),
     p50("sync_ns_p50", "sync"),
     p99("sync_ns_p99", "sync"),
-    MetricDef {
-        quantity: "cpu_ns_per_op",
-        unit: Unit::Nanoseconds,
-        better: Better::Lower,
-        class: MetricClass::System,
-        how: How::TimePerOp(Time::Cpu),
-        role: Role::Plain,
-        doc: "CPU time of this program and of the kernel on its behalf, per operation.",
-    },
+    MetricDef::time(
+        "cpu_ns_per_op",
+        MetricClass::System,
+        How::TimePerOp(Time::Cpu),
+        "CPU time of this program and of the kernel on its behalf, per operation.",
+    ),
 ];
 
 /// Windows of the round; those of each job are its own.

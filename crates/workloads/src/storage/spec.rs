@@ -222,15 +222,7 @@ pub(super) const fn rate(
     how: How,
     doc: &'static str,
 ) -> MetricDef {
-    MetricDef {
-        quantity,
-        unit,
-        better: Better::Higher,
-        class: MetricClass::Throughput,
-        how,
-        role: Role::Plain,
-        doc,
-    }
+    MetricDef::rate(quantity, unit, MetricClass::Throughput, how, doc)
 }
 
 pub(super) const fn mean(
@@ -238,55 +230,26 @@ pub(super) const fn mean(
     name: &'static str,
     doc: &'static str,
 ) -> MetricDef {
-    latency(
-        quantity,
-        MetricClass::LatencyTypical,
-        How::Of(name, Stat::Mean),
-        doc,
-    )
+    let how = How::Of(name, Stat::Mean);
+    MetricDef::time(quantity, MetricClass::LatencyTypical, how, doc)
 }
 
 pub(super) const fn p50(quantity: &'static str, name: &'static str) -> MetricDef {
     let how = How::Of(name, Stat::Quantile(0.5));
-    latency(
-        quantity,
-        MetricClass::LatencyTypical,
-        how,
-        "Median of the same time.",
-    )
+    let doc = "Median of the same time.";
+    MetricDef::time(quantity, MetricClass::LatencyTypical, how, doc)
 }
 
 pub(super) const fn p99(quantity: &'static str, name: &'static str) -> MetricDef {
     let how = How::Of(name, Stat::Quantile(0.99));
-    latency(
-        quantity,
-        MetricClass::LatencyTail,
-        how,
-        "99th percentile of the same time.",
-    )
+    let doc = "99th percentile of the same time.";
+    MetricDef::time(quantity, MetricClass::LatencyTail, how, doc)
 }
 
 const fn p999(quantity: &'static str, name: &'static str) -> MetricDef {
     let how = How::Of(name, Stat::Quantile(0.999));
     let doc = "99.9th percentile of the same time; needs 10,000 operations in a round.";
-    latency(quantity, MetricClass::LatencyExtreme, how, doc)
-}
-
-const fn latency(
-    quantity: &'static str,
-    class: MetricClass,
-    how: How,
-    doc: &'static str,
-) -> MetricDef {
-    MetricDef {
-        quantity,
-        unit: Unit::Nanoseconds,
-        better: Better::Lower,
-        class,
-        how,
-        role: Role::Plain,
-        doc,
-    }
+    MetricDef::time(quantity, MetricClass::LatencyExtreme, how, doc)
 }
 
 const fn share(quantity: &'static str, better: Better, doc: &'static str) -> MetricDef {
@@ -384,15 +347,12 @@ static METRICS: &[MetricDef] = &[
          was prepared. What the storage makes operations wait is not in it.",
     ),
     p99("late_ns_p99", "late"),
-    MetricDef {
-        quantity: "cpu_ns_per_op",
-        unit: Unit::Nanoseconds,
-        better: Better::Lower,
-        class: MetricClass::System,
-        how: How::TimePerOp(Time::Cpu),
-        role: Role::Plain,
-        doc: "CPU time of this program and of the kernel on its behalf, per operation.",
-    },
+    MetricDef::time(
+        "cpu_ns_per_op",
+        MetricClass::System,
+        How::TimePerOp(Time::Cpu),
+        "CPU time of this program and of the kernel on its behalf, per operation.",
+    ),
     share(
         "cached_share",
         Better::Lower,
@@ -408,85 +368,73 @@ static METRICS: &[MetricDef] = &[
     .acting(Role::DeviceBusy),
 ];
 
-const fn test(
-    name: &'static str,
-    title: &'static str,
-    params: &'static [(&'static str, &'static str)],
-) -> TestDef {
-    TestDef {
-        name,
-        title,
-        params,
-    }
-}
-
 static TESTS: &[TestDef] = &[
-    test(
+    TestDef::new(
         "storage.randread-4k",
         "random reads of 4 KiB, one at a time",
         &[("rw", "randread")],
     ),
-    test(
+    TestDef::new(
         "storage.randread-4k-qd32",
         "random reads of 4 KiB, 32 at a time",
         &[("rw", "randread"), ("iodepth", "32")],
     ),
-    test(
+    TestDef::new(
         "storage.randwrite-4k",
         "random writes of 4 KiB, one at a time",
         &[("rw", "randwrite")],
     ),
-    test(
+    TestDef::new(
         "storage.randwrite-4k-qd32",
         "random writes of 4 KiB, 32 at a time",
         &[("rw", "randwrite"), ("iodepth", "32")],
     ),
-    test(
+    TestDef::new(
         "storage.randrw-4k-qd32",
         "70 % random reads and 30 % random writes of 4 KiB, 32 at a time",
         &[("rw", "randrw"), ("rwmixread", "70"), ("iodepth", "32")],
     ),
-    test(
+    TestDef::new(
         "storage.read-4k",
         "sequential reads of 4 KiB, one at a time",
         &[("rw", "read")],
     ),
-    test(
+    TestDef::new(
         "storage.read-4k-qd32",
         "sequential reads of 4 KiB, 32 at a time",
         &[("rw", "read"), ("iodepth", "32")],
     ),
-    test(
+    TestDef::new(
         "storage.write-4k",
         "sequential writes of 4 KiB, one at a time",
         &[("rw", "write")],
     ),
-    test(
+    TestDef::new(
         "storage.write-4k-qd32",
         "sequential writes of 4 KiB, 32 at a time",
         &[("rw", "write"), ("iodepth", "32")],
     ),
-    test(
+    TestDef::new(
         "storage.read-1m",
         "sequential reads of 1 MiB, 8 at a time",
         &[("rw", "read"), ("bs", "1M"), ("iodepth", "8")],
     ),
-    test(
+    TestDef::new(
         "storage.write-1m",
         "sequential writes of 1 MiB, 8 at a time",
         &[("rw", "write"), ("bs", "1M"), ("iodepth", "8")],
     ),
-    test(
+    TestDef::new(
         "storage.fsync-4k",
         "a random write of 4 KiB and an fsync, one after the other",
         &[("rw", "randwrite"), ("direct", "no"), ("fsync", "1")],
     ),
-    test(
+    TestDef::new(
         "storage.dsync-4k",
         "random writes of 4 KiB with O_DSYNC, one at a time",
         &[("rw", "randwrite"), ("sync", "dsync")],
     ),
-    test(
+    TestDef::new(
         "storage.null-qd32",
         "nothing at all, 32 at a time: what this program itself costs",
         &[("rw", "randread"), ("iodepth", "32"), ("ioengine", "null")],

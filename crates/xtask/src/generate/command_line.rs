@@ -3,11 +3,10 @@
 //! The page is written from the arguments' own data and not from the rendered help, because that one is wrapped to
 //! the terminal and shows the environment of whoever renders it.
 
-use super::Files;
+use super::{Files, push};
 use anyhow::Context;
 use clap::{Arg, ArgAction, Command};
 use clap_complete::Shell;
-use std::fmt::Write as _;
 
 /// Adds every file that comes from the command line.
 pub(crate) fn add(files: &mut Files) -> anyhow::Result<()> {
@@ -208,11 +207,6 @@ fn visible(command: &Command) -> impl Iterator<Item = &Command> {
 fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ")
-}
-
-fn push(page: &mut String, text: &str) {
-    page.write_str(text)
-        .expect("writing to a string cannot fail");
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! `docs/fio.md`: every option of fio's language as supported, noted or refused, from the tables that the parser uses.
 
+use super::push;
 use dialects::fio::options::{self, Kind, OptionDef, Reach, Standing, Status, Table};
 use dialects::fio::{Bare, Has, PROGRAM};
-use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
 const HEAD: &str = "# fio's language
@@ -231,11 +231,6 @@ fn program(page: &mut String) {
 fn row(page: &mut String, cells: &[String]) {
     let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
     push(page, &format!("| {} |\n", cells.join(" | ")));
-}
-
-fn push(page: &mut String, text: &str) {
-    page.write_str(text)
-        .expect("writing to a string cannot fail");
 }
 
 #[cfg(test)]

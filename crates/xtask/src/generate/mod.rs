@@ -19,6 +19,11 @@ const OWNED: &[&str] = &["docs/schema", "docs/man", "docs/completions"];
 /// The files, by their path from the top of the workspace.
 type Files = BTreeMap<String, String>;
 
+/// Adds `text` to a page.
+fn push(page: &mut String, text: &str) {
+    page.push_str(text);
+}
+
 /// Writes every generated file that differs, and removes those that are no longer made.
 pub(crate) fn write(root: &Path) -> anyhow::Result<()> {
     let files = files(root)?;

@@ -1,9 +1,9 @@
 //! `docs/tests.md`: every workload with its tests, parameters and metrics, from the registry.
 
+use super::push;
 use engine::workload::Workload;
 use model::spec::{Amount, Better, Fold, How, MetricDef, ParamDef, Role, Spec, Stat, Time};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 /// The page for `workloads`.
 pub(crate) fn page(workloads: &[&dyn Workload]) -> String {
@@ -161,11 +161,6 @@ fn table<const N: usize>(
 fn escaped(cell: &str) -> String {
     let words: Vec<&str> = cell.split_whitespace().collect();
     words.join(" ").replace('|', "\\|")
-}
-
-fn push(page: &mut String, text: &str) {
-    page.write_str(text)
-        .expect("writing to a string cannot fail");
 }
 
 #[cfg(test)]

@@ -36,11 +36,11 @@ static SPEC: Spec = Spec {
         "Bytes encrypted, over the wall time from the start of the first record to the end of the last.",
         "Bytes encrypted, over the CPU time that all copies together spent in between.",
     ),
-    tests: &[TestDef {
-        name: "cpu.aes-gcm",
-        title: "AES-256-GCM of 16 KiB records",
-        params: &[],
-    }],
+    tests: &[TestDef::new(
+        "cpu.aes-gcm",
+        "AES-256-GCM of 16 KiB records",
+        &[],
+    )],
     simulated: false,
     on_disk: false,
 };

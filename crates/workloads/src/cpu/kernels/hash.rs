@@ -55,11 +55,7 @@ static SHA256_SPEC: Spec = Spec {
         "The size of a block, from 64 bytes to 256 MiB.",
     )],
     metrics: &METRICS,
-    tests: &[TestDef {
-        name: "cpu.sha256",
-        title: "SHA-256 of 64 KiB blocks",
-        params: &[],
-    }],
+    tests: &[TestDef::new("cpu.sha256", "SHA-256 of 64 KiB blocks", &[])],
     simulated: false,
     on_disk: false,
 };
@@ -78,11 +74,7 @@ static BLAKE3_SPEC: Spec = Spec {
         "The size of a block, from 64 bytes to 256 MiB.",
     )],
     metrics: &METRICS,
-    tests: &[TestDef {
-        name: "cpu.blake3",
-        title: "BLAKE3 of 64 KiB blocks",
-        params: &[],
-    }],
+    tests: &[TestDef::new("cpu.blake3", "BLAKE3 of 64 KiB blocks", &[])],
     simulated: false,
     on_disk: false,
 };

@@ -49,16 +49,12 @@ static SPEC: Spec = Spec {
         "Bytes of JSON, over the CPU time that all copies together spent in between.",
     ),
     tests: &[
-        TestDef {
-            name: "cpu.json-parse",
-            title: "JSON into typed data",
-            params: &[],
-        },
-        TestDef {
-            name: "cpu.json-write",
-            title: "typed data into JSON",
-            params: &[("direction", "write")],
-        },
+        TestDef::new("cpu.json-parse", "JSON into typed data", &[]),
+        TestDef::new(
+            "cpu.json-write",
+            "typed data into JSON",
+            &[("direction", "write")],
+        ),
     ],
     simulated: false,
     on_disk: false,

@@ -37,11 +37,11 @@ static SPEC: Spec = Spec {
         doc: "`portable` does without AVX2, for comparing with CPUs that lack it.",
     }],
     metrics: &METRICS,
-    tests: &[TestDef {
-        name: "cpu.matmul",
-        title: "products of 96 x 96 matrices, double precision",
-        params: &[],
-    }],
+    tests: &[TestDef::new(
+        "cpu.matmul",
+        "products of 96 x 96 matrices, double precision",
+        &[],
+    )],
     simulated: false,
     on_disk: false,
 };

@@ -26,30 +26,26 @@ use engine::workload::{BadValue, Place, WorkError};
 use model::digest::Digest;
 use model::num::approx;
 use model::params::Params;
-use model::spec::{Amount, Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Role, Time};
+use model::spec::{Amount, How, MetricClass, MetricDef, ParamDef, ParamKind, Time};
 use model::units::Unit;
 
 /// The two metrics of a kernel that works through bytes.
 const fn bytes_per_s(wall: &'static str, cpu: &'static str) -> [MetricDef; 2] {
     [
-        MetricDef {
-            quantity: "bytes_per_s",
-            unit: Unit::BytesPerSecond,
-            better: Better::Higher,
-            class: MetricClass::Compute,
-            how: How::Per(Amount::Work, Time::Wall),
-            role: Role::Plain,
-            doc: wall,
-        },
-        MetricDef {
-            quantity: "bytes_per_cpu_s",
-            unit: Unit::BytesPerSecond,
-            better: Better::Higher,
-            class: MetricClass::Compute,
-            how: How::Per(Amount::Work, Time::Cpu),
-            role: Role::Plain,
-            doc: cpu,
-        },
+        MetricDef::rate(
+            "bytes_per_s",
+            Unit::BytesPerSecond,
+            MetricClass::Compute,
+            How::Per(Amount::Work, Time::Wall),
+            wall,
+        ),
+        MetricDef::rate(
+            "bytes_per_cpu_s",
+            Unit::BytesPerSecond,
+            MetricClass::Compute,
+            How::Per(Amount::Work, Time::Cpu),
+            cpu,
+        ),
     ]
 }
 

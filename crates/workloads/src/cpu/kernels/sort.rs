@@ -29,11 +29,11 @@ static SPEC: Spec = Spec {
           is allocated.",
     params: &[],
     metrics: &METRICS,
-    tests: &[TestDef {
-        name: "cpu.sort",
-        title: "quicksort of 4,096 random numbers",
-        params: &[],
-    }],
+    tests: &[TestDef::new(
+        "cpu.sort",
+        "quicksort of 4,096 random numbers",
+        &[],
+    )],
     simulated: false,
     on_disk: false,
 };

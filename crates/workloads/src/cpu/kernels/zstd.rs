@@ -50,16 +50,12 @@ static SPEC: Spec = Spec {
         "Uncompressed bytes, over the CPU time that all copies together spent in between.",
     ),
     tests: &[
-        TestDef {
-            name: "cpu.zstd-compress",
-            title: "zstd level 3, compressing",
-            params: &[],
-        },
-        TestDef {
-            name: "cpu.zstd-decompress",
-            title: "zstd level 3, decompressing",
-            params: &[("direction", "decompress")],
-        },
+        TestDef::new("cpu.zstd-compress", "zstd level 3, compressing", &[]),
+        TestDef::new(
+            "cpu.zstd-decompress",
+            "zstd level 3, decompressing",
+            &[("direction", "decompress")],
+        ),
     ],
     simulated: false,
     on_disk: false,

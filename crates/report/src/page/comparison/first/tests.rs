@@ -135,7 +135,7 @@ fn duel() -> Example {
             id: "d".to_owned(),
             side: side.to_owned(),
             prepare: (side == "b").then(|| "mount -o remount,".to_owned() + &"x".repeat(90)),
-            traits: Some(vec!["dir=/mnt/".to_owned() + side]),
+            traits: vec!["dir=/mnt/".to_owned() + side],
         });
     }
     example
