@@ -9,6 +9,7 @@ pub(crate) use consent::{CONSENT, OthersArgs};
 pub(crate) use formats::{CompareFormat, Formats, PlanFormat, ShowFormat, Showing};
 pub(crate) use measuring::{Amount, NewRun, Session};
 
+use crate::complete;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use engine::profile::Copies;
@@ -30,7 +31,7 @@ pub struct Args {
 }
 
 /// Options of every command.
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Default, ClapArgs)]
 pub(crate) struct Global {
     /// Keep runs in this file, in a directory that exists [default: that of `KURABE_STORE`, or
     /// `$XDG_DATA_HOME/kurabe/kurabe.db`]
@@ -56,9 +57,10 @@ pub(crate) enum LangArg {
 }
 
 /// When to use colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ColorArg {
     /// On a terminal, unless `NO_COLOR` is set or TERM is dumb
+    #[default]
     Auto,
     /// Always
     Always,
@@ -112,7 +114,7 @@ pub(crate) enum Command {
 #[command(mut_arg("resume", |arg| arg.conflicts_with_all(["what", "target", "Amount"])))]
 pub(crate) struct RunArgs {
     /// Profiles, tests, families or globs such as 'os.*' [default: quick]
-    #[arg(value_name = "WHAT")]
+    #[arg(value_name = "WHAT", add = complete::to_measure())]
     pub(crate) what: Vec<String>,
     #[command(flatten, next_help_heading = "How much")]
     pub(crate) amount: Amount,
@@ -134,6 +136,7 @@ pub(crate) struct ListArgs {
     #[arg(default_value = "runs")]
     pub(crate) what: ListWhat,
     /// The test whose parameters are listed
+    #[arg(add = complete::tests())]
     pub(crate) test: Option<String>,
     /// Show so many runs, the latest first [default: 50]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -165,7 +168,7 @@ pub(crate) enum ListWhat {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ShowArgs {
     /// An id or its beginning, a label, `latest`, `latest~1`, or an exported file
-    #[arg(default_value = "latest")]
+    #[arg(default_value = "latest", add = complete::runs())]
     pub(crate) run: String,
     #[command(flatten, next_help_heading = "Output")]
     pub(crate) format: Showing,
@@ -175,9 +178,10 @@ pub(crate) struct ShowArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct CompareArgs {
     /// The run to compare with, or runs of one plan: A1,A2,A3,A4,A5
+    #[arg(add = complete::runs())]
     pub(crate) base: String,
     /// The runs to compare, likewise
-    #[arg(required = true, value_name = "OTHER")]
+    #[arg(required = true, value_name = "OTHER", add = complete::runs())]
     pub(crate) others: Vec<String>,
     /// Differences below this count as the same, such as 3% [default: by kind of metric]
     #[arg(long, value_name = "SHARE", value_parser = share)]
@@ -212,7 +216,7 @@ const EITHER: &str =
 #[command(mut_arg("resume", |arg| arg.help(EITHER).conflicts_with_all(SIDES)))]
 pub(crate) struct DuelArgs {
     /// Profiles, tests, families or globs such as 'fs.*'
-    #[arg(value_name = "WHAT", required_unless_present = "resume")]
+    #[arg(value_name = "WHAT", required_unless_present = "resume", add = complete::to_measure())]
     pub(crate) what: Vec<String>,
     /// Side A: dir=DIR, device=DEVICE, file=FILE or set=TEST.PARAM=VALUE; may be given several times
     #[arg(help_heading = "The two sides", long, value_name = "KEY=VALUE")]
@@ -272,10 +276,11 @@ impl std::str::FromStr for Trait {
 #[command(mut_arg("resume", |arg| arg.help(SOAK).conflicts_with_all(SERIES)))]
 pub(crate) struct SoakArgs {
     /// The test
-    #[arg(value_name = "TEST", required_unless_present = "resume")]
+    #[arg(value_name = "TEST", required_unless_present = "resume", add = complete::tests())]
     pub(crate) what: Option<String>,
     /// How long, such as 10m or 24h
-    #[arg(help_heading = "How much", long = "for", value_name = "TIME", value_parser = duration, required_unless_present = "resume")]
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    #[arg(help_heading = "How much", required_unless_present = "resume")]
     pub(crate) span: Option<Nanos>,
     /// Rest between samples that begin this far apart [default: load without a pause]
     #[arg(help_heading = "How much", long, value_name = "TIME", value_parser = duration)]
@@ -310,6 +315,7 @@ pub(crate) struct FioArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct LabelArgs {
     /// An id or its beginning, a label, `latest` or `latest~1`
+    #[arg(add = complete::runs())]
     pub(crate) run: String,
     /// The name, of at most 80 characters
     #[arg(value_parser = bounds::run_label, required_unless_present = "none")]
@@ -325,7 +331,7 @@ pub(crate) struct LabelArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RmArgs {
     /// Ids or their beginnings, labels, `latest` or `latest~1`; a side of a duel goes with the other
-    #[arg(required = true, value_name = "RUN")]
+    #[arg(required = true, value_name = "RUN", add = complete::runs())]
     pub(crate) runs: Vec<String>,
     /// Do not ask
     #[arg(long, short)]
@@ -338,7 +344,7 @@ pub(crate) struct RmArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ExportArgs {
     /// An id or its beginning, a label, `latest` or `latest~1`
-    #[arg(default_value = "latest")]
+    #[arg(default_value = "latest", add = complete::runs())]
     pub(crate) run: String,
     /// Write to this file, which must not exist yet [default: standard output]
     #[arg(long, short, value_name = "FILE")]

@@ -5,6 +5,7 @@
 
 pub mod args;
 mod cmd;
+pub mod complete;
 mod consent;
 mod context;
 mod directory;
@@ -61,6 +62,11 @@ fn start(began: u64) -> ExitCode {
     // Before anything else, clap included: a worker is small, and its start is part of a round.
     if std::env::args_os().nth(1).as_deref() == Some(OsStr::new(engine::worker::WORKER_WORD)) {
         return worker();
+    }
+    match complete::answered() {
+        Ok(false) => {}
+        Ok(true) => return Exit::Ok.into(),
+        Err(error) => return usage(error),
     }
     let args = match parsed() {
         Ok(args) => args,

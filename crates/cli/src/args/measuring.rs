@@ -5,6 +5,7 @@
 
 use super::consent::{CONSENT, ConsentArgs};
 use super::{duration, tag};
+use crate::complete;
 use clap::Args as ClapArgs;
 use engine::consent::Consent;
 use engine::profile::{Copies, PASSES_MAX};
@@ -67,6 +68,7 @@ pub(crate) struct Session {
         value_name = "RUN",
         conflicts_with = "NewRun"
     )]
+    #[arg(add = complete::runs())]
     pub(crate) resume: Option<String>,
     #[command(flatten, next_help_heading = CONSENT)]
     pub(crate) consent: ConsentArgs,

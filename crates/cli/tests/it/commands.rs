@@ -483,3 +483,71 @@ fn help_shows_commands_in_groups_and_examples_that_plan() {
     }
     assert_eq!(planned, 6);
 }
+
+#[test]
+fn a_shell_that_asks_is_told_tests_profiles_and_kept_runs() {
+    let bed = Bed::new();
+    let script = bed.run(&["completions", "bash"]).code(0);
+    script.out_has(&["KURABE_COMPLETE", "complete "]);
+    let asked = |words: &[&str]| -> Vec<String> {
+        let mut command = bed.command(&[&["--", "kurabe"], words].concat());
+        command.env("KURABE_COMPLETE", "bash");
+        command.env("_CLAP_COMPLETE_INDEX", words.len().to_string());
+        let done: Done = command.output().unwrap().into();
+        let mut out = done.code(0).out.replace('\u{b}', "\n");
+        out.push('\n');
+        out.lines().map(|line| line.trim().to_owned()).collect()
+    };
+    let has = |words: &[&str], expect: &str| {
+        let told = asked(words);
+        assert!(
+            told.iter().any(|word| word == expect),
+            "{words:?}: {told:?}"
+        );
+    };
+    has(&["show", ""], "latest");
+    bed.replay("my-server", "1,2,3");
+    let short = bed.listed()[0]["short"].as_str().unwrap().to_owned();
+    has(&["run", "unix"], "unixbench");
+    has(&["run", "--quiet", "os.p"], "os.pipe");
+    has(&["soak", "storage.randr"], "storage.randread-4k");
+    has(&["list", "params", "fs.copy-1"], "fs.copy-1024");
+    has(&["compare", "latest", "my"], "my-server");
+    has(&["run", "--resume", "my"], "my-server");
+    has(&["rm", &short[..1]], &short);
+    has(&["rm", "--y"], "--yes");
+    assert!(
+        asked(&["soak", "unix"])
+            .iter()
+            .all(|word| word != "unixbench")
+    );
+    // No shell asks: the program does what it is called for.
+    bed.run(&["completions", "tcsh"]).code(2);
+}
+
+#[test]
+fn bash_completes_by_the_script() {
+    let bed = Bed::new();
+    bed.replay("my-server", "1,2,3");
+    let script = bed.run(&["completions", "bash"]).code(0).out;
+    let ask = "\nCOMP_WORDS=(kurabe show my); COMP_CWORD=2; COMP_LINE='kurabe show my'; \
+               COMP_TYPE=9; COMP_KEY=9; _clap_complete_kurabe kurabe my show 2>/dev/null; \
+               printf '%s\\n' \"${COMPREPLY[@]}\"\n";
+    std::fs::write(bed.path().join("ask.sh"), script + ask).unwrap();
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_kurabe"));
+    let plain = bed.command(&[]);
+    let mut bash = crate::bed::program("bash");
+    bash.arg("ask.sh").current_dir(bed.path()).env_clear();
+    bash.envs(
+        plain
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
+    let path = std::env::var("PATH").unwrap_or_default();
+    bash.env(
+        "PATH",
+        format!("{}:{path}", program.parent().unwrap().display()),
+    );
+    let done: Done = bash.output().unwrap().into();
+    assert_eq!(done.out.trim(), "my-server", "{done:?}");
+}

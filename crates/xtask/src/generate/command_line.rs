@@ -20,8 +20,7 @@ pub(crate) fn add(files: &mut Files) -> anyhow::Result<()> {
         (Shell::Zsh, "_kurabe"),
         (Shell::Fish, "kurabe.fish"),
     ] {
-        let mut script = Vec::new();
-        clap_complete::generate(shell, &mut ::cli::command(), "kurabe", &mut script);
+        let script = ::cli::complete::script(shell).context("make a completion script")?;
         let script = String::from_utf8(script).context("read the completion script")?;
         files.insert(format!("docs/completions/{name}"), script);
     }

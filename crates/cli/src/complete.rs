@@ -1,0 +1,94 @@
+//! What a shell may put in the place of a word that is half typed: tests, profiles, and the runs that are kept.
+//!
+//! The shell's script asks this program, through [`VARIABLE`], each time; so what was measured a moment ago is known,
+//! in the store that `KURABE_STORE` names or where it is by itself. Nothing is said of what cannot be read: this is no
+//! place for errors.
+
+use crate::args::Global;
+use crate::context::Context;
+use clap::Command;
+use clap_complete::Shell;
+use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
+use clap_complete::env::{CompleteEnv, Shells};
+
+/// Set by a shell that asks, to its name.
+const VARIABLE: &str = "KURABE_COMPLETE";
+
+/// Runs that are proposed; more is what `kurabe list` is for.
+const RUNS: u32 = 50;
+
+/// Answers a shell that asks; false where none does, and the program is to do what it was called for.
+pub(crate) fn answered() -> clap::error::Result<bool> {
+    let here = std::env::current_dir().ok();
+    environment().try_complete(std::env::args_os(), here.as_deref())
+}
+
+fn environment() -> CompleteEnv<'static, fn() -> Command> {
+    CompleteEnv::with_factory(crate::command as fn() -> Command).var(VARIABLE)
+}
+
+/// The script by which this shell asks.
+pub fn script(shell: Shell) -> std::io::Result<Vec<u8>> {
+    let name = shell.to_string();
+    let shells = Shells::builtins();
+    let known = shells
+        .completer(&name)
+        .ok_or(std::io::ErrorKind::Unsupported)?;
+    let mut script = Vec::new();
+    known.write_registration(VARIABLE, "kurabe", "kurabe", "kurabe", &mut script)?;
+    Ok(script)
+}
+
+/// Profiles and tests, for an argument.
+pub(crate) fn to_measure() -> ArgValueCandidates {
+    ArgValueCandidates::new(all_to_measure)
+}
+
+/// Tests, likewise.
+pub(crate) fn tests() -> ArgValueCandidates {
+    ArgValueCandidates::new(all_tests)
+}
+
+/// Kept runs, likewise.
+pub(crate) fn runs() -> ArgValueCandidates {
+    ArgValueCandidates::new(kept_runs)
+}
+
+fn all_to_measure() -> Vec<CompletionCandidate> {
+    let profiles = workloads::profiles::all().unwrap_or_default();
+    let profiles = profiles
+        .iter()
+        .map(|profile| candidate(&profile.name, &profile.title));
+    profiles.chain(all_tests()).collect()
+}
+
+fn all_tests() -> Vec<CompletionCandidate> {
+    let tests = workloads::ALL
+        .iter()
+        .flat_map(|workload| workload.spec().tests);
+    tests.map(|test| candidate(test.name, test.title)).collect()
+}
+
+/// Labels, each once, and short ids, the latest first.
+fn kept_runs() -> Vec<CompletionCandidate> {
+    let context = Context::new(&Global::default(), 0);
+    let store = context.store_to_read().ok();
+    let lines = store
+        .and_then(|store| store.latest(RUNS).ok())
+        .unwrap_or_default();
+    let mut candidates = vec![candidate("latest", "the run that was measured last")];
+    for line in &lines {
+        let what = format!(
+            "{} {}",
+            report::number::minute(line.started),
+            line.what.join(" ")
+        );
+        candidates.extend(line.label.iter().map(|label| candidate(label, &what)));
+        candidates.push(candidate(&line.short, &what));
+    }
+    candidates
+}
+
+fn candidate(value: &str, help: &str) -> CompletionCandidate {
+    CompletionCandidate::new(value).help(Some(help.to_owned().into()))
+}
