@@ -6,7 +6,7 @@ pub(crate) mod help;
 mod measuring;
 
 pub(crate) use consent::{CONSENT, OthersArgs};
-pub(crate) use formats::{CompareFormat, Formats, PlanFormat, ShowFormat, Showing};
+pub(crate) use formats::{CompareFormat, PlanFormat, ShowFormat, Showing};
 pub(crate) use measuring::{Amount, NewRun, Session};
 
 use crate::complete;
@@ -126,7 +126,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) session: Session,
     #[command(flatten, next_help_heading = "Output")]
-    pub(crate) format: Showing,
+    pub(crate) format: Showing<ShowFormat>,
 }
 
 /// Options of `list`.
@@ -171,7 +171,7 @@ pub(crate) struct ShowArgs {
     #[arg(default_value = "latest", add = complete::runs())]
     pub(crate) run: String,
     #[command(flatten, next_help_heading = "Output")]
-    pub(crate) format: Showing,
+    pub(crate) format: Showing<ShowFormat>,
 }
 
 /// Options of `compare`.
@@ -187,7 +187,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) margin: Option<f64>,
     #[command(flatten, next_help_heading = "Output")]
-    pub(crate) format: Formats<CompareFormat>,
+    pub(crate) format: Showing<CompareFormat>,
     /// End with exit code 1 where any metric is surely worse
     #[arg(long, value_name = "VERDICT")]
     pub(crate) fail_if: Option<FailIf>,
@@ -237,7 +237,7 @@ pub(crate) struct DuelArgs {
     #[command(flatten)]
     pub(crate) session: Session,
     #[command(flatten, next_help_heading = "Output")]
-    pub(crate) format: Formats<CompareFormat>,
+    pub(crate) format: Showing<CompareFormat>,
 }
 
 /// What makes one side of a duel different from the other.
@@ -296,7 +296,7 @@ pub(crate) struct SoakArgs {
     #[command(flatten)]
     pub(crate) session: Session,
     #[command(flatten, next_help_heading = "Output")]
-    pub(crate) format: Showing,
+    pub(crate) format: Showing<ShowFormat>,
 }
 
 /// Options of `fio`: its own language, which is read elsewhere.

@@ -77,15 +77,19 @@ impl<'a> Sides<'a> {
 
     /// The metric's name: the case alone for the first metric of a case, the full id for further ones.
     pub(crate) fn metric_name(self, id: &MetricId) -> String {
-        let leads = self.both().iter().any(|side| {
-            side.planned(&id.case)
-                .and_then(|case| case.metrics.first())
-                .is_some_and(|first| first.quantity == id.quantity)
-        });
-        printable(&if leads {
+        printable(&if self.leads(id) {
             id.case.to_string()
         } else {
             id.to_string()
+        })
+    }
+
+    /// True for the first metric of a case.
+    pub(crate) fn leads(self, id: &MetricId) -> bool {
+        self.both().iter().any(|side| {
+            side.planned(&id.case)
+                .and_then(|case| case.metrics.first())
+                .is_some_and(|first| first.quantity == id.quantity)
         })
     }
 

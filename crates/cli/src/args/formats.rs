@@ -18,6 +18,9 @@ pub(crate) trait Format: ValueEnum + Copy + Send + Sync + 'static {
 
     /// That of a plan, where nothing is measured; `None` where a plan cannot be told so.
     fn of_plan(self) -> Option<PlanFormat>;
+
+    /// The same with everything on it; `None` for what has everything already, or never.
+    fn full(self) -> Option<Self>;
 }
 
 /// Which of them.
@@ -54,32 +57,32 @@ impl<F: Format> Formats<F> {
     }
 }
 
-/// How a run is shown.
+/// How a run or a comparison is shown.
 #[derive(Clone, Copy, Debug, ClapArgs)]
-pub(crate) struct Showing {
+pub(crate) struct Showing<F: Format> {
     #[command(flatten)]
-    format: Formats<ShowFormat>,
+    format: Formats<F>,
     /// Show everything: further metrics, percentiles, reasons, and facts about the machine
     #[arg(long, conflicts_with = "json")]
     full: bool,
 }
 
-impl Showing {
+impl<F: Format> Showing<F> {
     /// The format that was asked for. Refused before anything is looked at: what has everything already, or never.
-    pub(crate) fn chosen(self) -> anyhow::Result<ShowFormat> {
-        match (self.format.chosen(), self.full) {
-            (format, false) => Ok(format),
-            (ShowFormat::Page(page, Detail::Usual), true) => {
-                Ok(ShowFormat::Page(page, Detail::Full))
-            }
-            _ => Err(failure(
+    pub(crate) fn chosen(self) -> anyhow::Result<F> {
+        let format = self.format.chosen();
+        if !self.full {
+            return Ok(format);
+        }
+        format.full().ok_or_else(|| {
+            failure(
                 Exit::Usage,
                 "show everything: `--full` is for pages",
                 Some(
                     "it stands with `--format text` or `--format markdown`; documents have everything",
                 ),
-            )),
-        }
+            )
+        })
     }
 
     /// As [`Formats::of_plan`].
@@ -92,6 +95,24 @@ impl Showing {
             ));
         }
         self.format.of_plan(dry_run)
+    }
+}
+
+/// The pages that may be asked for by name.
+fn pages() -> impl Iterator<Item = (&'static report::render::Format, Detail)> {
+    [Detail::Usual, Detail::Short]
+        .into_iter()
+        .flat_map(|detail| FORMATS.iter().map(move |page| (page, detail)))
+}
+
+/// The name of a page, and what it is.
+const fn page_name(
+    format: &report::render::Format,
+    detail: Detail,
+) -> (&'static str, &'static str) {
+    match detail {
+        Detail::Short => (format.short, "The first lines of it"),
+        Detail::Usual | Detail::Full => (format.name, format.about),
     }
 }
 
@@ -122,12 +143,7 @@ pub(crate) enum ShowFormat {
 impl ValueEnum for ShowFormat {
     fn value_variants<'a>() -> &'a [Self] {
         static ALL: LazyLock<Vec<ShowFormat>> = LazyLock::new(|| {
-            let of = |detail| {
-                FORMATS
-                    .iter()
-                    .map(move |page| ShowFormat::Page(page, detail))
-            };
-            let pages = of(Detail::Usual).chain(of(Detail::Short));
+            let pages = pages().map(|(page, detail)| ShowFormat::Page(page, detail));
             let others = [
                 ShowFormat::Json,
                 ShowFormat::Csv,
@@ -141,8 +157,7 @@ impl ValueEnum for ShowFormat {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let (name, help) = match self {
-            Self::Page(format, Detail::Short) => (format.short, "The first lines of it"),
-            Self::Page(format, _) => (format.name, format.about),
+            Self::Page(format, detail) => page_name(format, *detail),
             Self::Json => JSON,
             Self::Csv => ("csv", "One line for each metric"),
             Self::CsvRounds => ("csv-rounds", "One line for each value of each round"),
@@ -162,13 +177,20 @@ impl Format for ShowFormat {
             Self::Page(..) | Self::Csv | Self::CsvRounds | Self::Unixbench => None,
         }
     }
+
+    fn full(self) -> Option<Self> {
+        match self {
+            Self::Page(format, Detail::Usual) => Some(Self::Page(format, Detail::Full)),
+            _ => None,
+        }
+    }
 }
 
 /// The formats of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CompareFormat {
-    /// A page for people.
-    Page(&'static report::render::Format),
+    /// A page for people, as much of it.
+    Page(&'static report::render::Format, Detail),
     /// One document for programs.
     Json,
 }
@@ -176,7 +198,7 @@ pub(crate) enum CompareFormat {
 impl ValueEnum for CompareFormat {
     fn value_variants<'a>() -> &'a [Self] {
         static ALL: LazyLock<Vec<CompareFormat>> = LazyLock::new(|| {
-            let pages = FORMATS.iter().map(CompareFormat::Page);
+            let pages = pages().map(|(page, detail)| CompareFormat::Page(page, detail));
             pages.chain([CompareFormat::Json]).collect()
         });
         &ALL
@@ -184,7 +206,7 @@ impl ValueEnum for CompareFormat {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let (name, help) = match self {
-            Self::Page(format) => (format.name, format.about),
+            Self::Page(format, detail) => page_name(format, *detail),
             Self::Json => JSON,
         };
         Some(PossibleValue::new(name).help(help))
@@ -196,9 +218,16 @@ impl Format for CompareFormat {
 
     fn of_plan(self) -> Option<PlanFormat> {
         match self {
-            Self::Page(format) if format.of_terminal => Some(PlanFormat::Text),
-            Self::Page(_) => None,
+            Self::Page(format, Detail::Usual) if format.of_terminal => Some(PlanFormat::Text),
+            Self::Page(..) => None,
             Self::Json => Some(PlanFormat::Json),
+        }
+    }
+
+    fn full(self) -> Option<Self> {
+        match self {
+            Self::Page(format, Detail::Usual) => Some(Self::Page(format, Detail::Full)),
+            _ => None,
         }
     }
 }

@@ -19,6 +19,7 @@ struct Side<'a> {
 }
 
 pub(crate) fn run(context: &Context, args: &CompareArgs) -> anyhow::Result<Exit> {
+    let format = args.format.chosen()?;
     let reader = context.reader();
     let base = side(&reader, &args.base)?;
     let others: Vec<Side<'_>> = args
@@ -33,7 +34,7 @@ pub(crate) fn run(context: &Context, args: &CompareArgs) -> anyhow::Result<Exit>
         margin: args.margin,
     };
     let view = comparison::view_groups(party(&base), others.iter().map(party).collect(), &options);
-    output::print(&render(context, &view, args.format.chosen()))?;
+    output::print(&render(context, &view, format))?;
     let compared = view.others.iter().all(|(_, comparison)| {
         comparison
             .metrics
@@ -60,8 +61,8 @@ pub(crate) fn render(
     format: CompareFormat,
 ) -> String {
     match format {
-        CompareFormat::Page(format) => {
-            let page = report::page::comparison::page(view, context.lang);
+        CompareFormat::Page(format, detail) => {
+            let page = report::page::comparison::page(view, detail, context.lang);
             context.drawn(&page, format)
         }
         CompareFormat::Json => report::json::comparison(view),

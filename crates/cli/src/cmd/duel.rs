@@ -31,6 +31,7 @@ use std::path::PathBuf;
 
 pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
     let (consent, quiet) = (args.session.consent(), args.session.quiet);
+    let format = args.format.chosen()?;
     let ready = if let Some(name) = &args.session.resume {
         resume::ready(context, name, Kind::Duel, &consent)?
     } else {
@@ -41,8 +42,8 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
             output::say(&report::render::text(&[page], context.lines));
         }
         sides::warn(&sides, context.lang);
-        if let Some(format) = dry_run {
-            return planned::show(context, &sides, format, &consent);
+        if let Some(plan) = dry_run {
+            return planned::show(context, &sides, plan, &consent);
         }
         Ready::new(sides)
     };
@@ -52,7 +53,7 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
         anyhow::bail!("read both sides of the duel back");
     };
     let view = comparison::view(a, &[b], &CompareOptions::default());
-    output::print(&compare::render(context, &view, args.format.chosen()))?;
+    output::print(&compare::render(context, &view, format))?;
     Ok(match (show::exit(a), show::exit(b)) {
         (Exit::Ok, other) => other,
         (worse, _) => worse,

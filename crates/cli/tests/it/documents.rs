@@ -109,11 +109,11 @@ fn comparisons_say_in_words_what_does_not_compare() {
     bed.replay("base", SERIES);
     bed.run(&["run", "selftest.replay", "--passes", "2", "--label", "few"])
         .code(0);
-    bed.run(&["compare", "base", "few"])
+    bed.run(&["compare", "--full", "base", "few"])
         .code(0)
         .out_has(&["unclear"]);
     bed.replay("other", "5");
-    bed.run(&["compare", "base", "other"])
+    bed.run(&["compare", "--full", "base", "other"])
         .code(0)
         .out_has(&["series"]);
 }
@@ -133,7 +133,7 @@ fn a_different_version_of_a_workload_refuses_to_compare() {
         .code(0);
     let document = validate("kurabe.comparison.1.json", &done.out);
     assert_eq!(document["others"][0]["metrics"][0]["ratio"], Value::Null);
-    bed.run(&["compare", "base", "next.json"])
+    bed.run(&["compare", "--full", "base", "next.json"])
         .code(0)
         .out_has(&["version"]);
 }

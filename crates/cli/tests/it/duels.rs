@@ -54,7 +54,7 @@ fn what_both_sides_share_drops_out_of_the_verdict() {
         metric["base_n"], 6,
         "final at the first look: six pairs are enough"
     );
-    let text = bed.run(&["compare", "d-a", "d-b"]).code(0);
+    let text = bed.run(&["compare", "--full", "d-a", "d-b"]).code(0);
     text.out_has(&["duel", "better", "read at 98.4 %"]);
     assert_eq!(other["looked"], true);
     let planned = duel(&bed, a, b, &["--passes", "6"]);
@@ -129,7 +129,7 @@ fn a_killed_duel_goes_on_in_pairs_and_either_side_names_it() {
         "`kurabe duel --resume {}` goes on with it",
         exported(&bed, "d-a")["meta"]["id"].as_str().unwrap()
     );
-    bed.run(&["compare", "d-a", "d-b"])
+    bed.run(&["compare", "--full", "d-a", "d-b"])
         .code(0)
         .out_says(&["where a verdict takes 6", &resume]);
     bed.run(&["run", "--resume", "d-a"])

@@ -197,11 +197,13 @@ fn sides_are_named_before_and_after_and_by_their_letters() {
         "6 pairs of rounds",
     ]);
     // Seen from the other side the letters stay with their runs.
-    bed.run(&["compare", "latest", "latest~1", "--format", "markdown"])
-        .code(0)
-        .out_says(&["B (base)", "A (other)", "| B | A |"]);
+    bed.run(&[
+        "compare", "--full", "latest", "latest~1", "--format", "markdown",
+    ])
+    .code(0)
+    .out_says(&["B (base)", "A (other)", "| B | A |"]);
     let ja = bed
-        .run(&["compare", "latest~1", "latest", "--lang", "ja"])
+        .run(&["compare", "--full", "latest~1", "latest", "--lang", "ja"])
         .code(0);
     ja.out_says(&["A（基準）", "B（比較対象）", "ラウンドの組は 6 組です"]);
     let quiet = bed.run(&[&args[..], &["--quiet"]].concat()).code(0);

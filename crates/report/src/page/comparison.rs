@@ -13,6 +13,7 @@ use crate::comparison::{Compared, ComparisonView, LatestOf, Party, Sides, role};
 use crate::duel;
 use crate::lang::{Lang, say};
 use crate::page::block::{Align, Block, Table, Text};
+use crate::page::run::Detail;
 use crate::page::title;
 use crate::set_otherwise;
 use model::comparison::Difference;
@@ -20,7 +21,7 @@ use model::record::Run;
 use stats::verdict::Levels;
 
 /// The page of a comparison.
-pub fn page(view: &ComparisonView<'_>, lang: Lang) -> Vec<Block> {
+pub fn page(view: &ComparisonView<'_>, detail: Detail, lang: Lang) -> Vec<Block> {
     let all: Vec<Compared<'_>> = view
         .others
         .iter()
@@ -36,42 +37,77 @@ pub fn page(view: &ComparisonView<'_>, lang: Lang) -> Vec<Block> {
     if all.is_empty() {
         return vec![Block::Line(summary::nothing(lang).to_owned())];
     }
-    let mut page: Vec<Block> = all.iter().flat_map(|compared| one(*compared)).collect();
-    page.push(Block::bullets(table::legend(&all)));
+    let mut page: Vec<Block> = all.iter().map(|compared| first::block(*compared)).collect();
+    if detail == Detail::Short {
+        return page;
+    }
+    page.extend(all.iter().flat_map(|compared| one(*compared, detail)));
+    page.push(Block::bullets(table::legend(&all, detail)));
+    if detail == Detail::Usual {
+        page.push(next(view, lang));
+    }
     page
 }
 
-fn one(of: Compared<'_>) -> Vec<Block> {
+/// What stands below the first lines. Reasons are told with everything, and where there is nothing else to tell.
+fn one(of: Compared<'_>, detail: Detail) -> Vec<Block> {
     let Compared {
         comparison, lang, ..
     } = of;
     let refused = refused::refused(of);
-    vec![
-        first::block(of),
+    let any = comparison.metrics.iter().any(|one| one.interval.is_some());
+    let reasons_below = detail == Detail::Full || !any;
+    let mut page = vec![
         Block::facts(heads(of)),
-        Block::bullets(pairing(of)),
+        Block::bullets(pairing(of, detail)),
         Block::section(
             lang.pick("summary", "要約"),
-            vec![Block::bullets(summary::lines(of))],
+            vec![Block::bullets(summary::lines(of, reasons_below))],
         ),
-        table::metrics(of),
-        Block::section(
-            lang.pick("notes", "補足"),
-            vec![Block::bullets(notes::notes(of))],
-        ),
-        Block::section(
-            lang.pick("without an interval", "区間のない項目"),
-            vec![listed(refused.without_interval)],
-        ),
-        Block::section(
-            lang.pick("not compared", "比較しなかった項目"),
-            vec![listed(refused.not_compared)],
-        ),
-        Block::section(
+        table::metrics(of, detail),
+    ];
+    let mut section = |heading: &str, block| page.push(Block::section(heading, vec![block]));
+    if detail == Detail::Full {
+        let notes = Block::bullets(notes::notes(of));
+        section(lang.pick("notes", "補足"), notes);
+    }
+    if reasons_below {
+        let (plain, none) = (
+            listed(refused.without_interval),
+            listed(refused.not_compared),
+        );
+        section(lang.pick("without an interval", "区間のない項目"), plain);
+        section(lang.pick("not compared", "比較しなかった項目"), none);
+    }
+    if detail == Detail::Full {
+        let differences = differences(&comparison.differences, lang);
+        section(
             lang.pick("differences in set-up", "環境の違い"),
-            vec![differences(&comparison.differences, lang)],
-        ),
-    ]
+            differences,
+        );
+    }
+    page
+}
+
+/// What to type to see everything.
+fn next(view: &ComparisonView<'_>, lang: Lang) -> Block {
+    let ids = |side: &Party<'_>| {
+        let runs = side.runs().into_iter();
+        runs.map(|run| run.meta.id.as_str())
+            .collect::<Vec<_>>()
+            .join(",")
+    };
+    let sides = std::iter::once(&view.base).chain(view.others.iter().map(|(other, _)| other));
+    let sides: Vec<String> = sides.map(ids).collect();
+    let command = format!("kurabe compare {} --full", sides.join(" "));
+    let what = lang.pick(
+        "everything: further metrics, notes, reasons, differences in set-up",
+        "すべて（ほかの項目、補足、理由、環境の違い）",
+    );
+    Block::section(
+        lang.pick("next", "次にできること"),
+        vec![Block::Commands(vec![(command, what.to_owned())])],
+    )
 }
 
 fn listed(list: refused::Lines) -> Block {
@@ -131,22 +167,23 @@ fn latest_of(of: &LatestOf, lang: Lang) -> String {
 }
 
 /// How the rounds were measured and are compared, where that is in pairs or in as many rounds as it took; and what must
-/// be known of a duel.
-fn pairing(of: Compared<'_>) -> Vec<String> {
+/// be known of a duel, or of runs that are no separate instances.
+fn pairing(of: Compared<'_>, detail: Detail) -> Vec<String> {
     let Compared {
         sides,
         comparison,
         lang,
     } = of;
     let mut lines = Vec::new();
-    if comparison.paired {
+    let is_full = detail == Detail::Full;
+    if comparison.paired && is_full {
         let paired = lang.pick(
             "a duel: rounds measured and compared in pairs, one of each side, the order decided by a coin",
             "デュエル: 両側のラウンドを 1 回ずつ組にし、順序を無作為に決めて続けて測定し、組ごとに比較しています",
         );
         lines.push(paired.to_owned());
     }
-    if comparison.looked {
+    if comparison.looked && is_full {
         let confidence = |level: f64| format!("{:.1} %", 100.0 * (1.0 - level));
         let Levels { difference, same } = stats::looks::levels(comparison.paired);
         let (difference, same) = (confidence(difference), confidence(same));
@@ -156,6 +193,9 @@ fn pairing(of: Compared<'_>) -> Vec<String> {
              intervals: read at {difference}, `same` at {same}",
             "回数を測定値に応じて決めたため、判定には区間より厳しい水準を使っています（{difference}、「同等」は {same}）"
         ));
+    }
+    if !is_full {
+        lines.extend(notes::repeats(of));
     }
     lines.extend(duel::about(sides.base, sides.other, lang));
     lines.extend(set_otherwise::of_sides(sides, lang));

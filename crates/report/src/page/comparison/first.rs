@@ -56,7 +56,7 @@ pub(super) fn block(of: Compared<'_>) -> Block {
     }
     facts.push((lang.pick("metrics", "項目の数").into(), counts(of).into()));
     let title = Block::Title(vec![name.into()], what(of), sides(of));
-    Block::Section(None, vec![title, Block::Facts(facts)])
+    Block::Within(WIDTH, vec![title, Block::Facts(facts)])
 }
 
 /// The names of the sides, shortened where both together have no room; where that makes them the same, the ids.
@@ -236,7 +236,7 @@ fn row(category: &CategoryComparison, of: Compared<'_>) -> (Text, Text) {
     let text = if columns(&long) <= ROOM { long } else { short };
     let tone = match category.verdict {
         Verdict::Better => Tone::Best,
-        Verdict::Worse => Tone::Attention,
+        Verdict::Worse => Tone::Worse,
         _ => Tone::Plain,
     };
     // No line is broken within it.

@@ -20,8 +20,7 @@ pub(super) fn notes(of: Compared<'_>) -> Vec<String> {
         comparison,
         lang,
     } = of;
-    let repeats = comparison.repeats.iter();
-    let mut notes: Vec<String> = repeats.map(|repeat| repeated(repeat, of)).collect();
+    let mut notes = repeats(of);
     let [base, other] = sides.names(lang);
     let (on_base, on_other) = &comparison.disturbed;
     for (name, warnings) in [(&base, on_base), (&other, on_other)] {
@@ -48,6 +47,12 @@ pub(super) fn notes(of: Compared<'_>) -> Vec<String> {
     }
     notes.extend(raised_margins(of));
     notes
+}
+
+/// Runs of one side that are no separate instances, a sentence for each instance.
+pub(super) fn repeats(of: Compared<'_>) -> Vec<String> {
+    let repeats = of.comparison.repeats.iter();
+    repeats.map(|repeat| repeated(repeat, of)).collect()
 }
 
 /// The names of the metrics of which this is true.

@@ -13,7 +13,7 @@ use model::comparison::{Difference, MetricComparison, Verdict};
 pub(super) const LINES_MAX: usize = 4;
 
 /// At most four lines.
-pub(super) fn lines(of: Compared<'_>) -> Vec<String> {
+pub(super) fn lines(of: Compared<'_>, reasons_below: bool) -> Vec<String> {
     let Compared {
         comparison, lang, ..
     } = of;
@@ -36,7 +36,12 @@ pub(super) fn lines(of: Compared<'_>) -> Vec<String> {
     }
     let (without_interval, not_compared) = refused::numbers(comparison);
     if without_interval + not_compared > 0 {
-        lines.push(incomplete(without_interval, not_compared, lang));
+        lines.push(incomplete(
+            without_interval,
+            not_compared,
+            reasons_below,
+            lang,
+        ));
     }
     if !comparison.differences.is_empty() {
         lines.push(differ(&comparison.differences, lang));
@@ -66,7 +71,7 @@ fn largest(metric: &MetricComparison, gain: bool, of: Compared<'_>) -> String {
 }
 
 /// How many metrics have a ratio without an interval, and how many have no ratio.
-fn incomplete(plain: usize, none: usize, lang: Lang) -> String {
+fn incomplete(plain: usize, none: usize, below: bool, lang: Lang) -> String {
     let metrics = |n| counted(n, "metric", "metrics");
     match lang {
         Lang::En => {
@@ -78,7 +83,8 @@ fn incomplete(plain: usize, none: usize, lang: Lang) -> String {
                     metrics(plain)
                 ),
             };
-            format!("{what}; the reasons are below")
+            let place = if below { "are below" } else { "with `--full`" };
+            format!("{what}; the reasons {place}")
         }
         Lang::Ja => {
             let what = match (plain, none) {
@@ -88,7 +94,12 @@ fn incomplete(plain: usize, none: usize, lang: Lang) -> String {
                     format!("{plain} 項目には区間がなく、{none} 項目は比較していません")
                 }
             };
-            format!("{what}（理由は下記のとおりです）")
+            let place = if below {
+                "下記のとおりです"
+            } else {
+                "`--full` で確認できます"
+            };
+            format!("{what}（理由は{place}）")
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::comparison::{Compared, Sides, both_have_level, has_level, role};
 use crate::lang::{Lang, say};
 use crate::number::{self, NO_LEVEL_MARK, NONE, counted};
 use crate::page::block::{Align, Block, Cell, MARK, Table, Text, Tone};
+use crate::page::run::Detail;
 use model::comparison::{Estimator, MetricComparison, RoundsNeeded, RunState, Verdict};
 use model::estimate::{Estimate, Interval};
 use model::plan::CaseId;
@@ -59,7 +60,7 @@ pub(super) struct Row {
 }
 
 /// The metrics that have a ratio: a table, or two lines for each where that has no room.
-pub(super) fn metrics(of: Compared<'_>) -> Block {
+pub(super) fn metrics(of: Compared<'_>, detail: Detail) -> Block {
     let lang = of.lang;
     let [base, other] = if of.sides.are_of_a_duel() {
         of.sides.names(lang)
@@ -77,7 +78,7 @@ pub(super) fn metrics(of: Compared<'_>) -> Block {
         (verdict_head(lang).to_owned(), Align::Left),
         (needed_head(lang).to_owned(), Align::Left),
     ]);
-    let rows = rows(of);
+    let rows = rows(of, detail);
     let narrow = rows.iter().map(|row| narrow(row, lang)).collect();
     for row in rows {
         let name = Text::name(row.metric);
@@ -95,10 +96,22 @@ pub(super) fn metrics(of: Compared<'_>) -> Block {
             row.needed.into(),
         ]);
     }
-    Block::Fitting(vec![
-        vec![Block::Table(table)],
-        vec![Block::Entries(narrow)],
-    ])
+    let mut forms = vec![table];
+    if detail == Detail::Usual {
+        // How many rounds would tell stands on the full page.
+        let mut shorter = forms[0].clone();
+        shorter.columns.pop();
+        for row in &mut shorter.rows {
+            row.pop();
+        }
+        forms.push(shorter);
+    }
+    let mut forms: Vec<_> = forms
+        .into_iter()
+        .map(|table| vec![Block::Table(table)])
+        .collect();
+    forms.push(vec![Block::Entries(narrow)]);
+    Block::Fitting(forms)
 }
 
 fn value(text: String) -> Cell {
@@ -129,10 +142,16 @@ fn narrow(row: &Row, lang: Lang) -> (Text, Text) {
     (head.into(), tail.into())
 }
 
-pub(super) fn rows(of: Compared<'_>) -> Vec<Row> {
+/// The metrics that a page shows: all that have a ratio, or those of them that lead.
+fn shown<'a>(of: &Compared<'a>, detail: Detail) -> impl Iterator<Item = &'a MetricComparison> {
+    let (sides, all) = (of.sides, detail == Detail::Full);
+    let metrics = of.comparison.metrics.iter();
+    metrics.filter(move |one| one.ratio.is_some() && (all || sides.leads(&one.id)))
+}
+
+pub(super) fn rows(of: Compared<'_>, detail: Detail) -> Vec<Row> {
     let mut above: Option<&CaseId> = None;
-    let shown = of.comparison.metrics.iter().filter(|m| m.ratio.is_some());
-    shown
+    shown(&of, detail)
         .map(|metric| {
             let again = above == Some(&metric.id.case);
             above = Some(&metric.id.case);
@@ -242,13 +261,11 @@ pub(super) fn rounds_needed(needed: RoundsNeeded, lang: Lang) -> String {
     }
 }
 
-/// How to read the tables of a page.
-pub(super) fn legend(all: &[Compared<'_>]) -> Vec<&'static str> {
+/// How to read the tables of a page: what its signs mean, and on a full one what its figures are.
+pub(super) fn legend(all: &[Compared<'_>], detail: Detail) -> Vec<&'static str> {
     let shown = || {
-        all.iter().flat_map(|of| {
-            let with_ratio = of.comparison.metrics.iter().filter(|m| m.ratio.is_some());
-            with_ratio.map(move |metric| (of, metric))
-        })
+        all.iter()
+            .flat_map(|of| shown(of, detail).map(move |metric| (of, metric)))
     };
     let Some((Compared { lang, .. }, _)) = shown().next() else {
         // No table, and nothing in it to be read.
@@ -260,7 +277,9 @@ pub(super) fn legend(all: &[Compared<'_>]) -> Vec<&'static str> {
     });
     let any_torn = shown().any(|(_, metric)| !both_have_level(metric));
     let used = |estimator: &Estimator| all.iter().any(|of| of.comparison.estimator == *estimator);
-    let estimators = Estimator::ALL.into_iter().filter(used);
+    let is_full = detail == Detail::Full;
+    let estimators = Estimator::ALL.into_iter();
+    let estimators = estimators.filter(|estimator| is_full && used(estimator));
     let mut lines: Vec<&str> = estimators
         .map(|estimator| values_are(estimator, *lang))
         .collect();
@@ -279,6 +298,9 @@ pub(super) fn legend(all: &[Compared<'_>]) -> Vec<&'static str> {
             "(lower) behind a unit: lower is better, and the ratio is base over other",
             "単位の後の（小）は小さいほど良い項目で、比は「基準 ÷ 比較対象」です",
         ));
+    }
+    if !is_full {
+        return lines;
     }
     lines.push(lang.pick(
         "intervals are at 95 % for each metric by itself; verdicts are corrected for the number of metrics",

@@ -31,7 +31,7 @@ fn example(lang: Lang) -> Vec<Block> {
         base: Party::one(&base),
         others: vec![(Party::one(&other), comparison)],
     };
-    super::page(&view, lang)
+    super::page(&view, Detail::Full, lang)
 }
 
 fn shown(width: usize, lang: Lang) -> String {
@@ -83,7 +83,7 @@ fn two_comparisons_are_an_empty_line_apart() {
             (Party::one(&other), comparison),
         ],
     };
-    let page = text(&super::page(&view, Lang::En), Style::PLAIN);
+    let page = text(&super::page(&view, Detail::Full, Lang::En), Style::PLAIN);
     assert!(!page.contains("\n\n\n"), "{page}");
     assert!(page.contains("\n\nbase   20"), "{page}");
 }
@@ -95,7 +95,7 @@ fn a_duel_says_that_it_is_one_and_looks_say_that_they_decided() {
         let mut says = |paired, looked| {
             (comparison.paired, comparison.looked) = (paired, looked);
             let (base, other) = (Party::one(&base), Party::one(&other));
-            pairing(compared(&base, &other, &comparison, lang))
+            pairing(compared(&base, &other, &comparison, lang), Detail::Full)
         };
         assert!(says(false, false).is_empty());
         let targets = says(false, true);
@@ -108,7 +108,7 @@ fn a_duel_says_that_it_is_one_and_looks_say_that_they_decided() {
             base: Party::one(&base),
             others: vec![(Party::one(&other), comparison)],
         };
-        let page = super::page(&view, lang);
+        let page = super::page(&view, Detail::Full, lang);
         for page in [text(&page, Style::PLAIN), markdown(&page)] {
             assert!(page.contains("98.4 %") && page.contains("98.8 %"), "{page}");
         }
@@ -131,6 +131,48 @@ fn what_disturbed_a_side_is_said_with_its_name() {
 }
 
 #[test]
+fn the_usual_page_has_leading_metrics_and_says_how_to_see_the_rest() {
+    let (base, other, mut comparison) = testkit::comparison();
+    comparison.repeats = vec![model::comparison::Repeat {
+        on_base: true,
+        sure: true,
+        runs: vec![base.meta.id.clone()],
+    }];
+    let view = ComparisonView {
+        base: Party::one(&base),
+        others: vec![(Party::one(&other), comparison)],
+    };
+    for lang in Lang::ALL {
+        let shown = |detail, width| {
+            let style = Style {
+                width,
+                color: false,
+            };
+            text(&super::page(&view, detail, lang), style)
+        };
+        for width in [80, 120] {
+            let [short, usual, full] =
+                [Detail::Short, Detail::Usual, Detail::Full].map(|detail| shown(detail, width));
+            assert!(usual.starts_with(&short) && full.starts_with(&short));
+            assert!(usual.lines().count() <= 40, "{usual}");
+            assert!(usual.contains("os.pipe@1") && !usual.contains(lower(lang)));
+            assert!(full.contains(lower(lang)), "{full}");
+            assert!(
+                usual.contains("worse?") || usual.contains("  悪い?"),
+                "{usual}"
+            );
+            assert!(usual.contains("aaaa --full") && !full.contains("aaaa --full"));
+            let wide = usual.lines().find(|line| columns(line) > width);
+            assert_eq!(wide, None);
+        }
+        insta::assert_snapshot!(
+            format!("comparison_usual_{}", lang.pick("en", "ja")),
+            shown(Detail::Usual, 80)
+        );
+    }
+}
+
+#[test]
 fn nothing_to_compare_is_said() {
     let run = testkit::normal();
     let view = ComparisonView {
@@ -138,7 +180,7 @@ fn nothing_to_compare_is_said() {
         others: Vec::new(),
     };
     assert_eq!(
-        text(&super::page(&view, Lang::En), Style::PLAIN),
+        text(&super::page(&view, Detail::Full, Lang::En), Style::PLAIN),
         "there is nothing to compare\n"
     );
 }
@@ -148,7 +190,7 @@ fn the_better_side_is_marked_and_no_other() {
     let (base, other, comparison) = testkit::comparison();
     let (base, other) = (Party::one(&base), Party::one(&other));
     let with_ratio = comparison.metrics.iter().filter(|m| m.ratio.is_some());
-    let rows = rows(compared(&base, &other, &comparison, Lang::En));
+    let rows = rows(compared(&base, &other, &comparison, Lang::En), Detail::Full);
     for (row, metric) in rows.iter().zip(with_ratio) {
         let marks = (row.base.ends_with('*'), row.other.ends_with('*'));
         assert_eq!(marks, better_side(metric.adjusted), "{}", row.metric);
@@ -160,7 +202,7 @@ fn a_summary_is_short() {
     let (base, other, comparison) = testkit::comparison();
     let (base, other) = (Party::one(&base), Party::one(&other));
     for lang in Lang::ALL {
-        let lines = lines(compared(&base, &other, &comparison, lang));
+        let lines = lines(compared(&base, &other, &comparison, lang), true);
         assert_eq!(lines.len(), LINES_MAX, "{lines:?}");
     }
 }
@@ -186,7 +228,7 @@ fn no_row_shows_a_value_on_the_wrong_side_of_its_ratio() {
         let view = compare::view(&base, &[&other], &CompareOptions::default());
         let (other, comparison) = &view.others[0];
         let of = compared(&view.base, other, comparison, lang);
-        let rows = rows(of);
+        let rows = rows(of, Detail::Full);
         let number = |text: &str| text.trim_end_matches(" *").parse::<f64>().unwrap();
         let [rate, latency] = &rows[..] else {
             panic!("{} rows", rows.len())
@@ -198,7 +240,7 @@ fn no_row_shows_a_value_on_the_wrong_side_of_its_ratio() {
         // Where the larger value is the worse one, the row says that lower is better.
         assert!(latency.unit.ends_with(lower(lang)));
         assert!(!rate.unit.contains(lower(lang)));
-        let explained = legend(&[of]);
+        let explained = legend(&[of], Detail::Full);
         assert!(explained.iter().any(|line| line.contains(lower(lang))));
     }
 }

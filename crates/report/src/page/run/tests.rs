@@ -495,7 +495,7 @@ proptest! {
         let other = testkit::unixbench(compat, 2.0);
         let both = crate::comparison::view(&run, &[&other], &crate::comparison::CompareOptions::default());
         for lang in Lang::ALL {
-            let page = crate::page::comparison::page(&both, lang);
+            let page = crate::page::comparison::page(&both, crate::page::run::Detail::Full, lang);
             crate::render::text(&page, Style { width, color: true });
             crate::render::markdown(&page);
         }
