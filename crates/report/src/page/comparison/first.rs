@@ -92,7 +92,7 @@ fn what(of: Compared<'_>) -> String {
         });
         let machines = match (here == there, here.is_empty() || there.is_empty()) {
             (_, true) => return None,
-            (true, _) => say!(lang, "on both {here}", "双方とも {here}"),
+            (true, _) => say!(lang, "both {here}", "双方とも {here}"),
             (false, _) => say!(lang, "{there} against {here}", "{there} 対 {here}"),
         };
         Some(format!("{line}: {machines}")).filter(|long| columns(long) <= WIDTH)
@@ -114,7 +114,11 @@ fn sides(of: Compared<'_>) -> String {
     let scope = scope::text(&of.comparison.scope, lang);
     let begun = both.map(|side| side.first().meta.started);
     let when = number::minute(begun[0].min(begun[1]));
-    cut(&say!(lang, "{scope}; {when}", "{scope}、{when}"), room)
+    let dated = say!(lang, "{scope}; {when}", "{scope}、{when}");
+    if columns(&dated) <= room {
+        return dated;
+    }
+    cut(&scope, room)
 }
 
 /// Two texts in so many columns: the shorter one leaves its room to the other.

@@ -97,7 +97,7 @@ fn incomplete(plain: usize, none: usize, below: bool, lang: Lang) -> String {
             let place = if below {
                 "下記のとおりです"
             } else {
-                "`--full` で確認できます"
+                " `--full` で確認できます"
             };
             format!("{what}（理由は{place}）")
         }

@@ -254,6 +254,19 @@ fn a_side_that_was_disturbed_is_named_and_coloured_with_who_it_was() {
 }
 
 #[test]
+fn a_date_that_has_no_room_is_left_out_whole() {
+    let mut example = servers();
+    let told = |example: &Example| example.with(Lang::En, sides);
+    assert!(told(&example).ends_with("; 2026-11-21 00:43"));
+    example.comparison.scope.watched = Watched::Twice {
+        base: Nanos::from_secs(53),
+        other: Nanos::from_secs(57),
+        apart: Nanos::from_secs(53),
+    };
+    assert!(told(&example).ends_with("apart"), "{}", told(&example));
+}
+
+#[test]
 fn no_ratio_stands_over_all() {
     let shown = servers().shown(80, Lang::En);
     let in_all = shown
