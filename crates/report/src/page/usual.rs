@@ -18,7 +18,7 @@ use model::spec::{How, Nature, Stat};
 use stats::quantile::median;
 
 /// Sentences of a kind that stand on the page; there may be one for every case of a long plan.
-const SENTENCES_MAX: usize = 6;
+const SENTENCES_MAX: usize = 3;
 
 /// The tables: one line for each case, or two where it has two levels.
 pub(crate) fn tables(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
