@@ -18,8 +18,13 @@ use std::path::Path;
 
 /// The run that `request` asks for, in this directory, before its first round.
 pub(crate) fn prepare(dir: Directory, new: &NewRun, request: &Request) -> anyhow::Result<Run> {
-    let mut plan = plan(request, &dir.host)?;
-    targets::name(&mut plan, targets::stand_in(new)?.as_ref())?;
+    let stand_in = targets::stand_in(new)?;
+    let request = Request {
+        stand_in: stand_in.clone(),
+        ..request.clone()
+    };
+    let mut plan = plan(&request, &dir.host)?;
+    targets::name(&mut plan, stand_in.as_ref())?;
     of(dir, plan, new.label.clone(), &new.tag)
 }
 

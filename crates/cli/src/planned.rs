@@ -9,12 +9,12 @@ use crate::output;
 use engine::budget::{self, short_of};
 use engine::consent::Consent;
 use engine::soak::sample_length;
+use model::ground::GroundKind;
 use model::plan::{Plan, PlannedCase};
 use model::record::Run;
-use model::units::{Bytes, Nanos};
+use model::units::Nanos;
 use report::number::{counted, in_seconds};
 use report::page::plan::{self, PlanView, PlannedRounds, Written};
-use std::collections::BTreeMap;
 
 /// Prints the plan of a run, or of the two sides of a duel. What would refuse it as it was typed is said too: who looks
 /// before he leaps wants to know.
@@ -66,20 +66,20 @@ fn expected(sides: &[Run]) -> Nanos {
     let each = sides.iter().map(|side| of_plan(&side.plan));
     let all = each.fold(Nanos::ZERO, Nanos::plus);
     let budget = sides.first().and_then(|side| side.plan.budget);
-    budget.map_or(all, |budget| all.min(budget))
+    let in_any_case = sides.iter().map(|side| budget::in_any_case(&side.plan));
+    let in_any_case = in_any_case.fold(Nanos::ZERO, Nanos::plus);
+    budget.map_or(all, |budget| all.min(budget.max(in_any_case)))
 }
 
 /// What all of it writes to storage. Where something stands in for the test file, that is named beside it.
 fn written(runs: &[Run]) -> Written {
     let mut written = Written::default();
     for run in runs {
-        let mut files = BTreeMap::new();
         for case in &run.plan.cases {
             let Some(workload) = workloads::find(&case.workload) else {
                 continue;
             };
             let writes = workload.writes(&case.params);
-            files.extend(writes.file.filter(|_| run.plan.named.is_empty()));
             let planned = rounds(&run.plan, case);
             let times = u64::from(planned.most.or(planned.fit).unwrap_or(1));
             let each = times * u64::from(case.id.copies);
@@ -92,7 +92,9 @@ fn written(runs: &[Run]) -> Written {
                 written.throughout = written.throughout.plus(span);
             }
         }
-        written.files.0 += files.values().map(|bytes: &Bytes| bytes.0).sum::<u64>();
+        let made = run.plan.grounds();
+        let made = made.filter(|ground| ground.kind == GroundKind::File);
+        written.files.0 += made.filter_map(|ground| Some(ground.bytes?.0)).sum::<u64>();
     }
     written
 }
@@ -125,12 +127,17 @@ pub(crate) fn shortage(plan: &Plan) -> Option<String> {
     } else {
         " of what is not left out"
     };
+    let first = if budget::making(plan) > Nanos::ZERO {
+        ", with what is made first,"
+    } else {
+        ""
+    };
     let take = whole(short.needs);
     let room = short.room().map_or_else(String::new, |room| {
         format!(", for which `--budget {}s` has room", whole(room))
     });
     Some(format!(
-        "the budget of {budget}{} is over before {passes}: {fit}, and the run ends there{few}; {passes}{kept} take \
+        "the budget of {budget}{} is over before {passes}: {fit}, and the run ends there{few}; {passes}{kept}{first} take \
          about {take} s{room}",
         profiles_own(plan)
     ))

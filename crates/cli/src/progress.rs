@@ -3,6 +3,7 @@
 
 use crate::output;
 use engine::budget;
+use engine::ground::Preparing;
 use engine::run::{Progress, Resting};
 use engine::soak::Rest;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -15,6 +16,9 @@ use std::io::IsTerminal;
 /// A log gets no more than a line in this time: whoever waits for one sees within it that the run is alive, and a day's
 /// soak has some 4,300 of them.
 const LINE_EVERY: Nanos = Nanos::from_secs(20);
+
+/// What takes longer than this before anything is measured is told at once.
+const TOLD_FROM: Nanos = Nanos::from_secs(5);
 
 /// The progress of one run.
 #[derive(Debug)]
@@ -124,6 +128,18 @@ impl Bar {
         };
         let text = format!("{}{failed}", progress.case);
         self.stands_at(progress.elapsed, progress.expected, &stand, &text, false);
+    }
+
+    /// What rounds stand on is made or looked at.
+    pub(crate) fn prepares(&mut self, preparing: &Preparing<'_>) {
+        let Preparing {
+            ground, did, made, ..
+        } = *preparing;
+        let (stand, far) = report::grounds::preparing(ground, did, made, self.lang);
+        // It begins, and it will take a while: a log hears of it at once.
+        let telling = preparing.made.0 == 0 && preparing.ground.expected >= TOLD_FROM;
+        let (elapsed, expected) = (preparing.elapsed, preparing.expected);
+        self.stands_at(elapsed, expected, &stand, &far, telling);
     }
 
     /// A soak rests.

@@ -9,6 +9,7 @@ use crate::output;
 use crate::progress::Bar;
 use crate::rescue::Rescue;
 use engine::consent::{Granted, Left};
+use engine::ground::Preparing;
 use engine::run::{Ended, Observer, Progress, Resting, RunError, Setting, Side};
 use engine::set_up::{NotSetUp, SetUp};
 use engine::workdir::Next;
@@ -141,10 +142,6 @@ fn execute(
         .map(|run| engine::workdir::place(Path::new(&run.meta.dir), &run.meta.id))
         .collect();
     for (run, work_dir) in runs.iter().zip(&work_dirs) {
-        if let Some(stale) = engine::workdir::stale_at(work_dir) {
-            // Left behind when an earlier part of this run was killed.
-            engine::workdir::remove_stale(&stale)?;
-        }
         store.note_work_dir(&run.meta.id, work_dir)?;
     }
     let ids: Vec<&str> = runs.iter().map(|run| run.meta.id.as_str()).collect();
@@ -324,6 +321,10 @@ impl Keeper<'_> {
 impl Observer for Keeper<'_> {
     fn starts(&mut self, progress: &Progress<'_>) {
         self.bar.starts(progress);
+    }
+
+    fn prepares(&mut self, preparing: &Preparing<'_>) {
+        self.bar.prepares(preparing);
     }
 
     fn rests(&mut self, resting: &Resting) {

@@ -55,6 +55,17 @@ pub fn round_cost(case: &PlannedCase) -> Nanos {
         .plus(case.shape.measure)
 }
 
+/// What making everything is expected to take that rounds of this plan stand on.
+pub fn making(plan: &Plan) -> Nanos {
+    plan.grounds().map(|ground| ground.expected).sum()
+}
+
+/// What a run takes in any case, however short its budget is: what rounds stand on is made, and serves one of them.
+pub fn in_any_case(plan: &Plan) -> Nanos {
+    let used = plan.cases.iter().filter(|case| case.ground.is_some());
+    making(plan).plus(used.map(round_cost).min().unwrap_or_default())
+}
+
 /// The rounds of this case that a plan asks for; `None` where the budget decides.
 pub fn rounds_wanted(plan: &Plan, case: &PlannedCase) -> Option<u32> {
     case.shape.rounds.or(plan.passes)
@@ -98,7 +109,9 @@ pub fn expected(plan: &Plan) -> Nanos {
         let rounds = u64::from(most?);
         Some(sum.plus(Nanos(round_cost(case).0.saturating_mul(rounds))))
     });
-    match (passes, plan.budget) {
+    let passes = passes.map(|passes| passes.plus(making(plan)));
+    let budget = plan.budget.map(|budget| budget.max(in_any_case(plan)));
+    match (passes, budget) {
         (Some(passes), Some(budget)) => passes.min(budget),
         (Some(only), None) | (None, Some(only)) => only,
         (None, None) => Nanos::ZERO,
@@ -129,7 +142,11 @@ impl Short {
 pub fn passes_that_fit(plan: &Plan) -> Option<u32> {
     let budget = plan.budget?;
     let Nanos(pass) = plan.cases.iter().map(round_cost).sum();
-    let passes = budget.0.checked_div(pass.saturating_mul(sides(plan)))?;
+    let making = Nanos(making(plan).0.saturating_mul(sides(plan)));
+    let passes = budget
+        .since(making)
+        .0
+        .checked_div(pass.saturating_mul(sides(plan)))?;
     Some(u32::try_from(passes).unwrap_or(u32::MAX))
 }
 
@@ -147,7 +164,8 @@ pub fn short_of(plan: &Plan) -> Option<Short> {
     let Nanos(pass) = plan.cases.iter().map(round_cost).sum();
     let pass = pass.saturating_mul(sides(plan));
     let wanted = plan.passes.unwrap_or(ROUNDS_MIN);
-    let needs = Nanos(pass.saturating_mul(u64::from(wanted)));
+    let making = Nanos(making(plan).0.saturating_mul(sides(plan)));
+    let needs = Nanos(pass.saturating_mul(u64::from(wanted))).plus(making);
     let passes = passes_that_fit(plan)?;
     let may_do = budget.0.saturating_add(budget.0 / KNOWN_TO);
     (needs.0 > may_do).then_some(Short {
@@ -197,12 +215,11 @@ pub fn fit(plan: &mut Plan, optional: &[String]) {
     }
 }
 
-/// Time that the minimum of rounds needs, in nanoseconds.
+/// Time that the minimum of rounds needs, with what they stand on, in nanoseconds.
 fn needed(plan: &Plan) -> f64 {
-    plan.cases
-        .iter()
-        .map(|case| approx(round_cost(case).0) * f64::from(rounds_needed(plan, case)))
-        .sum()
+    let of = |case| approx(round_cost(case).0) * f64::from(rounds_needed(plan, case));
+    let rounds: f64 = plan.cases.iter().map(of).sum();
+    rounds + approx(making(plan).0)
 }
 
 /// The rounds of this case that must fit: six, or fewer where no more are asked for, or what a method fixes.

@@ -12,6 +12,7 @@ mod combine;
 pub mod consent;
 mod counter;
 pub mod erase;
+pub mod ground;
 pub mod host;
 mod measure;
 mod noise;

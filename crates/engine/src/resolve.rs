@@ -11,7 +11,7 @@ pub use sets::Set;
 
 use crate::profile::{Copies, Profile};
 use crate::soak::{self, SoakError};
-use crate::workload::Workload;
+use crate::workload::{StandIn, Workload};
 use model::host::HostFacts;
 use model::params::{ParamError, Params};
 use model::plan::{CaseId, Dropped, Duel, Plan, PlannedCase, PlannedMetric};
@@ -35,6 +35,8 @@ pub struct Request {
     pub target: Option<f64>,
     /// Seeds order and layout.
     pub seed: u64,
+    /// What stands in for the run's own test file.
+    pub stand_in: Option<StandIn>,
     /// Set for one side of a duel.
     pub duel: Option<Duel>,
     /// Set for a soak.
@@ -165,6 +167,7 @@ pub fn resolve(
         }
         for copies in concurrencies(request, choice, host) {
             let mut case = planned(choice.entry, &params, copies, request.passes);
+            case.ground = workload.ground(&params, host, request.stand_in.as_ref());
             case.shape.setup = case
                 .shape
                 .setup
@@ -368,6 +371,7 @@ pub fn planned_case(
         on_disk: spec.on_disk,
         allocates: workload.allocates(params),
         implementation: workload.implementation(params),
+        ground: None,
         in_place_of: Params::default(),
     }
 }

@@ -1,6 +1,9 @@
 //! One round: fresh workers, a gate, a deadline, a clean-up.
 
 mod crew;
+mod errand;
+
+pub(crate) use errand::{Asked, NotDone, errand, not_begun};
 
 use self::crew::{Crew, Stage, Stop};
 use crate::consent::Permits;
@@ -90,7 +93,7 @@ pub(crate) fn execute(
     if !case.simulated {
         noise.before = sentinel(first_cpu);
     }
-    let dir = RoundDir::of(bench.work_dir, which.seq);
+    let dir = RoundDir::of(bench.work_dir, format!("round-{}", which.seq));
     let mut crew = Crew::default();
     let ns_per_tick = bench.counter.rate();
     let result = prepared.and_then(|()| measure(bench, case, which, ns_per_tick, &dir, &mut crew));
@@ -144,6 +147,7 @@ pub(crate) fn execute(
         seq: which.seq,
         started: start.wall(),
         took: Nanos(monotonic() - begin),
+        errands: Vec::new(),
         layout_seed: which.layout_seed,
         outcome,
         partial,
@@ -165,8 +169,7 @@ struct RoundDir {
 }
 
 impl RoundDir {
-    fn of(work_dir: &WorkDir, seq: u32) -> Self {
-        let name = format!("round-{seq}");
+    fn of(work_dir: &WorkDir, name: String) -> Self {
         Self {
             here: work_dir.here().join(&name),
             told: work_dir.path().join(&name),
@@ -245,6 +248,7 @@ fn measure(
                 stand_in: bench.stand_in.clone(),
                 permits: bench.permits.clone(),
             },
+            errand: None,
             cpu: (!bench.cpus.is_empty()).then(|| bench.cpus[spread % bench.cpus.len()]),
         };
         crew.hire(&order, &dir.here.join(&own), rng.below(4096))?;

@@ -5,13 +5,15 @@
 //! stretch.
 
 mod soak;
+mod stand;
 
 pub use soak::Resting;
 
 use crate::consent::Permits;
 use crate::counter::Counter;
+use crate::ground::{Grounds, Preparing};
 use crate::noise::Watch;
-use crate::round::{self, Bench, Interrupted, Which};
+use crate::round::{self, Bench, Which};
 use crate::schedule::{self, Running};
 use crate::set_up::{SetUp, is_of_set_up};
 use crate::soak::Stretching;
@@ -34,6 +36,9 @@ pub trait Observer {
     /// A round of this side (0, or 1 in a duel) has ended; keep it now. An error ends the run: a round that cannot be
     /// kept is not worth measuring.
     fn ended(&mut self, side: usize, round: &Round) -> Result<(), String>;
+
+    /// What rounds stand on is made or looked at; told at its beginning, and as it goes on.
+    fn prepares(&mut self, preparing: &Preparing<'_>);
 
     /// A soak is about to rest.
     fn rests(&mut self, resting: &Resting);
@@ -129,9 +134,10 @@ pub fn execute(
     sys::process::adopt_orphans().map_err(system("adopt orphans of workers"))?;
     sys::limits::raise_open_files().map_err(system("raise the limit of open files"))?;
     let cpus = sys::affinity::allowed_cpus().map_err(system("read the CPU affinity"))?;
+    let of_others = setting.dir_of_others;
     let work_dirs: Vec<WorkDir> = sides
         .iter()
-        .map(|side| WorkDir::create(side.dir, side.run, setting.dir_of_others))
+        .map(|side| WorkDir::make_or_take_up(side.dir, side.run, of_others))
         .collect::<Result<_, _>>()?;
     for dir in work_dirs.iter().filter(|dir| !dir.is_locked()) {
         observer.notices(&format!(
@@ -171,6 +177,7 @@ pub fn execute(
     } else {
         Vec::new()
     };
+    runner.clear();
     drop(runner);
     warnings.extend(watch.warning());
     let removed: Vec<_> = work_dirs.into_iter().map(WorkDir::remove).collect();
@@ -186,6 +193,7 @@ struct Lane<'a> {
     side: Side<'a>,
     bench: Bench<'a>,
     cases: Vec<Running>,
+    grounds: Grounds,
     seq: u32,
     /// Rounds at the end that failed because the side could not be set up.
     not_set_up: u32,
@@ -216,6 +224,7 @@ impl<'a> Lane<'a> {
             .max()
             .unwrap_or(0);
         Self {
+            grounds: Grounds::new(plan, bench.work_dir.is_taken_up()),
             side,
             bench,
             cases,
@@ -226,7 +235,11 @@ impl<'a> Lane<'a> {
 
     /// Takes a finished round into account.
     fn learn(&mut self, case: usize, round: &Round) {
-        self.cases[case].learn(&self.side.plan.cases[case], round);
+        let planned = &self.side.plan.cases[case];
+        self.cases[case].learn(planned, round);
+        if matches!(round.outcome, Outcome::Failed(_)) {
+            self.grounds.doubt(planned);
+        }
         self.not_set_up = match &round.outcome {
             Outcome::Failed(failure) if is_of_set_up(failure) => self.not_set_up + 1,
             _ => 0,
@@ -293,7 +306,7 @@ impl<'a> Runner<'a> {
     /// Time used so far, by this process and by earlier parts of the run.
     fn elapsed(&self) -> Nanos {
         let earlier = self.lanes.iter().flat_map(|lane| lane.side.earlier);
-        Nanos(monotonic() - self.setting.began).plus(Nanos(earlier.map(|round| round.took.0).sum()))
+        Nanos(monotonic() - self.setting.began).plus(earlier.map(Round::took_in_all).sum())
     }
 
     /// Time left of the budget; `None` without one.
@@ -303,6 +316,7 @@ impl<'a> Runner<'a> {
             .map(|budget| budget.since(self.elapsed()))
     }
 
+    /// Whether a round fits. What it stands on is made whatever that takes: the plan has said so.
     fn fits(&self, case: usize) -> bool {
         let cost = self.lanes.iter().map(|lane| lane.cases[case].cost.0).sum();
         self.left().is_none_or(|left| Nanos(cost) <= left)
@@ -368,7 +382,7 @@ impl<'a> Runner<'a> {
         let mut sides: Vec<usize> = (0..self.lanes.len()).collect();
         rng.shuffle(&mut sides);
         for side in sides {
-            let (elapsed, expected) = (self.elapsed(), self.expected());
+            let (elapsed, expected) = (self.elapsed(), self.expected(case));
             let one = One {
                 side,
                 pass,
@@ -402,6 +416,15 @@ impl<'a> Runner<'a> {
     /// One round of one case on one side; `None` where the user interrupted it.
     fn one(&mut self, one: One) -> Result<Option<Round>, RunError> {
         let One { pass, case, .. } = one;
+        let Some((errands, stands)) = self.stand(one.side, case, &one) else {
+            return Ok(None);
+        };
+        // What was made has taken its time.
+        let (elapsed, expected) = if errands.is_empty() || one.stretching.is_some() {
+            (one.elapsed, one.expected)
+        } else {
+            (self.elapsed(), self.expected(case))
+        };
         let lane = &mut self.lanes[one.side];
         let planned = &lane.side.plan.cases[case];
         lane.seq += 1;
@@ -409,8 +432,8 @@ impl<'a> Runner<'a> {
             case: &planned.id,
             pass,
             is_stretch: one.stretching.is_some(),
-            elapsed: one.elapsed,
-            expected: one.expected,
+            elapsed,
+            expected,
         });
         let which = Which {
             pass,
@@ -423,9 +446,12 @@ impl<'a> Runner<'a> {
         if let Some(stretching) = one.stretching {
             long.shape.measure = stretching.measure;
         }
-        let round = match round::execute(&lane.bench, &long, which) {
-            Ok(round) => round,
-            Err(Interrupted) => return Ok(None),
+        let round = match stands {
+            Ok(()) => round::execute(&lane.bench, &long, which),
+            Err(why) => Ok(round::not_begun(planned, which, why)),
+        };
+        let Ok(round) = round.map(|round| Round { errands, ..round }) else {
+            return Ok(None);
         };
         lane.learn(case, &round);
         self.observer
@@ -437,15 +463,28 @@ impl<'a> Runner<'a> {
         Ok(Some(round))
     }
 
-    /// The expected duration of the whole run: what is over, and the rounds still wanted at what they cost.
-    fn expected(&self) -> Nanos {
+    /// The expected duration of the whole run when a round of `next` is about to start, which it does in any case:
+    /// what is over, what has to be made, and the rounds still wanted at what they cost.
+    fn expected(&self, next: usize) -> Nanos {
         let wanted: Option<Vec<Nanos>> = self
             .lanes
             .iter()
             .map(|lane| schedule::time_wanted(&lane.cases))
             .collect();
-        let by_rounds = wanted.map(|times| times.into_iter().fold(self.elapsed(), Nanos::plus));
-        match (by_rounds, self.plan().budget) {
+        let elapsed = self.elapsed();
+        let pending = self.lanes.iter();
+        let pending = pending.map(|lane| lane.grounds.pending(lane.side.plan));
+        let by_rounds =
+            wanted.map(|times| times.into_iter().chain(pending).fold(elapsed, Nanos::plus));
+        let of_next = |lane: &Lane<'_>| {
+            let making = lane.grounds.pending_of(&lane.side.plan.cases[next]);
+            making.plus(lane.cases[next].cost)
+        };
+        let at_least = elapsed.plus(self.lanes.iter().map(of_next).sum());
+        match (
+            by_rounds,
+            self.plan().budget.map(|budget| budget.max(at_least)),
+        ) {
             (Some(rounds), Some(budget)) => rounds.min(budget),
             (Some(only), None) | (None, Some(only)) => only,
             (None, None) => self.elapsed(),

@@ -77,7 +77,10 @@ impl Running {
     /// Takes a finished round into account.
     pub(crate) fn learn(&mut self, case: &PlannedCase, round: &Round) {
         self.rounds += 1;
-        self.cost = if case.shape.fixed_work && self.rounds == 1 {
+        self.cost = if round.took == Nanos::ZERO {
+            // It had nothing to stand on, and says nothing of what one costs.
+            self.cost
+        } else if case.shape.fixed_work && self.rounds == 1 {
             // What was expected of it before was a guess at a machine.
             round.took
         } else {

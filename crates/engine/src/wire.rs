@@ -2,13 +2,15 @@
 //!
 //! The supervisor sends an [`Order`], the worker answers [`Reply::Ready`], the supervisor opens the gate with a
 //! [`Go`], the worker answers [`Reply::Measured`] and then [`Reply::Done`], or at any time [`Reply::Failed`], and
-//! exits. Both are the same binary, so the format has no version.
+//! exits. A worker with an errand answers [`Reply::Made`] now and then, and [`Reply::Told`] in the end. Both are the
+//! same binary, so the format has no version.
 
 use crate::measure::Window;
-use crate::workload::Place;
+use crate::workload::{ErrandKind, Place, Told};
 use model::params::Params;
 use model::plan::Shape;
 use model::record::{CopyDetail, CopyRecord, Failure};
+use model::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -19,6 +21,8 @@ pub(crate) struct Order {
     pub(crate) params: Params,
     pub(crate) shape: Shape,
     pub(crate) place: Place,
+    /// What is to be done for the ground of these parameters, in the place of a round.
+    pub(crate) errand: Option<ErrandKind>,
     /// The CPU to start on.
     pub(crate) cpu: Option<u32>,
 }
@@ -36,6 +40,10 @@ pub(crate) enum Reply {
     Ready,
     /// The measured part is over; the clean-up goes on.
     Measured,
+    /// So much of the ground has been made.
+    Made(Bytes),
+    /// The errand is done.
+    Told(Told),
     /// Everything went well.
     Done(Box<CopyReport>),
     /// It did not.

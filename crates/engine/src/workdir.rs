@@ -14,6 +14,8 @@
 //! In the end the name may lead elsewhere. Then ours stays where it was moved, empty but for its marker, and that is
 //! said.
 
+mod again;
+
 use crate::strangers::{self, Stranger};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -49,6 +51,13 @@ const PAUSES: [u64; 7] = [
     800_000_000,
 ];
 
+/// Said where a directory is not the one that was made.
+const ANOTHER: &str = "somebody put another directory in its place";
+
+/// Said where nobody can tell whether the maker of a directory lives.
+const NO_LOCKS: &str = "its file system has no locks, so that nobody can tell whether its run goes on; \
+                        remove it by hand where none does";
+
 /// Who made a work directory.
 #[derive(Debug, Serialize, Deserialize)]
 struct Marker {
@@ -77,6 +86,7 @@ pub struct WorkDir {
     /// Held, not read: its lock says that we are alive. `None` once the directory is removed, or cannot be.
     marker: Option<File>,
     is_locked: bool,
+    is_taken_up: bool,
 }
 
 /// Where the work directory of `run` is made inside `parent`.
@@ -113,6 +123,7 @@ impl WorkDir {
                 held,
                 marker: Some(marker),
                 is_locked,
+                is_taken_up: false,
             }),
             Err(error) => {
                 // Where the marker is there it is ours, and nothing but it can be in it yet.
@@ -198,31 +209,32 @@ impl Held {
     /// Marks it, where it can be the one that was made a moment ago: there is nothing in it, and owner and rights are
     /// those that files of ours have here. It leaves nothing where it refuses.
     fn mark_new(&self, of_others: bool) -> io::Result<(File, bool)> {
-        let another = || io::Error::other("somebody put another directory in its place");
         if fs::read_dir(self.here())?.next().is_some() {
-            return Err(another());
+            return Err(io::Error::other(ANOTHER));
         }
         let (marker, is_locked) = self.mark()?;
-        let check = || {
-            let (dir, file) = (self.dir.metadata()?, marker.metadata()?);
-            // Compared with a file that is ours for certain: some file systems give all files one owner and mode.
-            if dir.uid() != file.uid() || dir.mode() & 0o022 & !file.mode() != 0 {
-                return Err(another());
-            }
-            match strangers::in_it(&dir).filter(|_| !of_others) {
-                None => Ok(()),
-                Some(by) => {
-                    let dir = self.path.clone();
-                    let stranger = Stranger { dir, by };
-                    Err(io::Error::other(stranger.to_string()))
-                }
-            }
-        };
-        if let Err(error) = check() {
+        if let Err(error) = self.refuse_others(&marker, of_others) {
             let _ = fs::remove_file(self.marker());
             return Err(error);
         }
         Ok((marker, is_locked))
+    }
+
+    /// Refuses a directory that is not of the one whose marker it has, or in which others may write.
+    fn refuse_others(&self, marker: &File, of_others: bool) -> io::Result<()> {
+        let (dir, file) = (self.dir.metadata()?, marker.metadata()?);
+        // Compared with a file that is ours for certain: some file systems give all files one owner and mode.
+        if dir.uid() != file.uid() || dir.mode() & 0o022 & !file.mode() != 0 {
+            return Err(io::Error::other(ANOTHER));
+        }
+        match strangers::in_it(&dir).filter(|_| !of_others) {
+            None => Ok(()),
+            Some(by) => {
+                let dir = self.path.clone();
+                let stranger = Stranger { dir, by };
+                Err(io::Error::other(stranger.to_string()))
+            }
+        }
     }
 
     /// Writes the marker, locked before it says anything: a marker without words belongs to nobody yet. It leaves
@@ -277,7 +289,7 @@ impl Held {
         refuse_mounts(&here)?;
         let mut pauses = PAUSES.iter();
         loop {
-            let removed = empty_but_for_marker(&here).and_then(|()| {
+            let removed = empty_but_for(&here, &[MARKER]).and_then(|()| {
                 // Open, it would be kept under another name by FUSE and NFS.
                 marker = None;
                 self.remove_empty()
@@ -360,11 +372,12 @@ fn refuse_mounts(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The marker goes last: whoever is stopped half-way leaves a directory that is still ours to remove.
-fn empty_but_for_marker(path: &Path) -> io::Result<()> {
+/// Empties a directory but for some of what is in it. The marker goes last: whoever is stopped half-way leaves a
+/// directory that is still ours to remove.
+fn empty_but_for(path: &Path, kept: &[&str]) -> io::Result<()> {
     for entry in fs::read_dir(path)? {
         let entry = entry?;
-        if entry.file_name() == MARKER {
+        if kept.iter().any(|kept| entry.file_name() == *kept) {
             continue;
         }
         let removed = if entry.file_type()?.is_dir() {
@@ -524,10 +537,7 @@ pub fn remove_stale(stale: &Stale) -> Result<(), WorkDirError> {
         error,
     };
     if !stale.is_sure {
-        return Err(fail(io::Error::other(
-            "its file system has no locks, so that nobody can tell whether its run goes on; \
-             remove it by hand where none does",
-        )));
+        return Err(fail(io::Error::other(NO_LOCKS)));
     }
     let parent = stale.path.parent().unwrap_or(Path::new("/"));
     match find_directory(parent).and_then(|parent| Held::of(parent, &stale.path, &stale.run)) {

@@ -1,11 +1,11 @@
-//! The worker process: one copy of one round, from order to report.
+//! The worker process: one copy of one round, or an errand for what rounds stand on, from order to report.
 //!
 //! It is small on purpose: one thread, no store, no host facts, so that a fork in a measured loop copies little.
 
 use crate::measure::{Counted, measure};
 use crate::recorder::{Latencies, Recorder};
 use crate::wire::{CopyReport, Go, Order, Reply};
-use crate::workload::{Body, Finish, WorkError, Workload};
+use crate::workload::{Body, ErrandKind, Finish, Told, WorkError, Workload};
 use model::num::approx;
 use model::record::{CopyDetail, CopyRecord, Series};
 use model::units::Nanos;
@@ -32,8 +32,14 @@ pub fn run(
     find: impl Fn(&str) -> Option<&'static dyn Workload>,
 ) -> Result<(), WorkerError> {
     let order: Order = read_line(&mut input)?;
-    let reply = match work(&order, &mut input, &mut output, find) {
-        Ok(report) => Reply::Done(Box::new(report)),
+    let done = match order.errand {
+        Some(errand) => run_errand(&order, errand, &mut output, find).map(Reply::Told),
+        None => {
+            work(&order, &mut input, &mut output, find).map(|report| Reply::Done(Box::new(report)))
+        }
+    };
+    let reply = match done {
+        Ok(reply) => reply,
         Err(Stop::Pipe(error)) => return Err(error),
         Err(Stop::Work(error)) => Reply::Failed(error.failure()),
     };
@@ -69,12 +75,7 @@ fn work(
         sys::signal::catch_stop_signals()
             .map_err(|error| WorkError::Failed(format!("catch signals: {error}")))?;
     }
-    let workload = find(&order.workload).ok_or_else(|| {
-        WorkError::Failed(format!(
-            "find workload `{}`: this binary has none",
-            order.workload
-        ))
-    })?;
+    let workload = found(order, find)?;
     let _heap_offset = offset_heap(order.place.seed);
     let mut body = workload.prepare(&order.params, &order.place)?;
     let mut recorder = if body.records_latency() {
@@ -93,6 +94,35 @@ fn work(
     write_line(output, &Reply::Measured).map_err(Stop::Pipe)?;
     let finish = body.finish()?;
     Ok(report(body.as_ref(), counted, &recorder, finish, cpu))
+}
+
+/// Makes, checks or removes what rounds stand on.
+fn run_errand(
+    order: &Order,
+    errand: ErrandKind,
+    output: &mut impl Write,
+    find: impl Fn(&str) -> Option<&'static dyn Workload>,
+) -> Result<Told, Stop> {
+    let workload = found(order, find)?;
+    let mut broken = None;
+    let mut tell = |bytes| {
+        let said = write_line(output, &Reply::Made(bytes));
+        broken = broken.take().or(said.err());
+    };
+    let told = workload.errand(errand, &order.params, &order.place, &mut tell)?;
+    broken.map_or(Ok(told), |error| Err(Stop::Pipe(error)))
+}
+
+fn found(
+    order: &Order,
+    find: impl Fn(&str) -> Option<&'static dyn Workload>,
+) -> Result<&'static dyn Workload, WorkError> {
+    find(&order.workload).ok_or_else(|| {
+        WorkError::Failed(format!(
+            "find workload `{}`: this binary has none",
+            order.workload
+        ))
+    })
 }
 
 fn report(

@@ -8,6 +8,7 @@
 use crate::consent::{Permits, Touch};
 use crate::recorder::{Latencies, Recorder};
 use model::digest::Digest;
+use model::ground::Ground;
 use model::headline::Headline;
 use model::host::HostFacts;
 use model::job::Report;
@@ -93,6 +94,30 @@ pub trait Workload: Sync {
         Vec::new()
     }
 
+    /// What its rounds stand on, where that is made once for all of them and not by each, with `stand_in` in the place
+    /// of the run's own test file. Asked once, when the plan is made.
+    fn ground(
+        &self,
+        _params: &Params,
+        _host: &HostFacts,
+        _stand_in: Option<&StandIn>,
+    ) -> Option<Ground> {
+        None
+    }
+
+    /// Does an errand for the ground of these parameters, in a worker process that does nothing else. Whoever makes one
+    /// notes last that it is whole, because he may be killed at any time; `tell` takes how much has been made so far.
+    fn errand(
+        &self,
+        errand: ErrandKind,
+        _params: &Params,
+        _place: &Place,
+        _tell: &mut dyn FnMut(Bytes),
+    ) -> Result<Told, WorkError> {
+        let why = format!("{errand:?} a ground of `{}`: it has none", self.spec().name);
+        Err(WorkError::Failed(why))
+    }
+
     /// Which code does the work on this machine, where there are several: `SHA-NI`, `portable`... Asked once, when the
     /// plan is made, and kept with the results.
     fn implementation(&self, _params: &Params) -> Option<String> {
@@ -103,15 +128,33 @@ pub trait Workload: Sync {
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError>;
 }
 
-/// What a case writes to storage, at most.
+/// What a case writes to storage, at most, beside what its rounds stand on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Writes {
-    /// A file that is made once for all cases of a run which call it so, and its size.
-    pub file: Option<(String, Bytes)>,
     /// In each round of each copy.
     pub per_round: Bytes,
     /// True where rounds write as much as the storage takes while they last.
     pub throughout: bool,
+}
+
+/// What is to be done for a ground.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ErrandKind {
+    /// Make it, whatever is left of an earlier try.
+    Make,
+    /// Look whether it is there, in whole.
+    Check,
+    /// Take it away.
+    Remove,
+}
+
+/// What an errand found or made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Told {
+    /// Whether the ground is there, in whole.
+    pub holds: bool,
+    /// How much was written, or is there.
+    pub bytes: Option<Bytes>,
 }
 
 /// A device or file that stands in for the test file that a run would make itself.

@@ -13,6 +13,7 @@ pub mod comparison;
 pub mod digest;
 pub mod estimate;
 pub mod facts;
+pub mod ground;
 pub mod headline;
 pub mod host;
 pub mod job;

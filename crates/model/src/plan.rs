@@ -1,5 +1,6 @@
 //! What will be measured: a profile resolved for this machine.
 
+use crate::ground::Ground;
 use crate::headline::Headline;
 use crate::named::Named;
 use crate::params::{ParamValue, Params};
@@ -8,6 +9,7 @@ use crate::spec::{Better, How, MetricClass, MetricDef, Nature, Role};
 use crate::units::{Bytes, Nanos, Unit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -141,6 +143,13 @@ impl Plan {
         self.cases.iter().find(|case| case.id == *id)
     }
 
+    /// What its cases stand on, each once.
+    pub fn grounds(&self) -> impl Iterator<Item = &Ground> {
+        let mut seen = BTreeSet::new();
+        let grounds = self.cases.iter().filter_map(|case| case.ground.as_ref());
+        grounds.filter(move |ground| seen.insert(&ground.key))
+    }
+
     /// fio's arguments, where `kurabe fio` made the plan.
     pub fn of_fio(&self) -> Option<&[String]> {
         match self.what.split_first() {
@@ -216,6 +225,9 @@ pub struct PlannedCase {
     /// What it asks of the storage below, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<StorageLoad>,
+    /// What its rounds stand on, where that is made once for all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ground: Option<Ground>,
     /// How a round goes.
     pub shape: Shape,
     /// True where the workload plays a known result instead of using the machine.

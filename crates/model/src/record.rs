@@ -4,6 +4,7 @@
 //! is shown, so that a better method improves old runs too.
 
 use crate::digest::Digest;
+use crate::ground::Errand;
 use crate::host::HostFacts;
 use crate::job::Report;
 use crate::noise::Noise;
@@ -94,6 +95,9 @@ pub struct Round {
     pub started: UnixNanos,
     /// From before the set-up to after the clean-up.
     pub took: Nanos,
+    /// What was done before it for what it stands on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errands: Vec<Errand>,
     /// Seeds everything that is randomised within the round: start CPU, stack and heap offsets, data.
     pub layout_seed: u64,
     /// What came of it.
@@ -109,6 +113,12 @@ pub struct Round {
 }
 
 impl Round {
+    /// What it took of the run's time, with what was done before it for what it stands on.
+    pub fn took_in_all(&self) -> Nanos {
+        let errands = self.errands.iter().map(|errand| errand.took);
+        errands.fold(self.took, Nanos::plus)
+    }
+
     /// What its copies did, where that is known: of a round that failed too.
     pub fn told(&self) -> Option<&Measured> {
         match &self.outcome {
@@ -259,7 +269,7 @@ pub enum Failure {
     OutOfMemory,
     /// It did not finish within the deadline and was killed.
     Hung {
-        /// What it was doing: `set-up`, `measuring` or `finishing`.
+        /// What it was doing: `making` what rounds stand on, `set-up`, `measuring` or `finishing`.
         stage: String,
         /// The deadline.
         after: Nanos,

@@ -11,6 +11,7 @@ pub mod comparison;
 pub mod csv;
 pub mod duel;
 mod footnotes;
+pub mod grounds;
 pub mod json;
 mod lang;
 pub mod number;

@@ -171,6 +171,7 @@ pub(crate) fn add_round(
         seq,
         started: UnixNanos(START.0 + u64::from(seq) * 1_000_000_000),
         took: Nanos::from_millis(700),
+        errands: Vec::new(),
         layout_seed: u64::from(seq),
         noise: Noise {
             steal_share: Some(0.0),

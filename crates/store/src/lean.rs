@@ -67,6 +67,7 @@ impl From<LeanRound> for Round {
             seq: lean.seq,
             started: lean.started,
             took: lean.took,
+            errands: Vec::new(),
             layout_seed: lean.layout_seed,
             outcome: match lean.outcome {
                 LeanOutcome::Done(done) => Outcome::Done(Measured {

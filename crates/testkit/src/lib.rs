@@ -123,6 +123,7 @@ pub fn case(id: &str, metrics: Vec<PlannedMetric>) -> PlannedCase {
         on_disk: false,
         allocates: false,
         implementation: None,
+        ground: None,
         in_place_of: Params::default(),
         id,
     }
@@ -154,6 +155,7 @@ pub fn round(case: &CaseId, pass: u32, outcome: Outcome) -> Round {
         layout_seed: 0,
         partial: None,
         stretch: None,
+        errands: Vec::new(),
         outcome,
         noise: Noise::default(),
     }

@@ -43,6 +43,7 @@ pub static ALL: &[&dyn Workload] = &[
     &os::SYSCALL,
     &os::THREADS,
     &selftest::FAULT,
+    &selftest::GROUND,
     &selftest::NULL,
     &selftest::REPLAY,
     &selftest::SLEEP,

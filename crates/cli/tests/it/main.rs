@@ -13,6 +13,7 @@ mod duels;
 mod duels_set_up;
 mod faults;
 mod fio;
+mod grounds;
 mod imports;
 mod inherited;
 mod limits;

@@ -7,8 +7,9 @@ use crate::noise::Watch;
 use crate::soak::Moment;
 use crate::wire::{CopyReport, Go, Order, Reply};
 use crate::worker::WORKER_WORD;
+use crate::workload::Told;
 use model::record::Failure;
-use model::units::Nanos;
+use model::units::{Bytes, Nanos};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -50,6 +51,9 @@ struct Member {
     heard: Vec<u8>,
     complaints: Vec<u8>,
     report: Option<CopyReport>,
+    told: Option<Told>,
+    /// How much it has made since that was last asked.
+    made: Option<Bytes>,
 }
 
 /// The workers of one round.
@@ -64,6 +68,8 @@ pub(super) struct Crew {
     pub(super) opens: Option<Moment>,
     /// A user who interrupts gets what was done until then.
     pub(super) ends_early: bool,
+    /// It goes on whoever interrupts: it takes away what was made.
+    pub(super) is_deaf: bool,
     /// That has happened, and the workers have been asked to end.
     pub(super) is_ending: bool,
 }
@@ -102,7 +108,7 @@ impl Crew {
         stack_offset: u64,
     ) -> Result<(), Stop> {
         // Looked at before each: to start a thousand takes seconds.
-        if sys::signal::interrupted().is_some() {
+        if sys::signal::interrupted().is_some() && !self.is_deaf {
             return Err(Stop::Interrupted);
         }
         // Environment strings lie above the stack: their length moves it.
@@ -118,6 +124,8 @@ impl Crew {
             heard: Vec::new(),
             complaints: Vec::new(),
             report: None,
+            told: None,
+            made: None,
         });
         sent.map_err(|error| Stop::error("send order to worker for", &order.workload, error))
     }
@@ -132,9 +140,19 @@ impl Crew {
 
     /// Waits until every worker has come to `stage`.
     pub(super) fn wait_for(&mut self, stage: Stage, within: Nanos) -> Result<(), Stop> {
+        self.wait_and_hear(stage, within, &mut |_| ())
+    }
+
+    /// The same, with what is made told meanwhile.
+    pub(super) fn wait_and_hear(
+        &mut self,
+        stage: Stage,
+        within: Nanos,
+        hear: &mut dyn FnMut(Bytes),
+    ) -> Result<(), Stop> {
         let mut deadline = Deadline::new(monotonic(), within);
         loop {
-            if sys::signal::interrupted().is_some() && !self.is_ending {
+            if sys::signal::interrupted().is_some() && !self.is_ending && !self.is_deaf {
                 if !self.ends_early {
                     return Err(Stop::Interrupted);
                 }
@@ -142,6 +160,8 @@ impl Crew {
                 deadline = deadline.or_earlier(Deadline::new(monotonic(), END_DEADLINE));
             }
             self.listen()?;
+            let made = self.members.iter_mut().filter_map(|m| m.made.take());
+            made.for_each(&mut *hear);
             if self.members.iter().all(|member| member.stage >= stage) {
                 return Ok(());
             }
@@ -168,6 +188,11 @@ impl Crew {
             sys::process::wait_readable(&fds, wait_ms)
                 .map_err(|error| Stop::error("wait for", "workers", error))?;
         }
+    }
+
+    /// What the one worker told that had an errand.
+    pub(super) fn told(&self) -> Option<Told> {
+        self.members.first().and_then(|member| member.told)
     }
 
     /// What those workers reported that are done.
@@ -250,6 +275,11 @@ impl Member {
             match serde_json::from_slice(&line) {
                 Ok(Reply::Ready) => self.stage = Stage::Ready,
                 Ok(Reply::Measured) => self.stage = Stage::Measured,
+                Ok(Reply::Made(bytes)) => self.made = Some(bytes),
+                Ok(Reply::Told(told)) => {
+                    self.told = Some(told);
+                    self.stage = Stage::Done;
+                }
                 Ok(Reply::Done(report)) => {
                     self.report = Some(*report);
                     self.stage = Stage::Done;

@@ -1,6 +1,6 @@
 //! A soak as it happens: stretch after stretch, with rests that a signal ends at once.
 
-use super::{RunError, Runner};
+use super::{One, RunError, Runner};
 use crate::soak::{self, Asleep, Next, Now, Rest, SoakClock, Stretching};
 use model::record::End;
 use model::soak::Soak;
@@ -28,6 +28,10 @@ impl Runner<'_> {
     pub(super) fn soak(&mut self, plan: &Soak) -> Result<End, RunError> {
         let side = self.lanes[0].side;
         let shape = side.plan.cases[0].shape;
+        // What the stretches stand on is no part of the soak's time. Where it fails, the first stretch says so.
+        if self.stand(0, 0, &One::before_all(side.plan)).is_none() {
+            return Ok(End::Interrupted);
+        }
         let clock = SoakClock::start(side.earlier);
         let since = clock.elapsed();
         let mut asleep: Option<Asleep> = None;

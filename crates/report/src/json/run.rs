@@ -13,6 +13,7 @@ use super::word::RUN_SCHEMA;
 use crate::number::rfc3339;
 use crate::view::RunView;
 use model::estimate::{IndexPart as IndexTest, IndexSummary};
+use model::ground::Ground;
 use model::host::HostFacts;
 use model::named::Named;
 use model::plan::{Dropped, Duel, Plan, PlannedCase, Settle};
@@ -98,6 +99,8 @@ pub(super) struct PlanPart {
     duel: Option<Duel>,
     /// Devices and files that were worked on beside the run's own directory.
     named: Vec<Named>,
+    /// What is made before the first round that needs it, and shared by all that do.
+    grounds: Vec<Ground>,
     /// What did not fit.
     dropped: Vec<Dropped>,
 }
@@ -198,6 +201,7 @@ pub(super) fn plan_part(plan: &Plan) -> PlanPart {
         duel: plan.duel.clone(),
         cases: plan.cases.iter().map(case_part).collect(),
         named: plan.named.clone(),
+        grounds: plan.grounds().cloned().collect(),
         dropped: plan.dropped.clone(),
     }
 }

@@ -3,6 +3,7 @@
 use super::block::Block;
 use super::list;
 use crate::duel;
+use crate::grounds;
 use crate::lang::{Lang, say};
 use crate::number::{self, counted, in_seconds};
 use crate::set_otherwise;
@@ -67,6 +68,8 @@ pub fn page(view: &PlanView<'_>, lang: Lang) -> Vec<Block> {
     }
     blocks.extend(view.runs.iter().flat_map(|run| &run.plan.named).map(target));
     blocks.extend(written(view.writes).map(Block::Line));
+    let grounds = view.runs.iter().flat_map(|run| run.plan.grounds());
+    blocks.extend(grounds.map(|ground| Block::Line(grounds::planned(ground))));
     if plan.soak.is_none() {
         blocks.extend(end(view, plan));
     }

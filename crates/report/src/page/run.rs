@@ -3,6 +3,7 @@
 use super::block::Block;
 use super::{first, host, scaling, title};
 use crate::duel;
+use crate::grounds;
 use crate::lang::Lang;
 use crate::scope;
 use crate::set_otherwise;
@@ -80,6 +81,7 @@ fn facts(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
     }
     list.extend(host::brief(&view.run.host, lang));
     list.extend(host::works_on(&view.run.plan, lang));
+    list.extend(grounds::fact(view.run, lang));
     list.extend(duel::fact(view.run, lang));
     list.extend(scaling::facts(view, lang));
     list.extend(set_otherwise::fact(&view.run.plan, lang));

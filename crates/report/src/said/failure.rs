@@ -63,6 +63,7 @@ fn command_end(end: &CommandEnd) -> String {
 fn stage_word(stage: &str) -> &str {
     match stage {
         "set-up" => "準備",
+        "making" => "事前の作成",
         "measuring" => "測定",
         "finishing" => "終了処理",
         other => other,

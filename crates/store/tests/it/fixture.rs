@@ -77,6 +77,7 @@ pub(crate) fn round(seq: u32, value: f64) -> Round {
     Round {
         started: UnixNanos(1_700_000_000_000_000_000 + u64::from(seq)),
         took: Nanos::from_millis(600),
+        errands: Vec::new(),
         layout_seed: u64::MAX - u64::from(seq),
         noise: Noise {
             steal_share: Some(0.1 + 0.2),

@@ -12,11 +12,13 @@
 //! never made longer; one that we made for a job says in its mark that it is complete. Of a device the first and the
 //! last MiB are left alone: what says whose it is lies there, and stays true for the next look.
 
+mod ground;
 mod layout;
 
 use super::advice::{Advice, hint};
 use engine::consent::{Permit, Refusal};
 use engine::workload::{Place, WorkError};
+use layout::Tell;
 use model::digest::Digest;
 use model::job::{Job, OrderHint, Redundancy, SyncOn, Target};
 use std::fs::{self, File};
@@ -27,9 +29,10 @@ use std::path::{Path, PathBuf};
 use sys::io::file::{Access, ReadOrder, SyncMode, tell_order};
 use sys::tree::Tree;
 
+pub(super) use ground::{errand, ground};
 #[cfg(test)]
 pub(super) use layout::write_or_remove;
-pub(super) use layout::{Note, no_room, size_auto};
+pub(super) use layout::{Note, no_room};
 
 /// What a job works on, ready.
 #[derive(Debug)]
@@ -60,10 +63,15 @@ const END: u64 = 1 << 20;
 
 /// What the job works on, written now where no round before has done so.
 pub(super) fn ensure(job: &Job, place: &Place) -> Result<TestFile, WorkError> {
+    ensure_telling(job, place, &mut |_| ())
+}
+
+/// The same, telling how much has been written.
+fn ensure_telling(job: &Job, place: &Place, tell: Tell<'_>) -> Result<TestFile, WorkError> {
     match &job.target {
-        Target::TestFile => own(job, place),
+        Target::TestFile => own(job, place, tell),
         Target::File { path, create } => named(job, place, permit(place, path)?, *create),
-        Target::Device { path, fill } => device(job, place, permit(place, path)?, *fill),
+        Target::Device { path, fill } => device(job, place, permit(place, path)?, *fill, tell),
     }
 }
 
@@ -80,20 +88,25 @@ fn refused(refusal: Refusal) -> WorkError {
 }
 
 /// The run's own file.
-fn own(job: &Job, place: &Place) -> Result<TestFile, WorkError> {
+fn own(job: &Job, place: &Place, tell: Tell<'_>) -> Result<TestFile, WorkError> {
     let name = name(job);
-    let path = place.run_dir.join(&name);
     let _lock = lock(place, &name)?;
-    let note_path = place.run_dir.join(format!("{name}.complete"));
+    let [path, note_path] = paths(job, place);
     let note = match complete(&path, &note_path, job) {
         Some(note) => note,
-        None => layout::write_anew(job, &path, &note_path, place.seed)?,
+        None => layout::write_anew(job, &path, &note_path, place.seed, tell)?,
     };
     let whose = Whose::Own {
         device: note.device,
         inode: note.inode,
     };
     Ok(part(job, path, 0, note.size, note.seed, whose))
+}
+
+/// The run's own file of a job, and the note that it is complete.
+fn paths(job: &Job, place: &Place) -> [PathBuf; 2] {
+    let name = name(job);
+    [&name, &format!("{name}.complete")].map(|name| place.run_dir.join(name))
 }
 
 /// The blocks of a job between `start` and `end`.
@@ -202,7 +215,13 @@ fn key(path: &Path) -> String {
 }
 
 /// A device, but for its ends.
-fn device(job: &Job, place: &Place, permit: &Permit, fill: bool) -> Result<TestFile, WorkError> {
+fn device(
+    job: &Job,
+    place: &Place,
+    permit: &Permit,
+    fill: bool,
+    tell: Tell<'_>,
+) -> Result<TestFile, WorkError> {
     let path = permit.path();
     let bytes = permit.device_bytes().unwrap_or(0);
     let room = bytes.saturating_sub(2 * END);
@@ -256,7 +275,7 @@ fn device(job: &Job, place: &Place, permit: &Permit, fill: bool) -> Result<TestF
         known => {
             let mut note = match known {
                 Some(note) => note,
-                None => layout::fill_device(job, permit, END, size, place.seed)?,
+                None => layout::fill_device(job, permit, END, size, place.seed, tell)?,
             };
             note.trimmed_in = job.pattern.mix.trims().then_some(this_round);
             layout::keep(&note, &note_path)?;

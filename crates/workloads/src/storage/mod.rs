@@ -29,9 +29,10 @@ pub(crate) use data::Fill;
 
 use body::{Choice, Plain, Queue, Slot, Work, index};
 use engine::consent::Touch;
-use engine::workload::{Body, Place, StandIn, WorkError, Workload, Writes};
+use engine::workload::{Body, ErrandKind, Place, StandIn, Told, WorkError, Workload, Writes};
 use frame::Frame;
 use job::{asks_for_more, from_params, kinds};
+use model::ground::Ground;
 use model::headline::Headline;
 use model::host::HostFacts;
 use model::job::{Contents, End, IoEngine, Job, Mix, Redundancy};
@@ -62,7 +63,7 @@ pub(crate) struct Io;
 /// A round: long enough for a few hundred operations on a slow disk, short enough for six rounds of eighteen tests in
 /// five minutes, the making of the test file included.
 const SHAPE: Shape = Shape {
-    // The first round of a run writes the file: 2 GiB at 4 MB/s take less.
+    // A device that is given back and filled again by each round: 2 GiB at 4 MB/s take less.
     setup_max: Nanos::from_secs(600),
     warmup: Nanos::from_millis(300),
     measure: Nanos::from_millis(1500),
@@ -104,9 +105,7 @@ impl Workload for Io {
         if job.engine == IoEngine::Null {
             return Writes::default();
         }
-        let size = job.size.unwrap_or_else(file::size_auto);
         Writes {
-            file: Some((file::name(&job), Bytes(size))),
             throughout: job.pattern.mix.writes(),
             ..Writes::default()
         }
@@ -114,6 +113,28 @@ impl Workload for Io {
 
     fn touches(&self, params: &Params, stand_in: Option<&StandIn>) -> Vec<Touch> {
         job::touches(&job::on(from_params(params), stand_in))
+    }
+
+    fn ground(
+        &self,
+        params: &Params,
+        host: &HostFacts,
+        stand_in: Option<&StandIn>,
+    ) -> Option<Ground> {
+        let free = host.storage.free.known().copied();
+        file::ground(&job::on(from_params(params), stand_in), free)
+    }
+
+    fn errand(
+        &self,
+        errand: ErrandKind,
+        params: &Params,
+        place: &Place,
+        tell: &mut dyn FnMut(Bytes),
+    ) -> Result<Told, WorkError> {
+        let job = job::on(from_params(params), place.stand_in.as_ref());
+        job.check().map_err(WorkError::Unsupported)?;
+        file::errand(errand, &job, place, tell)
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {

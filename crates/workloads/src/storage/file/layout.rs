@@ -7,6 +7,7 @@ use super::refused;
 use engine::consent::Permit;
 use engine::workload::WorkError;
 use model::job::{Job, Redundancy};
+use model::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io;
@@ -47,6 +48,9 @@ impl Note {
     }
 }
 
+/// Who is told how much has been written so far.
+pub(in super::super) type Tell<'a> = &'a mut dyn FnMut(Bytes);
+
 /// A file below this lies in caches of the device, and measures them.
 const SIZE_LEAST: u64 = 64 << 20;
 /// Sizes chosen without being told: twice the memory, so that no cache of this machine holds it, within these bounds,
@@ -59,6 +63,7 @@ pub(super) fn write_anew(
     path: &Path,
     note_path: &Path,
     seed: u64,
+    tell: Tell<'_>,
 ) -> Result<Note, WorkError> {
     // In this order: without its note nobody takes a half-written file for a whole one.
     for old in [note_path, path] {
@@ -71,7 +76,7 @@ pub(super) fn write_anew(
     }
     let size = allowed(job, path.parent().unwrap_or(path))?;
     let mut note = Note::new(job, size, seed);
-    write_or_remove(path, &mut note)?;
+    write_or_remove(path, &mut note, tell)?;
     keep(&note, note_path)?;
     Ok(note)
 }
@@ -85,7 +90,11 @@ pub(super) fn keep(note: &Note, path: &Path) -> Result<(), WorkError> {
 }
 
 /// Writes the file, or leaves none: a full disk is no place for half of a large file.
-pub(in super::super) fn write_or_remove(path: &Path, note: &mut Note) -> Result<(), WorkError> {
+pub(in super::super) fn write_or_remove(
+    path: &Path,
+    note: &mut Note,
+    tell: Tell<'_>,
+) -> Result<(), WorkError> {
     let failed = |operation: &'static str| {
         move |error: io::Error| WorkError::failed(operation, path.display(), error)
     };
@@ -93,7 +102,7 @@ pub(in super::super) fn write_or_remove(path: &Path, note: &mut Note) -> Result<
     // The directory says already that it is ours; the mark says so wherever the file may be moved. Not every file
     // system carries marks.
     let _ = sys::owned::mark(&file, "test file");
-    let written = lay_out(&file, 0, note, true).and_then(|()| file.metadata());
+    let written = lay_out(&file, 0, note, true, tell).and_then(|()| file.metadata());
     match written {
         Ok(found) => {
             (note.device, note.inode) = (found.dev(), found.ino());
@@ -112,7 +121,7 @@ pub(super) fn write_named(job: &Job, permit: &Permit, seed: u64) -> Result<Note,
     let file = permit.empty().map_err(refused)?;
     let size = allowed(job, path.parent().unwrap_or(path))?;
     let note = Note::new(job, size, seed);
-    let written = lay_out(&file, 0, &note, true)
+    let written = lay_out(&file, 0, &note, true, &mut |_| ())
         .map_err(|error| WorkError::failed("write", path.display(), error))
         .and_then(|()| {
             serde_json::to_string(&note)
@@ -135,6 +144,7 @@ pub(super) fn fill_device(
     start: u64,
     size: u64,
     seed: u64,
+    tell: Tell<'_>,
 ) -> Result<Note, WorkError> {
     let access = Access {
         write: true,
@@ -142,7 +152,7 @@ pub(super) fn fill_device(
     };
     let file = permit.open(access).map_err(refused)?;
     let note = Note::new(job, size, seed);
-    lay_out(&file, start, &note, false)
+    lay_out(&file, start, &note, false, tell)
         .map_err(|error| WorkError::failed("fill", permit.path().display(), error))?;
     Ok(note)
 }
@@ -170,6 +180,11 @@ pub(in super::super) fn size_auto() -> u64 {
 /// Why no test file fits into this file system, where nobody says how large it is to be.
 pub(in super::super) fn no_room(space: FileSystem) -> Option<String> {
     size(None, space, memory(), 1).err()
+}
+
+/// About how much of what is free may be taken: what the making asks the file system for more exactly.
+pub(super) const fn room_for(free: u64) -> u64 {
+    free / 2
 }
 
 fn size_for(memory: u64) -> u64 {
@@ -205,7 +220,13 @@ fn size(asked: Option<u64>, space: FileSystem, memory: u64, block: u64) -> Resul
 /// Writes everything and waits until it is on the device, so that neither later reads nor later writes meet a place
 /// that was never written. The page cache is asked to forget it. In a file system that others fill meanwhile it stops
 /// before nothing is left for them.
-fn lay_out(file: &File, start: u64, note: &Note, in_file_system: bool) -> io::Result<()> {
+fn lay_out(
+    file: &File,
+    start: u64,
+    note: &Note,
+    in_file_system: bool,
+    tell: Tell<'_>,
+) -> io::Result<()> {
     /// Written at once; a multiple of [`CHUNK`].
     const PIECE: usize = 1 << 20;
     /// Dirty data at most: more would push programs that we do not measure out of a small memory.
@@ -220,6 +241,7 @@ fn lay_out(file: &File, start: u64, note: &Note, in_file_system: bool) -> io::Re
         at += bytes as u64;
         if at.is_multiple_of(SYNC_EVERY) {
             file.sync_data()?;
+            tell(Bytes(at));
             if in_file_system {
                 leave_enough(file)?;
             }

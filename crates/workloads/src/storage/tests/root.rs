@@ -243,7 +243,7 @@ fn a_read_only_or_full_file_system_is_an_error_and_nothing_is_left() {
     sh(&format!("mount -t tmpfs -o size=3M kurabe-test {run}"));
     let mut note = file::Note::for_test(8 << 20);
     let path = place.run_dir.join("data");
-    let error = file::write_or_remove(&path, &mut note)
+    let error = file::write_or_remove(&path, &mut note, &mut |_| ())
         .unwrap_err()
         .to_string();
     let left = std::fs::read_dir(&place.run_dir).unwrap().count();
