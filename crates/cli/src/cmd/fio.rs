@@ -6,6 +6,7 @@
 
 mod files;
 mod help;
+mod logs;
 mod out;
 mod own;
 mod phases;
@@ -68,6 +69,7 @@ fn say_remarks(plan: &Plan, remarks: &[dialects::fio::Remark], quiet: bool) {
 
 fn measure(context: &Context, own: &Own, plan: &Plan) -> anyhow::Result<Exit> {
     out::check(plan, own.dir_of_others)?;
+    logs::check(plan, own.dir_of_others)?;
     let phases = phases::of(plan)?;
     let consent = own.consent();
     let dir = work_place(plan, &consent)?;
@@ -87,10 +89,12 @@ fn measure(context: &Context, own: &Own, plan: &Plan) -> anyhow::Result<Exit> {
     let pass = results::middle_pass(&phases, &run);
     let report = results::report(plan, &phases, &run, pass);
     out::show(plan, &report, (&run.meta.id, own.dir_of_others))?;
+    let logged = logs::write(plan, &phases, (&run, pass), own.dir_of_others);
     say_how_it_went(&phases, &run, pass, (context.lang, own.quiet));
     if let Some(words) = files::left_behind(&stay?) {
         output::say(&words);
     }
+    logged?;
     Ok(exit(&phases, &run))
 }
 

@@ -4,6 +4,7 @@ mod beside;
 mod ending;
 mod failing;
 mod files;
+mod logs;
 mod names;
 mod reports;
 

@@ -115,10 +115,14 @@ fn set(draft: &mut Draft, kind: &Kind, value: Option<&str>) -> Result<(), Proble
         set(draft, on);
         return Ok(());
     }
+    if let Kind::Name(set) = kind {
+        set(draft, value.unwrap_or_default());
+        return Ok(());
+    }
     let text = value.ok_or(Problem::Missing)?;
     match kind {
-        // Read above: the only kind that may stand alone.
-        Kind::Flag(_) => {}
+        // Read above: those that may stand alone.
+        Kind::Flag(_) | Kind::Name(_) => {}
         Kind::Bool(set) => match number(draft, text) {
             Some(n @ 0..=1) => set(draft, n == 1),
             _ => return Err(bad("0 or 1")),

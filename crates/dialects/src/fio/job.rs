@@ -15,7 +15,7 @@ use std::sync::Arc;
 mod reporting;
 
 pub use model::pattern::{Blocks, Directions, Distribution};
-pub use reporting::{PERCENTILES, Reporting, Unified};
+pub use reporting::{Logs, PERCENTILES, Reporting, Unified};
 
 /// An amount of data: bytes, or a share of the file or device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -323,6 +323,8 @@ impl Job {
             && self.life.start_delay_ns.0 == self.life.start_delay_ns.1
             && self.latency.latency == Nanos::ZERO
             && self.does.steady_state.is_none()
+            // Each has a log of its own.
+            && !self.reporting.logs.any()
             && !self.verify.is_on
             && !self.life.ends_all
             && !self.life.ends_all_on_error

@@ -126,12 +126,12 @@ pub static PROGRAM: &[ProgramOption] = &[
     takes(
         "bandwidth-log",
         Has::Nothing,
-        "Accepted with a note; no log files are written.",
+        "Accepted with a note; each job has logs of its own.",
     ),
     takes(
         "aux-path",
         Has::Value,
-        "Accepted with a note; no log files are written.",
+        "Accepted with a note; no files of fio's state are made.",
     ),
     refuses("client", Has::Value, REMOTE),
     refuses("server", Has::Optional, REMOTE),

@@ -10,7 +10,7 @@ use super::error::Error;
 use super::job::{Blocks, Directions, Extent, Job};
 use super::jobfile::{Found, Surroundings};
 use model::job::{
-    Batching, Contents, End, Files, IoEngine, Rate, Target, Task, Verify, VerifyMethod,
+    Batching, Contents, End, Files, IoEngine, Log, Rate, Target, Task, Verify, VerifyMethod,
 };
 use model::rng::Rng;
 use model::units::Nanos;
@@ -121,6 +121,13 @@ fn whole(job: &Job) -> model::job::Job {
     does.seed = job.is_repeatable.then(|| stream(job, 0).next());
     does.start_delay = Nanos(start_delay(job));
     does.samples = Some(Nanos(window(job)));
+    let logs = &job.reporting.logs;
+    does.log = logs.any().then(|| Log {
+        window: Nanos::from_millis(logs.window_ms()),
+        rates: logs.bw.is_some() || logs.iops.is_some(),
+        latencies: logs.lat.is_some(),
+        longest: logs.longest,
+    });
     does.latency_target = Some(job.latency).filter(|target| target.latency > Nanos::ZERO);
     does.contents = contents(job);
     does.verify = job.verify.is_on.then(|| Verify {

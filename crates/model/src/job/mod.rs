@@ -12,8 +12,8 @@ mod task;
 
 pub use check::{DEPTH_MAX, HEADER};
 pub use parts::{
-    Batching, Contents, ContinueOn, End, FileOrder, Files, LatencyTarget, OrderHint, Pacing, Rate,
-    Redundancy, SteadyQuantity, SteadyState, Steps, Verify, VerifyMethod, Zones,
+    Batching, Contents, ContinueOn, End, FileOrder, Files, LatencyTarget, Log, OrderHint, Pacing,
+    Rate, Redundancy, SteadyQuantity, SteadyState, Steps, Verify, VerifyMethod, Zones,
 };
 pub use report::{Depths, DiskUse, Done, Report, Spread, Steadiness};
 pub use task::{Language, Target, Task};
@@ -125,6 +125,8 @@ pub struct Job {
     pub pre_read: bool,
     /// Reports depths, times of each direction, and rates over windows of this length.
     pub samples: Option<Nanos>,
+    /// What it writes down over its time.
+    pub log: Option<Log>,
     /// Whose words are used with whoever described it.
     pub language: Language,
 }
@@ -182,6 +184,7 @@ impl Default for Job {
             order_hint: OrderHint::None,
             pre_read: false,
             samples: None,
+            log: None,
             language: Language::default(),
         }
     }

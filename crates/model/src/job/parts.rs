@@ -332,6 +332,19 @@ pub enum FileOrder {
     Favours(Distribution),
 }
 
+/// What a job writes down of every window of its time, as series: rates of each direction, and latencies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Log {
+    /// The length of a window; above 0.
+    pub window: Nanos,
+    /// Bytes and operations per second.
+    pub rates: bool,
+    /// The latencies of the operations that ended in it.
+    pub latencies: bool,
+    /// Of the latencies the longest, and not their mean.
+    pub longest: bool,
+}
+
 /// On how many files the work is spread, each of an equal part of the size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Files {

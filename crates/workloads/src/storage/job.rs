@@ -112,6 +112,7 @@ pub(super) fn asks_for_more(job: &Job) -> bool {
         job.latency_target != plain.latency_target,
         job.steady_state != plain.steady_state,
         job.contents != plain.contents,
+        job.log.is_some(),
         job.verify != plain.verify,
         job.fsync_at_end || job.fsync_on_close,
         job.continue_on != plain.continue_on,

@@ -62,6 +62,52 @@ const CLAT: &str = "Time from the return of the submitting call to the completio
 const SYNC: &str =
     "Time of an fsync or fdatasync call, from submission to completion, of all jobs together.";
 
+/// A series of one job, for as many windows as it worked.
+const fn over_time(quantity: &'static str, unit: Unit, doc: &'static str) -> MetricDef {
+    rate(quantity, unit, How::Reported(Fold::Sum), doc).acting(Role::Series)
+}
+
+const RATE_AT: &str =
+    "The series of each job, where a log is asked for: what ended in each window, over its length.";
+const NS_AT: &str =
+    "The series of each job, where a log is asked for: the mean of the operations that ended in each window.";
+const MAX_AT: &str = "The same with the longest of them, where that is asked for.";
+
+/// The series of one direction.
+macro_rules! logged {
+    ($direction:literal) => {
+        [
+            over_time(
+                concat!($direction, "_bytes_per_s_at"),
+                Unit::BytesPerSecond,
+                RATE_AT,
+            ),
+            over_time(concat!($direction, "_iops_at"), Unit::OpsPerSecond, RATE_AT),
+            over_time(concat!($direction, "_slat_ns_at"), Unit::Nanoseconds, NS_AT),
+            over_time(concat!($direction, "_clat_ns_at"), Unit::Nanoseconds, NS_AT),
+            over_time(concat!($direction, "_lat_ns_at"), Unit::Nanoseconds, NS_AT),
+            over_time(
+                concat!($direction, "_slat_ns_max_at"),
+                Unit::Nanoseconds,
+                MAX_AT,
+            ),
+            over_time(
+                concat!($direction, "_clat_ns_max_at"),
+                Unit::Nanoseconds,
+                MAX_AT,
+            ),
+            over_time(
+                concat!($direction, "_lat_ns_max_at"),
+                Unit::Nanoseconds,
+                MAX_AT,
+            ),
+        ]
+    };
+}
+
+/// What logs are made of.
+static LOGGED: [[MetricDef; 8]; 3] = [logged!("read"), logged!("write"), logged!("trim")];
+
 static METRICS: &[MetricDef] = &[
     sum(
         "iops",
@@ -200,7 +246,11 @@ impl Workload for Jobs {
                 _ => true,
             }
         };
-        METRICS.iter().filter(applies).collect()
+        let logs = tasks.iter().any(|task| task.job.log.is_some());
+        let does = LOGGED.iter().zip([reads, writes, trims]);
+        let logged = does.filter(|(_, does)| logs && *does);
+        let series = logged.flat_map(|(series, _)| series);
+        METRICS.iter().filter(applies).chain(series).collect()
     }
 
     fn touches(&self, params: &Params, _: Option<&StandIn>) -> Vec<Touch> {
@@ -210,9 +260,11 @@ impl Workload for Jobs {
     }
 
     fn allocates(&self, params: &Params) -> bool {
-        // At the end of a ramp counters are read again, while other jobs may be measuring.
+        // At the end of a ramp counters are read again, while other jobs may be measuring; and a log may become longer
+        // than what was thought of.
         let tasks = params.jobs(PARAM);
-        tasks.iter().any(|task| task.job.ramp > Nanos::ZERO)
+        let mut jobs = tasks.iter().map(|task| &task.job);
+        jobs.any(|job| job.ramp > Nanos::ZERO || job.log.is_some())
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {

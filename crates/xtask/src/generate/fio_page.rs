@@ -193,6 +193,7 @@ fn takes(kind: &Kind) -> String {
         Kind::Floats(max, count, _) => {
             format!("up to {count} numbers to {max} with `:` between")
         }
+        Kind::Name(_) => "a name; in a job file it may be left out".to_owned(),
         Kind::Text(takes, _) => (*takes).to_owned(),
     }
 }

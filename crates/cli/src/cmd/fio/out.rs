@@ -32,10 +32,10 @@ pub(super) fn check(plan: &Plan, of_others: bool) -> anyhow::Result<()> {
     let found = if plan.jobs().any(|job| job.target.files.iter().any(of_job)) {
         Err("a job works on it".to_owned())
     } else {
-        Way::to(Path::new(path), of_others).and_then(|way| way.try_out())
+        Way::to(Path::new(path), of_others, REPORT).and_then(|way| way.try_out())
     };
     found.map_err(|why| {
-        let hint = if why == NO_REPORT {
+        let hint = if why == REPORT.otherwise {
             format!(
                 "name another file with `--output`, or remove this one: `rm {}`",
                 quoted(path)
@@ -75,7 +75,7 @@ pub(super) fn show(
         return Ok(());
     }
     // Looked at again: it may have become somebody's meanwhile.
-    let way = Way::to(Path::new(path), of_others);
+    let way = Way::to(Path::new(path), of_others, REPORT);
     way.and_then(|way| way.take(&all)).map_err(|why| {
         let text = format!("write the report to `{path}`: {why}");
         let hint = format!("the run is kept: `kurabe fio --show={run}` reports it again");
@@ -93,14 +93,25 @@ fn file(plan: &Plan) -> Option<&str> {
 const OPTION: &str = "--output";
 
 /// How the words begin where others may rename.
-const AS_ROOT: &str = "as root: ";
+pub(super) const AS_ROOT: &str = "as root: ";
 
-/// Why a file is not replaced that holds something else.
-const NO_REPORT: &str = "it is there already and begins as no report of fio or kurabe does";
+/// What a file may be replaced for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Form {
+    /// Whether a text begins as one of these.
+    pub(super) begins: fn(&str) -> bool,
+    /// Why a file is not replaced that holds something else.
+    pub(super) otherwise: &'static str,
+}
+
+const REPORT: Form = Form {
+    begins: begins_as_report,
+    otherwise: "it is there already and begins as no report of fio or kurabe does",
+};
 
 /// How a report gets to its place.
 #[derive(Debug)]
-enum Way {
+pub(super) enum Way {
     /// What is open already, or takes characters: written to behind what is there.
     Append(PathBuf),
     /// Written beside it and renamed; with the permissions of what it replaces.
@@ -108,7 +119,8 @@ enum Way {
 }
 
 impl Way {
-    fn to(path: &Path, of_others: bool) -> Result<Self, String> {
+    /// The way to `path`, which may be there already in this form.
+    pub(super) fn to(path: &Path, of_others: bool, form: Form) -> Result<Self, String> {
         let said = |error: io::Error| error.to_string();
         if let Some(descriptor) = own_descriptor(path) {
             let found = fs::metadata(&descriptor).map_err(|_| "it is not open here".to_owned())?;
@@ -162,14 +174,14 @@ impl Way {
             .write(true)
             .open(&real)
             .map_err(said)?;
-        if found.len() > 0 && !begins_as_report(&head(&mut file).map_err(said)?) {
-            return Err(NO_REPORT.to_owned());
+        if found.len() > 0 && !(form.begins)(&head(&mut file).map_err(said)?) {
+            return Err(form.otherwise.to_owned());
         }
         Ok(Self::Replace(real, Some(found.permissions())))
     }
 
     /// Whether it can be gone, as far as that can be told without going it.
-    fn try_out(&self) -> Result<(), String> {
+    pub(super) fn try_out(&self) -> Result<(), String> {
         let Self::Replace(path, _) = self else {
             return Ok(());
         };
@@ -178,7 +190,8 @@ impl Way {
         made.map_err(|error| format!("make a file beside it: {error}"))
     }
 
-    fn take(self, text: &str) -> Result<(), String> {
+    /// Puts the text there.
+    pub(super) fn take(self, text: &str) -> Result<(), String> {
         match self {
             Self::Append(path) => OpenOptions::new()
                 .append(true)
@@ -327,7 +340,7 @@ mod tests {
         fs::write(&path, "3;fio-3.33;t\n").unwrap();
         // Something is where it would be written first.
         fs::create_dir(beside(&path)).unwrap();
-        let way = Way::to(&path, false).unwrap();
+        let way = Way::to(&path, false, REPORT).unwrap();
         assert!(way.try_out().is_err() && way.take("3;fio-3.33;u\n").is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "3;fio-3.33;t\n");
         fs::remove_dir(beside(&path)).unwrap();
@@ -336,7 +349,7 @@ mod tests {
         std::os::unix::fs::symlink(&path, &link).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
-        Way::to(&link, false)
+        Way::to(&link, false, REPORT)
             .unwrap()
             .take("3;fio-3.33;u\n")
             .unwrap();

@@ -45,6 +45,45 @@ pub struct Reporting {
     pub iops_window_ns: u64,
     /// Bits instead of bytes in text.
     pub in_bits: bool,
+    /// Logs over time.
+    pub logs: Logs,
+}
+
+/// Logs over time. Names are as written; an empty one is the job's.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Logs {
+    /// Of bandwidth.
+    pub bw: Option<String>,
+    /// Of latencies.
+    pub lat: Option<String>,
+    /// Of operations per second.
+    pub iops: Option<String>,
+    /// Milliseconds of a window; 0 for a line for each operation.
+    pub window_ms: u64,
+    /// Of the latencies of a window the longest, and not their mean.
+    pub longest: bool,
+    /// The files of jobs have no number in their names.
+    pub together: bool,
+    /// With a column for offsets.
+    pub offset: bool,
+}
+
+impl Logs {
+    /// The window where a line for each operation is asked for: millions of them would be kept with the run.
+    pub const WINDOW_MS: u64 = 100;
+
+    /// Whether anything is logged.
+    pub fn any(&self) -> bool {
+        self.bw.is_some() || self.lat.is_some() || self.iops.is_some()
+    }
+
+    /// The length of a window, in milliseconds.
+    pub const fn window_ms(&self) -> u64 {
+        match self.window_ms {
+            0 => Self::WINDOW_MS,
+            ms => ms,
+        }
+    }
 }
 
 /// fio's list of percentiles.
@@ -69,6 +108,7 @@ impl Default for Reporting {
             bw_window_ns: 500_000_000,
             iops_window_ns: 500_000_000,
             in_bits: false,
+            logs: Logs::default(),
         }
     }
 }

@@ -262,6 +262,17 @@ pub static LIMITS: &[Limit] = &[
         },
         "rate and bandwidth are looked at together, over the shorter window of the two",
     ),
+    limit(
+        "log_avg_msec",
+        Reach::NotedInPart,
+        |job| job.reporting.logs.any() && job.reporting.logs.window_ms == 0,
+        "without a length, windows of 100 ms are logged and not every operation",
+    ),
+    in_part(
+        "log_max_value",
+        |job| job.written("log_max_value") == Some("both"),
+        "a line has one value: `avg` or `max`",
+    ),
     // Data.
     noted(
         "verify_dump",

@@ -1,22 +1,62 @@
-//! Options that are accepted and change no figure: logs, clocks, and how fio runs itself.
+//! Logs over time, and options that are accepted and change no figure: clocks, and how fio runs itself.
 
-use super::OptionDef;
 use super::Takes::{Flag, Value};
+use super::{Kind, OptionDef};
 
-const LOGS: &str = "this program keeps every window in its own run; no log file of fio's is \
-             written";
+const LOGS: &str =
+    "logs hold rates and latencies, window by window, and times from the beginning of each job";
+
+/// A day and more is no window.
+const MAX_MSEC: u64 = 1 << 27;
 const CLOCK: &str = "this program has one clock, which it checks itself";
 const SELF: &str = "this concerns how fio runs itself";
 
 /// The table.
 pub(super) static OPTIONS: &[OptionDef] = &[
-    OptionDef::noted("write_bw_log", Flag, "A log of bandwidth over time.", LOGS),
-    OptionDef::noted("write_lat_log", Flag, "A log of latencies over time.", LOGS),
-    OptionDef::noted(
+    OptionDef::new(
+        "write_bw_log",
+        "",
+        Kind::Name(|d, name| d.job.reporting.logs.bw = Some(name.to_owned())),
+        "Logs of bandwidth over time, in KiB/s: `NAME_bw.N.log`, the job's name where none is given.",
+    ),
+    OptionDef::new(
+        "write_lat_log",
+        "",
+        Kind::Name(|d, name| d.job.reporting.logs.lat = Some(name.to_owned())),
+        "Logs of latencies over time, in nanoseconds: `NAME_slat.N.log`, `NAME_clat.N.log`, `NAME_lat.N.log`.",
+    ),
+    OptionDef::new(
         "write_iops_log",
-        Flag,
-        "A log of operations over time.",
-        LOGS,
+        "",
+        Kind::Name(|d, name| d.job.reporting.logs.iops = Some(name.to_owned())),
+        "Logs of operations per second over time: `NAME_iops.N.log`.",
+    ),
+    OptionDef::new(
+        "log_avg_msec",
+        "0",
+        Kind::Int(0..=MAX_MSEC, |d, n| d.job.reporting.logs.window_ms = n),
+        "Milliseconds of a window of the logs; each window has a line for each direction that did something in it.",
+    ),
+    OptionDef::new(
+        "log_max_value",
+        "0",
+        Kind::Choice(&["0", "1", "avg", "max", "both"], |d, word| {
+            d.job.reporting.logs.longest = matches!(word, "1" | "max");
+        }),
+        "Of the latencies of a window the longest is logged, and not their mean.",
+    )
+    .or(&["log_window_value"]),
+    OptionDef::new(
+        "per_job_logs",
+        "1",
+        Kind::Bool(|d, on| d.job.reporting.logs.together = !on),
+        "The number of the job in the names of its logs; jobs that log to one name without it share the file.",
+    ),
+    OptionDef::new(
+        "log_offset",
+        "0",
+        Kind::Bool(|d, on| d.job.reporting.logs.offset = on),
+        "A column for the offset, which windows have none of: 0, as fio writes it.",
     ),
     OptionDef::noted(
         "write_hist_log",
@@ -24,15 +64,7 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "A log of latency histograms over time.",
         LOGS,
     ),
-    OptionDef::noted("per_job_logs", Value, "Names of the logs.", LOGS),
     OptionDef::noted("log_entries", Value, "Memory for the logs.", LOGS),
-    OptionDef::noted("log_avg_msec", Value, "Windows of the logs.", LOGS),
-    OptionDef::noted(
-        "log_window_value",
-        Value,
-        "Which value of a window is logged.",
-        LOGS,
-    ),
     OptionDef::noted(
         "log_hist_msec",
         Value,
@@ -45,13 +77,6 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "Buckets of the logged histograms.",
         LOGS,
     ),
-    OptionDef::noted(
-        "log_max_value",
-        Value,
-        "Maxima instead of means in the logs.",
-        LOGS,
-    ),
-    OptionDef::noted("log_offset", Value, "Offsets in the logs.", LOGS),
     OptionDef::noted("log_prio", Value, "Priorities in the logs.", LOGS),
     OptionDef::noted("log_compression", Value, "Compression of the logs.", LOGS),
     OptionDef::noted(

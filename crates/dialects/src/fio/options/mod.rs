@@ -173,6 +173,8 @@ pub enum Kind {
     List(RangeInclusive<u64>, fn(&mut Draft, Directions<Option<u64>>)),
     /// Numbers with colons between: the largest, how many at most.
     Floats(f64, usize, fn(&mut Draft, Vec<f64>)),
+    /// A name, or nothing in a job file.
+    Name(fn(&mut Draft, &str)),
     /// A grammar of its own: what it takes, for the documentation; its error says what is expected.
     Text(&'static str, fn(&mut Draft, &str) -> Result<(), String>),
 }

@@ -145,6 +145,13 @@ fn sample(def: &OptionDef) -> Sample {
         "unified_rw_reporting" => value("mixed"),
         "percentile_list" => value("50:99"),
         "bwavgtime" | "iopsavgtime" => value("1000"),
+        "write_bw_log" | "write_iops_log" => with("--log_avg_msec=500", "x"),
+        "write_lat_log" => with("--log_avg_msec=500", "y"),
+        "log_avg_msec" => with("--write_lat_log=x", "500"),
+        "log_max_value" | "per_job_logs" | "log_offset" => {
+            let word = if def.default == "1" { "0" } else { "1" };
+            with("--write_lat_log=x --log_avg_msec=500", word)
+        }
         _ => match &def.status {
             Status::Supported(Kind::Flag(_) | Kind::Bool(_)) if def.default == "1" => value("0"),
             Status::Supported(Kind::Flag(_) | Kind::Bool(_)) => value("1"),

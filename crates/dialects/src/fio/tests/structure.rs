@@ -311,7 +311,7 @@ fn job_files_come_behind_the_jobs_of_the_command_line_and_wait_for_each_other() 
 
 #[test]
 fn noted_options_say_why_they_change_nothing() {
-    let plan = file("[a]\nwrite_bw_log=x\nlog_avg_msec=500\nclocksource=cpu\n").unwrap();
+    let plan = file("[a]\nwrite_hist_log=x\nlog_entries=500\nclocksource=cpu\n").unwrap();
     assert_eq!(plan.notes.len(), 3);
     assert_eq!(plan.notes[0].place.to_string(), "`job.fio` line 2");
     assert_eq!(plan.warnings, []);

@@ -110,8 +110,11 @@ impl<E: Engine> Full<E> {
         if let Some(floor) = &mut self.floor {
             floor.add(direction, group.count, bytes);
         }
-        if self.max_latency_ns == u64::MAX && self.search.is_none() && self.steady.is_none() {
+        if !self.is_watched {
             return;
+        }
+        if let Some(log) = &mut self.log {
+            log.add(group, bytes, now);
         }
         let lat_ns = self.clock.nanos(group.start, now);
         if let Some(search) = &mut self.search {

@@ -17,6 +17,7 @@ const CHECK_MAX: Nanos = Nanos::from_secs(20);
 impl<E: Engine> Full<E> {
     pub(super) fn hand_over(&mut self) -> Finish {
         let mut report = self.measured();
+        let series = self.log.as_ref().map(|log| log.series());
         let mut reported = amounts(&report);
         self.watch.end(self.bytes[0], &mut reported);
         self.recording = false;
@@ -52,6 +53,7 @@ impl<E: Engine> Full<E> {
             failed: self.broken.as_ref().map(|broken| broken.error.clone()),
             reported,
             latencies: self.records.take(),
+            series: series.unwrap_or_default(),
             notes: std::mem::take(&mut self.notes),
             job: Some(Box::new(report)),
             ..Finish::default()

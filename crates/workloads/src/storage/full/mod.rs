@@ -10,6 +10,7 @@ mod checks;
 mod collect;
 mod course;
 mod ledger;
+mod log;
 mod passes;
 mod phases;
 mod popular;
@@ -43,6 +44,7 @@ use checks::Checks;
 use course::{Course, Target};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, WorkError};
+use log::Log;
 use passes::Cached;
 use phases::Phase;
 use rates::{Due, Floor, Rates};
@@ -74,6 +76,9 @@ pub(super) struct Full<E> {
     search: Option<Search>,
     steady: Option<Steady>,
     samples: Option<Samples>,
+    log: Option<Box<Log>>,
+    /// Something looks at each group of operations that is over: a log, a search, a steady state, a longest latency.
+    is_watched: bool,
     times: Times,
     phase: Phase,
     /// Nothing new begins: the time is over, or the job has found what it was to find.

@@ -46,6 +46,9 @@ impl<E: Engine> Full<E> {
             ..Errors::default()
         };
         self.pauses.worked_since = now;
+        if let Some(log) = &mut self.log {
+            log.begin(now);
+        }
         if let Some(samples) = &mut self.samples {
             samples.begin(now);
         }
@@ -139,6 +142,9 @@ impl<E: Engine> Full<E> {
             return;
         }
         let clock = self.clock;
+        if let Some(log) = &mut self.log {
+            log.go_on(now);
+        }
         if let Some(samples) = &mut self.samples {
             samples.look(now);
         }

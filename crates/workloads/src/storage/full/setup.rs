@@ -2,6 +2,7 @@
 
 use super::checks::Checks;
 use super::course::{Course, size_mean};
+use super::log::Log;
 use super::passes::Cached;
 use super::phases::Phase;
 use super::rates::{Floor, Rates};
@@ -114,6 +115,17 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
             let in_ticks = |time| ticks(clock, time);
             Steady::new(rule, in_ticks(rule.interval), in_ticks(rule.ramp))
         }),
+        log: Log::new(
+            job,
+            clock,
+            !E::SYNCHRONOUS,
+            !E::SYNCHRONOUS || job.is_rated(),
+        )
+        .map(Box::new),
+        is_watched: job.log.is_some()
+            || job.latency_target.is_some()
+            || job.steady_state.is_some()
+            || job.pacing.max_latency.is_some(),
         samples: job.samples.map(|window| Samples::of(clock, window)),
         times: Times::new(job, clock),
         phase: Phase::Work,
