@@ -254,6 +254,7 @@ mod tests {
         Window {
             wall_ns,
             ops,
+            work: None,
             cpu_ns,
         }
     }
@@ -379,6 +380,10 @@ mod tests {
             ],
             ..report(0, 1)
         };
+        // A body that counts work is asked, and no operation is taken for the mean one.
+        let mut counted = report(100, 1_000_000_000);
+        counted.windows[0].work = Some(50.0);
+        assert_eq!(windows(&[counted], Nanos::from_millis(100)), [500.0]);
         let rates = windows(&[stalled], Nanos::from_millis(100));
         assert_eq!(
             rates,

@@ -18,6 +18,8 @@ pub(crate) struct Window {
     pub(crate) wall_ns: u64,
     /// Operations finished in it.
     pub(crate) ops: u64,
+    /// What they were worth, where the body counts that.
+    pub(crate) work: Option<f64>,
     /// CPU time that this process got in it, in nanoseconds.
     pub(crate) cpu_ns: u64,
 }
@@ -27,6 +29,8 @@ pub(crate) struct Window {
 pub(crate) struct Counted {
     /// Operations done.
     pub(crate) ops: u64,
+    /// What they were worth, where the body counts that.
+    pub(crate) work: Option<f64>,
     /// Wall time of the measured part, in nanoseconds.
     pub(crate) wall_ns: u64,
     /// The windows, in time order; together they are the measured part.
@@ -74,6 +78,7 @@ pub(crate) fn measure(
         .map_or(u64::MAX, |over| start.saturating_add(over.0));
     let (mut last, mut window_start) = (start, start);
     let mut window_usage = usage_before;
+    let mut amount = Amount::begin(body.work());
     let mut window_end = start + shape.window.0;
     let (mut ops, mut window_ops) = (0, 0);
     loop {
@@ -84,11 +89,13 @@ pub(crate) fn measure(
         let over = now >= end || done < batch;
         if now >= window_end || over {
             let usage = sys::process::usage_self();
+            let work = amount.go_on(body.work());
             if windows.len() < windows.capacity() {
                 let used = usage.since(window_usage);
                 windows.push(Window {
                     wall_ns: now - window_start,
                     ops: window_ops,
+                    work,
                     cpu_ns: used.user + used.system,
                 });
             }
@@ -106,12 +113,38 @@ pub(crate) fn measure(
     let usage = sys::process::usage_self().since(usage_before);
     Ok(Counted {
         ops,
+        work: amount.all,
         wall_ns: last - start,
         windows,
         usage,
         children_before,
         allocations,
     })
+}
+
+/// Work as a body counts it.
+#[derive(Clone, Copy, Debug)]
+struct Amount {
+    seen: Option<f64>,
+    all: Option<f64>,
+}
+
+impl Amount {
+    fn begin(now: Option<f64>) -> Self {
+        Self {
+            seen: now,
+            all: now.map(|_| 0.0),
+        }
+    }
+
+    /// What was added since the last look. Where less is there than before, counting has begun anew.
+    fn go_on(&mut self, now: Option<f64>) -> Option<f64> {
+        let (now, seen) = (now?, self.seen?);
+        let added = if now < seen { now } else { now - seen };
+        self.seen = Some(now);
+        self.all = self.all.map(|all| all + added);
+        Some(added)
+    }
 }
 
 /// When the window that begins `now` should end: on the grid of windows that began at `start`, so that window number n
@@ -215,6 +248,60 @@ mod tests {
         assert!(full.iter().all(|w| w.wall_ns >= half), "{counted:?}");
         // An operation cannot be faster than its sleep.
         assert!(counted.ops <= counted.wall_ns / 100_000, "{counted:?}");
+    }
+
+    /// Operations whose worth grows, counted as they end.
+    struct Growing {
+        done: u64,
+        worth: u64,
+    }
+
+    impl Body for Growing {
+        fn batch(&mut self, ops: u64, _: &mut Recorder) -> Result<u64, WorkError> {
+            for _ in 0..ops {
+                sys::clock::sleep(1_000_000);
+                self.done += 1;
+                self.worth += self.done;
+            }
+            Ok(ops)
+        }
+
+        fn work(&self) -> Option<f64> {
+            Some(approx(self.worth))
+        }
+
+        fn finish(&mut self) -> Result<Finish, WorkError> {
+            Ok(Finish::default())
+        }
+    }
+
+    #[test]
+    fn work_that_differs_between_operations_is_counted_window_by_window() {
+        let mut body = Growing { done: 0, worth: 0 };
+        let counted = measure(&mut body, &shape(30, 350), &mut Recorder::off()).unwrap();
+        let before = approx(body.done - counted.ops);
+        let expect = approx(body.worth) - before * (before + 1.0) / 2.0;
+        let works: Vec<f64> = counted.windows.iter().filter_map(|w| w.work).collect();
+        assert_eq!(
+            (works.iter().sum::<f64>(), counted.work),
+            (expect, Some(expect))
+        );
+        // The mean operation would make them alike.
+        let each = |w: &Window| w.work.unwrap() / approx(w.ops);
+        let means: Vec<f64> = counted.windows.iter().map(each).collect();
+        assert!(
+            means.is_sorted() && means[0] * 2.0 < means[means.len() - 1],
+            "{means:?}"
+        );
+    }
+
+    #[test]
+    fn counting_may_begin_anew() {
+        let mut amount = Amount::begin(Some(100.0));
+        let looks = [150.0, 20.0, 20.0].map(|now| amount.go_on(Some(now)));
+        assert_eq!(looks, [Some(50.0), Some(20.0), Some(0.0)]);
+        assert_eq!(amount.all, Some(70.0));
+        assert_eq!(Amount::begin(None).go_on(None), None);
     }
 
     #[test]

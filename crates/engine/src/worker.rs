@@ -142,7 +142,9 @@ fn report(
         too_long: latencies.values().map(Latencies::too_long).sum(),
         record: CopyRecord {
             ops: counted.ops,
-            work: approx(counted.ops) * body.work_per_op(),
+            work: counted
+                .work
+                .unwrap_or_else(|| approx(counted.ops) * body.work_per_op()),
             wall: Nanos(counted.wall_ns),
             user: Nanos(used.user),
             system: Nanos(used.system),

@@ -208,9 +208,16 @@ pub trait Body {
     /// each with [`Recorder::time`].
     fn batch(&mut self, ops: u64, recorder: &mut Recorder) -> Result<u64, WorkError>;
 
-    /// The work of one operation in the unit of the spec's first rate: bytes, instructions, or 1.
+    /// The work of one operation in the unit of the spec's first rate: bytes, instructions, or 1; the mean where
+    /// [`Body::work`] counts it.
     fn work_per_op(&self) -> f64 {
         1.0
+    }
+
+    /// All work done so far, in the same unit, where operations differ in it and the body counts it as they end. Asked
+    /// for at the ends of windows; where it falls, counting has begun anew.
+    fn work(&self) -> Option<f64> {
+        None
     }
 
     /// Whether [`Body::batch`] is to time single operations with the recorder; what comes of it is the latency

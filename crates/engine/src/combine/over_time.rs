@@ -14,7 +14,8 @@ pub(super) fn windows(reports: &[CopyReport], length: Nanos) -> Vec<f64> {
     let rates = |report: &CopyReport| {
         if report.played_windows.is_empty() {
             on_grid(&report.windows, length, |window| {
-                approx(window.ops) * report.work_per_op
+                let usual = || approx(window.ops) * report.work_per_op;
+                window.work.unwrap_or_else(usual)
             })
         } else {
             report.played_windows.clone()

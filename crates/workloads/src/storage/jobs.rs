@@ -6,7 +6,7 @@
 //! parameter comes from `kurabe fio`.
 
 use super::job::{kinds, touches};
-use super::spec::{mean, p50, p99, rate};
+use super::spec::{self, mean, p50, p99, rate};
 use super::task::{Doing, Words, keep_to_cpus};
 use super::{make_ready, open};
 use engine::consent::Touch;
@@ -69,8 +69,7 @@ const fn over_time(quantity: &'static str, unit: Unit, doc: &'static str) -> Met
 
 const RATE_AT: &str =
     "The series of each job, where a log is asked for: what ended in each window, over its length.";
-const NS_AT: &str =
-    "The series of each job, where a log is asked for: the mean of the operations that ended in each window.";
+const NS_AT: &str = "The series of each job, where a log is asked for: the mean of the operations that ended in each window.";
 const MAX_AT: &str = "The same with the longest of them, where that is asked for.";
 
 /// The series of one direction.
@@ -250,7 +249,14 @@ impl Workload for Jobs {
         let does = LOGGED.iter().zip([reads, writes, trims]);
         let logged = does.filter(|(_, does)| logs && *does);
         let series = logged.flat_map(|(series, _)| series);
-        METRICS.iter().filter(applies).chain(series).collect()
+        let mut metrics: Vec<_> = METRICS.iter().filter(applies).collect();
+        // Windows are in the unit of the first.
+        if lead_with_bandwidth(tasks) {
+            let bandwidth = |metric: &&MetricDef| metric.unit == Unit::BytesPerSecond;
+            metrics.sort_by_key(|metric| !bandwidth(metric));
+        }
+        metrics.extend(series);
+        metrics
     }
 
     fn touches(&self, params: &Params, _: Option<&StandIn>) -> Vec<Touch> {
@@ -278,10 +284,12 @@ impl Workload for Jobs {
         if words.end() {
             return Ok(Box::new(Doing::none(task, words, place)));
         }
-        Ok(Box::new(match ready(&task, place) {
+        let by_bytes = lead_with_bandwidth(params.jobs(PARAM));
+        let doing = match ready(&task, place) {
             Ok(inner) => Doing::new(task, inner, words, place),
             Err(error) => Doing::failed(task, error, words, place),
-        }))
+        };
+        Ok(Box::new(doing.by_bytes(by_bytes)))
     }
 }
 
@@ -344,6 +352,12 @@ fn hangs_after(task: &Task) -> Nanos {
         }
         _ => LONGEST,
     }
+}
+
+/// Whether the windows of a case are bytes per second: where that is what all of its jobs are about.
+fn lead_with_bandwidth(tasks: &[Task]) -> bool {
+    let mut jobs = tasks.iter().map(|task| &task.job);
+    jobs.all(spec::leads_with_bandwidth)
 }
 
 /// The job on its CPUs, with its files as long as the jobs beside it need them.
@@ -458,6 +472,39 @@ mod tests {
         ] {
             assert!(both.contains(&quantity), "{quantity}");
         }
+    }
+
+    #[test]
+    fn windows_of_large_blocks_are_bytes_as_they_were_transferred() {
+        use model::job::Blocks;
+        let mut large = task();
+        large.job.block_bytes = 1 << 20;
+        large.job.blocks.read = Some(Blocks::Split(vec![(1 << 20, 50.0), (1 << 16, 50.0)]));
+        large.job.engine = IoEngine::Null;
+        large.job.size = Some(1 << 30);
+        let of = |tasks: &[Task]| {
+            let params = params(tasks);
+            let dir = tempfile::tempdir().unwrap();
+            let mut body = Jobs.prepare(&params, &place(dir.path(), 0)).unwrap();
+            body.batch(100, &mut Recorder::off()).unwrap();
+            let (work, per_op) = (body.work(), body.work_per_op());
+            let finish = body.finish().unwrap();
+            let first = Jobs.metrics(&params)[0].quantity;
+            (first, work, per_op, finish.job.unwrap().done.read)
+        };
+        let (first, work, _, done) = of(std::slice::from_ref(&large));
+        assert_eq!(
+            (first, work),
+            ("bw_bytes_per_s", Some(model::num::approx(done.bytes)))
+        );
+        assert!(
+            done.bytes > done.ops << 16 && done.bytes < done.ops << 20,
+            "{done:?}"
+        );
+        // Beside a job of small blocks they are operations.
+        let (first, work, per_op, _) = of(&[large, task()]);
+        assert_eq!((first, work), ("iops", None));
+        assert!((per_op - 1.0).abs() < 1e-9);
     }
 
     #[test]

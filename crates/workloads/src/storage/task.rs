@@ -50,6 +50,8 @@ pub(super) struct Doing {
     left: u64,
     /// When the job is counted from, as long as it is not.
     counts_from: Option<u64>,
+    /// Work is bytes, for all jobs of the case, and else operations.
+    by_bytes: bool,
 }
 
 impl Doing {
@@ -73,7 +75,13 @@ impl Doing {
             entered: 0,
             left: 0,
             counts_from: None,
+            by_bytes: false,
         }
+    }
+
+    /// The same, where the work of all jobs of the case is told in bytes.
+    pub(super) fn by_bytes(self, by_bytes: bool) -> Self {
+        Self { by_bytes, ..self }
     }
 
     /// A job that could not even be made ready.
@@ -182,7 +190,15 @@ impl Body for Doing {
     }
 
     fn work_per_op(&self) -> f64 {
-        self.inner.work_per_op()
+        if self.by_bytes {
+            self.inner.work_per_op()
+        } else {
+            1.0
+        }
+    }
+
+    fn work(&self) -> Option<f64> {
+        self.inner.work().filter(|_| self.by_bytes)
     }
 
     fn batch_target(&self) -> Nanos {

@@ -45,6 +45,7 @@ use course::{Course, Target};
 use engine::recorder::Recorder;
 use engine::workload::{Body, Finish, WorkError};
 use log::Log;
+use model::num::approx;
 use passes::Cached;
 use phases::Phase;
 use rates::{Due, Floor, Rates};
@@ -92,7 +93,8 @@ pub(super) struct Full<E> {
     bytes: [u64; 3],
     clock: Clock,
     watch: Watch,
-    work_per_op: f64,
+    /// The mean size of an operation where work is bytes, which are counted; elsewhere it is operations.
+    size_mean: Option<f64>,
     notes: Vec<String>,
     /// What ended it before its time.
     broken: Option<Broken>,
@@ -442,7 +444,11 @@ impl<E: Engine> Body for Full<E> {
     }
 
     fn work_per_op(&self) -> f64 {
-        self.work_per_op
+        self.size_mean.unwrap_or(1.0)
+    }
+
+    fn work(&self) -> Option<f64> {
+        self.size_mean.map(|_| approx(self.bytes.iter().sum()))
     }
 
     fn measured_part_begins(&mut self) {

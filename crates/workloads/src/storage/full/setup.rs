@@ -147,11 +147,7 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
         },
         bytes: [0; 3],
         clock,
-        work_per_op: if spec::leads_with_bandwidth(job) {
-            size_mean(job)
-        } else {
-            1.0
-        },
+        size_mean: spec::leads_with_bandwidth(job).then(|| size_mean(job)),
         paths,
         watch: parts.watch,
         notes: parts.notes,
