@@ -14,6 +14,10 @@ use std::collections::BTreeMap;
 /// asks for it.
 pub const LAT: &str = "lat";
 
+/// The name under which a workload whose operations arrive by themselves records how late the program itself was: from
+/// when an operation could have started to when it did.
+pub const LATE: &str = "late";
+
 /// Buckets to the factor of two, as a power of two: 128.
 const PER_OCTAVE_BITS: u32 = 7;
 

@@ -2,6 +2,7 @@
 
 use engine::workload::Workload;
 
+mod arrivals;
 mod cpu;
 mod first_write;
 mod fs;

@@ -3,14 +3,16 @@
 //! Threads are never started or woken for a batch, because that would be part of the figure: they run from the first
 //! batch to the end, and the caller counts what all of them have done. A thread that ends early fails the round.
 
+use crate::arrivals::Schedule;
 use engine::recorder::{Latencies, Recorder};
 use engine::workload::{Place, WorkError};
-use model::latency::LAT;
+use model::latency::{LAT, LATE};
 use model::params::Params;
 use model::spec::{Amount, How, MetricClass, MetricDef, ParamDef, ParamKind, Stat, Time};
 use model::units::Unit;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use sys::clock::monotonic;
 use sys::loops::around::Around;
 use sys::loops::failure::Failure;
 use sys::loops::team::{Member, Team};
@@ -125,7 +127,7 @@ pub(crate) enum Timing {
 }
 
 /// What a thread hands over.
-type Outcome<E> = (E, Recorder, Option<Failure>);
+type Outcome<E> = (E, Recorder, Option<Open>, Option<Failure>);
 
 /// As many threads as there are copies, each with its own events: the caller runs the first.
 pub(crate) struct Threads<E: Events> {
@@ -140,6 +142,8 @@ pub(crate) struct Threads<E: Events> {
     /// The lap that an event of several parts began in.
     began: Option<u64>,
     clock: sys::clock::Clock,
+    /// When this thread's events arrive, where they do by themselves.
+    open: Option<Open>,
     /// The events of the others and their latencies, once they have ended.
     others: Vec<E>,
 }
@@ -148,10 +152,26 @@ impl<E: Events> Threads<E> {
     /// Starts all threads but the caller's; they wait for the first batch.
     pub(crate) fn start(
         place: &Place,
-        mut make: impl FnMut(u32) -> E,
+        make: impl FnMut(u32) -> E,
         timing: Timing,
     ) -> Result<Self, WorkError> {
+        Self::start_at(place, make, timing, |_| None)
+    }
+
+    /// The same where the events of each thread, which have one part and are timed with our own clock, arrive by
+    /// themselves.
+    pub(crate) fn start_at(
+        place: &Place,
+        mut make: impl FnMut(u32) -> E,
+        timing: Timing,
+        schedule: impl Fn(u32) -> Option<Schedule>,
+    ) -> Result<Self, WorkError> {
         let clock = place.clock();
+        let own_schedule = schedule(0);
+        if own_schedule.is_some() {
+            // Threads take it over from the one that starts them.
+            sys::clock::sleep_exactly();
+        }
         let recorder = || match timing {
             Timing::Off => Recorder::off(),
             Timing::Own | Timing::Theirs => Recorder::on(clock),
@@ -162,7 +182,11 @@ impl<E: Events> Threads<E> {
             let events = make(index);
             let recorder = recorder();
             let around = around.clone();
-            move |member: &Member| run(member, events, recorder, around.as_deref(), clock)
+            let open = schedule(index).map(Open::new);
+            move |member: &Member| match open {
+                None => run(member, events, recorder, around.as_deref(), clock),
+                Some(open) => run_open(member, events, open),
+            }
         });
         // A library that knows of one thread alone leaves the atomic instructions of its mutexes away; the threads of
         // the original are never alone.
@@ -178,6 +202,7 @@ impl<E: Events> Threads<E> {
                 seen: 0,
                 began: None,
                 clock,
+                open: own_schedule.map(Open::new),
                 others: Vec::new(),
             })
     }
@@ -187,6 +212,9 @@ impl<E: Events> Threads<E> {
     pub(crate) fn batch(&mut self, ops: u64) -> Result<u64, WorkError> {
         if self.me.part() == 0 {
             self.team.next_part();
+        }
+        if self.open.is_some() {
+            return self.batch_open(ops);
         }
         // Counting all threads costs a cache line of each, so not after every short event of one's own.
         let between = (ops / u64::from(self.count()) / 8).max(1);
@@ -218,6 +246,30 @@ impl<E: Events> Threads<E> {
         }
     }
 
+    /// The same where events arrive by themselves.
+    fn batch_open(&mut self, ops: u64) -> Result<u64, WorkError> {
+        loop {
+            if let Some(open) = &mut self.open
+                && open.one(&mut self.own).map_err(|failure| {
+                    WorkError::failed(failure.operation, "a thread", failure.error)
+                })?
+            {
+                self.me.add(1);
+            }
+            let all = self.team.done();
+            if all - self.seen >= ops {
+                let done = all - self.seen;
+                self.seen = all;
+                return Ok(done);
+            }
+            if self.team.anybody_ended() {
+                return Err(WorkError::Failed(
+                    "run events: a thread has ended early".to_owned(),
+                ));
+            }
+        }
+    }
+
     fn count(&self) -> u32 {
         u32::try_from(self.team.len() + 1).unwrap_or(u32::MAX)
     }
@@ -225,13 +277,16 @@ impl<E: Events> Threads<E> {
     /// Forgets the latencies of the warm-up.
     pub(crate) fn measured_part_begins(&mut self) {
         self.recorder.clear();
+        if let Some(open) = &mut self.open {
+            open.clear();
+        }
         self.team.next_part();
         self.seen = self.team.done();
     }
 
     /// Ends the other threads and takes over their events and latencies.
     pub(crate) fn end(&mut self) -> Result<(), WorkError> {
-        for (events, recorder, failure) in self.team.end() {
+        for (events, recorder, open, failure) in self.team.end() {
             if let Some(failure) = failure {
                 return Err(WorkError::failed(
                     failure.operation,
@@ -240,6 +295,9 @@ impl<E: Events> Threads<E> {
                 ));
             }
             self.recorder.absorb(&recorder);
+            if let (Some(own), Some(other)) = (&mut self.open, open) {
+                own.absorb(&other);
+            }
             self.others.push(events);
         }
         Ok(())
@@ -252,8 +310,91 @@ impl<E: Events> Threads<E> {
 
     /// Latencies of all threads; those of the others once they have ended.
     pub(crate) fn latencies(&self) -> BTreeMap<String, Latencies> {
-        self.recorder.named()
+        match &self.open {
+            None => self.recorder.named(),
+            Some(open) => open.named(),
+        }
     }
+}
+
+/// Events of one thread that arrive by themselves.
+struct Open {
+    schedule: Schedule,
+    /// When the thread last had nothing to do.
+    free_since: u64,
+    /// From the arrival to the end.
+    lat: Latencies,
+    late: Latencies,
+}
+
+/// A thread that waits for an event hears of the end after so long, in nanoseconds.
+const LOOK_NS: u64 = 10_000_000;
+
+impl Open {
+    fn new(schedule: Schedule) -> Self {
+        Self {
+            schedule,
+            free_since: 0,
+            lat: Latencies::default(),
+            late: Latencies::default(),
+        }
+    }
+
+    /// Waits a while for the next event and runs it; false where it has not arrived yet.
+    fn one<E: Events>(&mut self, events: &mut E) -> Result<bool, Failure> {
+        let now = monotonic();
+        let due = self.schedule.due(now);
+        if due > now {
+            sys::clock::sleep_until(due.min(now + LOOK_NS));
+            if due > now + LOOK_NS {
+                return Ok(false);
+            }
+        }
+        let start = monotonic();
+        let could = due.max(self.free_since);
+        self.late.record(start.saturating_sub(could), 1);
+        self.schedule.advance(1.0);
+        events.event()?;
+        self.free_since = monotonic();
+        self.lat.record(self.free_since.saturating_sub(due), 1);
+        Ok(true)
+    }
+
+    fn clear(&mut self) {
+        self.lat.clear();
+        self.late.clear();
+    }
+
+    fn absorb(&mut self, other: &Self) {
+        self.lat.absorb(&other.lat);
+        self.late.absorb(&other.late);
+    }
+
+    fn named(&self) -> BTreeMap<String, Latencies> {
+        [(LAT, &self.lat), (LATE, &self.late)]
+            .map(|(name, latencies)| (name.to_owned(), latencies.clone()))
+            .into()
+    }
+}
+
+fn run_open<E: Events>(member: &Member, mut events: E, mut open: Open) -> Outcome<E> {
+    member.wait();
+    let mut part = member.part();
+    while !member.stopped() {
+        match open.one(&mut events) {
+            Ok(true) => member.add(1),
+            Ok(false) => {}
+            Err(failure) => return (events, Recorder::off(), Some(open), Some(failure)),
+        }
+        let now = member.part();
+        if now != part {
+            if !member.stopped() {
+                open.clear();
+            }
+            part = now;
+        }
+    }
+    (events, Recorder::off(), Some(open), None)
 }
 
 /// One part of an event, and its latency where it was the last.
@@ -295,7 +436,7 @@ fn run<E: Events>(
     let mut began = None;
     while !member.stopped() {
         if let Err(failure) = one(&mut events, &mut recorder, around, &mut began, clock) {
-            return (events, recorder, Some(failure));
+            return (events, recorder, None, Some(failure));
         }
         member.add(1);
         let now = member.part();
@@ -306,7 +447,7 @@ fn run<E: Events>(
             part = now;
         }
     }
-    (events, recorder, None)
+    (events, recorder, None, None)
 }
 
 #[cfg(test)]
@@ -332,6 +473,8 @@ mod tests {
                 vec![
                     ("yields", ParamValue::Count(1_000)),
                     ("locks", ParamValue::Count(8)),
+                    ("rate", ParamValue::Count(0)),
+                    ("arrivals", word("linear")),
                 ],
             ),
             (

@@ -24,7 +24,8 @@ const CACHED_MAX: f64 = 0.01;
 /// The share of time with something to do below which a device was not the limit, although operations were waiting.
 const BUSY_MIN: f64 = 0.70;
 
-/// What else than the storage may have limited a case, as far as its figures say, and what its workload noted.
+/// What else than what it asks may have limited a case, as far as its figures say, and what its workload noted: the
+/// storage, or whatever operations ask that arrive by themselves.
 pub fn remarks(rounds: &CaseRounds<'_>, host: &HostFacts) -> Vec<Warning> {
     let limits = limits(rounds, host).into_iter().flatten();
     let limits = limits.map(Warning::Limited);
@@ -33,15 +34,11 @@ pub fn remarks(rounds: &CaseRounds<'_>, host: &HostFacts) -> Vec<Warning> {
 
 /// What limited a case, as far as its figures say.
 fn limits(rounds: &CaseRounds<'_>, host: &HostFacts) -> [Option<Limit>; 4] {
+    let late = late(&rounds.done);
     if rounds.case.nature != Nature::Storage || rounds.done.is_empty() {
-        return [None; 4];
+        return [None, late, None, None];
     }
-    [
-        cpu(rounds, host),
-        late(&rounds.done),
-        cached(rounds),
-        idle(rounds),
-    ]
+    [cpu(rounds, host), late, cached(rounds), idle(rounds)]
 }
 
 /// What the workload noted in any round, each sentence once, in the order in which they first came.
@@ -102,7 +99,7 @@ fn late(done: &[&Measured]) -> Option<Limit> {
 
 /// The program's own mean lateness over the mean latency of all operations.
 fn lateness(measured: &Measured) -> Option<f64> {
-    let late = measured.latencies.get("late")?;
+    let late = measured.latencies.get(latency::LATE)?;
     let lat = measured
         .latencies
         .iter()

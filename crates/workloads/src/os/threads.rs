@@ -4,6 +4,7 @@
 //! Events that would take longer than a round can last are refused before they begin.
 
 use super::cpus_at_once;
+use crate::arrivals::{self, LATE_MEAN};
 use crate::sysbench::{
     Events, LAT_MAX, LAT_MEAN, LAT_MIN, LAT_P95, Threads, Timing, VERSION, events_per_cpu_s,
     events_per_s,
@@ -15,7 +16,7 @@ use model::host::HostFacts;
 use model::num::{approx, round_to_u64};
 use model::params::Params;
 use model::plan::Shape;
-use model::spec::{MetricClass, Nature, ParamDef, ParamKind, Spec, TestDef};
+use model::spec::{MetricClass, MetricDef, Nature, ParamDef, ParamKind, Spec, TestDef};
 use model::units::Nanos;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -63,6 +64,8 @@ static SPEC: Spec = Spec {
             default: "8",
             doc: "Mutexes (`--thread-locks`).",
         },
+        arrivals::RATE,
+        arrivals::ARRIVALS,
     ],
     metrics: &[
         events_per_s(
@@ -74,6 +77,7 @@ static SPEC: Spec = Spec {
         LAT_MIN,
         LAT_P95,
         LAT_MAX,
+        LATE_MEAN,
     ],
     tests: &[TestDef::new(
         "os.threads",
@@ -99,6 +103,14 @@ impl Workload for ThreadsTest {
 
     fn shape(&self, params: &Params) -> Shape {
         self.shape_of(params, 1)
+    }
+
+    fn metrics(&self, params: &Params) -> Vec<&'static MetricDef> {
+        let open = arrivals::asked(params);
+        let metrics = SPEC.metrics.iter();
+        metrics
+            .filter(|metric| open || metric.quantity != LATE_MEAN.quantity)
+            .collect()
     }
 
     fn shape_of(&self, params: &Params, copies: u32) -> Shape {
@@ -136,7 +148,9 @@ impl Workload for ThreadsTest {
             done: 0,
         };
         Ok(Box::new(Yielding {
-            threads: Threads::start(place, make, Timing::Own)?,
+            threads: Threads::start_at(place, make, Timing::Own, |part| {
+                arrivals::share(params, (part, place.copies), place.seed)
+            })?,
             locks: Arc::clone(&locks),
             turns,
         }))
@@ -244,6 +258,38 @@ mod tests {
             assert!(done >= 50);
             let recorded = &body.finish().unwrap().latencies["lat"];
             assert!(recorded.count() > 0 && recorded.too_long() == 0);
+        }
+    }
+
+    #[test]
+    fn with_a_rate_events_arrive_and_their_wait_is_part_of_their_latency() {
+        // A thread alone does 10,000 turns in some milliseconds: 20,000 events a second queue.
+        for (rate, copies, queues) in [(50, 1, false), (100, 2, false), (20_000, 1, true)] {
+            let (_root, mut place) = testing::place();
+            place.copies = copies;
+            let yields = if queues { "10000" } else { "10" };
+            let words = rate.to_string();
+            let set = [("yields", yields), ("rate", &words), ("arrivals", "linear")];
+            let mut body = testing::prepare(&THREADS, &set, &place).unwrap();
+            let start = sys::clock::monotonic();
+            let before = body.batch(u64::from(copies), &mut Recorder::off());
+            body.measured_part_begins();
+            let began = sys::clock::monotonic();
+            let done = body.batch(20, &mut Recorder::off()).unwrap() + before.unwrap();
+            let end = sys::clock::monotonic();
+            let latencies = body.finish().unwrap().latencies;
+            assert_eq!(latencies["lat"].count(), latencies["late"].count());
+            if queues {
+                let longest = latencies["lat"].pairs().pop().unwrap().0;
+                assert!(
+                    longest * 10 > (end - began) * 9,
+                    "each waits for those before it"
+                );
+            } else {
+                // No more than have arrived; one after the other would take microseconds.
+                let arrived = (end - start) * rate / 1_000_000_000 + u64::from(copies);
+                assert!(done <= arrived, "{done} of {arrived}");
+            }
         }
     }
 

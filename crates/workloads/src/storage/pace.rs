@@ -1,12 +1,10 @@
 //! When an operation may start: at once, when it arrives, or after a pause.
 //!
-//! With a rate the schedule does not care for the storage: operations arrive when they arrive, and wait where all slots
-//! are taken. That wait belongs to their latency, which is why it counts from the intended start. Source: Schroeder,
-//! Wierman, Harchol-Balter, "Open versus closed", NSDI 2006.
+//! With a rate operations arrive when they arrive ([`Schedule`]), and wait where all slots are taken.
 
-use model::job::{Arrivals, Job};
+use crate::arrivals::Schedule;
+use model::job::Job;
 use model::num::approx;
-use model::rng::Rng;
 
 /// The times of one job, in nanoseconds of the monotonic clock.
 #[derive(Clone, Debug)]
@@ -20,22 +18,11 @@ pub(super) struct Pace {
     paused_until: u64,
 }
 
-/// When operations arrive.
-#[derive(Clone, Debug)]
-pub(super) struct Schedule {
-    gap_ns: f64,
-    arrivals: Arrivals,
-    rng: Rng,
-    start: Option<u64>,
-    /// The next arrival, counted from the start: the sum of many gaps keeps its fractions.
-    next: f64,
-}
-
 impl Pace {
     pub(super) fn new(job: &Job, seed: u64) -> Self {
         let schedule = job
             .rate_iops
-            .map(|rate| Schedule::new(rate, job.arrivals, seed));
+            .map(|rate| Schedule::new(approx(rate), job.arrivals, seed));
         let think_blocks = job.think_blocks.max(1);
         Self {
             schedule,
@@ -91,38 +78,5 @@ impl Pace {
         if let Some(schedule) = &mut self.schedule {
             schedule.shift(nanos);
         }
-    }
-}
-
-impl Schedule {
-    /// So many of what is counted per second.
-    pub(super) fn new(per_s: u64, arrivals: Arrivals, seed: u64) -> Self {
-        Self {
-            gap_ns: 1e9 / approx(per_s.max(1)),
-            arrivals,
-            rng: Rng::stream(seed, 13),
-            start: None,
-            next: 0.0,
-        }
-    }
-
-    /// When the next arrives. The first arrival is now.
-    pub(super) fn due(&mut self, now: u64) -> u64 {
-        let start = *self.start.get_or_insert(now);
-        start + model::num::round_to_u64(self.next)
-    }
-
-    /// So much of what is counted has arrived: an operation, or its bytes.
-    pub(super) fn advance(&mut self, amount: f64) {
-        let gap = self.gap_ns * amount;
-        self.next += match self.arrivals {
-            Arrivals::Linear => gap,
-            Arrivals::Poisson => gap * self.rng.exponential(),
-        };
-    }
-
-    /// Everything that is still to arrive comes that much later.
-    pub(super) fn shift(&mut self, nanos: u64) {
-        self.next += approx(nanos);
     }
 }

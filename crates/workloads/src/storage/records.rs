@@ -2,6 +2,7 @@
 
 use engine::recorder::Latencies;
 use model::job::{Directions, Report};
+use model::latency::LATE;
 use model::num::approx;
 use std::collections::BTreeMap;
 use sys::clock::Clock;
@@ -126,7 +127,7 @@ impl Records {
             named.extend(kinds.lat.map(|lat| (format!("{prefix}lat"), lat)));
         }
         named.extend(self.sync.take().map(|sync| ("sync".to_owned(), sync)));
-        named.extend(self.late.take().map(|late| ("late".to_owned(), late)));
+        named.extend(self.late.take().map(|late| (LATE.to_owned(), late)));
         named
     }
 }

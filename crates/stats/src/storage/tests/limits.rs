@@ -4,6 +4,7 @@ use super::*;
 use crate::noise::Usual;
 use crate::warnings;
 use model::limit::Limit;
+use model::spec::Nature;
 use model::warning::Warning;
 
 fn limits(run: &Run) -> Vec<Warning> {
@@ -103,6 +104,19 @@ fn caches_idle_devices_and_lateness_are_said() {
         limits(&run)
     };
     assert_eq!(late(6_000), [Warning::Limited(Limit::Late { share: 0.06 })]);
+    // Whatever it is about.
+    let mut system = run(&[1e4; 6], "reads", &[]);
+    system.plan.cases[0].nature = Nature::System;
+    each(&mut system, |_, measured| {
+        let lat = [("late", 6_000), ("lat", 100_000)];
+        measured.latencies = lat
+            .map(|(name, ns)| (name.to_owned(), vec![(ns, 10)]))
+            .into();
+    });
+    assert_eq!(
+        limits(&system),
+        [Warning::Limited(Limit::Late { share: 0.06 })]
+    );
     assert_eq!(late(5_000), []);
 }
 

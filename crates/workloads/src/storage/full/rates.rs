@@ -3,7 +3,7 @@
 //! Each direction that has a rate has a schedule of its own, in operations or bytes, that does not care for the
 //! storage, as `pace` has one for the whole job. Of those that are due the mix chooses.
 
-use crate::storage::pace::Schedule;
+use crate::arrivals::Schedule;
 use crate::storage::records::place;
 use model::job::{Arrivals, Pacing, Rate};
 use model::num::approx;
@@ -45,7 +45,7 @@ impl Rates {
                 (None, None) => return None,
             };
             Some(Stream {
-                schedule: Schedule::new(per_s, arrivals, seed),
+                schedule: Schedule::new(approx(per_s), arrivals, seed),
                 by_bytes,
             })
         };

@@ -1,0 +1,156 @@
+//! Work that arrives by itself: fixed and Poisson schedules, the intended start, and the program's own lateness.
+//!
+//! A schedule does not care for what it asks: work arrives when it arrives, and waits where whoever does it is busy.
+//! That wait belongs to its latency, which is why that counts from the intended start. Source: Schroeder, Wierman,
+//! Harchol-Balter, "Open versus closed", NSDI 2006. How late the program itself was, which had nothing else to do, is
+//! recorded beside ([`LATE`]).
+
+use model::job::Arrivals;
+use model::latency::LATE;
+use model::num::{approx, round_to_u64};
+use model::params::Params;
+use model::rng::Rng;
+use model::spec::{Better, How, MetricClass, MetricDef, ParamDef, ParamKind, Role, Stat};
+use model::units::Unit;
+
+/// The parameter that asks for arrivals.
+pub(crate) const RATE: ParamDef = ParamDef {
+    name: "rate",
+    kind: ParamKind::Count {
+        min: 0,
+        max: 100_000_000,
+    },
+    default: "0",
+    doc: "Events that arrive per second, for all copies together, whatever becomes of them; 0 for one after the other. \
+          With a rate a latency counts from the instant at which its event arrived.",
+};
+
+/// The parameter that says when they arrive.
+pub(crate) const ARRIVALS: ParamDef = ParamDef {
+    name: "arrivals",
+    kind: ParamKind::Choice(&["linear", "poisson"]),
+    default: "linear",
+    doc: "With a rate: at equal distances, or at random ones, as from many independent users.",
+};
+
+/// The program's own lateness.
+pub(crate) const LATE_MEAN: MetricDef = MetricDef {
+    quantity: "late_ns_mean",
+    unit: Unit::Nanoseconds,
+    better: Better::Lower,
+    class: MetricClass::LatencyTypical,
+    how: How::Of(LATE, Stat::Mean),
+    role: Role::Plain,
+    doc: "With a rate, how much later than it could have an event started because of this program: from its arrival, \
+          or from the end of the event before it where that was later, to its start.",
+};
+
+/// Whether these parameters ask for arrivals.
+pub(crate) fn asked(params: &Params) -> bool {
+    params.count(RATE.name) > 0
+}
+
+/// The schedule of one of `parts` that share the rate; `None` where none is asked for. Those at equal distances arrive
+/// in turn, and random ones add up to as random ones.
+pub(crate) fn share(params: &Params, (part, parts): (u32, u32), seed: u64) -> Option<Schedule> {
+    let rate = approx(params.count(RATE.name)) / f64::from(parts.max(1));
+    let arrivals = match params.text(ARRIVALS.name) {
+        "poisson" => Arrivals::Poisson,
+        _ => Arrivals::Linear,
+    };
+    asked(params).then(|| {
+        let mut schedule = Schedule::new(rate, arrivals, seed.wrapping_add(u64::from(part)));
+        if arrivals == Arrivals::Linear {
+            schedule.next = schedule.gap_ns * f64::from(part) / f64::from(parts.max(1));
+        }
+        schedule
+    })
+}
+
+/// When work arrives, in nanoseconds of the monotonic clock.
+#[derive(Clone, Debug)]
+pub(crate) struct Schedule {
+    gap_ns: f64,
+    arrivals: Arrivals,
+    rng: Rng,
+    start: Option<u64>,
+    /// The next arrival, counted from the start: the sum of many gaps keeps its fractions.
+    next: f64,
+}
+
+impl Schedule {
+    /// So many of what is counted per second.
+    pub(crate) fn new(per_s: f64, arrivals: Arrivals, seed: u64) -> Self {
+        Self {
+            gap_ns: 1e9 / per_s.max(1e-9),
+            arrivals,
+            rng: Rng::stream(seed, 13),
+            start: None,
+            next: 0.0,
+        }
+    }
+
+    /// When the next arrives. The first arrival is now.
+    pub(crate) fn due(&mut self, now: u64) -> u64 {
+        let start = *self.start.get_or_insert(now);
+        start + round_to_u64(self.next)
+    }
+
+    /// So much of what is counted has arrived: an operation, or its bytes.
+    pub(crate) fn advance(&mut self, amount: f64) {
+        let gap = self.gap_ns * amount;
+        self.next += match self.arrivals {
+            Arrivals::Linear => gap,
+            Arrivals::Poisson => gap * self.rng.exponential(),
+        };
+    }
+
+    /// Everything that is still to arrive comes that much later.
+    pub(crate) fn shift(&mut self, nanos: u64) {
+        self.next += approx(nanos);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrivals(mut schedule: Schedule, count: usize) -> Vec<u64> {
+        let one = |_| {
+            let due = schedule.due(1_000);
+            schedule.advance(1.0);
+            due - 1_000
+        };
+        (0..count).map(one).collect()
+    }
+
+    fn params(rate: &str, arrivals: &str) -> Params {
+        let set = [("rate", rate), ("arrivals", arrivals)];
+        crate::os::testing::params(&crate::os::THREADS, &set)
+    }
+
+    #[test]
+    fn those_who_share_a_rate_arrive_in_turn() {
+        let of = |part| share(&params("1000", "linear"), (part, 4), 7).unwrap();
+        assert_eq!(arrivals(of(0), 3), [0, 4_000_000, 8_000_000]);
+        assert_eq!(arrivals(of(3), 3), [3_000_000, 7_000_000, 11_000_000]);
+        assert!(share(&params("0", "linear"), (0, 4), 7).is_none());
+    }
+
+    #[test]
+    fn random_arrivals_keep_the_rate_and_have_the_spread_of_independent_users() {
+        const COUNT: usize = 20_000;
+        let schedule = share(&params("1000", "poisson"), (0, 1), 7).unwrap();
+        let times = arrivals(schedule, COUNT);
+        let gaps: Vec<f64> = times
+            .windows(2)
+            .map(|two| approx(two[1] - two[0]))
+            .collect();
+        let mean = gaps.iter().sum::<f64>() / approx(COUNT as u64 - 1);
+        assert!((mean / 1e6 - 1.0).abs() < 0.03, "{mean}");
+        // Of exponential gaps a share of e^-1 is longer than the mean.
+        let long = gaps.iter().filter(|&&gap| gap > mean).count();
+        let share = approx(long as u64) / approx(COUNT as u64);
+        assert!((share - 0.3679).abs() < 0.02, "{share}");
+    }
+}
