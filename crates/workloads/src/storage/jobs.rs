@@ -15,7 +15,9 @@ use model::host::HostFacts;
 use model::job::{Directions, IoEngine, Job, Target, Task};
 use model::params::{ParamValue, Params};
 use model::plan::{Plan, Settle, Shape};
-use model::spec::{Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Spec, Time};
+use model::spec::{
+    Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, Time,
+};
 use model::units::{Nanos, Unit};
 use std::path::{Path, PathBuf};
 use sys::io::Kind;
@@ -62,44 +64,35 @@ const CLAT: &str = "Time from the return of the submitting call to the completio
 const SYNC: &str =
     "Time of an fsync or fdatasync call, from submission to completion, of all jobs together.";
 
-/// A series of one job, for as many windows as it worked.
-const fn over_time(quantity: &'static str, unit: Unit, doc: &'static str) -> MetricDef {
-    rate(quantity, unit, How::Reported(Fold::Sum), doc).acting(Role::Series)
+/// Rates of one job, in each of the windows in which it worked.
+const fn rates(quantity: &'static str, unit: Unit) -> MetricDef {
+    sum(quantity, unit, RATE_AT).acting(Role::Series)
+}
+
+/// Latencies of one job, in each of the windows in which it worked.
+const fn latencies(quantity: &'static str, doc: &'static str) -> MetricDef {
+    let how = How::Reported(Fold::Sum);
+    MetricDef::time(quantity, MetricClass::LatencyTypical, how, doc).acting(Role::Series)
 }
 
 const RATE_AT: &str =
     "The series of each job, where a log is asked for: what ended in each window, over its length.";
-const NS_AT: &str = "The series of each job, where a log is asked for: the mean of the operations that ended in each window.";
+const NS_AT: &str =
+    "The series of each job, where a log is asked for: the mean of what ended in each window.";
 const MAX_AT: &str = "The same with the longest of them, where that is asked for.";
 
 /// The series of one direction.
 macro_rules! logged {
     ($direction:literal) => {
         [
-            over_time(
-                concat!($direction, "_bytes_per_s_at"),
-                Unit::BytesPerSecond,
-                RATE_AT,
-            ),
-            over_time(concat!($direction, "_iops_at"), Unit::OpsPerSecond, RATE_AT),
-            over_time(concat!($direction, "_slat_ns_at"), Unit::Nanoseconds, NS_AT),
-            over_time(concat!($direction, "_clat_ns_at"), Unit::Nanoseconds, NS_AT),
-            over_time(concat!($direction, "_lat_ns_at"), Unit::Nanoseconds, NS_AT),
-            over_time(
-                concat!($direction, "_slat_ns_max_at"),
-                Unit::Nanoseconds,
-                MAX_AT,
-            ),
-            over_time(
-                concat!($direction, "_clat_ns_max_at"),
-                Unit::Nanoseconds,
-                MAX_AT,
-            ),
-            over_time(
-                concat!($direction, "_lat_ns_max_at"),
-                Unit::Nanoseconds,
-                MAX_AT,
-            ),
+            rates(concat!($direction, "_bytes_per_s_at"), Unit::BytesPerSecond),
+            rates(concat!($direction, "_iops_at"), Unit::OpsPerSecond),
+            latencies(concat!($direction, "_slat_ns_at"), NS_AT),
+            latencies(concat!($direction, "_clat_ns_at"), NS_AT),
+            latencies(concat!($direction, "_lat_ns_at"), NS_AT),
+            latencies(concat!($direction, "_slat_ns_max_at"), MAX_AT),
+            latencies(concat!($direction, "_clat_ns_max_at"), MAX_AT),
+            latencies(concat!($direction, "_lat_ns_max_at"), MAX_AT),
         ]
     };
 }

@@ -1,8 +1,8 @@
 //! fio's logs over time (`write_bw_log` and the like), written from the series of the kept run.
 //!
 //! A line is `time, value, direction, block size, priority`: milliseconds from the beginning of the job to the end of
-//! the window, KiB/s, operations per second or nanoseconds, and 0 for what a window has none of, as fio 3.33 writes it. A
-//! file is replaced where it is empty or begins as a log does, and obeys what `--output` obeys.
+//! the window, KiB/s, operations per second or nanoseconds, and 0 for what a window has none of, as fio 3.33 writes
+//! it. A file is replaced where it is empty or begins as a log does, and obeys what `--output` obeys.
 
 use super::out::{AS_ROOT, Form, Way};
 use super::phases::Phase;
