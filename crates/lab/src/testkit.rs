@@ -14,7 +14,7 @@ pub(crate) fn export() -> String {
     let case = json!({
         "id": "os.pipe@1", "title": "Pipe", "workload": "os.pipe", "workload_version": 1,
         "params": {}, "nature": "system", "metrics": [metric], "shape": Shape::DEFAULT, "simulated": false,
-        "on_disk": false,
+        "on_disk": false, "allocates": false,
     });
     let plan = json!({
         "what": ["os.pipe"], "cases": [case], "seed": 1, "budget": null, "passes": 1,

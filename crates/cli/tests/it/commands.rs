@@ -299,7 +299,7 @@ fn completions_come_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         bed.run(&["completions", shell])
             .code(0)
-            .out_has(&["kurabe", "compare"]);
+            .out_has(&["kurabe", "KURABE_COMPLETE"]);
     }
 }
 

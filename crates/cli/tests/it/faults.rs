@@ -206,7 +206,7 @@ fn a_run_that_was_killed_or_interrupted_goes_on_where_it_left_off() {
         signal(&child, name);
         child.wait_with_output().unwrap();
         assert!(rounds_kept(&bed) < 16, "{name}");
-        bed.run(&["run", "--resume", "long"])
+        bed.run(&["run", "--resume", "long", "--full"])
             .code(0)
             .out_has(&["complete"]);
         let text = bed.run(&["export", "long"]).code(0).out;

@@ -17,8 +17,10 @@ use model::estimate::{Interval, MetricSummary, State};
 use model::spec::{How, Nature, Stat};
 use stats::quantile::median;
 
-/// Sentences of a kind that stand on the page; there may be one for every case of a long plan.
-const SENTENCES_MAX: usize = 3;
+/// Sentences of a kind that stand on the page: a long table leaves less room for them.
+fn room(view: &RunView<'_>) -> usize {
+    12_usize.saturating_sub(leading(view).count()).clamp(3, 8)
+}
 
 /// The tables: one line for each case, or two where it has two levels.
 pub(crate) fn tables(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
@@ -246,19 +248,25 @@ pub(crate) fn sentences(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
         return notes::blocks(view, lang);
     }
     let mut said = notes::about_run(view, lang);
+    let mut left = 0;
+    let mut add = |lines: Vec<String>| {
+        let most = lines.len().min(room(view));
+        left += lines.len() - most;
+        said.extend(lines.into_iter().take(most));
+    };
     let storage = view.storage.iter().flat_map(|storage| &storage.cases);
     let telling = storage.flat_map(|case| {
         let lines = storage::telling(case, lang).into_iter();
         lines.map(move |line| format!("{}: {line}", case.case))
     });
-    let mut left = add(&telling.collect::<Vec<_>>(), &mut said);
+    add(telling.collect());
     // Where there is no value its reason stands in its place.
     let told = leading(view).filter(|metric| !metric.rounds.is_empty());
     let mut footnotes = Footnotes::new(told.map(|metric| metric.warnings.as_slice())).0;
     // What most of the figures have in common is said first.
     footnotes.sort_by_key(|note| std::cmp::Reverse(note.metrics));
     let lines = footnotes.iter().map(|note| notes::sentence(note, lang));
-    left += add(&lines.collect::<Vec<_>>(), &mut said);
+    add(lines.collect());
     let left_out = left_out_of(&view.run.plan, lang).into_iter();
     let left_out = left_out.map(|(what, why)| {
         say!(
@@ -267,7 +275,7 @@ pub(crate) fn sentences(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
             "計画から除外: {what}（{why}）"
         )
     });
-    left += add(&left_out.collect::<Vec<_>>(), &mut said);
+    add(left_out.collect());
     let id = &view.run.meta.id;
     if left > 0 {
         let more = number::counted(left, "more note", "more notes");
@@ -279,11 +287,4 @@ pub(crate) fn sentences(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
     }
     let heading = lang.pick("notes", "注");
     vec![Block::section(heading, vec![Block::bullets(said)])]
-}
-
-/// Adds as many of the lines as there is room for; how many are left.
-fn add(lines: &[String], said: &mut Vec<String>) -> usize {
-    let most = lines.len().min(SENTENCES_MAX);
-    said.extend_from_slice(&lines[..most]);
-    lines.len() - most
 }

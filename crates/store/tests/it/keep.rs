@@ -467,6 +467,7 @@ fn a_run_read_for_a_comparison_lacks_only_what_none_looks_at() {
             }
             done.latencies.clear();
             done.notes.clear();
+            done.series.clear();
         }
     }
     assert_eq!(lean, expect);

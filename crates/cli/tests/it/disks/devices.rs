@@ -220,7 +220,7 @@ mod root {
             assert!(text.contains(&format!("{device}, only read")), "{text}");
         }
         assert!(!text.contains("parameters"), "{text}");
-        bed.run(&["show"])
+        bed.run(&["show", "--full"])
             .code(0)
             .out_has(&[&other.device, "96.0 MiB"]);
         bed.run(&[
