@@ -12,6 +12,7 @@ pub mod csv;
 pub mod duel;
 mod footnotes;
 pub mod grounds;
+mod grouped;
 pub mod json;
 mod lang;
 pub mod number;

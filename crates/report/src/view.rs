@@ -192,13 +192,20 @@ impl RunView<'_> {
         number::scale(unit, quantity, largest.copied().unwrap_or(0.0))
     }
 
-    /// The two levels of a metric that has two, in its scale, the lower one first.
-    pub(crate) fn levels(&self, metric: &MetricSummary) -> Option<[String; 2]> {
-        let State::TwoState { low, high, .. } = metric.state else {
+    /// The two levels of a metric that has two, in its scale and with their shares, the more frequent one first.
+    pub(crate) fn levels(&self, metric: &MetricSummary) -> Option<[(String, f64); 2]> {
+        let State::TwoState {
+            low,
+            high,
+            low_share,
+        } = metric.state
+        else {
             return None;
         };
         let scale = self.scale(metric);
-        Some([low, high].map(|level| scale.value(level)))
+        let mut levels = [(low, low_share), (high, 1.0 - low_share)];
+        levels.sort_by(|a, b| b.1.total_cmp(&a.1));
+        Some(levels.map(|(level, share)| (scale.value(level), share)))
     }
 
     /// The metrics that were measured: all but what the tests were set up with.

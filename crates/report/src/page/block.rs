@@ -24,9 +24,7 @@ pub enum Block {
     Line(String),
     /// Names, each with what is said of it beside it. A name that is empty is the one above.
     Facts(Vec<(Text, Text)>),
-    /// Names, each with what is said of it below it: where names are long, or there is no room for a table.
-    Entries(Vec<(Text, Text)>),
-    /// Rows of cells.
+    /// Rows of cells, each on two lines where there is no room for one.
     Table(Table),
     /// Names, each with its value on either side of a comparison.
     Sides(Table),
@@ -79,6 +77,16 @@ impl Text {
     /// A sign before a sentence.
     pub fn sign(text: impl Into<String>) -> Self {
         Self::with(Tone::Sign, text)
+    }
+
+    /// A text that is to be looked at where this is true.
+    pub fn doubtful(is_doubtful: bool, text: impl Into<String>) -> Self {
+        let tone = if is_doubtful {
+            Tone::Attention
+        } else {
+            Tone::Plain
+        };
+        Self::with(tone, text)
     }
 
     /// A text of this tone.
@@ -184,7 +192,7 @@ impl Block {
     pub fn is_empty(&self) -> bool {
         match self {
             Self::Section(_, blocks) | Self::Within(_, blocks) => blocks.iter().all(Self::is_empty),
-            Self::Facts(list) | Self::Entries(list) => list.is_empty(),
+            Self::Facts(list) => list.is_empty(),
             Self::Table(table) | Self::Sides(table) => table.rows.is_empty(),
             Self::Bullets(lines) => lines.is_empty(),
             Self::Commands(list) => list.is_empty(),

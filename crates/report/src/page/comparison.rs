@@ -12,7 +12,7 @@ mod table;
 use crate::comparison::{Compared, ComparisonView, LatestOf, Party, Sides, role};
 use crate::duel;
 use crate::lang::{Lang, say};
-use crate::page::block::{Align, Block, Table, Text};
+use crate::page::block::{Align, Block, Table};
 use crate::page::run::Detail;
 use crate::page::title;
 use crate::set_otherwise;
@@ -51,40 +51,32 @@ pub fn page(view: &ComparisonView<'_>, detail: Detail, lang: Lang) -> Vec<Block>
 
 /// What stands below the first lines. Reasons are told with everything, and where there is nothing else to tell.
 fn one(of: Compared<'_>, detail: Detail) -> Vec<Block> {
-    let Compared {
-        comparison, lang, ..
-    } = of;
-    let refused = refused::refused(of);
-    let any = comparison.metrics.iter().any(|one| one.interval.is_some());
-    let reasons_below = detail == Detail::Full || !any;
+    let (comparison, lang) = (of.comparison, of.lang);
+    let is_full = detail == Detail::Full;
+    let section = |heading: &str, block| Block::section(heading, vec![block]);
     let mut page = vec![
         Block::facts(heads(of)),
         Block::bullets(pairing(of, detail)),
-        Block::section(
+        section(
             lang.pick("summary", "要約"),
-            vec![Block::bullets(summary::lines(of, reasons_below))],
+            Block::bullets(summary::lines(of)),
         ),
         table::metrics(of, detail),
     ];
-    let mut section = |heading: &str, block| page.push(Block::section(heading, vec![block]));
-    if detail == Detail::Full {
+    if is_full {
         let notes = Block::bullets(notes::notes(of));
-        section(lang.pick("notes", "補足"), notes);
+        page.push(section(lang.pick("notes", "補足"), notes));
     }
-    if reasons_below {
-        let (plain, none) = (
-            listed(refused.without_interval),
-            listed(refused.not_compared),
-        );
-        section(lang.pick("without an interval", "区間のない項目"), plain);
-        section(lang.pick("not compared", "比較しなかった項目"), none);
+    if is_full || comparison.metrics.iter().all(|one| one.interval.is_none()) {
+        let refused = refused::refused(of);
+        let plain = lang.pick("without an interval", "区間のない項目");
+        let none = lang.pick("not compared", "比較しなかった項目");
+        page.push(section(plain, Block::facts(refused.without_interval)));
+        page.push(section(none, Block::facts(refused.not_compared)));
     }
-    if detail == Detail::Full {
-        let differences = differences(&comparison.differences, lang);
-        section(
-            lang.pick("differences in set-up", "環境の違い"),
-            differences,
-        );
+    if is_full {
+        let heading = lang.pick("differences in set-up", "環境の違い");
+        page.push(section(heading, differences(&comparison.differences, lang)));
     }
     page
 }
@@ -92,13 +84,11 @@ fn one(of: Compared<'_>, detail: Detail) -> Vec<Block> {
 /// What to type to see everything.
 fn next(view: &ComparisonView<'_>, lang: Lang) -> Block {
     let ids = |side: &Party<'_>| {
-        let runs = side.runs().into_iter();
-        runs.map(|run| run.meta.id.as_str())
-            .collect::<Vec<_>>()
-            .join(",")
+        let ids = side.runs().into_iter().map(|run| run.meta.id.as_str());
+        ids.collect::<Vec<_>>().join(",")
     };
-    let sides = std::iter::once(&view.base).chain(view.others.iter().map(|(other, _)| other));
-    let sides: Vec<String> = sides.map(ids).collect();
+    let others = view.others.iter().map(|(other, _)| other);
+    let sides: Vec<String> = std::iter::once(&view.base).chain(others).map(ids).collect();
     let command = format!("kurabe compare {} --full", sides.join(" "));
     let what = lang.pick(
         "everything: further metrics, notes, reasons, differences in set-up",
@@ -108,10 +98,6 @@ fn next(view: &ComparisonView<'_>, lang: Lang) -> Block {
         lang.pick("next", "次にできること"),
         vec![Block::Commands(vec![(command, what.to_owned())])],
     )
-}
-
-fn listed(list: refused::Lines) -> Block {
-    Block::facts(list.into_iter().map(|(name, why)| (Text::name(name), why)))
 }
 
 fn differences(list: &[Difference], lang: Lang) -> Block {
@@ -148,32 +134,23 @@ fn heads(of: Compared<'_>) -> Vec<(String, String)> {
 fn run_lines(side: &Party<'_>, lang: Lang) -> Vec<String> {
     let line = |run: &'_ Run| {
         let line = title::line(run, lang);
-        let latest = side.latest_of().iter().find(|of| of.run == run.meta.id);
-        match latest {
-            Some(of) => format!("{line}; {}", latest_of(of, lang)),
+        let mut latest = side.latest_of().iter();
+        match latest.find(|of| of.run == run.meta.id) {
+            Some(LatestOf { runs, .. }) => say!(
+                lang,
+                "{line}; the latest of {runs} runs of that label",
+                "{line}; このラベルの {runs} 件のうち最新"
+            ),
             None => line,
         }
     };
     side.runs().into_iter().map(line).collect()
 }
 
-fn latest_of(of: &LatestOf, lang: Lang) -> String {
-    let n = of.runs;
-    say!(
-        lang,
-        "the latest of {n} runs of that label",
-        "このラベルの {n} 件のうち最新"
-    )
-}
-
 /// How the rounds were measured and are compared, where that is in pairs or in as many rounds as it took; and what must
 /// be known of a duel, or of runs that are no separate instances.
 fn pairing(of: Compared<'_>, detail: Detail) -> Vec<String> {
-    let Compared {
-        sides,
-        comparison,
-        lang,
-    } = of;
+    let (sides, comparison, lang) = (of.sides, of.comparison, of.lang);
     let mut lines = Vec::new();
     let is_full = detail == Detail::Full;
     if comparison.paired && is_full {

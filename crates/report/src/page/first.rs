@@ -1,20 +1,21 @@
 //! What every page of a run begins with, in at most [`LINES`] lines: which machine, whether its figures may be quoted,
 //! and those figures that people quote.
 
-use super::block::{Block, Text, Tone};
-use super::{soak, title};
+use super::block::{Block, Text};
+use super::fit::joined;
+use super::indexes::copies;
+use super::{list, soak, title, trust};
+use crate::grouped::grouped;
 use crate::lang::{Lang, say};
 use crate::number::{self, percent};
 use crate::table::{columns, wrapped};
 use crate::view::RunView;
-use model::estimate::{Estimate, IndexSummary, MetricSummary, State};
+use model::estimate::{Estimate, IndexSummary, MetricSummary};
 use model::headline::Topic;
 use model::host::HostFacts;
 use model::plan::MetricId;
 use model::record::{End, Run};
 use model::spec::{How, Stat};
-use model::units::{Nanos, UnixNanos};
-use stats::{Disturber, Rounds, Trust};
 
 /// The most lines, on a terminal of [`WIDTH`].
 pub(crate) const LINES: usize = 10;
@@ -28,25 +29,21 @@ const SPACE: usize = 2;
 /// The first lines of the page.
 pub(crate) fn block(view: &RunView<'_>, lang: Lang) -> Block {
     let run = view.run;
-    let machine = fitting(machine(run, lang), WIDTH);
-    let made = fitting(made(run, lang), WIDTH - SPACE);
+    let machine = joined(machine(run, lang), ", ", WIDTH);
+    let made = joined(made(run, lang), ", ", WIDTH - SPACE);
     let lines = lines(view, lang);
-    let trust_name = lang.pick("trust", "信頼性");
-    let names = lines.iter().map(|line| line.name).chain([trust_name]);
-    let room = WIDTH - 2 * SPACE - names.map(columns).max().unwrap_or(0);
-    let trust_text = trust(&view.trust, view.soak.is_some(), lang);
-    let above = 2 + wrapped(&trust_text, room).lines().count();
-    let tone = if view.trust.may_be_quoted() {
-        Tone::Plain
-    } else {
-        Tone::Attention
-    };
-    let mut facts = vec![(trust_name.into(), Text::with(tone, trust_text))];
+    let trust_name = lang.pick("trust", "信頼性").to_owned();
+    let names = lines.iter().map(|line| &line.name).chain([&trust_name]);
+    let room = WIDTH - 2 * SPACE - names.map(|name| columns(name)).max().unwrap_or(0);
+    let said = trust::whole(&view.trust, view.soak.is_some(), lang);
+    let above = 2 + wrapped(&said, room).lines().count();
+    let said = Text::doubtful(!view.trust.may_be_quoted(), said);
+    let mut facts = vec![(trust_name.into(), said)];
     if let Some(soak) = &view.soak {
         let course = lang.pick("course", "推移");
         facts.push((course.into(), soak::sentence(soak, lang).into()));
     } else {
-        facts.extend(rows(lines, room, LINES.saturating_sub(above), lang));
+        facts.extend(rows(&lines, room, LINES.saturating_sub(above)));
     }
     let name = run.meta.label.as_deref().unwrap_or(&run.meta.id);
     let mut name = vec![name.into()];
@@ -55,17 +52,6 @@ pub(crate) fn block(view: &RunView<'_>, lang: Lang) -> Block {
         WIDTH,
         vec![Block::Title(name, machine, made), Block::Facts(facts)],
     )
-}
-
-/// As many parts as there is room for; the last ones matter least.
-fn fitting(mut parts: Vec<String>, room: usize) -> String {
-    loop {
-        let line = parts.join(", ");
-        if columns(&line) <= room || parts.len() <= 1 {
-            return line;
-        }
-        parts.pop();
-    }
 }
 
 /// The machine, what is worth most first.
@@ -82,9 +68,8 @@ fn machine(run: &Run, lang: Lang) -> Vec<String> {
     // The domain says where it stands, and takes the room of what it is.
     let host = run.host.hostname.known();
     let host = host.map(|name| name.split('.').next().unwrap_or_default().to_owned() + "  ");
-    let model = cpu.model.known().map(|model| short_model(model));
-    let cpus = cpu.online.known();
-    let cpus = cpus.map(|n| lang.pick(number::counted(*n, "CPU", "CPUs"), format!("{n} CPU")));
+    let model = cpu.model.known().map(|model| list::processor(model));
+    let cpus = cpu.online.known().map(|n| super::host::cpus(*n, lang));
     let quota = limits.cpu_quota.known().copied().flatten();
     let devices = storage.devices.known().map_or(&[][..], Vec::as_slice);
     let on = devices.first().map(|device| format!(" on {}", device.name));
@@ -109,30 +94,12 @@ fn machine(run: &Run, lang: Lang) -> Vec<String> {
     parts
 }
 
-/// The name of a CPU without what every one of them says: `Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz` is an
-/// `Intel Xeon Platinum 8481C`.
-fn short_model(model: &str) -> String {
-    let plain = model.replace("(R)", "").replace("(TM)", "");
-    let name = plain.split('@').next().unwrap_or_default();
-    let said = |word: &&str| !matches!(*word, "CPU" | "Processor") && !word.ends_with("-Core");
-    name.split_whitespace()
-        .filter(said)
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
 /// When the run was made, how long it took, of how many rounds, how it ended, and by which program.
 fn made(run: &Run, lang: Lang) -> Vec<String> {
     let meta = &run.meta;
     let label = meta.label.as_ref().map(|label| format!("\"{label}\""));
-    let span = |end: UnixNanos| number::duration(Nanos(end.0.saturating_sub(meta.started.0)), lang);
     let rounds = stats::rounds_of_each(run);
     let of_each = number::counted(rounds, "round", "rounds");
-    let end = match meta.end {
-        End::Complete => None,
-        End::Open => Some(lang.pick("not finished", "未終了")),
-        End::Interrupted => Some(lang.pick("interrupted: partial", "中断（途中まで）")),
-    };
     let left_out = match run.plan.dropped.len() {
         0 => None,
         n => Some(say!(lang, "{n} left out", "{n} 件を除外")),
@@ -141,9 +108,9 @@ fn made(run: &Run, lang: Lang) -> Vec<String> {
     let parts = [
         soaked.map(ToString::to_string),
         Some(number::minute(meta.started) + " UTC"),
-        meta.finished.map(span),
+        title::took(run, lang),
         (soaked.is_none() && rounds > 0).then(|| say!(lang, "{of_each}", "各 {rounds} 回")),
-        end.map(str::to_owned),
+        (meta.end != End::Complete).then(|| title::end_word(meta.end, lang).to_owned()),
         left_out,
         Some(format!("kurabe {}", meta.binary.version)),
         label,
@@ -152,116 +119,10 @@ fn made(run: &Run, lang: Lang) -> Vec<String> {
     parts.into_iter().flatten().collect()
 }
 
-/// Whether the figures may be quoted, and what to do where they may not. A soak has stretches in the place of rounds.
-pub(crate) fn trust(trust: &Trust, soak: bool, lang: Lang) -> String {
-    let rounds = if soak { "stretches" } else { "rounds" };
-    match trust {
-        Trust::Nothing => say!(
-            lang,
-            "nothing was measured; the reasons stand below, or with `--full`",
-            "何も測定されていません。理由は以下か `--full` にあります"
-        ),
-        Trust::Quiet { others, stolen } => quiet(*others, *stolen, rounds, lang),
-        Trust::Quota(Rounds { n, of }) => say!(
-            lang,
-            "held back by a CPU quota in {n} of {of} {rounds}; quote the quota with the figures",
-            "{of} 回中 {n} 回で CPU クォータによる制限。数値はクォータとともに引用してください"
-        ),
-        Trust::Disturbed(by, Rounds { n, of }) => {
-            let en = format!("in {n} of {of} {rounds}; do not quote.");
-            let ja = format!("（{of} 回中 {n} 回）。引用不可。");
-            disturbed(by, &en, &ja, lang)
-        }
-        Trust::DebugBuild => say!(
-            lang,
-            "DEBUG BUILD: do not quote. Build with `cargo build --release`",
-            "デバッグビルド: 引用不可。`cargo build --release` でビルドしてください"
-        ),
-        Trust::FewRounds(n) => {
-            let need = stats::ROUNDS_MIN;
-            say!(
-                lang,
-                "TOO FEW ROUNDS to quote: {n} of each, an interval takes {need}",
-                "回数不足で引用不可: 各 {n} 回（区間には {need} 回必要）"
-            )
-        }
-    }
-}
-
-fn quiet(others: Option<Rounds>, stolen: Option<f64>, rounds: &str, lang: Lang) -> String {
-    let others = others.map(|Rounds { n, of }| match n {
-        0 => say!(
-            lang,
-            "other programs used under 5 % of a CPU",
-            "他のプログラムの CPU 使用は 5 % 未満"
-        ),
-        n => say!(
-            lang,
-            "other programs used a CPU in {n} of {of} {rounds}",
-            "他のプログラムの CPU 使用は {of} 回中 {n} 回"
-        ),
-    });
-    let host = stolen.map(|share| {
-        let share = percent(share);
-        say!(lang, "the host took {share}", "ホストによる占有 {share}")
-    });
-    let known: Vec<String> = [others, host].into_iter().flatten().collect();
-    let whole = known.len() == 2;
-    let known = known.join(lang.pick(", ", "、"));
-    match known.as_str() {
-        "" => say!(
-            lang,
-            "not known: this system tells nothing of other programs and of the host",
-            "不明: 他のプログラムもホストも、このシステムでは分かりません"
-        ),
-        known if whole => say!(lang, "quiet: {known}", "静穏: {known}"),
-        known => say!(
-            lang,
-            "quiet as far as known: {known}",
-            "分かる範囲で静穏: {known}"
-        ),
-    }
-}
-
-/// Who disturbed it; how often, in English and in Japanese.
-fn disturbed(by: &Disturber, en: &str, ja: &str, lang: Lang) -> String {
-    match by {
-        Disturber::Others(program, share) => {
-            let share = percent(*share);
-            let program = match program {
-                Some(name) => format!("`{name}`"),
-                None => lang.pick("other programs", "他のプログラム").to_owned(),
-            };
-            say!(
-                lang,
-                "DISTURBED: {program} used {share} of a CPU {en} Stop it and run again, or see `--full`",
-                "外乱あり: {program} が CPU の {share} を使用{ja}止めて再測定するか、`--full` を参照"
-            )
-        }
-        Disturber::Host(share) => say!(
-            lang,
-            "DISTURBED: the host took {share} of the CPU time {en} Run again at another hour",
-            "外乱あり: ホストが CPU 時間の {share} を占有{ja}時間を変えて再測定してください",
-            share = percent(*share)
-        ),
-        Disturber::Neighbour => say!(
-            lang,
-            "DISTURBED: something else ran on the core {en} Run again at another hour",
-            "外乱あり: 同じコアで他の処理が動作{ja}時間を変えて再測定してください"
-        ),
-        Disturber::Clock => say!(
-            lang,
-            "DISTURBED: the clock was set or the machine slept {en} Run again",
-            "外乱あり: 時計の変更かマシンの休止{ja}再測定してください"
-        ),
-    }
-}
-
 /// A line of headlines.
 struct Line {
-    topic: Topic,
     /// What stands before it.
-    name: &'static str,
+    name: String,
     items: Vec<Item>,
     /// What must be known of all of them.
     remark: Option<&'static str>,
@@ -273,13 +134,10 @@ struct Item {
     beside: String,
 }
 
-/// What is known of each topic, from top to bottom.
+/// What is known of each topic, from top to bottom. Large blocks and syncs of a disk share a line.
 fn lines(view: &RunView<'_>, lang: Lang) -> Vec<Line> {
-    let indexes = view
-        .indexes
-        .iter()
-        .filter_map(|index| of_index(index, lang));
-    let indexes = indexes.map(|item| (Topic::Index, item));
+    let indexes = view.indexes.iter();
+    let indexes = indexes.filter_map(|index| Some((Topic::Index, of_index(index, lang)?)));
     let headlines = view.headlines.iter();
     let mut test = "";
     let figures = headlines.filter_map(|one| {
@@ -287,90 +145,64 @@ fn lines(view: &RunView<'_>, lang: Lang) -> Vec<Line> {
         let again = std::mem::replace(&mut test, &one.metric.case.test) == test;
         Some((one.topic, item(view, one, again, lang)?))
     });
-    let mut lines: Vec<Line> = Vec::new();
-    for (topic, item) in indexes.chain(figures) {
-        match lines.last_mut().filter(|line| line.topic == topic) {
-            Some(line) => line.items.push(item),
-            None => lines.push(Line {
-                topic,
-                name: name_of(topic, lang),
-                items: vec![item],
-                remark: remark(topic, view.run, lang),
-            }),
+    let items = indexes.chain(figures).map(|(topic, item)| match topic {
+        Topic::LargeBlocks => (Topic::Syncs, (topic, item)),
+        _ => (topic, (topic, item)),
+    });
+    let line = |(line, items): (Topic, Vec<(Topic, Item)>)| {
+        let (mut topics, items): (Vec<Topic>, Vec<Item>) = items.into_iter().unzip();
+        topics.dedup();
+        let names: Vec<&str> = topics.into_iter().map(|of| name_of(of, lang)).collect();
+        Line {
+            name: names.join(", "),
+            items,
+            remark: remark(line, view.run, lang),
         }
-    }
-    lines
+    };
+    grouped(items).into_iter().map(line).collect()
 }
 
 /// The rows of the lines, at most so many: one for each, and more of the first lines where there is room.
-fn rows(mut lines: Vec<Line>, room: usize, most: usize, lang: Lang) -> Vec<(Text, Text)> {
-    if lines.len() > most {
-        merge(&mut lines, room, lang);
-    }
-    lines.truncate(most);
-    let mut spare = most - lines.len();
+fn rows(lines: &[Line], room: usize, most: usize) -> Vec<(Text, Text)> {
+    let mut spare = most.saturating_sub(lines.len());
     let mut facts = Vec::new();
-    for line in lines {
-        let mut rows = packed(&line, room).into_iter();
-        facts.push((line.name.into(), rows.next().unwrap_or_default().into()));
-        for row in rows.take(spare) {
-            spare -= 1;
-            facts.push(("".into(), row.into()));
-        }
+    for line in lines.iter().take(most) {
+        let fits = |rows: &Vec<String>| {
+            rows.len() <= 1 + spare && rows.iter().all(|row| columns(row) <= room)
+        };
+        let forms = (0..=line.items.len()).rev();
+        let mut forms = forms.map(|with_beside| packed(line, with_beside, room));
+        let mut rows = forms.find(fits).unwrap_or_else(|| packed(line, 0, room));
+        rows.truncate(1 + spare);
+        spare -= rows.len() - 1;
+        let names = [line.name.as_str()]
+            .into_iter()
+            .chain(std::iter::repeat(""));
+        facts.extend(names.zip(rows).map(|(name, row)| (name.into(), row.into())));
     }
     facts
 }
 
-/// Makes one line of the bandwidth of a disk and of what it syncs, where there is room for the figures of both.
-fn merge(lines: &mut Vec<Line>, room: usize, lang: Lang) {
-    let place = |topic| lines.iter().position(|line| line.topic == topic);
-    let (Some(large), Some(syncs)) = (place(Topic::LargeBlocks), place(Topic::Syncs)) else {
-        return;
-    };
-    let figures = [large, syncs]
-        .map(|place| &lines[place].items)
-        .into_iter()
-        .flatten();
-    let items = figures.map(|item| Item {
-        figure: item.figure.clone(),
-        beside: String::new(),
-    });
-    let both = Line {
-        topic: Topic::Syncs,
-        name: lang.pick("1M, sync", "1M, 同期"),
-        items: items.collect(),
-        remark: lines[syncs].remark,
-    };
-    if packed(&both, room).len() == 1 {
-        lines[syncs] = both;
-        lines.remove(large);
-    }
-}
-
-/// The items of a line in rows of so many columns. What stands beside a figure gives way first.
-fn packed(line: &Line, room: usize) -> Vec<String> {
+/// The items of a line in rows of so many columns, the first ones with what stands beside their figures.
+fn packed(line: &Line, with_beside: usize, room: usize) -> Vec<String> {
     let remark = line.remark.map(|remark| format!(" {remark}"));
+    let remark = remark.unwrap_or_default();
     let mut rows: Vec<String> = Vec::new();
-    for item in &line.items {
-        let whole = format!("{}{}", item.figure, item.beside);
-        let reserved = match (&remark, rows.len()) {
-            (Some(remark), 0 | 1) => columns(remark),
-            _ => 0,
-        };
-        let joined = rows.last_mut().and_then(|row| {
-            let forms = [&whole, &item.figure].map(|form| format!("{row}{GAP}{form}"));
-            let form = forms
-                .into_iter()
-                .find(|form| columns(form) + reserved <= room)?;
-            *row = form;
-            Some(())
-        });
-        if joined.is_none() {
-            let fits = columns(&whole) + reserved <= room;
-            rows.push(if fits { whole } else { item.figure.clone() });
+    for (place, item) in line.items.iter().enumerate() {
+        let mut text = item.figure.clone();
+        if place < with_beside {
+            text += &item.beside;
+        }
+        let reserved = if rows.len() < 2 { columns(&remark) } else { 0 };
+        match rows.last_mut() {
+            Some(row) if columns(&format!("{row}{GAP}{text}")) + reserved <= room => {
+                *row += GAP;
+                *row += &text;
+            }
+            _ => rows.push(text),
         }
     }
-    if let (Some(first), Some(remark)) = (rows.first_mut(), remark) {
+    if let Some(first) = rows.first_mut() {
         *first += &remark;
     }
     rows
@@ -387,11 +219,6 @@ fn of_index(index: &IndexSummary, lang: Lang) -> Option<Item> {
         figure: held(&format!("{copies} {value}{}", within(estimate))),
         beside: String::new(),
     })
-}
-
-fn copies(n: u32, lang: Lang) -> String {
-    let copies = number::counted(n, "copy", "copies");
-    say!(lang, "{copies}", "{n} 並列")
 }
 
 /// A headline with its figure; `None` where it has none, for which the table has the reason.
@@ -428,7 +255,7 @@ fn metric<'a>(view: &'a RunView<'_>, id: &MetricId) -> Option<&'a MetricSummary>
 }
 
 /// `p99` of a 99th percentile.
-pub(crate) fn quantile_word(how: &How<String>) -> Option<String> {
+fn quantile_word(how: &How<String>) -> Option<String> {
     match how {
         How::Of(_, Stat::Quantile(at) | Stat::QuantileOfFew(at)) => {
             let text = format!("{:.1}", at * 100.0);
@@ -445,15 +272,7 @@ pub(crate) fn quantile_word(how: &How<String>) -> Option<String> {
 fn figure(view: &RunView<'_>, metric: &MetricSummary, lang: Lang) -> Option<String> {
     let shown = view.shown(metric);
     let unit = &shown.unit.replace("ops/s", "/s");
-    if let Some([low, high]) = view.levels(metric) {
-        let State::TwoState { low_share, .. } = metric.state else {
-            return None;
-        };
-        let (first, share, second) = if low_share >= 0.5 {
-            (low, low_share, high)
-        } else {
-            (high, 1.0 - low_share, low)
-        };
+    if let Some([(first, share), (second, _)]) = view.levels(metric) {
         let share = percent(share);
         return Some(say!(
             lang,
@@ -473,13 +292,16 @@ fn figure(view: &RunView<'_>, metric: &MetricSummary, lang: Lang) -> Option<Stri
     }
 }
 
-/// ` +-2 %`: half of the interval as a share of the value, with one digit; nothing where there is no interval.
-pub(crate) fn within(estimate: &Estimate) -> String {
-    let interval = estimate.interval.as_ref();
-    let half = interval.and_then(|interval| interval.relative_half_width(estimate.value));
-    half.map_or_else(String::new, |half| {
-        format!(" +-{}", number::one_digit(half))
-    })
+/// ` +-2 %`; nothing where there is no interval.
+fn within(estimate: &Estimate) -> String {
+    half(estimate).map_or_else(String::new, |half| format!(" +-{half}"))
+}
+
+/// Half of the interval as a share of the value, with one digit; `None` where there is no interval.
+pub(crate) fn half(estimate: &Estimate) -> Option<String> {
+    let interval = estimate.interval.as_ref()?;
+    let half = interval.relative_half_width(estimate.value)?;
+    Some(number::one_digit(half))
 }
 
 /// The same in a piece that no line breaks.
@@ -507,7 +329,7 @@ fn remark(topic: Topic, run: &Run, lang: Lang) -> Option<&'static str> {
 }
 
 /// What stands before a line.
-const fn name_of(topic: Topic, lang: Lang) -> &'static str {
+fn name_of(topic: Topic, lang: Lang) -> &'static str {
     let (en, ja) = match topic {
         Topic::Index => ("index", "指数"),
         Topic::Cpu => ("cpu", "CPU"),
@@ -522,10 +344,7 @@ const fn name_of(topic: Topic, lang: Lang) -> &'static str {
         Topic::Database => ("database", "DB"),
         Topic::Network => ("network", "通信"),
     };
-    match lang {
-        Lang::En => en,
-        Lang::Ja => ja,
-    }
+    lang.pick(en, ja)
 }
 
 #[cfg(test)]

@@ -108,6 +108,11 @@ pub(crate) fn quota(cpus: f64, lang: Lang) -> String {
     say!(lang, "quota of {cpus} {word}", "CPU クォータ {cpus}")
 }
 
+/// `2 CPUs`.
+pub(crate) fn cpus(n: u32, lang: Lang) -> String {
+    lang.pick(number::counted(n, "CPU", "CPUs"), format!("{n} CPU"))
+}
+
 type Parts = Vec<Option<String>>;
 
 /// The machine in a few lines: name of the line, and what is known of it. What is not known is left out here.

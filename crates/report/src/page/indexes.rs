@@ -36,7 +36,8 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
     vec![Block::section(heading, vec![Block::Table(table)])]
 }
 
-fn copies(n: u32, lang: Lang) -> String {
+/// `4 copies`.
+pub(super) fn copies(n: u32, lang: Lang) -> String {
     let copies = counted(n, "copy", "copies");
     say!(lang, "{copies}", "{n} 並列")
 }

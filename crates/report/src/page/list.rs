@@ -1,62 +1,54 @@
 //! Lists of what can be run and of what was.
 
-use super::block::{Align, Block, Cell, Table, Text, Tone};
+use super::block::{Align, Block, Cell, Table, Text};
+use super::{fit, host};
 use crate::brief::Brief;
 use crate::duel::side_in_list;
 use crate::json::list::{List, ParamPart, ProfilePart};
 use crate::lang::{Lang, say};
-use crate::number::{self, counted};
+use crate::number;
 use model::line::{Machine, RunLine};
 use model::record::End;
 use model::units::Nanos;
 
 /// Rows that end in a sentence: behind the other columns, or below them where there is no room.
 pub fn described(rows: Vec<Vec<String>>) -> Block {
+    let columns = rows.first().map_or(0, Vec::len);
+    let rows = rows.into_iter();
+    let rows = rows.map(|row| row.into_iter().map(Into::into).collect());
     Block::Table(Table {
+        rows: rows.collect(),
         wrapped: true,
-        ..table(rows)
+        ..Table::plain(vec![Align::Left; columns])
     })
 }
 
 /// Kept runs, each in a line where there is room; what is long is cut before a line is broken.
 pub fn runs(lines: &[RunLine], lang: Lang) -> Block {
     let rows: Vec<[String; COLUMNS]> = lines.iter().map(|line| row(line, lang)).collect();
-    let cut = |most: [usize; COLUMNS]| {
-        let cut = |row: &[String; COLUMNS]| -> Vec<Cell> {
-            let mut cells: Vec<Cell> = row
-                .iter()
-                .zip(most)
-                .map(|(text, most)| cut(text, most).into())
-                .collect();
+    let form = |most: [usize; COLUMNS]| {
+        let row = |(line, row): (&RunLine, &[String; COLUMNS])| {
+            let [id, label, machine, when, what, headline, trust] = row.clone();
             // Of an instant the day is what tells runs apart.
-            if let (true, Some((day, _))) = (most == CUT, row[WHEN].split_once(' ')) {
-                cells[WHEN] = day.into();
-            }
+            let day = when.split(' ').next().filter(|_| most == CUT);
+            let when = day.unwrap_or(&when).to_owned();
+            let texts = [id, label, machine, when, what, headline];
+            let texts = texts.iter().zip(most);
+            let cells = texts.map(|(text, most)| fit::cut(text, most).into());
+            let mut cells: Vec<Cell> = cells.collect();
+            cells.push(Text::doubtful(is_doubtful(line), trust).into());
             cells
         };
-        let mut cells: Vec<Vec<Cell>> = rows.iter().map(cut).collect();
-        for (cells, line) in cells.iter_mut().zip(lines) {
-            if let (Some(last), true) = (cells.last_mut(), is_doubtful(line)) {
-                *last = Text::with(Tone::Attention, &row(line, lang)[COLUMNS - 1]).into();
-            }
-        }
         vec![Block::Table(Table {
-            rows: cells,
+            rows: lines.iter().zip(&rows).map(row).collect(),
             ..Table::new(headings(lang).map(|heading| (heading, Align::Left)))
         })]
     };
-    let broken = rows.iter().map(|row| {
-        let (first, rest) = row.split_at(NAMING);
-        [first, &[rest.join("  ")]].concat()
-    });
-    let broken = described(broken.collect());
-    Block::Fitting(vec![cut([usize::MAX; COLUMNS]), cut(CUT), vec![broken]])
+    Block::Fitting(vec![form([usize::MAX; COLUMNS]), form(CUT)])
 }
 
-/// The columns of a run, and those of them that say which one it is.
+/// The columns of a run.
 const COLUMNS: usize = 7;
-const NAMING: usize = 2;
-const WHEN: usize = 3;
 
 /// So many columns of the screen each may take where a line has 80.
 const CUT: [usize; COLUMNS] = [20, 12, 14, 10, 8, usize::MAX, usize::MAX];
@@ -122,38 +114,20 @@ fn is_doubtful(line: &RunLine) -> bool {
 /// `EPYC 7B13, 2 CPUs`: the processor without what every name of one has.
 pub(super) fn machine(machine: &Machine, lang: Lang) -> String {
     let cpu = machine.cpu.as_deref().map(processor);
-    let cpus = machine.cpus.map(|n| match lang {
-        Lang::En => counted(n, "CPU", "CPUs"),
-        Lang::Ja => format!("{n} CPU"),
-    });
+    let cpus = machine.cpus.map(|n| host::cpus(n, lang));
     let parts: Vec<String> = [cpu, cpus].into_iter().flatten().collect();
     parts.join(lang.pick(", ", "、"))
 }
 
-fn processor(model: &str) -> String {
+/// The name of a processor without what every one of them says: `Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz` is an
+/// `Intel Xeon Platinum 8481C`.
+pub(super) fn processor(model: &str) -> String {
     let model = model.split(" @ ").next().unwrap_or_default();
-    let plain = model
-        .replace("(R)", "")
-        .replace("(TM)", "")
-        .replace("(tm)", "");
+    let plain = ["(R)", "(TM)", "(tm)"].iter();
+    let plain = plain.fold(model.to_owned(), |text, mark| text.replace(mark, ""));
     let tells = |word: &&str| !["CPU", "Processor"].contains(word) && !word.ends_with("-Core");
     let words: Vec<&str> = plain.split_whitespace().filter(tells).collect();
     words.join(" ")
-}
-
-/// As much of a text as fits into so many columns; what is not ASCII may take two of them.
-fn cut(text: &str, columns: usize) -> String {
-    let width = |c: char| if c.is_ascii() { 1 } else { 2 };
-    if text.chars().map(width).sum::<usize>() <= columns {
-        return text.to_owned();
-    }
-    let mut room = columns.saturating_sub(2);
-    let fits = |c: &char| {
-        let fits = room >= width(*c);
-        room = room.saturating_sub(width(*c));
-        fits
-    };
-    text.chars().take_while(fits).collect::<String>() + ".."
 }
 
 /// What can be run, as a reference; of kept runs there is more to say.
@@ -194,17 +168,6 @@ fn param(param: &ParamPart) -> Vec<String> {
     };
     let said = format!("{} Takes {}.", param.meaning, param.takes);
     vec![param.name.to_owned(), value.to_owned(), said]
-}
-
-fn table(rows: Vec<Vec<String>>) -> Table {
-    let columns = rows.first().map_or(0, Vec::len);
-    Table {
-        rows: rows
-            .into_iter()
-            .map(|row| row.into_iter().map(Into::into).collect())
-            .collect(),
-        ..Table::plain(vec![Align::Left; columns])
-    }
 }
 
 /// What is said of lists of tests, profiles and metrics, which are the reference to which every figure refers: a
@@ -294,13 +257,14 @@ mod tests {
         check(
             runs(&lines[..1], Lang::En),
             80,
-            "id    label         machine         when (UTC)  what   headline     trust\n\
-             9f3c  東京リージ..  AMD EPYC 776..  2026-09-21  quick  1.50 Mops/s  quiet\n",
+            "id    label        machine         when (UTC)  what   headline     trust\n\
+             9f3c  東京リー...  AMD EPYC 77...  2026-09-21  quick  1.50 Mops/s  quiet\n",
         );
         check(
             runs(&lines[1..], Lang::Ja),
             40,
-            "a0a0  b  AMD EPYC 7763、2 CPU\n         2026-09-21 14:13  quick\n         実行中または強制終了\n",
+            "ID    ラベル  マシン          日時 (UTC)\n  内容   代表値                信頼性\n\
+             a0a0  b       AMD EPYC 77...  2026-09-21\n  quick  実行中または強制終了\n",
         );
     }
 

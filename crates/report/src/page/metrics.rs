@@ -21,68 +21,48 @@ struct Column {
     heads: [&'static str; 2],
     align: Align,
     cell: fn(&Row<'_>) -> Cell,
-    narrow: Narrow,
 }
-
-/// Where a cell stands where there is no room for the table.
-enum Narrow {
-    /// On the first line of the metric, behind these blanks.
-    First(&'static str),
-    /// On the second line, behind what stands above the column.
-    Named,
-    /// On the second line by itself.
-    Second,
-}
-
-const INTERVAL: [&str; 2] = ["95 % interval", "95 % 信頼区間"];
 
 /// The columns, from left to right: a further one is a line here.
 const COLUMNS: &[Column] = &[
     Column {
         heads: ["metric", "測定項目"],
         align: Align::Left,
-        cell: |row| row.name(),
-        narrow: Narrow::First(""),
+        cell: name,
     },
     Column {
         heads: ["value", "値"],
         align: Align::Right,
         cell: |row| row.shown.value.as_str().into(),
-        narrow: Narrow::First("  "),
     },
     Column {
         heads: ["unit", "単位"],
         align: Align::Left,
         cell: |row| row.shown.unit.as_str().into(),
-        narrow: Narrow::First(" "),
     },
     Column {
-        heads: INTERVAL,
+        heads: ["95 % interval", "95 % 信頼区間"],
         align: Align::Right,
         cell: |row| row.shown.interval.as_str().into(),
-        narrow: Narrow::Named,
     },
     Column {
         heads: ["rounds", "回数"],
         align: Align::Right,
         cell: |row| row.metric.rounds.len().to_string().into(),
-        narrow: Narrow::Named,
     },
     Column {
         heads: ["state", "状態"],
         align: Align::Left,
         cell: |row| state(row.metric, row.lang).into(),
-        narrow: Narrow::Second,
     },
     Column {
         heads: ["notes", "注"],
         align: Align::Left,
         cell: |row| row.view.footnotes.numbers(&row.metric.warnings).into(),
-        narrow: Narrow::First("  "),
     },
 ];
 
-/// The table, or two lines for each metric; nothing for a soak, whose rounds are no sample.
+/// The table; nothing for a soak, whose rounds are no sample.
 pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
     if view.soak.is_some() {
         return Vec::new();
@@ -106,53 +86,23 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
         .collect()
 }
 
-/// The rows in a table, or on two lines each.
+/// The rows in a table.
 fn of(rows: &[Row<'_>], lang: Lang) -> Block {
     let head = |column: &Column| (lang.pick(column.heads[0], column.heads[1]), column.align);
     let cells = |row: &Row<'_>| COLUMNS.iter().map(|column| (column.cell)(row)).collect();
-    let table = Table {
+    Block::Table(Table {
         rows: rows.iter().map(cells).collect(),
         ..Table::new(COLUMNS.iter().map(head))
-    };
-    let narrow = Block::Entries(rows.iter().map(Row::narrow).collect());
-    Block::Fitting(vec![vec![Block::Table(table)], vec![narrow]])
+    })
 }
 
-impl Row<'_> {
-    /// Further metrics of a case stand below its first one, by their quantities.
-    fn name(&self) -> Cell {
-        let name = self.view.name(self.metric);
-        if self.view.leads(self.metric) {
-            return Text::name(name + self.view.mark(&self.metric.id.case)).into();
-        }
-        Cell::Below(Text::name(name), self.metric.id.quantity.clone())
+/// Further metrics of a case stand below its first one, by their quantities.
+fn name(Row { view, metric, .. }: &Row<'_>) -> Cell {
+    let name = view.name(metric);
+    if view.leads(metric) {
+        return Text::name(name + view.mark(&metric.id.case)).into();
     }
-
-    /// What stands above the column, of this metric.
-    fn head(&self, column: &Column) -> &'static str {
-        let [en, ja] = if column.heads == INTERVAL && self.shown.is_range {
-            ["range", "範囲"]
-        } else {
-            column.heads
-        };
-        self.lang.pick(en, ja)
-    }
-
-    /// The metric on two lines.
-    fn narrow(&self) -> (Text, Text) {
-        let (mut first, mut second) = (String::new(), Vec::new());
-        for column in COLUMNS {
-            let (Cell::Text(text) | Cell::Below(text, _)) = (column.cell)(self) else {
-                continue;
-            };
-            match column.narrow {
-                Narrow::First(blanks) => first = first + blanks + &text.text,
-                Narrow::Named => second.push(format!("{} {}", self.head(column), text.text)),
-                Narrow::Second => second.push(text.text),
-            }
-        }
-        (first.trim_end().into(), second.join("; ").into())
-    }
+    Cell::Below(Text::name(name), metric.id.quantity.clone())
 }
 
 /// What the metric looks like. Rounds of which none has a value are not too few of them.

@@ -6,6 +6,7 @@
 pub mod block;
 pub mod comparison;
 mod first;
+mod fit;
 pub mod host;
 mod indexes;
 pub mod list;
@@ -22,6 +23,7 @@ mod six_passes;
 pub(crate) mod soak;
 pub(crate) mod storage;
 pub(crate) mod title;
+mod trust;
 mod usual;
 
 pub use block::{Block, Cell, Table, Text, Tone};

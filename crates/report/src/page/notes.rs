@@ -11,6 +11,7 @@ use crate::said;
 use crate::view::RunView;
 use model::num::round_to_u64;
 use model::warning::Warning;
+use stats::Trust;
 
 /// A section for each kind of note.
 pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
@@ -91,7 +92,10 @@ pub(crate) fn about_run(view: &RunView<'_>, lang: Lang) -> Vec<String> {
         }
         line
     };
-    view.run.meta.warnings.iter().map(line).collect()
+    let warnings = view.run.meta.warnings.iter();
+    // A build that is slower than it must be stands in the first lines.
+    let said_above = |of: &&Warning| view.trust == Trust::DebugBuild && **of == Warning::DebugBuild;
+    warnings.filter(|of| !said_above(of)).map(line).collect()
 }
 
 /// Number and sentence of each note, and whose figures the notes tell. The page of a soak has no table whose lines

@@ -4,6 +4,7 @@ use super::block::Block;
 use super::list;
 use crate::duel;
 use crate::grounds;
+use crate::grouped::grouped;
 use crate::lang::{Lang, say};
 use crate::number::{self, counted, in_seconds};
 use crate::set_otherwise;
@@ -194,13 +195,8 @@ fn end(view: &PlanView<'_>, plan: &Plan) -> Vec<Block> {
 
 /// What was left out of a plan and why; what was for the same reason is said once.
 pub(crate) fn left_out_of(plan: &Plan, lang: Lang) -> Vec<(String, &str)> {
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for Dropped { what, why } in &plan.dropped {
-        match reasons.iter_mut().find(|(known, _)| known == why) {
-            Some((_, all)) => all.push(what),
-            None => reasons.push((why, vec![what])),
-        }
-    }
+    let dropped = plan.dropped.iter();
+    let reasons = grouped(dropped.map(|Dropped { what, why }| (why.as_str(), what.as_str())));
     let said = |(why, all): (_, Vec<&str>)| {
         let (first, further) = (all.first().copied().unwrap_or_default(), all.len() - 1);
         let what = match further {

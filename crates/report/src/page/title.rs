@@ -15,10 +15,8 @@ pub(crate) fn line(run: &Run, lang: Lang) -> String {
     let case = soaked(run);
     let mut parts: Vec<String> = case.map(ToString::to_string).into_iter().collect();
     parts.push(number::instant(meta.started));
-    if let Some(finished) = meta.finished {
-        let span = number::duration(Nanos(finished.0.saturating_sub(meta.started.0)), lang);
-        parts.push(say!(lang, "took {span}", "所要時間 {span}"));
-    }
+    let span = took(run, lang);
+    parts.extend(span.map(|span| say!(lang, "took {span}", "所要時間 {span}")));
     parts.push(end(run, lang));
     let (id, parts, binary) = (&meta.id, parts.join(", "), &meta.binary);
     format!(
@@ -27,19 +25,31 @@ pub(crate) fn line(run: &Run, lang: Lang) -> String {
     )
 }
 
+/// How long it took; `None` where it is not finished.
+pub(crate) fn took(run: &Run, lang: Lang) -> Option<String> {
+    let finished = run.meta.finished?;
+    let span = finished.0.saturating_sub(run.meta.started.0);
+    Some(number::duration(Nanos(span), lang))
+}
+
 /// The case of a soak; `None` for every other run.
 pub(crate) fn soaked(run: &Run) -> Option<&CaseId> {
     run.plan.soak?;
     run.plan.cases.first().map(|case| &case.id)
 }
 
-/// How it ended. A side of a duel tells its failed rounds here too: each of them cost a pair.
-fn end(run: &Run, lang: Lang) -> String {
-    let end = match run.meta.end {
+/// The word for an end.
+pub(crate) fn end_word(end: End, lang: Lang) -> &'static str {
+    match end {
         End::Open => lang.pick("not finished", "未終了"),
         End::Complete => lang.pick("complete", "完了"),
-        End::Interrupted => lang.pick("interrupted: partial", "中断（途中までの結果）"),
-    };
+        End::Interrupted => lang.pick("interrupted: partial", "中断（途中まで）"),
+    }
+}
+
+/// How it ended. A side of a duel tells its failed rounds here too: each of them cost a pair.
+fn end(run: &Run, lang: Lang) -> String {
+    let end = end_word(run.meta.end, lang);
     let end = match duel::failed_of(run) {
         (failed @ 1.., of) if run.plan.duel.is_some() => duel::end(end, failed, of, lang),
         _ => end.to_owned(),

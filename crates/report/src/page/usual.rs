@@ -4,7 +4,7 @@
 //! One table has one rule for its units: storage, whose rates are IOPS and whose latencies stand beside them, has a
 //! table of its own.
 
-use super::block::{Align, Block, Cell, Table, Text, Tone};
+use super::block::{Align, Block, Cell, Table, Text};
 use super::plan::left_out_of;
 use super::{first, metrics, notes, storage};
 use crate::footnotes::Footnotes;
@@ -13,7 +13,7 @@ use crate::number;
 use crate::said;
 use crate::set_otherwise;
 use crate::view::RunView;
-use model::estimate::{Interval, MetricSummary, State};
+use model::estimate::{MetricSummary, State};
 use model::spec::{How, Nature, Stat};
 use stats::quantile::median;
 
@@ -35,8 +35,8 @@ pub(crate) fn tables(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
         .into_iter()
         .partition(|metric| is_storage(view, metric));
     vec![
-        Block::Table(of_rates(view, &others, lang)),
-        Block::Table(of_storage(view, &disk, lang)),
+        Block::Table(table(view, &others, false, lang)),
+        Block::Table(table(view, &disk, true, lang)),
         Block::facts(set_otherwise::fact(&view.run.plan, lang)),
     ]
 }
@@ -53,191 +53,116 @@ pub(crate) fn is_storage(view: &RunView<'_>, metric: &MetricSummary) -> bool {
 /// What stands above half of an interval.
 const WITHIN: &str = "+-";
 
-fn of_rates(view: &RunView<'_>, list: &[&MetricSummary], lang: Lang) -> Table {
-    let mut table = Table {
-        wrapped: true,
-        ..Table::new([
-            (lang.pick("metric", "測定項目"), Align::Left),
-            (lang.pick("value", "値"), Align::Right),
-            (lang.pick("unit", "単位"), Align::Left),
-            (WITHIN, Align::Right),
-            (lang.pick("state", "状態"), Align::Left),
-        ])
+/// A line for each metric, or two where it has two levels; of storage rates with their latencies, all of these in
+/// microseconds.
+fn table(view: &RunView<'_>, list: &[&MetricSummary], of_storage: bool, lang: Lang) -> Table {
+    let (left, right) = (Align::Left, Align::Right);
+    let mut columns = if of_storage {
+        vec![
+            (lang.pick("storage", "ストレージ"), left),
+            (lang.pick("rate", "速度"), right),
+            (WITHIN, right),
+            ("p50 us", right),
+            ("p99 us", right),
+        ]
+    } else {
+        vec![
+            (lang.pick("metric", "測定項目"), left),
+            (lang.pick("value", "値"), right),
+            (lang.pick("unit", "単位"), left),
+            (WITHIN, right),
+        ]
     };
+    columns.push((lang.pick("state", "状態"), left));
+    let mut rows = Vec::new();
     for metric in list {
         let unit = view.shown(metric).unit;
-        table.rows.extend(levels(view, metric, lang).map(
-            |Level {
-                 name,
-                 value,
-                 within,
-                 state,
-             }| {
-                vec![
-                    name,
-                    value.into(),
-                    unit.as_str().into(),
-                    within.into(),
-                    state.into(),
-                ]
-            },
-        ));
+        let levels = levels(view, metric, lang).into_iter().enumerate();
+        rows.extend(levels.map(|(i, [value, within, state])| {
+            // The second level of a case stands below its name.
+            let name = (i == 0).then(|| view.name(metric) + view.mark(&metric.id.case));
+            let quantile = |at| (i == 0).then(|| quantile(view, metric, at, lang)).flatten();
+            let figures = if of_storage {
+                let [p50, p99] = [0.5, 0.99].map(|at| quantile(at).unwrap_or_default());
+                vec![format!("{value} {unit}"), within, p50, p99]
+            } else {
+                vec![value, unit.clone(), within]
+            };
+            let mut cells: Vec<Cell> = vec![Text::name(name.unwrap_or_default()).into()];
+            cells.extend(figures.into_iter().map(Cell::from));
+            cells.push(Text::doubtful(is_doubtful(metric), state).into());
+            cells
+        }));
     }
-    table
-}
-
-/// Rates with their latencies, all of these in microseconds.
-fn of_storage(view: &RunView<'_>, list: &[&MetricSummary], lang: Lang) -> Table {
-    let mut table = Table {
+    Table {
+        rows,
         wrapped: true,
-        ..Table::new([
-            (lang.pick("storage", "ストレージ"), Align::Left),
-            (lang.pick("rate", "速度"), Align::Right),
-            (WITHIN, Align::Right),
-            ("p50 us", Align::Right),
-            ("p99 us", Align::Right),
-            (lang.pick("state", "状態"), Align::Left),
-        ])
-    };
-    for metric in list {
-        let unit = view.shown(metric).unit;
-        let mut quantiles = [0.5, 0.99].map(|at| quantile(view, metric, at, lang));
-        for level in levels(view, metric, lang) {
-            let [p50, p99] = std::mem::take(&mut quantiles);
-            table.rows.push(vec![
-                level.name,
-                format!("{} {unit}", level.value).into(),
-                level.within.into(),
-                p50.into(),
-                p99.into(),
-                level.state.into(),
-            ]);
-        }
+        ..Table::new(columns)
     }
-    table
 }
 
-/// A line of a metric.
-struct Level {
-    name: Cell,
-    value: String,
-    within: String,
-    state: Text,
-}
-
-/// The lines of a metric: one, or one for each of its two levels, the more frequent one first.
-fn levels(
-    view: &RunView<'_>,
-    metric: &MetricSummary,
-    lang: Lang,
-) -> impl Iterator<Item = Level> + use<> {
-    let name = Text::name(view.name(metric) + view.mark(&metric.id.case));
+/// Value, half of the interval and state of each level of a metric: one, or two, the more frequent one first.
+fn levels(view: &RunView<'_>, metric: &MetricSummary, lang: Lang) -> Vec<[String; 3]> {
     let state = state(view, metric, lang);
-    if let (Some([low, high]), State::TwoState { low_share, .. }) =
-        (view.levels(metric), metric.state)
-    {
-        let level = |name: Cell, value, share| Level {
-            name,
-            value,
-            within: String::new(),
-            state: Text::with(state.tone, share_of(share, &state.text, lang)),
+    if let Some(both) = view.levels(metric) {
+        let level = |(value, share)| {
+            let share = number::percent(share);
+            let state = say!(lang, "{state}: {share} of rounds", "{state}: {share} の回");
+            [value, String::new(), state]
         };
-        let mut both = vec![
-            level(name.clone().into(), low, low_share),
-            level("".into(), high, 1.0 - low_share),
-        ];
-        if low_share < 0.5 {
-            let (low, high) = (both[0].value.clone(), both[1].value.clone());
-            both = vec![
-                level(name.into(), high, 1.0 - low_share),
-                level("".into(), low, low_share),
-            ];
-        }
-        return both.into_iter();
+        return both.map(level).into();
     }
-    let shown = view.shown(metric);
-    let within = metric.estimate.as_ref().map(first::within);
     let value = match median(&metric.rounds).filter(|_| metric.estimate.is_none()) {
         Some(median) => number::NO_LEVEL_MARK.to_owned() + &view.scale(metric).value(median),
-        None => shown.value,
+        None => view.shown(metric).value,
     };
-    let one = Level {
-        name: name.into(),
-        value,
-        within: within
-            .unwrap_or_default()
-            .replace("+-", "")
-            .trim()
-            .to_owned(),
-        state,
-    };
-    vec![one].into_iter()
-}
-
-fn share_of(share: f64, state: &str, lang: Lang) -> String {
-    let share = number::percent(share);
-    say!(lang, "{state}: {share} of rounds", "{state}: {share} の回")
+    let within = metric.estimate.as_ref().and_then(first::half);
+    vec![[value, within.unwrap_or_default(), state]]
 }
 
 /// What a metric looks like, in a word or two, or why it has no value.
-fn state(view: &RunView<'_>, metric: &MetricSummary, lang: Lang) -> Text {
-    let attention = |text: String| Text::with(Tone::Attention, text);
+fn state(view: &RunView<'_>, metric: &MetricSummary, lang: Lang) -> String {
     match metric.state {
         _ if metric.rounds.is_empty() => {
             let why = match view.last_failure(&metric.id.case) {
                 Some(failure) => said::failure(failure, lang),
                 None => metric.missing.clone().unwrap_or_default(),
             };
-            attention(say!(lang, "no value: {why}", "値なし: {why}"))
+            say!(lang, "no value: {why}", "値なし: {why}")
         }
-        State::TwoState { .. } => attention(lang.pick("two levels", "二つの水準").to_owned()),
+        State::TwoState { .. } => lang.pick("two levels", "二つの水準").to_owned(),
         State::Unstable { .. } => {
-            let Interval { lo, hi, .. } = range(metric);
-            let scale = view.scale(metric);
-            let (lo, hi) = (scale.value(lo), scale.value(hi));
-            attention(say!(lang, "unstable, {lo} .. {hi}", "不安定 {lo} .. {hi}"))
+            let range = view.shown(metric).interval;
+            say!(lang, "unstable, {range}", "不安定 {range}")
         }
-        State::Step { change, .. } => {
-            let change = number::signed_percent(change);
-            attention(say!(lang, "step {change}", "段差 {change}"))
-        }
-        State::Drifting { .. } => attention(said::state(&metric.state, lang)),
-        _ => said::state(&metric.state, lang).into(),
+        _ => said::state(&metric.state, lang),
     }
 }
 
-/// From the smallest round to the largest.
-fn range(metric: &MetricSummary) -> Interval {
-    let rounds = metric.rounds.iter().copied();
-    Interval {
-        lo: rounds.clone().fold(f64::INFINITY, f64::min),
-        hi: rounds.fold(f64::NEG_INFINITY, f64::max),
-        confidence: 1.0,
-    }
+fn is_doubtful(metric: &MetricSummary) -> bool {
+    let has_moved = matches!(metric.state, State::Step { .. } | State::Drifting { .. });
+    let has_level = stats::state::has_single_number(&metric.state);
+    metric.rounds.is_empty() || has_moved || !has_level
 }
 
-/// This quantile of the latency that a case is judged by, in microseconds; empty where it has none.
-fn quantile(view: &RunView<'_>, of: &MetricSummary, at: f64, lang: Lang) -> String {
-    let name = |metric: &MetricSummary| match &metric.metric.how {
-        How::Of(name, Stat::Quantile(_)) => Some(name.clone()),
-        _ => None,
+/// This quantile of the latency that a case is judged by, in microseconds; `None` where it has none.
+fn quantile(view: &RunView<'_>, of: &MetricSummary, at: f64, lang: Lang) -> Option<String> {
+    let quantiles = || {
+        let metrics = view.metrics_of(&of.id.case);
+        metrics.filter_map(|metric| match &metric.metric.how {
+            How::Of(name, Stat::Quantile(at)) => Some((name, *at, metric)),
+            _ => None,
+        })
     };
-    let mut all = view.metrics_of(&of.id.case);
-    let latency = all.find_map(name);
-    let is_it = |metric: &&MetricSummary| match &metric.metric.how {
-        How::Of(name, Stat::Quantile(found)) => {
-            Some(name) == latency.as_ref() && (found - at).abs() < 1e-9
-        }
-        _ => false,
-    };
-    let Some(metric) = view.metrics_of(&of.id.case).find(is_it) else {
-        return String::new();
-    };
+    let (latency, ..) = quantiles().next()?;
+    let is_it =
+        |(name, found, _): &(&String, f64, _)| *name == latency && (found - at).abs() < 1e-9;
+    let (.., metric) = quantiles().find(is_it)?;
     match (metric.estimate, median(&metric.rounds)) {
-        (Some(estimate), _) => number::micros(&estimate),
-        (None, Some(median)) => format!("{}{:.0}", number::NO_LEVEL_MARK, median / 1e3),
-        (None, None) if of.rounds.is_empty() => String::new(),
-        (None, None) => lang.pick("too few", "不足").to_owned(),
+        (Some(estimate), _) => Some(number::micros(&estimate)),
+        (None, Some(median)) => Some(format!("{}{:.0}", number::NO_LEVEL_MARK, median / 1e3)),
+        (None, None) if of.rounds.is_empty() => None,
+        (None, None) => Some(lang.pick("too few", "不足").to_owned()),
     }
 }
 
@@ -247,26 +172,17 @@ pub(crate) fn sentences(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
     if view.soak.is_some() {
         return notes::blocks(view, lang);
     }
-    let mut said = notes::about_run(view, lang);
-    let mut left = 0;
-    let mut add = |lines: Vec<String>| {
-        let most = lines.len().min(room(view));
-        left += lines.len() - most;
-        said.extend(lines.into_iter().take(most));
-    };
     let storage = view.storage.iter().flat_map(|storage| &storage.cases);
     let telling = storage.flat_map(|case| {
         let lines = storage::telling(case, lang).into_iter();
         lines.map(move |line| format!("{}: {line}", case.case))
     });
-    add(telling.collect());
     // Where there is no value its reason stands in its place.
     let told = leading(view).filter(|metric| !metric.rounds.is_empty());
     let mut footnotes = Footnotes::new(told.map(|metric| metric.warnings.as_slice())).0;
     // What most of the figures have in common is said first.
     footnotes.sort_by_key(|note| std::cmp::Reverse(note.metrics));
     let lines = footnotes.iter().map(|note| notes::sentence(note, lang));
-    add(lines.collect());
     let left_out = left_out_of(&view.run.plan, lang).into_iter();
     let left_out = left_out.map(|(what, why)| {
         say!(
@@ -275,7 +191,17 @@ pub(crate) fn sentences(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
             "計画から除外: {what}（{why}）"
         )
     });
-    add(left_out.collect());
+    let mut said = notes::about_run(view, lang);
+    let (room, mut left) = (room(view), 0);
+    for mut lines in [
+        telling.collect(),
+        lines.collect(),
+        left_out.collect::<Vec<_>>(),
+    ] {
+        left += lines.len().saturating_sub(room);
+        lines.truncate(room);
+        said.extend(lines);
+    }
     let id = &view.run.meta.id;
     if left > 0 {
         let more = number::counted(left, "more note", "more notes");

@@ -7,6 +7,7 @@ use crate::page::block::{Align, Block, Cell, MARK, Picture, Table, Text};
 use crate::style::Style;
 use crate::table::{Grid, indent, wrapped};
 use dialects::printable::printable;
+use std::ops::Range;
 
 /// Fewer blocks than this are no picture.
 const BLOCKS_MIN: usize = 16;
@@ -83,7 +84,6 @@ impl Room {
             }
             Block::Name(text) | Block::Line(text) => wrapped(text, self.width()),
             Block::Facts(list) => self.facts(list),
-            Block::Entries(list) => list.iter().map(|entry| self.entry(entry)).collect(),
             Block::Table(table) => self.table(table),
             Block::Sides(table) => self.sides(table),
             Block::Bullets(lines) => {
@@ -168,10 +168,6 @@ impl Room {
         out + rest
     }
 
-    fn entry(self, (name, text): &(Text, Text)) -> String {
-        wrapped(&name.text, self.width()) + &indent(&wrapped(&text.text, self.width() - 2))
-    }
-
     fn table(self, table: &Table) -> String {
         let picture = table.rows.iter().flatten().find_map(picture);
         let blocks = picture.map_or(0, |picture| {
@@ -179,16 +175,13 @@ impl Room {
             let blocks = self.width().saturating_sub(beside) / picture.columns;
             if blocks < BLOCKS_MIN { 0 } else { blocks }
         });
-        let right: Vec<usize> = (0..table.columns.len())
-            .filter(|&i| table.columns[i].1 != Align::Left)
-            .collect();
         let grid = grid(table, blocks);
-        let lines = if !table.wrapped || grid.width() <= self.width() {
-            grid.render(&right)
-        } else if grid.has_room_for_last(self.width()) {
-            grid.render_wrapped(self.width(), &right)
+        let lines = if grid.width() <= self.width() || table.columns.len() == 1 {
+            grid.render(&right(table))
+        } else if table.wrapped && grid.has_room_for_last(self.width()) {
+            grid.render_wrapped(self.width(), &right(table))
         } else {
-            self.below(table, &right)
+            self.on_two_lines(table)
         };
         let cells = table.rows.iter().flatten();
         let texts = cells.filter_map(|cell| match cell {
@@ -198,20 +191,31 @@ impl Room {
         self.tinted(lines, texts)
     }
 
-    /// The rows with what stands in the last column below the others.
-    fn below(self, table: &Table, right: &[usize]) -> String {
-        let mut beside = table.clone();
-        beside.columns.pop();
-        let last = beside.rows.iter_mut().map(|row| match row.pop() {
-            Some(Cell::Text(text)) => indent(&wrapped(&text.text, self.width() - 2)),
-            _ => String::new(),
-        });
-        let last: Vec<String> = last.collect();
-        let lines = grid(&beside, 0).render(right);
-        let heads = lines.lines().count() - last.len();
-        let below = std::iter::repeat_n("", heads).chain(last.iter().map(String::as_str));
-        let both = lines.lines().zip(below);
-        both.flat_map(|(line, below)| [line, "\n", below]).collect()
+    /// Each row on two lines: as many columns as there is room for, and the others below them.
+    fn on_two_lines(self, table: &Table) -> String {
+        let all = table.columns.len();
+        let fits = |part: &Table, width| grid(part, 0).width() <= width;
+        let most = (1..all)
+            .rev()
+            .find(|&columns| fits(&part(table, 0..columns), self.width()));
+        let above = part(table, 0..most.unwrap_or(1));
+        let below = part(table, most.unwrap_or(1)..all);
+        // The headings of a part, and its rows.
+        let lines = |part: &Table, width| {
+            if !fits(part, width) {
+                let rows = part.rows.iter().map(|row| in_words(part, row, width));
+                return (String::new(), rows.collect());
+            }
+            let text = grid(part, 0).render(&right(part));
+            let mut lines: Vec<String> = text.lines().map(|line| format!("{line}\n")).collect();
+            let rows = lines.split_off(lines.len() - part.rows.len());
+            (lines.concat(), rows)
+        };
+        let (heads, above) = lines(&above, self.width());
+        let (heads_below, below) = lines(&below, self.width() - 2);
+        let rows = above.into_iter().zip(below);
+        let rows = rows.map(|(above, below)| above + &indent(below.trim_start_matches('\n')));
+        heads + &indent(&heads_below) + &rows.collect::<String>()
     }
 
     /// Values of two sides may be long: they stand behind one another, where they may be broken over lines.
@@ -276,6 +280,34 @@ fn picture(cell: &Cell) -> Option<&Picture> {
         Cell::Picture(picture) => Some(picture),
         _ => None,
     }
+}
+
+/// Some of the columns.
+fn part(table: &Table, columns: Range<usize>) -> Table {
+    let cells = |row: &Vec<Cell>| row[columns.clone()].to_vec();
+    Table {
+        columns: table.columns[columns.clone()].to_vec(),
+        rows: table.rows.iter().map(cells).collect(),
+        wrapped: table.wrapped,
+    }
+}
+
+/// A row whose cells have no room beside one another, each behind its heading where there are several.
+fn in_words(table: &Table, row: &[Cell], width: usize) -> String {
+    let cells = row.iter().zip(&table.columns).map(|(cell, (head, _))| {
+        let text = shown(cell, Align::Left, 0);
+        let head = if row.len() > 1 { head } else { "" };
+        format!("{head} {text}").trim().to_owned()
+    });
+    let cells: Vec<String> = cells.filter(|text| !text.is_empty()).collect();
+    wrapped(&cells.join("; "), width)
+}
+
+/// The columns whose cells stand on the right.
+fn right(table: &Table) -> Vec<usize> {
+    let columns = table.columns.iter().enumerate();
+    let right = columns.filter(|(_, (_, align))| *align != Align::Left);
+    right.map(|(place, _)| place).collect()
 }
 
 /// The table with pictures of so many blocks.

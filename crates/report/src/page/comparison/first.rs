@@ -9,12 +9,13 @@ use crate::duel;
 use crate::lang::{Lang, say};
 use crate::number;
 use crate::page::block::{Block, Text, Tone};
-use crate::page::list;
+use crate::page::fit::{cut, joined};
+use crate::page::{list, trust};
 use crate::scope;
 use crate::table::columns;
 use model::comparison::{CategoryComparison, Verdict};
 use model::line::Machine;
-use stats::{Disturber, Rounds, Trust};
+use stats::Trust;
 
 /// The most lines, on a terminal of [`WIDTH`].
 pub(super) const LINES: usize = 10;
@@ -42,11 +43,9 @@ const SHORT_NAME: usize = 22;
 pub(super) fn block(of: Compared<'_>) -> Block {
     let lang = of.lang;
     let name = of.sides.names(lang).join(" / ");
-    let mut names = [lang.pick("trust", "信頼性")].into_iter();
-    let trust = trust(of).into_iter();
-    let mut facts: Vec<(Text, Text)> = trust
-        .map(|line| (names.next().unwrap_or_default().into(), line))
-        .collect();
+    let names = [lang.pick("trust", "信頼性"), ""].into_iter();
+    let facts = names.zip(trust_of_both(of));
+    let mut facts: Vec<(Text, Text)> = facts.map(|(name, line)| (name.into(), line)).collect();
     // Two lines say what this is, and two count. What has no line of its own is told by those.
     let spare = LINES.saturating_sub(facts.len() + 4);
     let rows = of.comparison.categories.iter().take(spare);
@@ -114,11 +113,8 @@ fn sides(of: Compared<'_>) -> String {
     let scope = scope::text(&of.comparison.scope, lang);
     let begun = both.map(|side| side.first().meta.started);
     let when = number::minute(begun[0].min(begun[1]));
-    let dated = say!(lang, "{scope}; {when}", "{scope}、{when}");
-    if columns(&dated) <= room {
-        return dated;
-    }
-    cut(&scope, room)
+    let dated = joined(vec![scope, when], lang.pick("; ", "、"), room);
+    cut(&dated, room)
 }
 
 /// Two texts in so many columns: the shorter one leaves its room to the other.
@@ -131,7 +127,7 @@ fn fitting_both([one, two]: [String; 2], room: usize) -> [String; 2] {
 }
 
 /// What is to be trusted of either side: one line, or one for each where that has no room.
-fn trust(of: Compared<'_>) -> Vec<Text> {
+fn trust_of_both(of: Compared<'_>) -> Vec<Text> {
     let lang = of.lang;
     let [(base, base_sure), (other, other_sure)] = of.sides.both().map(|side| of_side(side, lang));
     let names = names(of.sides, lang);
@@ -142,10 +138,7 @@ fn trust(of: Compared<'_>) -> Vec<Text> {
     } else {
         say!(lang, "{on_base}; {on_other}", "{on_base}、{on_other}")
     };
-    let toned = |text: &str, sure: bool| {
-        let tone = if sure { Tone::Plain } else { Tone::Attention };
-        Text::with(tone, cut(text, ROOM))
-    };
+    let toned = |text: &str, sure: bool| Text::doubtful(!sure, cut(text, ROOM));
     if columns(&whole) <= ROOM {
         return vec![toned(&whole, base_sure && other_sure)];
     }
@@ -157,59 +150,20 @@ fn trust(of: Compared<'_>) -> Vec<Text> {
 fn of_side(side: &Party<'_>, lang: Lang) -> (String, bool) {
     let all: Vec<Trust> = side.runs().into_iter().map(Trust::of).collect();
     let doubtful = all.iter().find(|trust| !trust.may_be_quoted());
-    let (Some(first), Some(worst)) = (all.first(), doubtful.or(all.first())) else {
-        return (String::new(), false);
-    };
-    let text = if side.is_group() && doubtful.is_some() {
+    let worst = doubtful.or(all.first());
+    let why = worst.map(|trust| trust::brief(trust, "rounds", lang));
+    let why = why.unwrap_or_default();
+    if side.is_group() && doubtful.is_some() {
         let sure = all.iter().filter(|trust| trust.may_be_quoted()).count();
-        let (of, why) = (all.len(), trust_text(worst, lang));
-        say!(
+        let of = all.len();
+        let text = say!(
             lang,
             "quotable in {sure} of {of} runs ({why})",
             "{of} 件中 {sure} 件が引用可（{why}）"
-        )
-    } else {
-        trust_text(doubtful.unwrap_or(first), lang)
-    };
-    (text, doubtful.is_none())
-}
-
-/// A run in a few words.
-fn trust_text(trust: &Trust, lang: Lang) -> String {
-    let held_in = |what: &str, Rounds { n, of }: &Rounds| {
-        say!(
-            lang,
-            "{what} in {n} of {of} rounds",
-            "{what}（{of} 回中 {n} 回）"
-        )
-    };
-    match trust {
-        Trust::Nothing => lang.pick("not measured", "測定値なし").to_owned(),
-        Trust::Quiet {
-            others: None,
-            stolen: None,
-        } => lang.pick("not known", "不明").to_owned(),
-        Trust::Quiet { .. } => lang.pick("quiet", "静穏").to_owned(),
-        Trust::Quota(rounds) => held_in(lang.pick("held by a quota", "クォータ制限"), rounds),
-        Trust::Disturbed(by, rounds) => {
-            let by = match by {
-                Disturber::Others(Some(program), _) => format!("`{program}`"),
-                Disturber::Others(None, _) => {
-                    lang.pick("other programs", "他のプログラム").to_owned()
-                }
-                Disturber::Host(_) => lang.pick("the host", "ホスト").to_owned(),
-                Disturber::Neighbour => lang.pick("the same core", "同じコア").to_owned(),
-                Disturber::Clock => lang.pick("the clock", "時計").to_owned(),
-            };
-            let what = say!(lang, "DISTURBED: {by}", "外乱あり: {by}");
-            held_in(&what, rounds)
-        }
-        Trust::DebugBuild => lang.pick("DEBUG BUILD", "デバッグビルド").to_owned(),
-        Trust::FewRounds(n) => {
-            let rounds = number::counted(*n, "round", "rounds");
-            say!(lang, "TOO FEW ROUNDS: {rounds}", "回数不足: {n} 回")
-        }
+        );
+        return (text, false);
     }
+    (why, doubtful.is_none())
 }
 
 /// A category: its name; its ratio, interval and verdict, and how many of its metrics have that verdict.
@@ -221,13 +175,13 @@ fn row(category: &CategoryComparison, of: Compared<'_>) -> (Text, Text) {
         None => lang.pick("no interval", "区間なし").to_owned(),
     };
     let told = category.verdict.without_doubt();
-    let (mut agree, mut all) = (0, 0);
-    for metric in of.comparison.metrics.iter().filter(|m| m.ratio.is_some()) {
-        if stats::category_of(&metric.id.case.test) == category.category {
-            all += 1;
-            agree += usize::from(metric.adjusted.without_doubt() == told);
-        }
-    }
+    let metrics = of.comparison.metrics.iter().filter(|metric| {
+        metric.ratio.is_some() && stats::category_of(&metric.id.case.test) == category.category
+    });
+    let verdicts = metrics.map(|metric| metric.adjusted.without_doubt());
+    let verdicts: Vec<Verdict> = verdicts.collect();
+    let all = verdicts.len();
+    let agree = verdicts.iter().filter(|one| **one == told).count();
     let ratio = say!(lang, "{ratio} times as fast", "{ratio} 倍の速さ");
     let metrics = number::counted(all, "metric", "metrics");
     let figures = [
@@ -275,14 +229,8 @@ fn in_all(of: Compared<'_>) -> String {
             Verdict::Unclear => say!(lang, "unclear at {list}", "{list} で判定不能"),
         })
     });
-    let mut told: Vec<String> = told.collect();
-    loop {
-        let line = told.join(lang.pick(", ", "、"));
-        if columns(&line) <= ROOM || told.len() <= 1 {
-            return cut(&line, ROOM);
-        }
-        told.pop();
-    }
+    let line = joined(told.collect(), lang.pick(", ", "、"), ROOM);
+    cut(&line, ROOM)
 }
 
 /// `cpu, os and memory`; `None` for none.
@@ -324,16 +272,6 @@ fn counts(of: Compared<'_>) -> String {
 fn wide(text: &str, width: usize) -> String {
     let missing = width.saturating_sub(columns(text));
     text.to_owned() + &"\u{a0}".repeat(missing)
-}
-
-/// As much of a text as so many columns have room for.
-fn cut(text: &str, room: usize) -> String {
-    if columns(text) <= room {
-        return text.to_owned();
-    }
-    let mut kept: String = text.chars().take(room).collect();
-    while columns(&kept) + "...".len() > room && kept.pop().is_some() {}
-    kept.trim_end().to_owned() + "..."
 }
 
 #[cfg(test)]

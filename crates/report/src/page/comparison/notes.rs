@@ -2,33 +2,27 @@
 //! rounds, rounds that have no single level or changed it, slow moments that tell another story than the typical rate,
 //! why no number of rounds would tell, and margins that were raised.
 
+use super::refusal::side as side_in_words;
 use super::table::verdict;
 use crate::comparison::{Compared, Party, has_level};
+use crate::grouped::grouped;
 use crate::lang::{Lang, say};
 use crate::number::percent;
 use crate::said;
 use model::comparison::{
-    Estimator, FloorComparison, Hopeless, MarginSource, MetricComparison, Repeat, RunState, Verdict,
+    FloorComparison, Hopeless, MarginSource, MetricComparison, Repeat, RunState, Verdict,
 };
 use model::estimate::{Interval, State};
-use std::collections::BTreeSet;
 
 /// The notes, in the order of the metrics; what concerns the runs comes first.
 pub(super) fn notes(of: Compared<'_>) -> Vec<String> {
-    let Compared {
-        sides,
-        comparison,
-        lang,
-    } = of;
+    let (sides, comparison, lang) = (of.sides, of.comparison, of.lang);
     let mut notes = repeats(of);
     let [base, other] = sides.names(lang);
     let (on_base, on_other) = &comparison.disturbed;
     for (name, warnings) in [(&base, on_base), (&other, on_other)] {
-        notes.extend(
-            warnings
-                .iter()
-                .map(|warning| format!("{name}: {}", said::warning(warning, lang))),
-        );
+        let said = warnings.iter().map(|warning| said::warning(warning, lang));
+        notes.extend(said.map(|said| format!("{name}: {said}")));
     }
     notes.extend(levels(&base, true, of));
     notes.extend(levels(&other, false, of));
@@ -57,15 +51,10 @@ pub(super) fn repeats(of: Compared<'_>) -> Vec<String> {
 
 /// The names of the metrics of which this is true.
 fn names(of: Compared<'_>, true_of: impl Fn(&MetricComparison) -> bool) -> String {
-    let found = of
-        .comparison
-        .metrics
-        .iter()
-        .filter(|metric| true_of(metric));
-    let names: Vec<String> = found
-        .map(|metric| of.sides.metric_name(&metric.id))
-        .collect();
-    names.join(", ")
+    let metrics = of.comparison.metrics.iter();
+    let found = metrics.filter(|metric| true_of(metric));
+    let names = found.map(|metric| of.sides.metric_name(&metric.id));
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// Runs of one side that are no separate instances.
@@ -78,26 +67,22 @@ fn repeated(repeat: &Repeat, of: Compared<'_>) -> String {
             .unwrap_or_else(|| id.clone())
     };
     let list = repeat.runs.iter().map(name).collect::<Vec<_>>().join(", ");
-    let (en, ja) = if repeat.on_base {
-        ("base", "基準側")
-    } else {
-        ("other side", "比較対象側")
-    };
-    let (what_en, what_ja) = if repeat.sure {
-        (
+    let (lang, side) = (of.lang, side_in_words(repeat.on_base, of.lang));
+    let what = if repeat.sure {
+        lang.pick(
             "come from one instance",
             "は同じインスタンスで測定したものです",
         )
     } else {
-        (
+        lang.pick(
             "cannot be told apart and may come from one instance",
             "は同じインスタンスかどうか判別できません",
         )
     };
     say!(
-        of.lang,
-        "{en}: {list} {what_en}; a plan takes five separate ones a side",
-        "{ja}の {list} {what_ja}。プランの比較には、各側 5 台の別々のインスタンスが必要です"
+        lang,
+        "{side}: {list} {what}; a plan takes five separate ones a side",
+        "{side}の {list} {what}。プランの比較には、各側 5 台の別々のインスタンスが必要です"
     )
 }
 
@@ -106,35 +91,37 @@ fn repeated(repeat: &Repeat, of: Compared<'_>) -> String {
 fn levels(name: &str, is_base: bool, of: Compared<'_>) -> Vec<String> {
     let [base, other] = of.sides.both();
     let side = if is_base { base } else { other };
-    let (mut torn, mut changed) = (Vec::new(), Vec::new());
-    for metric in of.comparison.metrics.iter().filter(|m| m.ratio.is_some()) {
-        let states = if is_base {
-            &metric.states.0
-        } else {
-            &metric.states.1
-        };
-        let metric = of.sides.metric_name(&metric.id);
-        let has_changed =
-            |of: &RunState| matches!(of.state, State::Drifting { .. } | State::Step { .. });
-        torn.extend(among(&metric, states, side, |of| !has_level(of), of.lang));
-        changed.extend(among(&metric, states, side, has_changed, of.lang));
-    }
-    let mut notes = Vec::new();
-    if !torn.is_empty() {
-        let list = torn.join(", ");
-        notes.push(no_level(name, &list, of.comparison.estimator, of.lang));
-    }
-    if !changed.is_empty() {
-        let list = changed.join(", ");
-        notes.push(say!(
+    let list = |concerned: fn(&RunState) -> bool| {
+        let metrics = of.comparison.metrics.iter().filter(|m| m.ratio.is_some());
+        let found = metrics.filter_map(|metric| {
+            let (on_base, on_other) = &metric.states;
+            let states = if is_base { on_base } else { on_other };
+            let name = of.sides.metric_name(&metric.id);
+            among(&name, states, side, concerned, of.lang)
+        });
+        Some(found.collect::<Vec<_>>().join(", ")).filter(|list| !list.is_empty())
+    };
+    let torn = list(|of| !has_level(of));
+    let torn = torn.map(|list| {
+        say!(
+            of.lang,
+            "{name}: no single level in {list}: `kurabe show` gives no value there; what stands in the table is a mean, \
+             at which the machine may never run",
+            "{name}: 一つの水準に落ち着いていない項目があります。{list}。`kurabe show` では値を示しません。\
+             表の値は平均で、実際にその速度で動くとは限りません"
+        )
+    });
+    let changed = list(|of| matches!(of.state, State::Drifting { .. } | State::Step { .. }));
+    let changed = changed.map(|list| {
+        say!(
             of.lang,
             "{name}: the level changed during the run in {list}: the figures are about the whole of it, and another \
              hour may tell otherwise",
             "{name}: 測定中に水準が変わった項目があります。{list}。値は測定全体についてのもので、\
              別の時間帯では異なる可能性があります"
-        ));
-    }
-    notes
+        )
+    });
+    torn.into_iter().chain(changed).collect()
 }
 
 /// The metric, where some of the runs are concerned, with what that one looks like or how many of them are.
@@ -159,23 +146,6 @@ fn among(
 /// A name with what its rounds look like, or with how many metrics it stands for.
 pub(super) fn with_remark(name: &str, remark: &str, lang: Lang) -> String {
     say!(lang, "{name} ({remark})", "{name}: {remark}")
-}
-
-/// Rounds of a side that have no single level.
-fn no_level(side: &str, list: &str, estimator: Estimator, lang: Lang) -> String {
-    let about = match estimator {
-        Estimator::Rounds => lang.pick("the trimmed mean of all rounds", "全ラウンドのトリム平均"),
-        Estimator::Pairs => lang.pick(
-            "the trimmed mean over all pairs of rounds",
-            "全ラウンドの組のトリム平均",
-        ),
-        Estimator::Runs => lang.pick("the medians of the runs", "各測定の中央値"),
-    };
-    say!(
-        lang,
-        "{side}: no single level in {list}: `kurabe show` gives no value there; what stands in the table is about {about}, at which the machine may never run",
-        "{side}: 一つの水準に落ち着いていない項目があります。{list}。`kurabe show` では値を示しません。表の値と判定は{about}についてのもので、実際にその速度で動くとは限りません"
-    )
 }
 
 /// True where slow moments surely differ, and not in the direction in which the typical rate does.
@@ -210,11 +180,8 @@ fn slow_moments(
         _ => String::new(),
     };
     let typically = verdict(typical.without_doubt(), lang);
-    let direction = if faster {
-        lang.pick("faster", "速く")
-    } else {
-        lang.pick("slower", "遅く")
-    };
+    let [faster_or, slower] = lang.pick(["faster", "slower"], ["速く", "遅く"]);
+    let direction = if faster { faster_or } else { slower };
     Some(say!(
         lang,
         "{metric}: the verdict is {typically}, but {other}'s slow moments are {change} {direction} ({range}){shares}",
@@ -254,28 +221,33 @@ fn hopeless(why: Hopeless, lang: Lang) -> &'static str {
 
 /// One note for all concurrencies of a test, which share a noise floor.
 fn raised_margins(of: Compared<'_>) -> Vec<String> {
-    let quantity = |metric: &MetricComparison| {
-        let id = &metric.id;
-        (id.case.test.clone(), id.quantity.clone())
-    };
-    let mut said = BTreeSet::new();
-    let mut notes = Vec::new();
-    for metric in &of.comparison.metrics {
-        let MarginSource::NoiseFloor { class, .. } = metric.margin_source else {
-            continue;
-        };
-        if !said.insert(quantity(metric)) {
-            continue;
-        }
-        let names = names(of, |other| quantity(other) == quantity(metric));
-        let (class, margin) = (percent(class), percent(metric.margin));
-        notes.push(say!(
+    let metrics = of.comparison.metrics.iter();
+    let raised = metrics.filter_map(
+        |MetricComparison {
+             id,
+             margin_source,
+             margin,
+             ..
+         }| {
+            let MarginSource::NoiseFloor { class, .. } = margin_source else {
+                return None;
+            };
+            let of_test = (&id.case.test, &id.quantity);
+            Some((
+                (of_test, percent(*class), percent(*margin)),
+                of.sides.metric_name(id),
+            ))
+        },
+    );
+    let note = |((_, class, margin), names): (_, Vec<String>)| {
+        let names = names.join(", ");
+        say!(
             of.lang,
             "{names}: margin {class}, raised to {margin}: twice the noise floor of this test",
             "{names}: 許容差を {class} から {margin} に広げました（このテストのノイズフロアの 2 倍）"
-        ));
-    }
-    notes
+        )
+    };
+    grouped(raised).into_iter().map(note).collect()
 }
 
 #[cfg(test)]
@@ -316,7 +288,6 @@ mod tests {
                 );
                 all.push(said);
             }
-            all.extend(Estimator::ALL.map(|estimator| no_level("a", "os.pipe@1", estimator, lang)));
             crate::testkit::assert_sentences(&all, lang);
         }
     }

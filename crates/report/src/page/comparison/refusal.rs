@@ -200,7 +200,7 @@ fn why(refusal: &Refusal, run: &str, lang: Lang) -> String {
 }
 
 /// A side, in a sentence.
-fn side(is_base: bool, lang: Lang) -> &'static str {
+pub(super) fn side(is_base: bool, lang: Lang) -> &'static str {
     if is_base {
         lang.pick("base", "基準側")
     } else {

@@ -2,19 +2,20 @@
 //!
 //! What is refused for the same reason is one line, with a command for all of it: two runs of different profiles would
 //! otherwise fill pages with one sentence. What has a ratio and lacks the interval is kept apart from what does not
-//! compare at all, so that the summary's counts are those of the lists.
+//! compare at all.
 
 use super::notes::with_remark;
 use super::refusal::sentence;
 use super::table::metrics_text;
 use crate::comparison::Compared;
+use crate::grouped::{grouped, names};
 use crate::lang::say;
-use model::comparison::{Comparison, MetricComparison, Refusal};
+use crate::page::block::Text;
+use model::comparison::{MetricComparison, Refusal};
 use model::plan::CaseId;
-use std::collections::{HashMap, HashSet};
 
 /// Name and reason of each metric, or of several at once.
-pub(super) type Lines = Vec<(String, String)>;
+pub(super) type Lines = Vec<(Text, String)>;
 
 /// The metrics of a comparison that have a reason beside them.
 #[derive(Debug, Default)]
@@ -25,103 +26,62 @@ pub(super) struct Refused {
     pub(super) not_compared: Lines,
 }
 
-/// How many metrics have a ratio without an interval, and how many have no ratio.
-pub(super) fn numbers(comparison: &Comparison) -> (usize, usize) {
-    let refused = comparison.metrics.iter().filter(|m| m.refused.is_some());
-    let (with, without): (Vec<_>, Vec<_>) = refused.partition(|metric| metric.ratio.is_some());
-    (with.len(), without.len())
-}
-
 /// The reasons, each with all metrics that it is true of.
 pub(super) fn refused(of: Compared<'_>) -> Refused {
-    let Compared {
-        sides,
-        comparison,
-        lang,
-    } = of;
+    let (lang, metrics) = (of.lang, &of.comparison.metrics);
+    let reason = |metric| Some((Reason::of(metric)?, metric));
     let mut found = Refused::default();
-    for (refusal, members) in groups(comparison) {
-        let list = if members[0].ratio.is_some() {
+    for (reason, members) in grouped(metrics.iter().filter_map(reason)) {
+        let list = if reason.has_ratio {
             &mut found.without_interval
         } else {
             &mut found.not_compared
         };
         let cases: Vec<&CaseId> = members.iter().map(|metric| &metric.id.case).collect();
-        let why = sentence(refusal, &cases, sides, lang);
-        let names = names(&members, of);
+        let why = sentence(reason.refusal, &cases, of.sides, lang);
+        let parts = members.iter().map(|metric| &metric.id);
+        let parts = parts.map(|id| (&id.case, of.sides.metric_name(id)));
+        let parts: Vec<_> = parts.collect();
+        let names = names(&parts, metrics.iter().map(|metric| &metric.id.case));
         let n = members.len();
         let number = || metrics_text(u32::try_from(n).unwrap_or(u32::MAX), lang);
-        list.push(match &names[..] {
+        let (name, why) = match &names[..] {
             [only] if n == 1 => (only.clone(), why),
-            _ if n == comparison.metrics.len() => {
-                let all = say!(lang, "all {n} metrics", "全 {n} 項目");
-                (all, why)
-            }
+            _ if n == metrics.len() => (say!(lang, "all {n} metrics", "全 {n} 項目"), why),
             [only] => (with_remark(only, &number(), lang), why),
             _ => {
                 let list = names.join(", ");
                 let these = say!(lang, "{why}; these are {list}", "{why}（対象: {list}）");
                 (number(), these)
             }
-        });
+        };
+        list.push((Text::name(name), why));
     }
     found
 }
 
-/// The metrics by reason, in the order of the first of each.
-fn groups(comparison: &Comparison) -> Vec<(&Refusal, Vec<&MetricComparison>)> {
-    let mut groups: Vec<(&Refusal, Vec<&MetricComparison>)> = Vec::new();
-    for metric in &comparison.metrics {
-        let Some(refusal) = &metric.refused else {
-            continue;
-        };
-        let fits = |(why, members): &&mut (&Refusal, Vec<&MetricComparison>)| {
-            let first = members[0];
-            *why == refusal
-                && first.ratio.is_some() == metric.ratio.is_some()
-                // Parameters are set for each test by itself.
-                && (first.id.case == metric.id.case || !is_of_one_case(refusal))
-        };
-        match groups.iter_mut().find(fits) {
-            Some((_, members)) => members.push(metric),
-            None => groups.push((refusal, vec![metric])),
-        }
+/// What metrics on one line have in common.
+#[derive(PartialEq)]
+struct Reason<'a> {
+    refusal: &'a Refusal,
+    has_ratio: bool,
+    /// Their case, where parameters are why: those are set for each test by itself.
+    case: Option<&'a CaseId>,
+}
+
+impl<'a> Reason<'a> {
+    fn of(metric: &'a MetricComparison) -> Option<Self> {
+        let refusal = metric.refused.as_ref()?;
+        let of_case = matches!(
+            refusal,
+            Refusal::Parameters(_) | Refusal::GroupDisagrees { .. }
+        );
+        Some(Self {
+            refusal,
+            has_ratio: metric.ratio.is_some(),
+            case: of_case.then_some(&metric.id.case),
+        })
     }
-    groups
-}
-
-const fn is_of_one_case(refusal: &Refusal) -> bool {
-    matches!(
-        refusal,
-        Refusal::Parameters(_) | Refusal::GroupDisagrees { .. }
-    )
-}
-
-/// The metrics by name; a case whose metrics are all there by its own.
-fn names(members: &[&MetricComparison], of: Compared<'_>) -> Vec<String> {
-    let here = of_cases(members.iter().copied());
-    let all = of_cases(&of.comparison.metrics);
-    let mut named: HashSet<String> = HashSet::new();
-    let names = members.iter().map(|metric| {
-        let case = &metric.id.case;
-        if here.get(case) == all.get(case) {
-            case.to_string()
-        } else {
-            of.sides.metric_name(&metric.id)
-        }
-    });
-    names.filter(|name| named.insert(name.clone())).collect()
-}
-
-/// How many of these metrics each case has.
-fn of_cases<'a>(
-    metrics: impl IntoIterator<Item = &'a MetricComparison>,
-) -> HashMap<&'a CaseId, usize> {
-    let mut of_cases = HashMap::new();
-    for metric in metrics {
-        *of_cases.entry(&metric.id.case).or_default() += 1;
-    }
-    of_cases
 }
 
 #[cfg(test)]
@@ -134,7 +94,7 @@ mod tests {
     use model::record::Run;
 
     #[test]
-    fn the_numbers_of_the_summary_are_those_of_the_lists() {
+    fn every_metric_that_has_a_reason_stands_in_one_of_the_lists() {
         let (base, other, mut comparison) = testkit::comparison();
         for metric in &mut comparison.metrics {
             if metric.id.case.test == "os.e" {
@@ -142,7 +102,11 @@ mod tests {
             }
         }
         let (base, other) = (Party::one(&base), Party::one(&other));
-        let (plain, none) = numbers(&comparison);
+        let refused_with = |ratio| {
+            let refused = comparison.metrics.iter().filter(|m| m.refused.is_some());
+            refused.filter(|m| m.ratio.is_some() == ratio).count()
+        };
+        let (plain, none) = (refused_with(true), refused_with(false));
         for lang in Lang::ALL {
             let found = refused(compared(&base, &other, &comparison, lang));
             let counted = (found.without_interval.len(), found.not_compared.len());
@@ -169,7 +133,7 @@ mod tests {
             let (base, other) = (Party::one(&base), Party::one(&other));
             let found = refused(compared(&base, &other, &comparison, Lang::En));
             assert_eq!(found.not_compared.len(), 1, "{found:?}");
-            assert_eq!(found.not_compared[0].0, name);
+            assert_eq!(found.not_compared[0].0.text, name);
             for part in expect {
                 assert!(found.not_compared[0].1.contains(part), "{found:?}");
             }
@@ -188,7 +152,7 @@ mod tests {
         let found = refused(compared(&base, &other, &comparison, Lang::En)).not_compared;
         let only_base = found.iter().find(|(_, why)| why.contains("only the base"));
         let (name, why) = only_base.unwrap();
-        assert_eq!(name, "3 metrics");
+        assert_eq!(name.text, "3 metrics");
         assert!(why.ends_with("os.t1@1, os.t1@2"), "{why}");
     }
 }

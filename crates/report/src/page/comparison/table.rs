@@ -11,22 +11,6 @@ use model::plan::CaseId;
 use model::spec::Better;
 use model::units::Unit;
 
-fn ratio_head(lang: Lang) -> &'static str {
-    lang.pick("ratio", "比")
-}
-
-fn interval_head(lang: Lang) -> &'static str {
-    lang.pick("95 % interval", "95 % 信頼区間")
-}
-
-fn verdict_head(lang: Lang) -> &'static str {
-    lang.pick("verdict", "判定")
-}
-
-fn needed_head(lang: Lang) -> &'static str {
-    lang.pick("to tell", "必要回数")
-}
-
 /// `12 metrics`.
 pub(super) fn metrics_text(n: u32, lang: Lang) -> String {
     lang.pick(counted(n, "metric", "metrics"), format!("{n} 項目"))
@@ -45,21 +29,7 @@ pub(super) fn verdict(verdict: Verdict, lang: Lang) -> &'static str {
     lang.pick(verdict.word(), ja)
 }
 
-/// A compared metric as text.
-pub(super) struct Row {
-    pub(super) metric: String,
-    /// The quantity alone where the row stands below another one of its case.
-    below: Option<String>,
-    pub(super) unit: String,
-    pub(super) base: String,
-    pub(super) other: String,
-    pub(super) ratio: String,
-    interval: String,
-    verdict: &'static str,
-    needed: String,
-}
-
-/// The metrics that have a ratio: a table, or two lines for each where that has no room.
+/// The metrics that have a ratio. What it takes to tell stands on the full page.
 pub(super) fn metrics(of: Compared<'_>, detail: Detail) -> Block {
     let lang = of.lang;
     let [base, other] = if of.sides.are_of_a_duel() {
@@ -68,50 +38,34 @@ pub(super) fn metrics(of: Compared<'_>, detail: Detail) -> Block {
         [true, false].map(|is_base| role(is_base, lang).to_owned())
     };
     let word = |en: &str, ja: &str| lang.pick(en, ja).to_owned();
-    let mut table = Table::new([
+    let columns = [
         (word("metric", "測定項目"), Align::Left),
         (word("unit", "単位"), Align::Left),
         (base, Align::Marked),
         (other, Align::Marked),
-        (ratio_head(lang).to_owned(), Align::Right),
-        (interval_head(lang).to_owned(), Align::Right),
-        (verdict_head(lang).to_owned(), Align::Left),
-        (needed_head(lang).to_owned(), Align::Left),
-    ]);
-    let rows = rows(of, detail);
-    let narrow = rows.iter().map(|row| narrow(row, lang)).collect();
-    for row in rows {
-        let name = Text::name(row.metric);
-        table.rows.push(vec![
-            match row.below {
-                Some(quantity) => Cell::Below(name, quantity),
-                None => name.into(),
-            },
-            row.unit.into(),
-            value(row.base),
-            value(row.other),
-            row.ratio.into(),
-            row.interval.into(),
-            row.verdict.into(),
-            row.needed.into(),
-        ]);
-    }
-    let mut forms = vec![table];
-    if detail == Detail::Usual {
-        // How many rounds would tell stands on the full page.
-        let mut shorter = forms[0].clone();
-        shorter.columns.pop();
-        for row in &mut shorter.rows {
-            row.pop();
+        (word("ratio", "比"), Align::Right),
+        (word("95 % interval", "95 % 信頼区間"), Align::Right),
+        (word("verdict", "判定"), Align::Left),
+        (word("to tell", "必要回数"), Align::Left),
+    ];
+    let most = columns.len() - usize::from(detail != Detail::Full);
+    let mut above: Option<&CaseId> = None;
+    let rows = shown(&of, detail).map(|metric| {
+        let again = above.replace(&metric.id.case) == Some(&metric.id.case);
+        let texts = row(of.sides, metric, lang).into_iter().take(most);
+        let mut cells: Vec<Cell> = texts.map(value).collect();
+        if let Some(Cell::Text(name)) = cells.first_mut() {
+            name.tone = Tone::Name;
+            if again && !of.sides.leads(&metric.id) {
+                cells[0] = Cell::Below(std::mem::take(name), metric.id.quantity.clone());
+            }
         }
-        forms.push(shorter);
-    }
-    let mut forms: Vec<_> = forms
-        .into_iter()
-        .map(|table| vec![Block::Table(table)])
-        .collect();
-    forms.push(vec![Block::Entries(narrow)]);
-    Block::Fitting(forms)
+        cells
+    });
+    Block::Table(Table {
+        rows: rows.collect(),
+        ..Table::new(columns.into_iter().take(most))
+    })
 }
 
 fn value(text: String) -> Cell {
@@ -123,25 +77,6 @@ fn value(text: String) -> Cell {
     Text::with(tone, text).into()
 }
 
-fn narrow(row: &Row, lang: Lang) -> (Text, Text) {
-    let Row {
-        metric,
-        base,
-        other,
-        unit,
-        ratio,
-        interval,
-        verdict,
-        ..
-    } = row;
-    let mut tail = format!("{ratio} ({interval})  {verdict}");
-    if !row.needed.is_empty() {
-        tail = format!("{tail}; {} {}", needed_head(lang), row.needed);
-    }
-    let head = format!("{metric}  {base} | {other} {unit}");
-    (head.into(), tail.into())
-}
-
 /// The metrics that a page shows: all that have a ratio, or those of them that lead.
 fn shown<'a>(of: &Compared<'a>, detail: Detail) -> impl Iterator<Item = &'a MetricComparison> {
     let (sides, all) = (of.sides, detail == Detail::Full);
@@ -149,31 +84,13 @@ fn shown<'a>(of: &Compared<'a>, detail: Detail) -> impl Iterator<Item = &'a Metr
     metrics.filter(move |one| one.ratio.is_some() && (all || sides.leads(&one.id)))
 }
 
-pub(super) fn rows(of: Compared<'_>, detail: Detail) -> Vec<Row> {
-    let mut above: Option<&CaseId> = None;
-    shown(&of, detail)
-        .map(|metric| {
-            let again = above == Some(&metric.id.case);
-            above = Some(&metric.id.case);
-            let mut row = row(of.sides, metric, of.lang);
-            row.below = (again && row.metric != metric.id.case.to_string())
-                .then(|| metric.id.quantity.clone());
-            row
-        })
-        .collect()
-}
-
-fn row(sides: Sides<'_>, metric: &MetricComparison, lang: Lang) -> Row {
+/// The texts of a metric, one for each column.
+pub(super) fn row(sides: Sides<'_>, metric: &MetricComparison, lang: Lang) -> [String; 8] {
     let declared = sides.declared(&metric.id);
-    let values = [metric.values.0, metric.values.1];
-    let largest = values
-        .iter()
-        .flatten()
-        .fold(0.0, |a: f64, b| a.max(b.abs()));
-    let scale = declared.map_or_else(
-        || number::scale(Unit::Number, "", largest),
-        |declared| number::scale(declared.unit, &declared.quantity, largest),
-    );
+    let values = [metric.values.0, metric.values.1].into_iter().flatten();
+    let largest = values.fold(0.0, |a: f64, b| a.max(b.abs()));
+    let (unit, quantity) = declared.map_or((Unit::Number, ""), |of| (of.unit, &of.quantity));
+    let scale = number::scale(unit, quantity, largest);
     let show = |value: Option<f64>, better: bool, states: &[RunState]| {
         let Some(value) = value else {
             return NONE.to_owned();
@@ -188,25 +105,21 @@ fn row(sides: Sides<'_>, metric: &MetricComparison, lang: Lang) -> Row {
     };
     let (base_better, other_better) = better_side(metric.adjusted);
     let (ratio, interval) = ratio_text(metric.ratio, metric.interval.as_ref());
-    Row {
-        metric: sides.metric_name(&metric.id),
-        below: None,
-        unit: match declared {
-            Some(declared) if declared.better == Better::Lower => {
-                format!("{} {}", scale.unit, lower(lang))
-            }
-            _ => scale.unit.clone(),
+    let lower = declared.filter(|declared| declared.better == Better::Lower);
+    let needed = metric.needed.map(|needed| rounds_needed(needed, lang));
+    [
+        sides.metric_name(&metric.id),
+        match lower {
+            Some(_) => format!("{} {}", scale.unit, self::lower(lang)),
+            None => scale.unit.clone(),
         },
-        base: show(metric.values.0, base_better, &metric.states.0),
-        other: show(metric.values.1, other_better, &metric.states.1),
+        show(metric.values.0, base_better, &metric.states.0),
+        show(metric.values.1, other_better, &metric.states.1),
         ratio,
         interval,
-        verdict: verdict(metric.adjusted, lang),
-        needed: metric
-            .needed
-            .map(|needed| rounds_needed(needed, lang))
-            .unwrap_or_default(),
-    }
+        verdict(metric.adjusted, lang).to_owned(),
+        needed.unwrap_or_default(),
+    ]
 }
 
 /// Behind the unit of a metric of which less is better.

@@ -1,7 +1,7 @@
 //! Pages of comparisons: what they say, in which room, and of which side.
 
 use super::summary::{LINES_MAX, lines};
-use super::table::{better_side, legend, lower, rounds_needed, rows};
+use super::table::{better_side, legend, lower, rounds_needed, row};
 use super::*;
 use crate::comparison::{self as compare, CompareOptions};
 use crate::page::run::tests::columns;
@@ -190,10 +190,11 @@ fn the_better_side_is_marked_and_no_other() {
     let (base, other, comparison) = testkit::comparison();
     let (base, other) = (Party::one(&base), Party::one(&other));
     let with_ratio = comparison.metrics.iter().filter(|m| m.ratio.is_some());
-    let rows = rows(compared(&base, &other, &comparison, Lang::En), Detail::Full);
-    for (row, metric) in rows.iter().zip(with_ratio) {
-        let marks = (row.base.ends_with('*'), row.other.ends_with('*'));
-        assert_eq!(marks, better_side(metric.adjusted), "{}", row.metric);
+    let sides = compared(&base, &other, &comparison, Lang::En).sides;
+    for metric in with_ratio {
+        let [name, _, base, other, ..] = row(sides, metric, Lang::En);
+        let marks = (base.ends_with('*'), other.ends_with('*'));
+        assert_eq!(marks, better_side(metric.adjusted), "{name}");
     }
 }
 
@@ -202,7 +203,7 @@ fn a_summary_is_short() {
     let (base, other, comparison) = testkit::comparison();
     let (base, other) = (Party::one(&base), Party::one(&other));
     for lang in Lang::ALL {
-        let lines = lines(compared(&base, &other, &comparison, lang), true);
+        let lines = lines(compared(&base, &other, &comparison, lang));
         assert_eq!(lines.len(), LINES_MAX, "{lines:?}");
     }
 }
@@ -228,18 +229,19 @@ fn no_row_shows_a_value_on_the_wrong_side_of_its_ratio() {
         let view = compare::view(&base, &[&other], &CompareOptions::default());
         let (other, comparison) = &view.others[0];
         let of = compared(&view.base, other, comparison, lang);
-        let rows = rows(of, Detail::Full);
+        let rows = comparison.metrics.iter();
+        let rows: Vec<_> = rows.map(|metric| row(of.sides, metric, lang)).collect();
         let number = |text: &str| text.trim_end_matches(" *").parse::<f64>().unwrap();
         let [rate, latency] = &rows[..] else {
             panic!("{} rows", rows.len())
         };
-        for row in &rows {
-            assert!(number(&row.base) < number(&row.other));
+        for [_, _, base, other, ..] in &rows {
+            assert!(number(base) < number(other));
         }
-        assert!(number(&rate.ratio) > 1.0 && number(&latency.ratio) < 1.0);
+        assert!(number(&rate[4]) > 1.0 && number(&latency[4]) < 1.0);
         // Where the larger value is the worse one, the row says that lower is better.
-        assert!(latency.unit.ends_with(lower(lang)));
-        assert!(!rate.unit.contains(lower(lang)));
+        assert!(latency[1].ends_with(lower(lang)));
+        assert!(!rate[1].contains(lower(lang)));
         let explained = legend(&[of], Detail::Full);
         assert!(explained.iter().any(|line| line.contains(lower(lang))));
     }

@@ -235,12 +235,12 @@ fn every_metric_is_counted_once() {
 
 #[test]
 fn a_side_that_was_disturbed_is_named_and_coloured_with_who_it_was() {
-    let said = servers().with(Lang::En, trust);
+    let said = servers().with(Lang::En, trust_of_both);
     let rounds = servers().other[0].rounds.len();
     let expect =
         format!("vps ssd quiet; cloud ssd DISTURBED: `backup` in {rounds} of {rounds} rounds");
     assert_eq!(said, [Text::with(Tone::Attention, expect)]);
-    let group = plans().with(Lang::En, trust);
+    let group = plans().with(Lang::En, trust_of_both);
     assert!(
         group
             .iter()
@@ -249,7 +249,7 @@ fn a_side_that_was_disturbed_is_named_and_coloured_with_who_it_was() {
     );
     let mut quiet_both = servers();
     quiet(&mut quiet_both.other[0]);
-    let said = quiet_both.with(Lang::En, trust);
+    let said = quiet_both.with(Lang::En, trust_of_both);
     assert_eq!(said, [Text::from("both quiet")]);
 }
 

@@ -1,0 +1,126 @@
+//! Whether figures may be quoted: in a few words, and with what must be known or done beside them.
+
+use crate::lang::{Lang, say};
+use crate::number::percent;
+use stats::{Disturber, Rounds, Trust};
+
+/// In a few words; a soak has stretches in the place of rounds.
+pub(crate) fn brief(trust: &Trust, rounds: &str, lang: Lang) -> String {
+    let word = |en: &str, ja: &str| lang.pick(en, ja).to_owned();
+    let held_in = |what: &str, Rounds { n, of }: &Rounds| {
+        say!(
+            lang,
+            "{what} in {n} of {of} {rounds}",
+            "{what}（{of} 回中 {n} 回）"
+        )
+    };
+    match trust {
+        Trust::Nothing => word("nothing measured", "測定なし"),
+        Trust::Quiet {
+            others: None,
+            stolen: None,
+        } => word("not known", "不明"),
+        Trust::Quiet { .. } => word("quiet", "静穏"),
+        Trust::Quota(rounds) => held_in(lang.pick("held by a quota", "クォータ制限"), rounds),
+        Trust::Disturbed(by, rounds) => {
+            let by = match by {
+                Disturber::Others(Some(program), _) => format!("`{program}`"),
+                Disturber::Others(None, _) => word("other programs", "他のプログラム"),
+                Disturber::Host(_) => word("the host", "ホスト"),
+                Disturber::Neighbour => word("the same core", "同じコア"),
+                Disturber::Clock => word("the clock", "時計"),
+            };
+            let what = say!(lang, "DISTURBED: {by}", "外乱あり: {by}");
+            held_in(&what, rounds)
+        }
+        Trust::DebugBuild => word("DEBUG BUILD", "デバッグビルド"),
+        Trust::FewRounds(n) => say!(lang, "TOO FEW ROUNDS: {n}", "回数不足: {n} 回"),
+    }
+}
+
+/// Likewise, with what must be known of it, and what to do where the figures may not be quoted.
+pub(crate) fn whole(trust: &Trust, is_soak: bool, lang: Lang) -> String {
+    let rounds = if is_soak { "stretches" } else { "rounds" };
+    let brief = brief(trust, rounds, lang);
+    let later = lang.pick(
+        "Run again at another hour",
+        "時間を変えて再測定してください",
+    );
+    match trust {
+        Trust::Nothing => say!(
+            lang,
+            "{brief}; the reasons stand below, or with `--full`",
+            "{brief}。理由は以下か `--full` にあります"
+        ),
+        Trust::Quiet { others, stolen } => brief + &known(*others, *stolen, rounds, lang),
+        Trust::Quota(_) => say!(
+            lang,
+            "{brief}; quote the quota with the figures",
+            "{brief}。数値はクォータとともに引用してください"
+        ),
+        Trust::Disturbed(Disturber::Others(_, share), _) => say!(
+            lang,
+            "{brief}, using {share} of a CPU; do not quote. Stop it and run again, or see `--full`",
+            "{brief}、CPU の {share} を使用。引用不可。止めて再測定するか、`--full` を参照",
+            share = percent(*share)
+        ),
+        Trust::Disturbed(Disturber::Host(share), _) => say!(
+            lang,
+            "{brief}, taking {share} of the CPU time; do not quote. {later}",
+            "{brief}、CPU 時間の {share} を占有。引用不可。{later}",
+            share = percent(*share)
+        ),
+        Trust::Disturbed(Disturber::Neighbour, _) => say!(
+            lang,
+            "{brief}, on which something else ran; do not quote. {later}",
+            "{brief}で他の処理が動作。引用不可。{later}"
+        ),
+        Trust::Disturbed(Disturber::Clock, _) => say!(
+            lang,
+            "{brief} (set, or the machine slept); do not quote. Run again",
+            "{brief}、変更かマシンの休止。引用不可。再測定してください"
+        ),
+        Trust::DebugBuild => say!(
+            lang,
+            "{brief}: do not quote. Build with `cargo build --release`",
+            "{brief}: 引用不可。`cargo build --release` でビルドしてください"
+        ),
+        Trust::FewRounds(_) => say!(
+            lang,
+            "{brief} of each, an interval takes {need}; do not quote",
+            "{brief}（区間には {need} 回必要）。引用不可",
+            need = stats::ROUNDS_MIN
+        ),
+    }
+}
+
+/// What is known of other programs and of the host.
+fn known(others: Option<Rounds>, stolen: Option<f64>, rounds: &str, lang: Lang) -> String {
+    let others = others.map(|Rounds { n, of }| match n {
+        0 => say!(
+            lang,
+            "other programs used under 5 % of a CPU",
+            "他のプログラムの CPU 使用は 5 % 未満"
+        ),
+        n => say!(
+            lang,
+            "other programs used a CPU in {n} of {of} {rounds}",
+            "他のプログラムの CPU 使用は {of} 回中 {n} 回"
+        ),
+    });
+    let host = stolen.map(|share| {
+        let share = percent(share);
+        say!(lang, "the host took {share}", "ホストによる占有 {share}")
+    });
+    let known: Vec<String> = [others, host].into_iter().flatten().collect();
+    let text = known.join(lang.pick(", ", "、"));
+    match known.len() {
+        0 => say!(
+            lang,
+            ": this system tells nothing of other programs and of the host",
+            ": 他のプログラムもホストも、このシステムでは分かりません"
+        ),
+        1 => say!(lang, " as far as known: {text}", "（分かる範囲）: {text}"),
+        _ => format!(": {text}"),
+    }
+}
