@@ -93,6 +93,15 @@ pub enum Known<'a> {
     Devices(&'a [BlockDevice]),
 }
 
+/// How a fact is told in few words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Brief {
+    /// It says itself what it is.
+    Alone,
+    /// Behind its name.
+    Named,
+}
+
 /// One fact.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
@@ -102,22 +111,27 @@ pub struct Row {
     pub names: (&'static str, &'static str),
     /// What a difference between two machines is called; `None` for facts that are no set-up.
     pub differs: Option<&'static str>,
+    /// How it stands among the few that are told of every run; `None` for the others.
+    pub brief: Option<Brief>,
     /// The fact itself.
     pub of: for<'a> fn(&'a HostFacts) -> Fact<Known<'a>>,
 }
 
-/// `Section { field: names; what a difference is called, field: names ... }`
+/// `Section { field: names, what a difference is called => how it stands among few; field: names ... }`
 macro_rules! rows {
     ($($section:ident {
-        $($($field:ident).+: $en:literal, $ja:literal $(, differs $differs:literal)?;)+
+        $($($field:ident).+: $en:literal, $ja:literal $(, differs $differs:literal)? $(=> $brief:ident)?;)+
     })+) => {
         &[$($(Row {
             section: Section::$section,
             names: ($en, $ja),
             differs: rows!(@ $($differs)?),
+            brief: rows!(@ brief $($brief)?),
             of: |host| host.$($field).+.told(),
         },)+)+]
     };
+    (@ brief) => { None };
+    (@ brief $brief:ident) => { Some(Brief::$brief) };
     (@) => { None };
     (@ $differs:literal) => { Some($differs) };
 }
@@ -125,22 +139,22 @@ macro_rules! rows {
 /// Every fact, in the order of the page.
 pub const ROWS: &[Row] = rows! {
     Platform {
-        hostname: "name", "ホスト名";
+        hostname: "name", "ホスト名" => Alone;
         identity.machine: "instance (digest)", "インスタンス（ダイジェスト）";
         identity.boot: "boot (digest)", "起動（ダイジェスト）";
-        platform.virtualization: "virtualization", "仮想化", differs "virtualization";
-        platform.vendor: "vendor", "ベンダー", differs "vendor";
-        platform.product: "product", "製品", differs "product";
+        platform.virtualization: "virtualization", "仮想化", differs "virtualization" => Alone;
+        platform.vendor: "vendor", "ベンダー", differs "vendor" => Alone;
+        platform.product: "product", "製品", differs "product" => Alone;
         locale: "locale", "ロケール", differs "locale";
     }
     Cpu {
-        cpu.model: "CPU", "CPU", differs "CPU model";
+        cpu.model: "CPU", "CPU", differs "CPU model" => Alone;
         cpu.arch: "architecture", "アーキテクチャ", differs "CPU architecture";
-        cpu.online: "CPUs online", "有効な CPU 数", differs "CPUs online";
+        cpu.online: "CPUs online", "有効な CPU 数", differs "CPUs online" => Named;
         cpu.offline: "CPUs offline", "無効な CPU 数", differs "CPUs offline";
-        cpu.sockets: "sockets", "ソケット数", differs "CPU sockets";
-        cpu.cores: "cores", "コア数", differs "CPU cores";
-        cpu.threads_per_core: "threads per core", "コアあたりのスレッド数", differs "threads per core";
+        cpu.sockets: "sockets", "ソケット数", differs "CPU sockets" => Named;
+        cpu.cores: "cores", "コア数", differs "CPU cores" => Named;
+        cpu.threads_per_core: "threads per core", "コアあたりのスレッド数", differs "threads per core" => Named;
         cpu.mhz: "nominal clock rate", "公称クロック", differs "CPU clock rate stated";
         cpu.governor: "frequency governor", "周波数ガバナー", differs "CPU governor";
         cpu.caches: "caches", "キャッシュ", differs "CPU caches";
@@ -149,38 +163,38 @@ pub const ROWS: &[Row] = rows! {
     }
     Limits {
         limits.cgroup: "cgroup", "cgroup", differs "cgroup version";
-        limits.cpu_quota: "CPU quota", "CPU クォータ", differs "CPU quota";
-        limits.cpus_allowed: "CPUs allowed", "使用できる CPU 数", differs "CPUs allowed";
-        limits.memory: "memory limit", "メモリ上限", differs "memory limit";
-        limits.container: "container", "コンテナ", differs "container";
+        limits.cpu_quota: "CPU quota", "CPU クォータ", differs "CPU quota" => Alone;
+        limits.cpus_allowed: "CPUs allowed", "使用できる CPU 数", differs "CPUs allowed" => Named;
+        limits.memory: "memory limit", "メモリ上限", differs "memory limit" => Named;
+        limits.container: "container", "コンテナ", differs "container" => Alone;
         limits.root: "root", "root 権限", differs "root";
     }
     Memory {
-        memory.total: "memory", "メモリ", differs "memory";
+        memory.total: "memory", "メモリ", differs "memory" => Alone;
         memory.available: "available", "使用可能";
-        memory.swap: "swap", "スワップ", differs "swap";
+        memory.swap: "swap", "スワップ", differs "swap" => Named;
         memory.transparent_huge_pages: "transparent huge pages", "透過的ヒュージページ",
-            differs "transparent huge pages";
+            differs "transparent huge pages" => Named;
         memory.page_size: "page size", "ページサイズ", differs "page size";
     }
     Kernel {
-        kernel.release: "kernel", "カーネル", differs "kernel";
+        kernel.release: "kernel", "カーネル", differs "kernel" => Alone;
         kernel.version: "build", "ビルド", differs "kernel: build";
-        kernel.distribution: "distribution", "ディストリビューション", differs "distribution";
-        kernel.mitigations: "mitigations", "脆弱性の緩和策", differs "mitigations";
+        kernel.distribution: "distribution", "ディストリビューション", differs "distribution" => Alone;
+        kernel.mitigations: "mitigations", "脆弱性の緩和策", differs "mitigations" => Alone;
     }
     Clock {
-        clock.source: "clock", "クロックソース", differs "clock source";
-        clock.cost: "cost of a reading", "読み取りの所要時間";
+        clock.source: "clock", "クロックソース", differs "clock source" => Alone;
+        clock.cost: "cost of a reading", "読み取りの所要時間" => Named;
         clock.tsc_reliable: "TSC reliable", "TSC の信頼性", differs "clock: TSC reliable";
     }
     Storage {
-        storage.path: "work directory", "作業ディレクトリ";
-        storage.file_system: "file system", "ファイルシステム", differs "file system";
+        storage.path: "work directory", "作業ディレクトリ" => Alone;
+        storage.file_system: "file system", "ファイルシステム", differs "file system" => Alone;
         storage.mount_point: "mount point", "マウントポイント";
         storage.mount_options: "mount options", "マウントオプション", differs "mount options";
-        storage.free: "free", "空き容量";
-        storage.devices: "devices", "デバイス", differs "block devices";
+        storage.free: "free", "空き容量" => Named;
+        storage.devices: "devices", "デバイス", differs "block devices" => Alone;
     }
     Io {
         io.io_uring: "io_uring", "io_uring", differs "io_uring";

@@ -116,7 +116,7 @@ fn fewer_than_five_instances_say_what_to_run() {
         "these 4 and 5 runs, no plan",
         "unclear",
         "at least 5 instances a side",
-        "2 metrics without an interval",
+        "without an interval",
         "kurabe run selftest.replay --copies 1",
     ]);
     // The counts are those of the lists, and nothing that has a ratio is called not compared.

@@ -5,9 +5,8 @@
 use super::block::Block;
 use crate::lang::{Lang, say};
 use crate::number;
-use model::facts::{Known, Section};
-use model::host::{BlockDevice, Cache, CpuFacts, Fact, HostFacts, KernelFacts, LimitFacts};
-use model::host::{MemoryFacts, StorageFacts};
+use model::facts::{Brief, Known, Row, Section};
+use model::host::{BlockDevice, Cache, Fact, HostFacts};
 use model::plan::Plan;
 use model::units::{Bytes, Nanos, Unit};
 
@@ -56,7 +55,7 @@ fn told<T>(fact: Fact<T>, known: impl Fn(T) -> String, lang: Lang) -> String {
 
 /// A fact that is known, as text.
 fn known(section: Section, known: Known<'_>, lang: Lang) -> String {
-    let none = || lang.pick("none", "なし").to_owned();
+    let none = || none(lang).to_owned();
     let list = |items: Vec<String>| {
         if items.is_empty() {
             none()
@@ -89,6 +88,10 @@ fn known(section: Section, known: Known<'_>, lang: Lang) -> String {
     }
 }
 
+fn none(lang: Lang) -> &'static str {
+    lang.pick("none", "なし")
+}
+
 fn usable(refused: Option<&str>, lang: Lang) -> String {
     match refused {
         None => lang.pick("usable", "使用できます").to_owned(),
@@ -113,87 +116,39 @@ pub(crate) fn cpus(n: u32, lang: Lang) -> String {
     lang.pick(number::counted(n, "CPU", "CPUs"), format!("{n} CPU"))
 }
 
-type Parts = Vec<Option<String>>;
-
 /// The machine in a few lines: name of the line, and what is known of it. What is not known is left out here.
 pub(crate) fn brief(host: &HostFacts, lang: Lang) -> Vec<(String, String)> {
-    let of = |section: Section| named(section.names(), lang);
-    [
-        (lang.pick("host", "マシン"), brief_host(host, lang)),
-        (of(Section::Cpu), brief_cpu(&host.cpu, lang)),
-        (of(Section::Memory), brief_memory(&host.memory, lang)),
-        (of(Section::Kernel), brief_kernel(&host.kernel, lang)),
-        (of(Section::Limits), brief_limits(&host.limits, lang)),
-        (of(Section::Storage), brief_storage(&host.storage, lang)),
-        (of(Section::Clock), brief_clock(host, lang)),
-    ]
-    .into_iter()
-    .map(|(name, parts)| (name.to_owned(), joined(parts)))
-    .filter(|(_, text)| !text.is_empty())
-    .collect()
+    let line = |section: Section| {
+        let facts = section.rows().map(|row| few_words(row, host, lang));
+        (named(section.names(), lang).to_owned(), joined(facts))
+    };
+    let lines = Section::ALL.into_iter().map(line);
+    lines.filter(|(_, text)| !text.is_empty()).collect()
+}
+
+/// A fact among a few others; `None` where it is none of these, or there is nothing to say of it.
+fn few_words(row: &Row, host: &HostFacts, lang: Lang) -> Option<String> {
+    let (brief, Fact::Known(value)) = (row.brief?, (row.of)(host)) else {
+        return None;
+    };
+    let text = match value {
+        Known::Table(list) => {
+            let begin = |word: &str| list.values().filter(|text| text.starts_with(word)).count();
+            mitigated(begin("Mitigation"), begin("Vulnerable"), lang)
+        }
+        value => known(row.section, value, lang),
+    };
+    let name = named(row.names, lang);
+    match brief {
+        _ if text.is_empty() || text == none(lang) => None,
+        Brief::Alone => Some(text),
+        Brief::Named => Some(format!("{name} {text}")),
+    }
 }
 
 fn joined(parts: impl IntoIterator<Item = Option<String>>) -> String {
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     parts.join(", ")
-}
-
-fn brief_host(host: &HostFacts, lang: Lang) -> Parts {
-    let platform = &host.platform;
-    let virtualization = platform.virtualization.known();
-    vec![
-        host.hostname.known().cloned(),
-        platform.vendor.known().cloned(),
-        platform.product.known().cloned(),
-        virtualization.map(|kind| kind.clone().unwrap_or_else(|| bare_metal(lang).to_owned())),
-    ]
-}
-
-fn brief_cpu(cpu: &CpuFacts, lang: Lang) -> Parts {
-    let layout = match (
-        cpu.sockets.known(),
-        cpu.cores.known(),
-        cpu.threads_per_core.known(),
-    ) {
-        (Some(sockets), Some(cores), Some(threads)) => Some(say!(
-            lang,
-            "sockets {sockets}, cores {cores}, threads per core {threads}",
-            "ソケット数 {sockets}, コア数 {cores}, コアあたりのスレッド数 {threads}"
-        )),
-        _ => None,
-    };
-    let cpus = |n: &u32| lang.pick(number::counted(*n, "CPU", "CPUs"), format!("{n} CPU"));
-    vec![
-        cpu.model.known().cloned(),
-        cpu.online.known().map(cpus),
-        layout,
-    ]
-}
-
-fn brief_memory(memory: &MemoryFacts, lang: Lang) -> Parts {
-    let swap = lang.pick("swap", "スワップ");
-    let pages = lang.pick("transparent huge pages", "透過的ヒュージページ");
-    let mode = memory.transparent_huge_pages.known();
-    vec![
-        memory.total.known().copied().map(bytes),
-        memory
-            .swap
-            .known()
-            .map(|amount| format!("{swap} {}", bytes(*amount))),
-        mode.map(|mode| format!("{pages}: {mode}")),
-    ]
-}
-
-fn brief_kernel(kernel: &KernelFacts, lang: Lang) -> Parts {
-    let mitigations = kernel.mitigations.known().map(|list| {
-        let begin = |word: &str| list.values().filter(|text| text.starts_with(word)).count();
-        mitigated(begin("Mitigation"), begin("Vulnerable"), lang)
-    });
-    vec![
-        kernel.release.known().cloned(),
-        kernel.distribution.known().cloned(),
-        mitigations,
-    ]
 }
 
 /// How many weaknesses of the CPU the kernel mitigates, and how many it leaves open.
@@ -205,41 +160,6 @@ pub(crate) fn mitigated(done: usize, open: usize, lang: Lang) -> String {
         (Lang::Ja, 0) => format!("CPU の脆弱性 {done} 件を緩和済み"),
         (Lang::Ja, open) => format!("CPU の脆弱性 {done} 件を緩和済み、{open} 件は未対策"),
     }
-}
-
-fn brief_limits(limits: &LimitFacts, lang: Lang) -> Parts {
-    let memory = limits.memory.known().copied().flatten();
-    let allowed = lang.pick("CPUs allowed", "使用できる CPU 数");
-    let limit = lang.pick("memory limit", "メモリ上限");
-    vec![
-        limits.container.known().cloned().flatten(),
-        limits
-            .cpu_quota
-            .known()
-            .copied()
-            .flatten()
-            .map(|cpus| quota(cpus, lang)),
-        limits
-            .cpus_allowed
-            .known()
-            .map(|n| format!("{allowed} {n}")),
-        memory.map(|amount| format!("{limit} {}", bytes(amount))),
-    ]
-}
-
-fn brief_storage(storage: &StorageFacts, lang: Lang) -> Parts {
-    let devices = storage.devices.known().map_or(&[][..], Vec::as_slice);
-    let chain: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
-    let free = |amount: &Bytes| {
-        let amount = bytes(*amount);
-        say!(lang, "{amount} free", "空き {amount}")
-    };
-    vec![
-        Some(storage.path.clone()).filter(|path| !path.is_empty()),
-        storage.file_system.known().cloned(),
-        Some(chain.join(" < ")).filter(|chain| !chain.is_empty()),
-        storage.free.known().map(free),
-    ]
 }
 
 /// The devices and files that a run works on beside its own directory, a line for each.
@@ -266,17 +186,6 @@ pub(crate) fn works_on(plan: &Plan, lang: Lang) -> Vec<(String, String)> {
             (lang.pick("works on", "測定対象").to_owned(), joined(parts))
         })
         .collect()
-}
-
-fn brief_clock(host: &HostFacts, lang: Lang) -> Parts {
-    let reading = |cost: &Nanos| {
-        let cost = nanos(*cost);
-        say!(lang, "{cost} a reading", "読み取り {cost}")
-    };
-    vec![
-        host.clock.source.known().cloned(),
-        host.clock.cost.known().map(reading),
-    ]
 }
 
 fn cache(cache: &Cache) -> String {

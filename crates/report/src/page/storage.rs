@@ -8,8 +8,9 @@ use super::block::{Align, Block, Cell, Drawing, Picture, Table, Text};
 use crate::lang::{Lang, say};
 use crate::number::{self, about, percent};
 use crate::view::RunView;
+use model::num::approx;
 use model::plan::CaseId;
-use model::units::Unit;
+use model::units::{Bytes, Unit};
 use stats::state::gate::Gate;
 use stats::storage::{
     Cause, Course, Fall, FirstWrite, LatencyShape, Of, Steady, StorageCase, StorageSummary,
@@ -51,16 +52,16 @@ pub(crate) fn about_all(storage: &StorageSummary, lang: Lang) -> Vec<String> {
         .max_by(|a, b| mean(&a.course).total_cmp(&mean(&b.course)));
     let mut lines = Vec::new();
     if let Some(busiest) = busiest.filter(|_| quiet) {
-        let time = number::roughly(storage.load.seconds, lang);
-        let operations = number::alone(Unit::Number, storage.load.operations);
-        let command = soak(&busiest.case, "1h");
         lines.push(say!(
-lang,
-"no burst was seen to end in {time} of load ({operations} operations): a bucket of credit, if there is any, \
-                 is larger; `{command}` finds out",
-"{time} の負荷（{operations} 回の操作）の間にバーストの終わりは見られませんでした。クレジットのバケットが\
-                 あるとすればこれより大きいものです。`{command}` で確かめられます"
-));
+            lang,
+            "no burst was seen to end in {time} of load ({operations} operations): a bucket of credit, if there is any, \
+             is larger; `{command}` finds out",
+            "{time} の負荷（{operations} 回の操作）の間にバーストの終わりは見られませんでした。クレジットのバケットが\
+             あるとすればこれより大きいものです。`{command}` で確かめられます",
+            time = number::roughly(storage.load.seconds, lang),
+            operations = number::alone(Unit::Number, storage.load.operations),
+            command = soak(&busiest.case, "1h")
+        ));
     }
     let legend = lang.pick(
         "rate: each block is a mean of windows of 100 ms, a gap lies between two rounds, and the blocks span at least \
@@ -101,10 +102,7 @@ fn pictures(case: &StorageCase, lang: Lang) -> Vec<Vec<Cell>> {
             continue;
         };
         let of = operations(shape.of, lang);
-        let name = match lang {
-            Lang::En => format!("{of} ({})", shape.name),
-            Lang::Ja => format!("{of}（{}）", shape.name),
-        };
+        let name = say!(lang, "{of} ({name})", "{of}（{name}）", name = shape.name);
         let drawn = Picture {
             drawing: Drawing::Distribution(picture.columns.clone()),
             most: BLOCKS_MAX,
@@ -149,23 +147,27 @@ fn operations(of: Of, lang: Lang) -> &'static str {
 pub(crate) fn sentences(case: &StorageCase, lang: Lang) -> Vec<String> {
     let leading = case.latencies.iter().filter(|shape| shape.leading);
     let mut lines: Vec<String> = leading.map(|shape| modes(shape, lang)).collect();
+    lines.extend(beyond_figures(case, lang));
     let rounds = case.course.rounds.len();
-    let (first, steadiness) = (case.first_write.as_ref(), case.steady.as_ref());
-    lines.extend(first.map(|found| first_write(found, lang)));
-    lines.extend(case.fall.as_ref().map(|found| fall(found, case, lang)));
+    let steadiness = case.steady.as_ref();
     lines.extend(steadiness.map(|found| steady(found, rounds, lang)));
     lines
 }
 
 /// Those of them that the figures in a table do not tell: two humps, a rate that fell, what a first write costs.
 pub(crate) fn telling(case: &StorageCase, lang: Lang) -> Vec<String> {
-    let leading = case.latencies.iter().filter(|shape| shape.leading);
-    let humps = leading.filter(|shape| shape.modes.len() > 1);
+    let humps = case.latencies.iter();
+    let humps = humps.filter(|shape| shape.leading && shape.modes.len() > 1);
     let mut lines: Vec<String> = humps.map(|shape| modes(shape, lang)).collect();
-    let first = case.first_write.as_ref();
-    lines.extend(first.map(|found| first_write(found, lang)));
-    lines.extend(case.fall.as_ref().map(|found| fall(found, case, lang)));
+    lines.extend(beyond_figures(case, lang));
     lines
+}
+
+fn beyond_figures(case: &StorageCase, lang: Lang) -> impl Iterator<Item = String> {
+    let first = case.first_write.as_ref();
+    let first = first.map(|found| first_write(found, lang));
+    let fall = case.fall.as_ref().map(|found| fall(found, case, lang));
+    first.into_iter().chain(fall)
 }
 
 /// Where a latency lies.
@@ -221,48 +223,56 @@ fn modes(shape: &LatencyShape, lang: Lang) -> String {
 
 /// Whether a steady state was reached.
 fn steady(steady: &Steady, rounds: usize, lang: Lang) -> String {
-    let bytes =
-        |bytes: model::units::Bytes| number::alone(Unit::Bytes, model::num::approx(bytes.0));
-    match (steady.gate, steady.since) {
-        (Gate::Open, Some(round)) => say!(
-            lang,
-            "steady state by SNIA's rule, from round {round} of {rounds} on: the file has been written twice, and the last \
+    let bytes = |bytes: Bytes| number::alone(Unit::Bytes, approx(bytes.0));
+    let why = match (steady.gate, steady.since) {
+        (Gate::Open, Some(round)) => {
+            return say!(
+                lang,
+                "steady state by SNIA's rule, from round {round} of {rounds} on: the file has been written twice, and the last \
                  five rounds neither range nor slope too far",
-            "SNIA の基準による定常状態です（{rounds} 回中 {round} 回目から）。ファイルは 2 回書かれ、最後の 5 回の幅と傾きは\
+                "SNIA の基準による定常状態です（{rounds} 回中 {round} 回目から）。ファイルは 2 回書かれ、最後の 5 回の幅と傾きは\
                  基準内です"
-        ),
+            );
+        }
+        (Gate::Ranging(range), _) => {
+            return say!(
+                lang,
+                "no steady state by SNIA's rule: the last five rounds range over {range} of their mean (20 % at most)",
+                "SNIA の基準では定常状態ではありません。最後の 5 回の幅が平均の {range} です（上限 20 %）",
+                range = percent(range)
+            );
+        }
+        (Gate::Sloping(slope), _) => {
+            return say!(
+                lang,
+                "no steady state by SNIA's rule: the last five rounds slope by {slope} (10 % at most)",
+                "SNIA の基準では定常状態ではありません。最後の 5 回の傾きが {slope} です（上限 10 %）",
+                slope = percent(slope)
+            );
+        }
         (Gate::Open, None) | (Gate::NoLevel, _) => say!(
             lang,
-            "whether this is the steady state cannot be told: the rate is no positive number",
-            "定常状態かどうかは判断できません。速度が正の数ではありません"
+            "the rate is no positive number",
+            "速度が正の数ではありません"
         ),
         (Gate::TooFewRounds, _) => say!(
             lang,
-            "whether this is the steady state cannot be told: SNIA's rule takes five rounds",
-            "定常状態かどうかは判断できません。SNIA の基準には 5 回の測定が必要です"
+            "SNIA's rule takes five rounds",
+            "SNIA の基準には 5 回の測定が必要です"
         ),
         (Gate::NotWritten, _) => say!(
             lang,
-            "whether this is the steady state cannot be told: {written} of the file have been written, its making \
-                     included, and it takes twice the file, up to {needed}",
-            "定常状態かどうかは判断できません。ファイルの作成を含めて {written} が書かれましたが、ファイルの 2 倍（最大 \
-                     {needed}）が必要です",
+            "{written} of the file have been written, its making included, and it takes twice the file, up to {needed}",
+            "ファイルの作成を含めて {written} が書かれましたが、ファイルの 2 倍（最大 {needed}）が必要です",
             written = bytes(steady.written),
             needed = bytes(steady.needed)
         ),
-        (Gate::Ranging(range), _) => say!(
-            lang,
-            "no steady state by SNIA's rule: the last five rounds range over {range} of their mean (20 % at most)",
-            "SNIA の基準では定常状態ではありません。最後の 5 回の幅が平均の {range} です（上限 20 %）",
-            range = percent(range)
-        ),
-        (Gate::Sloping(slope), _) => say!(
-            lang,
-            "no steady state by SNIA's rule: the last five rounds slope by {slope} (10 % at most)",
-            "SNIA の基準では定常状態ではありません。最後の 5 回の傾きが {slope} です（上限 10 %）",
-            slope = percent(slope)
-        ),
-    }
+    };
+    say!(
+        lang,
+        "steady state unclear: {why}",
+        "定常状態かどうかは判定不能です。{why}"
+    )
 }
 
 /// A fall that may be the end of a burst.
@@ -274,7 +284,6 @@ fn fall(fall: &Fall, case: &StorageCase, lang: Lang) -> String {
             from,
             to,
         } => {
-            let (from, to, command) = (rate(from), rate(to), soak(&case.case, "1h"));
             let rounds = match fast_rounds {
                 1 => "round".to_owned(),
                 n => format!("{n} rounds"),
@@ -284,7 +293,10 @@ fn fall(fall: &Fall, case: &StorageCase, lang: Lang) -> String {
                 "{from} in the first {rounds}, then exactly {to}: perhaps a burst of credit that ran out; `{command}` finds \
                  out",
                 "最初の {fast_rounds} 回は {from}、その後は正確に {to} です。クレジットが尽きたバーストかもしれません。\
-                 `{command}` で確かめられます"
+                 `{command}` で確かめられます",
+                from = rate(from),
+                to = rate(to),
+                command = soak(&case.case, "1h")
             )
         }
         Fall::Within { seconds, from, to } => say!(
@@ -315,27 +327,24 @@ fn first_write(found: &FirstWrite, lang: Lang) -> String {
     let Some(penalty) = &found.penalty else {
         return say!(
             lang,
-            "what a first write costs cannot be told from {places} places: it takes 6",
-            "最初の書き込みのコストには 6 か所が必要ですが、{places} か所しかありません",
+            "what a first write costs is unclear: {places} places are too few, it takes 6",
+            "最初の書き込みのコストは判定不能です。{places} か所しかなく、6 か所が必要です",
             places = found.places
         );
     };
     let interval = penalty.ratio.interval();
     let ratio = format!("{:.2}", penalty.ratio.ratio());
     let range = format!("{:.2} .. {:.2}", interval.lo, interval.hi);
-    if penalty.present {
-        say!(
-            lang,
-            "the first write of a place is slow: writing it again is {ratio} times as fast ({range})",
-            "最初の書き込みは遅く、同じ場所への再書き込みは {ratio} 倍の速さです（{range}）"
-        )
+    let first = if penalty.present {
+        lang.pick("is slow", "は遅く")
     } else {
-        say!(
-            lang,
-            "the first write of a place costs nothing that matters: writing it again is {ratio} times as fast ({range})",
-            "最初の書き込みに目立ったコストはありません。同じ場所への再書き込みは {ratio} 倍の速さです（{range}）"
-        )
-    }
+        lang.pick("costs nothing that matters", "に目立ったコストはなく")
+    };
+    say!(
+        lang,
+        "the first write of a place {first}: writing it again is {ratio} times as fast ({range})",
+        "最初の書き込み{first}、同じ場所への再書き込みは {ratio} 倍の速さです（{range}）"
+    )
 }
 
 #[cfg(test)]
