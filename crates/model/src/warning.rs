@@ -205,14 +205,6 @@ impl Warning {
             _ => String::new(),
         }
     }
-
-    /// The copies that it names.
-    pub const fn copies(&self) -> Option<u32> {
-        match self {
-            Self::OffCpu { copies, .. } | Self::CpuWorthLess { copies, .. } => Some(*copies),
-            _ => None,
-        }
-    }
 }
 
 /// What kept cases from the width that was asked for. Each takes something else to get there.

@@ -18,8 +18,6 @@ pub(crate) struct Footnote {
     pub(crate) metrics: usize,
     /// Of too few rounds, the most that one of them has.
     pub(crate) rounds_most: Option<u32>,
-    /// True where metrics of other numbers of copies have it too, so that it cannot name those of the worst.
-    pub(crate) copies_differ: bool,
 }
 
 impl Footnotes {
@@ -47,13 +45,11 @@ impl Footnotes {
                 warning: warning.clone(),
                 metrics: 1,
                 rounds_most: rounds(warning),
-                copies_differ: false,
             });
             return;
         };
         note.metrics += 1;
         note.rounds_most = note.rounds_most.max(rounds(warning));
-        note.copies_differ |= note.warning.copies() != warning.copies();
         if warning.severity() > note.warning.severity() {
             note.warning = warning.clone();
         }
@@ -71,7 +67,6 @@ const fn rounds(warning: &Warning) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::warning::OffCpuCause;
 
     #[test]
     fn a_kind_of_warning_is_noted_once_with_its_worst_figures() {
@@ -91,32 +86,12 @@ mod tests {
                 warning: gaps(0.5),
                 metrics: 3,
                 rounds_most: None,
-                copies_differ: false,
             }
         );
         assert_eq!(footnotes.0.len(), 3);
         assert_eq!(footnotes.numbers(&b), "[1] [3]");
         assert_eq!(footnotes.numbers(&c), "[1]");
         assert_eq!(footnotes.numbers(&[]), "");
-    }
-
-    #[test]
-    fn copies_are_named_where_all_have_as_many() {
-        let off = |share, copies| {
-            [Warning::OffCpu {
-                share,
-                copies,
-                cause: OffCpuCause::Foreign,
-            }]
-        };
-        let differ = |all: &[[Warning; 1]]| {
-            let footnotes = Footnotes::new(all.iter().map(|of| &of[..]));
-            let [note] = &footnotes.0[..] else { panic!() };
-            note.copies_differ
-        };
-        assert!(!differ(&[off(0.1, 2), off(0.2, 2)]));
-        assert!(differ(&[off(0.1, 1), off(0.2, 2)]));
-        assert!(differ(&[off(0.3, 1), off(0.2, 2), off(0.1, 1)]));
     }
 
     #[test]

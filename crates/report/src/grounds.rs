@@ -1,11 +1,11 @@
 //! What rounds stand on, in words: what is made before they begin, how much that is and how long it took.
 
 use crate::lang::{Lang, say};
-use crate::number::{alone, counted, in_seconds};
+use crate::number::{alone, counted, in_seconds, time};
 use model::ground::{Did, Errand, Ground, GroundKind};
 use model::num::approx;
 use model::record::Run;
-use model::units::{Bytes, Nanos, Unit};
+use model::units::{Bytes, Unit};
 
 /// What it is called.
 fn name(kind: GroundKind, lang: Lang) -> &'static str {
@@ -62,13 +62,13 @@ pub(crate) fn fact(run: &Run, lang: Lang) -> Option<(String, String)> {
         .filter(|errand| errand.did == Did::Make && !errand.holds)
         .collect();
     if !failed.is_empty() {
-        let took = in_seconds(failed.iter().map(|errand| errand.took).sum::<Nanos>());
+        let took = time(failed.iter().map(|errand| errand.took).sum(), lang);
         let n = failed.len();
         let times = lang.pick(counted(n as u64, "try", "tries"), n.to_string());
         list.push(say!(
             lang,
             "{times} failed ({took})",
-            "失敗 {times} 回({took})"
+            "失敗 {times} 回（{took}）"
         ));
     }
     let found = all().any(|errand| errand.did == Did::Check && errand.holds);
@@ -81,9 +81,9 @@ pub(crate) fn fact(run: &Run, lang: Lang) -> Option<(String, String)> {
 }
 
 fn one(errand: &Errand, lang: Lang) -> String {
-    let (name, took) = (name(errand.kind, lang), in_seconds(errand.took));
+    let (name, took) = (name(errand.kind, lang), time(errand.took, lang));
     match errand.bytes.map(bytes) {
-        Some(size) => say!(lang, "{name}, {size} in {took}", "{name}、{size}({took})"),
-        None => say!(lang, "{name}, in {took}", "{name}({took})"),
+        Some(size) => say!(lang, "{name}, {size} in {took}", "{name}、{size}（{took}）"),
+        None => say!(lang, "{name}, in {took}", "{name}（{took}）"),
     }
 }

@@ -440,7 +440,7 @@ fn rounds_without_a_single_level_are_marked_wherever_they_are_compared() {
     bed.run(&args).code(0).out_has(&[
         "\\~",
         "wild: no single level in selftest.replay@1 (unstable, spread",
-        "the trimmed mean of all rounds",
+        "what stands in the table is a mean",
     ]);
     let ja = bed.run(&[&args[..], &["--lang", "ja"]].concat()).code(0);
     ja.out_has(&["一つの水準に落ち着いていない", "全ラウンドのトリム平均"]);

@@ -132,7 +132,6 @@ pub(crate) fn sentence(note: &Footnote, lang: Lang) -> String {
         (Warning::TooFewRounds { have, need }, Some(most)) if most > *have => {
             too_few_between(*have, most, *need, lang)
         }
-        (warning, _) if note.copies_differ => said::warning_of_several_copies(warning, lang),
         (warning, _) => said::warning(warning, lang),
     };
     if note.rounds_most.is_some_and(|most| most > 1) {
@@ -161,31 +160,6 @@ fn too_few_between(fewest: u32, most: u32, need: u32, lang: Lang) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testkit;
-
-    #[test]
-    fn a_note_of_several_numbers_of_copies_names_none_of_them() {
-        let off = |copies| Warning::OffCpu {
-            share: 0.5,
-            copies,
-            cause: model::warning::OffCpuCause::Foreign,
-        };
-        let run = testkit::normal();
-        let note = |copies: &[u32], lang: Lang| {
-            let mut view = crate::view::view(&run);
-            let all: Vec<[Warning; 1]> = copies.iter().map(|&copies| [off(copies)]).collect();
-            view.footnotes = crate::footnotes::Footnotes::new(all.iter().map(|of| &of[..]));
-            notes(&view, lang)[0].1.clone()
-        };
-        assert!(note(&[16, 16], Lang::En).contains("the 16 copies were not"));
-        assert!(note(&[4, 16], Lang::En).contains("the copies were not"));
-        assert!(note(&[16], Lang::Ja).contains("16 並列の各コピーが"));
-        let several = note(&[4, 16], Lang::Ja);
-        assert!(
-            !several.contains("16") && several.starts_with("各コピーが"),
-            "{several}"
-        );
-    }
 
     #[test]
     fn few_rounds_of_several_metrics_are_said_from_the_fewest_to_the_most() {

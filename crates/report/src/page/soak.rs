@@ -7,7 +7,7 @@ use crate::lang::{Lang, say};
 use crate::number;
 use crate::said;
 use crate::view::RunView;
-use model::estimate::State;
+use model::estimate::{MetricSummary, State};
 use model::num::{approx, count, round_to_u64};
 use model::record::Run;
 use model::soak::StretchKind;
@@ -146,22 +146,21 @@ fn load(soak: &SoakSummary, lang: Lang) -> String {
         _ => 0,
     };
     let missed: u64 = soak.marks.iter().map(|mark| gap(&mark.what)).sum();
-    let missed = (missed > 0).then(|| number::time(Nanos(missed), lang));
-    let every = soak.soak.every.map(|every| number::time(every, lang));
-    match (every, missed) {
-        (None, None) => say!(lang, "load without a pause", "休止なしの負荷"),
-        (None, Some(missed)) => say!(
-            lang,
-            "load without a pause but for {missed} in which nothing was measured",
-            "休止なしの負荷（うち {missed} は測定なし）"
-        ),
-        (Some(every), None) => say!(lang, "a sample every {every}", "{every} ごとに測定"),
-        (Some(every), Some(missed)) => say!(
-            lang,
-            "a sample every {every}, none for {missed}",
-            "{every} ごとに測定（うち {missed} は測定なし）"
-        ),
+    let load = match soak.soak.every.map(|every| number::time(every, lang)) {
+        None => lang
+            .pick("load without a pause", "休止なしの負荷")
+            .to_owned(),
+        Some(every) => say!(lang, "a sample every {every}", "{every} ごとに測定"),
+    };
+    if missed == 0 {
+        return load;
     }
+    let missed = number::time(Nanos(missed), lang);
+    say!(
+        lang,
+        "{load} but for {missed} in which nothing was measured",
+        "{load}（うち {missed} は測定なし）"
+    )
 }
 
 /// What of a load without a pause is in no window, where that is a window or more: stretches begin and end. Only of a
@@ -184,39 +183,32 @@ fn has_refill(run: &Run) -> bool {
 /// The rows of the levels: name, value with unit, remark.
 fn levels(soak: &SoakSummary, view: &RunView<'_>, lang: Lang) -> Vec<Vec<Cell>> {
     let figures = Figures::of(soak, lang);
-    let mut rows: Vec<Vec<Cell>> = Vec::new();
-    let mut add = |en: &str, ja: &str, value: String, remark: String| {
-        rows.push(vec![lang.pick(en, ja).into(), value.into(), remark.into()]);
-    };
+    let plain = |en: &'static str, ja, x| (lang.pick(en, ja), figures.rate(x), String::new());
+    let mut told = Vec::new();
     if let Throttle::Seen { burst, cause, .. } = &soak.throttle {
-        let mut rate = |en: &str, ja: &str, x: f64| add(en, ja, figures.rate(x), String::new());
-        rate("burst rate", "バースト時の速度", burst.burst_rate);
-        rate("sustained rate", "持続速度", burst.sustained_rate);
+        told.push(plain("burst rate", "バースト時の速度", burst.burst_rate));
+        told.push(plain("sustained rate", "持続速度", burst.sustained_rate));
         if *cause == Some(Cause::TokenBucket) {
             let time = number::seconds(burst.burst_seconds, lang);
             let remark = say!(lang, "or {time} at full speed", "全速で {time} に相当");
-            add("bucket", "バケットの容量", figures.credit(burst), remark);
+            let name = lang.pick("bucket", "バケットの容量");
+            told.push((name, figures.credit(burst), remark));
         }
     }
     if let Some(levels) = &soak.levels {
-        let mut rate = |en: &str, ja: &str, x: f64| add(en, ja, figures.rate(x), String::new());
-        rate(
-            "typical (median window)",
-            "代表値（区間の中央値）",
-            levels.typical,
-        );
+        let typical = "typical (median window)";
+        told.push(plain(typical, "代表値（区間の中央値）", levels.typical));
         let floor = "floor (10 % of windows are slower)";
-        rate(floor, "下限（10 % の区間はこれより遅い）", levels.floor);
+        told.push(plain(
+            floor,
+            "下限（10 % の区間はこれより遅い）",
+            levels.floor,
+        ));
         let best = "best (5 % of windows are faster)";
-        rate(best, "最良（5 % の区間はこれより速い）", levels.best);
+        told.push(plain(best, "最良（5 % の区間はこれより速い）", levels.best));
         let slow = "windows below 90 % of typical";
-        let share = number::percent(levels.slow_share);
-        add(
-            slow,
-            "代表値の 90 % を下回る区間の割合",
-            share,
-            String::new(),
-        );
+        let slow = lang.pick(slow, "代表値の 90 % を下回る区間の割合");
+        told.push((slow, number::percent(levels.slow_share), String::new()));
         let within = levels.within.map_or_else(String::new, |interval| {
             let scale = figures.scale_of(levels.mean);
             let (lo, hi) = (scale.value(interval.lo), scale.value(interval.hi));
@@ -226,38 +218,38 @@ fn levels(soak: &SoakSummary, view: &RunView<'_>, lang: Lang) -> Vec<Vec<Cell>> 
                 "{lo} .. {hi} この測定内の区間であり、比較には使えません"
             )
         });
-        add("mean", "平均", figures.rate(levels.mean), within);
+        let mean = lang.pick("mean", "平均");
+        told.push((mean, figures.rate(levels.mean), within));
     }
+    let row = |(name, value, remark): (&str, String, String)| -> Vec<Cell> {
+        vec![name.into(), value.into(), remark.into()]
+    };
+    let mut rows: Vec<Vec<Cell>> = told.into_iter().map(row).collect();
     rows.extend(other_metrics(soak, view, lang));
     rows
 }
 
 /// The metrics beside the rate of the windows.
 fn other_metrics(soak: &SoakSummary, view: &RunView<'_>, lang: Lang) -> Vec<Vec<Cell>> {
-    let other = view
-        .metrics
-        .iter()
-        .filter(|metric| metric.id.quantity != soak.quantity);
-    let row = |metric: &model::estimate::MetricSummary| {
+    let other = view.metrics.iter();
+    let other = other.filter(|metric| metric.id.quantity != soak.quantity);
+    let row = |metric: &MetricSummary| {
         let value = metric.estimate?.value;
         let (quantity, unit) = (&metric.id.quantity, metric.metric.unit);
         if let State::Setting { .. } = metric.state {
             let text = number::alone_exact(unit, value);
             let state = said::state(&metric.state, lang);
-            return Some(vec![quantity.as_str().into(), text.into(), state.into()]);
+            return Some([quantity.clone(), text, state]);
         }
         let name = say!(
             lang,
             "{quantity} (median of the stretches)",
             "{quantity}（各回の中央値）"
         );
-        Some(vec![
-            name.into(),
-            number::alone(unit, value).into(),
-            "".into(),
-        ])
+        Some([name, number::alone(unit, value), String::new()])
     };
-    other.filter_map(row).collect()
+    let rows = other.filter_map(row);
+    rows.map(|row| row.map(Cell::from).to_vec()).collect()
 }
 
 /// Time and words of everything that happened to the series.
@@ -274,37 +266,38 @@ fn marks(soak: &SoakSummary, lang: Lang) -> Vec<(Text, Text)> {
 }
 
 fn happened(what: &What, lang: Lang) -> String {
+    let time = |span: &Nanos| number::time(*span, lang);
     match what {
-        What::ClockJump(by) => say!(
-            lang,
-            "the clock was set by {by}",
-            "時計が {by} 変更されました",
-            by = number::time(*by, lang)
-        ),
+        What::ClockJump(by) => {
+            let by = time(by);
+            say!(
+                lang,
+                "the clock was set by {by}",
+                "時計が {by} 変更されました"
+            )
+        }
         What::Suspended(span) => say!(
             lang,
             "the machine was suspended for {time}",
             "マシンが {time} 停止していました",
-            time = number::time(*span, lang)
+            time = time(span)
         ),
         What::SuspendedAtRest(span) => say!(
             lang,
             "the machine was suspended for {time} while it rested before this",
             "この前の休止中に、マシンが {time} 停止していました",
-            time = number::time(*span, lang)
+            time = time(span)
         ),
         What::Gap(span) => say!(
             lang,
             "nothing was measured for {time} before this",
             "この前の {time} は測定されていません",
-            time = number::time(*span, lang)
+            time = time(span)
         ),
-        What::Failed(why) => say!(
-            lang,
-            "a stretch failed: {why}",
-            "測定に失敗しました: {why}",
-            why = said::failure(why, lang)
-        ),
+        What::Failed(why) => {
+            let why = said::failure(why, lang);
+            say!(lang, "a stretch failed: {why}", "測定に失敗しました: {why}")
+        }
     }
 }
 

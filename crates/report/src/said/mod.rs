@@ -8,7 +8,7 @@ mod warning;
 
 pub use failure::failure;
 pub use warning::warning;
-pub(crate) use warning::{warning_of_several_copies, warning_of_soak};
+pub(crate) use warning::{shared, warning_of_soak};
 
 use crate::lang::{Lang, say};
 use crate::number::{percent, signed_percent};

@@ -116,19 +116,6 @@ fn one_is_never_several() {
 }
 
 #[test]
-fn a_speed_without_a_middle_has_no_usual() {
-    for lang in Lang::ALL {
-        let say = |rounds_share| said::warning(&Warning::UnevenSpeed { rounds_share }, lang);
-        let (few, most) = (say(0.2), say(1.0));
-        assert!(
-            !few.contains("usual") && !most.contains("usual"),
-            "{few} {most}"
-        );
-        assert_ne!(few.replace("20 %", "100 %"), most);
-    }
-}
-
-#[test]
 fn a_larger_budget_is_advised_only_where_time_was_the_limit() {
     for lang in Lang::ALL {
         for warning in all_warnings() {
@@ -204,7 +191,7 @@ fn threads_of_a_test_may_share_what_belongs_to_the_test() {
         said[0]
     );
     assert!(
-        said[1].contains("テストのスレッドどうしのロック"),
+        said[1].contains("テストのスレッドどうしがロック"),
         "{}",
         said[1]
     );

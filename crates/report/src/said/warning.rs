@@ -24,26 +24,6 @@ pub(crate) fn warning_of_soak(warning: &Warning, lang: Lang) -> String {
     )
 }
 
-/// The sentence of metrics with several numbers of copies, which names none of them.
-pub(crate) fn warning_of_several_copies(warning: &Warning, lang: Lang) -> String {
-    match warning {
-        Warning::OffCpu { share, cause, .. } => {
-            let who = lang.pick("copies were", "各コピーが");
-            off_cpu(*share, who, *cause, lang)
-        }
-        Warning::CpuWorthLess {
-            loss,
-            threads_share_cores,
-            of_one_process,
-            ..
-        } => {
-            let why = shared(*threads_share_cores, *of_one_process, lang);
-            worth_less(*loss, lang.pick("several", "複数の並列"), why, lang)
-        }
-        _ => self::warning(warning, lang),
-    }
-}
-
 /// The sentence where one of what is counted is called `one`, and several `many`.
 fn about(warning: &Warning, (one, many): (&str, &str), lang: Lang) -> String {
     match warning {
@@ -89,7 +69,12 @@ fn about(warning: &Warning, (one, many): (&str, &str), lang: Lang) -> String {
             "{share} の{many}で、どのカウンターでも説明できない空白時間がありました",
             share = percent(*rounds_share)
         ),
-        Warning::UnevenSpeed { rounds_share } => uneven_speed(*rounds_share, many, lang),
+        Warning::UnevenSpeed { rounds_share } => say!(
+            lang,
+            "before or after {share} of the {many} the CPU itself ran more than 3 % faster or slower than the run's median",
+            "{share} の{many}の前後で、CPU の速度がこの測定の中央値から 3 % 超ずれていました",
+            share = percent(*rounds_share)
+        ),
         Warning::SharedCore {
             rounds_share,
             worst_share,
@@ -151,27 +136,25 @@ fn about(warning: &Warning, (one, many): (&str, &str), lang: Lang) -> String {
                 "測定中に {allocations} 回のメモリ確保があり、その時間も結果に含まれています"
             )
         }
-        Warning::OffCpu {
-            share,
-            copies,
-            cause,
-        } => {
-            let who = match copies {
-                1 => lang.pick("copy was", "").to_owned(),
-                n => say!(lang, "{n} copies were", "{n} 並列の各コピーが"),
-            };
-            off_cpu(*share, &who, *cause, lang)
-        }
+        Warning::OffCpu { share, cause, .. } => say!(
+            lang,
+            "for {share} of the time it was not on a CPU, so that a wall second holds less work than a CPU second: {cause}",
+            "時間の {share} で CPU 上にいなかったため、実時間あたりの仕事量が CPU 時間あたりより少なくなっています: {cause}",
+            share = percent(*share),
+            cause = off_cpu_cause(*cause, lang)
+        ),
         Warning::CpuWorthLess {
             loss,
-            copies,
             threads_share_cores,
             of_one_process,
-        } => {
-            let copies = say!(lang, "{copies}", "{copies} 並列");
-            let why = shared(*threads_share_cores, *of_one_process, lang);
-            worth_less(*loss, &copies, why, lang)
-        }
+            ..
+        } => say!(
+            lang,
+            "a CPU second does {loss} less than with one copy: {why}",
+            "CPU 時間あたりの仕事量が単独の場合より {loss} 少なくなります: {why}",
+            loss = percent(*loss),
+            why = shared(*threads_share_cores, *of_one_process, lang)
+        ),
         Warning::BudgetShort => say!(
             lang,
             "time ran out before six passes were done: allow more with `--budget`",
@@ -203,23 +186,6 @@ fn foreign_cpu(share: &str, process: Option<&str>, many: &str, lang: Lang) -> St
     )
 }
 
-/// A speed that most rounds do not have is no speed that could be called the usual one.
-fn uneven_speed(rounds_share: f64, many: &str, lang: Lang) -> String {
-    let share = percent(rounds_share);
-    if rounds_share > 0.5 {
-        return say!(
-            lang,
-            "the CPU itself had no steady speed: before or after {share} of the {many} it ran more than 3 % faster or slower than the run's median",
-            "CPU の速度が一定していません。{share} の{many}の前後で、この測定の中央値から 3 % 超ずれていました"
-        );
-    }
-    say!(
-        lang,
-        "before or after {share} of the {many} the CPU itself ran more than 3 % faster or slower than the run's median",
-        "{share} の{many}の前後で、CPU の速度がこの測定の中央値から 3 % 超ずれていました"
-    )
-}
-
 fn order_effect(within_pass: bool, change: &str, lang: Lang) -> String {
     if within_pass {
         return say!(
@@ -232,15 +198,6 @@ fn order_effect(within_pass: bool, change: &str, lang: Lang) -> String {
         lang,
         "the value changes by {change} from the earlier half of the run to the later one (median to median, where a state tells first to last round): the state of a budget (CPU credits, disk bursts) is unknown, or what was measured before has an effect; let the machine rest and run again",
         "測定の前半から後半にかけて値が {change} 変化しています（中央値どうしの比較。状態の列の値は最初から最後のラウンドまでの変化です）。CPU クレジットやディスクのバーストなどの残量が不明か、先に行った測定の影響を受けています。しばらく休ませてから測定し直してください"
-    )
-}
-
-fn off_cpu(share: f64, who: &str, cause: OffCpuCause, lang: Lang) -> String {
-    let (share, cause) = (percent(share), off_cpu_cause(cause, lang));
-    say!(
-        lang,
-        "for {share} of the time the {who} not on a CPU, so that a wall second holds less work than a CPU second: {cause}",
-        "{who}時間の {share} で CPU 上にいなかったため、実時間あたりの仕事量が CPU 時間あたりより少なくなっています: {cause}"
     )
 }
 
@@ -283,35 +240,27 @@ fn off_cpu_cause(cause: OffCpuCause, lang: Lang) -> String {
     }
 }
 
-fn worth_less(loss: f64, copies: &str, why: &str, lang: Lang) -> String {
-    say!(
-        lang,
-        "with {copies} copies a CPU second does {loss} less than with one: {why}",
-        "{copies}では、CPU 時間あたりの仕事量が単独の場合より {loss} 少なくなります: {why}",
-        loss = percent(loss)
-    )
-}
-
 /// What copies may share that makes each of them slower.
-fn shared(cores: bool, of_one_process: bool, lang: Lang) -> &'static str {
-    match (cores, of_one_process) {
-        (true, false) => lang.pick(
+pub(crate) fn shared(cores: bool, of_one_process: bool, lang: Lang) -> String {
+    let what = if cores {
+        lang.pick(
             "they share cores as hardware threads (SMT)",
             "同じコアをハードウェアスレッドとして共有しています（SMT）",
-        ),
-        (true, true) => lang.pick(
-            "they share cores as hardware threads (SMT), and what the threads of the test share (locks, cache lines)",
-            "同じコアをハードウェアスレッドとして共有し（SMT）、テストのスレッドどうしもロックやキャッシュラインを共有しています",
-        ),
-        (false, false) => lang.pick(
-            "they share something, such as a core, a cache, memory, or the power that sets the clock rate",
-            "コア、キャッシュ、メモリ、クロックを決める電力などを共有しています",
-        ),
-        (false, true) => lang.pick(
-            "they share something, such as a core, a cache, memory, the power that sets the clock rate, or what the threads of the test share (locks, cache lines)",
-            "コア、キャッシュ、メモリ、クロックを決める電力、またはテストのスレッドどうしのロックやキャッシュラインなどを共有しています",
-        ),
+        )
+    } else {
+        lang.pick(
+            "they share something, such as a core, a cache, memory, locks that spin, or the power that sets the clock rate",
+            "コア、キャッシュ、メモリ、スピンロック、クロックを決める電力などを共有しています",
+        )
+    };
+    if !of_one_process {
+        return what.to_owned();
     }
+    say!(
+        lang,
+        "{what}, or what the threads of the test share (locks, cache lines)",
+        "{what}。テストのスレッドどうしがロックやキャッシュラインを共有している可能性もあります"
+    )
 }
 
 /// As many cases as a sentence bears.

@@ -29,7 +29,7 @@ pub(super) fn verdict(verdict: Verdict, lang: Lang) -> &'static str {
     lang.pick(verdict.word(), ja)
 }
 
-/// The metrics that have a ratio. What it takes to tell stands on the full page.
+/// The metrics that have a ratio. What it takes to tell stands on the full page, and elsewhere where there is room.
 pub(super) fn metrics(of: Compared<'_>, detail: Detail) -> Block {
     let lang = of.lang;
     let [base, other] = if of.sides.are_of_a_duel() {
@@ -48,24 +48,31 @@ pub(super) fn metrics(of: Compared<'_>, detail: Detail) -> Block {
         (word("verdict", "判定"), Align::Left),
         (word("to tell", "必要回数"), Align::Left),
     ];
-    let most = columns.len() - usize::from(detail != Detail::Full);
     let mut above: Option<&CaseId> = None;
     let rows = shown(&of, detail).map(|metric| {
         let again = above.replace(&metric.id.case) == Some(&metric.id.case);
-        let texts = row(of.sides, metric, lang).into_iter().take(most);
-        let mut cells: Vec<Cell> = texts.map(value).collect();
-        if let Some(Cell::Text(name)) = cells.first_mut() {
+        let mut cells = row(of.sides, metric, lang).map(value);
+        if let Cell::Text(name) = &mut cells[0] {
             name.tone = Tone::Name;
             if again && !of.sides.leads(&metric.id) {
                 cells[0] = Cell::Below(std::mem::take(name), metric.id.quantity.clone());
             }
         }
-        cells
+        cells.to_vec()
     });
-    Block::Table(Table {
+    let mut table = Table {
         rows: rows.collect(),
-        ..Table::new(columns.into_iter().take(most))
-    })
+        ..Table::new(columns)
+    };
+    let whole = vec![Block::Table(table.clone())];
+    if detail == Detail::Full {
+        return Block::Fitting(vec![whole]);
+    }
+    table.columns.pop();
+    for row in &mut table.rows {
+        row.pop();
+    }
+    Block::Fitting(vec![whole, vec![Block::Table(table)]])
 }
 
 fn value(text: String) -> Cell {

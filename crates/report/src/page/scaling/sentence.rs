@@ -2,6 +2,7 @@
 
 use crate::lang::{Lang, say};
 use crate::number::{self, counted, percent};
+use crate::said;
 use model::estimate::Estimate;
 use stats::scaling::{Finding, Fit, Refused, Scaling};
 
@@ -177,7 +178,13 @@ fn finding(finding: &Finding, lang: Lang) -> String {
         Finding::SharedResource {
             worth,
             of_one_process,
-        } => shared_resource(&percent(*worth), *of_one_process, lang),
+        } => say!(
+            lang,
+            "a shared resource: the copies ran, but a CPU second did only {worth} of what it does alone: {why}",
+            "共有資源が限界です: 実行は続いていましたが、CPU 時間あたりの仕事量は単独時の {worth} でした。{why}",
+            worth = percent(*worth),
+            why = said::shared(false, *of_one_process, lang)
+        ),
         Finding::Waits { on_cpu } => say!(
             lang,
             "the copies waited: they were on a CPU for only {share} of the time (for each other, for the kernel, or for a CPU)",
@@ -195,24 +202,6 @@ fn finding(finding: &Finding, lang: Lang) -> String {
             "判定不能: 巡回数が足りないか、ばらつきが大きすぎます"
         ),
     }
-}
-
-fn shared_resource(worth: &str, of_one_process: bool, lang: Lang) -> String {
-    let what = if of_one_process {
-        lang.pick(
-            "or what the threads of the test share, such as locks and cache lines",
-            "テストのスレッドどうしで共有するロックやキャッシュライン",
-        )
-    } else {
-        lang.pick("or locks that spin", "スピンロック")
-    };
-    say!(
-        lang,
-        "a shared resource: the copies ran, but a CPU second did only {worth} of what it does alone (threads of one core, \
-         clock rate, cache, memory, {what})",
-        "共有資源が限界です: 実行は続いていましたが、CPU 時間あたりの仕事量は単独時の {worth} でした（同一コアのスレッド、\
-         クロック、キャッシュ、メモリ、{what}など）"
-    )
 }
 
 #[cfg(test)]
@@ -342,7 +331,7 @@ mod tests {
             &Lang::ALL.map(|lang| super::finding(&finding, lang)),
             [
                 &["43 %", "or what the threads of the test share", "locks"],
-                &["43 %", "テストのスレッドどうしで共有するロック"],
+                &["43 %", "テストのスレッドどうしがロック"],
             ],
         );
     }
