@@ -30,6 +30,9 @@ pub struct Profile {
     pub copies: Vec<Copies>,
     /// Parameters for all tests that have them: name and value.
     pub set: BTreeMap<String, String>,
+    /// True where the cases of a pass run in the order of the tests and not in a shuffled one, because one prepares
+    /// what the next one finds.
+    pub ordered: bool,
 }
 
 /// A concurrency, before it is known how many CPUs there are.
@@ -95,6 +98,8 @@ struct Text {
     copies: Vec<String>,
     #[serde(default)]
     set: BTreeMap<String, String>,
+    #[serde(default)]
+    ordered: bool,
 }
 
 impl Profile {
@@ -147,6 +152,7 @@ impl Profile {
                 copies
             },
             set: raw.set,
+            ordered: raw.ordered,
         })
     }
 }
@@ -162,6 +168,9 @@ mod tests {
             "title = 'T'\ntests = ['os.*']\nbudget = '90s'\ncopies = ['1', 'all', '8']\n[set]\ncompat = '6'",
         )
         .unwrap();
+        assert!(!profile.ordered);
+        let in_order = Profile::parse("p", "title = 'T'\ntests = ['t']\nordered = true");
+        assert!(in_order.unwrap().ordered);
         assert_eq!(profile.budget, Some(Nanos::from_secs(90)));
         assert_eq!(
             profile.copies,
@@ -173,6 +182,7 @@ mod tests {
             ("title = 'T'\ntests = ['t']\ncopies = ['0']", "`0`"),
             ("title = 'T'\ntests = ['t']\npasses = 0", "at least 1"),
             ("title = 'T'\ntests = ['t']\nrounds = 3", "rounds"),
+            ("title = 'T'\ntests = ['t']\nordered = 'yes'", "ordered"),
             ("title = 'T'\ntests = []", "lists no tests"),
             ("title = 'T'\ntests = []\nnuma = ['t']", "lists no tests"),
             ("title = 'T'\ntests = ['t']\nbudget = '0s'", "no time"),

@@ -193,6 +193,7 @@ pub fn resolve(
         return Err(PlanError::NothingLeft(whys.join("; ")));
     }
     let limits = limits(request, catalog);
+    let profiles = || request.what.iter().filter_map(|name| catalog.profile(name));
     let mut plan = Plan {
         what: request.what.clone(),
         cases,
@@ -204,12 +205,9 @@ pub fn resolve(
         soak: None,
         named: Vec::new(),
         dropped,
-        ordered: false,
+        ordered: profiles().any(|profile| profile.ordered),
     };
-    let optional: Vec<String> = request
-        .what
-        .iter()
-        .filter_map(|name| catalog.profile(name))
+    let optional: Vec<String> = profiles()
         .flat_map(|profile| profile.optional.iter().cloned())
         .collect();
     crate::budget::fit(&mut plan, &optional);

@@ -106,7 +106,8 @@ impl From<MetricId> for String {
 pub struct Plan {
     /// What the user asked for, such as `quick` or `os.pipe`.
     pub what: Vec<String>,
-    /// Every case, in the profile's order (the order of running is shuffled from `seed`).
+    /// Every case, in the profile's order. Each pass runs them in an order shuffled from `seed`, but for
+    /// [`Plan::ordered`].
     pub cases: Vec<PlannedCase>,
     /// Seeds the order of the cases in every pass and the layout of every round.
     pub seed: u64,

@@ -128,6 +128,33 @@ fn a_run_without_a_disk_is_complete_and_its_page_says_what_is_left_out() {
     ]);
 }
 
+#[test]
+fn an_ordered_profile_runs_its_tests_as_listed_in_every_pass() {
+    const PASSES: usize = 9;
+    let order_of = |more: &str| {
+        let bed = Bed::new();
+        let copies = "copies = ['1', '2', '3']";
+        let text = format!(
+            "title = 'mine'\ntests = ['selftest.replay']\npasses = {PASSES}\n{copies}\n{more}"
+        );
+        std::fs::write(bed.path().join("mine.toml"), text).unwrap();
+        let planned = bed.run(&["run", "mine.toml", "--dry-run"]).code(0).out;
+        let says = planned.contains("order: as listed, in every pass; nothing is shuffled\n");
+        bed.run(&["run", "mine.toml", "--seed", "7"]).code(0);
+        let kept = bed.run(&["export", "latest"]).code(0).out;
+        let run = store::export::read(&kept).unwrap();
+        let copies: Vec<u32> = run.rounds.iter().map(|round| round.case.copies).collect();
+        (says, copies)
+    };
+    let (says, listed) = order_of("ordered = true");
+    assert!(says);
+    assert_eq!(listed, [1, 2, 3].repeat(PASSES));
+    let (says, shuffled) = order_of("");
+    assert!(!says);
+    assert_eq!(shuffled.len(), listed.len());
+    assert_ne!(shuffled, listed, "of 6 to the ninth orders it is one");
+}
+
 mod slow {
     use super::*;
 

@@ -1,5 +1,6 @@
 //! Plans made from a small catalogue of made-up workloads.
 
+mod order;
 mod short_budget;
 
 use super::*;

@@ -94,6 +94,8 @@ pub(super) struct PlanPart {
     budget_ns: Option<u64>,
     /// The number of passes; null where only the budget counts.
     passes: Option<u32>,
+    /// True where the cases of each pass run in the order of `cases`; else it is shuffled.
+    ordered: bool,
     cases: Vec<CasePart>,
     /// Which side of a duel it is; null for every other run.
     duel: Option<Duel>,
@@ -198,6 +200,7 @@ pub(super) fn plan_part(plan: &Plan) -> PlanPart {
         seed: plan.seed.to_string(),
         budget_ns: plan.budget.map(|budget| budget.0),
         passes: plan.passes,
+        ordered: plan.ordered,
         duel: plan.duel.clone(),
         cases: plan.cases.iter().map(case_part).collect(),
         named: plan.named.clone(),

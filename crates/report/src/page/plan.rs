@@ -179,6 +179,8 @@ fn written(writes: Written) -> Option<String> {
 fn end(view: &PlanView<'_>, plan: &Plan) -> Vec<Block> {
     let left_out = |(what, why): (String, &str)| format!("left out: {what} ({why})");
     let note = view.note.iter().map(|note| format!("note: {note}"));
+    let order = (plan.ordered && plan.cases.len() > 1)
+        .then(|| "order: as listed, in every pass; nothing is shuffled".to_owned());
     let all = format!(
         "{}, about {} while nothing else runs, seed {}",
         counted(plan.cases.len() as u64, "case", "cases"),
@@ -188,6 +190,7 @@ fn end(view: &PlanView<'_>, plan: &Plan) -> Vec<Block> {
     let lines = left_out_of(plan, Lang::En)
         .into_iter()
         .map(left_out)
+        .chain(order)
         .chain(note)
         .chain([all]);
     lines.map(Block::Line).collect()
