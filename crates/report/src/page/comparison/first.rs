@@ -46,16 +46,27 @@ pub(super) fn block(of: Compared<'_>) -> Block {
     let names = [lang.pick("trust", "信頼性"), ""].into_iter();
     let facts = names.zip(trust_of_both(of));
     let mut facts: Vec<(Text, Text)> = facts.map(|(name, line)| (name.into(), line)).collect();
-    // Two lines say what this is, and two count. What has no line of its own is told by those.
+    // Two lines say what this is, and two count.
     let spare = LINES.saturating_sub(facts.len() + 4);
-    let rows = of.comparison.categories.iter().take(spare);
-    facts.extend(rows.map(|one| row(one, of)));
+    let rows = telling(&of.comparison.categories, spare);
+    facts.extend(rows.into_iter().map(|one| row(one, of)));
     if !of.comparison.categories.is_empty() {
         facts.push((lang.pick("in all", "総合").into(), in_all(of).into()));
     }
     facts.push((lang.pick("metrics", "項目の数").into(), counts(of).into()));
     let title = Block::Title(vec![name.into()], what(of), sides(of));
     Block::Within(WIDTH, vec![title, Block::Facts(facts)])
+}
+
+/// As many categories as have room: those of which nothing is known give way first. The last line
+/// counts the metrics of all.
+fn telling(all: &[CategoryComparison], room: usize) -> Vec<&CategoryComparison> {
+    let mut rows: Vec<&CategoryComparison> = all.iter().collect();
+    while rows.len() > room {
+        let unclear = rows.iter().rposition(|one| one.verdict == Verdict::Unclear);
+        rows.remove(unclear.unwrap_or(rows.len() - 1));
+    }
+    rows
 }
 
 /// The names of the sides, shortened where both together have no room; where that makes them the same, the ids.

@@ -290,3 +290,17 @@ fn the_first_lines_in_both_languages() {
         servers().with(Lang::En, |of| markdown(&[block(of)]))
     );
 }
+
+#[test]
+fn categories_of_which_nothing_is_known_give_way_to_those_that_tell_something() {
+    let mut example = servers();
+    // Two lines of trust leave room for four of five.
+    busy(&mut example.base[0], "updates");
+    let shown = example.shown(80, Lang::En);
+    assert!(shown.lines().count() <= LINES, "{shown}");
+    let begins = |name: &str| shown.lines().any(|line| line.starts_with(name));
+    for name in ["cpu ", "mem ", "os ", "storage "] {
+        assert!(begins(name), "{name}: {shown}");
+    }
+    assert!(!begins("fs "), "{shown}");
+}
