@@ -8,7 +8,7 @@ use serde_json::json;
 /// An export of one round.
 pub(crate) fn export() -> String {
     let metric = json!({
-        "quantity": "ops_per_s", "unit": "ops_per_second", "better": "higher", "class": "system",
+        "quantity": "ops_per_s", "unit": "ops_per_s", "better": "higher", "class": "system",
         "how": {"per": ["operations", "wall"]}, "role": "plain",
     });
     let case = json!({

@@ -1,22 +1,43 @@
 //! What is concluded from two runs, or from two groups of runs.
 
-use crate::estimate::{Interval, State};
+use crate::document::in_document;
+use crate::estimate::{Ends, Interval, State};
 use crate::plan::MetricId;
 use crate::units::Nanos;
 use crate::warning::Warning;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+/// What is told of either side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct Both<T> {
+    /// Of the base.
+    pub base: T,
+    /// Of the other side.
+    pub other: T,
+}
+
+impl<T> From<(T, T)> for Both<T> {
+    /// The base, then the other side.
+    fn from((base, other): (T, T)) -> Self {
+        Self { base, other }
+    }
+}
+
 /// The conclusion about one metric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Better by more than the margin.
     Better,
     /// Worse by more than the margin.
     Worse,
     /// Better; by how much is not sure.
+    #[serde(rename = "better?")]
     BetterMaybe,
     /// Worse; by how much is not sure.
+    #[serde(rename = "worse?")]
     WorseMaybe,
     /// No difference beyond the margin.
     Same,
@@ -61,7 +82,8 @@ impl Verdict {
 }
 
 /// What it would take to tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum RoundsNeeded {
     /// About this many rounds on each side in all.
     Rounds(u32),
@@ -80,7 +102,8 @@ pub enum RoundsNeeded {
 }
 
 /// Why no number of rounds that anybody runs would tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Hopeless {
     /// The ratio lies on its margin, so that the interval stays on both sides of it.
     OnTheMargin,
@@ -106,96 +129,85 @@ impl Hopeless {
         Self::BetweenInstances,
         Self::Unseen,
     ];
-
-    /// The word in documents.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::OnTheMargin => "on_the_margin",
-            Self::Steal => "steal",
-            Self::BetweenRounds => "between_rounds",
-            Self::WithinRounds => "within_rounds",
-            Self::BetweenInstances => "between_instances",
-            Self::Unseen => "unseen",
-        }
-    }
 }
 
 /// Two runs' values of one metric, and the conclusion.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MetricComparison {
-    /// Which metric.
+    /// `TEST@CONCURRENCY:QUANTITY`.
     pub id: MetricId,
     /// The case's title.
     pub title: String,
-    /// Other over base, turned so that above 1 is better; `None` with the reason in `refused`.
+    /// Other over base, turned so that above 1 is better; null where `missing` says why.
     pub ratio: Option<f64>,
-    /// Its 95 % interval, unadjusted.
+    /// Its 95 % interval, not corrected for the number of metrics.
+    #[serde(flatten, serialize_with = "in_document::<_, Ends, _>")]
+    #[schemars(with = "Ends")]
     pub interval: Option<Interval>,
     /// The margin within which values count as the same, as a share.
     pub margin: f64,
     /// Where the margin comes from.
+    #[serde(flatten)]
     pub margin_source: MarginSource,
-    /// The conclusion from the unadjusted interval.
+    /// The conclusion from the interval by itself.
     pub verdict: Verdict,
-    /// The conclusion after correcting for the number of metrics compared.
+    /// The conclusion corrected for the number of metrics.
     pub adjusted: Verdict,
-    /// What it would take, where the verdict is not final.
+    /// What it would take to tell, where the verdict is not final.
     pub needed: Option<RoundsNeeded>,
     /// Why no number of rounds would do, where that is so.
+    #[serde(rename = "not_at_this_noise_because")]
     pub hopeless: Option<Hopeless>,
     /// Why there is no ratio or no interval.
+    #[serde(skip)]
     pub refused: Option<Refusal>,
-    /// Rounds on the base side and on the other side; runs, where groups are compared.
-    pub n: (u32, u32),
-    /// The central values on the base side and on the other side, in the metric's unit: what
-    /// [`Comparison::estimator`] names, so that one over the other is the ratio. `None` where a value has no logarithm.
-    pub values: (Option<f64>, Option<f64>),
-    /// Median of the rounds (or runs) on the base side and on the other side, in the metric's unit: what a run by
-    /// itself shows.
-    pub medians: (Option<f64>, Option<f64>),
-    /// What the rounds of each run of the base side and of the other side look like.
-    pub states: (Vec<RunState>, Vec<RunState>),
+    /// Rounds of each side; runs, where groups are compared.
+    pub n: Both<u32>,
+    /// The central values, in the metric's unit: what the `estimator` of the comparison names, so that one over the
+    /// other is the ratio. Null where a value has no logarithm.
+    pub values: Both<Option<f64>>,
+    /// The medians of the rounds (or runs), in the metric's unit: what a run by itself shows.
+    pub medians: Both<Option<f64>>,
+    /// What the rounds of each run look like. Where one has no single level (`two_state`, `unstable`), the values, the
+    /// ratio and the verdict are about a mean at which the machine may never run.
+    pub states: Both<Vec<RunState>>,
     /// The same comparison of slow moments; leading rates only, and only where rounds have windows.
     pub floor: Option<FloorComparison>,
 }
 
 /// What the rounds of one run look like.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RunState {
     /// The run's id.
     pub run: String,
     /// What they look like.
+    #[serde(flatten)]
     pub state: State,
 }
 
 /// What ratios are ratios of. All of them are formed on logarithms, so that each side's value is a geometric mean.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum Estimator {
     /// The mean of a side's rounds without the fifth at either end.
+    #[serde(rename = "trimmed_geometric_mean_of_rounds")]
     Rounds,
     /// The means of both sides over the pairs that are left when the fifth of the smallest and of the largest
     /// differences is set aside.
+    #[serde(rename = "trimmed_geometric_mean_of_pairs")]
     Pairs,
     /// The mean of the medians of a side's runs.
+    #[serde(rename = "geometric_mean_of_runs")]
     Runs,
 }
 
 impl Estimator {
     /// Every estimator.
     pub const ALL: [Self; 3] = [Self::Rounds, Self::Pairs, Self::Runs];
-
-    /// The word in documents.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Rounds => "trimmed_geometric_mean_of_rounds",
-            Self::Pairs => "trimmed_geometric_mean_of_pairs",
-            Self::Runs => "geometric_mean_of_runs",
-        }
-    }
 }
 
 /// Where a margin comes from.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "margin_source", rename_all = "snake_case")]
 pub enum MarginSource {
     /// The user gave it.
     Given,
@@ -204,34 +216,38 @@ pub enum MarginSource {
     /// The class's margin is smaller than twice what two equal machines were measured to differ by.
     NoiseFloor {
         /// The margin of the class, as a share.
+        #[serde(rename = "margin_of_class")]
         class: f64,
         /// What two equal machines typically differ by, as a share.
+        #[serde(rename = "noise_floor")]
         floor: f64,
     },
 }
 
 /// How two runs compare in their slow moments: in each round the 10th percentile of its windows.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FloorComparison {
     /// Other over base; above 1 is better.
     pub ratio: Option<f64>,
-    /// Its 95 % interval, unadjusted.
+    /// Its 95 % interval, not corrected for the number of metrics.
+    #[serde(flatten, serialize_with = "in_document::<_, Ends, _>")]
+    #[schemars(with = "Ends")]
     pub interval: Option<Interval>,
-    /// The conclusion from the unadjusted interval, at the metric's margin.
+    /// The conclusion from the interval by itself, at the metric's margin.
     pub verdict: Verdict,
-    /// The conclusion after correcting for the number of metrics.
+    /// The conclusion corrected for the number of metrics.
     pub adjusted: Verdict,
-    /// The central values of the floors on the base side and on the other side, in the metric's unit: what
-    /// [`Comparison::estimator`] names.
-    pub values: (Option<f64>, Option<f64>),
-    /// Median of the floors of the rounds (or runs) on the base side and on the other side, likewise.
-    pub medians: (Option<f64>, Option<f64>),
-    /// Share of windows below 90 % of the typical rate on the base side and on the other side, 0 to 1.
-    pub slow_shares: (Option<f64>, Option<f64>),
+    /// The central values of the floors, in the metric's unit: what the `estimator` of the comparison names.
+    pub values: Both<Option<f64>>,
+    /// The medians of the floors of the rounds (or runs), likewise.
+    pub medians: Both<Option<f64>>,
+    /// The share of windows below 90 % of the typical rate, 0 to 1.
+    pub slow_shares: Both<Option<f64>>,
 }
 
 /// Why two values do not compare.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "kind", content = "figures", rename_all = "snake_case")]
 pub enum Refusal {
     /// Only one of the runs has the case.
     OneSideOnly {
@@ -309,13 +325,15 @@ pub enum Refusal {
 }
 
 /// A family of metrics as one figure.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CategoryComparison {
     /// The family: `cpu`, `os`, `fs`...
     pub category: String,
     /// Geometric mean of the ratios; above 1 is better.
     pub ratio: f64,
     /// Its 95 % interval.
+    #[serde(flatten, serialize_with = "in_document::<_, Ends, _>")]
+    #[schemars(with = "Ends")]
     pub interval: Option<Interval>,
     /// The margin: the widest of its metrics' margins.
     pub margin: f64,
@@ -326,10 +344,11 @@ pub struct CategoryComparison {
 }
 
 /// One run against the base.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
     /// One entry for each metric of either run that was measured, in the base's order. What describes the set-up is
     /// among the differences.
+    #[serde(skip)]
     pub metrics: Vec<MetricComparison>,
     /// One entry for each family that has at least one ratio.
     pub categories: Vec<CategoryComparison>,
@@ -339,84 +358,93 @@ pub struct Comparison {
     pub paired: bool,
     /// What the ratios of the metrics are ratios of.
     pub estimator: Estimator,
-    /// What took time from the rounds of the base and of the other side, in enough of them to matter.
-    pub disturbed: (Vec<Warning>, Vec<Warning>),
+    /// What took time from the rounds of each side, in enough of them to matter.
+    #[serde(skip)]
+    pub disturbed: Both<Vec<Warning>>,
     /// True where looks at the data decided how many rounds there are: verdicts are then read at a stricter level than
     /// that of the intervals.
     pub looked: bool,
     /// What the conclusions are about.
+    #[serde(skip)]
     pub scope: Scope,
     /// Runs of one side that come, or may come, from one and the same instance; each entry is one instance.
     pub repeats: Vec<Repeat>,
 }
 
 /// What a conclusion is about: which machines, and for how long they were watched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Scope {
     /// Which machines.
+    #[serde(flatten)]
     pub place: Place,
     /// When, and for how long.
+    #[serde(flatten)]
     pub watched: Watched,
 }
 
 /// For how long machines were watched before something was concluded about them. Time between two runs, in which
 /// nothing was measured, is never counted as watched, so that two runs days apart are not "these three days".
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
 pub enum Watched {
-    /// At one time: from the start of a run, or of the first of several that overlap, to the end of the last. Of
-    /// groups the shortest run.
-    Once(Nanos),
+    /// At one time.
+    Once {
+        /// From the start of a run, or of the first of several that overlap, to the end of the last. Of groups the
+        /// shortest run.
+        #[serde(rename = "span_ns")]
+        span: Nanos,
+    },
     /// At two times, one run after the other.
     Twice {
         /// From start to end of the base.
+        #[serde(rename = "base_span_ns")]
         base: Nanos,
         /// The same of the other run.
+        #[serde(rename = "other_span_ns")]
         other: Nanos,
         /// From the start of the earlier run to that of the later one.
+        #[serde(rename = "apart_ns")]
         apart: Nanos,
     },
 }
 
 /// Which machines a conclusion is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "place")]
 pub enum Place {
     /// One instance.
+    #[serde(rename = "this_instance")]
     OneInstance,
     /// Two instances, one on each side.
+    #[serde(rename = "these_two_instances")]
     TwoInstances,
     /// One run on each side, of which it is not known whether they come from one instance.
+    #[serde(rename = "these_two_runs")]
     TwoRuns,
     /// What the provider rents out under this name: at least five separate instances on each side.
+    #[serde(rename = "this_plan")]
     Plan {
         /// Instances on the base side.
+        #[serde(rename = "base_runs")]
         base: u32,
         /// Instances on the other side.
+        #[serde(rename = "other_runs")]
         other: u32,
     },
     /// Several runs, of too few instances, of instances that occur twice, or of instances that are not known.
+    #[serde(rename = "these_runs")]
     Runs {
         /// Runs on the base side.
+        #[serde(rename = "base_runs")]
         base: u32,
         /// Runs on the other side.
+        #[serde(rename = "other_runs")]
         other: u32,
     },
 }
 
-impl Place {
-    /// The word in documents.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::OneInstance => "this_instance",
-            Self::TwoInstances => "these_two_instances",
-            Self::TwoRuns => "these_two_runs",
-            Self::Plan { .. } => "this_plan",
-            Self::Runs { .. } => "these_runs",
-        }
-    }
-}
-
 /// Runs of one side that come, or may come, from the same instance.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Repeat {
     /// True for the base side.
     pub on_base: bool,

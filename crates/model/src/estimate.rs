@@ -1,12 +1,14 @@
 //! What is concluded from the rounds of one case.
 
+use crate::document::in_document;
 use crate::plan::{CaseId, MetricId, PlannedMetric};
 use crate::warning::Warning;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A value with its interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(into = "Figures")]
 pub struct Estimate {
     /// The median of the rounds, in the metric's unit.
     pub value: f64,
@@ -17,7 +19,7 @@ pub struct Estimate {
 }
 
 /// An interval that covers the true value with at least the stated confidence.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Interval {
     /// The lower end.
     pub lo: f64,
@@ -34,8 +36,57 @@ impl Interval {
     }
 }
 
+/// A value with its interval, in a document: every key is always there.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Figures {
+    /// The median; null where there is no value.
+    estimate: Option<f64>,
+    #[serde(flatten)]
+    ends: Ends,
+    /// How many rounds (for an index: passes) stand behind it; 0 for what describes the set-up (`setting`).
+    n: u32,
+}
+
+/// An interval, in a document: null where the rounds allow none.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Ends {
+    /// The lower end.
+    lo: Option<f64>,
+    /// The upper end.
+    hi: Option<f64>,
+    /// The nominal confidence, such as 0.95.
+    confidence: Option<f64>,
+}
+
+impl From<Estimate> for Figures {
+    fn from(estimate: Estimate) -> Self {
+        Some(estimate).into()
+    }
+}
+
+impl From<Option<Estimate>> for Figures {
+    fn from(estimate: Option<Estimate>) -> Self {
+        Self {
+            estimate: estimate.map(|estimate| estimate.value),
+            ends: estimate.and_then(|estimate| estimate.interval).into(),
+            n: estimate.map_or(0, |estimate| estimate.n),
+        }
+    }
+}
+
+impl From<Option<Interval>> for Ends {
+    fn from(interval: Option<Interval>) -> Self {
+        Self {
+            lo: interval.map(|interval| interval.lo),
+            hi: interval.map(|interval| interval.hi),
+            confidence: interval.map(|interval| interval.confidence),
+        }
+    }
+}
+
 /// What a case's series looks like over the run.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "state", rename_all = "snake_case")]
 pub enum State {
     /// Too few rounds to say.
     Unknown,
@@ -49,6 +100,7 @@ pub enum State {
     /// The level changed once: after this round, by this share.
     Step {
         /// Rounds before the step.
+        #[serde(rename = "after_rounds")]
         after: u32,
         /// New level over old, minus 1.
         change: f64,
@@ -82,29 +134,34 @@ pub enum State {
 }
 
 /// Everything concluded about one metric of one case.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MetricSummary {
-    /// Which metric.
+    /// `TEST@CONCURRENCY:QUANTITY`.
     pub id: MetricId,
     /// What it is.
+    #[serde(skip)]
     pub metric: PlannedMetric,
     /// The case's title.
     pub title: String,
     /// The workload's version.
     pub workload_version: u32,
     /// The value; `None` with the reason in `missing`.
+    #[serde(flatten, serialize_with = "in_document::<_, Figures, _>")]
+    #[schemars(with = "Figures")]
     pub estimate: Option<Estimate>,
-    /// Why there is no value.
+    /// Why there is no estimate; null where there is one.
     pub missing: Option<String>,
     /// The same for the slow end: the median over rounds of each round's 10th percentile window. Rates only.
     pub floor: Option<Estimate>,
     /// What the series looks like.
+    #[serde(flatten)]
     pub state: State,
     /// The value of each round that has one, in the order in which they ran.
     pub rounds: Vec<f64>,
     /// In which share of the rounds each kind of noise was seen.
     pub noise: NoiseShares,
     /// What makes the number doubtful.
+    #[serde(skip)]
     pub warnings: Vec<Warning>,
 }
 
@@ -129,21 +186,25 @@ pub struct NoiseShares {
 }
 
 /// An index: one number for several tests, with its interval.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct IndexSummary {
     /// Which index, such as `unixbench`.
     pub id: String,
     /// The concurrency of its cases.
+    #[serde(rename = "concurrency")]
     pub copies: u32,
     /// The value: the median over passes of the index of each pass, or what a compat mode computes.
+    #[serde(flatten, serialize_with = "in_document::<_, Figures, _>")]
+    #[schemars(with = "Figures")]
     pub estimate: Option<Estimate>,
-    /// Why there is no value.
+    /// Why there is no estimate; null where there is one.
     pub missing: Option<String>,
     /// Its parts: case, its score in the index's own unit, and the index of that test alone.
+    #[serde(rename = "tests")]
     pub parts: Vec<IndexPart>,
     /// True where not all tests of the index were measured.
     pub partial: bool,
-    /// True where durations, passes and rule are the original's (a compat mode).
+    /// The version whose durations, passes and rule it has (a compat mode); null for the median over passes.
     pub compat: Option<String>,
 }
 

@@ -5,12 +5,15 @@
 //! estimate, verdict.
 //!
 //! The types of [`record`], [`plan`], [`host`] and [`noise`] are also the format in which the store and
-//! `kurabe export` keep a run ([`record::RECORD_VERSION`]); what `--json` prints is a separate, published document
-//! that lives in `report`. Only [`warning::Warning`] and the facts of [`host`] and [`named`] stand there as here.
+//! `kurabe export` keep a run ([`record::RECORD_VERSION`]); what `--json` prints of them is a separate, published
+//! document that lives in `report`. What is concluded ([`estimate`], [`comparison`]) is never stored: it stands in
+//! those documents as it is here, with the same keys, and so do [`warning::Warning`] and the facts of [`host`] and
+//! [`named`].
 
 pub mod bounds;
 pub mod comparison;
 pub mod digest;
+pub mod document;
 pub mod estimate;
 pub mod facts;
 pub mod ground;

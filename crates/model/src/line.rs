@@ -1,23 +1,28 @@
 //! A run as lists show it: what is known without reading its rounds.
 
+use crate::document::in_document;
 use crate::host::HostFacts;
 use crate::plan::Duel;
 use crate::record::End;
 use crate::units::UnixNanos;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One run of a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RunLine {
-    /// The run's id.
+    /// Unique and ordered by time.
     pub id: String,
     /// The end of it that means this run and nothing else, as short as it may be cut: `9f3c`.
     pub short: String,
     /// The name the user gave.
     pub label: Option<String>,
     /// When it started.
+    #[serde(serialize_with = "in_document::<_, String, _>")]
+    #[schemars(with = "String")]
     pub started: UnixNanos,
     /// When it ended; `None` for a run that is going on or was killed.
+    #[serde(skip)]
     pub finished: Option<UnixNanos>,
     /// How it ended.
     pub end: End,
@@ -28,17 +33,19 @@ pub struct RunLine {
     /// How many rounds are kept.
     pub rounds: u32,
     /// How many of them failed.
+    #[serde(rename = "failed_rounds")]
     pub failed: u32,
     /// Which side of which duel it is.
     pub duel: Option<Duel>,
     /// Where it was measured.
     pub machine: Machine,
     /// What was noted of it when it was over; `None` where it is not, or nothing was.
+    #[serde(skip)]
     pub brief: Option<String>,
 }
 
 /// What lists say of the machine of a run; `None` where the kernel did not tell.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
     /// Its name.
     pub hostname: Option<String>,

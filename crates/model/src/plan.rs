@@ -68,8 +68,11 @@ impl From<CaseId> for String {
 }
 
 /// One quantity of a case; prints as `os.pipe@2:ops_per_s`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(into = "String", try_from = "String")]
+#[schemars(inline)]
 pub struct MetricId {
     /// The case.
     pub case: CaseId,
@@ -422,7 +425,7 @@ impl Shape {
 }
 
 /// What happens before a round so that the last one does not leak into it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Settle {
     /// Nothing.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The version of this format, written into every store and export. Raised when it changes; a program reads its own.
-pub const RECORD_VERSION: u32 = 2;
+pub const RECORD_VERSION: u32 = 3;
 
 /// Everything known about one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,7 +56,7 @@ pub struct RunMeta {
 }
 
 /// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
     /// It is still going on, or was killed without a chance to say so.
@@ -117,6 +117,14 @@ impl Round {
     pub fn took_in_all(&self) -> Nanos {
         let errands = self.errands.iter().map(|errand| errand.took);
         errands.fold(self.took, Nanos::plus)
+    }
+
+    /// Why it has no value; `None` for one that finished.
+    pub const fn failure(&self) -> Option<&Failure> {
+        match &self.outcome {
+            Outcome::Done(_) => None,
+            Outcome::Failed(failure) => Some(failure),
+        }
     }
 
     /// What its copies did, where that is known: of a round that failed too.

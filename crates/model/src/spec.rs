@@ -4,6 +4,7 @@
 //! from it, which is why adding a workload touches one place.
 
 use crate::units::Unit;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What one workload is.
@@ -151,7 +152,7 @@ pub struct MetricDef {
 }
 
 /// Which direction of a metric is good.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
     /// More is better, as for rates.

@@ -87,6 +87,24 @@ impl From<Duration> for Nanos {
 #[serde(transparent)]
 pub struct UnixNanos(pub u64);
 
+impl UnixNanos {
+    /// As programs read it: RFC 3339, UTC, with every digit.
+    pub fn rfc3339(self) -> String {
+        // Every instant that 64 bits of nanoseconds hold lies within jiff's range (it ends in the year 9999).
+        let timestamp = jiff::Timestamp::from_nanosecond(i128::from(self.0)).ok();
+        timestamp.map_or_else(
+            || format!("{} ns after 1970", self.0),
+            |at| format!("{at:.9}"),
+        )
+    }
+}
+
+impl From<UnixNanos> for String {
+    fn from(at: UnixNanos) -> Self {
+        at.rfc3339()
+    }
+}
+
 /// An amount of data in bytes.
 #[derive(
     Clone,
@@ -143,14 +161,17 @@ impl Bytes {
 }
 
 /// The unit of a metric's value. Always a base unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// Operations, iterations or loops per second of wall time.
+    #[serde(rename = "ops_per_s")]
     OpsPerSecond,
     /// Bytes per second of wall time.
+    #[serde(rename = "bytes_per_s")]
     BytesPerSecond,
     /// Nanoseconds.
+    #[serde(rename = "ns")]
     Nanoseconds,
     /// Bytes.
     Bytes,

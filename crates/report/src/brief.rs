@@ -17,7 +17,7 @@ pub struct Brief {
     /// The figure; null where the run has none, such as a soak.
     headline: Option<Figure>,
     /// Whether the figures may be quoted: `quiet` and `quota` may.
-    #[schemars(extend("enum" = ["quiet", "quota", "disturbed", "few_rounds", "debug", "nothing"]))]
+    #[schemars(extend("enum" = stats::Trust::WORDS))]
     trust: String,
 }
 
@@ -25,9 +25,9 @@ pub struct Brief {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 struct Figure {
     /// Its metric.
-    metric: String,
+    metric: MetricId,
     /// The base unit.
-    unit: String,
+    unit: Unit,
     /// The median of the rounds.
     value: f64,
     /// The ends of the interval; null where there are too few rounds for one.
@@ -68,7 +68,7 @@ impl Brief {
     pub(crate) fn headline(&self, lang: Lang) -> String {
         match &self.headline {
             None => lang.pick("no headline", "代表値なし").to_owned(),
-            Some(figure) => figure.in_words(),
+            Some(figure) => number::of(figure.unit, &figure.metric.quantity, figure.value),
         }
     }
 
@@ -94,20 +94,14 @@ impl Figure {
     fn of(summary: &MetricSummary) -> Option<Self> {
         let Estimate {
             value, interval, ..
-        } = summary.estimate.as_ref()?;
+        } = summary.estimate?;
         value.is_finite().then(|| Self {
-            metric: summary.id.to_string(),
-            unit: summary.metric.unit.key().to_owned(),
-            value: *value,
+            metric: summary.id.clone(),
+            unit: summary.metric.unit,
+            value,
             lo: interval.map(|interval| interval.lo),
             hi: interval.map(|interval| interval.hi),
         })
-    }
-
-    fn in_words(&self) -> String {
-        let quantity = self.metric.rsplit(':').next().unwrap_or_default();
-        let unit = Unit::ALL.into_iter().find(|unit| unit.key() == self.unit);
-        number::of(unit.unwrap_or(Unit::Number), quantity, self.value)
     }
 }
 
@@ -124,12 +118,9 @@ mod tests {
         assert_eq!(back, brief);
         let summaries = stats::summarize(&run);
         let figure = brief.headline.as_ref().unwrap();
-        let of = |id: &str| {
-            summaries
-                .iter()
-                .find(|summary| summary.id.to_string() == id)
-        };
-        let estimate = of(&figure.metric).unwrap().estimate.unwrap();
+        let mut of = summaries.iter();
+        let found = of.find(|summary| summary.id == figure.metric);
+        let estimate = found.unwrap().estimate.unwrap();
         assert_eq!(Some(figure.value), Some(estimate.value));
         assert_eq!(figure.lo, estimate.interval.map(|interval| interval.lo));
         assert!(!brief.headline(Lang::En).is_empty());
@@ -138,14 +129,7 @@ mod tests {
     #[test]
     fn every_word_of_trust_is_said_otherwise_in_every_language() {
         let mut said = Vec::new();
-        for word in [
-            "quiet",
-            "quota",
-            "disturbed",
-            "few_rounds",
-            "debug",
-            "nothing",
-        ] {
+        for word in stats::Trust::WORDS {
             let brief = Brief {
                 headline: None,
                 trust: word.to_owned(),

@@ -141,8 +141,8 @@ pub(crate) const fn has_level(of: &RunState) -> bool {
 
 /// The same of all runs of both sides.
 pub(crate) fn both_have_level(metric: &MetricComparison) -> bool {
-    let (base, other) = &metric.states;
-    base.iter().chain(other).all(has_level)
+    let states = &metric.states;
+    states.base.iter().chain(&states.other).all(has_level)
 }
 
 #[cfg(test)]

@@ -4,51 +4,35 @@
 //! Control characters become `?`, as the text may well be shown on a terminal. A text that a spreadsheet would take for
 //! a formula has a `'` in front of it; a number is no formula, whatever its sign and whichever column it is in.
 
-use crate::number::rfc3339;
-use crate::view::{RunView, better_word};
+use crate::json::metric_part;
+use crate::view::RunView;
 use dialects::printable::printable;
-use model::estimate::{Interval, MetricSummary, State};
-use model::noise::Noise;
 use model::plan::PlannedCase;
 use model::record::Outcome;
+use serde::Serialize;
+use serde_json::Value;
 
-/// A column of [`metrics`]: its heading, and its field.
-type Column = (&'static str, fn(&RunView<'_>, &MetricSummary) -> String);
-
-/// The columns of [`metrics`], in order. A new one is a line behind the others: scripts count them.
-const METRIC_COLUMNS: &[Column] = &[
-    ("run", |view, _| view.run.meta.id.clone()),
-    ("label", |view, _| {
-        view.run.meta.label.clone().unwrap_or_default()
-    }),
-    ("case", |_, metric| metric.id.case.to_string()),
-    ("test", |_, metric| metric.id.case.test.clone()),
-    ("concurrency", |_, metric| metric.id.case.copies.to_string()),
-    ("quantity", |_, metric| metric.id.quantity.clone()),
-    ("unit", |_, metric| metric.metric.unit.key().to_owned()),
-    ("better", |_, metric| {
-        better_word(metric.metric.better).to_owned()
-    }),
-    ("estimate", |_, metric| {
-        number(metric.estimate.map(|estimate| estimate.value))
-    }),
-    ("lo", |_, metric| interval(metric, |interval| interval.lo)),
-    ("hi", |_, metric| interval(metric, |interval| interval.hi)),
-    ("confidence", |_, metric| {
-        interval(metric, |interval| interval.confidence)
-    }),
-    ("n", |_, metric| counted(metric).to_string()),
-    ("floor", |_, metric| {
-        number(metric.floor.map(|floor| floor.value))
-    }),
-    ("state", |_, metric| {
-        crate::json::state_word(&metric.state).to_owned()
-    }),
-    ("missing", |_, metric| {
-        metric.missing.clone().unwrap_or_default()
-    }),
-    ("warnings", |_, metric| kinds(metric)),
-    ("title", |_, metric| metric.title.clone()),
+/// The columns of [`metrics`], in order: keys of a metric in the document of a run, behind the run's own. A new one
+/// goes behind the others: scripts count them.
+const METRIC_COLUMNS: &[&str] = &[
+    "run",
+    "label",
+    "case",
+    "test",
+    "concurrency",
+    "quantity",
+    "unit",
+    "better",
+    "estimate",
+    "lo",
+    "hi",
+    "confidence",
+    "n",
+    "floor",
+    "state",
+    "missing",
+    "warnings",
+    "title",
 ];
 
 /// The first columns of [`rounds`], in order; those of [`NOISE_COLUMNS`] follow.
@@ -56,56 +40,55 @@ const ROUND_COLUMNS: &[&str] = &[
     "run", "case", "pass", "seq", "started", "took_ns", "quantity", "unit", "value", "missing",
 ];
 
-/// A kind of noise.
-type Share = fn(&Noise) -> Option<f64>;
-
-/// The last columns of [`rounds`]: the noise of a round.
-const NOISE_COLUMNS: &[(&str, Share)] = &[
-    ("steal_share", |noise| noise.steal_share),
-    ("off_cpu_share", |noise| noise.off_cpu_share),
-    ("psi_cpu_share", |noise| noise.psi_cpu_share),
-    ("psi_io_share", |noise| noise.psi_io_share),
-    ("psi_memory_share", |noise| noise.psi_memory_share),
-    ("throttled_share", |noise| noise.throttled_share),
-    ("foreign_cpu_share", |noise| noise.foreign_cpu_share),
+/// The last columns of [`rounds`]: the noise of a round, by its keys.
+const NOISE_COLUMNS: &[&str] = &[
+    "steal_share",
+    "off_cpu_share",
+    "psi_cpu_share",
+    "psi_io_share",
+    "psi_memory_share",
+    "throttled_share",
+    "foreign_cpu_share",
 ];
 
 /// One line per metric.
 pub fn metrics(view: &RunView<'_>) -> String {
-    let columns = || METRIC_COLUMNS.iter();
-    let mut out = line(columns().map(|(heading, _)| (*heading).to_owned()));
+    let mut out = line(METRIC_COLUMNS.iter().map(ToString::to_string));
     for metric in &view.metrics {
-        out.push_str(&line(columns().map(|(_, field)| field(view, metric))));
+        let mut told = tree(&metric_part(metric));
+        told["run"] = tree(&view.run.meta.id);
+        told["label"] = tree(&view.run.meta.label);
+        // A metric that one number cannot describe has rounds all the same.
+        if metric.estimate.is_none() {
+            told["n"] = metric.rounds.len().into();
+        }
+        out.push_str(&line(METRIC_COLUMNS.iter().map(|key| cell(&told[key]))));
     }
     out
 }
 
-fn interval(metric: &MetricSummary, end: fn(&Interval) -> f64) -> String {
-    let interval = metric.estimate.and_then(|estimate| estimate.interval);
-    number(interval.as_ref().map(end))
+fn tree(value: &impl Serialize) -> Value {
+    serde_json::to_value(value).expect("the types have string keys and derived serialization")
 }
 
-fn kinds(metric: &MetricSummary) -> String {
-    let kinds = metric.warnings.iter().map(crate::json::warning_kind);
-    kinds.collect::<Vec<_>>().join(" ")
-}
-
-/// The rounds that count: none for what describes the set-up.
-fn counted(metric: &MetricSummary) -> usize {
-    if matches!(metric.state, State::Setting { .. }) {
-        0
-    } else {
-        metric.rounds.len()
+/// What a document says under a key, in a field: of an estimate its value, of warnings their kinds.
+fn cell(told: &Value) -> String {
+    match told {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Object(of) => cell(of.get("kind").unwrap_or(&told["estimate"])),
+        Value::Array(list) => list.iter().map(cell).collect::<Vec<_>>().join(" "),
+        told => number(told.as_f64()),
     }
 }
 
 /// One line per round and metric, in the order in which the rounds ran.
 pub fn rounds(view: &RunView<'_>) -> String {
-    let noise = NOISE_COLUMNS.iter().map(|(heading, _)| heading);
-    let headings = ROUND_COLUMNS.iter().chain(noise);
-    let mut out = line(headings.map(|heading| (*heading).to_owned()));
+    let headings = ROUND_COLUMNS.iter().chain(NOISE_COLUMNS);
+    let mut out = line(headings.map(ToString::to_string));
     for round in &view.run.rounds {
         let planned = view.planned(&round.case);
+        let noise = tree(&round.noise);
         for (quantity, unit) in quantities(planned) {
             let (value, missing) = match &round.outcome {
                 Outcome::Done(measured) => (
@@ -119,15 +102,14 @@ pub fn rounds(view: &RunView<'_>) -> String {
                 round.case.to_string(),
                 round.pass.to_string(),
                 round.seq.to_string(),
-                rfc3339(round.started),
+                round.started.rfc3339(),
                 round.took.0.to_string(),
                 quantity,
                 unit,
                 number(value),
                 missing.unwrap_or_default(),
             ];
-            let noise = NOISE_COLUMNS.iter();
-            let noise = noise.map(|(_, share)| number(share(&round.noise)));
+            let noise = NOISE_COLUMNS.iter().map(|key| cell(&noise[key]));
             out.push_str(&line(head.into_iter().chain(noise)));
         }
     }
@@ -240,6 +222,22 @@ mod tests {
     fn one_line_per_metric() {
         let run = testkit::with_failures();
         insta::assert_snapshot!("run_csv", metrics(&view(&run)));
+    }
+
+    #[test]
+    fn every_column_is_a_key_of_the_document_or_of_the_run() {
+        let run = testkit::normal();
+        let told = tree(&metric_part(&view(&run).metrics[0]));
+        for key in METRIC_COLUMNS {
+            assert!(
+                ["run", "label"].contains(key) || told.get(*key).is_some(),
+                "{key}"
+            );
+        }
+        let noise = tree(&run.rounds[0].noise);
+        for key in NOISE_COLUMNS {
+            assert!(noise.get(*key).is_some(), "{key}");
+        }
     }
 
     #[test]

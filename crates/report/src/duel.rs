@@ -7,10 +7,8 @@ use crate::party::Party;
 use crate::said;
 use dialects::printable::printable;
 use model::comparison::Refusal;
-use model::host::BlockDevice;
-use model::plan::{CaseId, Duel};
-use model::record::{Failure, Outcome, Round, Run, brief};
-use std::collections::BTreeSet;
+use model::plan::Duel;
+use model::record::{Failure, Round, Run, brief};
 
 /// A side takes no more columns of a list: a command may be a script.
 const LIST_MAX: usize = 60;
@@ -59,12 +57,9 @@ pub fn side_in_list(duel: &Duel) -> String {
 /// What a reader must know about the two sides before he believes a difference: that there is none between them, or
 /// that two directories are one file system.
 pub fn remarks(a: &Run, b: &Run, lang: Lang) -> Vec<String> {
-    if is_same(a, b) {
+    if stats::duel::is_same(a, b) {
         return vec![same(lang).to_owned()];
     }
-    let on_disk = a.plan.cases.iter().any(|case| case.on_disk);
-    let named = !a.plan.named.is_empty() || !b.plan.named.is_empty();
-    let shared = one_file_system(a, b).filter(|_| on_disk && !named && a.meta.dir != b.meta.dir);
     let say = |at: &String| {
         printable(&say!(
             lang,
@@ -72,6 +67,7 @@ pub fn remarks(a: &Run, b: &Run, lang: Lang) -> Vec<String> {
             "両側のディレクトリーは同じファイルシステム（マウント先 `{at}`）にあり、ディスクも同じです"
         ))
     };
+    let shared = stats::duel::shared_file_system(a, b);
     shared.into_iter().map(say).collect()
 }
 
@@ -170,7 +166,11 @@ pub(crate) fn about(base: &Party<'_>, other: &Party<'_>, lang: Lang) -> Vec<Stri
         return Vec::new();
     };
     let mut lines = remarks(a, b, lang);
-    let counts = a.plan.cases.iter().map(|case| pairs_of(a, b, &case.id));
+    let counts = a
+        .plan
+        .cases
+        .iter()
+        .map(|case| stats::duel::pairs_of(a, b, &case.id));
     let counts: Vec<usize> = counts.collect();
     if let (Some(fewest), Some(most)) = (counts.iter().min(), counts.iter().max()) {
         lines.push(pairs(*fewest, *most, lang));
@@ -199,47 +199,9 @@ fn ended(a: &Run, b: &Run, lang: Lang) -> Option<String> {
     Some(said::warning(found, lang))
 }
 
-/// Whether the sides differ in nothing that could be asked for.
-pub(crate) fn is_same(a: &Run, b: &Run) -> bool {
-    let prepare = |run: &Run| run.plan.duel.as_ref().and_then(|duel| duel.prepare.clone());
-    a.meta.dir == b.meta.dir
-        && a.plan.cases == b.plan.cases
-        && a.plan.named == b.plan.named
-        && prepare(a) == prepare(b)
-}
-
-/// Where the one file system is mounted that holds both work directories, as far as that is known.
-fn one_file_system<'a>(a: &'a Run, b: &Run) -> Option<&'a String> {
-    let (here, there) = (&a.host.storage, &b.host.storage);
-    let at = here.mount_point.known()?;
-    let names = |devices: &[BlockDevice]| -> Vec<String> {
-        devices.iter().map(|device| device.name.clone()).collect()
-    };
-    let devices = names(here.devices.known()?);
-    let same = there.mount_point.known() == Some(at)
-        && there.devices.known().map(|there| names(there)) == Some(devices);
-    same.then_some(at)
-}
-
-/// In how many passes both sides have a value for the case.
-fn pairs_of(a: &Run, b: &Run, case: &CaseId) -> usize {
-    let passes = |run: &Run| -> BTreeSet<u32> {
-        let done = run.rounds_of(case).filter(|round| failed(round).is_none());
-        done.map(|round| round.pass).collect()
-    };
-    passes(a).intersection(&passes(b)).count()
-}
-
-fn failed(round: &Round) -> Option<&Failure> {
-    match &round.outcome {
-        Outcome::Done(_) => None,
-        Outcome::Failed(failure) => Some(failure),
-    }
-}
-
 /// How many rounds of a run failed, and of how many.
 pub fn failed_of(run: &Run) -> (usize, usize) {
-    let failures = run.rounds.iter().filter_map(failed);
+    let failures = run.rounds.iter().filter_map(Round::failure);
     (failures.count(), run.rounds.len())
 }
 
@@ -247,7 +209,7 @@ pub fn failed_of(run: &Run) -> (usize, usize) {
 fn failures(run: &Run, lang: Lang) -> Vec<String> {
     let side = run.plan.duel.as_ref().map(Duel::letter).unwrap_or_default();
     let mut reasons: Vec<(String, usize)> = Vec::new();
-    for round in run.rounds.iter().filter_map(failed) {
+    for round in run.rounds.iter().filter_map(Round::failure) {
         let why = failure(round, lang);
         match reasons
             .iter_mut()
@@ -264,7 +226,7 @@ fn failures(run: &Run, lang: Lang) -> Vec<String> {
         .map(|(why, n)| failed_for(&side, *n, all, why, lang))
         .collect();
     let last = run.rounds.iter().rev();
-    let in_a_row = last.take_while(|round| matches!(failed(round), Some(Failure::SetUp { .. })));
+    let in_a_row = last.take_while(|round| matches!(round.failure(), Some(Failure::SetUp { .. })));
     if u32::try_from(in_a_row.count()).is_ok_and(|n| n >= Duel::SET_UP_FAILURES_MAX) {
         lines.push(given_up(&side, Duel::SET_UP_FAILURES_MAX, lang));
     }
@@ -336,6 +298,7 @@ pub(crate) fn refusal(refusal: &Refusal, lang: Lang) -> Option<String> {
 mod tests {
     use super::*;
     use crate::testkit;
+    use model::record::Outcome;
 
     /// The two sides of a duel over `traits`, one case of six rounds each.
     fn duel(traits: [&str; 2]) -> [Run; 2] {

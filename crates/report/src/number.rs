@@ -247,23 +247,21 @@ pub fn counted<N: Copy + Display + PartialEq + From<u8>>(n: N, one: &str, many: 
 
 /// An instant as people read it: `2026-11-21 00:43:11 UTC`.
 pub fn instant(at: UnixNanos) -> String {
-    timestamp(at, |at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
+    timestamp(at, "%Y-%m-%d %H:%M:%S UTC")
 }
 
 /// An instant in a list: `2026-11-21 00:43`, in UTC.
 pub fn minute(at: UnixNanos) -> String {
-    timestamp(at, |at| at.strftime("%Y-%m-%d %H:%M").to_string())
-}
-
-/// An instant as programs read it (RFC 3339, UTC, nanoseconds).
-pub fn rfc3339(at: UnixNanos) -> String {
-    timestamp(at, |at| format!("{at:.9}"))
+    timestamp(at, "%Y-%m-%d %H:%M")
 }
 
 /// Every instant that 64 bits of nanoseconds hold lies within jiff's range (it ends in the year 9999).
-fn timestamp(at: UnixNanos, text: fn(jiff::Timestamp) -> String) -> String {
+fn timestamp(at: UnixNanos, format: &str) -> String {
     let timestamp = jiff::Timestamp::from_nanosecond(i128::from(at.0)).ok();
-    timestamp.map_or_else(|| format!("{} ns after 1970", at.0), text)
+    timestamp.map_or_else(
+        || format!("{} ns after 1970", at.0),
+        |at| at.strftime(format).to_string(),
+    )
 }
 
 /// Significant digits: one more than the interval's half width leaves certain.
@@ -444,7 +442,7 @@ mod tests {
             "2026-11-21 00:43:11 UTC"
         );
         assert_eq!(
-            rfc3339(UnixNanos(1_795_221_791_000_000_001)),
+            UnixNanos(1_795_221_791_000_000_001).rfc3339(),
             "2026-11-21T00:43:11.000000001Z"
         );
     }

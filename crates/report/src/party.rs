@@ -2,21 +2,23 @@
 
 use model::plan::{CaseId, PlannedCase};
 use model::record::Run;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
 /// One side of a comparison: a run, or several runs of a group.
 #[derive(Clone, Debug)]
 pub struct Party<'a> {
-    first: &'a Run,
-    rest: Vec<&'a Run>,
+    /// At least one.
+    runs: Vec<&'a Run>,
     latest_of: Vec<LatestOf>,
     /// Where each case stands: the first run that has it, and its place there. Sorted out when somebody asks.
     places: OnceCell<HashMap<CaseId, (usize, usize)>>,
 }
 
 /// A run that was named by a label that other runs have too.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LatestOf {
     /// The id of the run that was taken: the latest one.
     pub run: String,
@@ -26,24 +28,21 @@ pub struct LatestOf {
 
 impl<'a> Party<'a> {
     /// One run.
-    pub const fn one(run: &'a Run) -> Self {
-        Self {
-            first: run,
-            rest: Vec::new(),
-            latest_of: Vec::new(),
-            places: OnceCell::new(),
-        }
+    pub fn one(run: &'a Run) -> Self {
+        Self::of(vec![run])
     }
 
     /// A group; `None` for no run at all.
     pub fn group(runs: &'a [Run]) -> Option<Self> {
-        let (first, rest) = runs.split_first()?;
-        Some(Self {
-            first,
-            rest: rest.iter().collect(),
+        (!runs.is_empty()).then(|| Self::of(runs.iter().collect()))
+    }
+
+    fn of(runs: Vec<&'a Run>) -> Self {
+        Self {
+            runs,
             latest_of: Vec::new(),
             places: OnceCell::new(),
-        })
+        }
     }
 
     /// The same side, of whose runs these were named by labels that others have too.
@@ -58,20 +57,18 @@ impl<'a> Party<'a> {
     }
 
     /// The first run, or the only one.
-    pub(crate) const fn first(&self) -> &'a Run {
-        self.first
+    pub(crate) fn first(&self) -> &'a Run {
+        self.runs[0]
     }
 
     /// Every run.
     pub(crate) fn runs(&self) -> Vec<&'a Run> {
-        std::iter::once(self.first)
-            .chain(self.rest.iter().copied())
-            .collect()
+        self.runs.clone()
     }
 
     /// A case as the first of its runs planned it that has it.
     pub(crate) fn planned(&self, case: &CaseId) -> Option<&'a PlannedCase> {
-        let runs = self.runs();
+        let runs = &self.runs;
         let places = self.places.get_or_init(|| {
             let mut places = HashMap::new();
             for (run, of) in runs.iter().enumerate() {
@@ -86,7 +83,7 @@ impl<'a> Party<'a> {
     }
 
     /// True for more than one run.
-    pub(crate) const fn is_group(&self) -> bool {
-        !self.rest.is_empty()
+    pub(crate) fn is_group(&self) -> bool {
+        self.runs.len() > 1
     }
 }

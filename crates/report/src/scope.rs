@@ -31,7 +31,7 @@ pub(crate) fn text(scope: &Scope, lang: Lang) -> String {
 
 fn watched(watched: Watched, lang: Lang) -> String {
     match watched {
-        Watched::Once(span) => {
+        Watched::Once { span } => {
             let span = Span::of(span);
             let length = length(span, lang);
             match (span, lang) {
@@ -125,7 +125,9 @@ mod tests {
         let check = |seconds: u64, en: &str, ja: &str| {
             let scope = Scope {
                 place: Place::OneInstance,
-                watched: Watched::Once(Nanos::from_secs(seconds)),
+                watched: Watched::Once {
+                    span: Nanos::from_secs(seconds),
+                },
             };
             assert_eq!(text(&scope, Lang::En), format!("this instance, {en}"));
             assert_eq!(text(&scope, Lang::Ja), format!("このインスタンス、{ja}"));
@@ -174,7 +176,7 @@ mod tests {
             let took = crate::number::duration(span, Lang::En);
             let scope = Scope {
                 place: Place::OneInstance,
-                watched: Watched::Once(span),
+                watched: Watched::Once { span },
             };
             let said = text(&scope, Lang::En);
             match took.strip_suffix(" s") {

@@ -7,8 +7,9 @@ use crate::style::Style;
 use crate::view::RunView;
 use ::testkit::START;
 use model::comparison::{
-    CategoryComparison, Comparison, Difference, Estimator, FloorComparison, Hopeless, MarginSource,
-    MetricComparison, Place, Refusal, RoundsNeeded, RunState, Scope, Verdict, Watched,
+    Both, CategoryComparison, Comparison, Difference, Estimator, FloorComparison, Hopeless,
+    MarginSource, MetricComparison, Place, Refusal, RoundsNeeded, RunState, Scope, Verdict,
+    Watched,
 };
 use model::digest::Digest;
 use model::estimate::{Interval, State};
@@ -329,10 +330,10 @@ fn compared(
         needed: None,
         hopeless: None,
         refused: None,
-        n: (6, 6),
-        values: (Some(values.0), Some(values.1)),
-        medians: (Some(values.0), Some(values.1)),
-        states: (Vec::new(), Vec::new()),
+        n: (6, 6).into(),
+        values: (Some(values.0), Some(values.1)).into(),
+        medians: (Some(values.0), Some(values.1)).into(),
+        states: Both::default(),
         floor: None,
     }
 }
@@ -354,9 +355,9 @@ fn slower_floor() -> FloorComparison {
         }),
         verdict: Verdict::Worse,
         adjusted: Verdict::Worse,
-        values: (Some(2.2e6), Some(1.76e6)),
-        medians: (Some(2.21e6), Some(1.75e6)),
-        slow_shares: (Some(0.031), Some(0.12)),
+        values: (Some(2.2e6), Some(1.76e6)).into(),
+        medians: (Some(2.21e6), Some(1.75e6)).into(),
+        slow_shares: (Some(0.031), Some(0.12)).into(),
     }
 }
 
@@ -431,8 +432,8 @@ pub(crate) fn comparison() -> (Run, Run, Comparison) {
         class: 0.05,
         floor: 0.036,
     };
-    metrics[0].states.1 = looks("20261122-010000-aaaa", State::Unstable { spread: 0.23 });
-    metrics[2].states.0 = looks("20261121-004311-9f3c", State::Drifting { change: -0.07 });
+    metrics[0].states.other = looks("20261122-010000-aaaa", State::Unstable { spread: 0.23 });
+    metrics[2].states.base = looks("20261121-004311-9f3c", State::Drifting { change: -0.07 });
     let cases = [
         "os.a@1", "os.b@1", "os.c@1", "os.d@1", "os.e@1", "os.f@1", "os.g@1", "os.h@1", "os.i@1",
         "os.j@1", "os.k@1", "os.l@1", "os.m@1", "os.n@1", "os.o@1", "os.p@1", "os.q@1",
@@ -461,10 +462,12 @@ pub(crate) fn comparison() -> (Run, Run, Comparison) {
         paired: false,
         estimator: Estimator::Rounds,
         looked: false,
-        disturbed: (Vec::new(), Vec::new()),
+        disturbed: Both::default(),
         scope: Scope {
             place: Place::TwoInstances,
-            watched: Watched::Once(Nanos::from_secs(720)),
+            watched: Watched::Once {
+                span: Nanos::from_secs(720),
+            },
         },
         repeats: Vec::new(),
         differences: vec![Difference {

@@ -6,8 +6,7 @@ use crate::page::block::MARK;
 use crate::set_otherwise;
 use model::estimate::{IndexSummary, MetricSummary, State};
 use model::plan::{CaseId, PlannedCase};
-use model::record::{Failure, Outcome, Run};
-use model::spec::Better;
+use model::record::{Failure, Run};
 use stats::scaling::{ClockRate, Scaling};
 use stats::{Headlined, Trust};
 use std::collections::HashMap;
@@ -74,15 +73,7 @@ pub fn view(run: &Run) -> RunView<'_> {
     let footnotes = Footnotes::new(metrics.iter().map(|metric| metric.warnings.as_slice()));
     RunView {
         run,
-        // Stretches of a soak are one series: they are no passes from which an index has an interval.
-        indexes: if run.plan.soak.is_some() {
-            Vec::new()
-        } else {
-            dialects::unixbench::indexes(run)
-                .into_iter()
-                .filter(|index| asks_for_index(run, index.copies))
-                .collect()
-        },
+        indexes: dialects::unixbench::asked(run),
         scaling: stats::scaling::scaling(run),
         clock_rate: stats::scaling::clock_rate(run),
         trust: Trust::of(run),
@@ -113,10 +104,8 @@ fn places<'a>(
 }
 
 fn failures(run: &Run) -> HashMap<&CaseId, &Failure> {
-    let failed = run.rounds.iter().filter_map(|round| match &round.outcome {
-        Outcome::Failed(failure) => Some((&round.case, failure)),
-        Outcome::Done(_) => None,
-    });
+    let rounds = run.rounds.iter();
+    let failed = rounds.filter_map(|round| Some((&round.case, round.failure()?)));
     // The last one of a case counts.
     failed.collect()
 }
@@ -137,22 +126,6 @@ fn largest(metrics: &[MetricSummary]) -> HashMap<(String, String), f64> {
         }
     }
     largest
-}
-
-/// Whether all twelve tests of the index were asked for at this concurrency: planned, or left out of the plan because
-/// the machine cannot run them, which makes the index partial.
-fn asks_for_index(run: &Run, copies: u32) -> bool {
-    dialects::unixbench::TESTS.iter().all(|entry| {
-        let test = entry.test;
-        let case = format!("{test}@{copies}");
-        let planned = |id: &CaseId| id.test == test && id.copies == copies;
-        run.plan.cases.iter().any(|case| planned(&case.id))
-            || run
-                .plan
-                .dropped
-                .iter()
-                .any(|dropped| dropped.what == test || dropped.what == case)
-    })
 }
 
 /// What a metric's line shows, in one scale.
@@ -276,12 +249,4 @@ fn range_instead(metric: &MetricSummary) -> Option<(f64, f64)> {
     let lo = metric.rounds.iter().copied().reduce(f64::min)?;
     let hi = metric.rounds.iter().copied().reduce(f64::max)?;
     Some((lo, hi))
-}
-
-/// The word of documents for a direction.
-pub(crate) const fn better_word(better: Better) -> &'static str {
-    match better {
-        Better::Higher => "higher",
-        Better::Lower => "lower",
-    }
 }

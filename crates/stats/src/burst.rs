@@ -12,6 +12,8 @@ use crate::state::change_points::{self, Segment};
 use crate::state::trend;
 use crate::within;
 use model::num::{count, round_to_usize};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Levels are medians of means over this many parts: a limiter makes the sum of the work exact and not every single
 /// window, which may hold one of the limiter's time slices more or less.
@@ -60,7 +62,7 @@ const CONFIRM_SHARE: f64 = 0.25;
 const CONFIRM_WINDOWS: f64 = 2.0;
 
 /// What looks like a bucket of credit.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Burst {
     /// The rate while credit lasts: the median of the means over its parts, in the unit of the series.
     pub burst_rate: f64,
@@ -80,7 +82,7 @@ pub struct Burst {
 }
 
 /// What is known where no throttle was seen.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct NotSeen {
     /// For how long the full rate was used, in seconds.
     pub seconds: f64,
@@ -89,7 +91,8 @@ pub struct NotSeen {
 }
 
 /// Whether the second series behaved as a bucket would.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// It burst for as long as the rest had refilled: a token bucket.
     TokenBucket,

@@ -13,7 +13,7 @@ use crate::verdict;
 use crate::yuen::RatioInterval;
 use crate::{category, difference, family, hopeless, needed, rounds, scope, setting, warnings};
 use model::comparison::{
-    Comparison, FloorComparison, MetricComparison, Refusal, RoundsNeeded, Verdict,
+    Both, Comparison, FloorComparison, MetricComparison, Refusal, RoundsNeeded, Verdict,
 };
 use model::params::ParamValue;
 use model::plan::{MetricId, PlannedCase, PlannedMetric};
@@ -68,7 +68,10 @@ pub(crate) fn compare_with(
         paired: sides.method == Method::Pairs,
         estimator: sides.method.estimator(),
         looked: sides.looked(),
-        disturbed: (warnings::disturbed(base), warnings::disturbed(other)),
+        disturbed: Both {
+            base: warnings::disturbed(base),
+            other: warnings::disturbed(other),
+        },
         scope: scope::of_comparison(base, other, sides.method),
         repeats: scope::repeats(base, other),
     }
@@ -140,10 +143,10 @@ impl<'a> Candidate<'a> {
                 needed: None,
                 hopeless: None,
                 refused: None,
-                n: (0, 0),
-                values: (None, None),
-                medians: (None, None),
-                states: (Vec::new(), Vec::new()),
+                n: Both::default(),
+                values: Both::default(),
+                medians: Both::default(),
+                states: Both::default(),
                 floor: None,
             },
         }
@@ -163,13 +166,13 @@ impl<'a> Candidate<'a> {
             sides.other.typical(&result.id),
         );
         let (on_base, on_other) = (described(&base), described(&other));
-        result.n = (on_base.0, on_other.0);
-        result.medians = (on_base.1, on_other.1);
+        result.n = (on_base.0, on_other.0).into();
+        result.medians = (on_base.1, on_other.1).into();
         result.values = centres(sides.method, &base, &other);
-        result.states = (
-            sides.base.states(&result.id),
-            sides.other.states(&result.id),
-        );
+        result.states = Both {
+            base: sides.base.states(&result.id),
+            other: sides.other.states(&result.id),
+        };
         (base, other)
     }
 
@@ -232,7 +235,7 @@ impl<'a> Candidate<'a> {
 
     /// Both sides planned it, and one of them has nothing: more rounds alone would not change that.
     fn no_value(&mut self, sides: &Sides<'_>) {
-        let (base, other) = (self.result.n.0 == 0, self.result.n.1 == 0);
+        let (base, other) = (self.result.n.base == 0, self.result.n.other == 0);
         let side = if base { &sides.base } else { &sides.other };
         self.result.refused = Some(Refusal::NoValue {
             base,
@@ -242,7 +245,7 @@ impl<'a> Candidate<'a> {
     }
 
     fn too_few(&mut self, sides: &Sides<'_>, pairs: usize) {
-        let (base, other) = self.result.n;
+        let Both { base, other } = self.result.n;
         let need = sides.method.fewest();
         let (refused, needed) = match sides.method {
             Method::Runs => {
@@ -304,11 +307,11 @@ impl<'a> Candidate<'a> {
             verdict,
             adjusted: verdict,
             values: centres(sides.method, &on_base, &on_other),
-            medians: (described(&on_base).1, described(&on_other).1),
-            slow_shares: (
-                sides.base.slow_share(metric),
-                sides.other.slow_share(metric),
-            ),
+            medians: (described(&on_base).1, described(&on_other).1).into(),
+            slow_shares: Both {
+                base: sides.base.slow_share(metric),
+                other: sides.other.slow_share(metric),
+            },
         });
     }
 }

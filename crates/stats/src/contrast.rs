@@ -4,7 +4,7 @@ use crate::quantile;
 use crate::side::{self, Point};
 use crate::thresholds::{CONFIDENCE, ROUNDS_MIN, RUNS_MIN};
 use crate::yuen::{self, RatioInterval};
-use model::comparison::Estimator;
+use model::comparison::{Both, Estimator};
 use model::num::{approx, count};
 
 /// The share of false claims that is accepted, in each family of metrics and over the categories.
@@ -100,16 +100,13 @@ fn in_pairs(pairs: &[(f64, f64)]) -> Contrast {
 
 /// The central value of each side, base first: the ratio of [`contrast`] is one over the other. A side whose values
 /// have no logarithms has none.
-pub(crate) fn centres(
-    method: Method,
-    base: &[Point],
-    other: &[Point],
-) -> (Option<f64>, Option<f64>) {
+pub(crate) fn centres(method: Method, base: &[Point], other: &[Point]) -> Both<Option<f64>> {
     let of_pairs = || centres_of_pairs(&side::pairs(base, other));
     match (method == Method::Pairs).then(of_pairs).flatten() {
         Some((base, other)) => (Some(base), Some(other)),
         None => (centre(method, base), centre(method, other)),
     }
+    .into()
 }
 
 fn centre(method: Method, points: &[Point]) -> Option<f64> {
@@ -179,7 +176,7 @@ mod tests {
                     Contrast::TooFew(ln_ratio) => ln_ratio.unwrap(),
                     Contrast::NoRatio => panic!("{method:?} {n}"),
                 };
-                let (a, b) = centres(method, &base, &other);
+                let Both { base: a, other: b } = centres(method, &base, &other);
                 let quotient = (b.unwrap() / a.unwrap()).ln();
                 assert!((quotient - ln_ratio).abs() < 1e-12, "{method:?} {n}");
             }
@@ -191,7 +188,7 @@ mod tests {
         let check = |base: &[f64], expect: Option<f64>| {
             for method in [Method::Rounds, Method::Pairs, Method::Runs] {
                 let found = centres(method, &points(base), &points(&[3.0; 4]));
-                assert_eq!(found, (expect, Some(3.0)), "{method:?} {base:?}");
+                assert_eq!(found, (expect, Some(3.0)).into(), "{method:?} {base:?}");
             }
         };
         check(&[], None);

@@ -8,12 +8,14 @@ use crate::composite;
 use crate::thresholds::CONFIDENCE;
 use crate::walsh::{self, PairedRatio};
 use crate::yuen::NoInterval;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// How much faster zeros must be written than random data before the storage is said to compress.
 pub const COMPRESSES_ABOVE: f64 = 1.2;
 
 /// The penalty: the rate of the second pass over that of the first, place by place. `margin` is a share.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Penalty {
     /// Second over first; above 1 the first touch is slower.
     pub ratio: PairedRatio,

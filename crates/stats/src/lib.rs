@@ -13,6 +13,7 @@ pub mod calibration;
 pub mod components;
 pub mod composite;
 pub mod dist;
+pub mod duel;
 pub mod family;
 pub mod first_write;
 pub mod knee;

@@ -9,10 +9,12 @@ use crate::rounds::{CaseRounds, RunRounds};
 use model::plan::CaseId;
 use model::record::Run;
 use model::spec::Role;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// Everything that was found point by point.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct MemorySummary {
     /// Latency by working set, one for each case that measured it, in the order of the plan.
     pub curves: Vec<Curve>,
@@ -21,7 +23,7 @@ pub struct MemorySummary {
 }
 
 /// Latency by working set.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Curve {
     /// The case.
     pub case: CaseId,
@@ -30,27 +32,49 @@ pub struct Curve {
 }
 
 /// The latency of one working set.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Point {
     /// The working set.
+    #[serde(rename = "working_set_bytes")]
     pub bytes: u64,
     /// Nanoseconds per load: the median over the rounds, the mean of the copies in each.
+    #[serde(rename = "ns_per_load")]
     pub ns: f64,
     /// The round with the least.
+    #[serde(rename = "least_ns")]
     pub least: f64,
     /// The round with the most.
+    #[serde(rename = "most_ns")]
     pub most: f64,
 }
 
 /// Round trips between CPUs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Matrix {
     /// The case.
     pub case: CaseId,
     /// The CPUs, ascending.
     pub cpus: Vec<u32>,
     /// Nanoseconds of a round trip by pair, the smaller number first: the median over the rounds.
+    #[serde(serialize_with = "pairs")]
+    #[schemars(with = "Vec<Pair>")]
     pub pairs: BTreeMap<(u32, u32), f64>,
+}
+
+/// A pair of CPUs in a document.
+#[derive(Serialize, JsonSchema)]
+struct Pair {
+    a: u32,
+    b: u32,
+    /// The median over the rounds.
+    ns: f64,
+}
+
+fn pairs<S: Serializer>(
+    pairs: &BTreeMap<(u32, u32), f64>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(pairs.iter().map(|(&(a, b), &ns)| Pair { a, b, ns }))
 }
 
 impl Curve {

@@ -14,6 +14,8 @@
 
 use model::latency;
 use model::num::{approx, count, round_to_usize};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The fewest operations of which a shape is said.
 pub const OPERATIONS_MIN: u64 = 200;
@@ -35,7 +37,7 @@ const ERRORS_MIN: f64 = 4.0;
 const SHARE_MIN: f64 = 0.05;
 
 /// One hump.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Mode {
     /// The share of the operations that belong to it, 0 to 1; those of all humps make 1.
     pub share: f64,
@@ -46,6 +48,7 @@ pub struct Mode {
     /// The 90 % quantile of its latencies, in nanoseconds.
     pub hi_ns: f64,
     /// Latencies below this belong to it and not to the next, in nanoseconds; infinite for the last.
+    #[serde(skip)]
     pub below_ns: f64,
 }
 

@@ -26,7 +26,7 @@ enum Kinship {
 pub fn of_run(run: &Run) -> Scope {
     Scope {
         place: Place::OneInstance,
-        watched: Watched::Once(span(run)),
+        watched: Watched::Once { span: span(run) },
     }
 }
 
@@ -61,7 +61,9 @@ fn of_two(base: &Run, other: &Run) -> Watched {
     let (base, other) = (span(base), span(other));
     let (end_a, end_b) = (a.saturating_add(base.0), b.saturating_add(other.0));
     if a < end_b && b < end_a {
-        Watched::Once(Nanos(end_a.max(end_b) - a.min(b)))
+        Watched::Once {
+            span: Nanos(end_a.max(end_b) - a.min(b)),
+        }
     } else {
         Watched::Twice {
             base,
@@ -86,7 +88,9 @@ pub(crate) fn of_comparison(base: &[&Run], other: &[&Run], method: Method) -> Sc
         of_two(base, other)
     } else {
         let spans = base.iter().chain(other).map(|run| span(run));
-        Watched::Once(spans.min().unwrap_or(Nanos::ZERO))
+        Watched::Once {
+            span: spans.min().unwrap_or(Nanos::ZERO),
+        }
     };
     Scope { place, watched }
 }
@@ -245,7 +249,12 @@ mod tests {
         let run = three_minutes(7);
         assert_eq!(span(&run), Nanos(3 * MINUTE));
         let one = of_run(&run).watched;
-        assert_eq!(one, Watched::Once(Nanos(3 * MINUTE)));
+        assert_eq!(
+            one,
+            Watched::Once {
+                span: Nanos(3 * MINUTE)
+            }
+        );
     }
 
     #[test]
@@ -263,12 +272,15 @@ mod tests {
             other: each,
             apart: Nanos(minutes * MINUTE),
         };
-        check(10, 10, Watched::Once(each));
-        check(10, 12, Watched::Once(Nanos(5 * MINUTE)));
+        let once = |minutes| Watched::Once {
+            span: Nanos(minutes * MINUTE),
+        };
+        check(10, 10, once(3));
+        check(10, 12, once(5));
         check(10, 13, twice(3));
         check(10, 10 + 3 * 24 * 60, twice(3 * 24 * 60));
         let (a, b) = (three_minutes(1), three_minutes(90));
         let group = of_comparison(&[&a, &b], &[&b], Method::Runs).watched;
-        assert_eq!(group, Watched::Once(each));
+        assert_eq!(group, once(3));
     }
 }

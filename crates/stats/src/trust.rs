@@ -100,7 +100,17 @@ impl Trust {
         matches!(self, Self::Quiet { .. } | Self::Quota(_))
     }
 
-    /// The word of documents and lists.
+    /// The words of documents and lists.
+    pub const WORDS: [&str; 6] = [
+        "quiet",
+        "quota",
+        "disturbed",
+        "few_rounds",
+        "debug",
+        "nothing",
+    ];
+
+    /// Its word.
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Nothing => "nothing",

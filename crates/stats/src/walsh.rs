@@ -5,13 +5,17 @@
 //! signed-rank statistic: it assumes that differences are symmetric, which those of two rounds of the same case are.
 //! It is never used for two servers, where nothing is paired and spreads differ.
 
+use crate::rounds::whole;
 use crate::yuen::NoInterval;
 use crate::{dist, quantile};
-use model::estimate::Interval;
+use model::estimate::{Estimate, Interval};
 use model::num::{count, round_to_usize};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// A ratio from pairs, with its interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(into = "Estimate")]
 pub struct PairedRatio {
     /// The natural logarithm of the ratio.
     pub ln_ratio: f64,
@@ -37,6 +41,16 @@ impl PairedRatio {
             lo: self.ln_lo.exp(),
             hi: self.ln_hi.exp(),
             confidence: 1.0 - self.alpha,
+        }
+    }
+}
+
+impl From<PairedRatio> for Estimate {
+    fn from(found: PairedRatio) -> Self {
+        Self {
+            value: found.ratio(),
+            interval: Some(found.interval()),
+            n: whole(found.n),
         }
     }
 }

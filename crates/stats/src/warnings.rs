@@ -99,10 +99,7 @@ fn failed(rounds: &CaseRounds<'_>) -> Option<Warning> {
     let failures: Vec<&Failure> = rounds
         .all
         .iter()
-        .filter_map(|round| match &round.outcome {
-            Outcome::Failed(failure) => Some(failure),
-            Outcome::Done(_) => None,
-        })
+        .filter_map(|round| round.failure())
         .filter(|failure| was_done || !matches!(failure, Failure::Unsupported(_)))
         .collect();
     Some(Warning::RoundsFailed {

@@ -70,9 +70,9 @@ fn five_instances_a_side_compare_plans() {
     assert_eq!(other["group"].as_array().unwrap().len(), 6);
     let metric = &other["metrics"][0];
     assert_eq!(metric["verdict"], "better");
-    assert_eq!(metric["scope"], "this plan (5 and 6 instances)");
+    assert_eq!(other["scope"]["text"], "this plan (5 and 6 instances)");
     assert_eq!(
-        (&metric["base_n"], &metric["other_n"]),
+        (&metric["n"]["base"], &metric["n"]["other"]),
         (&5.into(), &6.into())
     );
     let text = bed
@@ -296,7 +296,7 @@ fn slow_moments_are_told_where_the_typical_rate_hides_them() {
         (&metric["adjusted"], &metric["floor"]["adjusted"]),
         (&"same".into(), &"worse".into())
     );
-    assert_eq!(metric["floor"]["other_slow_share"], 0.25);
+    assert_eq!(metric["floor"]["slow_shares"]["other"], 0.25);
     copy(&bed, "even", "alike", |_| {});
     let quiet = bed.run(&["compare", "--full", "even", "alike"]).code(0).out;
     assert!(!quiet.contains("slow moments"), "{quiet}");
@@ -398,7 +398,7 @@ fn a_label_of_several_runs_says_which_was_taken() {
     // A list shows no more of an id than tells runs apart.
     let run = document["latest_of_label"][0]["run"].as_str().unwrap();
     assert!(run.ends_with(ids[0]), "{run}");
-    let expect = serde_json::json!([{ "run": run, "label": "web", "runs": 3 }]);
+    let expect = serde_json::json!([{ "run": run, "runs": 3 }]);
     assert_eq!(document["latest_of_label"], expect);
     // Nothing is said where the run was named by what it alone has.
     let by_id = bed.run(&["compare", ids[0], "plain"]).code(0).out;
@@ -444,18 +444,16 @@ fn rounds_without_a_single_level_are_marked_wherever_they_are_compared() {
     ]);
     let ja = bed.run(&[&args[..], &["--lang", "ja"]].concat()).code(0);
     ja.out_has(&["一つの水準に落ち着いていない", "全ラウンドのトリム平均"]);
-    let metric = &compared(&bed, "base", "wild")["others"][0]["metrics"][0];
-    assert_eq!(metric["other_states"][0]["state"], own["state"]);
-    assert_eq!(
-        metric["other_states"][0]["state_figures"],
-        own["state_figures"]
-    );
-    assert_eq!(metric["estimator"], "trimmed_geometric_mean_of_rounds");
+    let other = &compared(&bed, "base", "wild")["others"][0];
+    let metric = &other["metrics"][0];
+    assert_eq!(metric["states"]["other"][0]["state"], own["state"]);
+    assert_eq!(metric["states"]["other"][0]["spread"], own["spread"]);
+    assert_eq!(other["estimator"], "trimmed_geometric_mean_of_rounds");
     let (a, b) = (
-        metric["base_value"].as_f64(),
-        metric["other_value"].as_f64(),
+        metric["values"]["base"].as_f64(),
+        metric["values"]["other"].as_f64(),
     );
     let quotient = b.unwrap() / a.unwrap();
     assert!((quotient - metric["ratio"].as_f64().unwrap()).abs() < 1e-12);
-    assert_eq!(metric["base_median"], 100.0);
+    assert_eq!(metric["medians"]["base"], 100.0);
 }

@@ -51,7 +51,7 @@ fn what_both_sides_share_drops_out_of_the_verdict() {
         "{metric}"
     );
     assert_eq!(
-        metric["base_n"], 6,
+        metric["n"]["base"], 6,
         "final at the first look: six pairs are enough"
     );
     let text = bed.run(&["compare", "--full", "d-a", "d-b"]).code(0);
@@ -72,7 +72,7 @@ fn a_duel_without_a_difference_ends_as_the_same_or_goes_on_to_its_last_look() {
     assert_eq!(metric["verdict"], "same");
     let noisy = "100,150,70,130,90,160,60";
     let metric = duel(&bed, "100", noisy, &[])["others"][0]["metrics"][0].take();
-    assert!(metric["base_n"].as_u64().unwrap() > 6, "{metric}");
+    assert!(metric["n"]["base"].as_u64().unwrap() > 6, "{metric}");
 }
 
 #[test]

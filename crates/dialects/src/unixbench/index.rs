@@ -36,6 +36,27 @@ pub fn indexes(run: &Run) -> Vec<IndexSummary> {
         .collect()
 }
 
+/// The indexes that `run` asked for: of each concurrency at which all twelve tests were planned, or left out of the
+/// plan because the machine cannot run them, which makes the index partial. A soak asks for none: its stretches are one
+/// series, and no passes from which an index has an interval.
+pub fn asked(run: &Run) -> Vec<IndexSummary> {
+    let plan = &run.plan;
+    let asks = |index: &IndexSummary| {
+        TESTS.iter().all(|entry| {
+            let case = CaseId {
+                test: entry.test.to_owned(),
+                copies: index.copies,
+            };
+            let names = [entry.test, &case.to_string()];
+            let mut dropped = plan.dropped.iter();
+            plan.case(&case).is_some() || dropped.any(|one| names.contains(&one.what.as_str()))
+        })
+    };
+    let mut indexes = indexes(run);
+    indexes.retain(|index| plan.soak.is_none() && asks(index));
+    indexes
+}
+
 /// One test of the index together with what was measured of it at one concurrency.
 struct Series<'a> {
     entry: &'static IndexTest,

@@ -93,7 +93,7 @@ fn finding(metric: &Value) -> anyhow::Result<Finding> {
         ends: (number("lo")?, number("hi")?),
         verdict: word("verdict")?,
         adjusted: word("adjusted")?,
-        n: metric["base_n"]
+        n: metric["n"]["base"]
             .as_u64()
             .context("a metric has no rounds")?,
         margin: number("margin")?,
@@ -212,11 +212,6 @@ pub(crate) fn noise_median(
     quantile::median(&shares)
 }
 
-/// A whole number from a document.
-fn nanos(value: &Value) -> Option<f64> {
-    Some(value.as_f64()? / 1e9)
-}
-
 /// What a soak says, as its document has it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Soak {
@@ -256,24 +251,20 @@ pub(crate) fn soak_of(document: &Value) -> anyhow::Result<Soak> {
         Some([a?, b?, c?])
     };
     let throttle = &soak["throttle"];
-    let credit = |key: &str| throttle[key].as_f64();
-    let worth = match (credit("credit"), credit("credit_cpu_seconds")) {
-        (Some(work), Some(seconds)) => work / seconds / unit,
-        _ => 1.0,
-    };
+    let worth = throttle["per_cpu_second"].as_f64();
+    let worth = worth.map_or(1.0, |worth| worth / unit);
+    let cause = throttle.get("cause").filter(|cause| cause.is_string());
+    let findings = soak["findings"].as_array().map_or(&[][..], Vec::as_slice);
+    let periodic = findings.iter().find(|one| one["kind"] == "periodic");
     let bucket = figures(throttle, ["burst_rate", "sustained_rate", "credit"]);
     Ok(Soak {
         sentence: text(&soak["sentence"]),
-        findings: soak["findings"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(text)
-            .collect(),
-        throttle: text(&throttle["state"]),
+        findings: findings.iter().map(|one| text(&one["kind"])).collect(),
+        throttle: text(cause.unwrap_or(&throttle["state"])),
         bucket: bucket.map(|figures| figures.map(|figure| figure / worth)),
-        period: nanos(&soak["fine_period"]["period_ns"])
-            .or_else(|| nanos(&soak["course"]["period_ns"])),
+        period: soak["fine_period"]["seconds"]
+            .as_f64()
+            .or_else(|| periodic?["seconds"].as_f64()),
         levels: figures(&soak["levels"], ["typical", "floor", "mean"]),
         slow_share: soak["levels"]["slow_share"].as_f64(),
     })
@@ -302,7 +293,7 @@ mod tests {
     fn rates_alone_are_findings() {
         let metric = |id: &str, unit: &str, better: &str| {
             json!({"id": id, "unit": unit, "better": better, "ratio": 0.95, "lo": 0.94, "hi": 0.96,
-                "verdict": "worse", "adjusted": "worse?", "base_n": 6, "margin": 0.02})
+                "verdict": "worse", "adjusted": "worse?", "n": {"base": 6}, "margin": 0.02})
         };
         let metrics = [
             metric("a@1:iops", "ops_per_s", "higher"),
@@ -317,16 +308,16 @@ mod tests {
     #[test]
     fn a_soak_is_read_in_operations() {
         let document = json!({"soak": {
-            "unit": "bytes_per_s", "sentence": "s", "findings": ["burst"],
-            "throttle": {"state": "token_bucket", "burst_rate": 409_600.0, "sustained_rate": 40_960.0,
+            "unit": "bytes_per_s", "sentence": "s", "findings": [{"kind": "burst"}],
+            "throttle": {"state": "seen", "cause": "token_bucket", "burst_rate": 409_600.0, "sustained_rate": 40_960.0,
                 "credit": 4_096_000.0},
-            "course": {"state": "steady"}, "fine_period": {"period_ns": 10_000_000_000_u64},
+            "fine_period": {"seconds": 10.0},
             "levels": {"typical": 4096.0, "floor": 4096.0, "mean": 4096.0, "slow_share": 0.0}
         }});
         let soak = soak_of(&document).unwrap();
         assert_eq!(soak.bucket, Some([100.0, 10.0, 1000.0]));
         let of_time = json!({"soak": {"unit": "ops_per_s", "throttle": {
-            "burst_rate": 60.0, "sustained_rate": 20.0, "credit": 800.0, "credit_cpu_seconds": 8.0,
+            "burst_rate": 60.0, "sustained_rate": 20.0, "credit": 800.0, "per_cpu_second": 100.0,
         }}});
         assert_eq!(soak_of(&of_time).unwrap().bucket, Some([0.6, 0.2, 8.0]));
         assert_eq!(

@@ -1,13 +1,14 @@
 //! Rounds without a value, in documents of runs and of duels.
 
-use model::record::{Outcome, Run};
+use model::plan::CaseId;
+use model::record::Run;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A round without a value.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct FailedRoundPart {
-    case: String,
+pub(super) struct FailedRoundPart<'a> {
+    case: &'a CaseId,
     pass: u32,
     /// Its position in the run, from 1.
     seq: u32,
@@ -15,17 +16,15 @@ pub(super) struct FailedRoundPart {
 }
 
 /// Every round of a run that failed.
-pub(super) fn failed_rounds(run: &Run) -> Vec<FailedRoundPart> {
-    run.rounds
-        .iter()
-        .filter_map(|round| match &round.outcome {
-            Outcome::Done(_) => None,
-            Outcome::Failed(failure) => Some(FailedRoundPart {
-                case: round.case.to_string(),
-                pass: round.pass,
-                seq: round.seq,
-                reason: failure.to_string(),
-            }),
+pub(super) fn failed_rounds(run: &Run) -> Vec<FailedRoundPart<'_>> {
+    let rounds = run.rounds.iter();
+    let parts = rounds.filter_map(|round| {
+        Some(FailedRoundPart {
+            case: &round.case,
+            pass: round.pass,
+            seq: round.seq,
+            reason: round.failure()?.to_string(),
         })
-        .collect()
+    });
+    parts.collect()
 }

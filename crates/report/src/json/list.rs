@@ -2,11 +2,9 @@
 //!
 //! The parts of what can be run are filled by the program that knows it, and lists for people are made of the same.
 
-use super::word::LIST_SCHEMA;
+use super::LIST_SCHEMA;
 use crate::brief::Brief;
-use crate::number::rfc3339;
 use model::line::RunLine;
-use model::plan::Duel;
 use model::record::End;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -33,7 +31,7 @@ pub(super) struct ListDocument<'a> {
     #[schemars(extend("const" = LIST_SCHEMA))]
     schema: &'static str,
     /// Kept runs, the latest first; null in a list of something else, as all others are.
-    runs: Option<Vec<RunLinePart>>,
+    runs: Option<Vec<RunLinePart<'a>>>,
     /// How many runs are kept, of which the list may have the latest alone.
     runs_kept: Option<usize>,
     tests: Option<&'a [TestPart]>,
@@ -45,40 +43,14 @@ pub(super) struct ListDocument<'a> {
 
 /// A run as its row in the store tells it.
 #[derive(Debug, Serialize, JsonSchema)]
-struct RunLinePart {
-    /// Unique and ordered by time.
-    id: String,
-    /// The end of the id that means this run alone, as long as no other is kept.
-    short: String,
-    /// The name the user gave.
-    label: Option<String>,
-    /// When it started: RFC 3339, UTC.
-    started: String,
+struct RunLinePart<'a> {
+    #[serde(flatten)]
+    line: &'a RunLine,
     /// When it ended; null for a run that was killed or still goes on.
     finished: Option<String>,
-    #[schemars(extend("enum" = ["open", "complete", "interrupted"]))]
-    end: &'static str,
-    /// What the user asked for.
-    what: Vec<String>,
-    /// Which side of a duel it is; null for every other run.
-    duel: Option<Duel>,
-    cases: u32,
-    rounds: u32,
-    failed_rounds: u32,
-    machine: MachinePart,
     /// The first figure of its page, and how far it is to be trusted; null where `brief_missing` says why.
     brief: Option<Brief>,
     brief_missing: Option<&'static str>,
-}
-
-/// The machine of a run; null where the kernel did not tell.
-#[derive(Debug, Serialize, JsonSchema)]
-struct MachinePart {
-    hostname: Option<String>,
-    /// The model of the processor.
-    cpu: Option<String>,
-    /// How many CPUs could be used.
-    cpus: Option<u32>,
 }
 
 /// A test.
@@ -135,59 +107,28 @@ pub struct ParamPart {
 
 /// Fills the document.
 pub(super) fn document(list: &List) -> ListDocument<'_> {
-    let empty = ListDocument {
+    let mut document = ListDocument {
         schema: LIST_SCHEMA,
         ..ListDocument::default()
     };
     match list {
-        List::Runs(lines, kept) => ListDocument {
-            runs: Some(lines.iter().map(run_part).collect()),
-            runs_kept: Some(*kept),
-            ..empty
-        },
-        List::Tests(tests) => ListDocument {
-            tests: Some(tests),
-            ..empty
-        },
-        List::Profiles(profiles) => ListDocument {
-            profiles: Some(profiles),
-            ..empty
-        },
-        List::Metrics(metrics) => ListDocument {
-            metrics: Some(metrics),
-            ..empty
-        },
-        List::Params(params) => ListDocument {
-            params: Some(params),
-            ..empty
-        },
+        List::Runs(lines, kept) => {
+            document.runs = Some(lines.iter().map(run_part).collect());
+            document.runs_kept = Some(*kept);
+        }
+        List::Tests(tests) => document.tests = Some(tests),
+        List::Profiles(profiles) => document.profiles = Some(profiles),
+        List::Metrics(metrics) => document.metrics = Some(metrics),
+        List::Params(params) => document.params = Some(params),
     }
+    document
 }
 
-fn run_part(line: &RunLine) -> RunLinePart {
-    let machine = &line.machine;
+fn run_part(line: &RunLine) -> RunLinePart<'_> {
     let brief = Brief::of_line(line);
     RunLinePart {
-        id: line.id.clone(),
-        short: line.short.clone(),
-        label: line.label.clone(),
-        started: rfc3339(line.started),
-        finished: line.finished.map(rfc3339),
-        end: match line.end {
-            End::Open => "open",
-            End::Complete => "complete",
-            End::Interrupted => "interrupted",
-        },
-        what: line.what.clone(),
-        duel: line.duel.clone(),
-        cases: line.cases,
-        rounds: line.rounds,
-        failed_rounds: line.failed,
-        machine: MachinePart {
-            hostname: machine.hostname.clone(),
-            cpu: machine.cpu.clone(),
-            cpus: machine.cpus,
-        },
+        line,
+        finished: line.finished.map(Into::into),
         brief_missing: match (&brief, line.end) {
             (Some(_), _) => None,
             (None, End::Open) => Some("it goes on, or was killed"),

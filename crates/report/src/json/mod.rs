@@ -1,38 +1,44 @@
 //! Documents for programs: `kurabe.run/1`, `kurabe.comparison/1`, `kurabe.plan/1`, `kurabe.list/1` and the host facts
 //! by themselves.
 //!
-//! The types here are the published format and nothing else: they are filled from the model, so that the model may
-//! change without breaking anybody's script. Every key is always there; what is missing is `null` with its reason in
-//! the key `missing` beside it. Keys carry their unit, units are base units, numbers are finite and have every
+//! What is concluded stands in them as `model` and `stats` have it: those types are never stored, and their keys are
+//! the published format. What is stored has a form of its own, so that here are types for it, filled from the model:
+//! that form may change without breaking anybody's script. Every key is always there, but for the figures of a word,
+//! which are there with it; what is missing is `null` with its reason in the key `missing` beside it. Keys carry their
+//! unit, units are base units, numbers are finite and have every
 //! digit. Characters that act on a terminal are escaped. Texts are English in every language. The schemas in
 //! docs/schema are made from these types.
 
 mod comparison;
-mod duel;
 mod failed;
 pub mod list;
-mod memory;
-mod metric;
 mod plan;
 mod run;
-mod scaling;
+mod said;
 pub mod schema;
-mod scope;
 mod series;
 mod soak;
 mod storage;
-mod warning;
-mod word;
 
-pub(crate) use warning::warning_kind;
-pub(crate) use word::state_word;
-pub use word::{COMPARISON_SCHEMA, LIST_SCHEMA, PLAN_SCHEMA, RUN_SCHEMA};
+pub(crate) use run::metric_part;
 
 use crate::comparison::ComparisonView;
 use crate::view::RunView;
 use dialects::printable;
 use model::host::HostFacts;
 use serde::Serialize;
+
+/// The name of the document that [`run`] makes.
+pub const RUN_SCHEMA: &str = "kurabe.run/1";
+
+/// The name of the document that [`comparison`] makes.
+pub const COMPARISON_SCHEMA: &str = "kurabe.comparison/1";
+
+/// The name of the document that [`plan()`] makes.
+pub const PLAN_SCHEMA: &str = "kurabe.plan/1";
+
+/// The name of the document that [`list()`] makes.
+pub const LIST_SCHEMA: &str = "kurabe.list/1";
 
 /// The run as a `kurabe.run/1` document.
 pub fn run(view: &RunView<'_>) -> String {
@@ -64,9 +70,6 @@ fn text(document: &impl Serialize) -> String {
         .expect("the types have string keys and derived serialization, which cannot fail");
     printable::json(text) + "\n"
 }
-
-#[cfg(test)]
-pub(crate) use comparison::refusal_word;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -1,15 +1,17 @@
 //! The schemas of the documents, made from the types that are serialized.
 //!
-//! Every key is required: a document without one is not valid. Further keys are allowed, because a later version may
+//! Every key is required, and those that go with a word (a state, a warning, a finding) where the word stands: a
+//! document without one is not valid. Further keys are allowed, because a later version may
 //! add some without breaking a reader; what would break one gets a new number behind the document's name.
 
 use super::comparison::ComparisonDocument;
 use super::list::ListDocument;
 use super::plan::PlanDocument;
 use super::run::RunDocument;
-use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde_json::{Map, Value};
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
+use serde_json::{Map, Value, json};
 
 /// The file in docs/schema that holds [`schema_run`].
 pub const RUN_FILE: &str = "kurabe.run.1.json";
@@ -25,32 +27,47 @@ pub const LIST_FILE: &str = "kurabe.list.1.json";
 
 /// The JSON schema (draft 2020-12) of `kurabe.run/1`.
 pub fn schema_run() -> String {
-    schema::<RunDocument>()
+    schema::<RunDocument<'_>>()
 }
 
 /// The JSON schema (draft 2020-12) of `kurabe.comparison/1`.
 pub fn schema_comparison() -> String {
-    schema::<ComparisonDocument>()
+    schema::<ComparisonDocument<'_>>()
 }
 
 /// The JSON schema (draft 2020-12) of `kurabe.plan/1`.
 pub fn schema_plan() -> String {
-    schema::<PlanDocument>()
+    schema::<PlanDocument<'_>>()
 }
 
 /// The JSON schema (draft 2020-12) of `kurabe.list/1`.
 pub fn schema_list() -> String {
-    schema::<ListDocument<'static>>()
+    schema::<ListDocument<'_>>()
 }
 
 fn schema<T: JsonSchema>() -> String {
     let schema = SchemaSettings::draft2020_12()
         .for_serialize()
+        .with_transform(RecursiveTransform(in_json))
         .into_generator()
         .into_root_schema_for::<T>();
     let text = serde_json::to_string_pretty(&sorted(schema.to_value()))
         .expect("a schema is a JSON value, which always has a text");
     text + "\n"
+}
+
+/// Says of a type what is so in documents: a number that is not finite is null, for JSON has no text for it, and so is
+/// what Rust calls `None`; no name of a constant is a link.
+fn in_json(schema: &mut Schema) {
+    if schema.get("type") == Some(&json!("number")) {
+        schema.insert("type".to_owned(), json!(["number", "null"]));
+    }
+    if let Some(Value::String(description)) = schema.get_mut("description") {
+        *description = description
+            .replace("`None`", "null")
+            .replace("[`", "`")
+            .replace("`]", "`");
+    }
 }
 
 /// The value with the keys of every object in alphabetical order, so that the text does not depend on which features

@@ -41,7 +41,7 @@ fn a_run_of_a_group_counts_once_with_its_median() {
     let (base, other) = (fleet(1, &FIVE), fleet(1000, &FIVE.map(|level| 1.2 * level)));
     let found = groups(&base, &other);
     let metric = &found.metrics[0];
-    assert_eq!((metric.n, metric.refused.as_ref()), ((5, 5), None));
+    assert_eq!((metric.n, metric.refused.as_ref()), ((5, 5).into(), None));
     assert_eq!(
         (metric.verdict, metric.adjusted),
         (Verdict::Better, Verdict::Better)
@@ -138,8 +138,8 @@ fn a_case_that_one_run_lacks_counts_in_the_others() {
             .unwrap();
         (metric.n, metric.refused.clone())
     };
-    assert_eq!(n("os.pipe"), ((5, 6), None));
-    assert_eq!(n("os.spawn"), ((6, 6), None));
+    assert_eq!(n("os.pipe"), ((5, 6).into(), None));
+    assert_eq!(n("os.spawn"), ((6, 6).into(), None));
     assert_eq!(metrics.len(), 2);
 }
 
@@ -193,8 +193,8 @@ fn slow_moments_have_a_verdict_of_their_own() {
         (Verdict::Worse, Verdict::Worse)
     );
     assert!((floor.ratio.unwrap() - 0.8).abs() < 0.01, "{floor:?}");
-    assert_eq!(floor.slow_shares.0, Some(0.0));
-    assert!((floor.slow_shares.1.unwrap() - 0.4).abs() < 1e-12);
+    assert_eq!(floor.slow_shares.base, Some(0.0));
+    assert!((floor.slow_shares.other.unwrap() - 0.4).abs() < 1e-12);
     let back = compare(&other, &base, &DEFAULTS).metrics[0].floor.unwrap();
     assert_eq!(back.verdict, Verdict::Better);
     assert!((back.ratio.unwrap() * floor.ratio.unwrap() - 1.0).abs() < 1e-12);
@@ -218,7 +218,7 @@ fn a_metric_without_windows_or_with_stalled_ones_has_no_floor_ratio() {
     bare(&mut base, vec![100.0; 4]);
     let floor = compare(&base, &other, &DEFAULTS).metrics[0].floor.unwrap();
     assert_eq!((floor.ratio, floor.verdict), (None, Verdict::Unclear));
-    assert_eq!((floor.values.1, floor.medians.1), (None, Some(0.0)));
+    assert_eq!((floor.values.other, floor.medians.other), (None, Some(0.0)));
 }
 
 #[test]

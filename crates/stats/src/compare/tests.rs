@@ -94,7 +94,7 @@ fn above_one_is_better_for_either_direction() {
         (metric.verdict, metric.adjusted),
         (Verdict::Better, Verdict::Better)
     );
-    assert!((metric.values.0.unwrap() - 100.0).abs() < 2.0);
+    assert!((metric.values.base.unwrap() - 100.0).abs() < 2.0);
     assert!((found.categories[0].ratio - 2.0).abs() < 0.05);
 }
 
@@ -287,7 +287,7 @@ fn one_sided_metrics_come_last_and_keep_their_value() {
     assert_eq!(found.metrics.len(), expect.len());
     for (metric, (id, refused, values)) in found.metrics.iter().zip(expect) {
         assert_eq!(metric.id.to_string(), id);
-        assert_eq!((&metric.refused, metric.values), (&refused, values));
+        assert_eq!((&metric.refused, metric.values), (&refused, values.into()));
     }
 }
 

@@ -15,8 +15,8 @@ fn the_values_beside_a_ratio_point_the_way_it_points() {
     let found = compare(&rates(&base), &rates(&other), &DEFAULTS)
         .metrics
         .remove(0);
-    let (a, b) = (found.values.0.unwrap(), found.values.1.unwrap());
-    assert_eq!(found.medians, (Some(100.0), Some(99.0)));
+    let (a, b) = (found.values.base.unwrap(), found.values.other.unwrap());
+    assert_eq!(found.medians, (Some(100.0), Some(99.0)).into());
     assert!(found.ratio.unwrap() > 1.0 && b > a, "{found:?}");
     assert!((b / a - found.ratio.unwrap()).abs() < 1e-12);
     // Where less is better, the ratio is the other way up.
@@ -28,7 +28,7 @@ fn the_values_beside_a_ratio_point_the_way_it_points() {
     let found = compare(&latency(base), &latency(other), &DEFAULTS)
         .metrics
         .remove(0);
-    let (a, b) = (found.values.0.unwrap(), found.values.1.unwrap());
+    let (a, b) = (found.values.base.unwrap(), found.values.other.unwrap());
     assert!(found.ratio.unwrap() < 1.0 && b > a);
     assert!((a / b - found.ratio.unwrap()).abs() < 1e-12);
 }
@@ -38,8 +38,8 @@ fn a_comparison_says_of_each_run_what_the_run_says_of_itself() {
     let cases = |base: &Run, other: &Run| {
         let found = compare(base, other, &DEFAULTS);
         for (run, states) in [
-            (base, &found.metrics[0].states.0),
-            (other, &found.metrics[0].states.1),
+            (base, &found.metrics[0].states.base),
+            (other, &found.metrics[0].states.other),
         ] {
             let own = crate::summarize(run).remove(0).state;
             let expect = model::comparison::RunState {
@@ -52,7 +52,7 @@ fn a_comparison_says_of_each_run_what_the_run_says_of_itself() {
     };
     let steady = fixture::run(&[("os.pipe@1", noisy(1, 12, 100.0, 0.01))]);
     let torn = fixture::run(&[("os.pipe@1", noisy(2, 12, 100.0, 0.6))]);
-    let (_, states) = cases(&steady, &torn);
+    let states = cases(&steady, &torn).other;
     assert!(!crate::state::has_single_number(&states[0].state));
     // Two states that only the windows show.
     let mut turns = fixture::run(&[("os.pipe@1", noisy(4, 12, 100.0, 0.002))]);
@@ -67,7 +67,7 @@ fn a_comparison_says_of_each_run_what_the_run_says_of_itself() {
         };
         measured.copies[0].ops = 8000;
     }
-    let (states, _) = cases(&turns, &steady);
+    let states = cases(&turns, &steady).base;
     let two = matches!(states[0].state, model::estimate::State::TwoState { .. });
     assert!(two, "{states:?}");
 }

@@ -4,6 +4,8 @@ use super::{Cpus, Step};
 use crate::taken;
 use crate::thresholds::{FOREIGN_MAX, STEAL_MAX, THROTTLED_MAX};
 use model::estimate::{Estimate, Interval};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The efficiency at all usable CPUs from which a test is said to scale: a tenth lost is what turbo clock rates and a
 /// shared last cache cost most programs.
@@ -13,7 +15,8 @@ pub const SCALES_MIN: f64 = 0.90;
 const EXPLAINS_MAX: f64 = 0.97;
 
 /// What is concluded from the steps within the usable CPUs.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "finding", rename_all = "snake_case")]
 pub enum Finding {
     /// There is one CPU: nothing to scale to.
     OneCpu,
@@ -24,6 +27,7 @@ pub enum Finding {
     /// A quota allows fewer CPUs at the same time than copies ran.
     Quota {
         /// CPUs that the quota allows.
+        #[serde(rename = "quota_cpus")]
         cpus: f64,
     },
     /// The host took time away.

@@ -14,6 +14,7 @@ pub use finding::{Finding, SCALES_MIN};
 use crate::rounds::{CaseRounds, RunRounds, whole};
 use crate::thresholds::{CONFIDENCE, ROUNDS_MIN};
 use crate::{composite, order, quantile};
+use model::document::in_document;
 use model::estimate::{Estimate, Interval};
 use model::host::HostFacts;
 use model::noise::Noise;
@@ -21,6 +22,8 @@ use model::num::{approx, count};
 use model::plan::{CaseId, PlannedMetric};
 use model::record::{Measured, Run};
 use model::spec::{Better, Nature};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use usl::Law;
 
@@ -38,27 +41,32 @@ pub const EVENT_MEAN: &str = "lat_ns_mean";
 pub const EVENT_P95: &str = "lat_ns_p95";
 
 /// How one test does at several concurrencies.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Scaling {
     /// The test.
     pub test: String,
     /// Its leading rate.
+    #[serde(skip)]
     pub metric: PlannedMetric,
     /// The steps by concurrency; the first is one copy.
     pub steps: Vec<Step>,
     /// CPUs that may be used at the same time.
     pub cpus: Cpus,
     /// The fitted law.
+    #[serde(serialize_with = "in_document::<_, Told, _>")]
+    #[schemars(with = "Told")]
     pub fit: Result<Fit, Refused>,
     /// What all hardware threads do over what as many copies as cores do, minus 1; where the machine has several
     /// threads a core and both were measured.
+    #[serde(rename = "second_thread_gain")]
     pub second_thread: Option<Estimate>,
     /// What is concluded.
+    #[serde(flatten)]
     pub finding: Finding,
 }
 
 /// What of the machine is there for the copies.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Cpus {
     /// Logical CPUs that may be used.
     pub allowed: u32,
@@ -69,9 +77,10 @@ pub struct Cpus {
 }
 
 /// One concurrency.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Step {
     /// Copies.
+    #[serde(rename = "concurrency")]
     pub copies: u32,
     /// True for more copies than CPUs that may be used.
     pub oversubscribed: bool,
@@ -82,29 +91,39 @@ pub struct Step {
     /// The speed-up over copies, or over CPUs where those are fewer: 1 is perfect.
     pub efficiency: Option<Estimate>,
     /// Work per CPU second, over that of one copy: below 1 where copies slow each other down while they run.
+    #[serde(rename = "cpu_second_worth")]
     pub cpu_worth: Option<Estimate>,
     /// The mean time of an event, in nanoseconds, where the test tells it.
+    #[serde(rename = "event_mean_ns")]
     pub event_mean: Option<Estimate>,
     /// The 95th percentile of the times of events, likewise.
+    #[serde(rename = "event_p95_ns")]
     pub event_p95: Option<Estimate>,
     /// Share of the wall time in which the copies were on a CPU, 0 to 1; median over the rounds.
+    #[serde(rename = "on_cpu_share")]
     pub on_cpu: Option<f64>,
     /// Share of the demanded time that the host took away; median over the rounds.
+    #[serde(rename = "steal_share")]
     pub steal: Option<f64>,
     /// CPU time of other processes of this machine, as a share of one CPU; median over the rounds.
+    #[serde(rename = "foreign_cpu_share")]
     pub foreign: Option<f64>,
     /// Time held back by a quota over wall time; median over the rounds.
+    #[serde(rename = "throttled_share")]
     pub throttled: Option<f64>,
 }
 
 /// The law, with intervals over the passes.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Fit {
     /// The serial share; never below 0.
+    #[serde(rename = "serial_share")]
     pub sigma: Estimate,
     /// The cost of each pair of copies; never below 0.
+    #[serde(rename = "pair_cost")]
     pub kappa: Estimate,
     /// How many copies do most together, where the cost of pairs is sure to be above 0.
+    #[serde(rename = "peak_concurrency")]
     pub peak: Option<f64>,
     /// Up to how many copies were fitted: all usable CPUs, or one copy per core where threads of a core bend the curve.
     pub up_to: u32,
@@ -113,7 +132,8 @@ pub struct Fit {
 }
 
 /// Why there is no fit.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "refused", rename_all = "snake_case")]
 pub enum Refused {
     /// Fewer distinct concurrencies within the usable CPUs than unknowns.
     TooFewSteps {
@@ -132,6 +152,20 @@ pub enum Refused {
         /// Measured over fitted, minus 1.
         off: f64,
     },
+}
+
+/// The fit in a document, or why there is none.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum Told {
+    Fit(Fit),
+    Refused(Refused),
+}
+
+impl From<Result<Fit, Refused>> for Told {
+    fn from(fit: Result<Fit, Refused>) -> Self {
+        fit.map_or_else(Self::Refused, Self::Fit)
+    }
 }
 
 /// Every test of `run` that was measured at one copy and at other concurrencies, where the run asks how it scales: at
@@ -440,13 +474,16 @@ fn not_negative(values: &[f64]) -> Estimate {
 }
 
 /// The range of the clock rate that the probes before and after the rounds saw, in Hz.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ClockRate {
     /// The 5th percentile of the probes.
+    #[serde(rename = "lo_hz")]
     pub lo: f64,
     /// The median.
+    #[serde(rename = "median_hz")]
     pub median: f64,
     /// The 95th percentile.
+    #[serde(rename = "hi_hz")]
     pub hi: f64,
     /// How many probes.
     pub probes: u32,

@@ -7,9 +7,12 @@ use crate::quantile;
 use crate::state::drift::{self, Drift};
 use crate::state::series::{self, Character};
 use crate::state::{PRACTICAL_STEP, periodic, two_state};
+use model::document::in_document;
 use model::num::{count, round_to_u64, round_to_usize};
 use model::soak::StretchKind;
 use model::units::{Nanos, UnixNanos};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The fewest points that have a course; with fewer slots the windows themselves are the points.
 const POINTS_MIN: usize = 30;
@@ -34,27 +37,32 @@ pub(super) struct Placed {
 }
 
 /// One point of a course.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Point {
     /// When its first window began, counted from the beginning of the soak.
+    #[serde(rename = "elapsed_ns")]
     pub elapsed: Nanos,
     /// The same as the wall clock told it.
+    #[serde(serialize_with = "in_document::<_, String, _>")]
+    #[schemars(with = "String")]
     pub at: UnixNanos,
     /// The mean of its windows, or with `--every` their median.
     pub value: f64,
 }
 
 /// The rate over the hours.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Course {
     /// The points, in order.
     pub points: Vec<Point>,
     /// The time from one to the next, in seconds.
     pub point_seconds: f64,
     /// What they look like.
+    #[serde(skip)]
     pub character: Character,
     /// A trend of practical size that noise may have made too: its interval does not exclude that there is none. Only
     /// where the character is [`Character::Steady`], which is then not said.
+    #[serde(skip)]
     pub possible_ramp: Option<Drift>,
 }
 

@@ -9,6 +9,8 @@ use crate::noise::{held_back, share_of, stolen, used_by_others};
 use crate::quantile;
 use model::record::Round;
 use model::soak::StretchKind;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// From this share of disturbed stretches on a soak says so in its sentence: the floor, which is the 10th percentile,
 /// may then be made of disturbed windows alone. Below it the notes tell.
@@ -18,15 +20,19 @@ const SAID_FROM: f64 = 0.10;
 const WINDOWS_MIN: usize = 10;
 
 /// What others took.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Disturbed {
     /// The share of the stretches in which anybody took time, of those for which it is known; 0 to 1.
+    #[serde(rename = "stretches_share")]
     pub share: f64,
     /// In which share the host did (stolen time); `None` where no stretch knows.
+    #[serde(rename = "steal_share")]
     pub steal: Option<f64>,
     /// In which share other processes of this machine did.
+    #[serde(rename = "foreign_cpu_share")]
     pub foreign_cpu: Option<f64>,
     /// In which share a quota held the work back.
+    #[serde(rename = "throttled_share")]
     pub throttled: Option<f64>,
     /// The median window of these stretches over that of the others, minus 1; `None` where either has too few windows.
     pub change: Option<f64>,

@@ -10,6 +10,8 @@ use crate::state::{PRACTICAL_STEP, periodic, series};
 use model::num::{count, round_to_usize};
 use model::soak::StretchKind;
 use model::units::Nanos;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The longest piece, in windows.
 const PIECE_MAX: usize = 720;
@@ -19,7 +21,7 @@ const PIECES_MAX: usize = 24;
 const SAME: f64 = 0.05;
 
 /// A period that several pieces of the series agree on.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FinePeriod {
     /// Its length in seconds.
     pub seconds: f64,

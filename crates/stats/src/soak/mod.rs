@@ -24,12 +24,15 @@ use crate::burst::{Burst, Cause, NotSeen};
 use crate::state::series::Character;
 use crate::thresholds::CONFIDENCE;
 use crate::{quantile, within};
+use model::document::in_document;
 use model::estimate::Interval;
 use model::num::count;
 use model::plan::{PlannedCase, PlannedMetric};
 use model::record::{End, Outcome, Round, Run};
 use model::soak::Soak;
 use model::units::{Nanos, Unit, UnixNanos};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The fewest windows of a stretch.
 pub const STRETCH_WINDOWS_MIN: u64 = 10;
@@ -55,45 +58,53 @@ const POINTS_MAX: usize = 720;
 const SAME_CYCLE: f64 = 0.15;
 
 /// Everything concluded from a soak.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SoakSummary {
     /// What was asked for.
+    #[serde(skip)]
     pub soak: Soak,
     /// The quantity of the windows.
     pub quantity: String,
     /// Their unit.
     pub unit: Unit,
     /// The length of a window.
+    #[serde(skip)]
     pub window: Nanos,
     /// From the beginning of the first stretch to the end of the last; zero where no stretch ended.
+    #[serde(rename = "lasted_ns")]
     pub lasted: Nanos,
     /// Windows that count, those of the burst and of the refill included.
     pub windows: usize,
     /// Windows left out because the clock was set or the machine suspended meanwhile.
+    #[serde(rename = "windows_left_out")]
     pub left_out: usize,
     /// What is known about credit.
     pub throttle: Throttle,
     /// The rate over the hours.
     pub course: Course,
     /// The points of the whole series, a bucket's burst included: for a picture.
+    #[serde(skip)]
     pub picture: Course,
     /// Windows that count and are not in the picture: the first and the last of each stretch, which hold what starting
     /// and ending processes costs.
+    #[serde(skip)]
     pub edges: usize,
     /// Something that comes back within minutes.
+    #[serde(rename = "fine_period")]
     pub fine: Option<FinePeriod>,
     /// The levels of the windows; `None` where there are too few.
     pub levels: Option<Levels>,
     /// Who else took CPU time; `None` where nobody did, or nothing is known about it.
     pub disturbed: Option<Disturbed>,
     /// What happened to the series, in the order of time.
+    #[serde(skip)]
     pub marks: Vec<Mark>,
     /// What is to be said, the most telling first; never empty.
     pub findings: Vec<Finding>,
 }
 
 /// Levels of the windows of the course, and where there was a burst of those behind it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Levels {
     /// The median.
     pub typical: f64,
@@ -112,7 +123,8 @@ pub struct Levels {
 }
 
 /// One thing to say.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Finding {
     /// Too little was measured to say anything.
     TooShort {
@@ -122,17 +134,22 @@ pub enum Finding {
     /// Fast, then exactly slower.
     Burst {
         /// The figures.
+        #[serde(flatten)]
         burst: Burst,
         /// What the refill test says; `None` where it was not made.
         cause: Option<Cause>,
         /// How long the rest before it was, in seconds.
         rest_seconds: Option<f64>,
         /// When the burst ended.
+        #[serde(serialize_with = "in_document::<_, String, _>")]
+        #[schemars(with = "String")]
         at: UnixNanos,
     },
     /// One change of level.
     Step {
         /// When.
+        #[serde(serialize_with = "in_document::<_, String, _>")]
+        #[schemars(with = "String")]
         at: UnixNanos,
         /// How long after the beginning, in seconds.
         after_seconds: f64,
@@ -202,8 +219,10 @@ pub enum Finding {
     /// It lasted less than was asked for.
     EndedEarly {
         /// For how long it lasted.
+        #[serde(rename = "lasted_ns")]
         lasted: Nanos,
         /// What was asked for.
+        #[serde(rename = "of_ns")]
         of: Nanos,
         /// Why.
         why: Early,
@@ -211,7 +230,8 @@ pub enum Finding {
 }
 
 /// Why a soak lasted less than was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Early {
     /// It was killed, or it is still going on.
     Unfinished,

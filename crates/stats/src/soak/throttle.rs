@@ -3,22 +3,29 @@
 use super::past::{self, Past, chains};
 use crate::burst::{self, Burst, Cause, NotSeen};
 use crate::quantile;
+use model::document::in_document;
 use model::num::{count, round_to_u64};
 use model::soak::StretchKind;
 use model::units::{Nanos, UnixNanos};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// What is known about credit.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "state", rename_all = "snake_case")]
 pub enum Throttle {
     /// The opening was fast and then exactly slower.
     Seen {
         /// The figures.
+        #[serde(flatten)]
         burst: Burst,
         /// What the refill test says; `None` where it was not made or could not be used.
         cause: Option<Cause>,
         /// How long the rest before it was, in seconds.
         rest_seconds: Option<f64>,
         /// When the burst ended.
+        #[serde(serialize_with = "in_document::<_, String, _>")]
+        #[schemars(with = "String")]
         at: UnixNanos,
     },
     /// The opening kept its level.

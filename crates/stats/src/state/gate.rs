@@ -8,6 +8,8 @@
 use crate::quantile;
 use model::num::count;
 use model::units::Bytes;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The rounds looked at.
 pub const ROUNDS: usize = 5;
@@ -17,9 +19,11 @@ const RANGE_MAX: f64 = 0.20;
 const SLOPE_MAX: f64 = 0.10;
 
 /// Why the gate is shut.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Gate {
     /// Steady: measuring may begin.
+    #[serde(rename = "steady")]
     Open,
     /// Fewer than five rounds.
     TooFewRounds,

@@ -13,6 +13,8 @@ use model::num::count;
 use model::plan::PlannedCase;
 use model::record::Measured;
 use model::units::Nanos;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The least ratio of the fast level to the slow one; that of bursts in soaks.
 const RATIO_MIN: f64 = 1.15;
@@ -30,9 +32,11 @@ const ROUNDS_SHARE: f64 = 0.8;
 const OPS_PER_WINDOW_MIN: f64 = 30.0;
 
 /// A fall that may be the end of a burst. Rates are in the unit of the case's leading metric.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind")]
 pub enum Fall {
     /// The first rounds are fast, all later ones slow and alike.
+    #[serde(rename = "between_rounds")]
     Between {
         /// How many rounds are fast.
         fast_rounds: usize,
@@ -42,8 +46,10 @@ pub enum Fall {
         to: f64,
     },
     /// Every round begins fast and is slow from then on.
+    #[serde(rename = "within_rounds")]
     Within {
         /// For how long a round is fast, in seconds, the discarded warm-up not counted.
+        #[serde(rename = "fast_seconds")]
         seconds: f64,
         /// The fast level.
         from: f64,
@@ -53,7 +59,7 @@ pub enum Fall {
 }
 
 /// What was asked of the storage.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Load {
     /// The measured time of all rounds, in seconds.
     pub seconds: f64,

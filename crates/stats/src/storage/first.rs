@@ -7,9 +7,11 @@ use crate::first_write::{self, Penalty};
 use model::plan::{PlannedCase, PlannedMetric};
 use model::record::Measured;
 use model::spec::Role;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// What the first write of a place costs.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FirstWrite {
     /// The penalty with its interval; `None` for fewer than six places.
     pub penalty: Option<Penalty>,

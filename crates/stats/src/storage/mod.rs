@@ -24,24 +24,28 @@ use model::plan::{CaseId, PlannedCase};
 use model::record::{CopyRecord, Measured, Run};
 use model::spec::{Nature, Role};
 use model::units::Unit;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// What the storage tests of a run say.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StorageSummary {
     /// One entry for each storage case with a finished round, in the order of the plan.
+    #[serde(skip)]
     pub cases: Vec<StorageCase>,
     /// The load of all of them together: what a bucket of credit must hold at least where none was seen.
     pub load: Load,
 }
 
 /// One storage case.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StorageCase {
     /// Which.
     pub case: CaseId,
     /// The shapes of its latencies, those to be said first.
     pub latencies: Vec<LatencyShape>,
     /// Its rate over time.
+    #[serde(skip)]
     pub course: Course,
     /// Whether it is steady by the rule of preconditioning; `None` for cases that do not write a file laid out before.
     pub steady: Option<Steady>,

@@ -7,6 +7,8 @@ use model::latency;
 use model::num::{approx, count, round_to_usize};
 use model::record::Measured;
 use model::spec::Role;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// Columns of a [`Picture`].
@@ -23,7 +25,8 @@ const CACHE_EXPLAINS: f64 = 0.5;
 const CACHED_MIN: f64 = 0.01;
 
 /// What the operations are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Of {
     /// Reads.
     Reads,
@@ -36,7 +39,8 @@ pub enum Of {
 }
 
 /// Whether several humps are in the same rounds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Together {
     /// There is one hump.
     Single,
@@ -47,7 +51,8 @@ pub enum Together {
 }
 
 /// What explains several humps.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// This share of the bytes read, 0 to 1, was delivered by no device.
     Cache {
@@ -57,7 +62,7 @@ pub enum Cause {
 }
 
 /// The shape of one kind of latency.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LatencyShape {
     /// Its name among the kept latencies, such as `read_clat`.
     pub name: String,
@@ -75,17 +80,19 @@ pub struct LatencyShape {
     /// What explains several humps, where something does.
     pub cause: Option<Cause>,
     /// The distribution in columns.
+    #[serde(rename = "histogram")]
     pub picture: Option<Picture>,
 }
 
 /// A distribution in columns of equal width on the logarithm of the latency.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Picture {
     /// Where the first column begins, in nanoseconds.
     pub lo_ns: f64,
     /// Where the last column ends, in nanoseconds.
     pub hi_ns: f64,
     /// The share of operations in each of [`PICTURE_COLUMNS`] columns; what lies beyond the ends is in none.
+    #[serde(rename = "shares")]
     pub columns: Vec<f64>,
 }
 

@@ -12,21 +12,27 @@ use model::num::{approx, round_to_u64};
 use model::plan::{PlannedCase, TestFile};
 use model::record::Outcome;
 use model::units::Bytes;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// How often the file must have been written, its making included. Source: the method page, "Steady state".
 const TIMES: u64 = 2;
 
 /// What the rule says about a case.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Steady {
     /// The rule after the last round.
+    #[serde(rename = "result")]
     pub gate: Gate,
     /// The round of this case, from 1, from which on the rule has been met until the end.
+    #[serde(rename = "since_round")]
     pub since: Option<u32>,
     /// What had been written to the file when the last round ended, its making included.
+    #[serde(rename = "written_bytes")]
     pub written: Bytes,
     /// What must have been written: twice the file, or twice the largest that it may have had.
+    #[serde(rename = "needed_bytes")]
     pub needed: Bytes,
 }
 

@@ -36,7 +36,7 @@ fn an_exported_run_reads_back_equal_and_can_be_imported_elsewhere() {
 fn the_document_has_a_line_for_each_round() {
     let text = write(&run(3)).unwrap();
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[0], "{\"format\":\"kurabe.record/2\",\"run\":{");
+    assert_eq!(lines[0], "{\"format\":\"kurabe.record/3\",\"run\":{");
     let rounds = lines
         .iter()
         .filter(|line| line.starts_with("{\"case\":"))
@@ -97,14 +97,14 @@ fn what_is_no_export_is_refused_by_what_it_is() {
 #[test]
 fn an_export_of_another_version_is_refused_whatever_is_in_it() {
     for (version, hint) in [
-        (3, "use a newer kurabe"),
-        (1, "measure again, or use the kurabe that measured it"),
+        (4, "use a newer kurabe"),
+        (2, "measure again, or use the kurabe that measured it"),
     ] {
         let text =
             format!("{{\"format\":\"kurabe.record/{version}\",\"run\":{{\"unheard\":\"of\"}}}}");
         let error = read(&text).unwrap_err();
         let refused =
-            |found| matches!(error, ImportError::OtherVersion { found: f, known: 2 } if f == found);
+            |found| matches!(error, ImportError::OtherVersion { found: f, known: 3 } if f == found);
         assert!(refused(version), "{error:?}");
         assert_eq!(error.hint(), hint);
     }
@@ -207,7 +207,7 @@ fn an_export_is_kept_round_by_round_as_it_is_read_at_once() {
     // The parts of a run in another order, as other programs write them.
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     let sorted = format!(
-        "{{\"run\":{{\"rounds\":{},\"host\":{},\"meta\":{},\"plan\":{}}},\"format\":\"kurabe.record/2\"}}",
+        "{{\"run\":{{\"rounds\":{},\"host\":{},\"meta\":{},\"plan\":{}}},\"format\":\"kurabe.record/3\"}}",
         value["run"]["rounds"], value["run"]["host"], value["run"]["meta"], value["run"]["plan"]
     );
     assert_eq!(read(&sorted).unwrap(), original);

@@ -99,7 +99,7 @@ fn a_run_of_another_record_version_is_refused_and_others_stay_readable() {
     store.import(&old).unwrap();
     store.import(&run("r2", 2)).unwrap();
     let raw = Connection::open(store.path()).unwrap();
-    for (version, hint) in [(3, "a newer kurabe"), (1, "measure again")] {
+    for (version, hint) in [(4, "a newer kurabe"), (2, "measure again")] {
         raw.execute(
             "UPDATE runs SET record_version = ?1 WHERE id = 'r2'",
             [version],

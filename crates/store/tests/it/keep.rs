@@ -466,6 +466,7 @@ fn a_run_read_for_a_comparison_lacks_only_what_none_looks_at() {
                 *copy = CopyRecord::of_operations(copy.ops);
             }
             done.latencies.clear();
+            done.series.clear();
             done.notes.clear();
             done.series.clear();
         }

@@ -10,7 +10,7 @@ use crate::lang::{Lang, say};
 use crate::number::percent;
 use crate::said;
 use model::comparison::{
-    FloorComparison, Hopeless, MarginSource, MetricComparison, Repeat, RunState, Verdict,
+    Both, FloorComparison, Hopeless, MarginSource, MetricComparison, Repeat, RunState, Verdict,
 };
 use model::estimate::{Interval, State};
 
@@ -19,7 +19,10 @@ pub(super) fn notes(of: Compared<'_>) -> Vec<String> {
     let (sides, comparison, lang) = (of.sides, of.comparison, of.lang);
     let mut notes = repeats(of);
     let [base, other] = sides.names(lang);
-    let (on_base, on_other) = &comparison.disturbed;
+    let Both {
+        base: on_base,
+        other: on_other,
+    } = &comparison.disturbed;
     for (name, warnings) in [(&base, on_base), (&other, on_other)] {
         let said = warnings.iter().map(|warning| said::warning(warning, lang));
         notes.extend(said.map(|said| format!("{name}: {said}")));
@@ -94,8 +97,8 @@ fn levels(name: &str, is_base: bool, of: Compared<'_>) -> Vec<String> {
     let list = |concerned: fn(&RunState) -> bool| {
         let metrics = of.comparison.metrics.iter().filter(|m| m.ratio.is_some());
         let found = metrics.filter_map(|metric| {
-            let (on_base, on_other) = &metric.states;
-            let states = if is_base { on_base } else { on_other };
+            let Both { base, other } = &metric.states;
+            let states = if is_base { base } else { other };
             let name = of.sides.metric_name(&metric.id);
             among(&name, states, side, concerned, of.lang)
         });
@@ -170,7 +173,10 @@ fn slow_moments(
     let range = format!("{} .. {}", change(near), change(far));
     let change = change(ratio);
     let shares = match floor.slow_shares {
-        (Some(base), Some(other)) => say!(
+        Both {
+            base: Some(base),
+            other: Some(other),
+        } => say!(
             lang,
             "; windows below 90 % of the typical rate: {base} and {other}",
             "。通常の 90 % を下回る区間の割合は {base} と {other} です",
@@ -265,9 +271,9 @@ mod tests {
             }),
             verdict,
             adjusted: verdict,
-            values: (None, None),
-            medians: (None, None),
-            slow_shares: (Some(0.03), Some(0.12)),
+            values: Both::default(),
+            medians: Both::default(),
+            slow_shares: (Some(0.03), Some(0.12)).into(),
         };
         for lang in Lang::ALL {
             let mut all: Vec<String> = Hopeless::ALL

@@ -94,7 +94,9 @@ fn shown<'a>(of: &Compared<'a>, detail: Detail) -> impl Iterator<Item = &'a Metr
 /// The texts of a metric, one for each column.
 pub(super) fn row(sides: Sides<'_>, metric: &MetricComparison, lang: Lang) -> [String; 8] {
     let declared = sides.declared(&metric.id);
-    let values = [metric.values.0, metric.values.1].into_iter().flatten();
+    let values = [metric.values.base, metric.values.other]
+        .into_iter()
+        .flatten();
     let largest = values.fold(0.0, |a: f64, b| a.max(b.abs()));
     let (unit, quantity) = declared.map_or((Unit::Number, ""), |of| (of.unit, &of.quantity));
     let scale = number::scale(unit, quantity, largest);
@@ -120,8 +122,8 @@ pub(super) fn row(sides: Sides<'_>, metric: &MetricComparison, lang: Lang) -> [S
             Some(_) => format!("{} {}", scale.unit, self::lower(lang)),
             None => scale.unit.clone(),
         },
-        show(metric.values.0, base_better, &metric.states.0),
-        show(metric.values.1, other_better, &metric.states.1),
+        show(metric.values.base, base_better, &metric.states.base),
+        show(metric.values.other, other_better, &metric.states.other),
         ratio,
         interval,
         verdict(metric.adjusted, lang).to_owned(),

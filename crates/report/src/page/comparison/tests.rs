@@ -118,7 +118,7 @@ fn a_duel_says_that_it_is_one_and_looks_say_that_they_decided() {
 #[test]
 fn what_disturbed_a_side_is_said_with_its_name() {
     let (base, other, mut comparison) = testkit::comparison();
-    comparison.disturbed.1 = vec![Warning::Throttled { rounds_share: 0.5 }];
+    comparison.disturbed.other = vec![Warning::Throttled { rounds_share: 0.5 }];
     let (base, other) = (Party::one(&base), Party::one(&other));
     for lang in Lang::ALL {
         let notes = notes::notes(compared(&base, &other, &comparison, lang));

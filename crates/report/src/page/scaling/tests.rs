@@ -197,9 +197,9 @@ fn the_document_has_the_figures() {
     let scaling = &document["scaling"][0];
     assert_eq!(scaling["test"], "cpu.sort");
     assert_eq!(scaling["steps"][3]["concurrency"], 8);
-    let sigma = scaling["serial_share"]["estimate"].as_f64().unwrap();
+    let sigma = scaling["fit"]["serial_share"]["estimate"].as_f64().unwrap();
     assert!((sigma - 0.05).abs() < 0.005, "{sigma}");
-    assert!(scaling["fit_refused"].is_null());
+    assert!(scaling["fit"]["refused"].is_null());
     assert_eq!(
         document["run"]["plan"]["cases"][0]["implementation"],
         "portable"

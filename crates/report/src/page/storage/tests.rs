@@ -173,10 +173,10 @@ fn markdown_and_the_document_say_the_same_sentences() {
         (&"clat".into(), &"reads".into())
     );
     assert_eq!(clat["modes"].as_array().unwrap().len(), 2);
-    assert_eq!(clat["explained_by_cached_share"], 0.68);
+    assert_eq!(clat["cause"]["cache"]["cached_share"], 0.68);
     assert_eq!(cases[1]["fall"]["kind"], "between_rounds");
     assert_eq!(cases[1]["steady"]["result"], "steady");
-    assert_eq!(cases[3]["first_write"]["present"], true);
+    assert_eq!(cases[3]["first_write"]["penalty"]["present"], true);
 }
 
 #[test]

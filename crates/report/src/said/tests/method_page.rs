@@ -1,21 +1,25 @@
 //! The method page explains every word: each has an anchor there, which is its word in documents.
 
 use crate::json::schema::{schema_comparison, schema_run};
-use crate::json::{refusal_word, state_word, warning_kind};
 use crate::testkit::{all_failures, all_refusals, all_states, all_warnings};
-use model::comparison::{Estimator, Hopeless, Verdict};
+use model::comparison::{MarginSource, Place};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
 const PAGE: &str = include_str!("../../../../../docs/method/statistics.md");
 
-/// The words that a key of a published document may have.
-fn published(schema: &str, pointer: &str) -> Vec<String> {
+/// The words that a type of a published document may have: constants, alone or under the key `tag`.
+fn published(schema: &str, of: &str, tag: &str) -> Vec<String> {
     let schema: Value = serde_json::from_str(schema).unwrap();
-    let words = schema.pointer(pointer).and_then(Value::as_array);
-    let words = words.unwrap_or_else(|| panic!("the schema has no {pointer}"));
-    let word = |word: &Value| word.as_str().unwrap().to_owned();
-    words.iter().map(word).collect()
+    let kinds = schema["$defs"][of]["oneOf"].as_array();
+    let kinds = kinds.unwrap_or_else(|| panic!("the schema has no kinds of {of}"));
+    let word = |kind: &Value| -> Vec<String> {
+        let (alone, tagged) = (&kind["const"], &kind["properties"][tag]["const"]);
+        let several = kind["enum"].as_array().into_iter().flatten();
+        let all = several.chain([alone, tagged]).filter_map(Value::as_str);
+        all.map(ToOwned::to_owned).collect()
+    };
+    kinds.iter().flat_map(word).collect()
 }
 
 /// The key under which a value is stored.
@@ -27,48 +31,53 @@ fn stored(value: &impl serde::Serialize) -> String {
     }
 }
 
-fn owned<'a>(words: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    words.into_iter().map(ToOwned::to_owned).collect()
+/// What stands under a key of each of these values in documents.
+fn words_of<T: serde::Serialize>(all: impl IntoIterator<Item = T>, key: &str) -> Vec<String> {
+    let word = |one: T| {
+        let document = serde_json::to_value(one).unwrap();
+        document[key].as_str().unwrap().to_owned()
+    };
+    all.into_iter().map(word).collect()
 }
 
 /// Every kind of word, with its words.
 fn words() -> Vec<(&'static str, Vec<String>)> {
     let (run, comparison) = (schema_run(), schema_comparison());
-    let verdicts = [
-        Verdict::Better,
-        Verdict::Worse,
-        Verdict::BetterMaybe,
-        Verdict::WorseMaybe,
-        Verdict::Same,
-        Verdict::Unclear,
+    let of_run = |of: &str, tag: &str| published(&run, of, tag);
+    let of_both = |of: &str| published(&comparison, of, "");
+    let marks: Value = serde_json::from_str(&run).unwrap();
+    let marks = &marks["$defs"]["MarkPart"]["properties"]["kind"]["enum"];
+    let margins = [
+        MarginSource::Given,
+        MarginSource::Class,
+        MarginSource::NoiseFloor {
+            class: 0.0,
+            floor: 0.0,
+        },
     ];
-    let of_run = |path: &str| published(&run, path);
+    let (base, other) = (5, 5);
+    let places = [
+        Place::OneInstance,
+        Place::TwoInstances,
+        Place::TwoRuns,
+        Place::Plan { base, other },
+        Place::Runs { base, other },
+    ];
     vec![
-        ("warning", all_warnings().iter().map(warning_kind).collect()),
-        ("state", owned(all_states().iter().map(state_word))),
+        ("warning", words_of(all_warnings(), "kind")),
+        ("state", words_of(all_states(), "state")),
         ("failure", all_failures().iter().map(stored).collect()),
-        ("verdict", owned(verdicts.map(Verdict::word))),
-        ("refusal", owned(all_refusals().iter().map(refusal_word))),
-        ("hopeless", owned(Hopeless::ALL.map(Hopeless::word))),
-        ("estimator", owned(Estimator::ALL.map(Estimator::word))),
-        ("end", of_run("/$defs/RunPart/properties/end/enum")),
-        ("scope", of_run("/$defs/ScopePart/properties/place/enum")),
-        (
-            "finding",
-            of_run("/$defs/SoakPart/properties/findings/items/enum"),
-        ),
-        (
-            "throttle",
-            of_run("/$defs/ThrottlePart/properties/state/enum"),
-        ),
-        ("mark", of_run("/$defs/MarkPart/properties/kind/enum")),
-        (
-            "margin",
-            published(
-                &comparison,
-                "/$defs/MetricPart/properties/margin_source/enum",
-            ),
-        ),
+        ("verdict", of_both("Verdict")),
+        ("refusal", words_of(all_refusals(), "kind")),
+        ("hopeless", of_both("Hopeless")),
+        ("estimator", of_both("Estimator")),
+        ("end", of_run("End", "")),
+        ("scope", words_of(places, "place")),
+        ("finding", of_run("Finding", "kind")),
+        ("throttle", of_run("Throttle", "state")),
+        ("cause", of_run("Cause", "")),
+        ("mark", serde_json::from_value(marks.clone()).unwrap()),
+        ("margin", words_of(margins, "margin_source")),
     ]
 }
 
