@@ -95,7 +95,8 @@ impl Figure {
         let Estimate {
             value, interval, ..
         } = summary.estimate?;
-        value.is_finite().then(|| Self {
+        // What no single number describes has none on its page either.
+        stats::state::has_single_number(&summary.state).then(|| Self {
             metric: summary.id.clone(),
             unit: summary.metric.unit,
             value,
@@ -124,6 +125,21 @@ mod tests {
         assert_eq!(Some(figure.value), Some(estimate.value));
         assert_eq!(figure.lo, estimate.interval.map(|interval| interval.lo));
         assert!(!brief.headline(Lang::En).is_empty());
+    }
+
+    #[test]
+    fn a_figure_that_no_page_gives_is_in_no_list() {
+        let headline = |values: &[f64]| {
+            let mut run = testkit::empty();
+            let case = testkit::add_case(&mut run, "os.pipe", 1, "off", &[testkit::OPS]);
+            for (pass, value) in (1..).zip(values) {
+                testkit::add_round(&mut run, &case, pass, Ok(&[(testkit::OPS.0, *value)]));
+            }
+            Brief::of(&run).headline
+        };
+        assert!(headline(&testkit::six_around(100.0)).is_some());
+        let torn = [100.0, 40.0, 90.0, 150.0, 60.0, 120.0, 45.0, 140.0, 80.0];
+        assert_eq!(headline(&torn), None);
     }
 
     #[test]

@@ -92,8 +92,8 @@ pub fn rounds(view: &RunView<'_>) -> String {
         for (quantity, unit) in quantities(planned) {
             let (value, missing) = match &round.outcome {
                 Outcome::Done(measured) => (
-                    measured.values.get(&quantity).copied(),
-                    measured.missing.get(&quantity).cloned(),
+                    measured.values.get(quantity).copied(),
+                    measured.missing.get(quantity).cloned(),
                 ),
                 Outcome::Failed(failure) => (None, Some(failure.to_string())),
             };
@@ -104,8 +104,8 @@ pub fn rounds(view: &RunView<'_>) -> String {
                 round.seq.to_string(),
                 round.started.rfc3339(),
                 round.took.0.to_string(),
-                quantity,
-                unit,
+                quantity.to_owned(),
+                unit.to_owned(),
                 number(value),
                 missing.unwrap_or_default(),
             ];
@@ -116,17 +116,15 @@ pub fn rounds(view: &RunView<'_>) -> String {
     out
 }
 
-/// The metrics of a case; one nameless metric for a round whose case the plan does not hold.
-fn quantities(planned: Option<&PlannedCase>) -> Vec<(String, String)> {
-    planned.map_or_else(
-        || vec![(String::new(), String::new())],
-        |case| {
-            case.metrics
-                .iter()
-                .map(|metric| (metric.quantity.clone(), metric.unit.key().to_owned()))
-                .collect()
-        },
-    )
+/// Quantity and unit of the metrics of a case; one nameless metric for a round whose case the plan does not hold.
+fn quantities(planned: Option<&PlannedCase>) -> Vec<(&str, &str)> {
+    let Some(case) = planned else {
+        return vec![("", "")];
+    };
+    let metrics = case.metrics.iter();
+    metrics
+        .map(|metric| (metric.quantity.as_str(), metric.unit.key()))
+        .collect()
 }
 
 /// Every digit of a finite number; empty otherwise.

@@ -5,6 +5,7 @@ use crate::lang::{Lang, say};
 use crate::number::counted;
 use crate::party::Party;
 use crate::said;
+use crate::table::cut;
 use dialects::printable::printable;
 use model::comparison::Refusal;
 use model::plan::Duel;
@@ -46,12 +47,7 @@ pub fn side_in_list(duel: &Duel) -> String {
     } else {
         format!("side {}: {}", duel.letter(), parts.join("; "))
     };
-    let text = printable(&text);
-    if text.chars().count() <= LIST_MAX {
-        return text;
-    }
-    let kept: String = text.chars().take(LIST_MAX - 3).collect();
-    kept + "..."
+    cut(printable(&text), LIST_MAX)
 }
 
 /// What a reader must know about the two sides before he believes a difference: that there is none between them, or

@@ -120,17 +120,17 @@ pub fn alone(unit: Unit, x: f64) -> String {
 /// A value of this quantity, likewise: `603 IOPS`.
 pub fn of(unit: Unit, quantity: &str, x: f64) -> String {
     let scale = scale(unit, quantity, x);
-    format!("{} {}", scale.value(x), scale.unit)
-        .trim_end()
-        .to_owned()
+    with_unit(&scale.value(x), &scale)
 }
 
 /// A value that is known and not measured, likewise: `64 B`.
 pub fn alone_exact(unit: Unit, x: f64) -> String {
     let scale = scale(unit, "", x);
-    format!("{} {}", scale.exact(x), scale.unit)
-        .trim_end()
-        .to_owned()
+    with_unit(&scale.exact(x), &scale)
+}
+
+fn with_unit(value: &str, scale: &Scale) -> String {
+    format!("{value} {}", scale.unit).trim_end().to_owned()
 }
 
 /// A value of which only the size matters, with two significant digits: `about 90 us` needs no third.
@@ -138,7 +138,7 @@ pub fn about(unit: Unit, x: f64) -> String {
     let rounded = round_to_digits(x, DIGITS_MIN);
     let scale = scale(unit, "", rounded);
     let x = rounded / scale.divisor;
-    format!("{} {}", fixed(x, decimals(x, DIGITS_MIN)), scale.unit)
+    with_unit(&fixed(x, decimals(x, DIGITS_MIN)), &scale)
 }
 
 /// A figure without unit or prefix, such as an index or a ratio, with the digits its interval allows.

@@ -40,8 +40,11 @@ impl Grid {
     /// terminal. One that is no cell of a table any more is cut: laying it out takes time with the square of its
     /// length.
     pub(crate) fn row(&mut self, cells: Vec<String>) {
-        self.table
-            .add_row(cells.into_iter().map(|text| cell(&text)));
+        self.table.add_row(
+            cells
+                .into_iter()
+                .map(|text| cut(printable(&text), CELL_MAX)),
+        );
     }
 
     /// The width on a screen of the widest line.
@@ -69,11 +72,6 @@ impl Grid {
         self.before_last() + LAST_MIN <= width
     }
 
-    /// The lines, with the columns `right` aligned to the right.
-    pub(crate) fn render(mut self, right: &[usize]) -> String {
-        self.finish(right)
-    }
-
     /// The lines, with the last column broken over several lines so that none is wider than `width`.
     pub(crate) fn render_wrapped(mut self, width: usize, right: &[usize]) -> String {
         let before = self.before_last();
@@ -89,10 +87,11 @@ impl Grid {
         self.table
             .set_content_arrangement(ContentArrangement::Dynamic)
             .set_width(all);
-        self.finish(right)
+        self.render(right)
     }
 
-    fn finish(&mut self, right: &[usize]) -> String {
+    /// The lines, with the columns `right` aligned to the right.
+    pub(crate) fn render(mut self, right: &[usize]) -> String {
         let last = self.columns.saturating_sub(1);
         for (i, column) in self.table.column_iter_mut().enumerate() {
             column.set_padding((0, if i == last { 0 } else { GAP }));
@@ -113,12 +112,12 @@ impl Grid {
 /// Characters of a cell at most: a screen full. No name, title or reason is as long; documents have all of every text.
 const CELL_MAX: usize = 4000;
 
-fn cell(text: &str) -> String {
-    let text = printable(text);
-    if text.len() <= CELL_MAX || text.chars().count() <= CELL_MAX {
+/// At most so many characters of a text, which then says that there is more.
+pub(crate) fn cut(text: String, most: usize) -> String {
+    if text.len() <= most || text.chars().count() <= most {
         return text;
     }
-    let kept: String = text.chars().take(CELL_MAX - 3).collect();
+    let kept: String = text.chars().take(most - 3).collect();
     kept + "..."
 }
 
