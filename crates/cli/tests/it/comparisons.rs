@@ -443,7 +443,7 @@ fn rounds_without_a_single_level_are_marked_wherever_they_are_compared() {
         "what stands in the table is a mean",
     ]);
     let ja = bed.run(&[&args[..], &["--lang", "ja"]].concat()).code(0);
-    ja.out_has(&["一つの水準に落ち着いていない", "全ラウンドのトリム平均"]);
+    ja.out_has(&["一つの水準に落ち着いていない", "表の値は平均"]);
     let other = &compared(&bed, "base", "wild")["others"][0];
     let metric = &other["metrics"][0];
     assert_eq!(metric["states"]["other"][0]["state"], own["state"]);

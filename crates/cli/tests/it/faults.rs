@@ -208,7 +208,7 @@ fn a_run_that_was_killed_or_interrupted_goes_on_where_it_left_off() {
         assert!(rounds_kept(&bed) < 16, "{name}");
         bed.run(&["run", "--resume", "long", "--full"])
             .code(0)
-            .out_has(&["complete"]);
+            .out_has(&[", 8 rounds, kurabe"]);
         let text = bed.run(&["export", "long"]).code(0).out;
         let run: serde_json::Value = serde_json::from_str(&text).unwrap();
         let rounds = run["run"]["rounds"].as_array().unwrap();

@@ -26,8 +26,6 @@ pub enum Block {
     Facts(Vec<(Text, Text)>),
     /// Rows of cells, each on two lines where there is no room for one.
     Table(Table),
-    /// Names, each with its value on either side of a comparison.
-    Sides(Table),
     /// Sentences in a list.
     Bullets(Vec<Text>),
     /// A course in one line, from its first instant to its last.
@@ -193,7 +191,7 @@ impl Block {
         match self {
             Self::Section(_, blocks) | Self::Within(_, blocks) => blocks.iter().all(Self::is_empty),
             Self::Facts(list) => list.is_empty(),
-            Self::Table(table) | Self::Sides(table) => table.rows.is_empty(),
+            Self::Table(table) => table.rows.is_empty(),
             Self::Bullets(lines) => lines.is_empty(),
             Self::Commands(list) => list.is_empty(),
             Self::Line(text) => text.is_empty(),

@@ -107,7 +107,7 @@ fn differences(list: &[Difference], lang: Lang) -> Block {
         let cells = [what, base, other].map(|text| text.clone().into());
         table.rows.push(cells.to_vec());
     }
-    Block::Sides(table)
+    Block::Table(table)
 }
 
 /// What each side is called, and its runs, a line for each; below a side of a duel what makes it that.

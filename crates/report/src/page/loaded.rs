@@ -1,34 +1,22 @@
 //! Latency under load: what a load takes beside streams, one line for each load that the run measured.
 //!
-//! The lines are the cases with a metric of how much load there was ([`Role::Load`]), the least load first; what one
-//! copy took, which is a chain without streams, is the latency without load. Nothing is shown where no test had
-//! streams: a single figure is no curve.
+//! What one copy took, which is a chain without streams, is the latency without load. Nothing is shown where no test
+//! had streams: a single figure is no curve.
 
 use super::block::{Align, Block, Cell, Table, Text};
 use crate::lang::{Lang, say};
 use crate::number;
 use crate::view::RunView;
-use model::estimate::MetricSummary;
 use model::num::{count, round_to_usize};
-use model::plan::{CaseId, PlannedMetric};
-use model::spec::Role;
 use model::units::Unit;
+use stats::loaded::Level;
 
 /// Cells of the longest bar.
 const BAR: usize = 16;
 
-/// One line.
-struct Level<'a> {
-    case: &'a CaseId,
-    /// What a load takes, in nanoseconds.
-    ns: f64,
-    /// What the streams read, in bytes per second; `None` without streams.
-    load: Option<f64>,
-}
-
 /// The loads of the run; nothing where it did not measure any.
 pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
-    let levels = levels(view);
+    let levels = stats::loaded::levels(&view.run.plan, &view.metrics);
     let Some(most) = levels.iter().rev().find(|level| level.load.is_some()) else {
         return Vec::new();
     };
@@ -59,37 +47,9 @@ fn costs(load: &str, times: &str, lang: Lang) -> String {
     )
 }
 
-/// What the run measured, the least load first.
-fn levels<'a>(view: &'a RunView<'_>) -> Vec<Level<'a>> {
-    let value = |case: &CaseId, metric: &PlannedMetric| {
-        let mut metrics = view.metrics_of(case);
-        figure(metrics.find(|found| found.id.quantity == metric.quantity)?)
-    };
-    let cases = view.run.plan.cases.iter();
-    let mut levels: Vec<Level<'_>> = cases
-        .filter_map(|case| {
-            let load = case.acting(Role::Load)?;
-            Some(Level {
-                case: &case.id,
-                ns: value(&case.id, case.metrics.first()?)?,
-                load: value(&case.id, load),
-            })
-        })
-        .collect();
-    let load = |level: &Level<'_>| level.load.unwrap_or(0.0);
-    levels.sort_by(|a, b| load(a).total_cmp(&load(b)));
-    levels
-}
-
-/// The figure of the page's table, or the median of rounds that one number does not describe.
-fn figure(metric: &MetricSummary) -> Option<f64> {
-    let estimate = metric.estimate.map(|estimate| estimate.value);
-    estimate.or_else(|| stats::quantile::median(&metric.rounds))
-}
-
 /// The lines, with bars of at most so many cells.
-fn table(levels: &[Level<'_>], idle: Option<f64>, bar: usize, lang: Lang) -> Table {
-    let most = |of: fn(&Level<'_>) -> f64| levels.iter().map(of).fold(0.0, f64::max);
+fn table(levels: &[Level], idle: Option<f64>, bar: usize, lang: Lang) -> Table {
+    let most = |of: fn(&Level) -> f64| levels.iter().map(of).fold(0.0, f64::max);
     let scale = number::scale(
         Unit::BytesPerSecond,
         "",

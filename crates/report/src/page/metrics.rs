@@ -15,51 +15,30 @@ struct Row<'a> {
     lang: Lang,
 }
 
-/// A column.
-struct Column {
-    /// What stands above it, in each language.
-    heads: [&'static str; 2],
-    align: Align,
-    cell: fn(&Row<'_>) -> Cell,
-}
+/// What stands above a column in each language, on which side its cells stand, and the cell of a metric.
+struct Column([&'static str; 2], Align, fn(&Row<'_>) -> Cell);
 
 /// The columns, from left to right: a further one is a line here.
 const COLUMNS: &[Column] = &[
-    Column {
-        heads: ["metric", "測定項目"],
-        align: Align::Left,
-        cell: name,
-    },
-    Column {
-        heads: ["value", "値"],
-        align: Align::Right,
-        cell: |row| row.shown.value.as_str().into(),
-    },
-    Column {
-        heads: ["unit", "単位"],
-        align: Align::Left,
-        cell: |row| row.shown.unit.as_str().into(),
-    },
-    Column {
-        heads: ["95 % interval", "95 % 信頼区間"],
-        align: Align::Right,
-        cell: |row| row.shown.interval.as_str().into(),
-    },
-    Column {
-        heads: ["rounds", "回数"],
-        align: Align::Right,
-        cell: |row| row.metric.rounds.len().to_string().into(),
-    },
-    Column {
-        heads: ["state", "状態"],
-        align: Align::Left,
-        cell: |row| state(row.metric, row.lang).into(),
-    },
-    Column {
-        heads: ["notes", "注"],
-        align: Align::Left,
-        cell: |row| row.view.footnotes.numbers(&row.metric.warnings).into(),
-    },
+    Column(["metric", "測定項目"], Align::Left, name),
+    Column(["value", "値"], Align::Right, |row| {
+        row.shown.value.as_str().into()
+    }),
+    Column(["unit", "単位"], Align::Left, |row| {
+        row.shown.unit.as_str().into()
+    }),
+    Column(["95 % interval", "95 % 信頼区間"], Align::Right, |row| {
+        row.shown.interval.as_str().into()
+    }),
+    Column(["rounds", "回数"], Align::Right, |row| {
+        row.metric.rounds.len().to_string().into()
+    }),
+    Column(["state", "状態"], Align::Left, |row| {
+        state(row.metric, row.lang).into()
+    }),
+    Column(["notes", "注"], Align::Left, |row| {
+        row.view.footnotes.numbers(&row.metric.warnings).into()
+    }),
 ];
 
 /// The table; nothing for a soak, whose rounds are no sample.
@@ -88,8 +67,8 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
 
 /// The rows in a table.
 fn of(rows: &[Row<'_>], lang: Lang) -> Block {
-    let head = |column: &Column| (lang.pick(column.heads[0], column.heads[1]), column.align);
-    let cells = |row: &Row<'_>| COLUMNS.iter().map(|column| (column.cell)(row)).collect();
+    let head = |Column([en, ja], align, _): &Column| (lang.pick(*en, *ja), *align);
+    let cells = |row: &Row<'_>| COLUMNS.iter().map(|Column(.., cell)| cell(row)).collect();
     Block::Table(Table {
         rows: rows.iter().map(cells).collect(),
         ..Table::new(COLUMNS.iter().map(head))

@@ -19,7 +19,6 @@ pub mod plan;
 pub mod run;
 pub(crate) mod scaling;
 mod set_up;
-mod six_passes;
 pub(crate) mod soak;
 pub(crate) mod storage;
 pub(crate) mod title;

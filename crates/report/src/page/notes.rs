@@ -3,7 +3,6 @@
 
 use super::block::{Block, Text, Tone};
 use super::plan::left_out_of;
-use super::six_passes;
 use crate::footnotes::Footnote;
 use crate::lang::{Lang, say};
 use crate::number;
@@ -78,7 +77,7 @@ pub(crate) fn about_run(view: &RunView<'_>, lang: Lang) -> Vec<String> {
     let line = |warning: &Warning| {
         let line = said::warning(warning, lang);
         if let Warning::BudgetShort = warning
-            && let Some((time, room)) = six_passes::of(view.run)
+            && let Some((time, room)) = stats::six_passes::of(view.run)
         {
             let (time, room) = (
                 number::duration(time, lang),

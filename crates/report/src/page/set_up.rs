@@ -29,6 +29,7 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
         rows: rows
             .map(|(cases, told)| vec![cases.into(), told.into()])
             .collect(),
+        wrapped: true,
         ..Table::plain([Align::Left; 2])
     };
     let forms = vec![vec![Block::Facts(lines)], vec![Block::Table(table)]];

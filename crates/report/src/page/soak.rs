@@ -8,10 +8,7 @@ use crate::number;
 use crate::said;
 use crate::view::RunView;
 use model::estimate::{MetricSummary, State};
-use model::num::{approx, count, round_to_u64};
-use model::record::Run;
-use model::soak::StretchKind;
-use model::units::{Nanos, UnixNanos};
+use model::units::Nanos;
 use sentence::Figures;
 use stats::burst::Cause;
 use stats::soak::{Finding, SoakSummary, Throttle, What};
@@ -53,7 +50,10 @@ fn course(soak: &SoakSummary, view: &RunView<'_>, lang: Lang) -> Vec<Block> {
     if let (Some(first), Some(last)) = (points.first(), points.last()) {
         let values = points.iter().map(|point| point.value).collect();
         let picture = Picture::course(&[values], BLOCKS_MAX);
-        let ends = [number::instant(first.at), end_of(soak, last.at)];
+        let ends = [
+            number::instant(first.at),
+            number::instant(soak.picture.end_of(last)),
+        ];
         let scale = scale_of(&picture, soak, lang);
         blocks.extend([Block::Course(picture, ends), Block::Line(scale)]);
     }
@@ -76,12 +76,6 @@ fn scale_of(picture: &Picture, soak: &SoakSummary, lang: Lang) -> String {
     )
 }
 
-/// When the last point ends.
-fn end_of(soak: &SoakSummary, last: UnixNanos) -> String {
-    let length = round_to_u64(soak.picture.point_seconds * 1e9);
-    number::instant(UnixNanos(last.0.saturating_add(length)))
-}
-
 /// How the soak was spent, in a few words: what was asked for too, where it was not done in full, and for how long
 /// nothing was measured that should have been.
 fn spent(soak: &SoakSummary, view: &RunView<'_>, lang: Lang) -> String {
@@ -91,7 +85,7 @@ fn spent(soak: &SoakSummary, view: &RunView<'_>, lang: Lang) -> String {
     );
     let asked = asked(soak, view, lang);
     let load = load(soak, lang);
-    let between = between(soak, view.run).map_or_else(String::new, |between| {
+    let between = soak.between(view.run).map_or_else(String::new, |between| {
         let time = number::time(between, lang);
         say!(
             lang,
@@ -102,7 +96,7 @@ fn spent(soak: &SoakSummary, view: &RunView<'_>, lang: Lang) -> String {
     // Windows after a rest are not in the picture either.
     let edges = match soak.edges {
         0 => String::new(),
-        _ if soak.picture.points.is_empty() || has_refill(view.run) => String::new(),
+        _ if soak.picture.points.is_empty() || stats::soak::has_refill(view.run) => String::new(),
         n => say!(
             lang,
             "; {n} of them, the ends of stretches, are not in the picture",
@@ -141,43 +135,21 @@ fn asked(soak: &SoakSummary, view: &RunView<'_>, lang: Lang) -> String {
 
 /// What kind of load it was, and for how long there was none.
 fn load(soak: &SoakSummary, lang: Lang) -> String {
-    let gap = |what: &What| match what {
-        What::Gap(time) => time.0,
-        _ => 0,
-    };
-    let missed: u64 = soak.marks.iter().map(|mark| gap(&mark.what)).sum();
     let load = match soak.soak.every.map(|every| number::time(every, lang)) {
         None => lang
             .pick("load without a pause", "休止なしの負荷")
             .to_owned(),
         Some(every) => say!(lang, "a sample every {every}", "{every} ごとに測定"),
     };
-    if missed == 0 {
+    if soak.missed() == Nanos::ZERO {
         return load;
     }
-    let missed = number::time(Nanos(missed), lang);
+    let missed = number::time(soak.missed(), lang);
     say!(
         lang,
         "{load} but for {missed} in which nothing was measured",
         "{load}（うち {missed} は測定なし）"
     )
-}
-
-/// What of a load without a pause is in no window, where that is a window or more: stretches begin and end. Only of a
-/// soak to which nothing else happened, which would be part of it.
-fn between(soak: &SoakSummary, run: &Run) -> Option<Nanos> {
-    if soak.soak.every.is_some() || has_refill(run) || !soak.marks.is_empty() || soak.left_out > 0 {
-        return None;
-    }
-    let in_windows = count(soak.windows) * approx(soak.window.0);
-    let between = soak.lasted.since(Nanos(round_to_u64(in_windows)));
-    (soak.windows > 0 && between >= soak.window).then_some(between)
-}
-
-/// Whether part of it was measured after a rest, to see what had come back.
-fn has_refill(run: &Run) -> bool {
-    let mut stretches = run.rounds.iter().filter_map(|round| round.stretch);
-    stretches.any(|stretch| matches!(stretch.kind, StretchKind::Refill { .. }))
 }
 
 /// The rows of the levels: name, value with unit, remark.

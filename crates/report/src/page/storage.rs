@@ -224,55 +224,46 @@ fn modes(shape: &LatencyShape, lang: Lang) -> String {
 /// Whether a steady state was reached.
 fn steady(steady: &Steady, rounds: usize, lang: Lang) -> String {
     let bytes = |bytes: Bytes| number::alone(Unit::Bytes, approx(bytes.0));
-    let why = match (steady.gate, steady.since) {
-        (Gate::Open, Some(round)) => {
-            return say!(
-                lang,
-                "steady state by SNIA's rule, from round {round} of {rounds} on: the file has been written twice, and the last \
-                 five rounds neither range nor slope too far",
-                "SNIA の基準による定常状態です（{rounds} 回中 {round} 回目から）。ファイルは 2 回書かれ、最後の 5 回の幅と傾きは\
-                 基準内です"
-            );
-        }
-        (Gate::Ranging(range), _) => {
-            return say!(
-                lang,
-                "no steady state by SNIA's rule: the last five rounds range over {range} of their mean (20 % at most)",
-                "SNIA の基準では定常状態ではありません。最後の 5 回の幅が平均の {range} です（上限 20 %）",
-                range = percent(range)
-            );
-        }
-        (Gate::Sloping(slope), _) => {
-            return say!(
-                lang,
-                "no steady state by SNIA's rule: the last five rounds slope by {slope} (10 % at most)",
-                "SNIA の基準では定常状態ではありません。最後の 5 回の傾きが {slope} です（上限 10 %）",
-                slope = percent(slope)
-            );
-        }
+    match (steady.gate, steady.since) {
+        (Gate::Open, Some(round)) => say!(
+            lang,
+            "steady state by SNIA's rule, from round {round} of {rounds} on: the file has been written twice, and the last \
+             five rounds neither range nor slope too far",
+            "SNIA の基準による定常状態です（{rounds} 回中 {round} 回目から）。ファイルは 2 回書かれ、最後の 5 回の幅と傾きは\
+             基準内です"
+        ),
         (Gate::Open, None) | (Gate::NoLevel, _) => say!(
             lang,
-            "the rate is no positive number",
-            "速度が正の数ではありません"
+            "steady state unclear: the rate is no positive number",
+            "定常状態かどうかは判定不能です。速度が正の数ではありません"
         ),
         (Gate::TooFewRounds, _) => say!(
             lang,
-            "SNIA's rule takes five rounds",
-            "SNIA の基準には 5 回の測定が必要です"
+            "steady state unclear: SNIA's rule takes five rounds",
+            "定常状態かどうかは判定不能です。SNIA の基準には 5 回の測定が必要です"
         ),
         (Gate::NotWritten, _) => say!(
             lang,
-            "{written} of the file have been written, its making included, and it takes twice the file, up to {needed}",
-            "ファイルの作成を含めて {written} が書かれましたが、ファイルの 2 倍（最大 {needed}）が必要です",
+            "steady state unclear: {written} of the file have been written, its making included, and it takes twice the \
+             file, up to {needed}",
+            "定常状態かどうかは判定不能です。ファイルの作成を含めて {written} が書かれましたが、ファイルの 2 倍（最大 \
+             {needed}）が必要です",
             written = bytes(steady.written),
             needed = bytes(steady.needed)
         ),
-    };
-    say!(
-        lang,
-        "steady state unclear: {why}",
-        "定常状態かどうかは判定不能です。{why}"
-    )
+        (Gate::Ranging(range), _) => say!(
+            lang,
+            "no steady state by SNIA's rule: the last five rounds range over {range} of their mean (20 % at most)",
+            "SNIA の基準では定常状態ではありません。最後の 5 回の幅が平均の {range} です（上限 20 %）",
+            range = percent(range)
+        ),
+        (Gate::Sloping(slope), _) => say!(
+            lang,
+            "no steady state by SNIA's rule: the last five rounds slope by {slope} (10 % at most)",
+            "SNIA の基準では定常状態ではありません。最後の 5 回の傾きが {slope} です（上限 10 %）",
+            slope = percent(slope)
+        ),
+    }
 }
 
 /// A fall that may be the end of a burst.

@@ -50,19 +50,8 @@ pub(crate) fn end_word(end: End, lang: Lang) -> &'static str {
 /// How it ended. A side of a duel tells its failed rounds here too: each of them cost a pair.
 fn end(run: &Run, lang: Lang) -> String {
     let end = end_word(run.meta.end, lang);
-    let end = match duel::failed_of(run) {
+    match duel::failed_of(run) {
         (failed @ 1.., of) if run.plan.duel.is_some() => duel::end(end, failed, of, lang),
         _ => end.to_owned(),
-    };
-    // A run that is not complete has more to say than what it never was to measure.
-    let left_out = run.plan.dropped.len();
-    if left_out == 0 || run.meta.end != End::Complete {
-        return end;
     }
-    let tests = number::counted(left_out, "test", "tests");
-    say!(
-        lang,
-        "{end}, {tests} left out of the plan",
-        "{end}, {left_out} 件のテストを計画から除外"
-    )
 }

@@ -41,7 +41,7 @@ fn block(block: &Block, depth: usize) -> String {
         Block::Name(name) => under(depth, &Text::name(name)),
         Block::Line(text) => escape(text) + "\n",
         Block::Facts(list) => facts(list),
-        Block::Table(table) | Block::Sides(table) => rows(table),
+        Block::Table(table) => rows(table),
         Block::Bullets(lines) => lines.iter().map(bullet).collect(),
         Block::Course(picture, [from, to]) => {
             let line = picture.draw(picture.most);

@@ -85,7 +85,6 @@ impl Room {
             Block::Name(text) | Block::Line(text) => wrapped(text, self.width()),
             Block::Facts(list) => self.facts(list),
             Block::Table(table) => self.table(table),
-            Block::Sides(table) => self.sides(table),
             Block::Bullets(lines) => {
                 let bullet = |line: &Text| (Text::sign("-"), line.clone());
                 self.facts(&lines.iter().map(bullet).collect::<Vec<_>>())
@@ -218,17 +217,6 @@ impl Room {
         heads + &indent(&heads_below) + &rows.collect::<String>()
     }
 
-    /// Values of two sides may be long: they stand behind one another, where they may be broken over lines.
-    fn sides(self, table: &Table) -> String {
-        let mut lines = Grid::new(2);
-        for row in &table.rows {
-            let mut cells = row.iter().map(|cell| shown(cell, Align::Left, 0));
-            let name = cells.next().unwrap_or_default();
-            lines.row(vec![name, cells.collect::<Vec<_>>().join(" | ")]);
-        }
-        lines.render_wrapped(self.list_width(), &[])
-    }
-
     fn course(self, picture: &Picture, [from, to]: &[String; 2]) -> String {
         let line = picture.draw(self.width());
         let width = line.chars().count();
@@ -240,19 +228,15 @@ impl Room {
         format!("{line}\n{axis}\n")
     }
 
-    /// A command that is broken over lines cannot be copied: where both have no room, what it does stands below it.
+    /// A command that is broken over lines cannot be copied.
     fn commands(self, list: &[(String, String)]) -> String {
-        let mut grid = Grid::new(2);
-        for (command, explanation) in list {
-            grid.row(vec![command.clone(), explanation.clone()]);
-        }
-        if grid.width() <= self.list_width() {
-            return grid.render(&[]);
-        }
-        let below = |explanation: &str| indent(&printable(explanation));
-        list.iter()
-            .map(|(command, explanation)| printable(command) + "\n" + &below(explanation))
-            .collect()
+        let rows = list.iter().map(|(command, what)| [command, what]);
+        self.table(&Table {
+            rows: rows
+                .map(|row| row.map(|text| text.as_str().into()).to_vec())
+                .collect(),
+            ..Table::plain([Align::Left; 2])
+        })
     }
 
     /// Whether there is room for a block in this form. Names of facts leave half of the line to what is said of them.
@@ -292,7 +276,8 @@ fn part(table: &Table, columns: Range<usize>) -> Table {
     }
 }
 
-/// A row whose cells have no room beside one another, each behind its heading where there are several.
+/// A row whose cells have no room beside one another, each behind its heading where there are several. One text is
+/// broken over lines in tables of sentences.
 fn in_words(table: &Table, row: &[Cell], width: usize) -> String {
     let cells = row.iter().zip(&table.columns).map(|(cell, (head, _))| {
         let text = shown(cell, Align::Left, 0);
@@ -300,7 +285,11 @@ fn in_words(table: &Table, row: &[Cell], width: usize) -> String {
         format!("{head} {text}").trim().to_owned()
     });
     let cells: Vec<String> = cells.filter(|text| !text.is_empty()).collect();
-    wrapped(&cells.join("; "), width)
+    let line = cells.join("; ");
+    if row.len() == 1 && !table.wrapped {
+        return printable(&line) + "\n";
+    }
+    wrapped(&line, width)
 }
 
 /// The columns whose cells stand on the right.

@@ -11,6 +11,7 @@ mod disturbed;
 mod fine;
 mod marks;
 mod past;
+mod spent;
 mod throttle;
 
 pub use course::{Course, Point};
@@ -18,6 +19,7 @@ pub use disturbed::Disturbed;
 pub use fine::FinePeriod;
 pub use marks::{Mark, What};
 pub use past::{CHAIN_GAP, Past, burst_of, chain, chains, extent};
+pub use spent::has_refill;
 pub use throttle::Throttle;
 
 use crate::burst::{Burst, Cause, NotSeen};

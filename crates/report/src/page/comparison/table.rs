@@ -184,7 +184,7 @@ pub(super) fn rounds_needed(needed: RoundsNeeded, lang: Lang) -> String {
 }
 
 /// How to read the tables of a page: what its signs mean, and on a full one what its figures are.
-pub(super) fn legend(all: &[Compared<'_>], detail: Detail) -> Vec<&'static str> {
+pub(super) fn legend(all: &[Compared<'_>], detail: Detail) -> Vec<String> {
     let shown = || {
         all.iter()
             .flat_map(|of| shown(of, detail).map(move |metric| (of, metric)))
@@ -198,57 +198,55 @@ pub(super) fn legend(all: &[Compared<'_>], detail: Detail) -> Vec<&'static str> 
         declared.is_some_and(|declared| declared.better == Better::Lower)
     });
     let any_torn = shown().any(|(_, metric)| !both_have_level(metric));
-    let used = |estimator: &Estimator| all.iter().any(|of| of.comparison.estimator == *estimator);
     let is_full = detail == Detail::Full;
+    let used = |estimator: &Estimator| all.iter().any(|of| of.comparison.estimator == *estimator);
     let estimators = Estimator::ALL.into_iter();
     let estimators = estimators.filter(|estimator| is_full && used(estimator));
-    let mut lines: Vec<&str> = estimators
-        .map(|estimator| values_are(estimator, *lang))
-        .collect();
-    if any_torn {
-        lines.push(lang.pick(
+    let signs = [
+        (any_torn, lang.pick(
             "~ stands before the mean of rounds that have no single level: see the notes",
             "~ の付いた値は、一つの水準に落ち着いていないラウンドの平均です（補足を参照）",
-        ));
-    }
-    lines.push(lang.pick(
-        "ratio: other over base, turned so that above 1 is better; * marks the better side",
-        "比は「比較対象 ÷ 基準」で、1 より大きいほど良くなるように向きをそろえています。* は良い側を示します",
-    ));
-    if any_lower {
-        lines.push(lang.pick(
+        )),
+        (true, lang.pick(
+            "ratio: other over base, turned so that above 1 is better; * marks the better side",
+            "比は「比較対象 ÷ 基準」で、1 より大きいほど良くなるように向きをそろえています。* は良い側を示します",
+        )),
+        (any_lower, lang.pick(
             "(lower) behind a unit: lower is better, and the ratio is base over other",
             "単位の後の（小）は小さいほど良い項目で、比は「基準 ÷ 比較対象」です",
-        ));
-    }
-    if !is_full {
-        return lines;
-    }
-    lines.push(lang.pick(
-        "intervals are at 95 % for each metric by itself; verdicts are corrected for the number of metrics",
-        "区間は項目ごとの 95 % 信頼区間です。判定は項目数に応じて補正しています",
-    ));
-    lines.push(lang.pick(
-        "better?, worse?: the direction is sure, the size is not; same: no difference beyond the margin; unclear: these rounds do not tell",
-        "良い?・悪い?: 方向は確実ですが大きさは不確実です。同等: 許容差を超える違いはありません。判定不能: この回数では決まりません",
-    ));
-    lines
+        )),
+        (is_full, lang.pick(
+            "intervals are at 95 % for each metric by itself; verdicts are corrected for the number of metrics",
+            "区間は項目ごとの 95 % 信頼区間です。判定は項目数に応じて補正しています",
+        )),
+        (is_full, lang.pick(
+            "better?, worse?: the direction is sure, the size is not; same: no difference beyond the margin; unclear: these rounds do not tell",
+            "良い?・悪い?: 方向は確実ですが大きさは不確実です。同等: 許容差を超える違いはありません。判定不能: この回数では決まりません",
+        )),
+    ];
+    let signs = signs.into_iter().filter(|(stands, _)| *stands);
+    estimators
+        .map(|estimator| values_are(estimator, *lang))
+        .chain(signs.map(|(_, said)| said.to_owned()))
+        .collect()
 }
 
 /// How to read the values.
-fn values_are(estimator: Estimator, lang: Lang) -> &'static str {
-    match estimator {
-        Estimator::Rounds => lang.pick(
-            "base, other: the trimmed means (on a logarithmic scale) that the ratio is made of; `kurabe show` gives medians, which may differ a little",
-            "基準・比較対象の値は、比のもとになるトリム平均（対数で計算）です。`kurabe show` の値は中央値のため、少し異なることがあります",
-        ),
-        Estimator::Pairs => lang.pick(
-            "base, other: the trimmed means over pairs (on a logarithmic scale) that the ratio is made of; `kurabe show` gives medians, which may differ a little",
-            "基準・比較対象の値は、比のもとになる組ごとのトリム平均（対数で計算）です。`kurabe show` の値は中央値のため、少し異なることがあります",
-        ),
-        Estimator::Runs => lang.pick(
-            "base, other: the geometric means of the runs' medians, which the ratio is made of; each run counts once",
-            "基準・比較対象の値は、比のもとになる「各測定の中央値」の幾何平均です。どの測定も 1 件として数えます",
-        ),
-    }
+fn values_are(estimator: Estimator, lang: Lang) -> String {
+    let over = match estimator {
+        Estimator::Rounds => "",
+        Estimator::Pairs => lang.pick(" over pairs", "組ごとの"),
+        Estimator::Runs => {
+            return say!(
+                lang,
+                "base, other: the geometric means of the runs' medians, which the ratio is made of; each run counts once",
+                "基準・比較対象の値は、比のもとになる「各測定の中央値」の幾何平均です。どの測定も 1 件として数えます"
+            );
+        }
+    };
+    say!(
+        lang,
+        "base, other: the trimmed means{over} (on a logarithmic scale) that the ratio is made of; `kurabe show` gives medians, which may differ a little",
+        "基準・比較対象の値は、比のもとになる{over}トリム平均（対数で計算）です。`kurabe show` の値は中央値のため、少し異なることがあります"
+    )
 }

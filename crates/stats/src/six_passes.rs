@@ -1,5 +1,7 @@
 //! What a run should have been allowed whose time was over before six passes were done.
 
+use crate::quantile;
+use crate::thresholds::ROUNDS_MIN;
 use model::num::{approx, round_to_u64};
 use model::plan::CaseId;
 use model::record::Run;
@@ -14,7 +16,7 @@ const BUDGET_STEP: f64 = 10.0;
 
 /// What six passes take, by the rounds that were run, and a budget with room for them, which is above the one in which
 /// they were not done; `None` where a case has no round.
-pub(crate) fn of(run: &Run) -> Option<(Nanos, Nanos)> {
+pub fn of(run: &Run) -> Option<(Nanos, Nanos)> {
     let mut pass = 0.0;
     let mut took: HashMap<&CaseId, Vec<f64>> = HashMap::new();
     for round in &run.rounds {
@@ -23,14 +25,14 @@ pub(crate) fn of(run: &Run) -> Option<(Nanos, Nanos)> {
             .push(approx(round.took.0));
     }
     for case in &run.plan.cases {
-        pass += stats::quantile::median(took.get(&case.id)?)?;
+        pass += quantile::median(took.get(&case.id)?)?;
     }
     if run.plan.duel.is_some() {
         // Both sides share the budget.
         pass *= 2.0;
     }
     let budget = run.plan.budget.unwrap_or_default();
-    let take = Nanos(round_to_u64(f64::from(stats::ROUNDS_MIN) * pass));
+    let take = Nanos(round_to_u64(f64::from(ROUNDS_MIN) * pass));
     let steps = (take.max(budget).as_secs_f64() * ROOM / BUDGET_STEP).ceil();
     let room = Nanos::from_secs(round_to_u64(steps * BUDGET_STEP));
     (pass > 0.0).then_some((take, room))
@@ -39,18 +41,20 @@ pub(crate) fn of(run: &Run) -> Option<(Nanos, Nanos)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testkit::{self, OPS};
+    use crate::fixture;
 
     #[test]
     fn a_budget_with_room_for_six_passes_is_larger_than_the_one_that_had_none() {
+        let run = |seconds: &[u64]| {
+            let mut run = fixture::run(&[("os.pipe@1", vec![1.0; seconds.len()])]);
+            for (round, seconds) in run.rounds.iter_mut().zip(seconds) {
+                round.took = Nanos::from_secs(*seconds);
+            }
+            run
+        };
         // Rounds of so many seconds within a budget, what six of them take, and what is advised.
         let check = |seconds: &[u64], budget: u64, take: u64, room: u64| {
-            let mut run = testkit::empty();
-            let case = testkit::add_case(&mut run, "os.pipe", 1, "off", &[OPS]);
-            for (pass, seconds) in (1..).zip(seconds) {
-                testkit::add_round(&mut run, &case, pass, Ok(&[("ops_per_s", 1.0)]));
-                run.rounds.last_mut().unwrap().took = Nanos::from_secs(*seconds);
-            }
+            let mut run = run(seconds);
             run.plan.budget = Some(Nanos::from_secs(budget));
             let (found, advised) = of(&run).unwrap();
             assert_eq!(found, Nanos::from_secs(take), "{seconds:?}");
@@ -61,10 +65,7 @@ mod tests {
         check(&[20; 5], 119, 120, 140);
         // One slow round, which the median does not see.
         check(&[10, 10, 10, 10, 90], 120, 60, 140);
-        let mut side = testkit::empty();
-        let case = testkit::add_case(&mut side, "os.pipe", 1, "off", &[OPS]);
-        testkit::add_round(&mut side, &case, 1, Ok(&[("ops_per_s", 1.0)]));
-        side.rounds[0].took = Nanos::from_secs(5);
+        let mut side = run(&[5]);
         side.plan.duel = Some(model::plan::Duel {
             id: "d".to_owned(),
             side: "a".to_owned(),
@@ -72,8 +73,6 @@ mod tests {
             traits: Vec::new(),
         });
         assert_eq!(of(&side).unwrap().0, Nanos::from_secs(60), "two sides");
-        let mut nothing = testkit::empty();
-        testkit::add_case(&mut nothing, "os.pipe", 1, "off", &[OPS]);
-        assert_eq!(of(&nothing), None);
+        assert_eq!(of(&run(&[])), None);
     }
 }
