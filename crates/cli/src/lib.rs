@@ -134,11 +134,7 @@ fn worker() -> ExitCode {
         .and_then(|()| sys::signal::ignore_sigpipe())
         .map_err(engine::worker::WorkerError::from)
         .and_then(|()| {
-            engine::worker::run(
-                std::io::stdin().lock(),
-                std::io::stdout().lock(),
-                workloads::find,
-            )
+            engine::worker::run(std::io::stdin().lock(), std::io::stdout(), workloads::find)
         });
     match done {
         Ok(()) => ExitCode::SUCCESS,

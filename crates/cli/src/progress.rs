@@ -190,9 +190,14 @@ impl Bar {
 
     /// Something is said that stays above the bar.
     pub(crate) fn say(&self, text: &str) {
+        self.beside(|| output::say(text));
+    }
+
+    /// Something is done that writes to where the bar is.
+    pub(crate) fn beside(&self, write: impl FnOnce()) {
         match &self.shown {
-            Shown::Bar(bar) => bar.suspend(|| output::say(text)),
-            Shown::Lines(_) | Shown::Quiet => output::say(text),
+            Shown::Bar(bar) => bar.suspend(write),
+            Shown::Lines(_) | Shown::Quiet => write(),
         }
     }
 

@@ -15,7 +15,7 @@ use engine::set_up::{NotSetUp, SetUp};
 use engine::workdir::Next;
 use model::plan::PlannedCase;
 use model::record::{End, Outcome, Round, Run};
-use model::units::UnixNanos;
+use model::units::{Nanos, UnixNanos};
 use report::Lang;
 use report::brief::Brief;
 use std::collections::BTreeSet;
@@ -64,6 +64,29 @@ pub(crate) fn measure(
     granted: Granted,
     quiet: bool,
 ) -> anyhow::Result<Measured> {
+    measure_before(context, ready, granted, quiet, None)
+}
+
+/// Who looks on while rounds go on.
+pub(crate) trait Onlooker {
+    /// How often.
+    fn every(&self) -> Nanos;
+
+    /// A round goes on, and this is what it has come to.
+    fn ticks(&mut self, so_far: &Round);
+
+    /// A round has ended, and is kept.
+    fn ended(&mut self, round: &Round);
+}
+
+/// The same before somebody who looks on.
+pub(crate) fn measure_before(
+    context: &Context,
+    ready: &Ready,
+    granted: Granted,
+    quiet: bool,
+    onlooker: Option<&mut dyn Onlooker>,
+) -> anyhow::Result<Measured> {
     let store = context.store(granted.dir_of_others)?;
     let runs = &ready.runs;
     rehearse(runs)?;
@@ -74,7 +97,8 @@ pub(crate) fn measure(
             store.begin(&run.meta, &run.plan, &run.host)?;
         }
     }
-    let ended = execute(context, &store, runs, &granted, quiet);
+    let onlooker = onlooker.map(|own| -> &mut dyn Onlooker { own });
+    let ended = execute(context, &store, runs, &granted, (quiet, onlooker));
     // However the run ended: what it made is not left half-written.
     let noted_in = (!matches!(ended, Ok(Kept::Elsewhere(_)))).then_some(&store);
     let files = settle(granted, noted_in, runs);
@@ -130,12 +154,12 @@ fn rehearse(runs: &[Run]) -> anyhow::Result<()> {
 }
 
 /// Executes the plan of `runs`, which the store holds open, after the rounds that they have already.
-fn execute(
+fn execute<'a>(
     context: &Context,
-    store: &Store,
-    runs: &[Run],
+    store: &'a Store,
+    runs: &'a [Run],
     granted: &Granted,
-    quiet: bool,
+    (quiet, onlooker): (bool, Option<&'a mut (dyn Onlooker + 'a)>),
 ) -> anyhow::Result<Kept> {
     let work_dirs: Vec<PathBuf> = runs
         .iter()
@@ -146,11 +170,13 @@ fn execute(
     }
     let ids: Vec<&str> = runs.iter().map(|run| run.meta.id.as_str()).collect();
     store.mark(&ids)?;
+    let ticks = onlooker.as_ref().map(|onlooker| onlooker.every());
     let mut keeper = Keeper {
         rescue: Rescue::new(store, runs),
         runs,
         bar: Bar::new(quiet, context.lang, runs.first().map(|run| &run.plan)),
         told: BTreeSet::new(),
+        onlooker,
     };
     let sides: Vec<Side<'_>> = runs
         .iter()
@@ -166,6 +192,7 @@ fn execute(
         permits: &granted.permits,
         dir_of_others: granted.dir_of_others,
         began: context.began,
+        ticks,
     };
     let ended = engine::run::execute(&sides, setting, &mut keeper);
     keeper.bar.clear();
@@ -295,6 +322,7 @@ struct Keeper<'a> {
     bar: Bar,
     /// What was said of failed rounds: each reason once.
     told: BTreeSet<String>,
+    onlooker: Option<&'a mut (dyn Onlooker + 'a)>,
 }
 
 impl Keeper<'_> {
@@ -323,6 +351,12 @@ impl Observer for Keeper<'_> {
         self.bar.starts(progress);
     }
 
+    fn ticks(&mut self, _: usize, so_far: &Round) {
+        if let Some(onlooker) = &mut self.onlooker {
+            self.bar.beside(|| onlooker.ticks(so_far));
+        }
+    }
+
     fn prepares(&mut self, preparing: &Preparing<'_>) {
         self.bar.prepares(preparing);
     }
@@ -340,6 +374,9 @@ impl Observer for Keeper<'_> {
         self.tell(side, round);
         if let Some(lost) = self.rescue.keep(side, round)? {
             self.bar.say(&lost);
+        }
+        if let Some(onlooker) = &mut self.onlooker {
+            onlooker.ended(round);
         }
         Ok(())
     }

@@ -24,6 +24,11 @@ pub(crate) fn outcome(
     (Outcome::Failed(failure), partial)
 }
 
+/// The outcome of a round that goes on, if it had ended now.
+pub(crate) fn so_far(case: &PlannedCase, reports: Vec<CopyReport>) -> Outcome {
+    Outcome::Done(measured(case, reports))
+}
+
 /// Why the round has no value: the failure of the first copy that did not do its work.
 fn failure(reports: &[CopyReport]) -> Option<Failure> {
     let too_long: u64 = reports.iter().map(|report| report.too_long).sum();

@@ -25,6 +25,7 @@ mod schedule;
 pub mod set_up;
 pub mod soak;
 pub mod strangers;
+pub mod tick;
 mod wire;
 pub mod workdir;
 pub mod worker;

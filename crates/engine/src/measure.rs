@@ -5,6 +5,7 @@
 //! that work over wall time is exact whatever the batch size.
 
 use crate::recorder::Recorder;
+use crate::tick::Board;
 use crate::workload::{Body, WorkError};
 use model::num::{approx, round_to_u64};
 use model::plan::Shape;
@@ -43,11 +44,27 @@ pub(crate) struct Counted {
     pub(crate) allocations: u64,
 }
 
-/// Runs `body` through warm-up and measured part.
+impl Counted {
+    /// What a tick tells, before the measured part is over: no windows, and nothing yet of what this process used.
+    fn so_far(ops: u64, work: Option<f64>, wall_ns: u64, children_before: Usage) -> Self {
+        Self {
+            ops,
+            work,
+            wall_ns,
+            windows: Vec::new(),
+            usage: Usage::default(),
+            children_before,
+            allocations: 0,
+        }
+    }
+}
+
+/// Runs `body` through warm-up and measured part; `board` takes ticks, where somebody asks for them.
 pub(crate) fn measure(
     body: &mut dyn Body,
     shape: &Shape,
     recorder: &mut Recorder,
+    board: Option<&Board>,
 ) -> Result<Counted, WorkError> {
     let target = body.batch_target().0.max(1);
     let mut batch = 1;
@@ -80,6 +97,9 @@ pub(crate) fn measure(
     let mut window_usage = usage_before;
     let mut amount = Amount::begin(body.work());
     let mut window_end = start + shape.window.0;
+    let mut tick = board.map_or(u64::MAX, |board| board.begin(start, usage_before));
+    // One look at the clock for both, so that nothing is added where nobody asks.
+    let mut next_look = window_end.min(tick);
     let (mut ops, mut window_ops) = (0, 0);
     loop {
         let done = body.batch(batch, recorder)?;
@@ -87,21 +107,29 @@ pub(crate) fn measure(
         ops += done;
         window_ops += done;
         let over = now >= end || done < batch;
-        if now >= window_end || over {
-            let usage = sys::process::usage_self();
-            let work = amount.go_on(body.work());
-            if windows.len() < windows.capacity() {
-                let used = usage.since(window_usage);
-                windows.push(Window {
-                    wall_ns: now - window_start,
-                    ops: window_ops,
-                    work,
-                    cpu_ns: used.user + used.system,
-                });
+        if now >= next_look || over {
+            if let Some(board) = board.filter(|_| now >= tick) {
+                let work = amount.by_now(body.work());
+                let so_far = Counted::so_far(ops, work, now - start, children_before);
+                tick = board.post(now, tick, so_far, body);
             }
-            window_usage = usage;
-            (window_start, window_ops) = (now, 0);
-            window_end = next_end(start, now, shape.window.0);
+            if now >= window_end || over {
+                let usage = sys::process::usage_self();
+                let work = amount.go_on(body.work());
+                if windows.len() < windows.capacity() {
+                    let used = usage.since(window_usage);
+                    windows.push(Window {
+                        wall_ns: now - window_start,
+                        ops: window_ops,
+                        work,
+                        cpu_ns: used.user + used.system,
+                    });
+                }
+                window_usage = usage;
+                (window_start, window_ops) = (now, 0);
+                window_end = next_end(start, now, shape.window.0);
+            }
+            next_look = window_end.min(tick);
         }
         batch = next_batch(batch, now - last, target).min(fitting(batch, now - last, end, now));
         last = now;
@@ -144,6 +172,12 @@ impl Amount {
         self.seen = Some(now);
         self.all = self.all.map(|all| all + added);
         Some(added)
+    }
+
+    /// All of it by now; nothing is taken as seen.
+    fn by_now(mut self, now: Option<f64>) -> Option<f64> {
+        self.go_on(now);
+        self.all
     }
 }
 
@@ -230,7 +264,7 @@ mod tests {
             done: 0,
             limit: u64::MAX,
         };
-        let counted = measure(&mut body, &shape(20, 350), &mut Recorder::off()).unwrap();
+        let counted = measure(&mut body, &shape(20, 350), &mut Recorder::off(), None).unwrap();
         assert_eq!(counted.ops, body.done);
         assert_eq!(
             counted.windows.iter().map(|w| w.ops).sum::<u64>(),
@@ -278,7 +312,7 @@ mod tests {
     #[test]
     fn work_that_differs_between_operations_is_counted_window_by_window() {
         let mut body = Growing { done: 0, worth: 0 };
-        let counted = measure(&mut body, &shape(30, 350), &mut Recorder::off()).unwrap();
+        let counted = measure(&mut body, &shape(30, 350), &mut Recorder::off(), None).unwrap();
         let before = approx(body.done - counted.ops);
         let expect = approx(body.worth) - before * (before + 1.0) / 2.0;
         let works: Vec<f64> = counted.windows.iter().filter_map(|w| w.work).collect();
@@ -335,7 +369,7 @@ mod tests {
             done: 0,
             limit: 100,
         };
-        let counted = measure(&mut body, &shape(0, 60_000), &mut Recorder::off()).unwrap();
+        let counted = measure(&mut body, &shape(0, 60_000), &mut Recorder::off(), None).unwrap();
         assert_eq!(counted.ops, 100);
     }
 
@@ -353,7 +387,7 @@ mod tests {
                 window: Nanos::from_millis(10),
                 ..shape(0, 20)
             };
-            let counted = measure(&mut body, &shape, &mut Recorder::off()).unwrap();
+            let counted = measure(&mut body, &shape, &mut Recorder::off(), None).unwrap();
             assert_eq!(counted.ops == 100, fixed_work, "{counted:?}");
             assert_eq!(counted.windows.is_empty(), windowless, "{counted:?}");
         };
@@ -411,7 +445,7 @@ mod tests {
     #[test]
     fn children_of_the_warm_up_are_not_part_of_the_measured_part() {
         let mut body = BusyStart { measuring: false };
-        let counted = measure(&mut body, &shape(50, 1), &mut Recorder::off()).unwrap();
+        let counted = measure(&mut body, &shape(50, 1), &mut Recorder::off(), None).unwrap();
         let before = counted.children_before;
         assert!(before.user + before.system > 1_000_000, "{before:?}");
     }
@@ -447,7 +481,7 @@ mod tests {
             system: 2 * day,
             ..Usage::default()
         });
-        let counted = measure(&mut body, &shape(1, 1), &mut Recorder::off()).unwrap();
+        let counted = measure(&mut body, &shape(1, 1), &mut Recorder::off(), None).unwrap();
         let before = counted.children_before.since(waited_for);
         assert!((day..2 * day).contains(&before.user), "{before:?}");
         assert!(

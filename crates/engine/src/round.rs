@@ -5,12 +5,13 @@ mod errand;
 
 pub(crate) use errand::{Asked, NotDone, errand, not_begun};
 
-use self::crew::{Crew, Stage, Stop};
+use self::crew::{Crew, Heard, Stage, Stop};
 use crate::consent::Permits;
 use crate::counter::Counter;
 use crate::noise::{Snapshot, Watch, Workers, sentinel};
 use crate::set_up::{NotSetUp, SetUp};
 use crate::soak::{Moment, Stretching};
+use crate::tick::Ticks;
 use crate::wire::{CopyReport, Go, Order};
 use crate::workdir::{RUN_DIR, WorkDir};
 use crate::workload::{Place, StandIn};
@@ -35,6 +36,8 @@ pub(crate) struct Bench<'a> {
     /// What stands in for this side's own test file.
     pub(crate) stand_in: Option<StandIn>,
     pub(crate) permits: &'a Permits,
+    /// When it is to be told how far a round is; `None` where nobody asks.
+    pub(crate) ticks: Option<Ticks>,
 }
 
 /// Which round it is.
@@ -71,11 +74,12 @@ fn crowd_grace(copies: u32, cpus: usize) -> Nanos {
 /// From the order to open the gate until it opens, for each copy: the time the order needs to reach it.
 const GATE_PER_COPY: Nanos = Nanos(200_000);
 
-/// Executes one round from set-up to clean-up.
+/// Executes one round from set-up to clean-up; `hear` takes what it has come to so far, at every tick.
 pub(crate) fn execute(
     bench: &Bench<'_>,
     case: &PlannedCase,
     which: Which,
+    hear: &mut dyn FnMut(&Round),
 ) -> Result<Round, Interrupted> {
     let begin = monotonic();
     let start = Moment::now();
@@ -96,7 +100,30 @@ pub(crate) fn execute(
     let dir = RoundDir::of(bench.work_dir, format!("round-{}", which.seq));
     let mut crew = Crew::default();
     let ns_per_tick = bench.counter.rate();
-    let result = prepared.and_then(|()| measure(bench, case, which, ns_per_tick, &dir, &mut crew));
+    let so_far = |outcome| Round {
+        case: case.id.clone(),
+        pass: which.pass,
+        seq: which.seq,
+        started: start.wall(),
+        took: Nanos(monotonic() - begin),
+        errands: Vec::new(),
+        layout_seed: which.layout_seed,
+        outcome,
+        partial: None,
+        stretch: None,
+        noise: model::noise::Noise::default(),
+    };
+    let mut tick = |reports| hear(&so_far(crate::combine::so_far(case, reports)));
+    let result = prepared.and_then(|()| {
+        measure(
+            bench,
+            case,
+            which,
+            (ns_per_tick, &dir),
+            &mut crew,
+            &mut tick,
+        )
+    });
     crew.dismiss();
     let (outcome, partial) = match result {
         Ok((reports, snapshots)) => {
@@ -142,17 +169,10 @@ pub(crate) fn execute(
         }
     });
     Ok(Round {
-        case: case.id.clone(),
-        pass: which.pass,
-        seq: which.seq,
-        started: start.wall(),
-        took: Nanos(monotonic() - begin),
-        errands: Vec::new(),
-        layout_seed: which.layout_seed,
-        outcome,
         partial,
         stretch,
         noise,
+        ..so_far(outcome)
     })
 }
 
@@ -212,9 +232,9 @@ fn measure(
     bench: &Bench<'_>,
     case: &PlannedCase,
     which: Which,
-    ns_per_tick: Option<f64>,
-    dir: &RoundDir,
+    (ns_per_tick, dir): (Option<f64>, &RoundDir),
     crew: &mut Crew,
+    tick: &mut dyn FnMut(Vec<CopyReport>),
 ) -> Result<Measured, Stop> {
     crew.memory_kills = bench.watch.memory_kills();
     // Not with its parents: a work directory that somebody removed must not come back without its marker.
@@ -250,6 +270,7 @@ fn measure(
             },
             errand: None,
             cpu: (!bench.cpus.is_empty()).then(|| bench.cpus[spread % bench.cpus.len()]),
+            ticks: bench.ticks,
         };
         crew.hire(&order, &dir.here.join(&own), rng.below(4096))?;
     }
@@ -264,7 +285,16 @@ fn measure(
         at: monotonic() + gate,
     })?;
     crew.opens = Some(Moment::now().later(Nanos(gate).plus(case.shape.warmup)));
-    crew.wait_for(Stage::Measured, case.shape.hangs_after().plus(grace))?;
+    crew.ticks = bench.ticks.map(|ticks| (ticks, ticks.after(monotonic())));
+    crew.wait_and_hear(
+        Stage::Measured,
+        case.shape.hangs_after().plus(grace),
+        &mut |heard| {
+            if let Heard::Tick(reports) = heard {
+                tick(reports);
+            }
+        },
+    )?;
     let after = (!case.simulated).then(|| bench.watch.snapshot());
     crew.wait_for(Stage::Done, FINISH_DEADLINE.plus(grace))?;
     Ok((crew.reports(), before.zip(after)))

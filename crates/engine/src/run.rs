@@ -17,6 +17,7 @@ use crate::round::{self, Bench, Which};
 use crate::schedule::{self, Running};
 use crate::set_up::{SetUp, is_of_set_up};
 use crate::soak::Stretching;
+use crate::tick::Ticks;
 use crate::workdir::{WorkDir, WorkDirError};
 use model::host::HostFacts;
 use model::plan::{CaseId, Duel, Plan};
@@ -36,6 +37,10 @@ pub trait Observer {
     /// A round of this side (0, or 1 in a duel) has ended; keep it now. An error ends the run: a round that cannot be
     /// kept is not worth measuring.
     fn ended(&mut self, side: usize, round: &Round) -> Result<(), String>;
+
+    /// How far a round of this side is, where [`Setting::ticks`] asks for it: what it would be if it had ended now, as
+    /// far as its test can tell that. Nothing to be kept.
+    fn ticks(&mut self, _side: usize, _so_far: &Round) {}
 
     /// What rounds stand on is made or looked at; told at its beginning, and as it goes on.
     fn prepares(&mut self, preparing: &Preparing<'_>);
@@ -119,8 +124,10 @@ pub struct Setting<'a> {
     pub permits: &'a Permits,
     /// Root may work in directories of others.
     pub dir_of_others: bool,
-    /// The monotonic clock when the user's patience began: the budget counts from here.
+    /// The monotonic clock when the user's patience began: the budget counts from here, and ticks.
     pub began: u64,
+    /// How often it is to be told how far a round is; `None` for not at all.
+    pub ticks: Option<Nanos>,
 }
 
 /// Executes the plan of one side, or those of two sides in pairs of rounds, each pair in an order of its own. Order,
@@ -158,6 +165,7 @@ pub fn execute(
                 set_up: SetUp::of(side.plan),
                 stand_in: crate::consent::stand_in(side.plan),
                 permits: setting.permits,
+                ticks: setting.ticks.map(|every| Ticks::new(setting.began, every)),
             };
             let other = sides.iter().find(|other| other.run != side.run);
             Lane::new(*side, bench, other.map(|other| other.earlier))
@@ -446,8 +454,10 @@ impl<'a> Runner<'a> {
         if let Some(stretching) = one.stretching {
             long.shape.measure = stretching.measure;
         }
+        let observer = &mut *self.observer;
+        let mut tick = |so_far: &Round| observer.ticks(one.side, so_far);
         let round = match stands {
-            Ok(()) => round::execute(&lane.bench, &long, which),
+            Ok(()) => round::execute(&lane.bench, &long, which, &mut tick),
             Err(why) => Ok(round::not_begun(planned, which, why)),
         };
         let Ok(round) = round.map(|round| Round { errands, ..round }) else {

@@ -2,10 +2,12 @@
 //!
 //! The supervisor sends an [`Order`], the worker answers [`Reply::Ready`], the supervisor opens the gate with a
 //! [`Go`], the worker answers [`Reply::Measured`] and then [`Reply::Done`], or at any time [`Reply::Failed`], and
-//! exits. A worker with an errand answers [`Reply::Made`] now and then, and [`Reply::Told`] in the end. Both are the
-//! same binary, so the format has no version.
+//! exits. Where ticks are asked for, [`Reply::Tick`] comes now and then before [`Reply::Measured`]. A worker with an
+//! errand answers [`Reply::Made`] now and then, and [`Reply::Told`] in the end. Both are the same binary, so the format
+//! has no version.
 
 use crate::measure::Window;
+use crate::tick::Ticks;
 use crate::workload::{ErrandKind, Place, Told};
 use model::params::Params;
 use model::plan::Shape;
@@ -25,6 +27,8 @@ pub(crate) struct Order {
     pub(crate) errand: Option<ErrandKind>,
     /// The CPU to start on.
     pub(crate) cpu: Option<u32>,
+    /// When it is to be told how far the work is; `None` where nobody asks.
+    pub(crate) ticks: Option<Ticks>,
 }
 
 /// The gate: begin when the monotonic clock shows this.
@@ -38,6 +42,8 @@ pub(crate) struct Go {
 pub(crate) enum Reply {
     /// Set-up is done, waiting at the gate.
     Ready,
+    /// What has been done so far.
+    Tick(Box<CopyReport>),
     /// The measured part is over; the clean-up goes on.
     Measured,
     /// So much of the ground has been made.
@@ -51,7 +57,7 @@ pub(crate) enum Reply {
 }
 
 /// What one copy did.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct CopyReport {
     /// What is kept of every copy.
     pub(crate) record: CopyRecord,
@@ -65,4 +71,20 @@ pub(crate) struct CopyReport {
     pub(crate) notes: Vec<String>,
     /// Why a value was not reported, by quantity.
     pub(crate) missing: BTreeMap<String, String>,
+}
+
+impl Default for CopyReport {
+    /// What a copy did that has not begun.
+    fn default() -> Self {
+        Self {
+            record: CopyRecord::of_operations(0),
+            detail: CopyDetail::default(),
+            work_per_op: 1.0,
+            windows: Vec::new(),
+            played_windows: Vec::new(),
+            too_long: 0,
+            notes: Vec::new(),
+            missing: BTreeMap::new(),
+        }
+    }
 }

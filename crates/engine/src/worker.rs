@@ -1,11 +1,13 @@
 //! The worker process: one copy of one round, or an errand for what rounds stand on, from order to report.
 //!
-//! It is small on purpose: one thread, no store, no host facts, so that a fork in a measured loop copies little.
+//! It is small on purpose: one thread, no store, no host facts, so that a fork in a measured loop copies little. Where
+//! ticks are asked for a second thread tells them.
 
 use crate::measure::{Counted, measure};
 use crate::recorder::{Latencies, Recorder};
+use crate::tick::{Board, Told};
 use crate::wire::{CopyReport, Go, Order, Reply};
-use crate::workload::{Body, ErrandKind, Finish, Told, WorkError, Workload};
+use crate::workload::{self, ErrandKind, Finish, WorkError, Workload};
 use model::num::approx;
 use model::record::{CopyDetail, CopyRecord, Series};
 use model::units::Nanos;
@@ -28,7 +30,7 @@ pub enum WorkerError {
 /// Does what the supervisor orders through `input` and reports through `output`. `find` looks a workload up.
 pub fn run(
     mut input: impl BufRead,
-    mut output: impl Write,
+    mut output: impl Write + Send,
     find: impl Fn(&str) -> Option<&'static dyn Workload>,
 ) -> Result<(), WorkerError> {
     let order: Order = read_line(&mut input)?;
@@ -68,7 +70,7 @@ impl From<WorkerError> for Stop {
 fn work(
     order: &Order,
     input: &mut impl BufRead,
-    output: &mut impl Write,
+    output: &mut (impl Write + Send),
     find: impl Fn(&str) -> Option<&'static dyn Workload>,
 ) -> Result<CopyReport, Stop> {
     if order.shape.ends_early {
@@ -87,13 +89,31 @@ fn work(
     let cpu = order
         .cpu
         .filter(|&cpu| sys::affinity::start_on(cpu).is_ok());
+    let board = order.ticks.map(|ticks| Board::new(ticks, body.as_mut()));
     write_line(output, &Reply::Ready).map_err(Stop::Pipe)?;
     let go: Go = read_line(input).map_err(Stop::Pipe)?;
     sys::clock::sleep_until(go.at);
-    let counted = measure(body.as_mut(), &order.shape, &mut recorder)?;
+    let mut counted = match &board {
+        None => measure(body.as_mut(), &order.shape, &mut recorder, None)?,
+        Some(board) => {
+            let of_one = body.work_per_op();
+            // One that cannot be said is no reason to stop: whoever does not listen has ended, and this process will.
+            let say = |told: Told| {
+                let report = report(of_one, told.counted, told.finish, cpu);
+                let _ = write_line(output, &Reply::Tick(Box::new(report)));
+            };
+            let measuring = || measure(body.as_mut(), &order.shape, &mut recorder, Some(board));
+            let no_thread = |error| WorkError::failed("start", "a thread that tells ticks", error);
+            board.beside(say, measuring).map_err(no_thread)??
+        }
+    };
     write_line(output, &Reply::Measured).map_err(Stop::Pipe)?;
-    let finish = body.finish()?;
-    Ok(report(body.as_ref(), counted, &recorder, finish, cpu))
+    let mut finish = body.finish()?;
+    finish.latencies.extend(recorder.named());
+    if let Some(board) = &board {
+        board.complete(&mut counted, &mut finish);
+    }
+    Ok(report(body.work_per_op(), counted, finish, cpu))
 }
 
 /// Makes, checks or removes what rounds stand on.
@@ -102,7 +122,7 @@ fn run_errand(
     errand: ErrandKind,
     output: &mut impl Write,
     find: impl Fn(&str) -> Option<&'static dyn Workload>,
-) -> Result<Told, Stop> {
+) -> Result<workload::Told, Stop> {
     let workload = found(order, find)?;
     let mut broken = None;
     let mut tell = |bytes| {
@@ -125,26 +145,19 @@ fn found(
     })
 }
 
-fn report(
-    body: &dyn Body,
-    counted: Counted,
-    recorder: &Recorder,
-    finish: Finish,
-    cpu: Option<u32>,
-) -> CopyReport {
+fn report(work_per_op: f64, counted: Counted, finish: Finish, cpu: Option<u32>) -> CopyReport {
     // Children are counted when they have been waited for. What those of the warm-up used, and those that live through
     // the round until the measured part began, is taken off.
     let children = sys::process::usage_children().since(counted.children_before);
     let used = counted.usage.plus(children);
-    let mut latencies = finish.latencies;
-    latencies.extend(recorder.named());
+    let latencies = finish.latencies;
     CopyReport {
         too_long: latencies.values().map(Latencies::too_long).sum(),
         record: CopyRecord {
             ops: counted.ops,
             work: counted
                 .work
-                .unwrap_or_else(|| approx(counted.ops) * body.work_per_op()),
+                .unwrap_or_else(|| approx(counted.ops) * work_per_op),
             wall: Nanos(counted.wall_ns),
             user: Nanos(used.user),
             system: Nanos(used.system),
@@ -172,7 +185,7 @@ fn report(
             job: finish.job,
             failed: finish.failed.as_ref().map(WorkError::failure),
         },
-        work_per_op: body.work_per_op(),
+        work_per_op,
         windows: counted.windows,
         played_windows: finish.windows,
         notes: finish.notes,

@@ -7,6 +7,7 @@
 
 use crate::consent::{Permits, Touch};
 use crate::recorder::{Latencies, Recorder};
+use crate::tick::SoFar;
 use model::digest::Digest;
 use model::ground::Ground;
 use model::headline::Headline;
@@ -240,6 +241,11 @@ pub trait Body {
     fn living_children(&mut self) -> Result<Usage, WorkError> {
         Ok(Usage::default())
     }
+
+    /// Between two batches, where somebody asks how far the work is: gives away what was recorded since the last time,
+    /// in little time and without a system call, and says what else it did so far. Nothing that was given away is
+    /// handed over again in the end. Also called once before the first batch.
+    fn tick(&mut self, _so_far: &mut SoFar) {}
 
     /// Ends the copy's work, checks its results and hands over what only the body knows. Not timed.
     fn finish(&mut self) -> Result<Finish, WorkError>;

@@ -324,6 +324,11 @@ pub fn usage_self() -> Usage {
     usage(libc::RUSAGE_SELF)
 }
 
+/// What this thread used so far.
+pub fn usage_thread() -> Usage {
+    usage(libc::RUSAGE_THREAD)
+}
+
 /// What the children that were waited for used so far.
 pub fn usage_children() -> Usage {
     usage(libc::RUSAGE_CHILDREN)

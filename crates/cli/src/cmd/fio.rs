@@ -11,6 +11,7 @@ mod out;
 mod own;
 mod phases;
 mod results;
+mod status;
 mod surroundings;
 
 use crate::args::FioArgs;
@@ -20,7 +21,7 @@ use crate::directory::{self, Directory, OPTION_OF_FIO};
 use crate::exit::{Exit, failure};
 use crate::new_run;
 use crate::output;
-use crate::session::{self, Measured, Ready};
+use crate::session::{self, Measured, Onlooker, Ready};
 use crate::targets;
 use anyhow::Context as _;
 use dialects::fio::{Eta, Plan, Request};
@@ -29,6 +30,7 @@ use model::record::{End, Failure, Outcome, Run};
 use own::Own;
 use phases::Phase;
 use report::Lang;
+use status::Statuses;
 use surroundings::Machine;
 
 pub(crate) fn run(context: &Context, args: &FioArgs) -> anyhow::Result<Exit> {
@@ -81,14 +83,17 @@ fn measure(context: &Context, own: &Own, plan: &Plan) -> anyhow::Result<Exit> {
     // empty, and goes with it.
     phases::check_space(&phases)?;
     let quiet = own.quiet || plan.output.eta == Eta::Never;
+    let mut statuses = Statuses::new(plan, &phases, &ready.runs[0]);
+    let onlooker = statuses.as_mut().map(|own| own as &mut dyn Onlooker);
     let Measured {
         mut runs,
         files: stay,
-    } = session::measure(context, &ready, granted, quiet)?;
+    } = session::measure_before(context, &ready, granted, quiet, onlooker)?;
     let run = runs.pop().context("read the run back")?;
     let pass = results::middle_pass(&phases, &run);
     let report = results::report(plan, &phases, &run, pass);
-    out::show(plan, &report, (&run.meta.id, own.dir_of_others))?;
+    let before = statuses.as_ref().map_or("", Statuses::said);
+    out::show(plan, &report, before, (&run.meta.id, own.dir_of_others))?;
     let logged = logs::write(plan, &phases, (&run, pass), own.dir_of_others);
     say_how_it_went(&phases, &run, pass, (context.lang, own.quiet));
     if let Some(words) = files::left_behind(&stay?) {
@@ -126,7 +131,7 @@ fn show_kept(context: &Context, own: &Own, name: &str) -> anyhow::Result<Exit> {
         output: plan.output.clone(),
         ..asked
     };
-    if plan != with_its_output {
+    if plan != with_its_output || plan.output.status_interval_ns.is_some() {
         let words = own.rest.iter().map(|word| format!("`{word}`"));
         let words: Vec<String> = words.collect();
         return Err(asks_for_more(&format!("something of {}", words.join(" "))));
@@ -141,7 +146,7 @@ fn show_kept(context: &Context, own: &Own, name: &str) -> anyhow::Result<Exit> {
     out::check(&plan, own.dir_of_others)?;
     let pass = results::middle_pass(&phases, &run);
     let report = results::report(&plan, &phases, &run, pass);
-    out::show(&plan, &report, (&run.meta.id, own.dir_of_others))?;
+    out::show(&plan, &report, "", (&run.meta.id, own.dir_of_others))?;
     say_how_it_went(&phases, &run, pass, (context.lang, true));
     Ok(exit(&phases, &run))
 }

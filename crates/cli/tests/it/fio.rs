@@ -7,6 +7,7 @@ mod files;
 mod logs;
 mod names;
 mod reports;
+mod status;
 
 use crate::bed::{Bed, Done};
 use serde_json::Value;

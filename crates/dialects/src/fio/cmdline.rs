@@ -18,6 +18,9 @@ use model::job::Mix;
 /// Arguments at most; the kernel's own limit for all of them together is 2 MiB.
 const MAX_ARGUMENTS: usize = 16_384;
 
+/// Reports so far more often than this would be most of what is done.
+const STATUS_INTERVAL_NS_MIN: u64 = 100_000_000;
+
 /// Reads a command line: what would stand behind `fio`.
 pub fn parse(arguments: &[String], surroundings: &dyn Surroundings) -> Result<Plan, Error> {
     let mut line = Line::default();
@@ -291,12 +294,11 @@ impl Line {
                 }
             }
             "status-interval" => {
-                let read = value::time_ns(text, Bare::Seconds).filter(|read| read.value > 0);
-                let read = read.ok_or_else(|| bad("a time such as `10` or `500ms`"))?;
+                let read = value::time_ns(text, Bare::Seconds);
+                let read = read.filter(|read| read.value >= STATUS_INTERVAL_NS_MIN);
+                let read =
+                    read.ok_or_else(|| bad("a time such as `10` or `500ms`, 100ms at least"))?;
                 plan.output.status_interval_ns = Some(read.value);
-                let text =
-                    "`--status-interval` changes nothing here: there is one report, at the end";
-                self.builder.note(place, text.to_owned());
                 if let Some(warning) = read.warning {
                     self.builder.warn(place, warning);
                 }

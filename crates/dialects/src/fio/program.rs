@@ -91,7 +91,7 @@ pub static PROGRAM: &[ProgramOption] = &[
     takes(
         "status-interval",
         Has::Value,
-        "Accepted with a note; there is one report, at the end.",
+        "At every such time (100ms at least) the report so far; in the file of `--output` they stand before the last one.",
     ),
     takes(
         "readonly",

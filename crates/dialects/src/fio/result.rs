@@ -86,6 +86,8 @@ pub struct JobResult {
     pub steady_state: Option<SteadyResult>,
     /// Errors that did not end the job: their number and the first; only where they were let pass.
     pub let_pass: Option<(u64, i32)>,
+    /// It has not begun, while others are at work: only forms that have a place for each job show it.
+    pub is_waiting: bool,
 }
 
 impl JobResult {

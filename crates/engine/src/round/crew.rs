@@ -5,6 +5,7 @@
 
 use crate::noise::Watch;
 use crate::soak::Moment;
+use crate::tick::Ticks;
 use crate::wire::{CopyReport, Go, Order, Reply};
 use crate::worker::WORKER_WORD;
 use crate::workload::Told;
@@ -54,6 +55,17 @@ struct Member {
     told: Option<Told>,
     /// How much it has made since that was last asked.
     made: Option<Bytes>,
+    /// How far it was at its last tick, and whether that is news.
+    so_far: Option<CopyReport>,
+    is_news: bool,
+}
+
+/// What the workers let hear while they are waited for.
+pub(super) enum Heard {
+    /// So much has been made.
+    Made(Bytes),
+    /// A tick: how far each of them is, in their order.
+    Tick(Vec<CopyReport>),
 }
 
 /// The workers of one round.
@@ -72,7 +84,12 @@ pub(super) struct Crew {
     pub(super) is_deaf: bool,
     /// That has happened, and the workers have been asked to end.
     pub(super) is_ending: bool,
+    /// When it is to be told how far they are, and when next.
+    pub(super) ticks: Option<(Ticks, u64)>,
 }
+
+/// A tick waits this long for those who have not said how far they are: they are in the middle of something.
+const TICK_GRACE_NS: u64 = 200_000_000;
 
 /// How long workers that were asked to end may take.
 const END_DEADLINE: Nanos = Nanos::from_secs(60);
@@ -126,6 +143,8 @@ impl Crew {
             report: None,
             told: None,
             made: None,
+            so_far: None,
+            is_news: false,
         });
         sent.map_err(|error| Stop::error("send order to worker for", &order.workload, error))
     }
@@ -143,12 +162,12 @@ impl Crew {
         self.wait_and_hear(stage, within, &mut |_| ())
     }
 
-    /// The same, with what is made told meanwhile.
+    /// The same, with what the workers let hear meanwhile.
     pub(super) fn wait_and_hear(
         &mut self,
         stage: Stage,
         within: Nanos,
-        hear: &mut dyn FnMut(Bytes),
+        hear: &mut dyn FnMut(Heard),
     ) -> Result<(), Stop> {
         let mut deadline = Deadline::new(monotonic(), within);
         loop {
@@ -161,7 +180,9 @@ impl Crew {
             }
             self.listen()?;
             let made = self.members.iter_mut().filter_map(|m| m.made.take());
-            made.for_each(&mut *hear);
+            made.for_each(|made| hear(Heard::Made(made)));
+            let tick = self.ticks.filter(|_| stage == Stage::Measured);
+            let tick = tick.map(|(ticks, due)| self.tick(ticks, due, hear));
             if self.members.iter().all(|member| member.stage >= stage) {
                 return Ok(());
             }
@@ -184,10 +205,35 @@ impl Crew {
                 .map(|member| member.worker.output.as_raw_fd())
                 .collect();
             // A second at most, so that a signal between check and wait is not missed for long.
+            let left = tick.map_or(left, |tick| tick.saturating_sub(monotonic()).min(left));
             let wait_ms = (left / 1_000_000).clamp(1, 1_000);
             sys::process::wait_readable(&fds, wait_ms)
                 .map_err(|error| Stop::error("wait for", "workers", error))?;
         }
+    }
+
+    /// Tells how far all of them are, where the tick is due and those who work have said so. Says when to look again.
+    fn tick(&mut self, ticks: Ticks, due: u64, hear: &mut dyn FnMut(Heard)) -> u64 {
+        let now = monotonic();
+        let waits = |member: &Member| member.stage < Stage::Measured && !member.is_news;
+        let until = if self.members.iter().any(waits) {
+            due.saturating_add(TICK_GRACE_NS)
+        } else {
+            due
+        };
+        if now < until {
+            return until;
+        }
+        let next = ticks.after(now);
+        self.ticks = Some((ticks, next));
+        let told = self.members.iter_mut().map(|member| {
+            member.is_news = false;
+            // Who has ended tells no more than it has reported.
+            let told = member.report.as_ref().or(member.so_far.as_ref());
+            told.cloned().unwrap_or_default()
+        });
+        hear(Heard::Tick(told.collect()));
+        next
     }
 
     /// What the one worker told that had an errand.
@@ -276,6 +322,9 @@ impl Member {
                 Ok(Reply::Ready) => self.stage = Stage::Ready,
                 Ok(Reply::Measured) => self.stage = Stage::Measured,
                 Ok(Reply::Made(bytes)) => self.made = Some(bytes),
+                Ok(Reply::Tick(so_far)) => {
+                    (self.so_far, self.is_news) = (Some(*so_far), true);
+                }
                 Ok(Reply::Told(told)) => {
                     self.told = Some(told);
                     self.stage = Stage::Done;

@@ -1,6 +1,6 @@
 //! An errand: one worker that makes, checks or removes what rounds stand on, with a deadline of its own.
 
-use super::crew::{Crew, Stage, Stop};
+use super::crew::{Crew, Heard, Stage, Stop};
 use super::{Bench, RoundDir, SHARED, Which};
 use crate::set_up::{NotSetUp, SetUp};
 use crate::soak::Moment;
@@ -95,9 +95,14 @@ fn send(
         },
         errand: Some(asked.errand),
         cpu: None,
+        ticks: None,
     };
     crew.hire(&order, &dir.here.join(OWN), 0)?;
-    let waited = crew.wait_and_hear(Stage::Done, asked.at_most, hear);
+    let waited = crew.wait_and_hear(Stage::Done, asked.at_most, &mut |heard| {
+        if let Heard::Made(bytes) = heard {
+            hear(bytes);
+        }
+    });
     waited.map_err(|stop| match stop {
         Stop::Failed(Failure::Hung { after, .. }) => Stop::Failed(Failure::Hung {
             stage: "making".to_owned(),

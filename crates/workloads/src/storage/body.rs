@@ -16,6 +16,7 @@ use super::records::{Group, Records, amounts, place};
 use super::taking::Taking;
 use super::watch::Watch;
 use engine::recorder::Recorder;
+use engine::tick::SoFar;
 use engine::workload::{Body, Finish, WorkError};
 use model::job::{Redundancy, Report};
 use model::rng::Rng;
@@ -330,6 +331,22 @@ impl<E: Engine> Plain<E> {
         Ok(transfers)
     }
 
+    /// What has been done so far.
+    fn report(&self) -> Report {
+        let done = self.records.done();
+        let mut report = Report {
+            syncs: done[3],
+            ..Report::default()
+        };
+        for (told, ops) in report.done.each_mut().into_iter().zip(done) {
+            (told.ops, told.bytes) = (ops, ops * u64::from(self.work.block));
+        }
+        if let Some(frame) = &self.frame {
+            frame.report(&mut report);
+        }
+        report
+    }
+
     /// Inside a frame: what begins and ends by time.
     fn look(&mut self) {
         let Some(frame) = &mut self.frame else {
@@ -489,18 +506,20 @@ impl<E: Engine> Body for Plain<E> {
         self.forget();
     }
 
+    fn tick(&mut self, so_far: &mut SoFar) {
+        // What a ramp does is forgotten.
+        if !self
+            .frame
+            .as_ref()
+            .is_some_and(|frame| frame.times.is_in_ramp())
+        {
+            self.records.give(so_far);
+            so_far.job = Some(Box::new(self.report()));
+        }
+    }
+
     fn finish(&mut self) -> Result<Finish, WorkError> {
-        let done = self.records.done();
-        let mut report = Report {
-            syncs: done[3],
-            ..Report::default()
-        };
-        for (told, ops) in report.done.each_mut().into_iter().zip(done) {
-            (told.ops, told.bytes) = (ops, ops * u64::from(self.work.block));
-        }
-        if let Some(frame) = &self.frame {
-            frame.report(&mut report);
-        }
+        let mut report = self.report();
         let mut reported = amounts(&report);
         self.watch.end(report.done.read.bytes, &mut reported);
         // Of what broke nobody knows what is still under way.

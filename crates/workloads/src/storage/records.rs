@@ -1,6 +1,7 @@
 //! What the loop records: latencies of each kind of operation, of syncs, and the program's own lateness.
 
 use engine::recorder::Latencies;
+use engine::tick::SoFar;
 use model::job::{Directions, Report};
 use model::latency::LATE;
 use model::num::approx;
@@ -104,33 +105,52 @@ impl Records {
         self.done
     }
 
+    /// Everything that records, by its name.
+    fn each(&mut self) -> impl Iterator<Item = (&'static str, &mut Latencies)> {
+        let names = if self.single { [ALONE; 3] } else { OF_KINDS };
+        let kinds = self.by_kind.iter_mut().zip(names);
+        let kinds = kinds.flat_map(|(kinds, [slat, clat, lat])| {
+            let all = kinds.as_mut().map(|kinds| {
+                [
+                    kinds.slat.as_mut().map(|own| (slat, own)),
+                    Some((clat, &mut kinds.clat)),
+                    kinds.lat.as_mut().map(|own| (lat, own)),
+                ]
+            });
+            all.into_iter().flatten().flatten()
+        });
+        let sync = self.sync.as_mut().map(|sync| ("sync", sync));
+        let late = self.late.as_mut().map(|late| (LATE, late));
+        kinds.chain(sync).chain(late)
+    }
+
     /// Forgets everything.
     pub(super) fn clear(&mut self) {
         self.done = [0; 4];
-        let kinds = self.by_kind.iter_mut().flatten();
-        let all = kinds.flat_map(|kinds| {
-            let (slat, lat) = (kinds.slat.as_mut(), kinds.lat.as_mut());
-            [Some(&mut kinds.clat), slat, lat].into_iter().flatten()
-        });
-        let others = self.sync.iter_mut().chain(&mut self.late);
-        all.chain(others).for_each(Latencies::clear);
+        self.each().for_each(|(_, latencies)| latencies.clear());
+    }
+
+    /// Gives the latencies away that were recorded since the last time.
+    pub(super) fn give(&mut self, so_far: &mut SoFar) {
+        self.each()
+            .for_each(|(name, latencies)| so_far.give(name, latencies));
     }
 
     /// Hands everything over by name.
     pub(super) fn take(&mut self) -> BTreeMap<String, Latencies> {
-        let mut named = BTreeMap::new();
-        for (kinds, name) in self.by_kind.iter_mut().zip(["read_", "write_", "trim_"]) {
-            let Some(kinds) = kinds.take() else { continue };
-            let prefix = if self.single { "" } else { name };
-            named.insert(format!("{prefix}clat"), kinds.clat);
-            named.extend(kinds.slat.map(|slat| (format!("{prefix}slat"), slat)));
-            named.extend(kinds.lat.map(|lat| (format!("{prefix}lat"), lat)));
-        }
-        named.extend(self.sync.take().map(|sync| ("sync".to_owned(), sync)));
-        named.extend(self.late.take().map(|late| (LATE.to_owned(), late)));
-        named
+        let each = self.each();
+        each.map(|(name, latencies)| (name.to_owned(), std::mem::take(latencies)))
+            .collect()
     }
 }
+
+/// What submission, completion and the whole are called, where there is one kind of operation, and of each kind.
+const ALONE: [&str; 3] = ["slat", "clat", "lat"];
+const OF_KINDS: [[&str; 3]; 3] = [
+    ["read_slat", "read_clat", "read_lat"],
+    ["write_slat", "write_clat", "write_lat"],
+    ["trim_slat", "trim_clat", "trim_lat"],
+];
 
 /// Where a kind is counted.
 #[inline]

@@ -4,7 +4,8 @@
 //! CPUs, ends with jobs that take it along, and is told with the counters of the disk below it. A job that fails, be
 //! it in its set-up, is told as far as it came, and the others go on.
 
-use engine::recorder::Recorder;
+use engine::recorder::{Latencies, Recorder};
+use engine::tick::SoFar;
 use engine::workload::{Body, Finish, Place, WorkError};
 use model::job::{Direction, DiskUse, IoEngine, Mix, Report, Target, Task};
 use model::num::approx;
@@ -103,6 +104,11 @@ impl Doing {
         self.left = self.entered;
         let before = self.task.before().0;
         self.counts_from = (before > 0).then(|| self.entered.saturating_add(before));
+    }
+
+    /// How long it has been at work, up to the last batch that ended.
+    const fn wall(&self) -> Nanos {
+        Nanos(self.left.saturating_sub(self.entered))
     }
 
     fn end(&self) {
@@ -205,6 +211,13 @@ impl Body for Doing {
         self.inner.batch_target()
     }
 
+    fn tick(&mut self, so_far: &mut SoFar) {
+        self.inner.tick(so_far);
+        so_far.wall = self.wall();
+        let mix = self.task.job.pattern.mix;
+        so_far.make(move |finish, wall| beside_others(finish, mix, wall));
+    }
+
     fn finish(&mut self) -> Result<Finish, WorkError> {
         let disk = self.disk.as_ref().and_then(Disk::end);
         let finish = self.inner.finish();
@@ -219,16 +232,19 @@ impl Body for Doing {
             self.end();
         }
         finish.failed.clone_from(&self.failed);
-        finish.latencies = with_kind(
-            std::mem::take(&mut finish.latencies),
-            self.task.job.pattern.mix,
-        );
-        let mut report = finish.job.take().unwrap_or_default();
-        report.disk = disk;
-        let wall = Nanos(self.left.saturating_sub(self.entered));
-        finish.reported.extend(rates(&mut report, wall));
-        finish.job = Some(report);
+        finish.job.get_or_insert_default().disk = disk;
+        beside_others(&mut finish, self.task.job.pattern.mix, self.wall());
         Ok(finish)
+    }
+}
+
+/// What a job of this kind hands over, as it is told beside jobs of other kinds: with its rates, and names of latencies
+/// that say the kind.
+fn beside_others(finish: &mut Finish, mix: Mix, wall: Nanos) {
+    let latencies = std::mem::take(&mut finish.latencies);
+    finish.latencies = with_kind(latencies, mix);
+    if let Some(report) = &mut finish.job {
+        finish.reported.extend(rates(report, wall));
     }
 }
 
@@ -258,7 +274,7 @@ fn rates(report: &mut Report, wall: Nanos) -> [(String, f64); 5] {
 }
 
 /// Latencies of a job that does one kind of operation have no kind in their name; beside other jobs they need it.
-fn with_kind<T>(latencies: BTreeMap<String, T>, mix: Mix) -> BTreeMap<String, T> {
+fn with_kind(latencies: BTreeMap<String, Latencies>, mix: Mix) -> BTreeMap<String, Latencies> {
     let kind = match mix {
         Mix::Read => "read_",
         Mix::Write => "write_",

@@ -6,11 +6,12 @@ use super::records::amounts;
 use super::watch::Watch;
 use super::{files, open_one};
 use engine::recorder::Recorder;
+use engine::tick::SoFar;
 use engine::workload::{Body, Finish, Place, WorkError};
 use model::job::{IoEngine, Job};
 use model::rng::Rng;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use sys::loops::team::{Member, Team};
 
 /// What a thread has to say in the end.
@@ -24,6 +25,9 @@ struct Threads {
     own_is_over: bool,
     /// A thread has failed.
     failed: Arc<AtomicBool>,
+    /// How many ticks there were, and what each of the others gives away at them.
+    ticks: Arc<AtomicU32>,
+    told: Vec<Arc<Mutex<SoFar>>>,
     /// Done by all when the last batch ended.
     seen: u64,
     /// Of the process: no thread knows what it alone made storage do.
@@ -56,10 +60,13 @@ pub(super) fn open(job: &Job, place: &Place) -> Result<Box<dyn Body>, WorkError>
         Some(file::open(&one, &files(&one, &first)?[0], &first)?)
     };
     let failed = Arc::new(AtomicBool::new(false));
-    let works = (1..job.threads).map(|index| {
+    let ticks = Arc::new(AtomicU32::new(0));
+    let told: Vec<Arc<Mutex<SoFar>>> = (1..job.threads).map(|_| Arc::default()).collect();
+    let works = (1..job.threads).zip(&told).map(|(index, told)| {
         let (one, place, failed) = (one.clone(), of_thread(index), Arc::clone(&failed));
+        let (ticks, told) = (Arc::clone(&ticks), Arc::clone(told));
         move |member: &Member| {
-            let outcome = run(member, &one, &place);
+            let outcome = run(member, &one, &place, (&ticks, &told));
             failed.fetch_or(outcome.is_err(), Ordering::AcqRel);
             outcome
         }
@@ -72,6 +79,8 @@ pub(super) fn open(job: &Job, place: &Place) -> Result<Box<dyn Body>, WorkError>
         own,
         own_is_over: false,
         failed,
+        ticks,
+        told,
         seen: 0,
         watch: Watch::new(watched.as_ref()),
     };
@@ -80,9 +89,15 @@ pub(super) fn open(job: &Job, place: &Place) -> Result<Box<dyn Body>, WorkError>
 }
 
 /// One thread's work.
-fn run(member: &Member, job: &Job, place: &Place) -> Outcome {
+fn run(
+    member: &Member,
+    job: &Job,
+    place: &Place,
+    (ticks, told): (&AtomicU32, &Mutex<SoFar>),
+) -> Outcome {
     let mut body = open_one(job, place, false)?;
     member.wait();
+    let mut seen = ticks.load(Ordering::Relaxed);
     let (mut part, mut chunk) = (member.part(), CHUNK);
     let mut recorder = Recorder::off();
     while !member.stopped() {
@@ -98,6 +113,15 @@ fn run(member: &Member, job: &Job, place: &Place) -> Outcome {
             break;
         }
         let took = sys::clock::monotonic() - began;
+        let now = ticks.load(Ordering::Relaxed);
+        // Where somebody is telling what was given before, the next chunk is early enough.
+        if now != seen
+            && let Ok(mut told) = told.try_lock()
+            && !told.is_full()
+        {
+            seen = now;
+            body.tick(&mut told);
+        }
         chunk = if took > CHUNK_NS {
             (chunk / 2).max(1)
         } else {
@@ -160,6 +184,12 @@ impl Body for Threads {
         self.team.next_part();
         self.seen = self.team.done();
         self.watch.begin();
+    }
+
+    fn tick(&mut self, so_far: &mut SoFar) {
+        self.own.tick(so_far);
+        self.told.iter().for_each(|other| so_far.join(other));
+        self.ticks.fetch_add(1, Ordering::Relaxed);
     }
 
     fn finish(&mut self) -> Result<Finish, WorkError> {

@@ -50,12 +50,8 @@ pub(super) fn check(plan: &Plan, of_others: bool) -> anyhow::Result<()> {
     })
 }
 
-/// Prints the report in every form that was asked for. The run is the one that it is of.
-pub(super) fn show(
-    plan: &Plan,
-    report: &Report,
-    (run, of_others): (&str, bool),
-) -> anyhow::Result<()> {
+/// The report in every form that was asked for.
+pub(super) fn in_words(plan: &Plan, report: &Report) -> String {
     let in_bits = plan.jobs().any(|job| job.reporting.in_bits);
     let mut all = String::new();
     for format in &plan.output.formats {
@@ -66,6 +62,17 @@ pub(super) fn show(
             Format::Terse => terse(report, plan.output.terse_version),
         });
     }
+    all
+}
+
+/// Prints the report in every form that was asked for, into a file behind `before`. The run is the one that it is of.
+pub(super) fn show(
+    plan: &Plan,
+    report: &Report,
+    before: &str,
+    (run, of_others): (&str, bool),
+) -> anyhow::Result<()> {
+    let all = before.to_owned() + &in_words(plan, report);
     let Some(path) = file(plan) else {
         return output::print(&all);
     };
@@ -84,7 +91,7 @@ pub(super) fn show(
 }
 
 /// The file of `--output`; `None` where that is standard output under its other name.
-fn file(plan: &Plan) -> Option<&str> {
+pub(super) fn file(plan: &Plan) -> Option<&str> {
     let path = plan.output.file.as_deref();
     path.filter(|path| *path != "/dev/stdout")
 }

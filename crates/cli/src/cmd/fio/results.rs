@@ -20,14 +20,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The report of one pass.
 pub(super) fn report(plan: &Plan, phases: &[Phase<'_>], run: &Run, pass: u32) -> Report {
+    of_pass(plan, phases, run, (pass, false))
+}
+
+/// The report of a pass that goes on: jobs that have done nothing yet have their place in it.
+pub(super) fn so_far(plan: &Plan, phases: &[Phase<'_>], run: &Run, pass: u32) -> Report {
+    of_pass(plan, phases, run, (pass, true))
+}
+
+fn of_pass(plan: &Plan, phases: &[Phase<'_>], run: &Run, (pass, goes_on): (u32, bool)) -> Report {
     let ended = run.meta.finished.unwrap_or(UnixNanos(sys::clock::wall()));
     let mut disks = Disks::default();
     let mut jobs = Vec::new();
     for phase in phases {
         let Some(round) = run.rounds_of(&phase.case).find(|round| round.pass == pass) else {
+            let waiting = phase.jobs.iter().filter(|_| goes_on);
+            jobs.extend(waiting.map(|(group, job)| waits(*group, job)));
             continue;
         };
-        jobs.extend(results(plan, phase, round, run.meta.started));
+        jobs.extend(results(plan, phase, round, (run.meta.started, goes_on)));
         if let Some(told) = round.told() {
             disks.add(told);
         }
@@ -103,7 +114,12 @@ impl<'a> Piece<'a> {
     }
 }
 
-fn results(plan: &Plan, phase: &Phase<'_>, round: &Round, began: UnixNanos) -> Vec<JobResult> {
+fn results(
+    plan: &Plan,
+    phase: &Phase<'_>,
+    round: &Round,
+    (began, goes_on): (UnixNanos, bool),
+) -> Vec<JobResult> {
     let done = match (round.told(), &round.outcome) {
         (Some(told), _) => told,
         (None, Outcome::Failed(failure)) => return failed(phase, failure),
@@ -127,25 +143,44 @@ fn results(plan: &Plan, phase: &Phase<'_>, round: &Round, began: UnixNanos) -> V
         }
     }
     let before_s = approx(round.started.0.saturating_sub(began.0)) / 1e9;
-    pieces.iter().map(|piece| result(piece, before_s)).collect()
+    let each = pieces.iter().map(|piece| {
+        let mut kinds = piece.told().flat_map(|told| told.done.iter());
+        if goes_on && kinds.all(|done| done.ops == 0) {
+            waits(piece.group, piece.first())
+        } else {
+            result(piece, before_s)
+        }
+    });
+    each.collect()
+}
+
+/// A job that has done nothing yet.
+fn waits(group: u32, job: &Job) -> JobResult {
+    JobResult {
+        is_waiting: true,
+        ..nothing(group, job)
+    }
+}
+
+/// A job of which nothing is known.
+fn nothing(group: u32, job: &Job) -> JobResult {
+    JobResult {
+        name: job.name.clone(),
+        description: job.description.clone(),
+        group,
+        options: options(job),
+        ..JobResult::default()
+    }
 }
 
 /// The jobs of a phase of which nothing is known but why: nothing but the error.
 fn failed(phase: &Phase<'_>, failure: &Failure) -> Vec<JobResult> {
     let error = looks::number(failure);
-    phase
-        .jobs
-        .iter()
-        .map(|(group, job)| JobResult {
-            name: job.name.clone(),
-            description: job.description.clone(),
-            group: *group,
-            members: None,
-            error,
-            options: options(job),
-            ..JobResult::default()
-        })
-        .collect()
+    let each = phase.jobs.iter().map(|(group, job)| JobResult {
+        error,
+        ..nothing(*group, job)
+    });
+    each.collect()
 }
 
 /// The options of the section itself, as fio lists them: those that were given a value.
@@ -190,6 +225,7 @@ fn result(piece: &Piece<'_>, before_s: f64) -> JobResult {
         target: Some(looks::target(piece)),
         steady_state: looks::steady_state(piece),
         let_pass,
+        is_waiting: false,
     }
 }
 

@@ -20,7 +20,7 @@ pub fn text(report: &Report, in_bits: bool) -> String {
         out: String::new(),
         in_bits,
     };
-    for job in &report.jobs {
+    for job in report.jobs.iter().filter(|job| !job.is_waiting) {
         out.job(job, report);
     }
     out.groups(&report.jobs);

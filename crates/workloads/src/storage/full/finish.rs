@@ -4,6 +4,7 @@
 use super::Full;
 use super::checks::Checks;
 use super::phases::Phase;
+use super::search::Search;
 use super::steady::Steady;
 use crate::storage::records::amounts;
 use engine::workload::{Finish, WorkError};
@@ -17,6 +18,14 @@ const CHECK_MAX: Nanos = Nanos::from_secs(20);
 impl<E: Engine> Full<E> {
     pub(super) fn hand_over(&mut self) -> Finish {
         let mut report = self.measured();
+        if let Some(search) = &self.search
+            && report.latency_depth.is_none()
+        {
+            self.notes.push(format!(
+                "latency_target: no depth was found that keeps the latency; the search stood at {}",
+                search.depth()
+            ));
+        }
         let series = self.log.as_ref().map(|log| log.series());
         let mut reported = amounts(&report);
         self.watch.end(self.bytes[0], &mut reported);
@@ -68,8 +77,8 @@ impl<E: Engine> Full<E> {
         self.checks.as_ref().map_or(Ok(()), Checks::verdict)
     }
 
-    /// The figures of the measured part.
-    fn measured(&mut self) -> Report {
+    /// The figures of the measured part, so far.
+    pub(super) fn measured(&self) -> Report {
         let mut report = Report::default();
         let done = self.records.done();
         report.syncs = done[3];
@@ -85,15 +94,7 @@ impl<E: Engine> Full<E> {
             };
         }
         report.first_errno = Some(self.errors.first).filter(|number| *number > 0);
-        if let Some(search) = &self.search {
-            let depth = search.depth();
-            report.latency_depth = search.result();
-            if report.latency_depth.is_none() {
-                self.notes.push(format!(
-                    "latency_target: no depth was found that keeps the latency; the search stood at {depth}"
-                ));
-            }
-        }
+        report.latency_depth = self.search.as_ref().and_then(Search::result);
         report.steady = self.steady.as_ref().map(Steady::told);
         if let Some(samples) = &self.samples {
             samples.report(&mut report);

@@ -43,6 +43,7 @@ use super::watch::Watch;
 use checks::Checks;
 use course::{Course, Target};
 use engine::recorder::Recorder;
+use engine::tick::SoFar;
 use engine::workload::{Body, Finish, WorkError};
 use log::Log;
 use model::num::approx;
@@ -458,6 +459,14 @@ impl<E: Engine> Body for Full<E> {
         }
         self.course.budget().renew();
         self.begin();
+    }
+
+    fn tick(&mut self, so_far: &mut SoFar) {
+        // What a ramp does is forgotten.
+        if !self.times.is_in_ramp() {
+            self.records.give(so_far);
+            so_far.job = Some(Box::new(self.measured()));
+        }
     }
 
     fn finish(&mut self) -> Result<Finish, WorkError> {

@@ -80,6 +80,11 @@ impl Times {
         now
     }
 
+    /// Whether the ramp goes on.
+    pub(in crate::storage) const fn is_in_ramp(&self) -> bool {
+        self.ramp_until.is_some()
+    }
+
     /// Whether the ramp ends now.
     #[inline]
     pub(in crate::storage) fn ramp_ends(&mut self) -> bool {

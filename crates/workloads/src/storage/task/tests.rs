@@ -253,7 +253,8 @@ fn directions_have_times_of_their_own() {
 #[test]
 fn names_of_latencies_say_the_kind() {
     let names = |mix| -> Vec<String> {
-        let plain = ["clat", "lat", "slat", "sync", "late"].map(|name| (name.to_owned(), ()));
+        let plain = ["clat", "lat", "slat", "sync", "late"]
+            .map(|name| (name.to_owned(), Latencies::default()));
         with_kind(plain.into(), mix).into_keys().collect()
     };
     assert_eq!(

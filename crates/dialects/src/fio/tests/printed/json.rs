@@ -169,6 +169,7 @@ impl Job {
                 }),
             target,
             steady_state: self.steadystate.map(Steady::result),
+            is_waiting: false,
             let_pass: self.total_err.zip(self.first_error),
         }
     }
