@@ -3,7 +3,7 @@
 //! A category is the part of a test's name before the first dot. Its figure is the geometric mean of at most five
 //! leading metrics, of different workloads as far as possible, because metrics of one workload tell the same story
 //! twice. It is formed within each pass and compared over the passes; in a duel the two sides of a pass are a pair, and
-//! where groups of runs are compared it is formed within each run.
+//! where groups of runs are compared it is formed within each run. A category of one metric has that metric's verdict.
 
 use crate::contrast::{ERROR_RATE, contrast};
 use crate::side::{Point, Side};
@@ -27,12 +27,24 @@ pub(crate) fn compare(sides: &Sides<'_>, candidates: &[Candidate<'_>]) -> Vec<Ca
             names.push(name);
         }
     }
-    let mut found: Vec<(CategoryComparison, Option<RatioInterval>)> = names
-        .into_iter()
-        .filter_map(|name| compare_one(sides, name, &chosen(name, candidates)))
+    let chosen: Vec<_> = names.iter().map(|name| chosen(name, candidates)).collect();
+    let each = names.iter().zip(&chosen);
+    let mut found: Vec<(CategoryComparison, Option<RatioInterval>)> = each
+        .filter_map(|(name, members)| compare_one(sides, name, members))
         .collect();
     correct(&mut found, sides.levels);
-    found.into_iter().map(|(category, _)| category).collect()
+    let mut categories: Vec<CategoryComparison> =
+        found.into_iter().map(|(category, _)| category).collect();
+    // A category of one metric is that metric, and says nothing else.
+    for lone in chosen.iter().filter_map(|members| match members[..] {
+        [lone] => Some(lone),
+        _ => None,
+    }) {
+        let name = category_of(&lone.result.id.case.test);
+        let its = categories.iter_mut().filter(|one| one.category == name);
+        its.for_each(|one| one.verdict = lone.result.adjusted);
+    }
+    categories
 }
 
 /// The category that a test belongs to.

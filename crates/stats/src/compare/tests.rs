@@ -384,6 +384,33 @@ fn a_member_with_too_few_rounds_does_not_cost_the_category_its_interval() {
 }
 
 #[test]
+fn a_category_of_one_metric_says_what_that_metric_says() {
+    let mut taken_back = 0;
+    for percent in 0..12_u32 {
+        let run = |seed: u64, ratio: f64| {
+            let many = (0..60).map(|i| (format!("f.t{i}@1"), noisy(seed + i, 6, 100.0, 0.02)));
+            let lone = (
+                "os.a@1".to_owned(),
+                noisy(seed + 99, 6, 100.0 * ratio, 0.02),
+            );
+            let series: Vec<(String, Vec<f64>)> = many.chain([lone]).collect();
+            let named: Vec<(&str, Vec<f64>)> = series
+                .iter()
+                .map(|(id, of)| (id.as_str(), of.clone()))
+                .collect();
+            fixture::run(&named)
+        };
+        let ratio = 1.0 + f64::from(percent) / 100.0;
+        let found = compare(&run(1, 1.0), &run(1001, ratio), &DEFAULTS);
+        let metric = found.metrics.last().unwrap();
+        let category = found.categories.iter().find(|one| one.category == "os");
+        assert_eq!(category.unwrap().verdict, metric.adjusted, "{ratio}");
+        taken_back += u32::from(metric.adjusted != metric.verdict);
+    }
+    assert!(taken_back > 0, "no correction was ever needed here");
+}
+
+#[test]
 fn a_category_without_six_common_passes_has_no_interval() {
     let base = fixture::run(&[("os.a@1", vec![1.0; 8]), ("os.b@1", vec![1.0; 8])]);
     let mut other = fixture::run(&[("os.a@1", vec![2.0; 8]), ("os.b@1", vec![8.0; 8])]);
