@@ -8,7 +8,7 @@ use crate::said;
 use crate::table::cut;
 use dialects::printable::printable;
 use model::comparison::Refusal;
-use model::plan::Duel;
+use model::plan::{Duel, PlannedCase};
 use model::record::{Failure, Round, Run, brief};
 
 /// A side takes no more columns of a list: a command may be a script.
@@ -130,12 +130,8 @@ pub(crate) fn next_compare(lang: Lang) -> &'static str {
 
 /// A side by its letter.
 pub(crate) fn role(letter: &str, is_base: bool, lang: Lang) -> String {
-    let (en, ja) = if is_base {
-        ("base", "基準")
-    } else {
-        ("other", "比較対象")
-    };
-    say!(lang, "{letter} ({en})", "{letter}（{ja}）")
+    let role = crate::comparison::role(is_base, lang);
+    say!(lang, "{letter} ({role})", "{letter}（{role}）")
 }
 
 /// Base and other of the command that compares both sides; `None` for a run that is no side of a duel.
@@ -162,14 +158,10 @@ pub(crate) fn about(base: &Party<'_>, other: &Party<'_>, lang: Lang) -> Vec<Stri
         return Vec::new();
     };
     let mut lines = remarks(a, b, lang);
-    let counts = a
-        .plan
-        .cases
-        .iter()
-        .map(|case| stats::duel::pairs_of(a, b, &case.id));
-    let counts: Vec<usize> = counts.collect();
-    if let (Some(fewest), Some(most)) = (counts.iter().min(), counts.iter().max()) {
-        lines.push(pairs(*fewest, *most, lang));
+    let pairs_of = |case: &PlannedCase| stats::duel::pairs_of(a, b, &case.id);
+    let counts = || a.plan.cases.iter().map(pairs_of);
+    if let (Some(fewest), Some(most)) = (counts().min(), counts().max()) {
+        lines.push(pairs(fewest, most, lang));
     }
     lines.extend([a, b].into_iter().flat_map(|run| failures(run, lang)));
     lines.extend(ended(a, b, lang));

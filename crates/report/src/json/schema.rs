@@ -13,17 +13,15 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
-/// The file in docs/schema that holds [`schema_run`].
-pub const RUN_FILE: &str = "kurabe.run.1.json";
-
-/// The file in docs/schema that holds [`schema_comparison`].
-pub const COMPARISON_FILE: &str = "kurabe.comparison.1.json";
-
-/// The file in docs/schema that holds [`schema_plan`].
-pub const PLAN_FILE: &str = "kurabe.plan.1.json";
-
-/// The file in docs/schema that holds [`schema_list`].
-pub const LIST_FILE: &str = "kurabe.list.1.json";
+/// The files of docs/schema: their names, and what they hold.
+pub fn files() -> [(&'static str, String); 4] {
+    [
+        ("kurabe.run.1.json", schema_run()),
+        ("kurabe.comparison.1.json", schema_comparison()),
+        ("kurabe.plan.1.json", schema::<PlanDocument<'_>>()),
+        ("kurabe.list.1.json", schema::<ListDocument<'_>>()),
+    ]
+}
 
 /// The JSON schema (draft 2020-12) of `kurabe.run/1`.
 pub fn schema_run() -> String {
@@ -33,16 +31,6 @@ pub fn schema_run() -> String {
 /// The JSON schema (draft 2020-12) of `kurabe.comparison/1`.
 pub fn schema_comparison() -> String {
     schema::<ComparisonDocument<'_>>()
-}
-
-/// The JSON schema (draft 2020-12) of `kurabe.plan/1`.
-pub fn schema_plan() -> String {
-    schema::<PlanDocument<'_>>()
-}
-
-/// The JSON schema (draft 2020-12) of `kurabe.list/1`.
-pub fn schema_list() -> String {
-    schema::<ListDocument<'_>>()
 }
 
 fn schema<T: JsonSchema>() -> String {

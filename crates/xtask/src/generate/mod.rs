@@ -64,12 +64,7 @@ fn files(root: &Path) -> anyhow::Result<Files> {
     let mut files = Files::new();
     files.insert("docs/tests.md".to_owned(), tests_page::page(workloads::ALL));
     files.insert("docs/fio.md".to_owned(), fio_page::page());
-    for (name, schema) in [
-        (schema::RUN_FILE, schema::schema_run()),
-        (schema::COMPARISON_FILE, schema::schema_comparison()),
-        (schema::PLAN_FILE, schema::schema_plan()),
-        (schema::LIST_FILE, schema::schema_list()),
-    ] {
+    for (name, schema) in schema::files() {
         files.insert(format!("docs/schema/{name}"), schema);
     }
     command_line::add(&mut files)?;
