@@ -10,7 +10,6 @@ pub mod brief;
 pub mod comparison;
 pub mod csv;
 pub mod duel;
-mod footnotes;
 pub mod grounds;
 mod grouped;
 pub mod json;

@@ -1,6 +1,5 @@
 //! What a run shows, computed once; every format starts from it.
 
-use crate::footnotes::Footnotes;
 use crate::number;
 use crate::page::block::MARK;
 use crate::set_otherwise;
@@ -8,7 +7,7 @@ use model::estimate::{IndexSummary, MetricSummary, State};
 use model::plan::{CaseId, PlannedCase};
 use model::record::{Failure, Run};
 use stats::scaling::{ClockRate, Scaling};
-use stats::{Headlined, Trust};
+use stats::{Headlined, Noted, Trust};
 use std::collections::HashMap;
 
 /// A run and everything concluded from it.
@@ -35,7 +34,8 @@ pub struct RunView<'a> {
     pub trust: Trust,
     /// Those of its figures that people quote.
     pub headlines: Vec<Headlined>,
-    pub(crate) footnotes: Footnotes,
+    /// What its metrics are warned of; the first one is note 1 of its page.
+    pub noted: Vec<Noted>,
     /// The cases of the plan by id.
     planned: HashMap<&'a CaseId, &'a PlannedCase>,
     /// The last failure of each case that has one.
@@ -70,7 +70,7 @@ pub fn view(run: &Run) -> RunView<'_> {
             _ => "two states: no single number describes both".to_owned(),
         });
     }
-    let footnotes = Footnotes::new(metrics.iter().map(|metric| metric.warnings.as_slice()));
+    let noted = stats::noted(metrics.iter().map(|metric| metric.warnings.as_slice()));
     RunView {
         run,
         indexes: dialects::unixbench::asked(run),
@@ -86,7 +86,7 @@ pub fn view(run: &Run) -> RunView<'_> {
         soak: stats::soak::summarize(run),
         storage: stats::storage::summarize(run),
         memory: stats::memory::summarize(run),
-        footnotes,
+        noted,
     }
 }
 

@@ -50,6 +50,7 @@ mod fixture;
 mod headline;
 mod hopeless;
 mod noise;
+mod noted;
 #[cfg(test)]
 mod rule;
 mod shared_core;
@@ -66,6 +67,7 @@ pub use category::category_of;
 pub use compare::{CompareOptions, compare, compare_groups};
 pub use difference::differences;
 pub use headline::{Headlined, headlines, rounds_of_each};
+pub use noted::{Noted, noted};
 pub use rounds::{CaseRounds, RunRounds};
 pub use summarize::summarize;
 pub use thresholds::{CONFIDENCE, ROUNDS_MIN, RUNS_MIN};

@@ -31,7 +31,7 @@ impl<'a> StoragePart<'a> {
     pub(super) fn of(summary: &'a StorageSummary) -> Self {
         let part = |case| StorageCasePart {
             case,
-            sentences: sentences(case, Lang::En),
+            sentences: sentences(case, true, Lang::En),
         };
         Self {
             cases: summary.cases.iter().map(part).collect(),

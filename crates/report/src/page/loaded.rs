@@ -24,8 +24,13 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
     let idle = idle.map(|level| level.ns);
     let mut lines = Vec::new();
     if let (Some(idle), Some(load)) = (idle, most.load) {
-        let load = number::alone(Unit::BytesPerSecond, load);
-        lines.push(costs(&load, &times(most.ns, idle), lang));
+        lines.push(say!(
+            lang,
+            "while the others read {load}, a load takes {times} times as long as without them",
+            "他の CPU が {load} を読み出している間、1 回のロードは無負荷時の {times} 倍かかります",
+            load = number::alone(Unit::BytesPerSecond, load),
+            times = times(most.ns, idle)
+        ));
     }
     let legend = lang.pick(
         "one chain of dependent loads beside streams on the other CPUs; # in proportion to ns/load",
@@ -36,15 +41,6 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
     let heading = lang.pick("latency under load", "負荷時のレイテンシー");
     let forms = Block::Fitting(vec![table(BAR), table(0)]);
     vec![Block::section(heading, vec![forms, Block::bullets(lines)])]
-}
-
-/// What the largest load costs.
-fn costs(load: &str, times: &str, lang: Lang) -> String {
-    say!(
-        lang,
-        "while the others read {load}, a load takes {times} times as long as without them",
-        "他の CPU が {load} を読み出している間、1 回のロードは無負荷時の {times} 倍かかります"
-    )
 }
 
 /// The lines, with bars of at most so many cells.

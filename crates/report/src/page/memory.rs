@@ -8,7 +8,7 @@ use crate::lang::{Lang, say};
 use crate::number;
 use crate::view::RunView;
 use model::num::{count, round_to_usize};
-use model::units::Bytes;
+use model::units::{Bytes, Unit};
 use stats::memory::{Curve, Matrix};
 
 /// Cells of the longest bar.
@@ -112,13 +112,7 @@ fn table(curve: &Curve, lang: Lang) -> Table {
 
 /// Three figures.
 fn nanos(ns: f64) -> String {
-    if ns < 9.995 {
-        format!("{ns:.2}")
-    } else if ns < 99.95 {
-        format!("{ns:.1}")
-    } else {
-        format!("{ns:.0}")
-    }
+    number::scale(Unit::Nanoseconds, "", 1.0).value(ns)
 }
 
 /// From one cell for the least to all for the most, by factors.
@@ -184,7 +178,6 @@ mod tests {
     use crate::testkit::{Quantity, add_case, add_round, empty};
     use model::record::{Outcome, Run};
     use model::spec::Better;
-    use model::units::Unit;
 
     fn run(values: &[(String, f64)]) -> Run {
         let quantity = Quantity("memory_ns", Unit::Nanoseconds, Better::Lower);

@@ -6,6 +6,8 @@ use crate::lang::Lang;
 use crate::said;
 use crate::view::{RunView, Shown};
 use model::estimate::MetricSummary;
+use model::warning::Warning;
+use stats::Noted;
 
 /// A metric on its line.
 struct Row<'a> {
@@ -37,7 +39,7 @@ const COLUMNS: &[Column] = &[
         state(row.metric, row.lang).into()
     }),
     Column(["notes", "注"], Align::Left, |row| {
-        row.view.footnotes.numbers(&row.metric.warnings).into()
+        numbers(&row.view.noted, &row.metric.warnings).into()
     }),
 ];
 
@@ -82,6 +84,14 @@ fn name(Row { view, metric, .. }: &Row<'_>) -> Cell {
         return Text::name(name + view.mark(&metric.id.case)).into();
     }
     Cell::Below(Text::name(name), metric.id.quantity.clone())
+}
+
+/// The notes to which warnings refer, such as `[1] [3]`.
+fn numbers(notes: &[Noted], warnings: &[Warning]) -> String {
+    let has = |note: &Noted| warnings.iter().any(|of| of.same_kind(&note.warning));
+    let numbered = notes.iter().zip(1..).filter(|(note, _)| has(note));
+    let numbers: Vec<String> = numbered.map(|(_, n)| format!("[{n}]")).collect();
+    numbers.join(" ")
 }
 
 /// What the metric looks like. Rounds of which none has a value are not too few of them.

@@ -3,14 +3,13 @@
 
 use super::block::{Block, Text, Tone};
 use super::plan::left_out_of;
-use crate::footnotes::Footnote;
 use crate::lang::{Lang, say};
 use crate::number;
 use crate::said;
 use crate::view::RunView;
 use model::num::round_to_u64;
 use model::warning::Warning;
-use stats::Trust;
+use stats::{Noted, Trust};
 
 /// A section for each kind of note.
 pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
@@ -100,9 +99,9 @@ pub(crate) fn about_run(view: &RunView<'_>, lang: Lang) -> Vec<String> {
 /// Number and sentence of each note, and whose figures the notes tell. The page of a soak has no table whose lines
 /// could refer to them, and they are all about its one case.
 fn notes(view: &RunView<'_>, lang: Lang) -> Vec<(Text, String)> {
-    let notes = &view.footnotes.0;
+    let notes = &view.noted;
     if view.soak.is_some() {
-        let of_soak = |note: &Footnote| said::warning_of_soak(&note.warning, lang);
+        let of_soak = |note: &Noted| said::warning_of_soak(&note.warning, lang);
         let sign = |sentence| (Text::sign("!"), sentence);
         return notes.iter().map(of_soak).map(sign).collect();
     }
@@ -121,12 +120,12 @@ fn notes(view: &RunView<'_>, lang: Lang) -> Vec<(Text, String)> {
 }
 
 /// Whether a note tells figures of the worst of several metrics.
-fn is_shared(note: &Footnote) -> bool {
+fn is_shared(note: &Noted) -> bool {
     note.metrics > 1 && note.warning.severity().is_some()
 }
 
 /// A note in words, with the figures of the worst metric that has it.
-pub(crate) fn sentence(note: &Footnote, lang: Lang) -> String {
+pub(crate) fn sentence(note: &Noted, lang: Lang) -> String {
     let mut sentence = match (&note.warning, note.rounds_most) {
         (Warning::TooFewRounds { have, need }, Some(most)) if most > *have => {
             too_few_between(*have, most, *need, lang)

@@ -11,7 +11,7 @@ use model::estimate::Estimate;
 use model::num::{count, round_to_usize};
 use model::plan::CaseId;
 use model::units::Unit;
-use stats::scaling::{ClockRate, Scaling, Step};
+use stats::scaling::{ClockRate, EVENT_MEAN, EVENT_P95, Scaling, Step};
 
 /// Cells of the longest bar.
 const BAR: usize = 20;
@@ -23,9 +23,7 @@ const ABOVE_MARK: &str = "^";
 /// How much of the tables there is room for.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 enum Layout {
-    /// Of the times of events the mean alone, and no bars.
-    Narrowest,
-    /// Every time of events.
+    /// No bars.
     Narrow,
     /// And the bars.
     Medium,
@@ -33,17 +31,15 @@ enum Layout {
     Wide,
 }
 
+/// The column of what an event takes on average.
+const MEAN: [&str; 2] = ["mean time", "平均時間"];
+
 /// A table for each test, with what it means; nothing where the run does not ask how anything scales.
 pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
     if view.scaling.is_empty() {
         return Vec::new();
     }
-    let layouts = [
-        Layout::Wide,
-        Layout::Medium,
-        Layout::Narrow,
-        Layout::Narrowest,
-    ];
+    let layouts = [Layout::Wide, Layout::Medium, Layout::Narrow];
     let forms = layouts.map(|layout| parts(view, layout, lang)).to_vec();
     let heading = lang.pick("scaling", "スケーリング");
     vec![Block::section(heading, vec![Block::Fitting(forms)])]
@@ -71,15 +67,6 @@ fn heading(view: &RunView<'_>, scaling: &Scaling, lang: Lang) -> String {
     set.map_or_else(|| test.clone(), |set| format!("{test} ({set})"))
 }
 
-/// Whether no single number describes the rounds of this quantity at this concurrency.
-fn is_torn(view: &RunView<'_>, scaling: &Scaling, copies: u32, quantity: &str) -> bool {
-    let test = scaling.test.clone();
-    let case = CaseId { test, copies };
-    let mut metrics = view.metrics_of(&case);
-    let metric = metrics.find(|metric| metric.id.quantity == quantity);
-    metric.is_some_and(|metric| !stats::state::has_single_number(&metric.state))
-}
-
 /// How to read the columns that these tables have, and the sign before some of their figures.
 fn legend(tables: &[Table], layout: Layout, lang: Lang) -> Vec<String> {
     let has = |[en, ja]: [&str; 2]| {
@@ -98,17 +85,10 @@ fn legend(tables: &[Table], layout: Layout, lang: Lang) -> Vec<String> {
             "。CPU 秒: CPU 時間 1 秒の仕事量の 1 並列との比。CPU 上: CPU 上にいた時間の割合",
         ));
     }
-    let times = match (has(MEAN.heading), has(P95.heading)) {
-        (true, false) => Some(lang.pick(
-            "mean time: what an event (operation) took on average; medians of the rounds",
-            "平均時間: 1 イベント（操作）の平均所要時間。各ラウンドの中央値",
-        )),
-        (_, true) => Some(lang.pick(
-            "mean time, p95: what an event (operation) took, the average and the 95th percentile; medians of the rounds",
-            "平均時間、p95: 1 イベント（操作）の所要時間の平均と 95 パーセンタイル。各ラウンドの中央値",
-        )),
-        (false, false) => None,
-    };
+    let times = has(MEAN).then(|| lang.pick(
+        "mean time, p95: what an event (operation) took, the average and the 95th percentile; medians of the rounds",
+        "平均時間、p95: 1 イベント（操作）の所要時間の平均と 95 パーセンタイル。各ラウンドの中央値",
+    ));
     let mut cells = tables.iter().flat_map(|table| table.rows.iter().flatten());
     let is_torn =
         |cell: &Cell| matches!(cell, Cell::Text(text) if text.text.starts_with(NO_LEVEL_MARK));
@@ -125,113 +105,79 @@ fn legend(tables: &[Table], layout: Layout, lang: Lang) -> Vec<String> {
     std::iter::once(first).chain(others).collect()
 }
 
-/// A time of events that a test tells.
-struct Time {
-    quantity: &'static str,
-    heading: [&'static str; 2],
-    of: fn(&Step) -> Option<Estimate>,
-}
+/// A column: what stands above it, the layout that it takes, and its cells.
+type Column = (&'static str, Layout, Vec<Cell>);
 
-const MEAN: Time = Time {
-    quantity: stats::scaling::EVENT_MEAN,
-    heading: ["mean time", "平均時間"],
-    of: |step| step.event_mean,
-};
-
-const P95: Time = Time {
-    quantity: stats::scaling::EVENT_P95,
-    heading: ["p95", "p95"],
-    of: |step| step.event_p95,
-};
-
-/// The times of events that any step has.
-fn times(scaling: &Scaling) -> Vec<Time> {
-    let told = |time: &Time| scaling.steps.iter().any(|step| (time.of)(step).is_some());
-    [MEAN, P95].into_iter().filter(told).collect()
-}
-
-/// A figure of a step in the unit that suits its whole column.
-fn in_column(
-    scaling: &Scaling,
-    step: &Step,
-    (unit, quantity): (Unit, &str),
-    of: fn(&Step) -> Option<Estimate>,
-) -> String {
-    let values = scaling.steps.iter().filter_map(of).map(|e| e.value);
-    let scale = number::scale(unit, quantity, values.fold(0.0, f64::max));
-    of(step).map_or_else(
-        || number::NONE.to_owned(),
-        |estimate| format!("{} {}", scale.estimate(&estimate).0, scale.unit),
-    )
-}
-
-/// The columns of a test's table, each with the layout that it takes.
-fn columns(scaling: &Scaling, lang: Lang) -> Vec<(&'static str, Align, Layout)> {
-    let right = |en, ja, layout| (lang.pick(en, ja), Align::Right, layout);
-    let least = Layout::Narrowest;
-    let mut columns = vec![
-        right("copies", "並列数", least),
-        right("value", "値", least),
-    ];
-    let layouts = [least, Layout::Narrow];
-    for (
-        Time {
-            heading: [en, ja], ..
-        },
-        layout,
-    ) in times(scaling).into_iter().zip(layouts)
-    {
-        columns.push(right(en, ja, layout));
-    }
-    // The interval is that of the speed-up, so it stands behind it and before what follows from it.
-    let interval = lang.pick("95 % interval", "95 % 信頼区間");
-    columns.extend([
-        right("speed-up", "倍率", least),
-        (interval, Align::Left, Layout::Wide),
-        right("per CPU", "CPU あたり", least),
-        right("CPU second", "CPU 秒", Layout::Wide),
-        right("on CPU", "CPU 上", Layout::Wide),
-        ("", Align::Left, Layout::Medium),
-    ]);
-    columns
-}
-
-/// The cells of a step in all of the columns.
-fn cells(view: &RunView<'_>, scaling: &Scaling, step: &Step) -> Vec<Cell> {
-    let torn_at = |copies, quantity: &str| is_torn(view, scaling, copies, quantity);
+/// The columns of a test's table. The interval is that of the speed-up, so it stands behind it and before what follows
+/// from it.
+fn columns(view: &RunView<'_>, scaling: &Scaling, lang: Lang) -> Vec<Column> {
     let rate = scaling.metric.quantity.as_str();
-    let torn = torn_at(step.copies, rate);
+    let torn_at = |copies, quantity: &str| is_torn(view, scaling, copies, quantity);
     // A ratio to what has no level has none either.
-    let ratio_torn = step.speedup.is_some() && (torn || torn_at(1, rate));
-    let marked = |text: String, torn: bool| {
-        if torn && text != number::NONE {
-            format!("{NO_LEVEL_MARK}{text}")
-        } else {
-            text
-        }
-    };
-    let none = || number::NONE.to_owned();
-    let percent = |estimate: Option<Estimate>| estimate.map_or_else(none, |e| share(e.value));
+    let ratio_torn = |step: &Step| torn_at(step.copies, rate) || torn_at(1, rate);
     let ratio = |x: f64| format!("{x:.2}");
-    let interval = step.speedup.and_then(|speedup| speedup.interval);
-    let interval = interval.map(|interval| (ratio(interval.lo), ratio(interval.hi)));
-    let above = if step.oversubscribed { ABOVE_MARK } else { "" };
-    let of_rate = in_column(scaling, step, (scaling.metric.unit, rate), |step| step.rate);
-    let mut cells = vec![format!("{}{above}", step.copies), marked(of_rate, torn)];
-    cells.extend(times(scaling).into_iter().map(|time| {
-        let text = in_column(scaling, step, (Unit::Nanoseconds, ""), time.of);
-        marked(text, torn_at(step.copies, time.quantity))
-    }));
-    let speedup = step.speedup.map_or_else(none, |e| ratio(e.value));
-    cells.extend([
-        marked(speedup, ratio_torn),
-        number::range(interval.as_ref()),
-        marked(percent(step.efficiency), ratio_torn),
-        percent(step.cpu_worth),
-        step.on_cpu.map_or_else(none, share),
-    ]);
-    let bar = bar(scaling, step);
-    cells.into_iter().map(Cell::from).chain([bar]).collect()
+    let figure = |step: &Step, unit, quantity, of: fn(&Step) -> Option<Estimate>| {
+        let values = scaling.steps.iter().filter_map(of).map(|e| e.value);
+        let scale = number::scale(unit, quantity, values.fold(0.0, f64::max));
+        let text = of(step).map(|of| format!("{} {}", scale.estimate(&of).0, scale.unit));
+        marked(text, torn_at(step.copies, quantity))
+    };
+    let column = |en, ja, layout, cell: &dyn Fn(&Step) -> Cell| {
+        let cells = scaling.steps.iter().map(cell).collect();
+        (lang.pick(en, ja), layout, cells)
+    };
+    let least = Layout::Narrow;
+    vec![
+        column("copies", "並列数", least, &|step| {
+            let above = if step.oversubscribed { ABOVE_MARK } else { "" };
+            format!("{}{above}", step.copies).into()
+        }),
+        column("value", "値", least, &|step| {
+            figure(step, scaling.metric.unit, rate, |step| step.rate)
+        }),
+        column(MEAN[0], MEAN[1], least, &|step| {
+            figure(step, Unit::Nanoseconds, EVENT_MEAN, |step| step.event_mean)
+        }),
+        column("p95", "p95", least, &|step| {
+            figure(step, Unit::Nanoseconds, EVENT_P95, |step| step.event_p95)
+        }),
+        column("speed-up", "倍率", least, &|step| {
+            marked(step.speedup.map(|of| ratio(of.value)), ratio_torn(step))
+        }),
+        column("95 % interval", "95 % 信頼区間", Layout::Wide, &|step| {
+            let interval = step.speedup.and_then(|speedup| speedup.interval);
+            let ends = interval.map(|interval| (ratio(interval.lo), ratio(interval.hi)));
+            number::range(ends.as_ref()).into()
+        }),
+        column("per CPU", "CPU あたり", least, &|step| {
+            marked(step.efficiency.map(|of| share(of.value)), ratio_torn(step))
+        }),
+        column("CPU second", "CPU 秒", Layout::Wide, &|step| {
+            marked(step.cpu_worth.map(|of| share(of.value)), false)
+        }),
+        column("on CPU", "CPU 上", Layout::Wide, &|step| {
+            marked(step.on_cpu.map(share), false)
+        }),
+        column("", "", Layout::Medium, &|step| bar(scaling, step)),
+    ]
+}
+
+/// Whether no single number describes the rounds of this quantity at this concurrency.
+fn is_torn(view: &RunView<'_>, scaling: &Scaling, copies: u32, quantity: &str) -> bool {
+    let test = scaling.test.clone();
+    let case = CaseId { test, copies };
+    let mut metrics = view.metrics_of(&case);
+    let metric = metrics.find(|metric| metric.id.quantity == quantity);
+    metric.is_some_and(|metric| !stats::state::has_single_number(&metric.state))
+}
+
+/// A text, with a mark where no level is behind it.
+fn marked(text: Option<String>, torn: bool) -> Cell {
+    let mark = if torn { NO_LEVEL_MARK } else { "" };
+    text.map_or_else(
+        || number::NONE.into(),
+        |text| format!("{mark}{text}").into(),
+    )
 }
 
 /// A share as a whole percentage.
@@ -239,19 +185,19 @@ fn share(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// The columns of the table for which there is room.
+/// The columns for which there is room, but for those in which no step has anything.
 fn table(view: &RunView<'_>, scaling: &Scaling, layout: Layout, lang: Lang) -> Table {
-    let columns = columns(scaling, lang);
-    let shown = |needs: Layout| needs <= layout;
-    let row = |step| {
-        let cells = cells(view, scaling, step).into_iter().zip(&columns);
-        let cells = cells.filter(|(_, column)| shown(column.2));
-        cells.map(|(cell, _)| cell).collect()
+    let none = Cell::from(number::NONE);
+    let mut columns = columns(view, scaling, lang);
+    columns.retain(|(_, from, cells)| *from <= layout && cells.iter().any(|cell| *cell != none));
+    let row = |i: usize| columns.iter().map(|(.., cells)| cells[i].clone()).collect();
+    let head = |(head, ..): &Column| match *head {
+        "" => ("", Align::Left),
+        head => (head, Align::Right),
     };
-    let heads = columns.iter().filter(|column| shown(column.2));
     Table {
-        rows: scaling.steps.iter().map(row).collect(),
-        ..Table::new(heads.map(|(head, align, _)| (*head, *align)))
+        rows: (0..scaling.steps.len()).map(row).collect(),
+        ..Table::new(columns.iter().map(head))
     }
 }
 

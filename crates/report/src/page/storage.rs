@@ -34,7 +34,7 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
             rows: pictures(case, lang),
             ..Table::plain([Align::Left; 3])
         };
-        let sentences = Block::bullets(sentences(case, lang));
+        let sentences = Block::bullets(sentences(case, true, lang));
         let parts = vec![Block::Table(pictures), sentences];
         Block::section(Text::name(case.case.to_string()), parts)
     };
@@ -143,31 +143,19 @@ fn operations(of: Of, lang: Lang) -> &'static str {
     }
 }
 
-/// What a case says, one sentence each.
-pub(crate) fn sentences(case: &StorageCase, lang: Lang) -> Vec<String> {
-    let leading = case.latencies.iter().filter(|shape| shape.leading);
-    let mut lines: Vec<String> = leading.map(|shape| modes(shape, lang)).collect();
-    lines.extend(beyond_figures(case, lang));
+/// What a case says, one sentence each: all of it, or what the figures in a table do not tell, which are two humps, a
+/// rate that fell, and what a first write costs.
+pub(crate) fn sentences(case: &StorageCase, all: bool, lang: Lang) -> Vec<String> {
+    let shapes = case.latencies.iter().filter(|shape| shape.leading);
+    let shapes = shapes.filter(|shape| all || shape.modes.len() > 1);
+    let mut lines: Vec<String> = shapes.map(|shape| modes(shape, lang)).collect();
+    let first = case.first_write.as_ref();
+    lines.extend(first.map(|found| first_write(found, lang)));
+    lines.extend(case.fall.as_ref().map(|found| fall(found, case, lang)));
     let rounds = case.course.rounds.len();
-    let steadiness = case.steady.as_ref();
+    let steadiness = case.steady.as_ref().filter(|_| all);
     lines.extend(steadiness.map(|found| steady(found, rounds, lang)));
     lines
-}
-
-/// Those of them that the figures in a table do not tell: two humps, a rate that fell, what a first write costs.
-pub(crate) fn telling(case: &StorageCase, lang: Lang) -> Vec<String> {
-    let humps = case.latencies.iter();
-    let humps = humps.filter(|shape| shape.leading && shape.modes.len() > 1);
-    let mut lines: Vec<String> = humps.map(|shape| modes(shape, lang)).collect();
-    lines.extend(beyond_figures(case, lang));
-    lines
-}
-
-fn beyond_figures(case: &StorageCase, lang: Lang) -> impl Iterator<Item = String> {
-    let first = case.first_write.as_ref();
-    let first = first.map(|found| first_write(found, lang));
-    let fall = case.fall.as_ref().map(|found| fall(found, case, lang));
-    first.into_iter().chain(fall)
 }
 
 /// Where a latency lies.

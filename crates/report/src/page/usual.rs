@@ -7,7 +7,6 @@
 use super::block::{Align, Block, Cell, Table, Text};
 use super::plan::left_out_of;
 use super::{first, metrics, notes, storage};
-use crate::footnotes::Footnotes;
 use crate::lang::{Lang, say};
 use crate::number;
 use crate::said;
@@ -174,12 +173,12 @@ pub(crate) fn sentences(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
     }
     let storage = view.storage.iter().flat_map(|storage| &storage.cases);
     let telling = storage.flat_map(|case| {
-        let lines = storage::telling(case, lang).into_iter();
+        let lines = storage::sentences(case, false, lang).into_iter();
         lines.map(move |line| format!("{}: {line}", case.case))
     });
     // Where there is no value its reason stands in its place.
     let told = leading(view).filter(|metric| !metric.rounds.is_empty());
-    let mut footnotes = Footnotes::new(told.map(|metric| metric.warnings.as_slice())).0;
+    let mut footnotes = stats::noted(told.map(|metric| metric.warnings.as_slice()));
     // What most of the figures have in common is said first.
     footnotes.sort_by_key(|note| std::cmp::Reverse(note.metrics));
     let lines = footnotes.iter().map(|note| notes::sentence(note, lang));

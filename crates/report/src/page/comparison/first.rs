@@ -189,10 +189,9 @@ fn row(category: &CategoryComparison, of: Compared<'_>) -> (Text, Text) {
     let metrics = of.comparison.metrics.iter().filter(|metric| {
         metric.ratio.is_some() && stats::category_of(&metric.id.case.test) == category.category
     });
-    let verdicts = metrics.map(|metric| metric.adjusted.without_doubt());
-    let verdicts: Vec<Verdict> = verdicts.collect();
-    let all = verdicts.len();
-    let agree = verdicts.iter().filter(|one| **one == told).count();
+    let (agree, others): (Vec<_>, Vec<_>) =
+        metrics.partition(|metric| metric.adjusted.without_doubt() == told);
+    let (agree, all) = (agree.len(), agree.len() + others.len());
     let ratio = say!(lang, "{ratio} times as fast", "{ratio} 倍の速さ");
     let metrics = number::counted(all, "metric", "metrics");
     let figures = [

@@ -1,52 +1,32 @@
-//! Footnotes of a table: each kind of warning once, numbered, with the figures of the worst metric that has it.
+//! What a set of metrics is warned of: each kind of warning once, with the figures of the worst metric that has it.
 //!
 //! A table of sixty metrics on a machine with a noisy neighbour would otherwise say the same sentence sixty times.
-//! Documents for programs keep every warning at its metric.
 
 use model::warning::Warning;
 
-/// The footnotes of a set of metrics, in the order in which their warnings first appear; the first has number 1.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Footnotes(pub(crate) Vec<Footnote>);
-
-/// One footnote.
+/// A kind of warning that metrics have.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Footnote {
+pub struct Noted {
     /// The warning with the figures of the worst metric.
-    pub(crate) warning: Warning,
+    pub warning: Warning,
     /// How many metrics have it.
-    pub(crate) metrics: usize,
+    pub metrics: usize,
     /// Of too few rounds, the most that one of them has.
-    pub(crate) rounds_most: Option<u32>,
+    pub rounds_most: Option<u32>,
 }
 
-impl Footnotes {
-    /// Collects the warnings of each metric.
-    pub(crate) fn new<'a>(of_metrics: impl IntoIterator<Item = &'a [Warning]>) -> Self {
-        let mut footnotes = Self::default();
-        for warning in of_metrics.into_iter().flatten() {
-            footnotes.add(warning);
-        }
-        footnotes
-    }
-
-    /// The numbers of a metric's warnings, such as `[1] [3]`.
-    pub(crate) fn numbers(&self, warnings: &[Warning]) -> String {
-        let has = |note: &Footnote| warnings.iter().any(|of| of.same_kind(&note.warning));
-        let numbered = self.0.iter().zip(1..).filter(|(note, _)| has(note));
-        let numbers: Vec<String> = numbered.map(|(_, n)| format!("[{n}]")).collect();
-        numbers.join(" ")
-    }
-
-    fn add(&mut self, warning: &Warning) {
-        let mut known = self.0.iter_mut();
+/// The kinds of warnings of all metrics, in the order in which they first appear.
+pub fn noted<'a>(of_metrics: impl IntoIterator<Item = &'a [Warning]>) -> Vec<Noted> {
+    let mut all: Vec<Noted> = Vec::new();
+    for warning in of_metrics.into_iter().flatten() {
+        let mut known = all.iter_mut();
         let Some(note) = known.find(|note| note.warning.same_kind(warning)) else {
-            self.0.push(Footnote {
+            all.push(Noted {
                 warning: warning.clone(),
                 metrics: 1,
                 rounds_most: rounds(warning),
             });
-            return;
+            continue;
         };
         note.metrics += 1;
         note.rounds_most = note.rounds_most.max(rounds(warning));
@@ -54,6 +34,7 @@ impl Footnotes {
             note.warning = warning.clone();
         }
     }
+    all
 }
 
 /// The rounds of which there are too few.
@@ -79,19 +60,16 @@ mod tests {
             gaps(0.5),
         ];
         let c = [gaps(0.3)];
-        let footnotes = Footnotes::new([&a[..], &b[..], &c[..]]);
+        let footnotes = noted([&a[..], &b[..], &c[..]]);
         assert_eq!(
-            footnotes.0[0],
-            Footnote {
+            footnotes[0],
+            Noted {
                 warning: gaps(0.5),
                 metrics: 3,
                 rounds_most: None,
             }
         );
-        assert_eq!(footnotes.0.len(), 3);
-        assert_eq!(footnotes.numbers(&b), "[1] [3]");
-        assert_eq!(footnotes.numbers(&c), "[1]");
-        assert_eq!(footnotes.numbers(&[]), "");
+        assert_eq!(footnotes.len(), 3);
     }
 
     #[test]
@@ -101,15 +79,15 @@ mod tests {
             of: 6,
             reason: reason.to_owned(),
         };
-        let footnotes = Footnotes::new([&[failed("a")][..], &[failed("b")][..]]);
-        assert_eq!(footnotes.0.len(), 2);
+        let footnotes = noted([&[failed("a")][..], &[failed("b")][..]]);
+        assert_eq!(footnotes.len(), 2);
     }
 
     #[test]
     fn too_few_rounds_are_noted_with_the_fewest_and_the_most() {
         let few = |have| [Warning::TooFewRounds { have, need: 6 }];
-        let footnotes = Footnotes::new([&few(2)[..], &few(1)[..], &few(2)[..]]);
-        let [note] = &footnotes.0[..] else { panic!() };
+        let footnotes = noted([&few(2)[..], &few(1)[..], &few(2)[..]]);
+        let [note] = &footnotes[..] else { panic!() };
         assert_eq!((note.metrics, note.rounds_most), (3, Some(2)));
         assert_eq!(note.warning, few(1)[0]);
     }
