@@ -4,6 +4,7 @@
 //! names the nearest valid thing comes out.
 
 mod names;
+mod needs;
 mod sets;
 
 pub use names::{glob, nearest, split_copies};
@@ -149,7 +150,7 @@ pub fn resolve(
     catalog: Catalog<'_>,
     host: &HostFacts,
 ) -> Result<Plan, PlanError> {
-    let chosen = choose(request, catalog, host)?;
+    let chosen = needs::with_needed(request, catalog, choose(request, catalog, host)?)?;
     let mut cases = Vec::new();
     let mut dropped = Vec::new();
     for choice in &chosen {
@@ -168,6 +169,9 @@ pub fn resolve(
         for copies in concurrencies(request, choice, host) {
             let mut case = planned(choice.entry, &params, copies, request.passes);
             case.ground = workload.ground(&params, host, request.stand_in.as_ref());
+            case.needs = workload
+                .needs(&params)
+                .map(|need| needs::metric(&need, copies));
             case.shape.setup = case
                 .shape
                 .setup
@@ -183,6 +187,7 @@ pub fn resolve(
         }
     }
     sets::check_sets(request, catalog, &chosen)?;
+    needs::leave_out_without(&mut cases, &mut dropped);
     // What a profile does without, somebody may have asked for by its name.
     dropped.retain(|left_out| cases.iter().all(|case| case.id.test != left_out.what));
     if cases.is_empty() {
@@ -211,6 +216,7 @@ pub fn resolve(
         .flat_map(|profile| profile.optional.iter().cloned())
         .collect();
     crate::budget::fit(&mut plan, &optional);
+    needs::leave_out_without(&mut plan.cases, &mut plan.dropped);
     match request.soak {
         Some(wanted) => Ok(soak::plan(plan, wanted)?),
         None => Ok(plan),
@@ -225,6 +231,7 @@ fn leave_out(dropped: &mut Vec<Dropped>, what: String, why: String) {
 }
 
 /// A test chosen for the plan, and the profile that brought it.
+#[derive(Clone, Copy)]
 struct Choice<'a> {
     entry: Entry,
     profile: Option<&'a Profile>,
@@ -370,6 +377,7 @@ pub fn planned_case(
         allocates: workload.allocates(params),
         implementation: workload.implementation(params),
         ground: None,
+        needs: None,
         in_place_of: Params::default(),
     }
 }

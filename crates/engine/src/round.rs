@@ -49,6 +49,8 @@ pub(crate) struct Which {
     /// Number within the case, from 1.
     pub(crate) number: u32,
     pub(crate) layout_seed: u64,
+    /// What it needs of another case.
+    pub(crate) known: Option<f64>,
     /// What the round is for in a soak, and the soak's time.
     pub(crate) stretch: Option<Stretching>,
 }
@@ -266,6 +268,7 @@ fn measure(
                 seed: rng.next(),
                 ns_per_tick,
                 stand_in: bench.stand_in.clone(),
+                known: which.known,
                 permits: bench.permits.clone(),
             },
             errand: None,

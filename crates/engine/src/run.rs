@@ -4,6 +4,7 @@
 //! order decided by a coin, so that what the machine does meanwhile happens to both. A soak is one case, stretch after
 //! stretch.
 
+mod known;
 mod soak;
 mod stand;
 
@@ -19,6 +20,7 @@ use crate::set_up::{SetUp, is_of_set_up};
 use crate::soak::Stretching;
 use crate::tick::Ticks;
 use crate::workdir::{WorkDir, WorkDirError};
+use known::Found;
 use model::host::HostFacts;
 use model::plan::{CaseId, Duel, Plan};
 use model::record::{End, Outcome, Round};
@@ -202,6 +204,7 @@ struct Lane<'a> {
     bench: Bench<'a>,
     cases: Vec<Running>,
     grounds: Grounds,
+    found: Found,
     seq: u32,
     /// Rounds at the end that failed because the side could not be set up.
     not_set_up: u32,
@@ -219,10 +222,12 @@ impl<'a> Lane<'a> {
         let mut cases: Vec<Running> = (0..plan.cases.len())
             .map(|i| Running::new(plan, i))
             .collect();
+        let mut found = Found::new(plan);
         for (case, planned) in cases.iter_mut().zip(&plan.cases) {
             let own = side.earlier.iter().filter(|round| round.case == planned.id);
             for round in own.filter(|round| whole(round)) {
                 case.learn(planned, round);
+                found.learn(round);
             }
         }
         let seq = side
@@ -236,6 +241,7 @@ impl<'a> Lane<'a> {
             side,
             bench,
             cases,
+            found,
             seq,
             not_set_up: 0,
         }
@@ -245,6 +251,7 @@ impl<'a> Lane<'a> {
     fn learn(&mut self, case: usize, round: &Round) {
         let planned = &self.side.plan.cases[case];
         self.cases[case].learn(planned, round);
+        self.found.learn(round);
         if matches!(round.outcome, Outcome::Failed(_)) {
             self.grounds.doubt(planned);
         }
@@ -351,6 +358,7 @@ impl<'a> Runner<'a> {
             if !self.plan().ordered {
                 Rng::stream(self.plan().seed, u64::from(pass)).shuffle(&mut order);
             }
+            known::needed_first(self.plan(), &mut order);
             let mut did_something = false;
             for case in order {
                 // A side that cannot be set up gives up every case, those of this pass too.
@@ -443,11 +451,13 @@ impl<'a> Runner<'a> {
             elapsed,
             expected,
         });
+        let known = lane.found.known(planned);
         let which = Which {
             pass,
             seq: lane.seq,
             number: lane.cases[case].rounds + 1,
             layout_seed: one.layout_seed,
+            known: known.as_ref().ok().copied().flatten(),
             stretch: one.stretching,
         };
         let mut long = planned.clone();
@@ -456,8 +466,8 @@ impl<'a> Runner<'a> {
         }
         let observer = &mut *self.observer;
         let mut tick = |so_far: &Round| observer.ticks(one.side, so_far);
-        let round = match stands {
-            Ok(()) => round::execute(&lane.bench, &long, which, &mut tick),
+        let round = match stands.and(known) {
+            Ok(_) => round::execute(&lane.bench, &long, which, &mut tick),
             Err(why) => Ok(round::not_begun(planned, which, why)),
         };
         let Ok(round) = round.map(|round| Round { errands, ..round }) else {

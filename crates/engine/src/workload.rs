@@ -106,6 +106,12 @@ pub trait Workload: Sync {
         None
     }
 
+    /// What it takes from another test of the run, which is measured beside it with as many copies, whether it was
+    /// asked for or not: [`Place::known`].
+    fn needs(&self, _params: &Params) -> Option<Need> {
+        None
+    }
+
     /// Does an errand for the ground of these parameters, in a worker process that does nothing else. Whoever makes one
     /// notes last that it is whole, because he may be killed at any time; `tell` takes how much has been made so far.
     fn errand(
@@ -136,6 +142,17 @@ pub struct Writes {
     pub per_round: Bytes,
     /// True where rounds write as much as the storage takes while they last.
     pub throughout: bool,
+}
+
+/// What a case takes from another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// The other test, which needs nothing itself.
+    pub test: String,
+    /// A quantity of it.
+    pub quantity: &'static str,
+    /// The parameter that names the test.
+    pub param: &'static str,
 }
 
 /// What is to be done for a ground.
@@ -187,6 +204,8 @@ pub struct Place {
     pub round: u32,
     /// Seeds everything that this copy randomises.
     pub seed: u64,
+    /// What the case needs of another one ([`Workload::needs`]): the median over its rounds so far.
+    pub known: Option<f64>,
     /// Nanoseconds per tick of the CPU's counter, where it may be used.
     pub ns_per_tick: Option<f64>,
     /// What stands in for the run's own test file.

@@ -232,6 +232,10 @@ pub struct PlannedCase {
     /// What its rounds stand on, where that is made once for all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ground: Option<Ground>,
+    /// What it takes from another case of the run: the median of this metric over the rounds so far. In every pass the
+    /// other one comes first; a round of this one for which nothing is known fails.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<MetricId>,
     /// How a round goes.
     pub shape: Shape,
     /// True where the workload plays a known result instead of using the machine.

@@ -124,6 +124,7 @@ pub fn case(id: &str, metrics: Vec<PlannedMetric>) -> PlannedCase {
         allocates: false,
         implementation: None,
         ground: None,
+        needs: None,
         in_place_of: Params::default(),
         id,
     }

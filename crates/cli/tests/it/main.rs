@@ -16,6 +16,7 @@ mod fio;
 mod grounds;
 mod imports;
 mod inherited;
+mod known;
 mod limits;
 mod lists;
 mod lost;

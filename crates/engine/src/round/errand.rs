@@ -91,6 +91,7 @@ fn send(
             seed: asked.seed,
             ns_per_tick: None,
             stand_in: bench.stand_in.clone(),
+            known: None,
             permits: bench.permits.clone(),
         },
         errand: Some(asked.errand),

@@ -522,6 +522,9 @@ impl<E: Engine> Body for Plain<E> {
         let mut report = self.report();
         let mut reported = amounts(&report);
         self.watch.end(report.done.read.bytes, &mut reported);
+        if let Some(pace) = &self.pace {
+            pace.report(&mut reported);
+        }
         // Of what broke nobody knows what is still under way.
         if self.broken.is_none() {
             self.drain();

@@ -63,7 +63,9 @@ pub(super) fn from_params(params: &Params) -> Job {
         fdatasync_every: params.count("fdatasync"),
         read_percent: small("rwmixread"),
         repeat_blocks: params.switch("norandommap"),
-        rate_iops: positive(params.count("rate_iops")),
+        // A share of something is a rate that is known when a round begins.
+        rate_iops: positive(params.count("rate_iops"))
+            .or_else(|| positive(params.count("rate_percent")).map(|_| 1)),
         arrivals: match params.text("rate_process") {
             "poisson" => Arrivals::Poisson,
             _ => Arrivals::Linear,

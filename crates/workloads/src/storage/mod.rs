@@ -29,7 +29,9 @@ pub(crate) use data::Fill;
 
 use body::{Choice, Plain, Queue, Slot, Work, index};
 use engine::consent::Touch;
-use engine::workload::{Body, ErrandKind, Place, StandIn, Told, WorkError, Workload, Writes};
+use engine::workload::{
+    BadValue, Body, ErrandKind, Need, Place, StandIn, Told, WorkError, Workload, Writes,
+};
 use frame::Frame;
 use job::{asks_for_more, from_params, kinds};
 use model::ground::Ground;
@@ -92,8 +94,33 @@ impl Workload for Io {
         from_params(params).check()
     }
 
+    fn check_params(&self, params: &Params) -> Result<(), BadValue> {
+        let of_share = params.count("rate_percent") > 0;
+        if of_share && params.count("rate_iops") > 0 {
+            return Err(BadValue::new("rate_iops", "0 beside `rate_percent`"));
+        }
+        if of_share != params.text("rate_of").is_empty() {
+            return Ok(());
+        }
+        Err(if of_share {
+            BadValue::new("rate_of", "the name of a test beside `rate_percent`")
+        } else {
+            BadValue::new("rate_percent", "1 to 100 beside `rate_of`")
+        })
+    }
+
     fn metrics(&self, params: &Params) -> Vec<&'static MetricDef> {
-        spec::metrics(&from_params(params))
+        let mut metrics = spec::metrics(&from_params(params));
+        metrics.retain(|metric| metric.quantity != spec::RATE || self.needs(params).is_some());
+        metrics
+    }
+
+    fn needs(&self, params: &Params) -> Option<Need> {
+        (params.count("rate_percent") > 0).then(|| Need {
+            test: params.text("rate_of").to_owned(),
+            quantity: "iops",
+            param: "rate_of",
+        })
     }
 
     fn load(&self, params: &Params) -> Option<StorageLoad> {
@@ -138,7 +165,10 @@ impl Workload for Io {
     }
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
-        let job = job::on(from_params(params), place.stand_in.as_ref());
+        let mut job = job::on(from_params(params), place.stand_in.as_ref());
+        if self.needs(params).is_some() {
+            job.rate_iops = Some(pace::share(params.count("rate_percent"), place)?);
+        }
         open(&job, place)
     }
 }

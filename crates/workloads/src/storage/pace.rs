@@ -2,20 +2,34 @@
 //!
 //! With a rate operations arrive when they arrive ([`Schedule`]), and wait where all slots are taken.
 
+use super::spec::RATE;
 use crate::arrivals::Schedule;
+use engine::workload::{Place, WorkError};
 use model::job::Job;
-use model::num::approx;
+use model::num::{approx, round_to_u64};
+use std::collections::BTreeMap;
 
 /// The times of one job, in nanoseconds of the monotonic clock.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
     schedule: Option<Schedule>,
+    /// Operations per second that arrive.
+    rate: Option<f64>,
     think: u64,
     think_blocks: u64,
     /// Operations until the next pause.
     until_pause: u64,
     /// The end of the pause.
     paused_until: u64,
+}
+
+/// Operations per second of each copy, where all of them together are to come to so many per cent of what is known.
+pub(super) fn share(percent: u64, place: &Place) -> Result<u64, WorkError> {
+    let known = place.known.ok_or_else(|| {
+        WorkError::Failed("take a share of what another test came to: nobody knows it".to_owned())
+    })?;
+    let all = known * approx(percent) / 100.0;
+    Ok(round_to_u64(all / f64::from(place.copies.max(1))).max(1))
 }
 
 impl Pace {
@@ -26,11 +40,17 @@ impl Pace {
         let think_blocks = job.think_blocks.max(1);
         Self {
             schedule,
+            rate: job.rate_iops.map(approx),
             think: job.think.0,
             think_blocks,
             until_pause: think_blocks,
             paused_until: 0,
         }
+    }
+
+    /// Reports how many operations arrived a second, where they did so by themselves.
+    pub(super) fn report(&self, reported: &mut BTreeMap<String, f64>) {
+        reported.extend(self.rate.map(|rate| (RATE.to_owned(), rate)));
     }
 
     /// The instant before which no operation may start.

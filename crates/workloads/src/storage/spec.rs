@@ -39,7 +39,8 @@ pub(super) fn load(params: &Params) -> StorageLoad {
         ["buffer_compress_percentage", "dedupe_percentage"].map(|name| params.count(name));
     StorageLoad {
         depth: params.count("iodepth"),
-        paced: params.count("rate_iops") > 0 || params.duration("thinktime") > Nanos::ZERO,
+        paced: ["rate_iops", "rate_percent"].map(|name| params.count(name)) != [0, 0]
+            || params.duration("thinktime") > Nanos::ZERO,
         direct: params.switch("direct"),
         file: (!params.text("rw").contains("trim")).then(|| TestFile {
             // Tests share a file where they ask for the same size and content.
@@ -161,6 +162,20 @@ static PARAMS: &[ParamDef] = &[
         "Operations per second and copy that arrive, whatever becomes of them; latencies then count from the intended \
          start. 0 for as many as possible.",
     ),
+    count(
+        "rate_percent",
+        0,
+        100,
+        "0",
+        "The same rate as a share of what the test `rate_of` has come to in this run so far, at the median, with as many \
+         copies. That test is measured too, and comes first in every pass. 0 for no such rate.",
+    ),
+    ParamDef {
+        name: "rate_of",
+        kind: ParamKind::Text,
+        default: "",
+        doc: "The test of whose operations per second `rate_percent` is a share.",
+    },
     ParamDef {
         name: "rate_process",
         kind: ParamKind::Choice(&["linear", "poisson"]),
@@ -271,6 +286,9 @@ const SLAT: &str = "Mean time from before the operations of a batch are prepared
 const LAT: &str = "Mean time from before an operation is prepared to its completion being seen; with a rate from its \
                    intended start.";
 
+/// The rate that a share of something was.
+pub(super) const RATE: &str = "arriving_iops";
+
 static METRICS: &[MetricDef] = &[
     rate(
         "iops",
@@ -347,6 +365,12 @@ static METRICS: &[MetricDef] = &[
          was prepared. What the storage makes operations wait is not in it.",
     ),
     p99("late_ns_p99", "late"),
+    rate(
+        RATE,
+        Unit::OpsPerSecond,
+        How::Setting,
+        "Operations per second and copy that arrived, where that is a share of what another test came to.",
+    ),
     MetricDef::time(
         "cpu_ns_per_op",
         MetricClass::System,
@@ -433,6 +457,17 @@ static TESTS: &[TestDef] = &[
         "storage.dsync-4k",
         "random writes of 4 KiB with O_DSYNC, one at a time",
         &[("rw", "randwrite"), ("sync", "dsync")],
+    ),
+    TestDef::new(
+        "storage.randread-4k-load70",
+        "random reads of 4 KiB that arrive by themselves, at 70 % of the rate of 32 at a time",
+        &[
+            ("rw", "randread"),
+            ("iodepth", "32"),
+            ("rate_percent", "70"),
+            ("rate_of", "storage.randread-4k-qd32"),
+            ("rate_process", "poisson"),
+        ],
     ),
     TestDef::new(
         "storage.null-qd32",

@@ -29,6 +29,9 @@ impl<E: Engine> Full<E> {
         let series = self.log.as_ref().map(|log| log.series());
         let mut reported = amounts(&report);
         self.watch.end(self.bytes[0], &mut reported);
+        if let Some(pace) = &self.pace {
+            pace.report(&mut reported);
+        }
         self.recording = false;
         if self.broken.is_none()
             && let Err(error) = self.do_the_rest()

@@ -31,6 +31,7 @@ pub(in crate::storage) fn place(dir: &Path, copy: u32) -> Place {
         seed: 7,
         ns_per_tick: None,
         stand_in: None,
+        known: None,
         permits: engine::consent::Permits::default(),
     }
 }
