@@ -2,12 +2,14 @@
 //!
 //! A line is `time, value, direction, block size, priority`: milliseconds from the beginning of the job to the end of
 //! the window, KiB/s, operations per second or nanoseconds, and 0 for what a window has none of, as fio 3.33 writes
-//! it. A file is replaced where it is empty or begins as a log does, and obeys what `--output` obeys.
+//! it. A file is replaced where it is empty or a log from end to end as far as it is looked at, and never by a log of
+//! nothing; it obeys what `--output` obeys.
 
 use super::out::{AS_ROOT, Form, Way};
 use super::phases::Phase;
 use crate::directory::hint_of_others;
 use crate::exit::{Exit, failure};
+use crate::output;
 use dialects::fio::Plan;
 use dialects::fio::job::Job;
 use dialects::printable::quoted;
@@ -46,9 +48,19 @@ fn of_job(job: &Job, number: usize) -> Vec<(Kind, PathBuf)> {
         } else {
             format!(".{number}")
         };
-        Some((kind, format!("{name}_{}{number}.log", kind.0).into()))
+        let file = format!("{name}_{}{number}.log", kind.0);
+        Some((kind, place(Path::new(&file))))
     };
     all.filter_map(file).collect()
+}
+
+/// Where a file is or would be, so that two names of one place are one.
+fn place(path: &Path) -> PathBuf {
+    let absolute = || std::path::absolute(path).unwrap_or_else(|_| path.into());
+    let beside = || Some(path.file_name()?).zip(super::out::directory(path).canonicalize().ok());
+    let real = path.canonicalize().ok();
+    real.or_else(|| beside().map(|(name, dir)| dir.join(name)))
+        .unwrap_or_else(absolute)
 }
 
 /// Every log of a plan, each once.
@@ -66,16 +78,14 @@ fn files(plan: &Plan) -> Vec<PathBuf> {
 
 /// Whether all logs can go where they shall, found out before anything is measured.
 pub(super) fn check(plan: &Plan, of_others: bool) -> anyhow::Result<()> {
-    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.into());
     let used = plan.jobs().flat_map(|job| &job.target.files);
-    let used: Vec<PathBuf> = used.map(|used| absolute(Path::new(used))).collect();
+    let used: Vec<PathBuf> = used.map(|used| place(Path::new(used))).collect();
     let report = plan.output.file.as_deref();
-    let report = report.map(|report| absolute(Path::new(report)));
+    let report = report.map(|report| place(Path::new(report)));
     for file in files(plan) {
-        let here = absolute(&file);
-        let found = if used.contains(&here) {
+        let found = if used.contains(&file) {
             Err("a job works on it".to_owned())
-        } else if report.as_ref() == Some(&here) {
+        } else if report.as_ref() == Some(&file) {
             Err("the report goes there".to_owned())
         } else {
             Way::to(&file, of_others, LOG).and_then(|way| way.try_out())
@@ -104,6 +114,14 @@ pub(super) fn write(
     of_others: bool,
 ) -> anyhow::Result<()> {
     for (file, text) in texts(plan, phases, run, pass) {
+        // What an earlier log says is worth more than nothing.
+        if text.is_empty() && std::fs::metadata(&file).is_ok_and(|found| found.len() > 0) {
+            let file = file.display();
+            output::say(&format!(
+                "no window was whole: the log `{file}` stays as it is"
+            ));
+            continue;
+        }
         // Looked at again: it may have become somebody's meanwhile.
         let way = Way::to(&file, of_others, LOG);
         way.and_then(|way| way.take(&text)).map_err(|why| {
@@ -174,16 +192,31 @@ fn lines(job: &Job, (suffix, quantity): Kind, series: &BTreeMap<String, Series>)
     rows.into_iter().map(line).collect()
 }
 
-/// Whether a text begins as the logs of fio and of this program do: whole numbers with commas between.
+/// Whether a text is a log as fio and this program write them, the last line of what was looked at excepted, which may
+/// be cut: as many whole numbers in every line, and a direction third.
 fn begins_as_log(text: &str) -> bool {
-    let Some(first) = text.lines().next() else {
-        return false;
+    let is_number = |field: &&str| {
+        let is_digit = |b: u8| b.is_ascii_digit();
+        match field.strip_prefix("0x") {
+            Some(digits) => digits.bytes().all(|b| b.is_ascii_hexdigit()),
+            None => !field.is_empty() && field.bytes().all(is_digit),
+        }
     };
-    let is_number = |field: &str| !field.is_empty() && field.bytes().all(|b| b.is_ascii_digit());
-    let mut fields = first.split(',').map(str::trim);
-    let count = first.split(',').count();
-    (4..=7).contains(&count)
-        && fields.all(|field| is_number(field.strip_prefix("0x").unwrap_or(field)))
+    let count = |line: &str| {
+        let fields: Vec<&str> = line.split(", ").collect();
+        let is_log = (4..=7).contains(&fields.len())
+            && fields.iter().all(is_number)
+            && fields
+                .get(2)
+                .is_some_and(|direction| matches!(*direction, "0" | "1" | "2"));
+        is_log.then_some(fields.len())
+    };
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    let mut counts = whole.split('\n').map(count);
+    match counts.next() {
+        Some(Some(first)) => counts.all(|other| other == Some(first)),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -202,6 +235,13 @@ mod tests {
             ("time, value, direction, size\n", false),
             ("1, 2\n", false),
             ("1,2,3,4,5,6,7,8,9\n", false),
+            ("500, 808, 0, 0, 0\n1000, 80", true),
+            ("500, 808, 0, 0", false),
+            ("2024,1,2,3\nmy diary\n", false),
+            ("1,10,20,30,40\n2,11,21,31,41\n", false),
+            ("1, 10, 20, 30, 40\n", false),
+            ("500, 808, 0, 0, 0\nand notes of mine\n", false),
+            ("500, 808, 0, 0, 0\n500, 808, 0, 0\n", false),
             ("[global]\nbs=4k\n", false),
         ] {
             assert_eq!(begins_as_log(text), expect, "{text:?}");

@@ -15,9 +15,9 @@ use dialects::fio::result::Report;
 use dialects::fio::{Format, Plan};
 use dialects::printable::quoted;
 use engine::strangers;
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
 /// Whether the report can go where it shall, found out before anything is measured.
@@ -121,8 +121,8 @@ const REPORT: Form = Form {
 pub(super) enum Way {
     /// What is open already, or takes characters: written to behind what is there.
     Append(PathBuf),
-    /// Written beside it and renamed; with the permissions of what it replaces.
-    Replace(PathBuf, Option<Permissions>),
+    /// Written beside it and renamed; with the permissions and the owner of what it replaces.
+    Replace(PathBuf, Option<Metadata>),
 }
 
 impl Way {
@@ -184,7 +184,7 @@ impl Way {
         if found.len() > 0 && !(form.begins)(&head(&mut file).map_err(said)?) {
             return Err(form.otherwise.to_owned());
         }
-        Ok(Self::Replace(real, Some(found.permissions())))
+        Ok(Self::Replace(real, Some(found)))
     }
 
     /// Whether it can be gone, as far as that can be told without going it.
@@ -205,7 +205,7 @@ impl Way {
                 .open(path)
                 .and_then(|mut file| file.write_all(text.as_bytes()))
                 .map_err(|error| error.to_string()),
-            Self::Replace(path, permissions) => replace(&path, permissions, text),
+            Self::Replace(path, found) => replace(&path, found.as_ref(), text),
         }
     }
 }
@@ -240,13 +240,15 @@ fn own_descriptor(path: &Path) -> Option<PathBuf> {
 }
 
 /// Puts a whole file in the place of what is there, or leaves that as it is.
-fn replace(path: &Path, permissions: Option<Permissions>, text: &str) -> Result<(), String> {
+fn replace(path: &Path, found: Option<&Metadata>, text: &str) -> Result<(), String> {
     let beside = beside(path);
     let write = || {
         let mut file = File::create_new(&beside)?;
         file.write_all(text.as_bytes())?;
-        if let Some(permissions) = permissions {
-            file.set_permissions(permissions)?;
+        if let Some(found) = found {
+            // Only root may give a file to somebody else; for all others it is theirs as it was.
+            let _ = fchown(&file, Some(found.uid()), Some(found.gid()));
+            file.set_permissions(found.permissions())?;
         }
         // Some file systems find out only now that they are full.
         file.sync_all()?;
@@ -264,7 +266,8 @@ fn beside(path: &Path) -> PathBuf {
     directory(path).join(format!(".kurabe-report-{}", std::process::id()))
 }
 
-fn directory(path: &Path) -> &Path {
+/// The directory that a file is in.
+pub(super) fn directory(path: &Path) -> &Path {
     let parent = path.parent().unwrap_or(Path::new(""));
     if parent == Path::new("") {
         Path::new(".")
@@ -310,6 +313,7 @@ fn begins_as_report(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
 
     #[test]

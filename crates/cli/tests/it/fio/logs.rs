@@ -136,23 +136,48 @@ fn a_log_goes_over_no_file_but_a_log() {
     std::fs::write(&log, "a letter\n").unwrap();
     fio(&bed, &line)
         .code(2)
-        .err_has(&["write the log `b_bw.1.log`", "no log of fio"]);
+        .err_has(&["write the log `", "b_bw.1.log`", "no log of fio"]);
     assert_eq!(std::fs::read_to_string(&log).unwrap(), "a letter\n");
     let store = bed.store();
     assert!(!store.exists(), "nothing was measured");
     std::fs::write(&log, "500, 808, 0, 0, 0\n").unwrap();
-    fio(&bed, &line).code(0);
-    assert_eq!(
-        std::fs::read_to_string(&log).unwrap(),
-        "",
-        "no whole window"
-    );
+    let before = std::fs::read_to_string(&log).unwrap();
+    fio(&bed, &line).code(0).err_has(&["stays as it is"]);
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), before);
+    let new = words("--write_bw_log=new");
+    fio(&bed, &[&line[..], &new].concat()).code(0);
+    let none = std::fs::read_to_string(bed.path().join("new_bw.1.log"));
+    assert_eq!(none.unwrap(), "", "fio makes it too");
     let to_report = [&line[..], &["--output=b_bw.1.log"]].concat();
     fio(&bed, &to_report).code(2);
     let used = words(
         "--name=t --size=1m --rw=read --filename=x_bw.1.log --write_bw_log=x --log_avg_msec=100",
     );
     fio(&bed, &used).code(2).err_has(&["a job works on it"]);
+    std::fs::create_dir(bed.path().join("d")).unwrap();
+    let used = words(
+        "--name=t --size=1m --rw=read --filename=d/../x_bw.1.log --write_bw_log=x --log_avg_msec=100",
+    );
+    fio(&bed, &used).code(2).err_has(&["a job works on it"]);
+    let line = words("--write_bw_log=o --output=d/../o_bw.1.log --name=t --size=1m --rw=read");
+    let done = fio(&bed, &line).code(2);
+    done.err_has(&["the report goes there"]);
+}
+
+#[test]
+fn two_names_of_one_log_are_one_log() {
+    let bed = Bed::new();
+    let here = bed.path().display();
+    let file = format!(
+        "[global]\nioengine=null\nsize=1g\nruntime=500ms\ntime_based\nlog_avg_msec=100\nper_job_logs=0\n\
+         [one]\nwrite_iops_log=same\n[two]\nwrite_iops_log=./same\n[three]\nwrite_iops_log={here}/same\n"
+    );
+    std::fs::write(bed.path().join("j.fio"), file).unwrap();
+    fio(&bed, &["j.fio", "--quiet"]).code(0);
+    let logs = logs(bed.path());
+    assert_eq!(logs.len(), 1);
+    let rows = logs["same_iops.log"].iter().filter(|row| row[0] == 100);
+    assert_eq!(rows.count(), 3, "one of each job: {logs:?}");
 }
 
 #[test]
