@@ -7,8 +7,10 @@ use crate::rounds::{CaseRounds, RunRounds};
 use crate::scaling;
 use crate::thresholds::{FOREIGN_MAX, STEAL_MAX, THROTTLED_MAX};
 use model::host::HostFacts;
+use model::latency::LATE;
 use model::noise::Noise;
 use model::plan::{PlannedCase, PlannedMetric};
+use model::record::Measured;
 use model::spec::{How, MetricClass, Time};
 use model::warning::{OffCpuCause, Warning};
 
@@ -25,6 +27,9 @@ pub(crate) fn warnings(rounds: &CaseRounds<'_>, run: &RunRounds<'_>) -> Vec<Warn
     // Loads and stores keep a CPU as busy as additions do: what waits for one has not waited for the memory. What such
     // a test is set up with is of this class as well, where its figures are latencies.
     let computes = per_cpu_second || has(|metric| metric.class == MetricClass::Compute);
+    // Who waits for work that arrives by itself is off a CPU for no other reason.
+    let arrives = |measured: &&Measured| measured.latencies.contains_key(LATE);
+    let computes = computes && !rounds.done.iter().any(arrives);
     let host = &run.run.host;
     let off_cpu = computes.then(|| off_cpu(rounds.case, host, &rounds.noises));
     // What a second on a CPU is worth is asked of those alone that tell it.
@@ -138,6 +143,13 @@ mod tests {
         check(&run([1.0, 0.98], [1e6, 1e6]), &[]);
         let half = || run([1.0, 0.5], [1e6, 1e6]);
         check(&half(), &[off(OffCpuCause::Unknown)]);
+        let mut arrives = half();
+        for round in &mut arrives.rounds {
+            if let Outcome::Done(measured) = &mut round.outcome {
+                measured.latencies = [(LATE.to_owned(), vec![(100, 10)])].into();
+            }
+        }
+        check(&arrives, &[]);
         let mut one_cpu = half();
         one_cpu.host.limits.cpus_allowed = Fact::Known(1);
         check(&one_cpu, &[off(OffCpuCause::MoreCopiesThanCpus(1))]);

@@ -67,6 +67,12 @@ pub(crate) fn share(params: &Params, (part, parts): (u32, u32), seed: u64) -> Op
     })
 }
 
+/// The share of the time by which the next in line is late at the end, above which the rate was not held.
+const BEHIND_MAX: f64 = 0.05;
+
+const BEHIND: &str = "more arrived than could be done: the queue grew until the end, and its latencies say how long a round \
+                      is; a lower rate shows what can be held";
+
 /// When work arrives, in nanoseconds of the monotonic clock.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
@@ -105,6 +111,12 @@ impl Schedule {
         };
     }
 
+    /// What must be said where what has arrived by `now`, the end, was not kept up with.
+    pub(crate) fn behind(&self, now: u64) -> Option<String> {
+        let passed = approx(now) - approx(self.start?);
+        (passed - self.next > BEHIND_MAX * passed).then(|| BEHIND.to_owned())
+    }
+
     /// Everything that is still to arrive comes that much later.
     pub(crate) fn shift(&mut self, nanos: u64) {
         self.next += approx(nanos);
@@ -114,6 +126,19 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rate_that_was_not_held_is_said() {
+        let behind = |done: u32| {
+            let mut schedule = Schedule::new(1000.0, Arrivals::Linear, 1);
+            schedule.due(5_000_000);
+            schedule.advance(f64::from(done));
+            schedule.behind(1_005_000_000).is_some()
+        };
+        assert_eq!([1001, 990, 940, 10].map(behind), [false, false, true, true]);
+        let never = Schedule::new(1000.0, Arrivals::Poisson, 1);
+        assert_eq!(never.behind(1_000_000_000), None, "nothing began");
+    }
 
     fn arrivals(mut schedule: Schedule, count: usize) -> Vec<u64> {
         let one = |_| {

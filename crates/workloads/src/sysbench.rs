@@ -303,6 +303,13 @@ impl<E: Events> Threads<E> {
         Ok(())
     }
 
+    /// What must be said of events that arrive by themselves.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let open = self.open.iter();
+        open.filter_map(|open| open.schedule.behind(open.free_since))
+            .collect()
+    }
+
     /// Everybody's events; those of the other threads once they have ended.
     pub(crate) fn all(&self) -> impl Iterator<Item = &E> {
         std::iter::once(&self.own).chain(&self.others)

@@ -223,6 +223,7 @@ impl Body for Yielding {
         Ok(Finish {
             digest: Digest::EMPTY.word(self.turns),
             latencies: self.threads.latencies(),
+            notes: self.threads.notes(),
             ..Finish::default()
         })
     }
@@ -277,7 +278,9 @@ mod tests {
             let began = sys::clock::monotonic();
             let done = body.batch(20, &mut Recorder::off()).unwrap() + before.unwrap();
             let end = sys::clock::monotonic();
-            let latencies = body.finish().unwrap().latencies;
+            let finish = body.finish().unwrap();
+            assert_eq!(finish.notes.len(), usize::from(queues), "{rate}");
+            let latencies = finish.latencies;
             assert_eq!(latencies["lat"].count(), latencies["late"].count());
             if queues {
                 let longest = latencies["lat"].pairs().pop().unwrap().0;

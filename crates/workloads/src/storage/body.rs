@@ -524,6 +524,7 @@ impl<E: Engine> Body for Plain<E> {
         self.watch.end(report.done.read.bytes, &mut reported);
         if let Some(pace) = &self.pace {
             pace.report(&mut reported);
+            self.notes.extend(pace.behind());
         }
         // Of what broke nobody knows what is still under way.
         if self.broken.is_none() {

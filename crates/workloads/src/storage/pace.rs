@@ -53,6 +53,12 @@ impl Pace {
         reported.extend(self.rate.map(|rate| (RATE.to_owned(), rate)));
     }
 
+    /// What must be said at the end of a job that works until it is ended.
+    pub(super) fn behind(&self) -> Option<String> {
+        let now = sys::clock::monotonic();
+        self.schedule.as_ref().and_then(|of| of.behind(now))
+    }
+
     /// The instant before which no operation may start.
     pub(super) fn next(&mut self, now: u64) -> u64 {
         let arrives = self.schedule.as_mut().map(|schedule| schedule.due(now));
