@@ -70,8 +70,8 @@ pub(crate) fn share(params: &Params, (part, parts): (u32, u32), seed: u64) -> Op
 /// The share of the time by which the next in line is late at the end, above which the rate was not held.
 const BEHIND_MAX: f64 = 0.05;
 
-const BEHIND: &str = "more arrived than could be done: the queue grew until the end, and its latencies say how long a round \
-                      is; a lower rate shows what can be held";
+const BEHIND: &str = "more arrived than could be done: the queue grew until the end, and its latencies say how long a \
+                      round is; a lower rate shows what can be held";
 
 /// When work arrives, in nanoseconds of the monotonic clock.
 #[derive(Clone, Debug)]
