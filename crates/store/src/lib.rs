@@ -19,7 +19,7 @@ mod rounds;
 mod sqlite;
 
 pub use error::StoreError;
-pub use held::is_open_store;
+pub use held::{Identity, is_open_store};
 pub use model::line::RunLine;
 pub use sqlite::Store;
 

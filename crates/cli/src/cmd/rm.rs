@@ -8,23 +8,27 @@ use crate::args::RmArgs;
 use crate::context::Context;
 use crate::exit::{Exit, failure};
 use crate::output;
+use anyhow::Context as _;
 use model::record::End;
 use report::Lang;
 use report::number::counted;
-use store::{RunLine, Store};
+use store::{Identity, RunLine, Store};
 
 pub(crate) fn run(context: &Context, args: &RmArgs) -> anyhow::Result<Exit> {
-    let store = context.store_to_change(args.others.dir_of_others)?;
+    let mut store = context.store_to_change(args.others.dir_of_others)?;
     let runs = meant(context.lang, &store, &args.runs)?;
     refuse_measured(&store, &runs)?;
     output::say(&runs_as_text(context, &runs));
-    if !args.yes && !agreed(context.lang, runs.len())? {
-        output::say(
-            context
-                .lang
-                .pick("nothing was removed", "何も削除していません"),
-        );
-        return Ok(Exit::Ok);
+    if !args.yes {
+        // Closed while somebody thinks: a log of ours would be taken for that of a file put in its place meanwhile.
+        let file = store.file();
+        drop(store);
+        if !agreed(context.lang, runs.len())? {
+            let nothing = ("nothing was removed", "何も削除していません");
+            output::say(context.lang.pick(nothing.0, nothing.1));
+            return Ok(Exit::Ok);
+        }
+        store = open_again(context, args, file)?;
     }
     // Somebody may have gone on with one of them before the answer.
     refuse_measured(&store, &runs)?;
@@ -34,6 +38,24 @@ pub(crate) fn run(context: &Context, args: &RmArgs) -> anyhow::Result<Exit> {
         Lang::Ja => format!("{} 件の実行を削除しました", runs.len()),
     });
     Ok(Exit::Ok)
+}
+
+/// The store once more, where it is still the file whose runs were agreed to.
+fn open_again(context: &Context, args: &RmArgs, file: Identity) -> anyhow::Result<Store> {
+    let store = context
+        .store_to_change(args.others.dir_of_others)
+        .context("remove runs: nothing was removed")?;
+    if store.file() == file {
+        return Ok(store);
+    }
+    Err(failure(
+        Exit::Incomplete,
+        format!(
+            "remove runs: the store `{}` was replaced by another meanwhile; nothing was removed",
+            store.path().display()
+        ),
+        Some("`kurabe list` shows what it holds now"),
+    ))
 }
 
 /// The runs that the user means, each once, with the other sides of their duels.

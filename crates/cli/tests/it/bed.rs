@@ -5,7 +5,7 @@
     reason = "tests start the binary as a user does"
 )]
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -131,11 +131,45 @@ impl Bed {
 
     /// Runs the binary on a terminal, where somebody types `answer`; both of its streams are there.
     pub(crate) fn on_terminal(&self, args: &[&str], answer: &str) -> Done {
+        let mut child = self.terminal(args);
+        let mut typed = child.stdin.take().unwrap();
+        typed.write_all(answer.as_bytes()).unwrap();
+        // Its end would be the end of the terminal.
+        let done = child.wait_with_output().unwrap().into();
+        drop(typed);
+        done
+    }
+
+    /// The same, where something happens between the question and the answer.
+    pub(crate) fn asked(&self, args: &[&str], meanwhile: impl FnOnce(), answer: &str) -> Done {
+        let mut child = self.terminal(args);
+        let mut shown = child.stdout.take().unwrap();
+        let mut said = Vec::new();
+        while !said.ends_with(b"[y/N] ") {
+            let mut byte = [0];
+            shown.read_exact(&mut byte).unwrap();
+            said.push(byte[0]);
+        }
+        meanwhile();
+        let mut typed = child.stdin.take().unwrap();
+        typed.write_all(answer.as_bytes()).unwrap();
+        shown.read_to_end(&mut said).unwrap();
+        let ended = child.wait_with_output().unwrap();
+        drop(typed);
+        Output {
+            stdout: said,
+            ..ended
+        }
+        .into()
+    }
+
+    /// Starts the binary on a terminal.
+    fn terminal(&self, args: &[&str]) -> Child {
         let plain = self.command(args);
         let program = plain.get_program().to_string_lossy();
         let line = std::iter::once(&*program).chain(args.iter().copied());
         let line = line.collect::<Vec<_>>().join(" ");
-        let mut child = Command::new("script")
+        Command::new("script")
             .args(["-q", "-e", "-c", &line, "/dev/null"])
             .current_dir(self.path())
             .env_clear()
@@ -149,13 +183,7 @@ impl Bed {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .unwrap();
-        let mut typed = child.stdin.take().unwrap();
-        typed.write_all(answer.as_bytes()).unwrap();
-        // Its end would be the end of the terminal.
-        let done = child.wait_with_output().unwrap().into();
-        drop(typed);
-        done
+            .unwrap()
     }
 
     pub(crate) fn run(&self, args: &[&str]) -> Done {

@@ -50,6 +50,38 @@ fn on_a_terminal_the_answer_decides() {
 }
 
 #[test]
+fn a_store_that_is_put_in_place_before_the_answer_stays_as_it_is() {
+    let bed = Bed::new();
+    bed.replay("one", "1,2,3");
+    let backup = bed.path().join("backup");
+    std::fs::copy(bed.store(), &backup).unwrap();
+    bed.replay("two", "1,2,3");
+    let restore = || {
+        let new = bed.path().join("new");
+        std::fs::copy(&backup, &new).unwrap();
+        std::fs::rename(&new, bed.store()).unwrap();
+    };
+    bed.asked(&["rm", "one"], restore, "y\n")
+        .code(4)
+        .out_has(&["was replaced by another meanwhile; nothing was removed"]);
+    assert_eq!(
+        std::fs::read(bed.store()).unwrap(),
+        std::fs::read(&backup).unwrap()
+    );
+    for end in ["wal", "shm"] {
+        let beside = bed.store().with_extension(format!("db-{end}"));
+        assert!(!beside.exists(), "{beside:?}");
+    }
+    bed.run(&["show", "one"]).code(0);
+    assert_eq!(bed.listed().len(), 1);
+    let remove = || std::fs::remove_file(bed.store()).unwrap();
+    bed.asked(&["rm", "one"], remove, "y\n")
+        .code(2)
+        .out_has(&["nothing was removed", "it does not exist"]);
+    assert!(!bed.store().exists(), "none is made for it");
+}
+
+#[test]
 fn one_slip_among_the_names_removes_nothing() {
     let bed = Bed::new();
     bed.replay("one", "1,2,3");

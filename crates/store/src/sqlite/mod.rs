@@ -172,6 +172,11 @@ impl Store {
         &self.path
     }
 
+    /// Which file it is, whatever its path leads to by now.
+    pub fn file(&self) -> Identity {
+        self.hold.file()
+    }
+
     /// Connects to the file at `path`, which SQLite is given as `name`.
     fn connect(
         path: &Path,

@@ -5,6 +5,7 @@ use super::runs::digest_of;
 use crate::RunLine;
 use crate::codec;
 use crate::error::StoreError;
+use crate::held::Identity;
 use model::record::RunMeta;
 use rusqlite::TransactionBehavior;
 
@@ -16,6 +17,8 @@ impl Store {
         let transaction = self
             .transaction(TransactionBehavior::Immediate)
             .map_err(failed)?;
+        // Somebody may have put another in its place while we waited for the lock.
+        self.unmoved("remove a run")?;
         for run in runs {
             let now = self.line(&run.id)?;
             if (now.end, now.rounds, now.started) != (run.end, run.rounds, run.started) {
@@ -35,6 +38,7 @@ impl Store {
         let transaction = self
             .transaction(TransactionBehavior::Immediate)
             .map_err(failed)?;
+        self.unmoved("label a run")?;
         let row = self.known_row(run)?;
         let mut meta: RunMeta = self.decode(&format!("run `{run}`"), &row.meta)?;
         meta.label = label.map(str::to_owned);
@@ -47,5 +51,16 @@ impl Store {
             )
             .map_err(failed)?;
         transaction.commit().map_err(failed)
+    }
+
+    /// Refuses to go on where the path leads to another file: its log would be taken for that of ours.
+    fn unmoved(&self, operation: &str) -> Result<(), StoreError> {
+        if Identity::at(&self.path).ok() == Some(self.file()) {
+            return Ok(());
+        }
+        Err(StoreError::Changed {
+            operation: operation.to_owned(),
+            path: self.path.clone(),
+        })
     }
 }
