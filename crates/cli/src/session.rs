@@ -10,9 +10,9 @@ use crate::progress::Bar;
 use crate::rescue::Rescue;
 use engine::consent::{Granted, Left};
 use engine::ground::Preparing;
-use engine::run::{Ended, Observer, Progress, Resting, RunError, Setting, Side};
+use engine::run::{Ended, Observer, Places, Progress, Resting, RunError, Setting, Side};
 use engine::set_up::{NotSetUp, SetUp};
-use engine::workdir::Next;
+use engine::workdir::{Next, WorkDirError};
 use model::plan::PlannedCase;
 use model::record::{End, Outcome, Round, Run};
 use model::units::{Nanos, UnixNanos};
@@ -20,7 +20,7 @@ use report::Lang;
 use report::brief::Brief;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use store::Store;
+use store::{Store, StoreError};
 
 /// What is about to be measured: one run, or the two sides of a duel.
 pub(crate) struct Ready {
@@ -90,6 +90,13 @@ pub(crate) fn measure_before(
     let store = context.store(granted.dir_of_others)?;
     let runs = &ready.runs;
     rehearse(runs)?;
+    let sides: Vec<Side<'_>> = runs.iter().map(side).collect();
+    for dir in sides.iter().map(work_dir) {
+        store.note_work_dir(dir.0, &dir.1)?;
+    }
+    // Before the store has the runs: open there, and without a directory that is held, they would seem to be over.
+    let places =
+        Places::make(&sides, granted.dir_of_others).map_err(|error| explain(error, runs))?;
     for run in runs {
         if ready.kept {
             store.reopen(&run.meta.id)?;
@@ -98,7 +105,14 @@ pub(crate) fn measure_before(
         }
     }
     let onlooker = onlooker.map(|own| -> &mut dyn Onlooker { own });
-    let ended = execute(context, &store, runs, &granted, (quiet, onlooker));
+    let ended = execute(
+        context,
+        &store,
+        runs,
+        (&sides, places),
+        &granted,
+        (quiet, onlooker),
+    );
     // However the run ended: what it made is not left half-written.
     let noted_in = (!matches!(ended, Ok(Kept::Elsewhere(_)))).then_some(&store);
     let files = settle(granted, noted_in, runs);
@@ -153,21 +167,31 @@ fn rehearse(runs: &[Run]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Executes the plan of `runs`, which the store holds open, after the rounds that they have already.
+/// What is measured of a run, after the rounds that it has already.
+fn side(run: &Run) -> Side<'_> {
+    Side {
+        run: &run.meta.id,
+        plan: &run.plan,
+        dir: Path::new(&run.meta.dir),
+        host: &run.host,
+        earlier: &run.rounds,
+    }
+}
+
+/// A run's id and its work directory.
+fn work_dir<'a>(side: &Side<'a>) -> (&'a str, PathBuf) {
+    (side.run, engine::workdir::place(side.dir, side.run))
+}
+
+/// Executes the plan of `runs`, which the store holds open. Their work directories are held until they are finished.
 fn execute<'a>(
     context: &Context,
     store: &'a Store,
     runs: &'a [Run],
+    (sides, places): (&[Side<'_>], Places),
     granted: &Granted,
     (quiet, onlooker): (bool, Option<&'a mut (dyn Onlooker + 'a)>),
 ) -> anyhow::Result<Kept> {
-    let work_dirs: Vec<PathBuf> = runs
-        .iter()
-        .map(|run| engine::workdir::place(Path::new(&run.meta.dir), &run.meta.id))
-        .collect();
-    for (run, work_dir) in runs.iter().zip(&work_dirs) {
-        store.note_work_dir(&run.meta.id, work_dir)?;
-    }
     let ids: Vec<&str> = runs.iter().map(|run| run.meta.id.as_str()).collect();
     store.mark(&ids)?;
     let ticks = onlooker.as_ref().map(|onlooker| onlooker.every());
@@ -178,23 +202,12 @@ fn execute<'a>(
         told: BTreeSet::new(),
         onlooker,
     };
-    let sides: Vec<Side<'_>> = runs
-        .iter()
-        .map(|run| Side {
-            run: &run.meta.id,
-            plan: &run.plan,
-            dir: Path::new(&run.meta.dir),
-            host: &run.host,
-            earlier: &run.rounds,
-        })
-        .collect();
     let setting = Setting {
         permits: &granted.permits,
-        dir_of_others: granted.dir_of_others,
         began: context.began,
         ticks,
     };
-    let ended = engine::run::execute(&sides, setting, &mut keeper);
+    let ended = engine::run::execute(sides, &places, setting, &mut keeper);
     keeper.bar.clear();
     let (end, warnings) = ended.as_ref().map_or((End::Interrupted, &[][..]), |ended| {
         (ended.end, ended.warnings.as_slice())
@@ -203,33 +216,44 @@ fn execute<'a>(
     let ended = ended.map_err(|error| explain(error, runs));
     if let Some(lost) = lost {
         match &ended {
-            Ok(ended) => say_left_behind(ended),
+            Ok(_) => say_left_behind(places.remove()),
             Err(error) => output::say(&format!("warning: the run ended early: {error:#}")),
         }
         return Ok(Kept::Elsewhere(lost));
     }
     let ended = ended?;
-    for (run, work_dir) in runs.iter().zip(&work_dirs) {
-        let now = UnixNanos(sys::clock::wall());
-        store
-            .finish(&run.meta.id, now, ended.end, &ended.warnings)
-            .map_err(|error| stays_open(&error, run))?;
+    let measured: Vec<anyhow::Result<Run>> = runs
+        .iter()
+        .map(|run| finish(store, run, &ended))
+        .collect::<anyhow::Result<_>>()?;
+    say_left_behind(places.remove());
+    for (_, work_dir) in sides.iter().map(work_dir) {
         if !work_dir.exists() {
-            store.forget_work_dir(work_dir)?;
+            store.forget_work_dir(&work_dir)?;
         }
     }
-    let measured = runs.iter().map(|run| kept(store, &run.meta.id));
-    let measured: anyhow::Result<Vec<Run>> = measured.collect();
-    say_left_behind(&ended);
+    let measured: anyhow::Result<Vec<Run>> = measured.into_iter().collect();
     say_how_it_ended(measured.as_deref().unwrap_or(runs), &ended);
     measured.map(Kept::InStore)
 }
 
-/// The run that has just ended, with what lists say of it noted.
-fn kept(store: &Store, id: &str) -> anyhow::Result<Run> {
-    let run = store.load(id)?;
-    store.note_brief(id, &Brief::of(&run).text())?;
-    Ok(run)
+/// Ends a run in the store. Gives it as it is there then, with what lists say of it noted.
+fn finish(store: &Store, run: &Run, ended: &Ended) -> anyhow::Result<anyhow::Result<Run>> {
+    let id = &run.meta.id;
+    // Read before it ends: its owner may remove it from then on.
+    let loaded = store.load(id);
+    let now = UnixNanos(sys::clock::wall());
+    let meta = store
+        .finish(id, now, ended.end, &ended.warnings)
+        .map_err(|error| stays_open(&error, run))?;
+    let whole = loaded.and_then(|loaded| {
+        let whole = Run { meta, ..loaded };
+        match store.note_brief(id, &Brief::of(&whole).text()) {
+            Ok(()) | Err(StoreError::Unknown { .. }) => Ok(whole),
+            Err(error) => Err(error),
+        }
+    });
+    Ok(whole.map_err(Into::into))
 }
 
 /// Marks the files of ours as the runs leave them, and removes those that a job of theirs unlinks or that are not
@@ -259,8 +283,8 @@ fn settle(granted: Granted, store: Option<&Store>, runs: &[Run]) -> anyhow::Resu
 }
 
 /// Says that the work directory stays, where it does.
-fn say_left_behind(ended: &Ended) {
-    if let Some(error) = &ended.left_behind {
+fn say_left_behind(removed: Result<(), WorkDirError>) {
+    if let Err(error) = removed {
         let hint = match engine::workdir::next_of(&error.path) {
             Next::Clean => "`kurabe clean` tries again",
             Next::CleanLater => "`kurabe clean` tries again, once its file system can be read",

@@ -5,9 +5,11 @@
 //! stretch.
 
 mod known;
+mod places;
 mod soak;
 mod stand;
 
+pub use places::Places;
 pub use soak::Resting;
 
 use crate::consent::Permits;
@@ -19,7 +21,7 @@ use crate::schedule::{self, Running};
 use crate::set_up::{SetUp, is_of_set_up};
 use crate::soak::Stretching;
 use crate::tick::Ticks;
-use crate::workdir::{WorkDir, WorkDirError};
+use crate::workdir::WorkDirError;
 use known::Found;
 use model::host::HostFacts;
 use model::plan::{CaseId, Duel, Plan};
@@ -100,8 +102,6 @@ pub struct Ended {
     pub end: End,
     /// What was noticed about the run as a whole.
     pub warnings: Vec<Warning>,
-    /// Why the work directory could not be removed; `None` where it is gone.
-    pub left_behind: Option<WorkDirError>,
 }
 
 /// What is measured: a plan and where it runs. A run has one side; a duel has two, with the same cases.
@@ -124,18 +124,17 @@ pub struct Side<'a> {
 pub struct Setting<'a> {
     /// What may be opened beside the work directories.
     pub permits: &'a Permits,
-    /// Root may work in directories of others.
-    pub dir_of_others: bool,
     /// The monotonic clock when the user's patience began: the budget counts from here, and ticks.
     pub began: u64,
     /// How often it is to be told how far a round is; `None` for not at all.
     pub ticks: Option<Nanos>,
 }
 
-/// Executes the plan of one side, or those of two sides in pairs of rounds, each pair in an order of its own. Order,
-/// budget and passes are those of the first side.
+/// Executes the plan of one side, or those of two sides in pairs of rounds, each pair in an order of its own, in their
+/// `places`, which are empty in the end. Order, budget and passes are those of the first side.
 pub fn execute(
     sides: &[Side<'_>],
+    places: &Places,
     setting: Setting<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Ended, RunError> {
@@ -143,11 +142,7 @@ pub fn execute(
     sys::process::adopt_orphans().map_err(system("adopt orphans of workers"))?;
     sys::limits::raise_open_files().map_err(system("raise the limit of open files"))?;
     let cpus = sys::affinity::allowed_cpus().map_err(system("read the CPU affinity"))?;
-    let of_others = setting.dir_of_others;
-    let work_dirs: Vec<WorkDir> = sides
-        .iter()
-        .map(|side| WorkDir::make_or_take_up(side.dir, side.run, of_others))
-        .collect::<Result<_, _>>()?;
+    let work_dirs = &places.0;
     for dir in work_dirs.iter().filter(|dir| !dir.is_locked()) {
         observer.notices(&format!(
             "the file system of `{}` has no locks: if this run is killed, `kurabe clean` cannot tell that it is over",
@@ -157,7 +152,7 @@ pub fn execute(
     let watch = Watch::real();
     let lanes = sides
         .iter()
-        .zip(&work_dirs)
+        .zip(work_dirs)
         .map(|(side, work_dir)| {
             let bench = Bench {
                 watch: &watch,
@@ -190,12 +185,8 @@ pub fn execute(
     runner.clear();
     drop(runner);
     warnings.extend(watch.warning());
-    let removed: Vec<_> = work_dirs.into_iter().map(WorkDir::remove).collect();
-    Ok(Ended {
-        end,
-        warnings,
-        left_behind: removed.into_iter().find_map(Result::err),
-    })
+    places.empty();
+    Ok(Ended { end, warnings })
 }
 
 /// One side while the run goes on.

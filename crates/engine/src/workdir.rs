@@ -148,6 +148,15 @@ impl WorkDir {
         self.is_locked
     }
 
+    /// Removes what is in it, as far as that goes at once, but for the marker.
+    pub(crate) fn empty(&self) {
+        let here = self.here();
+        if refuse_mounts(&here).is_ok() {
+            // What stays is said, or goes, when the directory is removed.
+            let _ = empty_but_for(&here, &[MARKER]);
+        }
+    }
+
     /// Removes it now, and says what went wrong if it stays.
     pub fn remove(mut self) -> Result<(), WorkDirError> {
         let marker = self.marker.take();

@@ -1,6 +1,9 @@
 //! What an owner does to kept runs: removes them, and calls them by names. Nothing goes that was not agreed to.
 
-use crate::bed::{Bed, eventually, signal};
+use crate::bed::{Bed, Done, eventually, signal};
+use model::record::End;
+use std::process::Child;
+use store::{RunLine, Store};
 
 /// What the store holds, as the list shows it.
 fn kept(bed: &Bed) -> String {
@@ -154,6 +157,56 @@ fn a_run_that_is_being_measured_stays_and_one_that_was_killed_goes() {
     // What it left on the disk is still found.
     bed.run(&["clean"]).code(0).err_has(&["removed"]);
     assert_eq!(bed.left_behind(), [""; 0]);
+}
+
+/// A run of some tenths of a second, and the store that it is kept in, which has another run.
+fn short_run(bed: &Bed) -> (Child, Store) {
+    bed.replay("earlier", "1,2,3");
+    let store = Store::open(&bed.store()).unwrap();
+    let run = ["run", "selftest.replay", "--passes", "20", "--label", "new"];
+    (bed.start(&run), store)
+}
+
+#[test]
+fn a_run_that_is_open_in_the_store_holds_its_work_directory() {
+    for _ in 0..3 {
+        let bed = Bed::new();
+        let (mut child, store) = short_run(&bed);
+        let open = || {
+            let found = store.latest(1).unwrap().pop();
+            found.filter(|run| run.end == End::Open)
+        };
+        let mut seen = 0;
+        while child.try_wait().unwrap().is_none() {
+            if let Some(run) = open() {
+                let dir = engine::workdir::place(bed.path(), &run.id);
+                let is_seen = engine::workdir::may_be_in_use(&dir) || open().is_none();
+                assert!(is_seen, "it would be taken for one that was killed");
+                seen += 1;
+            }
+        }
+        assert!(seen > 0);
+        assert!(child.wait_with_output().unwrap().status.success());
+    }
+}
+
+#[test]
+fn a_run_that_is_removed_as_soon_as_it_is_over_is_shown_all_the_same() {
+    for _ in 0..3 {
+        let bed = Bed::new();
+        let (mut child, store) = short_run(&bed);
+        let is_over = |run: &RunLine| run.label.as_deref() == Some("new") && run.end != End::Open;
+        while child.try_wait().unwrap().is_none() {
+            let run = store.latest(1).unwrap().pop().filter(is_over);
+            if let Some(run) = run {
+                store.remove(&[run]).unwrap();
+                break;
+            }
+        }
+        let done: Done = child.wait_with_output().unwrap().into();
+        done.code(0).out_has(&["new", "selftest.replay"]);
+        bed.run(&["show", "new"]).code(2);
+    }
 }
 
 #[test]

@@ -81,14 +81,15 @@ impl Store {
         }
     }
 
-    /// Ends a run: from now on nothing changes it. `warnings` are added to those it has, of an earlier part too.
+    /// Ends a run: from now on nothing changes it. `warnings` are added to those it has, of an earlier part too. Gives
+    /// what it says of itself then.
     pub fn finish(
         &self,
         run: &str,
         finished: UnixNanos,
         end: End,
         warnings: &[Warning],
-    ) -> Result<(), StoreError> {
+    ) -> Result<RunMeta, StoreError> {
         let failed = |error| self.failed("finish a run", &error);
         let transaction = self
             .transaction(TransactionBehavior::Immediate)
@@ -117,7 +118,7 @@ impl Store {
         transaction.commit().map_err(failed)?;
         // Folds the log in. Where somebody is just reading it, closing the store does it later: nothing is lost.
         let _ = self.conn.pragma_query(None, "wal_checkpoint", |_| Ok(()));
-        Ok(())
+        Ok(meta)
     }
 
     /// Notes what is concluded from a run that is over, for lists, which read no rounds. It is the caller's text, and

@@ -134,7 +134,9 @@ pub(crate) fn keep(store: &Store, run: &Run) -> Result<(), StoreError> {
         store.append(&run.meta.id, round)?;
     }
     match run.meta.finished {
-        Some(finished) => store.finish(&run.meta.id, finished, run.meta.end, &[]),
+        Some(finished) => store
+            .finish(&run.meta.id, finished, run.meta.end, &[])
+            .map(drop),
         None => Ok(()),
     }
 }

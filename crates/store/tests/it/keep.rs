@@ -71,7 +71,9 @@ fn a_finished_run_takes_no_change() {
     keep(&store, &kept).unwrap();
     let refusals = [
         store.append("r1", &round(4, 1.0)),
-        store.finish("r1", UnixNanos(9), End::Complete, &[]),
+        store
+            .finish("r1", UnixNanos(9), End::Complete, &[])
+            .map(drop),
     ];
     for refusal in refusals {
         assert!(
@@ -324,7 +326,9 @@ fn unknown_runs_are_refused_everywhere() {
     let (_dir, store) = fresh();
     let refusals = [
         store.append("nope", &round(1, 1.0)),
-        store.finish("nope", UnixNanos(1), End::Complete, &[]),
+        store
+            .finish("nope", UnixNanos(1), End::Complete, &[])
+            .map(drop),
         store.load("nope").map(drop),
         store.line("nope").map(drop),
         store.set_label("nope", None),
