@@ -42,7 +42,8 @@ pub fn scale(unit: Unit, quantity: &str, largest: f64) -> Scale {
         Unit::Share => (&[(0.01, "%")], ""),
         Unit::Number => (DECIMAL, ""),
     };
-    let largest = round_to_digits(largest.abs(), DIGITS_MAX);
+    // Rounding up reaches the next prefix, and never leaves one that is reached: 1 GiB is not 1024 MiB.
+    let largest = round_to_digits(largest.abs(), DIGITS_MAX).max(largest.abs());
     let (divisor, prefix) = steps
         .iter()
         .rev()
@@ -381,6 +382,8 @@ mod tests {
     fn what_is_known_has_no_digits_of_doubt() {
         let check = |unit: Unit, x: f64, expect: &str| assert_eq!(alone_exact(unit, x), expect);
         check(Unit::Bytes, 64.0, "64 B");
+        check(Unit::Bytes, 1_073_741_824.0, "1 GiB");
+        check(Unit::Bytes, 1_099_511_627_776.0, "1 TiB");
         check(Unit::Bytes, 4096.0, "4 KiB");
         check(Unit::Bytes, 44_739_244.0, "42.667 MiB");
         check(Unit::Bytes, 100.0 * 1024.0, "100 KiB");
