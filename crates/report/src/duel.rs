@@ -60,7 +60,7 @@ pub fn remarks(a: &Run, b: &Run, lang: Lang) -> Vec<String> {
         printable(&say!(
             lang,
             "both directories are on one file system, the one mounted on `{at}`: its disk is the same for both",
-            "両側のディレクトリーは同じファイルシステム（マウント先 `{at}`）にあり、ディスクも同じです"
+            "両側のディレクトリは同じファイルシステム（マウント先 `{at}`）にあり、ディスクも同じです"
         ))
     };
     let shared = stats::duel::shared_file_system(a, b);
@@ -119,7 +119,7 @@ pub(crate) fn end(end: &str, failed: usize, of: usize, lang: Lang) -> String {
     say!(
         lang,
         "{end}, {failed} of {of} {rounds} failed",
-        "{end}、{of} 回中 {failed} 回失敗"
+        "{end}、{of} ラウンド中 {failed} 失敗"
     )
 }
 
@@ -231,7 +231,7 @@ fn failed_for(side: &str, failed: usize, of: usize, why: &str, lang: Lang) -> St
     say!(
         lang,
         "side {side}: {failed} of {of} {rounds} failed, and a pair that lacks one does not count: {why}",
-        "{side} 側: {of} 回中 {failed} 回が失敗しました。片方が欠けた組は数えません: {why}"
+        "{side} 側: {of} ラウンド中 {failed} ラウンドが失敗しました。片方が欠けた組は数えません: {why}"
     )
 }
 

@@ -12,6 +12,29 @@ const GAP: u16 = 2;
 /// A last column that is narrower than this is no text any more.
 const LAST_MIN: usize = 14;
 
+/// Whether a line ends before this character as well as anywhere: Japanese is written without spaces.
+const fn is_japanese(c: char) -> bool {
+    matches!(c, '\u{3001}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}')
+}
+
+/// `text` with the spaces at which no line may end as those that are not broken: between a number and the Japanese
+/// counter behind it, as in `109 回`, and behind a sign that would stand alone, as in `~ の`.
+fn kept_together(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut before = [None, None];
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let next = rest.peek().copied();
+        let counted = before[1].is_some_and(|c: char| c.is_ascii_digit());
+        let signed = matches!(before[1], Some('~' | '*' | '^' | '#'))
+            && before[0].is_none_or(|c| !c.is_ascii_alphanumeric());
+        let binds = c == ' ' && next.is_some_and(is_japanese) && (counted || signed);
+        out.push(if binds { '\u{a0}' } else { c });
+        before = [before[1], Some(c)];
+    }
+    out
+}
+
 /// Rows of cells.
 pub(crate) struct Grid {
     table: Table,
@@ -43,7 +66,7 @@ impl Grid {
         self.table.add_row(
             cells
                 .into_iter()
-                .map(|text| cut(printable(&text), CELL_MAX)),
+                .map(|text| cut(kept_together(&printable(&text)), CELL_MAX)),
         );
     }
 
@@ -171,6 +194,24 @@ mod tests {
         assert!(text.ends_with("...\n"), "{text}");
         let whole = "x".repeat(CELL_MAX);
         assert_eq!(wrapped(&whole, 80).replace('\n', ""), whole);
+    }
+
+    #[test]
+    fn a_number_stays_with_its_counter_and_a_sign_with_its_word() {
+        let said = "引用不可。時計（109 回中 109 回）、所要時間 3 分 0 秒。~ の付いた値は平均";
+        for width in 24..80 {
+            let lines = wrapped(said, width);
+            for line in lines.lines() {
+                let first = line.trim_start().chars().next();
+                assert!(
+                    !matches!(first, Some('回' | '分' | '秒' | 'の')),
+                    "{width}: {lines}"
+                );
+                assert!(columns(line) <= width, "{width}: {lines}");
+            }
+            let one = |text: &str| text.split_whitespace().collect::<String>();
+            assert_eq!(one(&lines), one(said), "{width}");
+        }
     }
 
     #[test]

@@ -65,7 +65,7 @@ fn one(of: Compared<'_>, detail: Detail) -> Vec<Block> {
     ];
     if is_full {
         let notes = Block::bullets(notes::notes(of));
-        page.push(section(lang.pick("notes", "補足"), notes));
+        page.push(section(lang.pick("notes", "注"), notes));
     }
     if is_full || comparison.metrics.iter().all(|one| one.interval.is_none()) {
         let refused = refused::refused(of);
@@ -92,7 +92,7 @@ fn next(view: &ComparisonView<'_>, lang: Lang) -> Block {
     let command = format!("kurabe compare {} --full", sides.join(" "));
     let what = lang.pick(
         "everything: further metrics, notes, reasons, differences in set-up",
-        "すべて（ほかの項目、補足、理由、環境の違い）",
+        "すべて（ほかの項目、注、理由、環境の違い）",
     );
     Block::section(
         lang.pick("next", "次にできること"),
@@ -156,7 +156,7 @@ fn pairing(of: Compared<'_>, detail: Detail) -> Vec<String> {
     if comparison.paired && is_full {
         let paired = lang.pick(
             "a duel: rounds measured and compared in pairs, one of each side, the order decided by a coin",
-            "デュエル: 両側のラウンドを 1 回ずつ組にし、順序を無作為に決めて続けて測定し、組ごとに比較しています",
+            "デュエル: 両側のラウンドを 1 つずつ組にし、順序を無作為に決めて続けて測定し、組ごとに比較しています",
         );
         lines.push(paired.to_owned());
     }

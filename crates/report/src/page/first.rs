@@ -319,10 +319,10 @@ fn remark(topic: Topic, run: &Run, lang: Lang) -> Option<&'static str> {
     );
     match topic {
         Topic::PageCache => {
-            Some(lang.pick("(memory, not the disk)", "（メモリー。ディスクではない）"))
+            Some(lang.pick("(memory, not the disk)", "（メモリ。ディスクではない）"))
         }
         _ if is_disk && in_memory && run.plan.named.is_empty() => {
-            Some(lang.pick("(in memory)", "（メモリー上）"))
+            Some(lang.pick("(in memory)", "（メモリ上）"))
         }
         _ => None,
     }
@@ -334,12 +334,12 @@ fn name_of(topic: Topic, lang: Lang) -> &'static str {
         Topic::Index => ("index", "指数"),
         Topic::Cpu => ("cpu", "CPU"),
         Topic::Os => ("os", "OS"),
-        Topic::Memory => ("memory", "メモリー"),
-        Topic::SmallReads => ("4k read", "4k 読込"),
-        Topic::SmallWrites => ("4k write", "4k 書込"),
+        Topic::Memory => ("memory", "メモリ"),
+        Topic::SmallReads => ("4k read", "4k 読み込み"),
+        Topic::SmallWrites => ("4k write", "4k 書き込み"),
         Topic::LargeBlocks => ("1M", "1M"),
         Topic::Syncs => ("sync", "同期"),
-        Topic::Storage => ("storage", "記憶装置"),
+        Topic::Storage => ("storage", "ストレージ"),
         Topic::PageCache => ("cache", "キャッシュ"),
         Topic::Database => ("database", "DB"),
         Topic::Network => ("network", "通信"),

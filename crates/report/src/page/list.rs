@@ -85,7 +85,7 @@ fn row(line: &RunLine, lang: Lang) -> [String; COLUMNS] {
     let headline = match (&brief, line.end) {
         (Some(brief), _) => brief.headline(lang),
         (None, End::Open) => lang
-            .pick("going on, or killed", "実行中または強制終了")
+            .pick("going on, or killed", "測定中または強制終了")
             .to_owned(),
         (None, _) => lang.pick("none noted", "記録なし").to_owned(),
     };
@@ -93,7 +93,7 @@ fn row(line: &RunLine, lang: Lang) -> [String; COLUMNS] {
     let interrupted = line.end == End::Interrupted;
     let interrupted = interrupted.then(|| lang.pick("interrupted", "中断").to_owned());
     let failed =
-        (line.failed > 0).then(|| say!(lang, "{n} failed", "失敗 {n} 回", n = line.failed));
+        (line.failed > 0).then(|| say!(lang, "{n} failed", "失敗 {n} ラウンド", n = line.failed));
     let trust: Vec<String> = [trust, interrupted, failed].into_iter().flatten().collect();
     [
         line.short.clone(),
@@ -264,7 +264,7 @@ mod tests {
             runs(&lines[1..], Lang::Ja),
             40,
             "ID    ラベル  マシン          日時 (UTC)\n  内容   代表値                信頼性\n\
-             a0a0  b       AMD EPYC 77...  2026-09-21\n  quick  実行中または強制終了\n",
+             a0a0  b       AMD EPYC 77...  2026-09-21\n  quick  測定中または強制終了\n",
         );
     }
 

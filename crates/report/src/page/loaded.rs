@@ -34,7 +34,7 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
     }
     let legend = lang.pick(
         "one chain of dependent loads beside streams on the other CPUs; # in proportion to ns/load",
-        "依存ロードのチェーン 1 本を測り、他の CPU はメモリーを連続して読みます。# は ns/ロードに比例します",
+        "依存ロードのチェーン 1 本を測り、他の CPU はメモリを連続して読みます。# は ns/ロードに比例します",
     );
     lines.push(legend.to_owned());
     let table = |bar| vec![Block::Table(table(&levels, idle, bar, lang))];

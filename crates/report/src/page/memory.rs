@@ -40,7 +40,7 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
         );
         parts.push(Block::Line(legend.to_owned()));
     }
-    let heading = lang.pick("memory, point by point", "メモリーの詳細");
+    let heading = lang.pick("memory, point by point", "メモリの詳細");
     vec![Block::section(heading, parts)]
 }
 

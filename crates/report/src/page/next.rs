@@ -45,7 +45,7 @@ fn commands(view: &RunView<'_>, lang: Lang) -> Vec<(String, &'static str)> {
             format!("kurabe compare OTHER {id}"),
             lang.pick(
                 "with another of `kurabe list`",
-                "`kurabe list` の別の結果と比較",
+                "`kurabe list` の別の測定と比較",
             ),
         ),
     });
@@ -63,7 +63,7 @@ fn commands(view: &RunView<'_>, lang: Lang) -> Vec<(String, &'static str)> {
         let command = if plan.duel.is_some() { "duel" } else { "run" };
         let resume = lang.pick(
             "go on with it: this run is not complete",
-            "この結果は途中までのため、続きを測定します",
+            "この測定は途中までのため、続きを測定します",
         );
         list.push((format!("kurabe {command} --resume {id}"), resume));
     }

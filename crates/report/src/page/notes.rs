@@ -61,7 +61,7 @@ fn without_value(view: &RunView<'_>, lang: Lang) -> Vec<(Text, String)> {
     }
     if spread_out {
         // Once for all: the state column says of which metrics it is true.
-        let states = lang.pick("unstable, two states", "不安定・二状態");
+        let states = lang.pick("unstable, two states", "不安定・二つの水準");
         let why = lang.pick(
             "no single number describes the rounds; what stands in the place of an interval is their range",
             "ラウンドを一つの数値では表せないため、信頼区間の代わりに範囲を示しています",
@@ -151,7 +151,7 @@ fn too_few_between(fewest: u32, most: u32, need: u32, lang: Lang) -> String {
     say!(
         lang,
         "only {fewest} to {most} rounds; a 95 % interval needs {need}",
-        "回数が {fewest} から {most} 回しかありません。95 % 信頼区間には {need} 回必要です"
+        "ラウンドが {fewest} から {most} しかありません。95 % 信頼区間には {need} ラウンド必要です"
     )
 }
 
@@ -163,6 +163,6 @@ mod tests {
     fn few_rounds_of_several_metrics_are_said_from_the_fewest_to_the_most() {
         let said = Lang::ALL.map(|lang| too_few_between(1, 2, 6, lang));
         assert_eq!(said[0], "only 1 to 2 rounds; a 95 % interval needs 6");
-        assert!(said[1].contains("1 から 2 回"), "{}", said[1]);
+        assert!(said[1].contains("1 から 2 し"), "{}", said[1]);
     }
 }

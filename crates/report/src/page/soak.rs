@@ -187,7 +187,7 @@ fn levels(soak: &SoakSummary, view: &RunView<'_>, lang: Lang) -> Vec<Vec<Cell>> 
             say!(
                 lang,
                 "{lo} .. {hi} within this run; not to be compared",
-                "{lo} .. {hi} この測定内の区間であり、比較には使えません"
+                "{lo} .. {hi}（この測定内の区間であり、比較には使えません）"
             )
         });
         let mean = lang.pick("mean", "平均");

@@ -202,7 +202,7 @@ fn modes(shape: &LatencyShape, lang: Lang) -> String {
     let apart = match shape.together {
         Together::OtherRounds => lang.pick(
             "; not in the same rounds: something changed between them",
-            "。ただし同じ回には現れておらず、途中で状態が変わっています",
+            "。ただし同じラウンドには現れておらず、途中で状態が変わっています",
         ),
         Together::Single | Together::SameRounds => "",
     };
@@ -217,7 +217,7 @@ fn steady(steady: &Steady, rounds: usize, lang: Lang) -> String {
             lang,
             "steady state by SNIA's rule, from round {round} of {rounds} on: the file has been written twice, and the last \
              five rounds neither range nor slope too far",
-            "SNIA の基準による定常状態です（{rounds} 回中 {round} 回目から）。ファイルは 2 回書かれ、最後の 5 回の幅と傾きは\
+            "SNIA の基準による定常状態です（{rounds} ラウンド中ラウンド {round} から）。ファイルは 2 回書かれ、最後の 5 ラウンドの幅と傾きは\
              基準内です"
         ),
         (Gate::Open, None) | (Gate::NoLevel, _) => say!(
@@ -228,7 +228,7 @@ fn steady(steady: &Steady, rounds: usize, lang: Lang) -> String {
         (Gate::TooFewRounds, _) => say!(
             lang,
             "steady state unclear: SNIA's rule takes five rounds",
-            "定常状態かどうかは判定不能です。SNIA の基準には 5 回の測定が必要です"
+            "定常状態かどうかは判定不能です。SNIA の基準には 5 ラウンドが必要です"
         ),
         (Gate::NotWritten, _) => say!(
             lang,
@@ -242,13 +242,13 @@ fn steady(steady: &Steady, rounds: usize, lang: Lang) -> String {
         (Gate::Ranging(range), _) => say!(
             lang,
             "no steady state by SNIA's rule: the last five rounds range over {range} of their mean (20 % at most)",
-            "SNIA の基準では定常状態ではありません。最後の 5 回の幅が平均の {range} です（上限 20 %）",
+            "SNIA の基準では定常状態ではありません。最後の 5 ラウンドの幅が平均の {range} です（上限 20 %）",
             range = percent(range)
         ),
         (Gate::Sloping(slope), _) => say!(
             lang,
             "no steady state by SNIA's rule: the last five rounds slope by {slope} (10 % at most)",
-            "SNIA の基準では定常状態ではありません。最後の 5 回の傾きが {slope} です（上限 10 %）",
+            "SNIA の基準では定常状態ではありません。最後の 5 ラウンドの傾きが {slope} です（上限 10 %）",
             slope = percent(slope)
         ),
     }
@@ -271,7 +271,7 @@ fn fall(fall: &Fall, case: &StorageCase, lang: Lang) -> String {
                 lang,
                 "{from} in the first {rounds}, then exactly {to}: perhaps a burst of credit that ran out; `{command}` finds \
                  out",
-                "最初の {fast_rounds} 回は {from}、その後は正確に {to} です。クレジットが尽きたバーストかもしれません。\
+                "最初の {fast_rounds} ラウンドは {from}、その後は正確に {to} です。クレジットが尽きたバーストかもしれません。\
                  `{command}` で確かめられます",
                 from = rate(from),
                 to = rate(to),
@@ -282,7 +282,7 @@ fn fall(fall: &Fall, case: &StorageCase, lang: Lang) -> String {
             lang,
             "{from} for the first {time} of every round, then exactly {to}: perhaps a small burst of credit, or a \
                      cache; `{command}` finds out",
-            "毎回、最初の {time} は {from}、その後は正確に {to} です。小さなバーストかキャッシュかもしれません。\
+            "毎ラウンド、最初の {time} は {from}、その後は正確に {to} です。小さなバーストかキャッシュかもしれません。\
                      `{command}` で確かめられます",
             from = rate(from),
             to = rate(to),

@@ -106,7 +106,11 @@ fn levels(view: &RunView<'_>, metric: &MetricSummary, lang: Lang) -> Vec<[String
     if let Some(both) = view.levels(metric) {
         let level = |(value, share)| {
             let share = number::percent(share);
-            let state = say!(lang, "{state}: {share} of rounds", "{state}: {share} の回");
+            let state = say!(
+                lang,
+                "{state}: {share} of rounds",
+                "{state}: {share} のラウンド"
+            );
             [value, String::new(), state]
         };
         return both.map(level).into();
@@ -161,7 +165,7 @@ fn quantile(view: &RunView<'_>, of: &MetricSummary, at: f64, lang: Lang) -> Opti
         (Some(estimate), _) => Some(number::micros(&estimate)),
         (None, Some(median)) => Some(format!("{}{:.0}", number::NO_LEVEL_MARK, median / 1e3)),
         (None, None) if of.rounds.is_empty() => None,
-        (None, None) => Some(lang.pick("too few", "不足").to_owned()),
+        (None, None) => Some(lang.pick("too few", "回数不足").to_owned()),
     }
 }
 

@@ -175,7 +175,9 @@ impl Room {
             if blocks < BLOCKS_MIN { 0 } else { blocks }
         });
         let grid = grid(table, blocks);
-        let lines = if grid.width() <= self.width() || table.columns.len() == 1 {
+        let lines = if picture.is_some() && blocks == 0 && grid.width() <= self.width() {
+            self.with_pictures_below(table)
+        } else if grid.width() <= self.width() || table.columns.len() == 1 {
             grid.render(&right(table))
         } else if table.wrapped && grid.has_room_for_last(self.width()) {
             grid.render_wrapped(self.width(), &right(table))
@@ -188,6 +190,21 @@ impl Room {
             Cell::Below(..) | Cell::Bar(..) | Cell::Picture(_) => None,
         });
         self.tinted(lines, texts)
+    }
+
+    /// Each row with its picture below it, where there is no room for one beside it.
+    fn with_pictures_below(self, table: &Table) -> String {
+        let lines = grid(table, 0).render(&right(table));
+        let heads = lines.lines().count().saturating_sub(table.rows.len());
+        let mut out = String::new();
+        for (place, line) in lines.lines().enumerate() {
+            out = out + line + "\n";
+            let row = place.checked_sub(heads).and_then(|row| table.rows.get(row));
+            for picture in row.into_iter().flatten().filter_map(picture) {
+                out += &indent(&picture.draw((self.width() - 2) / picture.columns));
+            }
+        }
+        out
     }
 
     /// Each row on two lines: as many columns as there is room for, and the others below them.

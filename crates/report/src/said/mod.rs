@@ -29,7 +29,7 @@ pub fn state(state: &State, lang: Lang) -> String {
         State::Step { after, change } => say!(
             lang,
             "step {change} after round {after}",
-            "{after} 回目の後に {change} の段差",
+            "ラウンド {after} の後に {change} の段差",
             change = signed_percent(*change)
         ),
         State::TwoState {
@@ -39,7 +39,7 @@ pub fn state(state: &State, lang: Lang) -> String {
         } => say!(
             lang,
             "two states, {apart} apart, {share} low",
-            "二状態（差 {apart}、低い側 {share}）",
+            "二つの水準（差 {apart}、低い側 {share}）",
             apart = percent((high - low) / low.abs().max(f64::MIN_POSITIVE)),
             share = percent(*low_share)
         ),

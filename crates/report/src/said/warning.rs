@@ -10,7 +10,7 @@ use model::warning::{OffCpuCause, TargetLimit, Warning};
 pub fn warning(warning: &Warning, lang: Lang) -> String {
     about(
         warning,
-        lang.pick(("round", "rounds"), ("", "ラウンド")),
+        lang.pick(("round", "rounds"), ("", "測定回")),
         lang,
     )
 }
@@ -291,7 +291,7 @@ fn target_missed(
             say!(
                 lang,
                 "{end} wider than the {target} asked for after {rounds}, the most that there were to be ({names}): a larger `--passes`, without `--target`, may help",
-                "{cases} 件のケース（{names}）で、上限の {n} 回まで測定しても区間の半幅が目標の {target} より広いままでした。`--target` を付けずに `--passes` を増やすと狭くなる可能性があります"
+                "{cases} 件のケース（{names}）で、上限の {n} ラウンドまで測定しても区間の半幅が目標の {target} より広いままでした。`--target` を付けずに `--passes` を増やすと狭くなる可能性があります"
             )
         }
         TargetLimit::Scatter(n) => {
@@ -300,7 +300,7 @@ fn target_missed(
             say!(
                 lang,
                 "{given_up} given up ({names}): the rounds differ so much from one another that even {rounds}, the most that a target is given, would leave the interval more than twice as wide as the {target} asked for; more time does not change that: `{command}` shows what the rate does, a quieter hour may have less noise, and another test may be steadier",
-                "{cases} 件のケース（{names}）の測定を打ち切りました。ラウンドごとの差が大きく、目標を指定した測定の上限である {n} 回まで続けても、区間の半幅が目標の {target} の 2 倍を超えるためです。時間を増やしても狭くなりません。`{command}` で速度の推移を確認するか、静かな時間帯に測定するか、より安定した別のテストを選んでください"
+                "{cases} 件のケース（{names}）の測定を打ち切りました。ラウンドごとの差が大きく、目標を指定した測定の上限である {n} ラウンドまで続けても、区間の半幅が目標の {target} の 2 倍を超えるためです。時間を増やしても狭くなりません。`{command}` で速度の推移を確認するか、静かな時間帯に測定するか、より安定した別のテストを選んでください"
             )
         }
     }

@@ -143,7 +143,7 @@ fn why(refusal: &Refusal, run: &str, lang: Lang) -> String {
             say!(
                 lang,
                 "too few rounds: {base} and {other}, where each side needs {need}{single}; {on}: {run}",
-                "回数が足りません: {base} 回と {other} 回（双方 {need} 回以上必要です）。{single}{on}で {run} を実行してください",
+                "ラウンドが足りません: {base} と {other}（双方 {need} ラウンド以上必要です）。{single}{on}で {run} を実行してください",
                 on = on(base < need, other < need, lang)
             )
         }
@@ -171,7 +171,7 @@ fn why(refusal: &Refusal, run: &str, lang: Lang) -> String {
         Refusal::Soak { base, other } => say!(
             lang,
             "{on} it is a soak, whose rounds are one series and no independent sample, so that the plain ratio is all there is; what a soak found is in `kurabe show RUN`; for a verdict, {on}: {run}",
-            "{on}がソークです。ソークの各回はひと続きの系列で、独立した標本ではないため、比だけを示します。ソークの結果は `kurabe show RUN` で確認し、判定には{on}で {run} を実行してください",
+            "{on}がソークです。ソークの各ラウンドはひと続きの系列で、独立した標本ではないため、比だけを示します。ソークの測定は `kurabe show RUN` で確認し、判定には{on}で {run} を実行してください",
             on = on(*base, *other, lang)
         ),
         Refusal::NoRatio {

@@ -205,7 +205,7 @@ pub(super) fn legend(all: &[Compared<'_>], detail: Detail) -> Vec<String> {
     let signs = [
         (any_torn, lang.pick(
             "~ stands before the mean of rounds that have no single level: see the notes",
-            "~ の付いた値は、一つの水準に落ち着いていないラウンドの平均です（補足を参照）",
+            "~ の付いた値は、一つの水準に落ち着いていないラウンドの平均です（注を参照）",
         )),
         (true, lang.pick(
             "ratio: other over base, turned so that above 1 is better; * marks the better side",

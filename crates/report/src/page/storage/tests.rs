@@ -223,6 +223,22 @@ fn no_line_is_wider_than_the_terminal_even_with_wide_blocks() {
 }
 
 #[test]
+fn a_picture_without_room_beside_its_range_stands_below_it() {
+    let run = run();
+    for width in [60, 80, 100] {
+        let page = storage_part(&view(&run), width, Lang::Ja);
+        let lines: Vec<&str> = page.lines().collect();
+        let drawn = |line: &str| line.chars().any(|c| ('▁'..='█').contains(&c));
+        for pair in lines
+            .windows(2)
+            .filter(|pair| pair[0].contains("速度の推移"))
+        {
+            assert!(drawn(pair[0]) || drawn(pair[1]), "{width}: {page}");
+        }
+    }
+}
+
+#[test]
 fn many_rounds_are_drawn_as_one_line() {
     let mut run = testkit::empty();
     let case = testkit::add_case(&mut run, "storage.randread-4k", 1, "off", &[IOPS]);
