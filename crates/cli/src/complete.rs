@@ -10,6 +10,7 @@ use clap::Command;
 use clap_complete::Shell;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, Shells};
+use dialects::printable::printable;
 
 /// Set by a shell that asks, to its name.
 const VARIABLE: &str = "KURABE_COMPLETE";
@@ -69,7 +70,8 @@ fn all_tests() -> Vec<CompletionCandidate> {
     tests.map(|test| candidate(test.name, test.title)).collect()
 }
 
-/// Labels, each once, and short ids, the latest first.
+/// Labels, each once, and short ids, the latest first. A label that a shell would not take as the word that it is, or
+/// the program as an option, stands beside the id, and is not proposed.
 fn kept_runs() -> Vec<CompletionCandidate> {
     let context = Context::new(&Global::default(), 0);
     let store = context.store_to_read().ok();
@@ -83,12 +85,25 @@ fn kept_runs() -> Vec<CompletionCandidate> {
             report::number::minute(line.started),
             line.what.join(" ")
         );
-        candidates.extend(line.label.iter().map(|label| candidate(label, &what)));
+        let what = match &line.label {
+            Some(label) if is_plain(label) => {
+                candidates.push(candidate(label, &what));
+                what
+            }
+            Some(label) => format!("{label}  {what}"),
+            None => what,
+        };
         candidates.push(candidate(&line.short, &what));
     }
     candidates
 }
 
+/// Whether a shell takes this for one word as it stands, whatever it does with what is proposed to it.
+fn is_plain(word: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._+@=-".contains(c);
+    !word.starts_with('-') && word.chars().all(plain)
+}
+
 fn candidate(value: &str, help: &str) -> CompletionCandidate {
-    CompletionCandidate::new(value).help(Some(help.to_owned().into()))
+    CompletionCandidate::new(value).help(Some(printable(help).into()))
 }

@@ -526,6 +526,41 @@ fn a_shell_that_asks_is_told_tests_profiles_and_kept_runs() {
 }
 
 #[test]
+fn a_label_that_a_shell_would_read_otherwise_is_not_proposed() {
+    let bed = Bed::new();
+    bed.replay("plain", "1,2,3");
+    let asked = |shell: &str| {
+        let mut command = bed.command(&["--", "kurabe", "rm", ""]);
+        command.env("KURABE_COMPLETE", shell);
+        command.env("_CLAP_COMPLETE_INDEX", "2");
+        let done: Done = command.output().unwrap().into();
+        done.code(0).out
+    };
+    let plain = asked("bash");
+    assert!(plain.contains("plain"), "{plain:?}");
+    let store = store::Store::open(&bed.store()).unwrap();
+    let run = store.latest(1).unwrap().remove(0);
+    for label in [
+        "web$(touch x)",
+        "server;touch x",
+        "before the upgrade",
+        "a`b`",
+        "--yes",
+        "a\u{202e}b",
+        "\u{feff}a",
+        "新",
+    ] {
+        // As an earlier program may have kept it.
+        store.set_label(&run.id, Some(label)).unwrap();
+        assert_eq!(asked("bash"), plain.replace("plain\n", ""), "{label:?}");
+        let told = asked("fish");
+        assert!(!told.contains(['\u{202e}', '\u{feff}']), "{told:?}");
+    }
+    let told = asked("fish");
+    assert!(told.contains(&format!("{}\t新  ", run.short)), "{told:?}");
+}
+
+#[test]
 fn bash_completes_by_the_script() {
     let bed = Bed::new();
     bed.replay("my-server", "1,2,3");
