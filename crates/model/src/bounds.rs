@@ -4,6 +4,7 @@
 //! Said once, here. A document from elsewhere is read by people in tables that were made for names of this length, and
 //! by code whose work grows with these counts; nothing that a command makes comes near to them.
 
+use crate::host::HostFacts;
 use crate::job::Report;
 use crate::plan::{Plan, PlannedCase};
 use crate::record::{CopyRecord, Round, Run, RunMeta};
@@ -14,6 +15,8 @@ pub const LABEL_CHARS_MAX: usize = 80;
 /// Characters of the name of a test or a quantity: the longest that a command makes, of a section of a job file, has
 /// some 70.
 pub const NAME_CHARS_MAX: usize = 100;
+/// Characters of the name of a host or a processor: what DNS allows (RFC 1035), and more than any CPU says of itself.
+pub const HOST_CHARS_MAX: usize = 255;
 /// Characters of what is one line by nature: titles, versions, the names of what was counted.
 pub const LINE_CHARS_MAX: usize = 1000;
 /// Bytes of any other text as JSON spells it: the longest, the jobs of a file of fio (1 MiB), are kept as one.
@@ -33,13 +36,13 @@ pub const INSTANT_MAX: UnixNanos = UnixNanos(i64::MAX.unsigned_abs());
 /// instant, then overflows. 1024 copies that work and count without a pause have room for more than a month.
 pub const FIGURES_MAX: u64 = i64::MAX.unsigned_abs();
 
-/// A name that a user gives: one line, not too long, without control characters; comes back without the blanks around
-/// it.
+/// A name that a user gives: one line, not too long, without characters that are not seen; comes back without the
+/// blanks around it.
 pub fn label(text: &str) -> Result<String, String> {
     let text = text.trim();
     if text.is_empty() || !is_line(text, LABEL_CHARS_MAX) {
         return Err(format!(
-            "expected 1 to {LABEL_CHARS_MAX} characters on one line"
+            "expected 1 to {LABEL_CHARS_MAX} characters on one line, all of them to be seen"
         ));
     }
     Ok(text.to_owned())
@@ -75,6 +78,7 @@ pub fn is_id(text: &str) -> bool {
 /// nothing where it can.
 pub fn check_frame(run: &Run, rounds: usize) -> Result<(), String> {
     of_meta(&run.meta)?;
+    of_host(&run.host)?;
     let cases = run.plan.cases.len();
     at_most("cases", cases, CASES_MAX)?;
     at_most(
@@ -179,6 +183,23 @@ fn of_meta(meta: &RunMeta) -> Result<(), String> {
     Ok(())
 }
 
+fn of_host(host: &HostFacts) -> Result<(), String> {
+    let names = [
+        ("the host", host.hostname.known()),
+        ("the CPU", host.cpu.model.known()),
+    ];
+    for (what, name) in names {
+        let long = name.filter(|name| name.chars().count() > HOST_CHARS_MAX);
+        if let Some(name) = long {
+            return Err(format!(
+                "{what} `{}`: expected at most {HOST_CHARS_MAX} characters",
+                begin(name)
+            ));
+        }
+    }
+    Ok(())
+}
+
 fn of_plan(plan: &Plan) -> Result<(), String> {
     for case in &plan.cases {
         of_case(case).map_err(|why| format!("case `{}`: {why}", begin(&case.id.to_string())))?;
@@ -243,7 +264,28 @@ fn line(what: &str, text: &str) -> Result<(), String> {
 }
 
 fn is_line(text: &str, chars_max: usize) -> bool {
-    text.chars().count() <= chars_max && !text.chars().any(char::is_control)
+    text.chars().count() <= chars_max && !text.chars().any(is_unseen)
+}
+
+/// Whether a character is not seen itself and may change how others are: controls, separators of lines, marks of
+/// Unicode's bidirectional algorithm (UAX #9), fillers and tags. A name with one is not the name it looks like.
+fn is_unseen(c: char) -> bool {
+    let is_mark = matches!(
+        c,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{61c}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{180e}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{e0000}'..='\u{e007f}'
+    );
+    c.is_control() || is_mark
 }
 
 /// As much of a text as shows which one it is.
@@ -262,6 +304,12 @@ mod tests {
         for bad in ["", "  ", "a\nb", "\u{1b}[31m", &"x".repeat(81)] {
             assert!(label(bad).is_err(), "{bad:?}");
         }
+        for unseen in "\u{ad}\u{200b}\u{200f}\u{2028}\u{202a}\u{202e}\u{2066}\u{2069}\u{3164}\u{feff}\u{e0001}\u{e007f}"
+            .chars()
+        {
+            assert!(label(&format!("a{unseen}b")).is_err(), "{unseen:?}");
+        }
+        assert!(label("é ü 新 한국어 🦀 ❤\u{fe0f}").is_ok());
         assert!(run_label("latest~1").is_err() && run_label("latest-kernel").is_ok());
         assert!(run_label("a,b").is_err() && run_label("a;b").is_ok());
     }

@@ -91,6 +91,15 @@ fn an_imported_document_obeys_the_limits_that_commands_obey() {
         json!({"value": "y".repeat((8 << 20) + 1), "missing": null}),
         "line 1 has a text",
     );
+    for (place, expect) in [
+        ("/run/host/hostname", "the host `yyy"),
+        ("/run/host/cpu/model", "the CPU `yyy"),
+    ] {
+        let mut of_machine = original.pointer(place).unwrap().clone();
+        of_machine["value"] = "y".repeat(256).into();
+        refused(place, of_machine, expect);
+    }
+    refused("/run/meta/label", json!("a\u{202e}b"), "the label `a");
     let forged = "b\nhint: run `rm -rf /`";
     for (place, value) in [
         ("/run/meta/started", json!(1_u64 << 63)),
