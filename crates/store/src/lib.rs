@@ -35,6 +35,8 @@ pub struct Meant {
     /// The ids of the other runs that the text would mean just as well: those with the same label, the latest first.
     /// None where the text is no label.
     pub alike: Vec<String>,
+    /// The ids of the runs that it would mean if it were no label: it is the end of their id.
+    pub hidden: Vec<String>,
 }
 
 /// A work directory that was announced and not yet reported gone.

@@ -22,6 +22,16 @@ pub(crate) fn run(context: &Context, args: &LabelArgs) -> anyhow::Result<Exit> {
         Lang::Ja => format!("実行 {id} の名前は `{name}` です"),
     });
     let meant = store.meant(name)?;
+    if let Some(other) = meant.hidden.first() {
+        output::say(&match context.lang {
+            Lang::En => format!(
+                "note: the id of run {other} ends so too; `{name}` means the run of that name, and `kurabe rm` takes neither by it"
+            ),
+            Lang::Ja => format!(
+                "注: 実行 {other} の ID もこの文字列で終わります。`{name}` はこの名前の実行を指し、`kurabe rm` はどちらも削除しません"
+            ),
+        });
+    }
     if !meant.alike.is_empty() {
         let (runs, latest) = (meant.alike.len() + 1, meant.id);
         output::say(&match context.lang {

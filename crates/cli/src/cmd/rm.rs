@@ -70,6 +70,13 @@ fn meant(lang: Lang, store: &Store, names: &[String]) -> anyhow::Result<Vec<RunL
     };
     for name in names {
         let meant = store.meant(name)?;
+        if let Some(other) = meant.hidden.first() {
+            let both = format!(
+                "remove run `{name}`: run `{}` is called so, and the id of run `{other}` ends so; nothing was removed",
+                meant.id
+            );
+            return Err(failure(Exit::Usage, both, Some("type more of the id")));
+        }
         if !meant.alike.is_empty() {
             output::say(&only_latest(lang, name, meant.alike.len() + 1));
         }

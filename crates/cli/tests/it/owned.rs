@@ -229,6 +229,29 @@ fn a_name_is_given_and_taken_away() {
 }
 
 #[test]
+fn a_name_that_is_the_short_id_of_another_run_removes_neither() {
+    let bed = Bed::new();
+    bed.replay("one", "1,2,3");
+    bed.replay("two", "1,2,3");
+    let two = &bed.listed()[0];
+    let (short, id) = (two["short"].as_str().unwrap(), two["id"].as_str().unwrap());
+    bed.run(&["label", "one", short])
+        .code(0)
+        .err_has(&["note: the id of run", id]);
+    let one = bed.listed()[1]["id"].as_str().unwrap().to_owned();
+    bed.run(&["rm", short, "--yes"]).code(2).err_has(&[
+        &one,
+        id,
+        "nothing was removed",
+        "hint: type more",
+    ]);
+    assert_eq!(bed.listed().len(), 2);
+    bed.run(&["rm", id, "--yes"]).code(0);
+    bed.run(&["rm", short, "--yes"]).code(0);
+    assert_eq!(kept(&bed), "");
+}
+
+#[test]
 fn a_name_has_the_limits_of_the_option_that_gives_one() {
     let bed = Bed::new();
     bed.replay("one", "1,2,3");

@@ -54,6 +54,7 @@ impl Store {
         let surely = |id: String| Meant {
             id,
             alike: Vec::new(),
+            hidden: Vec::new(),
         };
         if let Some(id) = self.names(BY_ID, [text])?.pop() {
             return Ok(Some(surely(id)));
@@ -70,14 +71,15 @@ impl Store {
         }
         let mut labelled = self.names(BY_LABEL, [text])?.into_iter();
         if let Some(id) = labelled.next() {
-            let alike = labelled.collect();
-            return Ok(Some(Meant { id, alike }));
+            let alike: Vec<String> = labelled.collect();
+            let mut hidden = self.ending_so(text)?;
+            hidden.retain(|other| *other != id && !alike.contains(other));
+            return Ok(Some(Meant { id, alike, hidden }));
         }
         let Some(end) = past(text) else {
             return Ok(None);
         };
-        let mut candidates = self.names(BY_TAIL, [tail(text)])?;
-        candidates.retain(|id| is_end(text, id));
+        let mut candidates = self.ending_so(text)?;
         let ends = candidates.len();
         candidates.extend(self.names(BY_BEGINNING, (text, &end, CANDIDATES_MAX))?);
         if candidates.len() > 1 {
@@ -89,6 +91,13 @@ impl Store {
             });
         }
         Ok(candidates.pop().map(surely))
+    }
+
+    /// The ids of which `text` is the end behind a `-`.
+    fn ending_so(&self, text: &str) -> Result<Vec<String>, StoreError> {
+        let mut ids = self.names(BY_TAIL, [tail(text)])?;
+        ids.retain(|id| is_end(text, id));
+        Ok(ids)
     }
 
     /// The shortest end of this id, from a `-` on, that means it and nothing else; else the id.
@@ -240,6 +249,20 @@ mod tests {
         check("20261122-090000-b1b1", &[]);
         check("20261122", &[]);
         check("latest~1", &[]);
+    }
+
+    #[test]
+    fn a_label_tells_the_runs_whose_short_id_it_hides() {
+        let (_dir, store) = store(&[
+            ("20261123-090000-77aa", Some("b1b1")),
+            ("20261122-090000-b1b1", None),
+            ("20261121-090000-a0a0", Some("a0a0")),
+        ]);
+        let hidden = |text| store.meant(text).unwrap().hidden;
+        assert_eq!(hidden("b1b1"), ["20261122-090000-b1b1"]);
+        for text in ["a0a0", "77aa", "090000-b1b1", "20261122-090000-b1b1"] {
+            assert_eq!(hidden(text), [""; 0], "{text}");
+        }
     }
 
     #[test]
