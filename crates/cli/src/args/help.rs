@@ -189,12 +189,15 @@ const EXAMPLES: &[(&str, [Example; 3])] = &[
         [
             (
                 "kurabe completions bash > ~/.local/share/bash-completion/completions/kurabe",
-                "bash",
+                "bash, after `mkdir -p ~/.local/share/bash-completion/completions`",
             ),
-            ("kurabe completions zsh > ~/.zfunc/_kurabe", "zsh"),
+            (
+                "kurabe completions zsh > ~/.zfunc/_kurabe",
+                "zsh, after `mkdir -p ~/.zfunc`; .zshrc has `fpath+=~/.zfunc` before `compinit`",
+            ),
             (
                 "kurabe completions fish > ~/.config/fish/completions/kurabe.fish",
-                "fish",
+                "fish, after `mkdir -p ~/.config/fish/completions`",
             ),
         ],
     ),
@@ -282,6 +285,21 @@ mod tests {
             }
         }
         words
+    }
+
+    #[test]
+    fn who_is_to_write_into_a_directory_of_the_home_is_told_to_make_it() {
+        let written = EXAMPLES.iter().flat_map(|(_, examples)| examples);
+        let mut homes = 0;
+        for (line, what) in written {
+            let Some((_, file)) = line.split_once("> ~/") else {
+                continue;
+            };
+            let (dir, _) = file.rsplit_once('/').unwrap();
+            assert!(what.contains(&format!("`mkdir -p ~/{dir}`")), "{line}");
+            homes += 1;
+        }
+        assert_eq!(homes, 3);
     }
 
     #[test]
