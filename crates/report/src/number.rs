@@ -100,7 +100,7 @@ impl Scale {
     pub fn exact(&self, x: f64) -> String {
         let x = x / self.divisor;
         let text = fixed(x, decimals(x, DIGITS_MAX));
-        if text.contains('.') {
+        if text.contains('.') && !text.contains('e') {
             text.trim_end_matches('0').trim_end_matches('.').to_owned()
         } else {
             text
@@ -308,8 +308,16 @@ fn round_to_digits(x: f64, digits: i32) -> f64 {
     }
 }
 
+/// From here on, and below the other where digits are asked for there, a number has an exponent: nobody counts its
+/// digits.
+const EXPONENT_FROM: f64 = 1e15;
+const EXPONENT_BELOW: f64 = 1e-6;
+
 fn fixed(x: f64, decimals: usize) -> String {
-    if x.is_finite() {
+    let is_small = x != 0.0 && x.abs() < EXPONENT_BELOW && decimals > 6;
+    if x.is_finite() && (is_small || x.abs() >= EXPONENT_FROM) {
+        format!("{x:.2e}")
+    } else if x.is_finite() {
         // Adding zero turns -0 into 0.
         format!("{:.decimals$}", x + 0.0)
     } else {
@@ -327,6 +335,21 @@ fn whole(x: f64) -> i32 {
 mod tests {
     use super::*;
     use model::estimate::Interval;
+
+    #[test]
+    fn what_has_too_many_digits_to_count_has_an_exponent() {
+        let check = |x: f64, expect: &str| {
+            assert_eq!(alone(Unit::Number, x), expect);
+            assert_eq!(alone_exact(Unit::Number, x), expect);
+        };
+        check(1e308, "1.00e296 T");
+        check(-1e308, "-1.00e296 T");
+        check(5e-324, "4.94e-324");
+        check(2.5e-7, "2.50e-7");
+        check(0.0, "0");
+        assert_eq!(alone(Unit::Number, 0.000_012_3), "0.0000123");
+        assert_eq!(alone(Unit::Number, 123e12), "123 T");
+    }
     use proptest::prelude::*;
 
     fn estimate(value: f64, half: f64) -> Estimate {

@@ -2,7 +2,7 @@
 //! and those figures that people quote.
 
 use super::block::{Block, Text};
-use super::fit::joined;
+use super::fit::{cut, joined};
 use super::indexes::copies;
 use super::{list, soak, title, trust};
 use crate::grouped::grouped;
@@ -23,6 +23,9 @@ pub(crate) const LINES: usize = 10;
 /// The columns for which these lines are made, whatever the terminal: two pages can be laid side by side.
 const WIDTH: usize = 80;
 
+/// Columns for the beginning of a label that is longer than there is room for.
+const NAME: usize = 24;
+
 /// Two columns of a list are the space of a heading above it; what stands behind a name is that far from it.
 const SPACE: usize = 2;
 
@@ -30,7 +33,7 @@ const SPACE: usize = 2;
 pub(crate) fn block(view: &RunView<'_>, lang: Lang) -> Block {
     let run = view.run;
     let machine = joined(machine(run, lang), ", ", WIDTH);
-    let made = joined(made(run, lang), ", ", WIDTH - SPACE);
+    let made = called(made(run, lang), run, WIDTH - SPACE);
     let lines = lines(view, lang);
     let trust_name = lang.pick("trust", "信頼性").to_owned();
     let names = lines.iter().map(|line| &line.name).chain([&trust_name]);
@@ -97,7 +100,6 @@ fn machine(run: &Run, lang: Lang) -> Vec<String> {
 /// When the run was made, how long it took, of how many rounds, how it ended, and by which program.
 fn made(run: &Run, lang: Lang) -> Vec<String> {
     let meta = &run.meta;
-    let label = meta.label.as_ref().map(|label| format!("\"{label}\""));
     let rounds = stats::rounds_of_each(run);
     let of_each = number::counted(rounds, "round", "rounds");
     let left_out = match run.plan.dropped.len() {
@@ -113,10 +115,27 @@ fn made(run: &Run, lang: Lang) -> Vec<String> {
         (meta.end != End::Complete).then(|| title::end_word(meta.end, lang).to_owned()),
         left_out,
         Some(format!("kurabe {}", meta.binary.version)),
-        label,
-        Some(meta.id.clone()),
     ];
     parts.into_iter().flatten().collect()
+}
+
+/// The same with what the run is called in commands: its label and its id, or one of them, or else the beginning of the
+/// label in the place of what matters less.
+fn called(mut made: Vec<String>, run: &Run, room: usize) -> String {
+    let (label, id) = (run.meta.label.as_deref(), &run.meta.id);
+    let quoted = |label: &str| format!("\"{label}\"");
+    let name = label.map_or_else(|| id.clone(), quoted);
+    let others = made.len();
+    made.push(name.clone());
+    let line = made.join(", ");
+    if columns(&line) <= room {
+        made.extend(label.map(|_| id.clone()));
+        return joined(made, ", ", room);
+    }
+    made.truncate(others);
+    let name = label.map_or(name, |label| quoted(&cut(label, NAME)));
+    let line = joined(made, ", ", room.saturating_sub(columns(&name) + 2));
+    format!("{line}, {name}")
 }
 
 /// A line of headlines.

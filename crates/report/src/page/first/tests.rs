@@ -20,6 +20,23 @@ fn shown(run: &Run, detail: Detail, width: usize, lang: Lang) -> String {
     text(&page(&view(run), detail, lang), style)
 }
 
+#[test]
+fn the_first_lines_say_how_a_run_is_called_however_long_its_label_is() {
+    let mut run = testkit::normal();
+    let made = |run: &Run| called(super::made(run, Lang::En), run, WIDTH - SPACE);
+    let short = run.meta.id.clone();
+    run.meta.label = None;
+    assert!(made(&run).contains(&short), "{}", made(&run));
+    run.meta.label = Some("web".to_owned());
+    assert!(made(&run).contains("\"web\""), "{}", made(&run));
+    run.meta.label = Some(format!("begins {}", "y".repeat(73)));
+    let line = made(&run);
+    assert!(
+        line.contains("\"begins yyy") && columns(&line) <= WIDTH,
+        "{line}"
+    );
+}
+
 /// Every kind of run.
 fn runs() -> Vec<Run> {
     let mut runs = vec![
