@@ -111,8 +111,10 @@ pub enum State {
         low: f64,
         /// The upper level, in the metric's unit.
         high: f64,
-        /// Share of rounds at the lower level, 0 to 1.
+        /// Share of the rounds or of the time at the lower level, 0 to 1.
         low_share: f64,
+        /// True where the levels were seen in the windows of the rounds, and the share is one of the time.
+        of_windows: bool,
     },
     /// One level, or a trend: as large as one that is worth a word, and not unlikely enough by chance to be sure.
     PossibleDrift {

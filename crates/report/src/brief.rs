@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// The first figure of a run's page, and how far it is to be trusted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Brief {
-    /// The figure; null where the run has none, such as a soak.
+    /// The figure; null where the run has none.
     headline: Option<Figure>,
     /// Whether the figures may be quoted: `quiet` and `quota` may.
     #[schemars(extend("enum" = stats::Trust::WORDS))]
@@ -28,7 +28,7 @@ struct Figure {
     metric: MetricId,
     /// The base unit.
     unit: Unit,
-    /// The median of the rounds.
+    /// The median of the rounds; of a soak that of its windows.
     value: f64,
     /// The ends of the interval; null where there are too few rounds for one.
     lo: Option<f64>,
@@ -38,18 +38,19 @@ struct Figure {
 impl Brief {
     /// That of a run.
     pub fn of(run: &Run) -> Self {
-        // A soak is one long series, which no single figure stands for.
-        let summaries = match run.plan.soak {
-            Some(_) => Vec::new(),
-            None => stats::summarize(run),
+        let headline = if run.plan.soak.is_some() {
+            Figure::of_soak(run)
+        } else {
+            let summaries = stats::summarize(run);
+            let figure = |metric: &MetricId| {
+                let found = summaries.iter().find(|summary| summary.id == *metric)?;
+                Figure::of(found)
+            };
+            let headlines = stats::headlines(&run.plan);
+            headlines.iter().find_map(|one| figure(&one.metric))
         };
-        let figure = |metric: &MetricId| {
-            let found = summaries.iter().find(|summary| summary.id == *metric)?;
-            Figure::of(found)
-        };
-        let headlines = stats::headlines(&run.plan);
         Self {
-            headline: headlines.iter().find_map(|one| figure(&one.metric)),
+            headline,
             trust: stats::Trust::of(run).word().to_owned(),
         }
     }
@@ -91,6 +92,21 @@ impl Brief {
 }
 
 impl Figure {
+    /// The typical window of a soak.
+    fn of_soak(run: &Run) -> Option<Self> {
+        let soak = stats::soak::summarize(run)?;
+        Some(Self {
+            metric: MetricId {
+                case: run.plan.cases.first()?.id.clone(),
+                quantity: soak.quantity,
+            },
+            unit: soak.unit,
+            value: soak.levels?.typical,
+            lo: None,
+            hi: None,
+        })
+    }
+
     fn of(summary: &MetricSummary) -> Option<Self> {
         let Estimate {
             value, interval, ..
@@ -140,6 +156,18 @@ mod tests {
         assert!(headline(&testkit::six_around(100.0)).is_some());
         let torn = [100.0, 40.0, 90.0, 150.0, 60.0, 120.0, 45.0, 140.0, 80.0];
         assert_eq!(headline(&torn), None);
+    }
+
+    #[test]
+    fn a_soak_has_its_typical_window_for_a_headline() {
+        let run = crate::page::soak::tests::run();
+        let soak = stats::soak::summarize(&run).unwrap();
+        let headline = Brief::of(&run).headline.unwrap();
+        assert_eq!(Some(headline.value), soak.levels.map(|of| of.typical));
+        assert_eq!(
+            (headline.lo, headline.metric.quantity),
+            (None, soak.quantity)
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What a run shows, computed once; every format starts from it.
 
+use crate::lang::{Lang, say};
 use crate::number;
 use crate::page::block::MARK;
 use crate::set_otherwise;
@@ -166,11 +167,12 @@ impl RunView<'_> {
     }
 
     /// The two levels of a metric that has two, in its scale and with their shares, the more frequent one first.
-    pub(crate) fn levels(&self, metric: &MetricSummary) -> Option<[(String, f64); 2]> {
+    pub(crate) fn levels(&self, metric: &MetricSummary, lang: Lang) -> Option<[[String; 2]; 2]> {
         let State::TwoState {
             low,
             high,
             low_share,
+            of_windows,
         } = metric.state
         else {
             return None;
@@ -178,7 +180,15 @@ impl RunView<'_> {
         let scale = self.scale(metric);
         let mut levels = [(low, low_share), (high, 1.0 - low_share)];
         levels.sort_by(|a, b| b.1.total_cmp(&a.1));
-        Some(levels.map(|(level, share)| (scale.value(level), share)))
+        let share = |share| {
+            let share = number::percent(share);
+            if of_windows {
+                say!(lang, "{share} of the time", "時間の {share}")
+            } else {
+                say!(lang, "{share} of rounds", "{share} の回")
+            }
+        };
+        Some(levels.map(|(level, of)| [scale.value(level), share(of)]))
     }
 
     /// The metrics that were measured: all but what the tests were set up with.

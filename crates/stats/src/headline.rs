@@ -86,11 +86,11 @@ fn id(case: &CaseId, quantity: &str) -> MetricId {
     }
 }
 
-/// How many rounds each case of a run was to have at most, which is what people call its rounds.
-pub fn rounds_of_each(run: &model::record::Run) -> u32 {
+/// How many rounds of each case of a run ended well.
+pub fn rounds_of_each(run: &model::record::Run) -> Vec<u32> {
     let rounds = crate::RunRounds::of(run);
-    let most = rounds.cases().iter().map(|case| case.done.len()).max();
-    whole(most.unwrap_or(0))
+    let cases = rounds.cases().iter();
+    cases.map(|case| whole(case.done.len())).collect()
 }
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ impl Trust {
         if let Some((by, rounds)) = worst(&noises, &Usual::of(run)) {
             return Self::Disturbed(by, rounds);
         }
-        let most = crate::rounds_of_each(run);
+        let most = crate::rounds_of_each(run).into_iter().max().unwrap_or(0);
         if most < ROUNDS_MIN && run.plan.soak.is_none() {
             return Self::FewRounds(most);
         }

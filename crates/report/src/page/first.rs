@@ -7,7 +7,7 @@ use super::indexes::copies;
 use super::{list, soak, title, trust};
 use crate::grouped::grouped;
 use crate::lang::{Lang, say};
-use crate::number::{self, percent};
+use crate::number;
 use crate::table::{columns, wrapped};
 use crate::view::RunView;
 use model::estimate::{Estimate, IndexSummary, MetricSummary};
@@ -23,9 +23,6 @@ pub(crate) const LINES: usize = 10;
 /// The columns for which these lines are made, whatever the terminal: two pages can be laid side by side.
 const WIDTH: usize = 80;
 
-/// Columns for the beginning of a label that is longer than there is room for.
-const NAME: usize = 24;
-
 /// Two columns of a list are the space of a heading above it; what stands behind a name is that far from it.
 const SPACE: usize = 2;
 
@@ -33,21 +30,27 @@ const SPACE: usize = 2;
 pub(crate) fn block(view: &RunView<'_>, lang: Lang) -> Block {
     let run = view.run;
     let machine = joined(machine(run, lang), ", ", WIDTH);
-    let made = called(made(run, lang), run, WIDTH - SPACE);
+    let made = made(run, lang);
     let lines = lines(view, lang);
     let trust_name = lang.pick("trust", "信頼性").to_owned();
     let names = lines.iter().map(|line| &line.name).chain([&trust_name]);
     let room = WIDTH - 2 * SPACE - names.map(|name| columns(name)).max().unwrap_or(0);
     let said = trust::whole(&view.trust, view.soak.is_some(), lang);
-    let above = 2 + wrapped(&said, room).lines().count();
+    let resume = super::next::resume(view);
+    let above = 2 + wrapped(&said, room).lines().count() + usize::from(resume.is_some());
     let said = Text::doubtful(!view.trust.may_be_quoted(), said);
     let mut facts = vec![(trust_name.into(), said)];
     if let Some(soak) = &view.soak {
         let course = lang.pick("course", "推移");
         facts.push((course.into(), soak::sentence(soak, lang).into()));
+        if let Some(rate) = soak::typical(soak, lang) {
+            let typical = lang.pick("typical", "代表値");
+            facts.push((typical.into(), rate.into()));
+        }
     } else {
         facts.extend(rows(&lines, room, LINES.saturating_sub(above)));
     }
+    facts.extend(resume.map(|command| (lang.pick("go on", "再開").into(), command.into())));
     let name = run.meta.label.as_deref().unwrap_or(&run.meta.id);
     let mut name = vec![name.into()];
     name.extend(title::soaked(run).map(|case| Text::name(case.to_string())));
@@ -97,11 +100,10 @@ fn machine(run: &Run, lang: Lang) -> Vec<String> {
     parts
 }
 
-/// When the run was made, how long it took, of how many rounds, how it ended, and by which program.
-fn made(run: &Run, lang: Lang) -> Vec<String> {
+/// When the run was made, how long it took, of how many rounds, how it ended, and by which program; at the end always
+/// by which name it is found.
+fn made(run: &Run, lang: Lang) -> String {
     let meta = &run.meta;
-    let rounds = stats::rounds_of_each(run);
-    let of_each = number::counted(rounds, "round", "rounds");
     let left_out = match run.plan.dropped.len() {
         0 => None,
         n => Some(say!(lang, "{n} left out", "{n} 件を除外")),
@@ -111,31 +113,59 @@ fn made(run: &Run, lang: Lang) -> Vec<String> {
         soaked.map(ToString::to_string),
         Some(number::minute(meta.started) + " UTC"),
         title::took(run, lang),
-        (soaked.is_none() && rounds > 0).then(|| say!(lang, "{of_each}", "各 {rounds} 回")),
+        rounds(run, lang).filter(|_| soaked.is_none()),
         (meta.end != End::Complete).then(|| title::end_word(meta.end, lang).to_owned()),
         left_out,
         Some(format!("kurabe {}", meta.binary.version)),
     ];
-    parts.into_iter().flatten().collect()
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let id = &meta.id;
+    let names = match &meta.label {
+        Some(label) => vec![
+            format!("\"{label}\", {id}"),
+            format!("\"{label}\""),
+            format!("\"{}\"", cut(label, LABEL)),
+        ],
+        None => vec![
+            id.clone(),
+            id.rsplit('-').next().unwrap_or_default().to_owned(),
+        ],
+    };
+    let room = |name: &str| WIDTH - SPACE - ", ".len() - columns(name).min(WIDTH / 2);
+    let whole = columns(&parts.join(", "));
+    let found = names.iter().find(|name| whole <= room(name));
+    let name = found.or(names.last()).map_or("", String::as_str);
+    joined(parts, ", ", room(name)) + ", " + name
 }
 
-/// The same with what the run is called in commands: its label and its id, or one of them, or else the beginning of the
-/// label in the place of what matters less.
-fn called(mut made: Vec<String>, run: &Run, room: usize) -> String {
-    let (label, id) = (run.meta.label.as_deref(), &run.meta.id);
-    let quoted = |label: &str| format!("\"{label}\"");
-    let name = label.map_or_else(|| id.clone(), quoted);
-    let others = made.len();
-    made.push(name.clone());
-    let line = made.join(", ");
-    if columns(&line) <= room {
-        made.extend(label.map(|_| id.clone()));
-        return joined(made, ", ", room);
-    }
-    made.truncate(others);
-    let name = label.map_or(name, |label| quoted(&cut(label, NAME)));
-    let line = joined(made, ", ", room.saturating_sub(columns(&name) + 2));
-    format!("{line}, {name}")
+/// The columns of a label that has no room.
+const LABEL: usize = 12;
+
+/// How many rounds the cases have, and how many cases where not all have any; `None` where none has.
+fn rounds(run: &Run, lang: Lang) -> Option<String> {
+    let all = stats::rounds_of_each(run);
+    let some: Vec<u32> = all.iter().copied().filter(|&rounds| rounds > 0).collect();
+    let (fewest, most) = (some.iter().min()?, some.iter().max()?);
+    let (n, of) = (some.len(), all.len());
+    let alike = fewest == most;
+    let (en, ja) = if alike {
+        let rounds = number::counted(*most, "round", "rounds");
+        (rounds, format!("各 {most} 回"))
+    } else {
+        let rounds = format!("{fewest} to {most} rounds");
+        (rounds, format!("各 {fewest} から {most} 回"))
+    };
+    Some(if n < of {
+        say!(
+            lang,
+            "{n} of {of} cases have {en}",
+            "{of} 件中 {n} 件が{ja}"
+        )
+    } else if alike {
+        lang.pick(en, ja)
+    } else {
+        lang.pick(en + " each", ja)
+    })
 }
 
 /// A line of headlines.
@@ -184,7 +214,7 @@ fn lines(view: &RunView<'_>, lang: Lang) -> Vec<Line> {
 /// The rows of the lines, at most so many: one for each, and more of the first lines where there is room.
 fn rows(lines: &[Line], room: usize, most: usize) -> Vec<(Text, Text)> {
     let mut spare = most.saturating_sub(lines.len());
-    let mut facts = Vec::new();
+    let mut facts: Vec<(Text, Text)> = Vec::new();
     for line in lines.iter().take(most) {
         let fits = |rows: &Vec<String>| {
             rows.len() <= 1 + spare && rows.iter().all(|row| columns(row) <= room)
@@ -192,15 +222,41 @@ fn rows(lines: &[Line], room: usize, most: usize) -> Vec<(Text, Text)> {
         let forms = (0..=line.items.len()).rev();
         let mut forms = forms.map(|with_beside| packed(line, with_beside, room));
         let mut rows = forms.find(fits).unwrap_or_else(|| packed(line, 0, room));
+        let has_more = rows.len() > 1 + spare;
         rows.truncate(1 + spare);
         spare -= rows.len() - 1;
+        if let Some(last) = rows.last_mut().filter(|_| has_more) {
+            leave_out(last, line, room);
+        }
         let names = [line.name.as_str()]
             .into_iter()
             .chain(std::iter::repeat(""));
         facts.extend(names.zip(rows).map(|(name, row)| (name.into(), row.into())));
     }
+    if let (Some(line), Some((_, last))) = (lines[..most.min(lines.len())].last(), facts.last_mut())
+        && lines.len() > most
+    {
+        leave_out(&mut last.text, line, room);
+    }
     facts
 }
+
+/// Says at the end of a row that something was left out behind it.
+fn leave_out(row: &mut String, line: &Line, room: usize) {
+    let remark = line.remark.filter(|remark| row.ends_with(remark));
+    let end = remark.map_or_else(|| MORE.to_owned(), |remark| format!("{MORE} {remark}"));
+    let text = row.strip_suffix(remark.unwrap_or_default());
+    let mut text = text.unwrap_or(row).trim_end().trim_end_matches(MORE);
+    while columns(text) + columns(&end) > room
+        && let Some((first, _)) = text.rsplit_once(GAP)
+    {
+        text = first;
+    }
+    *row = format!("{text}{end}");
+}
+
+/// Behind the last item where there is no room for more.
+const MORE: &str = "; ...";
 
 /// The items of a line in rows of so many columns, the first ones with what stands beside their figures.
 fn packed(line: &Line, with_beside: usize, room: usize) -> Vec<String> {
@@ -228,7 +284,7 @@ fn packed(line: &Line, with_beside: usize, room: usize) -> Vec<String> {
 }
 
 /// Between two items. What belongs together is held by spaces at which no line is broken.
-const GAP: &str = "\u{a0} ";
+const GAP: &str = "; ";
 
 fn of_index(index: &IndexSummary, lang: Lang) -> Option<Item> {
     let estimate = index.estimate.as_ref()?;
@@ -291,8 +347,7 @@ fn quantile_word(how: &How<String>) -> Option<String> {
 fn figure(view: &RunView<'_>, metric: &MetricSummary, lang: Lang) -> Option<String> {
     let shown = view.shown(metric);
     let unit = &shown.unit.replace("ops/s", "/s");
-    if let Some([(first, share), (second, _)]) = view.levels(metric) {
-        let share = percent(share);
+    if let Some([[first, share], [second, _]]) = view.levels(metric, lang) {
         return Some(say!(
             lang,
             "two levels: {first} ({share}) and {second} {unit}",

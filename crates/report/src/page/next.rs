@@ -5,9 +5,17 @@ use crate::duel;
 use crate::lang::Lang;
 use crate::view::RunView;
 
-/// Commands that make sense now, each with what it does.
+/// Commands that make sense below a page that has not everything, each with what it does.
 pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
-    let commands = commands(view, lang);
+    below(commands(view, lang), lang)
+}
+
+/// Likewise below one that has everything.
+pub(crate) fn below_full(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
+    below(commands(view, lang).split_off(1), lang)
+}
+
+fn below(commands: Vec<(String, &'static str)>, lang: Lang) -> Vec<Block> {
     let commands = commands
         .into_iter()
         .map(|(command, what)| (command, what.to_owned()));
@@ -19,7 +27,7 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
 }
 
 fn commands(view: &RunView<'_>, lang: Lang) -> Vec<(String, &'static str)> {
-    let (id, plan) = (&view.run.meta.id, &view.run.plan);
+    let id = &view.run.meta.id;
     let show = lang.pick("for a blog; or csv, json", "ブログ用（csv、json も）");
     let full = lang.pick(
         "everything: percentiles, reasons, host",
@@ -30,13 +38,6 @@ fn commands(view: &RunView<'_>, lang: Lang) -> Vec<(String, &'static str)> {
         (format!("kurabe show {id} --format markdown"), show),
     ];
     if view.soak.is_some() {
-        if !view.complete() {
-            let resume = lang.pick(
-                "go on with it until its time is over",
-                "残りの時間の測定を続けます",
-            );
-            list.push((format!("kurabe soak --resume {id}"), resume));
-        }
         return list;
     }
     list.push(match duel::both_ids(view.run) {
@@ -53,19 +54,24 @@ fn commands(view: &RunView<'_>, lang: Lang) -> Vec<(String, &'static str)> {
         let layout = lang.pick("in UnixBench's layout", "UnixBench の書式で");
         list.push((format!("kurabe show {id} --format unixbench"), layout));
     }
-    if plan.of_fio().is_some() {
+    if view.run.plan.of_fio().is_some() {
         let fio = lang.pick(
             "as fio reports it; or json, terse with `--output-format`",
             "fio と同じ書式で出力します（`--output-format` で json、terse も選べます）",
         );
         list.push((format!("kurabe fio --show={id}"), fio));
-    } else if !view.complete() {
-        let command = if plan.duel.is_some() { "duel" } else { "run" };
-        let resume = lang.pick(
-            "go on with it: this run is not complete",
-            "この測定は途中までのため、続きを測定します",
-        );
-        list.push((format!("kurabe {command} --resume {id}"), resume));
     }
     list
+}
+
+/// How to go on with a run that is not complete.
+pub(crate) fn resume(view: &RunView<'_>) -> Option<String> {
+    let plan = &view.run.plan;
+    let command = match (plan.soak, &plan.duel) {
+        (Some(_), _) => "soak",
+        (_, Some(_)) => "duel",
+        _ => "run",
+    };
+    let can = !view.complete() && plan.of_fio().is_none();
+    can.then(|| format!("kurabe {command} --resume {}", view.run.meta.id))
 }

@@ -105,10 +105,16 @@ fn notes(view: &RunView<'_>, lang: Lang) -> Vec<(Text, String)> {
         let sign = |sentence| (Text::sign("!"), sentence);
         return notes.iter().map(of_soak).map(sign).collect();
     }
-    let numbered = notes.iter().zip(1..);
-    let mut list: Vec<(Text, String)> = numbered
-        .map(|(note, n)| (Text::sign(format!("[{n}]")), sentence(note, lang)))
-        .collect();
+    let range = lang.pick(
+        "; what stands in its place is the range of the rounds",
+        "。代わりにラウンドの範囲を示しています",
+    );
+    let told = |(note, n): (&Noted, u32)| {
+        let is_range = note.rounds_most.is_some_and(|most| most > 1);
+        let range = if is_range { range } else { "" };
+        (Text::sign(format!("[{n}]")), sentence(note, lang) + range)
+    };
+    let mut list: Vec<(Text, String)> = notes.iter().zip(1..).map(told).collect();
     if notes.iter().any(is_shared) {
         let worst = lang.pick(
             "the figures of a note about several metrics are those of the worst of them",
@@ -126,18 +132,12 @@ fn is_shared(note: &Noted) -> bool {
 
 /// A note in words, with the figures of the worst metric that has it.
 pub(crate) fn sentence(note: &Noted, lang: Lang) -> String {
-    let mut sentence = match (&note.warning, note.rounds_most) {
+    let sentence = match (&note.warning, note.rounds_most) {
         (Warning::TooFewRounds { have, need }, Some(most)) if most > *have => {
             too_few_between(*have, most, *need, lang)
         }
         (warning, _) => said::warning(warning, lang),
     };
-    if note.rounds_most.is_some_and(|most| most > 1) {
-        sentence.push_str(lang.pick(
-            "; what stands in its place is the range of the rounds",
-            "。代わりにラウンドの範囲を示しています",
-        ));
-    }
     if !is_shared(note) {
         return sentence;
     }

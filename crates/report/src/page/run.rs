@@ -50,7 +50,7 @@ impl Detail {
                 super::scaling::blocks,
                 super::indexes::blocks,
                 super::notes::blocks,
-                super::next::blocks,
+                super::next::below_full,
             ],
         }
     }

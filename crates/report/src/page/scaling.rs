@@ -75,14 +75,14 @@ fn legend(tables: &[Table], layout: Layout, lang: Lang) -> Vec<String> {
     };
     let mut first = lang
         .pick(
-            "speed-up: times one copy; per CPU: of a perfect speed-up",
-            "倍率: 1 並列との比。CPU あたり: 理想の倍率に対する割合",
+            "speed-up: times one copy, pass by pass; per CPU: of a perfect speed-up",
+            "倍率: 巡ごとの 1 並列比。CPU あたり: 理想の倍率に対する割合",
         )
         .to_owned();
     if layout >= Layout::Wide {
         first.push_str(lang.pick(
             "; CPU second: its work against one copy alone; on CPU: share of the time",
-            "。CPU 秒: CPU 時間 1 秒の仕事量の 1 並列との比。CPU 上: CPU 上にいた時間の割合",
+            "。CPU 秒: CPU 時間 1 秒の仕事量の 1 並列比。CPU 上: CPU 上にいた時間の割合",
         ));
     }
     let times = has(MEAN).then(|| lang.pick(

@@ -13,7 +13,7 @@ use sentence::Figures;
 use stats::burst::Cause;
 use stats::soak::{Finding, SoakSummary, Throttle, What};
 
-pub(crate) use sentence::sentence;
+pub(crate) use sentence::{sentence, typical};
 
 /// The widest line of blocks.
 const BLOCKS_MAX: usize = 72;
@@ -284,4 +284,4 @@ fn left_out(n: usize, lang: Lang) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

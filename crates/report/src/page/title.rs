@@ -43,7 +43,7 @@ pub(crate) fn end_word(end: End, lang: Lang) -> &'static str {
     match end {
         End::Open => lang.pick("not finished", "未終了"),
         End::Complete => lang.pick("complete", "完了"),
-        End::Interrupted => lang.pick("interrupted: partial", "中断（途中まで）"),
+        End::Interrupted => lang.pick("interrupted", "中断（途中まで）"),
     }
 }
 

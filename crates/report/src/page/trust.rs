@@ -49,8 +49,8 @@ pub(crate) fn whole(trust: &Trust, is_soak: bool, lang: Lang) -> String {
     match trust {
         Trust::Nothing => say!(
             lang,
-            "{brief}; the reasons stand below, or with `--full`",
-            "{brief}。理由は以下か `--full` にあります"
+            "{brief}; `--full` has the reasons",
+            "{brief}。理由は `--full` にあります"
         ),
         Trust::Quiet { others, stolen } => brief + &known(*others, *stolen, rounds, lang),
         Trust::Quota(_) => say!(

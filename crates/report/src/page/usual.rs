@@ -103,16 +103,9 @@ fn table(view: &RunView<'_>, list: &[&MetricSummary], of_storage: bool, lang: La
 /// Value, half of the interval and state of each level of a metric: one, or two, the more frequent one first.
 fn levels(view: &RunView<'_>, metric: &MetricSummary, lang: Lang) -> Vec<[String; 3]> {
     let state = state(view, metric, lang);
-    if let Some(both) = view.levels(metric) {
-        let level = |(value, share)| {
-            let share = number::percent(share);
-            let state = say!(
-                lang,
-                "{state}: {share} of rounds",
-                "{state}: {share} のラウンド"
-            );
-            [value, String::new(), state]
-        };
+    if let Some(both) = view.levels(metric, lang) {
+        let level =
+            |[value, share]: [String; 2]| [value, String::new(), format!("{state}: {share}")];
         return both.map(level).into();
     }
     let value = match median(&metric.rounds).filter(|_| metric.estimate.is_none()) {

@@ -36,6 +36,7 @@ pub fn state(state: &State, lang: Lang) -> String {
             low,
             high,
             low_share,
+            ..
         } => say!(
             lang,
             "two states, {apart} apart, {share} low",

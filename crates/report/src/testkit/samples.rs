@@ -312,6 +312,7 @@ pub(crate) fn all_states() -> Vec<State> {
             low: 100.0,
             high: 150.0,
             low_share: 0.4,
+            of_windows: false,
         },
         State::Series,
         State::Unstable { spread: 0.9 },

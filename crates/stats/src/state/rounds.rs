@@ -37,15 +37,8 @@ pub fn of_case(rounds: &[f64], windows: &[f64]) -> State {
     if count(rounds.len()) < approx(u64::from(ROUNDS_MIN)) {
         return State::Unknown;
     }
-    // All alike, as a count of 0 in every round: steady, though there are no logarithms to look at.
-    if rounds
-        .windows(2)
-        .all(|pair| pair[0].to_bits() == pair[1].to_bits())
-    {
-        return State::Steady;
-    }
     let Some(logs) = quantile::logs(rounds) else {
-        return State::Unknown;
+        return without_logs(rounds).unwrap_or(State::Unknown);
     };
     let (means, group) = super::series::thin(&logs, CHANGE_MAX);
     let trend = trend::of(&means, PRACTICAL_STEP);
@@ -92,7 +85,8 @@ fn change(means: &[f64], group: usize, trend: Option<&Trend>) -> Option<State> {
 }
 
 fn two_states(rounds: &[f64], windows: &[f64]) -> Option<State> {
-    let found = if windows.len() >= WINDOWS_MIN {
+    let of_windows = windows.len() >= WINDOWS_MIN;
+    let found = if of_windows {
         two_state::find(windows)
     } else if rounds.len() >= ROUNDS_FOR_STATES {
         two_state::find(rounds)
@@ -110,7 +104,16 @@ fn two_states(rounds: &[f64], windows: &[f64]) -> Option<State> {
         low,
         high,
         low_share,
+        of_windows,
     })
+}
+
+/// Of rounds with a 0 among them, whose logarithms cannot be looked at, that they keep to one value, where they do: a
+/// count of 0 in every round or in nearly all.
+fn without_logs(rounds: &[f64]) -> Option<State> {
+    let sorted = quantile::sorted(rounds);
+    let at = |q| quantile::of_sorted(&sorted, q);
+    (at(0.75)? - at(0.25)? <= SPREAD_MAX * at(0.5)?.abs()).then_some(State::Steady)
 }
 
 fn unstable(rounds: &[f64]) -> Option<State> {
@@ -159,6 +162,7 @@ mod tests {
             low,
             high,
             low_share,
+            of_windows: false,
         } = two
         else {
             panic!("{two:?}")
@@ -175,6 +179,9 @@ mod tests {
             State::Steady,
             "a count of 0 throughout"
         );
+        assert_eq!(of_case(&[5.0; 12], &[]), State::Steady, "without scatter");
+        let nearly = [0.0, -0.0, 0.0, 1e-5, 0.0, -0.0];
+        assert_eq!(of_case(&nearly, &[]), State::Steady, "of either sign");
         let sometimes: Vec<f64> = (0..12).map(|i| f64::from(i % 2)).collect();
         assert_eq!(of_case(&sometimes, &[]), State::Unknown, "no logarithm");
     }
@@ -213,7 +220,11 @@ mod tests {
             .enumerate()
             .map(|(i, value)| if i % 4 == 0 { value * 0.6 } else { *value })
             .collect();
-        assert!(matches!(of_case(&rounds, &windows), State::TwoState { .. }));
+        let found = of_case(&rounds, &windows);
+        assert!(
+            matches!(found, State::TwoState { of_windows, .. } if of_windows),
+            "{found:?}"
+        );
         assert_eq!(of_case(&rounds, &windows[..50]), State::Steady);
     }
 

@@ -23,8 +23,9 @@ fn shown(run: &Run, detail: Detail, width: usize, lang: Lang) -> String {
 #[test]
 fn the_first_lines_say_how_a_run_is_called_however_long_its_label_is() {
     let mut run = testkit::normal();
-    let made = |run: &Run| called(super::made(run, Lang::En), run, WIDTH - SPACE);
-    let short = run.meta.id.clone();
+    let made = |run: &Run| super::made(run, Lang::En);
+    let (_, short) = run.meta.id.rsplit_once('-').unwrap();
+    let short = short.to_owned();
     run.meta.label = None;
     assert!(made(&run).contains(&short), "{}", made(&run));
     run.meta.label = Some("web".to_owned());
@@ -32,7 +33,7 @@ fn the_first_lines_say_how_a_run_is_called_however_long_its_label_is() {
     run.meta.label = Some(format!("begins {}", "y".repeat(73)));
     let line = made(&run);
     assert!(
-        line.contains("\"begins yyy") && columns(&line) <= WIDTH,
+        line.contains("\"begins y") && columns(&line) <= WIDTH,
         "{line}"
     );
 }
@@ -142,7 +143,7 @@ fn every_figure_of_the_first_lines_stands_in_the_table() {
     let mut figures = 0;
     for line in first.lines().skip(3) {
         for pair in line.split_whitespace().collect::<Vec<_>>().windows(2) {
-            if matches!(pair[1].trim_end_matches(','), "k/s" | "us") {
+            if matches!(pair[1].trim_end_matches([',', ';']), "k/s" | "us") {
                 assert!(table.contains(pair[0]), "{} {table}", pair[0]);
                 figures += 1;
             }
@@ -233,13 +234,20 @@ fn a_metric_in_two_states_has_both_levels_where_its_value_would_stand() {
     assert!(matches!(state, State::TwoState { .. }), "{state:?}");
     let first = shown(&run, Detail::Short, 80, Lang::En);
     assert!(
-        first.contains("two levels: 4.71 (60 %) and 4.15 k/s"),
+        first.contains("two levels: 4.71 (60 % of the time) and 4.15 k/s"),
         "{first}"
     );
+    for round in &mut run.rounds {
+        if let Outcome::Done(measured) = &mut round.outcome {
+            measured.windows.clear();
+        }
+    }
+    let first = shown(&run, Detail::Short, 80, Lang::En);
+    assert!(first.contains("4.71 (60 % of rounds) and"), "{first}");
     let usual = shown(&run, Detail::Usual, 80, Lang::En);
     let rows: Vec<&str> = usual
         .lines()
-        .filter(|line| line.contains("of rounds"))
+        .filter(|line| line.contains("two levels") && line.ends_with("of rounds"))
         .collect();
     assert_eq!(rows.len(), 2, "{usual}");
     assert!(
@@ -255,9 +263,64 @@ fn failed_rounds_have_no_figure_and_the_page_says_why() {
         round.outcome = Outcome::Failed(model::record::Failure::OutOfMemory);
     }
     let usual = shown(&run, Detail::Usual, 80, Lang::En);
-    assert!(usual.contains("\ntrust  nothing measured"), "{usual}");
+    let trust = "\ntrust  nothing measured; `--full` has the reasons\n";
+    assert!(usual.contains(trust), "{usual}");
     let why = "-  ops/s      no value: worker killed by the kernel: out\n";
     assert!(usual.contains(why), "{usual}");
+}
+
+#[test]
+fn the_second_line_counts_the_rounds_that_there_are_and_ends_with_a_name() {
+    let check = |rounds: &[u32], label: &str, expect: [&str; 2]| {
+        let mut run = testkit::empty();
+        run.meta.label = (!label.is_empty()).then(|| label.to_owned());
+        for (place, &n) in rounds.iter().enumerate() {
+            let test = format!("os.t{place}");
+            let case = testkit::add_case(&mut run, &test, 1, "off", &[testkit::OPS]);
+            for pass in 1..=n {
+                testkit::add_round(&mut run, &case, pass, Ok(&[(testkit::OPS.0, 1e4)]));
+            }
+        }
+        for (lang, expect) in Lang::ALL.into_iter().zip(expect) {
+            let first = shown(&run, Detail::Short, 80, lang);
+            let made = first.lines().nth(1).unwrap();
+            assert!(made.ends_with(expect), "{made}");
+        }
+    };
+    let id = testkit::empty().meta.id;
+    let named = format!(", 1 round, kurabe 0.1.0, {id}");
+    let named_ja = format!(", 各 1 回, kurabe 0.1.0, {id}");
+    check(&[1, 1], "", [&named, &named_ja]);
+    check(
+        &[6, 5, 6],
+        "b",
+        [
+            ", 5 to 6 rounds each, kurabe 0.1.0, \"b\"",
+            ", 各 5 から 6 回, kurabe 0.1.0, \"b\"",
+        ],
+    );
+    check(
+        &[0, 1, 1],
+        "a label for which there is hardly room on a line",
+        [
+            ", 2 of 3 cases have 1 round, \"a label f...\"",
+            ", 3 件中 2 件が各 1 回, \"a label f...\"",
+        ],
+    );
+}
+
+#[test]
+fn what_has_no_room_leaves_a_sign_and_a_run_that_was_stopped_can_go_on() {
+    for lang in Lang::ALL {
+        let first = shown(&many(), Detail::Short, 80, lang);
+        let left_out = first.lines().filter(|line| line.ends_with("; ..."));
+        assert!(left_out.count() >= 1, "{first}");
+        let first = shown(&first_look(), Detail::Short, 80, lang);
+        assert!(!first.contains("..."), "{first}");
+        let first = shown(&testkit::interrupted(), Detail::Short, 80, lang);
+        let command = format!("kurabe run --resume {}", testkit::interrupted().meta.id);
+        assert!(first.contains(&command), "{first}");
+    }
 }
 
 #[test]

@@ -17,6 +17,12 @@ pub(crate) fn sentence(soak: &SoakSummary, lang: Lang) -> String {
     clauses.join(lang.pick("; ", "。また、"))
 }
 
+/// The rate of its typical window, where its sentence does not say it.
+pub(crate) fn typical(soak: &SoakSummary, lang: Lang) -> Option<String> {
+    let rate = Figures::of(soak, lang).rate(soak.levels?.typical);
+    (!sentence(soak, lang).contains(&rate)).then_some(rate)
+}
+
 /// How the figures of a soak are told: the rates in one scale.
 pub(super) struct Figures<'a> {
     soak: &'a SoakSummary,

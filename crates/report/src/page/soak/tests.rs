@@ -14,7 +14,7 @@ use model::units::{Nanos, UnixNanos};
 use stats::soak::What;
 
 /// A soak of 30 stretches of 60 windows, whose rate falls by a fifth at the 12th; one failed, one saw a suspend.
-pub(super) fn run() -> Run {
+pub(crate) fn run() -> Run {
     let mut run = testkit::empty();
     let case = testkit::add_case(
         &mut run,
