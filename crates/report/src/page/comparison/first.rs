@@ -177,7 +177,7 @@ fn of_side(side: &Party<'_>, lang: Lang) -> (String, bool) {
     (why, doubtful.is_none())
 }
 
-/// A category: its name; its ratio, interval and verdict, and how many of its metrics have that verdict.
+/// A category: its name; its ratio, interval and verdict, and by how many of its metrics.
 fn row(category: &CategoryComparison, of: Compared<'_>) -> (Text, Text) {
     let lang = of.lang;
     let (ratio, interval) = ratio_text(Some(category.ratio), category.interval.as_ref());
@@ -185,13 +185,10 @@ fn row(category: &CategoryComparison, of: Compared<'_>) -> (Text, Text) {
         Some(_) => format!("({interval})"),
         None => lang.pick("no interval", "区間なし").to_owned(),
     };
-    let told = category.verdict.without_doubt();
     let metrics = of.comparison.metrics.iter().filter(|metric| {
         metric.ratio.is_some() && stats::category_of(&metric.id.case.test) == category.category
     });
-    let (agree, others): (Vec<_>, Vec<_>) =
-        metrics.partition(|metric| metric.adjusted.without_doubt() == told);
-    let (agree, all) = (agree.len(), agree.len() + others.len());
+    let (by, all) = (category.metrics, metrics.count());
     let ratio = say!(lang, "{ratio} times as fast", "{ratio} 倍の速さ");
     let metrics = number::counted(all, "metric", "metrics");
     let figures = [
@@ -200,7 +197,7 @@ fn row(category: &CategoryComparison, of: Compared<'_>) -> (Text, Text) {
         wide(verdict(category.verdict, lang), VERDICT),
     ];
     let short = figures.join("\u{a0}\u{a0}");
-    let long = short.clone() + &say!(lang, "  {agree} of {metrics}", "  {all} 項目中 {agree}");
+    let long = short.clone() + &say!(lang, "  by {by} of {metrics}", "  {all} 項目中 {by} による");
     let text = if columns(&long) <= ROOM { long } else { short };
     let tone = match category.verdict {
         Verdict::Better => Tone::Best,
@@ -239,8 +236,20 @@ fn in_all(of: Compared<'_>) -> String {
             Verdict::Unclear => say!(lang, "unclear at {list}", "{list} で判定不能"),
         })
     });
-    let line = joined(told.collect(), lang.pick(", ", "、"), ROOM);
-    cut(&line, ROOM)
+    let line = cut(&joined(told.collect(), lang.pick(", ", "、"), ROOM), ROOM);
+    let again = lang.pick("; disturbed: measure again", "。外乱あり、要再測定");
+    let categories = &of.comparison.categories;
+    let differs = categories
+        .iter()
+        .any(|one| !matches!(one.verdict, Verdict::Same | Verdict::Unclear));
+    let mut runs = of.sides.both().into_iter().flat_map(Party::runs);
+    if differs
+        && columns(&line) + columns(again) <= ROOM
+        && runs.any(|run| matches!(Trust::of(run), Trust::Disturbed(..)))
+    {
+        return line + again;
+    }
+    line
 }
 
 /// `cpu, os and memory`; `None` for none.

@@ -5,7 +5,7 @@ use crate::lang::{Lang, say};
 use crate::number::{self, NO_LEVEL_MARK, NONE, counted};
 use crate::page::block::{Align, Block, Cell, MARK, Table, Text, Tone};
 use crate::page::run::Detail;
-use model::comparison::{Estimator, MetricComparison, RoundsNeeded, RunState, Verdict};
+use model::comparison::{Estimator, Hopeless, MetricComparison, RoundsNeeded, RunState, Verdict};
 use model::estimate::{Estimate, Interval};
 use model::plan::CaseId;
 use model::spec::Better;
@@ -46,7 +46,7 @@ pub(super) fn metrics(of: Compared<'_>, detail: Detail) -> Block {
         (word("ratio", "比"), Align::Right),
         (word("95 % interval", "95 % 信頼区間"), Align::Right),
         (word("verdict", "判定"), Align::Left),
-        (word("to tell", "必要回数"), Align::Left),
+        (word("needs", "必要回数"), Align::Left),
     ];
     let mut above: Option<&CaseId> = None;
     let rows = shown(&of, detail).map(|metric| {
@@ -115,7 +115,10 @@ pub(super) fn row(sides: Sides<'_>, metric: &MetricComparison, lang: Lang) -> [S
     let (base_better, other_better) = better_side(metric.adjusted);
     let (ratio, interval) = ratio_text(metric.ratio, metric.interval.as_ref());
     let lower = declared.filter(|declared| declared.better == Better::Lower);
-    let needed = metric.needed.map(|needed| rounds_needed(needed, lang));
+    let needed = match metric.hopeless {
+        Some(Hopeless::OnTheMargin) => Some(lang.pick("another margin", "別の許容差").to_owned()),
+        _ => metric.needed.map(|needed| rounds_needed(needed, lang)),
+    };
     [
         sides.metric_name(&metric.id),
         match lower {
@@ -177,9 +180,7 @@ pub(super) fn rounds_needed(needed: RoundsNeeded, lang: Lang) -> String {
         RoundsNeeded::InstancesAtLeast(n) => {
             say!(lang, "at least {n} instances a side", "各 {n} 台以上")
         }
-        RoundsNeeded::NotAtThisNoise => lang
-            .pick("not at this noise level", "ばらつき大のため困難")
-            .to_owned(),
+        RoundsNeeded::NotAtThisNoise => lang.pick("less noise", "ばらつき大のため困難").to_owned(),
     }
 }
 
@@ -197,25 +198,39 @@ pub(super) fn legend(all: &[Compared<'_>], detail: Detail) -> Vec<String> {
         let declared = of.sides.declared(&metric.id);
         declared.is_some_and(|declared| declared.better == Better::Lower)
     });
+    let any_better = shown().any(|(_, metric)| better_side(metric.adjusted) != (false, false));
+    let tells = |verdict, interval: Option<&Interval>| {
+        verdict == Verdict::Unclear && interval.is_some_and(|of| of.lo > 1.0 || of.hi < 1.0)
+    };
+    let categories = all.iter().flat_map(|of| &of.comparison.categories);
+    let any_corrected = shown().any(|(_, one)| tells(one.adjusted, one.interval.as_ref()))
+        || categories
+            .into_iter()
+            .any(|one| tells(one.verdict, one.interval.as_ref()));
     let any_torn = shown().any(|(_, metric)| !both_have_level(metric));
     let is_full = detail == Detail::Full;
     let used = |estimator: &Estimator| all.iter().any(|of| of.comparison.estimator == *estimator);
     let estimators = Estimator::ALL.into_iter();
     let estimators = estimators.filter(|estimator| is_full && used(estimator));
     let signs = [
-        (any_torn, lang.pick(
+        (any_torn && is_full, lang.pick(
             "~ stands before the mean of rounds that have no single level: see the notes",
             "~ の付いた値は、一つの水準に落ち着いていないラウンドの平均です（注を参照）",
         )),
-        (true, lang.pick(
-            "ratio: other over base, turned so that above 1 is better; * marks the better side",
-            "比は「比較対象 ÷ 基準」で、1 より大きいほど良くなるように向きをそろえています。* は良い側を示します",
+        (any_torn && !is_full, lang.pick(
+            "~ stands before the mean of rounds that have no single level: see `--full`",
+            "~ の付いた値は、一つの水準に落ち着いていないラウンドの平均です（`--full` を参照）",
         )),
+        (true, lang.pick(
+            "ratio: other over base, turned so that above 1 is better",
+            "比は「比較対象 ÷ 基準」で、1 より大きいほど良くなるように向きをそろえています",
+        )),
+        (any_better, lang.pick("* marks the better side", "* は良い側を示します")),
         (any_lower, lang.pick(
             "(lower) behind a unit: lower is better, and the ratio is base over other",
             "単位の後の（小）は小さいほど良い項目で、比は「基準 ÷ 比較対象」です",
         )),
-        (is_full, lang.pick(
+        (is_full || any_corrected, lang.pick(
             "intervals are at 95 % for each metric by itself; verdicts are corrected for the number of metrics",
             "区間は項目ごとの 95 % 信頼区間です。判定は項目数に応じて補正しています",
         )),

@@ -259,3 +259,29 @@ fn one_is_never_several() {
     );
     assert_eq!(table::metrics_text(1, Lang::En), "1 metric");
 }
+
+#[test]
+fn an_interval_beside_1_without_a_verdict_has_its_reason() {
+    let (base, other, mut comparison) = testkit::comparison();
+    let (base, other) = (Party::one(&base), Party::one(&other));
+    let said = |comparison: &Comparison| {
+        let of = compared(&base, &other, comparison, Lang::En);
+        legend(&[of], Detail::Usual).join("\n")
+    };
+    let usual = said(&comparison);
+    assert!(
+        !usual.contains("corrected") && usual.contains("* marks"),
+        "{usual}"
+    );
+    for metric in &mut comparison.metrics {
+        metric.adjusted = model::comparison::Verdict::Unclear;
+        metric.interval = Some(model::estimate::Interval {
+            lo: 0.5,
+            hi: 0.8,
+            confidence: 0.95,
+        });
+    }
+    let unclear = said(&comparison);
+    assert!(unclear.contains("verdicts are corrected"), "{unclear}");
+    assert!(!unclear.contains('*'), "{unclear}");
+}

@@ -110,7 +110,7 @@ fn what_every_document_and_table_says_is_explained() {
         "differences in set-up",
         "largest gain",
         "largest loss",
-        "to tell",
+        "*needs*",
         "without an interval",
         "not compared",
         "(lower)",

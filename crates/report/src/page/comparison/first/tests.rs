@@ -304,3 +304,19 @@ fn categories_of_which_nothing_is_known_give_way_to_those_that_tell_something() 
     }
     assert!(!begins("fs "), "{shown}");
 }
+
+#[test]
+fn a_difference_of_a_disturbed_side_is_to_be_measured_again() {
+    let mut example = plain();
+    let again = "; disturbed: measure again";
+    let quiet = example.shown(80, Lang::En);
+    assert!(!quiet.contains(again), "{quiet}");
+    for round in &mut example.other[0].rounds {
+        round.noise = Noise {
+            foreign_cpu_share: Some(0.31),
+            ..Noise::default()
+        };
+    }
+    let disturbed = example.shown(80, Lang::En);
+    assert!(disturbed.contains(again), "{disturbed}");
+}
