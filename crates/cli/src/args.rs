@@ -5,7 +5,7 @@ mod formats;
 pub(crate) mod help;
 mod measuring;
 
-pub(crate) use consent::{CONSENT, OthersArgs};
+pub(crate) use consent::{OthersArgs, TRUST};
 pub(crate) use formats::{CompareFormat, PlanFormat, ShowFormat, Showing};
 pub(crate) use measuring::{Amount, NewRun, Session};
 
@@ -38,8 +38,8 @@ pub(crate) struct Global {
     // The variable is read in `context`: clap would show the option as required in every usage line while it is set.
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) store: Option<PathBuf>,
-    /// Show runs and comparisons in this language; help, lists, plans, errors, and what tests, metrics and their notes
-    /// say, are in English [default: from LANG]
+    /// Show runs and comparisons in this language; help, plans, errors, and lists of tests, profiles, metrics and
+    /// parameters are in English [default: from LANG]
     #[arg(long, global = true)]
     pub(crate) lang: Option<LangArg>,
     /// Add colour to words
@@ -188,7 +188,7 @@ pub(crate) struct CompareArgs {
     pub(crate) margin: Option<f64>,
     #[command(flatten, next_help_heading = "Output")]
     pub(crate) format: Showing<CompareFormat>,
-    /// End with exit code 1 where any metric is surely worse
+    /// End with exit code 1 where any metric is worse
     #[arg(long, value_name = "VERDICT")]
     pub(crate) fail_if: Option<FailIf>,
 }
@@ -196,7 +196,7 @@ pub(crate) struct CompareArgs {
 /// When a comparison fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailIf {
-    /// Where a metric is worse by more than its margin
+    /// A metric is worse: its whole interval lies beyond the margin
     Worse,
 }
 
@@ -275,17 +275,17 @@ impl std::str::FromStr for Trait {
 #[derive(Debug, ClapArgs)]
 #[command(mut_arg("resume", |arg| arg.help(SOAK).conflicts_with_all(SERIES)))]
 pub(crate) struct SoakArgs {
-    /// The test
+    /// The test; required, unless a soak is resumed
     #[arg(value_name = "TEST", required_unless_present = "resume", add = complete::tests())]
     pub(crate) what: Option<String>,
-    /// How long, such as 10m or 24h
+    /// How long, such as 10m or 24h; required, unless a soak is resumed
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     #[arg(help_heading = "How much", required_unless_present = "resume")]
     pub(crate) span: Option<Nanos>,
-    /// Rest between samples that begin this far apart [default: load without a pause]
+    /// Take a sample every TIME, and rest between [default: load without a pause]
     #[arg(help_heading = "How much", long, value_name = "TIME", value_parser = duration)]
     pub(crate) every: Option<Nanos>,
-    /// Concurrency: a number, or all
+    /// How many copies run at once: a number, or all [default: 1]
     #[arg(help_heading = "How much", long, value_name = "N")]
     pub(crate) copies: Option<Copies>,
     /// Length of a window; shorter ones show shorter stalls, and suit soaks of minutes [default: 1s]
@@ -317,13 +317,13 @@ pub(crate) struct LabelArgs {
     /// An id or its beginning, a label, `latest` or `latest~1`
     #[arg(add = complete::runs())]
     pub(crate) run: String,
-    /// The name, of at most 80 characters
+    /// The name, of at most 80 characters; or --none
     #[arg(value_parser = bounds::run_label, required_unless_present = "none")]
     pub(crate) name: Option<String>,
     /// Take its name away
     #[arg(long, conflicts_with = "name")]
     pub(crate) none: bool,
-    #[command(flatten, next_help_heading = CONSENT)]
+    #[command(flatten, next_help_heading = TRUST)]
     pub(crate) others: OthersArgs,
 }
 
@@ -336,7 +336,7 @@ pub(crate) struct RmArgs {
     /// Do not ask
     #[arg(long, short)]
     pub(crate) yes: bool,
-    #[command(flatten, next_help_heading = CONSENT)]
+    #[command(flatten, next_help_heading = TRUST)]
     pub(crate) others: OthersArgs,
 }
 
@@ -349,7 +349,7 @@ pub(crate) struct ExportArgs {
     /// Write to this file, which must not exist yet [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    #[command(flatten, next_help_heading = CONSENT)]
+    #[command(flatten, next_help_heading = TRUST)]
     pub(crate) others: OthersArgs,
 }
 
@@ -359,7 +359,7 @@ pub(crate) struct ImportArgs {
     /// Files that `kurabe export` wrote, of at most 1 GiB and 1,048,576 rounds; `-` for standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    #[command(flatten, next_help_heading = CONSENT)]
+    #[command(flatten, next_help_heading = TRUST)]
     pub(crate) others: OthersArgs,
 }
 
@@ -383,7 +383,7 @@ pub(crate) struct CleanArgs {
     /// Only say what would be removed
     #[arg(long)]
     pub(crate) dry_run: bool,
-    #[command(flatten, next_help_heading = CONSENT)]
+    #[command(flatten, next_help_heading = TRUST)]
     pub(crate) others: OthersArgs,
 }
 

@@ -63,10 +63,16 @@ fn all_to_measure() -> Vec<CompletionCandidate> {
     profiles.chain(all_tests()).collect()
 }
 
+/// Whether a test, whose result is known before, tests the program itself: such are run by name, and not proposed.
+pub(crate) fn is_for_developers(test: &str) -> bool {
+    test.starts_with("selftest.")
+}
+
 fn all_tests() -> Vec<CompletionCandidate> {
     let tests = workloads::ALL
         .iter()
         .flat_map(|workload| workload.spec().tests);
+    let tests = tests.filter(|test| !is_for_developers(test.name));
     tests.map(|test| candidate(test.name, test.title)).collect()
 }
 

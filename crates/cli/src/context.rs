@@ -299,7 +299,7 @@ const WIDTH_ELSEWHERE: usize = 120;
 /// Columns of a line that nobody breaks: more than any list has.
 const WIDTH_UNBROKEN: usize = 1 << 16;
 
-/// The layout of text on standard output, and that of lists and plans.
+/// The layout of text on standard output, and that of lists and plans: as wide as `COLUMNS` says, or the terminal is.
 fn styles(color: ColorArg) -> [Style; 2] {
     let out = std::io::stdout();
     let terminal = out.is_terminal();
@@ -310,7 +310,9 @@ fn styles(color: ColorArg) -> [Style; 2] {
         ColorArg::Never => false,
         ColorArg::Auto => terminal && !set("NO_COLOR") && !dumb,
     };
-    let width = terminal.then(sys::process::terminal_width).flatten();
+    let asked = || std::env::var("COLUMNS").ok()?.trim().parse::<usize>().ok();
+    let width = asked().filter(|&columns| columns > 0);
+    let width = width.or_else(|| terminal.then(sys::process::terminal_width).flatten());
     // A file or a pipe has no width of its own; long lines are better there than broken tables.
     [WIDTH_ELSEWHERE, WIDTH_UNBROKEN].map(|elsewhere| Style {
         width: width.unwrap_or(elsewhere),

@@ -34,10 +34,21 @@ pub fn command() -> clap::Command {
     args::help::with_help(Args::command())
 }
 
+/// The words that were typed. The help of `fio` is that of its own language, however it is asked for.
+fn typed() -> Vec<std::ffi::OsString> {
+    let words: Vec<_> = std::env::args_os().collect();
+    match words.as_slice() {
+        [program, help, fio] if help == "help" && fio == "fio" => {
+            vec![program.clone(), "fio".into(), "--help".into()]
+        }
+        _ => words,
+    }
+}
+
 /// What was typed.
 fn parsed() -> Result<Args, clap::Error> {
     let mut command = command();
-    let mut matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    let mut matches = command.try_get_matches_from_mut(typed())?;
     Args::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 

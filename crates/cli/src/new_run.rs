@@ -131,18 +131,30 @@ fn refused(error: &PlanError) -> anyhow::Error {
     let (exit, hint) = match error {
         PlanError::NothingLeft(_) => (Exit::Unsupported, None),
         PlanError::Soak(error) => (Exit::Usage, Some(error.hint())),
-        PlanError::Unknown { nearest, .. }
-        | PlanError::SetReachesNothing { nearest, .. }
-        | PlanError::BadParam { nearest, .. } => {
-            let hint = if nearest.is_empty() {
-                "`kurabe list tests` and `docs/tests.md` show what there is".to_owned()
+        PlanError::BadParam { who, nearest, .. } => {
+            let mut tests = workloads::ALL.iter().flat_map(|one| one.spec().tests);
+            let list = if tests.any(|test| test.name == who) {
+                format!("`kurabe list params {who}` shows what it takes")
             } else {
-                format!("nearest: {}", nearest.join(", "))
+                "`kurabe list params TEST` shows what a test takes".to_owned()
             };
-            (Exit::Usage, Some(hint))
+            (Exit::Usage, Some(nearest_or(nearest, &list)))
+        }
+        PlanError::Unknown { nearest, .. } | PlanError::SetReachesNothing { nearest, .. } => {
+            let list = "`kurabe list tests` and `kurabe list profiles` show what there is";
+            (Exit::Usage, Some(nearest_or(nearest, list)))
         }
     };
     failure(exit, error, hint.as_deref())
+}
+
+/// The names that come nearest, or where all of them are listed.
+fn nearest_or(nearest: &[String], list: &str) -> String {
+    if nearest.is_empty() {
+        list.to_owned()
+    } else {
+        format!("nearest: {}; {list}", nearest.join(", "))
+    }
 }
 
 /// What is to be known about every figure of a run on this machine.

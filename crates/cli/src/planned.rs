@@ -10,8 +10,9 @@ use engine::budget::{self, short_of};
 use engine::consent::Consent;
 use engine::soak::sample_length;
 use model::ground::GroundKind;
-use model::plan::{Plan, PlannedCase};
+use model::plan::{Plan, PlannedCase, Shape};
 use model::record::Run;
+use model::soak::Soak;
 use model::units::Nanos;
 use report::number::{counted, in_seconds};
 use report::page::plan::{self, PlanView, PlannedRounds, Written};
@@ -85,7 +86,7 @@ fn written(runs: &[Run]) -> Written {
             let each = times * u64::from(case.id.copies);
             written.files.0 += writes.per_round.0.saturating_mul(each);
             let span = match &run.plan.soak {
-                Some(soak) => soak.span,
+                Some(soak) => load_of(soak, &case.shape),
                 None => Nanos(case.shape.warmup.plus(case.shape.measure).0 * times),
             };
             if writes.throughout {
@@ -97,6 +98,17 @@ fn written(runs: &[Run]) -> Written {
         written.files.0 += made.filter_map(|ground| Some(ground.bytes?.0)).sum::<u64>();
     }
     written
+}
+
+/// For how long a soak loads what it measures: its opening, and the samples behind that.
+fn load_of(soak: &Soak, shape: &Shape) -> Nanos {
+    let Some(every) = soak.every else {
+        return soak.span;
+    };
+    let opening = soak.opening.min(soak.span);
+    let samples = soak.span.since(opening).0.div_ceil(every.0.max(1));
+    let samples = Nanos(sample_length(soak, shape).0.saturating_mul(samples));
+    opening.plus(samples).min(soak.span)
 }
 
 /// What one run is expected to take, at most.

@@ -27,6 +27,7 @@ pub(crate) struct Bar {
     failed: u32,
     lang: Lang,
     passes: Passes,
+    left: Left,
 }
 
 /// How many passes there are to be.
@@ -100,7 +101,7 @@ impl Bar {
         } else {
             let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
             // Drawn only between rounds: a ticking thread would be noise in the measurement.
-            if let Ok(style) = ProgressStyle::with_template("{wide_bar} {prefix}  {msg}") {
+            if let Ok(style) = ProgressStyle::with_template("{bar:24} {prefix}  {msg}") {
                 bar.set_style(style);
             }
             Shown::Bar(bar)
@@ -110,6 +111,7 @@ impl Bar {
             failed: 0,
             lang,
             passes: plan.map_or(Passes::Unknown, Passes::of),
+            left: Left::default(),
         }
     }
 
@@ -119,12 +121,12 @@ impl Bar {
         let failed = match (self.failed, lang) {
             (0, _) => String::new(),
             (n, Lang::En) => format!(", {n} failed"),
-            (n, Lang::Ja) => format!("、失敗 {n} 回"),
+            (n, Lang::Ja) => format!("、失敗 {n} ラウンド"),
         };
         let stand = match (progress.is_stretch, lang) {
             (false, _) => self.passes.said(pass, lang),
             (true, Lang::En) => format!("stretch {pass}"),
-            (true, Lang::Ja) => format!("区間 {pass}"),
+            (true, Lang::Ja) => format!("測定回 {pass}"),
         };
         let text = format!("{}{failed}", progress.case);
         self.stands_at(progress.elapsed, progress.expected, &stand, &text, false);
@@ -171,7 +173,8 @@ impl Bar {
         telling: bool,
     ) {
         let comma = self.lang.pick(", ", "、");
-        let stand = format!("{stand}{comma}{}", left(expected.since(elapsed), self.lang));
+        let still = self.left.told(expected.since(elapsed));
+        let stand = format!("{stand}{comma}{}", left(still, self.lang));
         match &mut self.shown {
             Shown::Bar(bar) => {
                 bar.set_length((expected.0 / 1_000_000).max(1));
@@ -213,6 +216,21 @@ impl Bar {
         if let Shown::Bar(bar) = &self.shown {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// The time that was told to be left.
+#[derive(Debug, Default)]
+struct Left(Option<Nanos>);
+
+impl Left {
+    /// What to tell where `now` is reckoned to be left: a little more than was told is a better estimate of the same
+    /// time and no news, so the smaller one stands.
+    fn told(&mut self, now: Nanos) -> Nanos {
+        let before = self
+            .0
+            .filter(|&before| before < now && now.0 - before.0 < before.0 / 10);
+        *self.0.insert(before.unwrap_or(now))
     }
 }
 
@@ -262,6 +280,13 @@ mod tests {
         // A soak that is resumed says where it is at once.
         assert!(Pace::default().due(Nanos::from_secs(4000), false));
         assert!(!Pace::default().due(Nanos::from_secs(19), false));
+    }
+
+    #[test]
+    fn the_time_that_is_left_rises_only_where_it_is_much_more_than_was_told() {
+        let mut left = Left::default();
+        let told = [100, 90, 95, 98, 89, 99, 0, 1].map(|now| left.told(Nanos(now)).0);
+        assert_eq!(told, [100, 90, 90, 90, 89, 99, 0, 1]);
     }
 
     #[test]

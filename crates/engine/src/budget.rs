@@ -210,6 +210,7 @@ pub fn fit(plan: &mut Plan, optional: &[String]) {
             plan.dropped.push(Dropped {
                 what: pattern.clone(),
                 why,
+                needs: Some(Nanos(round_to_u64(whole * 1e9))),
             });
         }
     }

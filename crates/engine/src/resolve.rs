@@ -226,7 +226,11 @@ pub fn resolve(
 /// Notes what the machine cannot do, and why, once: `os.pipe os.pipe@2` asks for the same test twice.
 fn leave_out(dropped: &mut Vec<Dropped>, what: String, why: String) {
     if !dropped.iter().any(|other| other.what == what) {
-        dropped.push(Dropped { what, why });
+        dropped.push(Dropped {
+            what,
+            why,
+            needs: None,
+        });
     }
 }
 

@@ -140,8 +140,8 @@ macro_rules! rows {
 pub const ROWS: &[Row] = rows! {
     Platform {
         hostname: "name", "ホスト名" => Alone;
-        identity.machine: "instance (digest)", "インスタンス（ダイジェスト）";
-        identity.boot: "boot (digest)", "起動（ダイジェスト）";
+        identity.machine: "hashed machine id", "マシン ID のハッシュ";
+        identity.boot: "hashed boot id", "ブート ID のハッシュ";
         platform.virtualization: "virtualization", "仮想化", differs "virtualization" => Alone;
         platform.vendor: "vendor", "ベンダー", differs "vendor" => Alone;
         platform.product: "product", "製品", differs "product" => Alone;

@@ -60,9 +60,9 @@ impl ParamValue {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ParamError {
     /// The workload has no such parameter.
-    #[error("workload `{workload}` has no parameter `{param}`")]
+    #[error("`{workload}` has no parameter `{param}`")]
     Unknown {
-        /// The workload's name.
+        /// The name of the workload, or of the tests as typed.
         workload: String,
         /// What the user asked for.
         param: String,

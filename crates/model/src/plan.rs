@@ -200,6 +200,9 @@ pub struct Dropped {
     pub what: String,
     /// Why.
     pub why: String,
+    /// The budget that has room for it, where time is why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<Nanos>,
 }
 
 /// One case of a plan, with all that later readers need to know about it: the run stays readable when the

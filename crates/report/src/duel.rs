@@ -37,16 +37,16 @@ fn set_up(command: &str, lang: Lang) -> String {
     )
 }
 
-/// A side in a list, in English: its letter and what was said of it.
-pub fn side_in_list(duel: &Duel) -> String {
+/// A side in a list: its letter and what was said of it.
+pub fn side_in_list(duel: &Duel, lang: Lang) -> String {
     let mut parts = duel.traits.clone();
     let commands = duel.prepare.iter();
     parts.extend(commands.map(|command| format!("`{}`", brief(command))));
-    let text = if parts.is_empty() {
-        format!("side {}", duel.letter())
-    } else {
-        format!("side {}: {}", duel.letter(), parts.join("; "))
-    };
+    let letter = duel.letter();
+    let mut text = say!(lang, "side {letter}", "{letter} 側");
+    if !parts.is_empty() {
+        text = format!("{text}: {}", parts.join("; "));
+    }
     cut(printable(&text), LIST_MAX)
 }
 

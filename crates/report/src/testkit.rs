@@ -238,6 +238,7 @@ pub(crate) fn with_failures() -> Run {
     run.plan.dropped = vec![Dropped {
         what: "cpu.prime".to_owned(),
         why: "does not fit the budget of 3m".to_owned(),
+        needs: None,
     }];
     run
 }
@@ -285,6 +286,7 @@ pub(crate) fn hostile() -> Run {
     run.plan.dropped = vec![Dropped {
         what: nasty.to_owned(),
         why: nasty.to_owned(),
+        needs: None,
     }];
     run.plan.what = vec![nasty.to_owned()];
     let id = add_case(&mut run, nasty, 1, "off", &[OPS]);

@@ -69,6 +69,6 @@ pub use difference::differences;
 pub use headline::{Headlined, headlines, rounds_of_each};
 pub use noted::{Noted, noted};
 pub use rounds::{CaseRounds, RunRounds};
-pub use summarize::summarize;
+pub use summarize::{NO_ROUND, summarize};
 pub use thresholds::{CONFIDENCE, ROUNDS_MIN, RUNS_MIN};
 pub use trust::{Disturber, Rounds, Trust};

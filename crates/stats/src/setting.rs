@@ -34,8 +34,8 @@ pub(crate) fn differences(sides: &Sides<'_>) -> Vec<Difference> {
         .into_iter()
         .map(|((quantity, base, other), cases)| Difference {
             what: match &cases[..] {
-                [first, _] => format!("{quantity}: {first} and 1 other"),
-                [first, _, ..] => format!("{quantity}: {first} and {} others", cases.len() - 1),
+                // In no language: this name stands on pages of all of them.
+                [first, _, ..] => format!("{quantity}: {first} (+{})", cases.len() - 1),
                 _ => format!("{quantity}: {}", cases[0]),
             },
             base,
@@ -128,12 +128,8 @@ mod tests {
         let found = compare(&run(1, 64.0, 1.0), &run(5, 32.0, 0.5), &options);
         assert_eq!(found.metrics.len(), 2);
         let expect = [
-            ("vector_bytes: memory.triad@1 and 1 other", "64 B", "32 B"),
-            (
-                "huge_page_share: memory.triad@1 and 1 other",
-                "100 %",
-                "50 %",
-            ),
+            ("vector_bytes: memory.triad@1 (+1)", "64 B", "32 B"),
+            ("huge_page_share: memory.triad@1 (+1)", "100 %", "50 %"),
         ];
         assert_eq!(told(&found), expect);
         let mut lone = run(5, 32.0, 1.0);
@@ -147,7 +143,7 @@ mod tests {
     fn the_settings_of_a_group_are_listed_once_each() {
         let (a, b, c) = (run(1, 64.0, 1.0), run(3, 32.0, 1.0), run(5, 16.0, 1.0));
         let found = compare_groups(&[&a, &a, &b], &[&c, &c], &CompareOptions::default());
-        let what = "vector_bytes: memory.triad@1 and 1 other";
+        let what = "vector_bytes: memory.triad@1 (+1)";
         assert_eq!(told(&found), [(what, "64 B / 32 B", "16 B")]);
     }
 }

@@ -224,6 +224,9 @@ fn place_explains(windowed: &[&Measured]) -> f64 {
     if total > 0.0 { explained / total } else { 0.0 }
 }
 
+/// What is said of a case of which no round was run.
+pub const NO_ROUND: &str = "no round of it was run";
+
 /// Why no round of the case has any value; `None` where one has.
 fn no_round_reason(rounds: &CaseRounds<'_>) -> Option<String> {
     if !rounds.done.is_empty() {
@@ -232,7 +235,7 @@ fn no_round_reason(rounds: &CaseRounds<'_>) -> Option<String> {
     let last = rounds.all.last().map(|round| &round.outcome);
     Some(match last {
         Some(Outcome::Failed(failure)) => failure.to_string(),
-        _ => "no round of it was run".to_owned(),
+        _ => NO_ROUND.to_owned(),
     })
 }
 

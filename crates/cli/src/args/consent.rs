@@ -7,6 +7,9 @@ use std::path::PathBuf;
 /// The group of these options in help.
 pub(crate) const CONSENT: &str = "What may be lost, and who is trusted";
 
+/// Likewise, where nothing can be lost.
+pub(crate) const TRUST: &str = "Who is trusted";
+
 /// What may be lost, and who may be trusted. Never read from a profile, a job file or a kept run.
 #[derive(Debug, Default, ClapArgs)]
 pub(crate) struct ConsentArgs {

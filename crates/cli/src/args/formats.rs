@@ -111,7 +111,8 @@ const fn page_name(
     detail: Detail,
 ) -> (&'static str, &'static str) {
     match detail {
-        Detail::Short => (format.short, "The first lines of it"),
+        Detail::Short if format.of_terminal => (format.short, "The first ten lines of the page"),
+        Detail::Short => (format.short, "The same, as Markdown"),
         Detail::Usual | Detail::Full => (format.name, format.about),
     }
 }

@@ -175,8 +175,8 @@ const EXAMPLES: &[(&str, [Example; 3])] = &[
         [
             ("kurabe fio job.fio", "a job file"),
             (
-                "kurabe fio --name=a --rw=randread --bs=4k --size=1g --runtime=30 --time_based",
-                "a job",
+                "kurabe fio --name=a --rw=randread --size=1g --runtime=30 --time_based",
+                "a job; its file of 1 GiB, `a.0.0`, stays here",
             ),
             (
                 "kurabe fio --output-format=json --output=result.json job.fio",

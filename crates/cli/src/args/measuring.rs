@@ -17,13 +17,14 @@ use std::path::PathBuf;
 /// How much is measured, in passes over all cases.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Amount {
-    /// Time for all of it, such as 90s or 5m
+    /// Time for all of it, such as 90s or 5m [default: that of the profile; for tests, as long as the passes take]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) budget: Option<Nanos>,
-    /// Rounds of every case
+    /// Rounds of every case [default: as many as fit into the budget; without one, 9]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(PASSES_MAX)))]
     pub(crate) passes: Option<u32>,
-    /// Concurrencies, such as 1,4,all; or steps: 1, 2, 4 ... all CPUs and one above
+    /// Concurrencies, such as 1,4,all; or steps: 1, 2, 4 ... all CPUs and one above [default: those of
+    /// the profile; for tests, 1]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) copies: Option<Vec<Copies>>,
 }

@@ -13,13 +13,13 @@ pub(crate) fn run(context: &Context, args: &LabelArgs) -> anyhow::Result<Exit> {
     let Some(name) = &args.name else {
         output::say(&match context.lang {
             Lang::En => format!("run {id} has no name any more"),
-            Lang::Ja => format!("実行 {id} の名前を外しました"),
+            Lang::Ja => format!("測定 {id} の名前を外しました"),
         });
         return Ok(Exit::Ok);
     };
     output::say(&match context.lang {
         Lang::En => format!("run {id} is called `{name}`"),
-        Lang::Ja => format!("実行 {id} の名前は `{name}` です"),
+        Lang::Ja => format!("測定 {id} の名前は `{name}` です"),
     });
     let meant = store.meant(name)?;
     if let Some(other) = meant.hidden.first() {
@@ -39,13 +39,13 @@ pub(crate) fn run(context: &Context, args: &LabelArgs) -> anyhow::Result<Exit> {
                 format!("note: {runs} runs are called so; the name means the latest, {latest}")
             }
             Lang::Ja => {
-                format!("注: 同じ名前の実行が {runs} 件あり、名前は最新の {latest} を指します")
+                format!("注: 同じ名前の測定が {runs} 件あり、名前は最新の {latest} を指します")
             }
         });
     } else if meant.id != id {
         output::say(&match context.lang {
             Lang::En => format!("note: `{name}` is the id of another run, and means that one"),
-            Lang::Ja => format!("注: `{name}` は別の実行の ID で、そちらを指します"),
+            Lang::Ja => format!("注: `{name}` は別の測定の ID で、そちらを指します"),
         });
     }
     Ok(Exit::Ok)

@@ -1,6 +1,7 @@
 //! `kurabe list`: what was kept, and what can be run.
 
 use crate::args::{ListArgs, ListWhat};
+use crate::complete;
 use crate::context::Context;
 use crate::directory::{Directory, OPTION};
 use crate::exit::{Exit, failure};
@@ -12,6 +13,7 @@ use engine::profile::Profile;
 use engine::resolve::Request;
 use model::params::Params;
 use model::spec::{ParamDef, ParamKind, Spec, TestDef};
+use report::Lang;
 use report::json::list::{List, MetricDefPart, ParamPart, ProfilePart, TestPart};
 use report::page::list;
 use store::RunLine;
@@ -34,7 +36,7 @@ pub(crate) fn run(context: &Context, args: &ListArgs) -> anyhow::Result<Exit> {
     }
     if let List::Runs(lines, kept) = &found {
         output::print(&runs_as_text(context, lines))?;
-        say_how_many(lines.len(), *kept);
+        say_how_many(lines.len(), *kept, context.lang);
         return Ok(Exit::Ok);
     }
     output::print(&report::render::text(
@@ -93,13 +95,21 @@ fn runs(context: &Context, args: &ListArgs) -> anyhow::Result<List> {
     Ok(List::Runs(lines, store.count()?))
 }
 
-fn say_how_many(shown: usize, kept: usize) {
+fn say_how_many(shown: usize, kept: usize, lang: Lang) {
     if kept == 0 {
-        output::say("no runs are kept yet; `kurabe run` makes one");
-    } else if shown < kept {
-        output::say(&format!(
-            "the latest {shown} of {kept} runs; `kurabe list --all` shows every run, `--last N` so many"
+        output::say(lang.pick(
+            "no runs are kept yet; `kurabe run` makes one",
+            "保存された測定はまだありません。`kurabe run` で測定します",
         ));
+    } else if shown < kept {
+        output::say(&match lang {
+            Lang::En => format!(
+                "the latest {shown} of {kept} runs; `kurabe list --all` shows every run, `--last N` so many"
+            ),
+            Lang::Ja => format!(
+                "{kept} 件の測定のうち最新の {shown} 件です。`kurabe list --all` ですべて、`--last N` で N 件を表示します"
+            ),
+        });
     }
 }
 
@@ -114,7 +124,11 @@ fn all_tests() -> impl Iterator<Item = (&'static Spec, &'static TestDef)> {
 fn tests() -> Vec<TestPart> {
     let part = |(_, test): (_, &TestDef)| TestPart {
         name: test.name,
-        title: test.title,
+        title: if complete::is_for_developers(test.name) {
+            format!("for developers: {}", test.title)
+        } else {
+            test.title.to_owned()
+        },
     };
     all_tests().map(part).collect()
 }

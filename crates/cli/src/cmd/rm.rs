@@ -35,7 +35,7 @@ pub(crate) fn run(context: &Context, args: &RmArgs) -> anyhow::Result<Exit> {
     store.remove(&runs)?;
     output::say(&match context.lang {
         Lang::En => format!("removed {}", counted(runs.len(), "run", "runs")),
-        Lang::Ja => format!("{} 件の実行を削除しました", runs.len()),
+        Lang::Ja => format!("{} 件の測定を削除しました", runs.len()),
     });
     Ok(Exit::Ok)
 }
@@ -85,7 +85,17 @@ fn meant(lang: Lang, store: &Store, names: &[String]) -> anyhow::Result<Vec<RunL
         add(run);
         let other = duel.map(|duel| store.other_side(&meant.id, &duel));
         if let Some(other) = other.transpose()?.flatten() {
-            add(other);
+            let name = other.label.clone().unwrap_or_else(|| other.short.clone());
+            if add(other) && !names.contains(&name) {
+                output::say(&match lang {
+                    Lang::En => {
+                        format!("note: `{name}` is the other side of the duel, and goes with it")
+                    }
+                    Lang::Ja => {
+                        format!("注: `{name}` はデュエルのもう一方の側で、一緒に削除されます")
+                    }
+                });
+            }
         }
     }
     Ok(runs)
@@ -97,7 +107,7 @@ fn only_latest(lang: Lang, name: &str, runs: usize) -> String {
             "note: {runs} runs are called `{name}`; the latest is meant, and the others stay"
         ),
         Lang::Ja => {
-            format!("注: `{name}` という実行は {runs} 件あります。対象は最新の 1 件だけです")
+            format!("注: `{name}` という測定は {runs} 件あります。対象は最新の 1 件だけです")
         }
     }
 }

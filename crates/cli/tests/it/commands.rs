@@ -13,6 +13,13 @@ fn unknown_names_are_refused_with_what_comes_nearest() {
         .err_has(&["unixbench"]);
     let set = |text| bed.run(&["run", "fs.copy-1024", "--set", text]).code(2);
     set("fs.copy-1024.bufsise=4k").err_has(&["bufsise", "nearest: bufsize"]);
+    set("fs.copy-1024.foo=4k").err_has(&[
+        "`fs.copy-1024` has no parameter `foo`",
+        "`kurabe list params fs.copy-1024`",
+    ]);
+    bed.run(&["run", "nope"])
+        .code(2)
+        .err_has(&["`kurabe list profiles`"]);
     set("fs.copy-1O24.bufsize=4k").err_has(&["fs.copy-1O24", "fs.copy-1024"]);
     set("fs.copy-1024.bufsize=huge").err_has(&["huge", "a size such as"]);
     set("nonsense").err_has(&["TEST.PARAM=VALUE"]);
@@ -69,7 +76,7 @@ fn a_dry_run_prints_the_plan_and_keeps_nothing() {
             "--dry-run",
         ])
         .code(0);
-    done.out_has(&["10 rounds", "3 rounds", "60 s each"]);
+    done.out_has(&["10 rounds", "3 rounds", "1 min 0 s"]);
     assert!(!bed.store().exists());
 }
 
@@ -141,9 +148,12 @@ fn the_program_carries_the_licences_of_what_is_linked_into_it() {
 #[test]
 fn lists_name_what_there_is() {
     let bed = Bed::new();
-    bed.run(&["list", "tests"])
-        .code(0)
-        .out_has(&["os.pipe", "fs.copy-4096", "selftest.replay"]);
+    bed.run(&["list", "tests"]).code(0).out_has(&[
+        "os.pipe",
+        "fs.copy-4096",
+        "selftest.replay",
+        "for developers: ",
+    ]);
     bed.run(&["list", "profiles"])
         .code(0)
         .out_has(&["quick", "unixbench"]);
@@ -348,6 +358,61 @@ fn help_and_version_go_to_standard_output() {
         .code(0)
         .out_has(&["--budget", "--copies"]);
     bed.run(&[]).code(2).err_has(&["Usage"]);
+}
+
+#[test]
+fn help_says_what_is_assumed_and_what_must_be_given() {
+    let bed = Bed::new();
+    let has = |command: &str, words: &[&str]| {
+        let help = bed.run(&[command, "--help"]).code(0);
+        let one_line = help.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        for word in words {
+            assert!(one_line.contains(word), "{command}: {word}: {one_line}");
+        }
+    };
+    let run = [
+        "[default: that of the profile",
+        "without one, 9]",
+        "for tests, 1]",
+    ];
+    has("run", &run);
+    has(
+        "run",
+        &["The first ten lines of the page", "The same, as Markdown"],
+    );
+    has(
+        "soak",
+        &[
+            "The test; required",
+            "required, unless",
+            "Take a sample every TIME",
+        ],
+    );
+    for command in ["label", "rm", "export", "import", "clean"] {
+        has(command, &["Who is trusted:"]);
+    }
+    has("run", &["What may be lost, and who is trusted:"]);
+    let [here, there] = [&["fio", "--help"], &["help", "fio"]].map(|words| bed.run(words).code(0));
+    assert_eq!(here.out, there.out);
+    let widest = here.out.lines().map(str::len).max();
+    assert!(widest <= Some(80), "{}", here.out);
+}
+
+#[test]
+fn a_page_is_as_wide_as_columns_says() {
+    let bed = Bed::new();
+    bed.replay("one", "100,101,102");
+    let widest = |columns: &str| {
+        let mut show = bed.command(&["show", "--full"]);
+        let done: Done = show.env("COLUMNS", columns).output().unwrap().into();
+        done.code(0)
+            .out
+            .lines()
+            .map(|line| line.chars().count())
+            .max()
+    };
+    assert!(widest("60") <= Some(60) && widest("120") > Some(60));
+    assert_eq!(widest("wide"), widest("120"));
 }
 
 #[test]

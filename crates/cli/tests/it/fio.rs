@@ -376,7 +376,7 @@ fn files_are_those_of_fio_and_are_used_again() {
     ];
     fio(&bed, &two).code(0).err_has(&[
         "left behind: `",
-        "a.0.0` and 1 more files",
+        "a.0.0` and 1 more file,",
         "`unlink=1` removes them",
     ]);
     assert_eq!(names(), ["a.0.0", "a.1.0"]);

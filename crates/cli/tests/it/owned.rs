@@ -23,7 +23,7 @@ fn runs_are_removed_where_that_is_agreed_to_beforehand() {
     assert!(left.contains("two") && bed.listed().len() == 1, "{left}");
     bed.run(&["--lang", "ja", "rm", "two", "--yes"])
         .code(0)
-        .err_has(&["1 件の実行を削除しました"]);
+        .err_has(&["1 件の測定を削除しました"]);
     assert_eq!(kept(&bed), "");
 }
 
@@ -129,9 +129,12 @@ fn a_side_of_a_duel_goes_with_the_other() {
     bed.run(&[&args[..], &["--b", "set=selftest.replay.series=2,3"]].concat())
         .code(0);
     bed.replay("other", "1,2,3");
-    bed.run(&["rm", "d-b", "--yes"])
-        .code(0)
-        .err_has(&["d-a", "d-b", "removed 2 runs"]);
+    bed.run(&["rm", "d-b", "--yes"]).code(0).err_has(&[
+        "d-a",
+        "d-b",
+        "removed 2 runs",
+        "`d-a` is the other side of the duel",
+    ]);
     let left = kept(&bed);
     assert!(left.contains("other") && bed.listed().len() == 1, "{left}");
 }

@@ -117,13 +117,13 @@ pub(super) fn check_sets(
             .iter()
             .filter(|choice| concerns(&set.who, catalog, choice));
         let meant: Vec<&Choice<'_>> = meant.collect();
-        let Some(first) = meant.first() else {
+        if meant.is_empty() {
             return Err(PlanError::SetReachesNothing {
                 who: set.who.clone(),
                 param: set.param.clone(),
                 nearest: nearest_set(set, catalog, chosen),
             });
-        };
+        }
         if !meant.iter().any(|choice| has_param(choice, &set.param)) {
             let known: BTreeSet<&str> = meant
                 .iter()
@@ -131,7 +131,7 @@ pub(super) fn check_sets(
                 .map(|def| def.name)
                 .collect();
             let error = ParamError::Unknown {
-                workload: first.entry.workload.spec().name.to_owned(),
+                workload: set.who.clone(),
                 param: set.param.clone(),
                 known: known.into_iter().map(str::to_owned).collect(),
             };

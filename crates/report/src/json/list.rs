@@ -59,7 +59,7 @@ pub struct TestPart {
     /// Its name.
     pub name: &'static str,
     /// What it measures.
-    pub title: &'static str,
+    pub title: String,
 }
 
 /// A profile.

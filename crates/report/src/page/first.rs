@@ -402,6 +402,16 @@ fn remark(topic: Topic, run: &Run, lang: Lang) -> Option<&'static str> {
     }
 }
 
+/// What stands before a line of this category of a comparison: the same as on the page of a run.
+pub(crate) fn name_of_category(category: &str, lang: Lang) -> &str {
+    // The column there has eight columns of the screen, and the Japanese word for storage takes ten.
+    let topics = [Topic::Cpu, Topic::Os, Topic::Memory];
+    let found = topics
+        .into_iter()
+        .find(|&topic| name_of(topic, Lang::En) == category);
+    found.map_or(category, |topic| name_of(topic, lang))
+}
+
 /// What stands before a line.
 fn name_of(topic: Topic, lang: Lang) -> &'static str {
     let (en, ja) = match topic {

@@ -35,7 +35,9 @@ fn sections(host: &HostFacts, lang: Lang) -> Vec<(&'static str, Vec<(String, Str
         .collect();
     let programs = host.programs.iter();
     let programs = programs.map(|(name, fact)| {
-        let text = told(fact.clone(), |text| text, lang);
+        let no_version =
+            |text: String| lang.pick(text.clone(), text.replace(NO_VERSION.0, NO_VERSION.1));
+        let text = told(fact.clone(), no_version, lang);
         (name.clone(), text)
     });
     sections.push((lang.pick("programs", "プログラム"), programs.collect()));
@@ -49,9 +51,19 @@ fn named((en, ja): (&'static str, &'static str), lang: Lang) -> &'static str {
 fn told<T>(fact: Fact<T>, known: impl Fn(T) -> String, lang: Lang) -> String {
     match fact {
         Fact::Known(value) => known(value),
+        Fact::Missing(why) if why.starts_with("read `") && why.ends_with(": ENOENT") => {
+            let known = lang.pick(
+                "unknown (the file is not there)",
+                "不明（ファイルがありません）",
+            );
+            known.to_owned()
+        }
         Fact::Missing(why) => say!(lang, "unknown: {why}", "不明: {why}"),
     }
 }
+
+/// What a program's line says where it tells no version.
+const NO_VERSION: (&str, &str) = ("(no version told)", "（バージョン不明）");
 
 /// A fact that is known, as text.
 fn known(section: Section, known: Known<'_>, lang: Lang) -> String {
@@ -78,7 +90,7 @@ fn known(section: Section, known: Known<'_>, lang: Lang) -> String {
             Section::Platform => kind.map_or_else(|| bare_metal(lang).to_owned(), str::to_owned),
             _ => kind.map_or_else(none, str::to_owned),
         },
-        Known::Caches(caches) => list(caches.iter().map(cache).collect()),
+        Known::Caches(caches) => list(caches.iter().map(|one| cache(one, lang)).collect()),
         Known::Flags(flags) => flags.join(" "),
         Known::Table(table) => {
             let entries = table.iter().map(|(name, what)| format!("{name}: {what}"));
@@ -188,13 +200,13 @@ pub(crate) fn works_on(plan: &Plan, lang: Lang) -> Vec<(String, String)> {
         .collect()
 }
 
-fn cache(cache: &Cache) -> String {
-    format!(
-        "L{} {} {} /{}",
-        cache.level,
-        cache.kind,
-        bytes(cache.size),
-        cache.shared_by
+fn cache(cache: &Cache, lang: Lang) -> String {
+    let (level, kind, size) = (cache.level, &cache.kind, bytes(cache.size));
+    let shared = cpus(cache.shared_by, lang);
+    say!(
+        lang,
+        "L{level} {kind} {size} for {shared}",
+        "L{level} {kind} {size}（{shared} ごと）"
     )
 }
 

@@ -79,7 +79,7 @@ fn headings(lang: Lang) -> [&'static str; COLUMNS] {
 fn row(line: &RunLine, lang: Lang) -> [String; COLUMNS] {
     let mut what = line.what.join(" ");
     if let Some(duel) = &line.duel {
-        what = format!("{what} ({})", side_in_list(duel));
+        what = format!("{what} ({})", side_in_list(duel, lang));
     }
     let brief = Brief::of_line(line);
     let headline = match (&brief, line.end) {
@@ -136,7 +136,7 @@ pub fn reference(list: &List) -> Block {
         List::Runs(..) => Vec::new(),
         List::Tests(tests) => tests
             .iter()
-            .map(|test| vec![test.name.to_owned(), test.title.to_owned()])
+            .map(|test| vec![test.name.to_owned(), test.title.clone()])
             .collect(),
         List::Metrics(metrics) => metrics
             .iter()

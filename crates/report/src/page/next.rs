@@ -43,7 +43,10 @@ fn commands(view: &RunView<'_>, lang: Lang) -> Vec<(String, &'static str)> {
     list.push(match duel::both_ids(view.run) {
         Some((a, b)) => (format!("kurabe compare {a} {b}"), duel::next_compare(lang)),
         None => (
-            format!("kurabe compare OTHER {id}"),
+            format!(
+                "kurabe compare {other} {id}",
+                other = lang.pick("OTHER", "別の測定")
+            ),
             lang.pick(
                 "with another of `kurabe list`",
                 "`kurabe list` の別の測定と比較",

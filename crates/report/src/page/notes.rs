@@ -57,7 +57,7 @@ fn without_value(view: &RunView<'_>, lang: Lang) -> Vec<(Text, String)> {
             spread_out = true;
             continue;
         }
-        list.push((name, metric.missing.clone().unwrap_or_default()));
+        list.push((name, said::missing(metric.missing.as_deref(), lang)));
     }
     if spread_out {
         // Once for all: the state column says of which metrics it is true.

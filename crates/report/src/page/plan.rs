@@ -1,7 +1,6 @@
 //! A plan: what would be measured, and what is expected of it, before anything is.
 
-use super::block::Block;
-use super::list;
+use super::block::{Align, Block, Table};
 use crate::duel;
 use crate::grounds;
 use crate::grouped::grouped;
@@ -10,7 +9,7 @@ use crate::number::{self, counted, in_seconds};
 use crate::set_otherwise;
 use model::named::Named;
 use model::num::approx;
-use model::plan::{Dropped, Plan, PlannedCase};
+use model::plan::{Plan, PlannedCase};
 use model::record::Run;
 use model::soak::Soak;
 use model::units::{Bytes, Nanos, Unit};
@@ -91,20 +90,27 @@ pub fn sides(runs: &[Run], lang: Lang) -> Vec<Block> {
 fn cases(view: &PlanView<'_>, plan: &Plan) -> Block {
     let row = |case: &PlannedCase| {
         let rounds = (view.rounds)(plan, case);
-        let measure = in_seconds(rounds.measure);
+        let measure = span(rounds.measure);
         vec![
             case.id.to_string(),
             rounds.in_words(view.runs.len()),
             // Fixed work takes what it takes.
             if case.shape.fixed_work {
-                format!("about {measure} each")
+                format!("about {measure}")
             } else {
-                format!("{measure} each")
+                measure
             },
             set_otherwise::title(case),
         ]
     };
-    list::described(plan.cases.iter().map(row).collect())
+    let rows = plan.cases.iter().map(row);
+    let rows = rows.map(|row| row.into_iter().map(Into::into).collect());
+    let heads = ["case", "rounds", "each measures", "what it is"];
+    Block::Table(Table {
+        rows: rows.collect(),
+        wrapped: true,
+        ..Table::new(heads.map(|head| (head, Align::Left)))
+    })
 }
 
 impl PlannedRounds {
@@ -126,25 +132,31 @@ impl PlannedRounds {
     }
 }
 
+/// A time as every line of a plan has it: in minutes from one minute on.
+fn span(span: Nanos) -> String {
+    if span < Nanos::from_secs(60) {
+        in_seconds(span)
+    } else {
+        number::time(span, Lang::En)
+    }
+}
+
 /// How a soak spends its time.
 fn of_soak(view: &PlanView<'_>, plan: &Plan, soak: &Soak, case: &PlannedCase) -> Block {
-    let measure = in_seconds((view.rounds)(plan, case).measure);
+    let measure = span((view.rounds)(plan, case).measure);
     let mut facts = vec![("test", case.id.to_string())];
     facts.extend(set_otherwise::parameters(case).map(|set| ("set otherwise", set)));
-    facts.push(("time", in_seconds(soak.span)));
-    facts.push(("windows of", in_seconds(case.shape.window)));
+    facts.push(("time", span(soak.span)));
+    facts.push(("windows of", span(case.shape.window)));
     match soak.every {
         None => facts.push((
             "load",
             format!("without a pause, in stretches of {measure}"),
         )),
         Some(every) => {
-            let opening = format!("load without a pause for {}", in_seconds(soak.opening));
+            let opening = format!("load without a pause for {}", span(soak.opening));
             facts.push(("opening", opening));
-            facts.push((
-                "samples",
-                format!("of {measure} every {}", in_seconds(every)),
-            ));
+            facts.push(("samples", format!("of {measure} every {}", span(every))));
         }
     }
     facts.push(("seed", plan.seed.to_string()));
@@ -168,8 +180,8 @@ fn written(writes: Written) -> Option<String> {
         format!("files of up to {size}")
     });
     let throughout = (writes.throughout > Nanos::ZERO).then(|| {
-        let span = number::time(writes.throughout, Lang::En);
-        format!("as much as it takes in {span} of writing")
+        let time = span(writes.throughout);
+        format!("as much as it takes in {time} of writing")
     });
     let parts: Vec<String> = files.into_iter().chain(throughout).collect();
     (!parts.is_empty()).then(|| format!("writes to storage: {}", parts.join(", and ")))
@@ -177,14 +189,14 @@ fn written(writes: Written) -> Option<String> {
 
 /// What is left out, what is to be known, and what all of it takes.
 fn end(view: &PlanView<'_>, plan: &Plan) -> Vec<Block> {
-    let left_out = |(what, why): (String, &str)| format!("left out: {what} ({why})");
+    let left_out = |(what, why): (String, String)| format!("left out: {what} ({why})");
     let note = view.note.iter().map(|note| format!("note: {note}"));
     let order = (plan.ordered && plan.cases.len() > 1)
         .then(|| "order: as listed, in every pass; nothing is shuffled".to_owned());
     let all = format!(
         "{}, about {} while nothing else runs, seed {}",
         counted(plan.cases.len() as u64, "case", "cases"),
-        in_seconds(view.expected),
+        span(view.expected),
         plan.seed
     );
     let lines = left_out_of(plan, Lang::En)
@@ -197,23 +209,38 @@ fn end(view: &PlanView<'_>, plan: &Plan) -> Vec<Block> {
 }
 
 /// What was left out of a plan and why; what was for the same reason is said once.
-pub(crate) fn left_out_of(plan: &Plan, lang: Lang) -> Vec<(String, &str)> {
+pub(crate) fn left_out_of(plan: &Plan, lang: Lang) -> Vec<(String, String)> {
     let dropped = plan.dropped.iter();
-    let reasons = grouped(dropped.map(|Dropped { what, why }| (why.as_str(), what.as_str())));
-    let said = |(why, all): (_, Vec<&str>)| {
+    let reasons = grouped(dropped.map(|one| (one.why.as_str(), one.what.as_str())));
+    let said = |(why, all): (&str, Vec<&str>)| {
         let (first, further) = (all.first().copied().unwrap_or_default(), all.len() - 1);
         let what = match further {
             0 => first.to_owned(),
             n => say!(lang, "{first} and {n} more", "{first} ほか {n} 件"),
+        };
+        let mut of_time = plan.dropped.iter().filter(|one| one.why == why);
+        let why = match (of_time.find_map(|one| one.needs), plan.budget) {
+            (Some(needs), Some(budget)) => too_little_time(budget, needs, lang),
+            _ => why.to_owned(),
         };
         (what, why)
     };
     reasons.into_iter().map(said).collect()
 }
 
+fn too_little_time(budget: Nanos, needs: Nanos, lang: Lang) -> String {
+    let [budget, needs] = [budget, needs].map(|span| span.as_secs_f64().ceil());
+    say!(
+        lang,
+        "{budget} s are too few for six rounds of every test; hint: `--budget {needs}s` leaves nothing out",
+        "{budget} 秒では、すべてのテストを 6 ラウンドずつ測定できません。`--budget {needs}s` なら除外はありません"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::plan::Dropped;
 
     #[test]
     fn what_is_written_is_said_as_far_as_it_is_known() {
@@ -227,9 +254,9 @@ mod tests {
         check(0, 0, None);
         check(2 << 30, 0, Some("writes to storage: files of up to 2 GiB"));
         let both =
-            "writes to storage: files of up to 2 GiB, and as much as it takes in 43.0 s of writing";
+            "writes to storage: files of up to 2 GiB, and as much as it takes in 43 s of writing";
         check(2 << 30, 43, Some(both));
-        let only = "writes to storage: as much as it takes in 43.0 s of writing";
+        let only = "writes to storage: as much as it takes in 43 s of writing";
         check(0, 43, Some(only));
     }
 
@@ -239,6 +266,7 @@ mod tests {
         let dropped = |(what, why): (&str, &str)| Dropped {
             what: what.to_owned(),
             why: why.to_owned(),
+            needs: (why == "no time").then_some(Nanos::from_secs(180)),
         };
         let all = [
             ("a", "no room"),
@@ -247,14 +275,14 @@ mod tests {
             ("d", "no room"),
         ];
         run.plan.dropped = all.map(dropped).to_vec();
-        let said = |lang| left_out_of(&run.plan, lang);
-        let whys = |names: [&str; 2]| {
-            vec![
-                (names[0].to_owned(), "no room"),
-                (names[1].to_owned(), "no time"),
-            ]
+        run.plan.budget = Some(Nanos::from_secs(60));
+        let check = |lang, [first, second, why]: [&str; 3]| {
+            let said = left_out_of(&run.plan, lang);
+            let room = (first.to_owned(), "no room".to_owned());
+            assert_eq!(said[0], room);
+            assert!(said[1].0 == second && said[1].1.contains(why), "{said:?}");
         };
-        assert_eq!(said(Lang::En), whys(["a and 2 more", "b"]));
-        assert_eq!(said(Lang::Ja), whys(["a ほか 2 件", "b"]));
+        check(Lang::En, ["a and 2 more", "b", "60 s are too few"]);
+        check(Lang::Ja, ["a ほか 2 件", "b", "60 秒では"]);
     }
 }

@@ -122,7 +122,7 @@ fn state(view: &RunView<'_>, metric: &MetricSummary, lang: Lang) -> String {
         _ if metric.rounds.is_empty() => {
             let why = match view.last_failure(&metric.id.case) {
                 Some(failure) => said::failure(failure, lang),
-                None => metric.missing.clone().unwrap_or_default(),
+                None => said::missing(metric.missing.as_deref(), lang),
             };
             say!(lang, "no value: {why}", "値なし: {why}")
         }

@@ -14,6 +14,14 @@ use crate::lang::{Lang, say};
 use crate::number::{percent, signed_percent};
 use model::estimate::State;
 
+/// Why there is no value: what the program says itself in the language, and a worker's words as they are.
+pub(crate) fn missing(why: Option<&str>, lang: Lang) -> String {
+    match why {
+        Some(stats::NO_ROUND) => say!(lang, "no round of it was run", "ラウンドを実行していません"),
+        why => why.unwrap_or_default().to_owned(),
+    }
+}
+
 /// What a series looks like, in a few words.
 pub fn state(state: &State, lang: Lang) -> String {
     let word = |en: &str, ja: &str| lang.pick(en, ja).to_owned();

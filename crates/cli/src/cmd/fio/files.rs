@@ -7,6 +7,7 @@ use crate::exit::{Exit, failure};
 use dialects::fio::Job;
 use dialects::fio::{Found, Plan, names_device};
 use model::job::IoEngine;
+use report::number::counted;
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -110,10 +111,13 @@ fn check_new(job: &Job, path: &str) -> anyhow::Result<()> {
 pub(super) fn left_behind(left: &[PathBuf]) -> Option<String> {
     left.iter().min().map(|first| {
         let first = first.display();
-        let files = match left.len() {
-            1 => format!("`{first}`"),
-            several => format!("`{first}` and {} more files", several - 1),
+        let (files, them) = match left.len() {
+            1 => (format!("`{first}`"), "it"),
+            several => {
+                let more = counted(several - 1, "more file", "more files");
+                (format!("`{first}` and {more}"), "them")
+            }
         };
-        format!("left behind: {files}, to be used again; `unlink=1` removes them")
+        format!("left behind: {files}, to be used again; `unlink=1` removes {them}")
     })
 }

@@ -16,7 +16,10 @@ pub(super) fn version() -> String {
 /// The answer to a question; `None` where something else was asked for.
 pub(super) fn answer(request: &Request, style: Style) -> anyhow::Result<Option<String>> {
     Ok(Some(match request {
-        Request::Help => render::text(&help(), style),
+        Request::Help => {
+            let width = style.width.min(PAGE);
+            render::text(&help(), Style { width, ..style })
+        }
         Request::Version => version(),
         Request::OptionHelp(name) if name == "all" => render::text(&[all_options()], style),
         Request::OptionHelp(name) => one_option(name)?,
@@ -25,6 +28,9 @@ pub(super) fn answer(request: &Request, style: Style) -> anyhow::Result<Option<S
         Request::Run | Request::ParseOnly | Request::ShowCommand => return Ok(None),
     }))
 }
+
+/// Columns of the help at most: those of the smallest terminal.
+const PAGE: usize = 80;
 
 fn help() -> Vec<Block> {
     let own = own::OPTIONS
@@ -49,9 +55,8 @@ fn help() -> Vec<Block> {
 }
 
 fn examples() -> Block {
-    let rows =
-        crate::args::help::of("fio").map(|&(line, what)| vec![what.to_owned(), line.to_owned()]);
-    Block::section("Examples:", vec![list::described(rows.collect())])
+    let rows = crate::args::help::of("fio").map(|&(line, what)| (line.to_owned(), what.to_owned()));
+    Block::section("Examples:", vec![Block::Commands(rows.collect())])
 }
 
 const fn word(standing: Standing) -> &'static str {

@@ -9,6 +9,7 @@ use crate::duel;
 use crate::lang::{Lang, say};
 use crate::number;
 use crate::page::block::{Block, Text, Tone};
+use crate::page::first::name_of_category;
 use crate::page::fit::{cut, joined};
 use crate::page::{list, trust};
 use crate::scope;
@@ -206,7 +207,7 @@ fn row(category: &CategoryComparison, of: Compared<'_>) -> (Text, Text) {
     };
     // No line is broken within it.
     let text = Text::with(tone, text.trim_end().replace(' ', "\u{a0}"));
-    (category.category.as_str().into(), text)
+    (name_of_category(&category.category, lang).into(), text)
 }
 
 /// The verdicts in the order in which they are told.
@@ -225,7 +226,9 @@ fn in_all(of: Compared<'_>) -> String {
     let told = VERDICTS.into_iter().filter_map(|wanted| {
         let all = of.comparison.categories.iter();
         let names = all.filter(|category| category.verdict == wanted);
-        let names: Vec<&str> = names.map(|category| category.category.as_str()).collect();
+        let names: Vec<&str> = names
+            .map(|category| name_of_category(&category.category, lang))
+            .collect();
         let list = listed(&names, lang)?;
         Some(match wanted {
             Verdict::Better => say!(lang, "faster at {list}", "{list} で速い"),

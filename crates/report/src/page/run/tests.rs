@@ -246,6 +246,7 @@ fn a_run_says_how_many_tests_its_plan_left_out() {
     run.plan.dropped.push(model::plan::Dropped {
         what: "os.spawn".to_owned(),
         why: "six rounds do not fit".to_owned(),
+        needs: None,
     });
     for (lang, made, below) in [
         (Lang::En, "1 left out", "\nleft out of the plan\n  os.spawn"),
@@ -354,6 +355,7 @@ fn some_tests_of_the_index_are_no_index_and_one_that_cannot_run_leaves_it_partia
     run.plan.dropped.push(model::plan::Dropped {
         what: left_out.test,
         why: "no compiler".to_owned(),
+        needs: None,
     });
     let partial = shown(&run, 100, Lang::En);
     assert!(partial.contains("partial: 11 of 12 tests"), "{partial}");
