@@ -14,6 +14,7 @@ mod duels_set_up;
 mod faults;
 mod fio;
 mod grounds;
+mod helps;
 mod imports;
 mod inherited;
 mod known;
