@@ -17,7 +17,7 @@ use model::plan::PlannedCase;
 use model::record::{End, Outcome, Round, Run};
 use model::units::{Nanos, UnixNanos};
 use report::Lang;
-use report::brief::Brief;
+use stats::Brief;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use store::{Store, StoreError};

@@ -1,124 +1,26 @@
-//! What a list says of a run that is over: its first headline, and whether it may be quoted. Concluded once, when the
-//! run ends, because a list reads no rounds.
+//! The words for what lists say of a run.
 
 use crate::lang::Lang;
 use crate::number;
-use model::estimate::{Estimate, MetricSummary};
-use model::line::RunLine;
-use model::plan::MetricId;
-use model::record::Run;
-use model::units::Unit;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use stats::Brief;
 
-/// The first figure of a run's page, and how far it is to be trusted.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Brief {
-    /// The figure; null where the run has none.
-    headline: Option<Figure>,
-    /// Whether the figures may be quoted: `quiet` and `quota` may.
-    #[schemars(extend("enum" = stats::Trust::WORDS))]
-    trust: String,
-}
-
-/// A figure with its 95 % interval.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-struct Figure {
-    /// Its metric.
-    metric: MetricId,
-    /// The base unit.
-    unit: Unit,
-    /// The median of the rounds; of a soak that of its windows.
-    value: f64,
-    /// The ends of the interval; null where there are too few rounds for one.
-    lo: Option<f64>,
-    hi: Option<f64>,
-}
-
-impl Brief {
-    /// That of a run.
-    pub fn of(run: &Run) -> Self {
-        let headline = if run.plan.soak.is_some() {
-            Figure::of_soak(run)
-        } else {
-            let summaries = stats::summarize(run);
-            let figure = |metric: &MetricId| {
-                let found = summaries.iter().find(|summary| summary.id == *metric)?;
-                Figure::of(found)
-            };
-            let headlines = stats::headlines(&run.plan);
-            headlines.iter().find_map(|one| figure(&one.metric))
-        };
-        Self {
-            headline,
-            trust: stats::Trust::of(run).word().to_owned(),
-        }
-    }
-
-    /// The text that the store keeps of it.
-    pub fn text(&self) -> String {
-        serde_json::to_string(self).expect("strings and finite numbers have a text")
-    }
-
-    /// What was noted of this run; `None` where nothing was, or by a program that noted something else.
-    pub fn of_line(line: &RunLine) -> Option<Self> {
-        serde_json::from_str(line.brief.as_ref()?).ok()
-    }
-
-    /// The figure in words.
-    pub(crate) fn headline(&self, lang: Lang) -> String {
-        match &self.headline {
-            None => lang.pick("no headline", "代表値なし").to_owned(),
-            Some(figure) => number::of(figure.unit, &figure.metric.quantity, figure.value),
-        }
-    }
-
-    /// Whether it may be quoted, in a word or two.
-    pub(crate) fn trust(&self, lang: Lang) -> &'static str {
-        match self.trust.as_str() {
-            "quiet" => lang.pick("quiet", "静穏"),
-            "quota" => lang.pick("quota", "CPU 制限"),
-            "disturbed" => lang.pick("disturbed", "外乱あり"),
-            "few_rounds" => lang.pick("few rounds", "回数不足"),
-            "debug" => lang.pick("debug build", "デバッグ版"),
-            _ => lang.pick("nothing measured", "測定なし"),
-        }
-    }
-
-    /// Whether its figures are to be looked at twice.
-    pub(crate) fn is_doubtful(&self) -> bool {
-        !matches!(self.trust.as_str(), "quiet" | "quota")
+/// The figure in words.
+pub(crate) fn headline(brief: &Brief, lang: Lang) -> String {
+    match &brief.headline {
+        None => lang.pick("no headline", "代表値なし").to_owned(),
+        Some(figure) => number::of(figure.unit, &figure.metric.quantity, figure.value),
     }
 }
 
-impl Figure {
-    /// The typical window of a soak.
-    fn of_soak(run: &Run) -> Option<Self> {
-        let soak = stats::soak::summarize(run)?;
-        Some(Self {
-            metric: MetricId {
-                case: run.plan.cases.first()?.id.clone(),
-                quantity: soak.quantity,
-            },
-            unit: soak.unit,
-            value: soak.levels?.typical,
-            lo: None,
-            hi: None,
-        })
-    }
-
-    fn of(summary: &MetricSummary) -> Option<Self> {
-        let Estimate {
-            value, interval, ..
-        } = summary.estimate?;
-        // What no single number describes has none on its page either.
-        stats::state::has_single_number(&summary.state).then(|| Self {
-            metric: summary.id.clone(),
-            unit: summary.metric.unit,
-            value,
-            lo: interval.map(|interval| interval.lo),
-            hi: interval.map(|interval| interval.hi),
-        })
+/// Whether it may be quoted, in a word or two.
+pub(crate) fn trust(brief: &Brief, lang: Lang) -> &'static str {
+    match brief.trust.as_str() {
+        "quiet" => lang.pick("quiet", "静穏"),
+        "quota" => lang.pick("quota", "CPU 制限"),
+        "disturbed" => lang.pick("disturbed", "外乱あり"),
+        "few_rounds" => lang.pick("few rounds", "回数不足"),
+        "debug" => lang.pick("debug build", "デバッグ版"),
+        _ => lang.pick("nothing measured", "測定なし"),
     }
 }
 
@@ -140,7 +42,7 @@ mod tests {
         let estimate = found.unwrap().estimate.unwrap();
         assert_eq!(Some(figure.value), Some(estimate.value));
         assert_eq!(figure.lo, estimate.interval.map(|interval| interval.lo));
-        assert!(!brief.headline(Lang::En).is_empty());
+        assert!(!headline(&brief, Lang::En).is_empty());
     }
 
     #[test]
@@ -178,7 +80,7 @@ mod tests {
                 headline: None,
                 trust: word.to_owned(),
             };
-            said.extend(Lang::ALL.map(|lang| brief.trust(lang)));
+            said.extend(Lang::ALL.map(|lang| trust(&brief, lang)));
         }
         let mut once = said.clone();
         once.sort_unstable();

@@ -6,7 +6,7 @@
 //!
 //! Text from outside never reaches a terminal as it is: see [`dialects::printable`].
 
-pub mod brief;
+mod brief;
 pub mod comparison;
 pub mod csv;
 pub mod duel;

@@ -39,6 +39,7 @@ pub mod within;
 pub mod yuen;
 
 mod apart;
+mod brief;
 mod category;
 mod compare;
 mod contrast;
@@ -63,6 +64,7 @@ mod trust;
 mod warming;
 mod warnings;
 
+pub use brief::{Brief, Figure};
 pub use category::category_of;
 pub use compare::{CompareOptions, compare, compare_groups};
 pub use difference::differences;

@@ -5,7 +5,7 @@ use crate::context::{Context, read_as};
 use crate::exit::Exit;
 use crate::output;
 use model::record::{End, Run};
-use report::brief::Brief;
+use stats::Brief;
 use store::export::Export;
 
 pub(crate) fn run(context: &Context, args: &ImportArgs) -> anyhow::Result<Exit> {

@@ -326,9 +326,12 @@ fn a_dry_run_says_how_the_time_is_spent() {
         "10m",
         "--dry-run",
     ];
-    bed.run(&args)
-        .code(0)
-        .out_has(&["os.pipe@1", "86400 s", "for 2400 s", "of 60 s every 600 s"]);
+    bed.run(&args).code(0).out_has(&[
+        "os.pipe@1",
+        "24 h 0 min",
+        "for 40 min 0 s",
+        "of 1 min 0 s every 10 min 0 s",
+    ]);
     let short = ["soak", "os.pipe", "--for", "30s", "--dry-run"];
     bed.run(&short).code(0).err_has(&[
         "30 windows are too few to call a rate steady (it takes 50)",

@@ -3,11 +3,11 @@
 //! The parts of what can be run are filled by the program that knows it, and lists for people are made of the same.
 
 use super::LIST_SCHEMA;
-use crate::brief::Brief;
 use model::line::RunLine;
 use model::record::End;
 use schemars::JsonSchema;
 use serde::Serialize;
+use stats::Brief;
 
 /// What a list is about; the others are null in its document.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use super::block::{Align, Block, Cell, Table, Text};
 use super::{fit, host};
-use crate::brief::Brief;
+use crate::brief;
 use crate::duel::side_in_list;
 use crate::json::list::{List, ParamPart, ProfilePart};
 use crate::lang::{Lang, say};
@@ -10,6 +10,7 @@ use crate::number;
 use model::line::{Machine, RunLine};
 use model::record::End;
 use model::units::Nanos;
+use stats::Brief;
 
 /// Rows that end in a sentence: behind the other columns, or below them where there is no room.
 pub fn described(rows: Vec<Vec<String>>) -> Block {
@@ -83,13 +84,15 @@ fn row(line: &RunLine, lang: Lang) -> [String; COLUMNS] {
     }
     let brief = Brief::of_line(line);
     let headline = match (&brief, line.end) {
-        (Some(brief), _) => brief.headline(lang),
+        (Some(brief), _) => brief::headline(brief, lang),
         (None, End::Open) => lang
             .pick("going on, or killed", "測定中または強制終了")
             .to_owned(),
         (None, _) => lang.pick("none noted", "記録なし").to_owned(),
     };
-    let trust = brief.as_ref().map(|brief| brief.trust(lang).to_owned());
+    let trust = brief
+        .as_ref()
+        .map(|brief| brief::trust(brief, lang).to_owned());
     let interrupted = line.end == End::Interrupted;
     let interrupted = interrupted.then(|| lang.pick("interrupted", "中断").to_owned());
     let failed =
