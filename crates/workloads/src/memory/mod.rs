@@ -358,6 +358,7 @@ mod tests {
             .collect();
         let expected = [
             "array_bytes",
+            "arriving_iops",
             "huge_page_share",
             "page_bytes",
             "vector_bytes",
