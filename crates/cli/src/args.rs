@@ -186,11 +186,26 @@ pub(crate) struct CompareArgs {
     /// Differences below this count as the same, such as 3% [default: by kind of metric]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) margin: Option<f64>,
+    /// What runs of one machine differ by: `store` (earlier runs of it), `shipped` (so that the verdict is the same
+    /// elsewhere), or a share such as 0.5% [default: whatever knows the most]
+    #[arg(long, value_name = "SOURCE", value_parser = scatter)]
+    pub(crate) scatter: Option<ScatterArg>,
     #[command(flatten, next_help_heading = "Output")]
     pub(crate) format: Showing<CompareFormat>,
     /// End with exit code 1 where any metric is worse
     #[arg(long, value_name = "VERDICT")]
     pub(crate) fail_if: Option<FailIf>,
+}
+
+/// Where the scatter between runs comes from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum ScatterArg {
+    /// Earlier runs of the machines, of which there must be enough.
+    Store,
+    /// What is built into the program.
+    Shipped,
+    /// This share.
+    Share(f64),
 }
 
 /// When a comparison fails.
@@ -402,6 +417,17 @@ fn share(text: &str) -> Result<f64, String> {
     match number.trim().parse::<f64>() {
         Ok(share) if share > 0.0 && share / scale < 1.0 => Ok(share / scale),
         _ => Err("expected a share such as 3% or 0.03, above 0 and below 100 %".to_owned()),
+    }
+}
+
+fn scatter(text: &str) -> Result<ScatterArg, String> {
+    match text {
+        "store" => Ok(ScatterArg::Store),
+        "shipped" => Ok(ScatterArg::Shipped),
+        "0" | "0%" => Ok(ScatterArg::Share(0.0)),
+        _ => share(text).map(ScatterArg::Share).map_err(|_| {
+            "expected `store`, `shipped`, or a share such as 0.5%, below 100 %".to_owned()
+        }),
     }
 }
 

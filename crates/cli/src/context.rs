@@ -164,6 +164,18 @@ impl Reader<'_> {
         Ok((store.load_to_compare(&meant.id)?, meant.alike))
     }
 
+    /// The latest runs that are kept of the machine of this one and began before it, as far as a comparison looks at
+    /// them; none where there is no store.
+    pub(crate) fn earlier(&self, run: &Run, most: u32) -> anyhow::Result<Vec<(String, Run)>> {
+        if self.store.get().is_none() && !self.context.store_path()?.exists() {
+            return Ok(Vec::new());
+        }
+        let store = self.store()?;
+        let ids = store.earlier(run, most)?.into_iter();
+        let loaded = ids.map(|id| Ok((id.clone(), store.load_to_compare(&id)?)));
+        loaded.collect()
+    }
+
     /// A path to an exported file, or a run in the store, read in this way.
     fn read(
         &self,

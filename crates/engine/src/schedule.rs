@@ -8,7 +8,7 @@
 
 use crate::budget;
 use model::num::approx;
-use model::plan::{MetricId, Plan, PlannedCase};
+use model::plan::{Plan, PlannedCase};
 use model::record::{Failure, Outcome, Round};
 use model::units::Nanos;
 use model::warning::Warning;
@@ -169,12 +169,7 @@ pub(crate) fn look_at_pairs(
             .filter_map(|(pass, value)| Some((*value, *there.get(pass)?)))
             .collect();
         // The margin that the comparison will have: a verdict is final where the user will see it so.
-        let id = MetricId {
-            case: case.id.clone(),
-            quantity: metric.quantity.clone(),
-        };
-        let (margin, _) = stats::calibration::embedded().margin(&id, metric.class, None);
-        let verdict = looks::decide_pairs(&pairs, margin);
+        let verdict = looks::decide_pairs(&pairs, metric.class.margin());
         let have = u32::try_from(pairs.len()).unwrap_or(u32::MAX);
         let Some(next) = looks::next(have).filter(|next| *next <= most) else {
             continue;

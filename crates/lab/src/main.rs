@@ -13,9 +13,11 @@ mod crosscheck;
 mod guest;
 mod many_runs;
 mod overhead;
+mod scatter;
 #[cfg(test)]
 mod testkit;
 mod truth;
+mod verdicts;
 
 use std::process::ExitCode;
 use xtask::Task;
@@ -41,6 +43,16 @@ const TASKS: &[Task] = &[
         name: "store",
         what: "how long `list`, `show` and `compare` take where 100,000 runs are kept",
         run: many_runs::run,
+    },
+    Task {
+        name: "scatter",
+        what: "what runs of one machine differ by, out of kept runs: the lines that the program is built with",
+        run: scatter::run,
+    },
+    Task {
+        name: "verdicts",
+        what: "how often verdicts are wrong on runs of which the truth is known; `--help`",
+        run: verdicts::run,
     },
     Task {
         name: "truth",

@@ -68,6 +68,16 @@ impl Verdict {
         }
     }
 
+    /// The direction with a doubt, where the size was sure.
+    #[must_use]
+    pub const fn with_doubt(self) -> Self {
+        match self {
+            Self::Better => Self::BetterMaybe,
+            Self::Worse => Self::WorseMaybe,
+            other => other,
+        }
+    }
+
     /// The same conclusion seen from the other side.
     #[must_use]
     pub const fn reversed(self) -> Self {
@@ -115,18 +125,21 @@ pub enum Hopeless {
     WithinRounds,
     /// The instances of a plan differ among themselves.
     BetweenInstances,
+    /// Runs of one machine differ by more than is left to prove.
+    BetweenRuns,
     /// Where the scatter comes from cannot be seen: the metric has no windows.
     Unseen,
 }
 
 impl Hopeless {
     /// Every reason.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::OnTheMargin,
         Self::Steal,
         Self::BetweenRounds,
         Self::WithinRounds,
         Self::BetweenInstances,
+        Self::BetweenRuns,
         Self::Unseen,
     ];
 }
@@ -144,15 +157,22 @@ pub struct MetricComparison {
     #[serde(flatten, serialize_with = "in_document::<_, Ends, _>")]
     #[schemars(with = "Ends")]
     pub interval: Option<Interval>,
+    /// The 95 % interval of the minutes that were measured, without the scatter between runs; null for pairs and for
+    /// runs of instances, of which that is the one above.
+    pub minutes: Option<Interval>,
+    /// What runs of either machine differ by; null likewise.
+    pub scatter: Both<Option<Scatter>>,
     /// The margin within which values count as the same, as a share.
     pub margin: f64,
     /// Where the margin comes from.
-    #[serde(flatten)]
     pub margin_source: MarginSource,
     /// The conclusion from the interval by itself.
     pub verdict: Verdict,
-    /// The conclusion corrected for the number of metrics.
+    /// The conclusion corrected for the number of metrics. A difference that only holds with rounds that something inside
+    /// of a machine disturbed has a doubt.
     pub adjusted: Verdict,
+    /// What these rounds were disturbed by, where that is the doubt.
+    pub doubt: Option<Inside>,
     /// What it would take to tell, where the verdict is not final.
     pub needed: Option<RoundsNeeded>,
     /// Why no number of rounds would do, where that is so.
@@ -206,22 +226,57 @@ impl Estimator {
 }
 
 /// Where a margin comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(tag = "margin_source", rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum MarginSource {
     /// The user gave it.
     Given,
     /// It is that of the metric's class.
     Class,
-    /// The class's margin is smaller than twice what two equal machines were measured to differ by.
-    NoiseFloor {
-        /// The margin of the class, as a share.
-        #[serde(rename = "margin_of_class")]
-        class: f64,
-        /// What two equal machines typically differ by, as a share.
-        #[serde(rename = "noise_floor")]
-        floor: f64,
+}
+
+/// What runs of one machine differ by in a metric, beyond what their rounds say.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Scatter {
+    /// The standard deviation that the interval was made with, as a share: the upper 80 % limit of what was seen.
+    pub deviation: f64,
+    /// Where it comes from.
+    #[serde(flatten)]
+    pub source: ScatterSource,
+}
+
+/// Where the scatter between runs comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "source", rename_all = "snake_case")]
+pub enum ScatterSource {
+    /// The runs of the side, three or more.
+    Given,
+    /// Earlier runs of the machine.
+    Earlier {
+        /// How many.
+        runs: u32,
     },
+    /// Runs on machines of the project, built into the program.
+    Shipped {
+        /// How many.
+        runs: u32,
+    },
+    /// What tests of that class do: nobody has measured this one.
+    Class,
+    /// Whoever compares said so.
+    Asked,
+}
+
+/// What disturbs rounds from inside of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Inside {
+    /// Other programs used a CPU.
+    Others,
+    /// A CPU quota held some of the rounds back.
+    Quota,
+    /// Tasks waited for memory.
+    Memory,
 }
 
 /// How two runs compare in their slow moments: in each round the 10th percentile of its windows.
@@ -322,6 +377,10 @@ pub enum Refusal {
         /// The same of the other side.
         other_is_zero: bool,
     },
+    /// The ratio is larger or smaller than any number that a page could show.
+    BeyondNumbers,
+    /// The sides declare the metric otherwise: what, on the base, on the other side.
+    Declared(String, String, String),
 }
 
 /// A family of metrics as one figure.
@@ -367,6 +426,10 @@ pub struct Comparison {
     /// What the conclusions are about.
     #[serde(skip)]
     pub scope: Scope,
+    /// The earlier runs of either machine that were asked for its scatter, by id.
+    pub earlier: Both<Vec<String>>,
+    /// How far neighbouring rounds of each run depend on one another, 0 to 1: intervals are that much wider.
+    pub dependence: Both<Vec<f64>>,
     /// Runs of one side that come, or may come, from one and the same instance; each entry is one instance.
     pub repeats: Vec<Repeat>,
 }

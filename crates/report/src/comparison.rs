@@ -20,7 +20,11 @@ pub struct ComparisonView<'a> {
 }
 
 /// Compares each of `others` with `base`.
-pub fn view<'a>(base: &'a Run, others: &[&'a Run], options: &CompareOptions) -> ComparisonView<'a> {
+pub fn view<'a>(
+    base: &'a Run,
+    others: &[&'a Run],
+    options: &CompareOptions<'_>,
+) -> ComparisonView<'a> {
     let others = others.iter().map(|other| Party::one(other)).collect();
     view_groups(Party::one(base), others, options)
 }
@@ -29,7 +33,7 @@ pub fn view<'a>(base: &'a Run, others: &[&'a Run], options: &CompareOptions) -> 
 pub fn view_groups<'a>(
     base: Party<'a>,
     others: Vec<Party<'a>>,
-    options: &CompareOptions,
+    options: &CompareOptions<'_>,
 ) -> ComparisonView<'a> {
     let runs = base.runs();
     let others = others

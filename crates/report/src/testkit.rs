@@ -7,9 +7,9 @@ use crate::style::Style;
 use crate::view::RunView;
 use ::testkit::START;
 use model::comparison::{
-    Both, CategoryComparison, Comparison, Difference, Estimator, FloorComparison, Hopeless,
-    MarginSource, MetricComparison, Place, Refusal, RoundsNeeded, RunState, Scope, Verdict,
-    Watched,
+    Both, CategoryComparison, Comparison, Difference, Estimator, FloorComparison, Hopeless, Inside,
+    MarginSource, MetricComparison, Place, Refusal, RoundsNeeded, RunState, Scatter, ScatterSource,
+    Scope, Verdict, Watched,
 };
 use model::digest::Digest;
 use model::estimate::{Interval, State};
@@ -306,6 +306,11 @@ pub(crate) fn round_metrics(run: &Run) -> usize {
         .sum()
 }
 
+const SHIPPED: Scatter = Scatter {
+    deviation: 0.006,
+    source: ScatterSource::Shipped { runs: 20 },
+};
+
 fn compared(
     case: &str,
     quantity: Quantity,
@@ -325,10 +330,17 @@ fn compared(
             hi: ratio.2,
             confidence: 0.95,
         }),
+        minutes: Some(Interval {
+            lo: f64::midpoint(ratio.0, ratio.1),
+            hi: f64::midpoint(ratio.1, ratio.2),
+            confidence: 0.95,
+        }),
+        scatter: (Some(SHIPPED), Some(SHIPPED)).into(),
         margin: 0.05,
         margin_source: MarginSource::Class,
         verdict,
         adjusted: verdict,
+        doubt: None,
         needed: None,
         hopeless: None,
         refused: None,
@@ -429,16 +441,17 @@ pub(crate) fn comparison() -> (Run, Run, Comparison) {
         ),
     ];
     metrics[1].floor = Some(slower_floor());
-    metrics[4].margin = 0.072;
-    metrics[4].margin_source = MarginSource::NoiseFloor {
-        class: 0.05,
-        floor: 0.036,
-    };
+    metrics[4].doubt = Some(Inside::Others);
+    metrics[4].scatter.base = Some(Scatter {
+        deviation: 0.02,
+        source: ScatterSource::Earlier { runs: 7 },
+    });
     metrics[0].states.other = looks("20261122-010000-aaaa", State::Unstable { spread: 0.23 });
     metrics[2].states.base = looks("20261121-004311-9f3c", State::Drifting { change: -0.07 });
     let cases = [
         "os.a@1", "os.b@1", "os.c@1", "os.d@1", "os.e@1", "os.f@1", "os.g@1", "os.h@1", "os.i@1",
-        "os.j@1", "os.k@1", "os.l@1", "os.m@1", "os.n@1", "os.o@1", "os.p@1", "os.q@1",
+        "os.j@1", "os.k@1", "os.l@1", "os.m@1", "os.n@1", "os.o@1", "os.p@1", "os.q@1", "os.r@1",
+        "os.s@1",
     ];
     assert_eq!(cases.len(), all_refusals().len());
     metrics.extend(
@@ -471,6 +484,8 @@ pub(crate) fn comparison() -> (Run, Run, Comparison) {
                 span: Nanos::from_secs(720),
             },
         },
+        earlier: (vec!["20261119-004311-77aa".to_owned()], Vec::new()).into(),
+        dependence: (vec![0.1], vec![0.35]).into(),
         repeats: Vec::new(),
         differences: vec![Difference {
             what: "kernel: release".to_owned(),

@@ -5,13 +5,13 @@
 //! twice. It is formed within each pass and compared over the passes; in a duel the two sides of a pass are a pair, and
 //! where groups of runs are compared it is formed within each run. A category of one metric has that metric's verdict.
 
-use crate::contrast::{ERROR_RATE, contrast};
-use crate::side::{Point, Side};
+use crate::contrast::{ERROR_RATE, Evidence};
+use crate::scatter::Spread;
 use crate::sides::{Candidate, Sides, adjusted};
 use crate::verdict::{self, Levels};
-use crate::yuen::RatioInterval;
-use crate::{composite, family, rounds};
-use model::comparison::{CategoryComparison, Verdict};
+use crate::{composite, family, quantile, rounds};
+use model::comparison::{Both, CategoryComparison, Verdict};
+use model::plan::MetricId;
 use model::spec::Better;
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub(crate) fn compare(sides: &Sides<'_>, candidates: &[Candidate<'_>]) -> Vec<Ca
     }
     let chosen: Vec<_> = names.iter().map(|name| chosen(name, candidates)).collect();
     let each = names.iter().zip(&chosen);
-    let mut found: Vec<(CategoryComparison, Option<RatioInterval>)> = each
+    let mut found: Vec<(CategoryComparison, Option<Evidence>)> = each
         .filter_map(|(name, members)| compare_one(sides, name, members))
         .collect();
     correct(&mut found, sides.levels);
@@ -89,7 +89,7 @@ fn compare_one(
     sides: &Sides<'_>,
     name: &str,
     members: &[&Candidate<'_>],
-) -> Option<(CategoryComparison, Option<RatioInterval>)> {
+) -> Option<(CategoryComparison, Option<Evidence>)> {
     let ratios: Vec<f64> = members
         .iter()
         .filter_map(|member| member.result.ratio)
@@ -98,24 +98,32 @@ fn compare_one(
         .iter()
         .map(|member| member.result.margin)
         .fold(0.0, f64::max);
-    let contrast = contrast(
-        sides.method,
-        &composites(&sides.base, members),
-        &composites(&sides.other, members),
+    let parts: Vec<(&MetricId, Better)> = members
+        .iter()
+        .map(|member| (&member.result.id, member.metric.better))
+        .collect();
+    let spread = Both {
+        base: together(members.iter().map(|member| member.spread.base)),
+        other: together(members.iter().map(|member| member.spread.other)),
+    };
+    let contrast = sides.contrast(
+        &sides.base.composites(&parts),
+        &sides.other.composites(&parts),
+        &spread,
     );
     // Members that have no verdict, such as those of a soak, give none together either.
     let any_interval = members.iter().any(|member| member.found.is_some());
     let found = contrast.found().filter(|_| any_interval);
-    let verdict = found.map_or(Verdict::Unclear, |found| {
-        verdict::of_ratio(&found, sides.levels, margin)
+    let verdict = found.as_ref().map_or(Verdict::Unclear, |found| {
+        verdict::of_ratio(&found.interval, sides.levels, margin)
     });
     let category = CategoryComparison {
         category: name.to_owned(),
         ratio: match &found {
-            Some(found) => found.ratio(),
+            Some(found) => found.interval.ratio(),
             None => composite::geometric_mean(&ratios)?,
         },
-        interval: found.map(|found| found.interval()),
+        interval: found.as_ref().map(|found| sides.printed(&found.interval)),
         margin,
         verdict,
         metrics: rounds::whole(members.len()),
@@ -123,39 +131,38 @@ fn compare_one(
     Some((category, found))
 }
 
-/// The composite of each pass (or run), turned so that more is better.
-fn composites(side: &Side<'_>, members: &[&Candidate<'_>]) -> Vec<Point> {
-    let parts: Vec<BTreeMap<u32, f64>> = members
-        .iter()
-        .map(|member| turned(&side.typical(&member.result.id), member.metric.better))
-        .collect();
-    composite::per_pass(&parts)
-}
-
-fn turned(points: &[Point], better: Better) -> BTreeMap<u32, f64> {
-    let turn = |value: f64| match better {
-        Better::Higher => value,
-        Better::Lower => 1.0 / value,
-    };
-    points
-        .iter()
-        .filter(|(_, value)| value.is_finite())
-        .map(|&(pass, value)| (pass, turn(value)))
-        .collect()
+/// The scatter of a composite: the mean of its members', as if an hour that is bad for one were bad for all.
+fn together(members: impl Iterator<Item = Spread>) -> Spread {
+    let members: Vec<Spread> = members.collect();
+    let mut known: Vec<(f64, f64)> = Vec::new();
+    for member in &members {
+        match *member {
+            Spread::OfTheRuns => return Spread::OfTheRuns,
+            Spread::Known { deviation, df } => known.push((deviation, df)),
+        }
+    }
+    let deviations: Vec<f64> = known.iter().map(|(deviation, _)| *deviation).collect();
+    Spread::Known {
+        deviation: quantile::mean(&deviations).unwrap_or_default(),
+        df: known
+            .iter()
+            .map(|(_, df)| *df)
+            .fold(f64::INFINITY, f64::min),
+    }
 }
 
 /// Holm's correction over the categories that have an interval.
-fn correct(found: &mut [(CategoryComparison, Option<RatioInterval>)], at: Levels) {
-    let members: Vec<(usize, RatioInterval)> = found
+fn correct(found: &mut [(CategoryComparison, Option<Evidence>)], at: Levels) {
+    let members: Vec<(usize, Evidence)> = found
         .iter()
         .enumerate()
-        .filter_map(|(index, (_, interval))| Some((index, (*interval)?)))
+        .filter_map(|(index, (_, found))| Some((index, found.clone()?)))
         .collect();
     let p_values: Vec<f64> = members.iter().map(|(_, found)| found.p_value()).collect();
     let levels = family::holm(&p_values, ERROR_RATE);
-    for ((index, interval), level) in members.into_iter().zip(levels) {
+    for ((index, evidence), level) in members.into_iter().zip(levels) {
         let category = &mut found[index].0;
         let levels = level.map(|level| at.difference_at_most(level));
-        category.verdict = adjusted(category.verdict, &interval, levels, category.margin);
+        category.verdict = adjusted(category.verdict, &evidence, levels, category.margin);
     }
 }

@@ -5,52 +5,64 @@
 //! parameters, values without a ratio. Nothing is estimated from fewer than six rounds (or five runs) on a side; the
 //! plain ratio is then given without an interval, and the verdict is `unclear`.
 
-use crate::calibration::{self, Calibration};
-use crate::contrast::{Contrast, ERROR_RATE, Method, centres, contrast};
-use crate::side::{self, Point, described};
+use crate::contrast::{Contrast, ERROR_RATE, Evidence, Method, Values, centres};
+use crate::scatter::{self, Shipped, Spread};
+use crate::side::{self, described};
 use crate::sides::{Candidate, Sides, adjusted};
 use crate::verdict;
 use crate::yuen::RatioInterval;
 use crate::{category, difference, family, hopeless, needed, rounds, scope, setting, warnings};
 use model::comparison::{
-    Both, Comparison, FloorComparison, MetricComparison, Refusal, RoundsNeeded, Verdict,
+    Both, Comparison, FloorComparison, MarginSource, MetricComparison, Refusal, RoundsNeeded,
+    Verdict,
 };
 use model::params::ParamValue;
 use model::plan::{MetricId, PlannedCase, PlannedMetric};
 use model::record::Run;
 use model::spec::{Better, MetricClass};
+use std::fmt::Debug;
 
 /// How to compare.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct CompareOptions {
+pub struct CompareOptions<'a> {
     /// The margin of every metric, as a share; `None` for the defaults by class of metric.
     pub margin: Option<f64>,
+    /// Earlier runs of the machines that are compared, which show what runs of theirs differ by.
+    pub earlier: &'a [Run],
+    /// What runs of one machine are to be taken to differ by, as a share, whatever else is known.
+    pub scatter: Option<f64>,
 }
 
 /// Compares `other` with `base`.
-pub fn compare(base: &Run, other: &Run, options: &CompareOptions) -> Comparison {
+pub fn compare(base: &Run, other: &Run, options: &CompareOptions<'_>) -> Comparison {
     compare_groups(&[base], &[other], options)
 }
 
-/// Compares a group of runs with another. With one run on each side the sample is the round; otherwise it is the run,
-/// each counting once with its median.
+/// Compares a group of runs with another. Where the runs of either side come from one machine, the sample is the round;
+/// otherwise it is the run, each counting once with its median.
 ///
 /// # Panics
 /// Where a side has no run.
-pub fn compare_groups(base: &[&Run], other: &[&Run], options: &CompareOptions) -> Comparison {
-    compare_with(base, other, options, calibration::embedded())
+pub fn compare_groups(base: &[&Run], other: &[&Run], options: &CompareOptions<'_>) -> Comparison {
+    compare_with(base, other, options, scatter::embedded())
 }
 
-/// Compares with the noise floors of `calibration`.
+/// Compares with what `shipped` says of the scatter between runs.
 pub(crate) fn compare_with(
     base: &[&Run],
     other: &[&Run],
-    options: &CompareOptions,
-    calibration: &Calibration,
+    options: &CompareOptions<'_>,
+    shipped: &Shipped,
 ) -> Comparison {
-    let sides = Sides::new(base, other);
-    let mut candidates = pair_up(&sides, options, calibration);
+    let given = |run: &&Run| {
+        let mut both = base.iter().chain(other);
+        both.any(|one| one.meta.id == run.meta.id)
+    };
+    let earlier: Vec<&Run> = options.earlier.iter().filter(|run| !given(run)).collect();
+    let sides = Sides::new(base, other, &earlier);
+    let mut candidates = pair_up(&sides, options, shipped);
     adjust(&mut candidates, &sides);
+    doubt(&mut candidates, &sides);
     for candidate in &mut candidates {
         candidate.result.hopeless = hopeless::of(&sides, candidate);
     }
@@ -74,14 +86,16 @@ pub(crate) fn compare_with(
         },
         scope: scope::of_comparison(base, other, sides.method),
         repeats: scope::repeats(base, other),
+        earlier: sides.earlier(),
+        dependence: (sides.base.dependence(), sides.other.dependence()).into(),
     }
 }
 
 /// Every metric of either side that was measured: the base's in its order, then those that only the other side has.
 fn pair_up<'a>(
     sides: &Sides<'a>,
-    options: &CompareOptions,
-    calibration: &Calibration,
+    options: &CompareOptions<'_>,
+    shipped: &Shipped,
 ) -> Vec<Candidate<'a>> {
     let mut candidates = Vec::new();
     for case in sides.base.cases() {
@@ -89,10 +103,10 @@ fn pair_up<'a>(
             if metric.is_setting() {
                 continue;
             }
-            let mut candidate = Candidate::new(case, metric, index == 0, options, calibration);
+            let mut candidate = Candidate::new(case, metric, index == 0, options);
             match sides.other.case(&case.id) {
                 Some(there) if sides.other.metric(&case.id, &metric.quantity).is_some() => {
-                    candidate.judge(sides, there);
+                    candidate.judge(sides, there, (options.scatter, shipped));
                 }
                 _ => candidate.one_side_only(sides, true),
             }
@@ -103,7 +117,7 @@ fn pair_up<'a>(
         for (index, metric) in case.metrics.iter().enumerate() {
             let new = sides.base.metric(&case.id, &metric.quantity).is_none();
             if new && !metric.is_setting() {
-                let mut candidate = Candidate::new(case, metric, index == 0, options, calibration);
+                let mut candidate = Candidate::new(case, metric, index == 0, options);
                 candidate.one_side_only(sides, false);
                 candidates.push(candidate);
             }
@@ -117,29 +131,36 @@ impl<'a> Candidate<'a> {
         case: &'a PlannedCase,
         metric: &'a PlannedMetric,
         leads: bool,
-        options: &CompareOptions,
-        calibration: &Calibration,
+        options: &CompareOptions<'_>,
     ) -> Self {
         let id = MetricId {
             case: case.id.clone(),
             quantity: metric.quantity.clone(),
         };
-        let (margin, margin_source) = calibration.margin(&id, metric.class, options.margin);
+        let (margin, margin_source) = match options.margin {
+            Some(margin) => (margin, MarginSource::Given),
+            None => (metric.class.margin(), MarginSource::Class),
+        };
         Self {
             case,
             metric,
             leads,
             found: None,
             floor: None,
+            spread: (Spread::NONE, Spread::NONE).into(),
+            levels: None,
             result: MetricComparison {
                 id,
                 title: case.title.clone(),
                 ratio: None,
                 interval: None,
+                minutes: None,
+                scatter: Both::default(),
                 margin,
                 margin_source,
                 verdict: Verdict::Unclear,
                 adjusted: Verdict::Unclear,
+                doubt: None,
                 needed: None,
                 hopeless: None,
                 refused: None,
@@ -159,7 +180,7 @@ impl<'a> Candidate<'a> {
     }
 
     /// What either side has, whatever comes of it.
-    fn describe(&mut self, sides: &Sides<'_>) -> (Vec<Point>, Vec<Point>) {
+    fn describe(&mut self, sides: &Sides<'_>) -> (Values, Values) {
         let result = &mut self.result;
         let (base, other) = (
             sides.base.typical(&result.id),
@@ -177,7 +198,12 @@ impl<'a> Candidate<'a> {
     }
 
     /// Draws the conclusion for a metric that both sides have.
-    fn judge(&mut self, sides: &Sides<'_>, there: &PlannedCase) {
+    fn judge(
+        &mut self,
+        sides: &Sides<'_>,
+        there: &PlannedCase,
+        (asked, shipped): (Option<f64>, &Shipped),
+    ) {
         let (on_base, on_other) = self.describe(sides);
         // Parameters of a duel's sides may differ: they may be what it is about.
         if sides.method != Method::Pairs {
@@ -190,7 +216,14 @@ impl<'a> Candidate<'a> {
             self.no_value(sides);
             return;
         }
-        let found = contrast(sides.method, &on_base, &on_other);
+        let case = self.case;
+        let alike = |earlier: &PlannedCase| not_alike(case, earlier).is_none();
+        let scatter = match asked {
+            Some(asked) => sides.scatter_asked(asked),
+            None => sides.scatter(case, self.metric, shipped, alike),
+        };
+        self.spread = (scatter.base.1, scatter.other.1).into();
+        let found = sides.contrast(&on_base, &on_other, &self.spread);
         if let Some(soak) = sides.soak() {
             // How many stretches there are does not matter: no number of them gives an interval.
             self.result.ratio = found.ln_ratio().map(|ln_ratio| self.turned(ln_ratio).exp());
@@ -198,10 +231,14 @@ impl<'a> Candidate<'a> {
             return;
         }
         match found {
-            Contrast::Found(found) => self.conclude(found, sides),
+            Contrast::Found(found) => {
+                self.result.scatter = (scatter.base.0, scatter.other.0).into();
+                self.conclude(found, sides);
+            }
             Contrast::TooFew(ln_ratio) => {
                 self.result.ratio = ln_ratio.map(|ln_ratio| self.turned(ln_ratio).exp());
-                self.too_few(sides, side::pairs(&on_base, &on_other).len());
+                let pairs = side::pairs(&on_base.points(), &on_other.points());
+                self.too_few(sides, pairs.len());
             }
             Contrast::NoRatio => {
                 self.result.refused = Some(Refusal::NoRatio {
@@ -223,6 +260,24 @@ impl<'a> Candidate<'a> {
             .disagreement(id, true, not_alike)
             .or_else(|| sides.other.disagreement(id, false, not_alike))
             .or_else(|| not_alike(self.case, there))
+            .or_else(|| self.declared_otherwise(there))
+    }
+
+    /// A document may call things by one name that are not the same.
+    fn declared_otherwise(&self, there: &PlannedCase) -> Option<Refusal> {
+        let mut metrics = there.metrics.iter();
+        let there = metrics.find(|metric| metric.quantity == self.metric.quantity)?;
+        let here = self.metric;
+        let texts = |what: &str, here: &dyn Debug, there: &dyn Debug| {
+            Refusal::Declared(what.to_owned(), format!("{here:?}"), format!("{there:?}"))
+        };
+        if here.unit != there.unit {
+            Some(texts("unit", &here.unit, &there.unit))
+        } else if here.better != there.better {
+            Some(texts("better", &here.better, &there.better))
+        } else {
+            (here.class != there.class).then(|| texts("class", &here.class, &there.class))
+        }
     }
 
     /// A logarithm of a ratio, turned so that above 0 is better.
@@ -269,19 +324,33 @@ impl<'a> Candidate<'a> {
         self.result.needed = Some(needed);
     }
 
-    /// The verdict from an interval.
-    fn conclude(&mut self, found: RatioInterval, sides: &Sides<'_>) {
-        let found = match self.metric.better {
+    /// The evidence, turned so that above 1 is better.
+    fn evidence(&self, found: Evidence) -> Evidence {
+        match self.metric.better {
             Better::Higher => found,
             Better::Lower => found.reversed(),
-        };
+        }
+    }
+
+    /// The verdict from an interval.
+    fn conclude(&mut self, found: Evidence, sides: &Sides<'_>) {
+        let found = self.evidence(found);
         let result = &mut self.result;
-        result.ratio = Some(found.ratio());
-        result.interval = Some(found.interval_of(found.ln_ends(ERROR_RATE)));
-        result.verdict = verdict::of_ratio(&found, sides.levels, result.margin);
+        let interval = &found.interval;
+        if !interval.ratio().is_normal() {
+            // Nobody measures that, and no number on a page could say it.
+            result.refused = Some(Refusal::BeyondNumbers);
+            return;
+        }
+        result.ratio = Some(interval.ratio());
+        result.interval = Some(sides.printed(interval));
+        if result.scatter.base.is_some() {
+            result.minutes = Some(sides.printed(&interval.minutes()));
+        }
+        result.verdict = verdict::of_ratio(interval, sides.levels, result.margin);
         result.adjusted = result.verdict;
         if !verdict::is_final(result.verdict) {
-            result.needed = Some(needed_of(&found, result.margin, sides));
+            result.needed = Some(needed_of(interval, result.margin, sides));
         }
         self.found = Some(found);
     }
@@ -293,17 +362,17 @@ impl<'a> Candidate<'a> {
         if on_base.is_empty() && on_other.is_empty() {
             return;
         }
-        let contrast = contrast(sides.method, &on_base, &on_other);
+        let contrast = sides.contrast(&on_base, &on_other, &self.spread);
+        let ratio = contrast.ln_ratio().map(f64::exp);
         self.floor = contrast.found();
-        let verdict = self.floor.map_or(Verdict::Unclear, |found| {
-            verdict::of_ratio(&found, sides.levels, self.result.margin)
+        let found = self.floor.as_ref().map(|found| &found.interval);
+        let verdict = found.map_or(Verdict::Unclear, |found| {
+            verdict::of_ratio(found, sides.levels, self.result.margin)
         });
         let metric = &self.result.id;
         self.result.floor = Some(FloorComparison {
-            ratio: contrast.ln_ratio().map(f64::exp),
-            interval: self
-                .floor
-                .map(|found| found.interval_of(found.ln_ends(ERROR_RATE))),
+            ratio,
+            interval: found.map(|found| sides.printed(found)),
             verdict,
             adjusted: verdict,
             values: centres(sides.method, &on_base, &on_other),
@@ -317,9 +386,9 @@ impl<'a> Candidate<'a> {
 }
 
 /// Whether there are values and all of them are 0.
-fn all_zero(points: &[Point]) -> bool {
-    let zero = |&(_, value): &Point| value.to_bits() << 1 == 0;
-    !points.is_empty() && points.iter().all(zero)
+fn all_zero(values: &Values) -> bool {
+    let zero = |value: f64| value.to_bits() << 1 == 0;
+    !values.is_empty() && values.all().into_iter().all(zero)
 }
 
 /// What it would take to tell, in what the method counts.
@@ -337,26 +406,28 @@ fn needed_of(found: &RatioInterval, margin: f64, sides: &Sides<'_>) -> RoundsNee
 /// Corrects the verdicts for the number of metrics, separately for throughput, latency and slow moments.
 fn adjust(candidates: &mut [Candidate<'_>], sides: &Sides<'_>) {
     for latency in [false, true] {
-        let members: Vec<(usize, RatioInterval)> = candidates
+        let members: Vec<(usize, Evidence)> = candidates
             .iter()
             .enumerate()
             .filter(|(_, candidate)| is_latency(candidate.metric.class) == latency)
-            .filter_map(|(index, candidate)| Some((index, candidate.found?)))
+            .filter_map(|(index, candidate)| Some((index, candidate.found.clone()?)))
             .collect();
         for (index, found, level) in levels(members) {
             let result = &mut candidates[index].result;
             let levels = level.map(|level| sides.levels.difference_at_most(level));
             result.adjusted = adjusted(result.verdict, &found, levels, result.margin);
+            candidates[index].levels = levels;
+            let result = &mut candidates[index].result;
             // What the correction takes away, more rounds may give back.
             if result.needed.is_none() && !verdict::is_final(result.adjusted) {
-                result.needed = Some(needed_of(&found, result.margin, sides));
+                result.needed = Some(needed_of(&found.interval, result.margin, sides));
             }
         }
     }
-    let floors: Vec<(usize, RatioInterval)> = candidates
+    let floors: Vec<(usize, Evidence)> = candidates
         .iter()
         .enumerate()
-        .filter_map(|(index, candidate)| Some((index, candidate.floor?)))
+        .filter_map(|(index, candidate)| Some((index, candidate.floor.clone()?)))
         .collect();
     for (index, found, level) in levels(floors) {
         let levels = level.map(|level| sides.levels.difference_at_most(level));
@@ -368,15 +439,51 @@ fn adjust(candidates: &mut [Candidate<'_>], sides: &Sides<'_>) {
 }
 
 /// The level at which each member of a family may claim a difference, if it may.
-fn levels(
-    members: Vec<(usize, RatioInterval)>,
-) -> impl Iterator<Item = (usize, RatioInterval, Option<f64>)> {
+fn levels(members: Vec<(usize, Evidence)>) -> impl Iterator<Item = (usize, Evidence, Option<f64>)> {
     let p_values: Vec<f64> = members.iter().map(|(_, found)| found.p_value()).collect();
     let levels = family::benjamini_hochberg(&p_values, ERROR_RATE);
     members
         .into_iter()
         .zip(levels)
         .map(|((index, found), level)| (index, found, level))
+}
+
+/// Doubts `better` and `worse` that stand on rounds which something inside of a machine disturbed: the rounds that
+/// nothing disturbed, where there are enough of them, must say the same at the same level. Pairs share what disturbs
+/// them.
+fn doubt(candidates: &mut [Candidate<'_>], sides: &Sides<'_>) {
+    if sides.method == Method::Pairs {
+        return;
+    }
+    let sure = |candidate: &&mut Candidate<'_>| {
+        matches!(candidate.result.adjusted, Verdict::Better | Verdict::Worse)
+    };
+    let undisturbed = std::cell::OnceCell::new();
+    for candidate in candidates.iter_mut().filter(sure) {
+        let case = &candidate.case.id;
+        let on_base = sides.base.disturbed_inside(case);
+        let Some(cause) = on_base.or_else(|| sides.other.disturbed_inside(case)) else {
+            continue;
+        };
+        let Both { base, other } = undisturbed.get_or_init(|| sides.undisturbed());
+        let id = &candidate.result.id;
+        let quiet = sides.contrast(&base.typical(id), &other.typical(id), &candidate.spread);
+        let said = quiet.found().map(|found| {
+            let found = candidate.evidence(found);
+            let unadjusted =
+                verdict::of_ratio(&found.interval, sides.levels, candidate.result.margin);
+            adjusted(
+                unadjusted,
+                &found,
+                candidate.levels,
+                candidate.result.margin,
+            )
+        });
+        if said != Some(candidate.result.adjusted) {
+            candidate.result.adjusted = candidate.result.adjusted.with_doubt();
+            candidate.result.doubt = Some(cause);
+        }
+    }
 }
 
 const fn is_latency(class: MetricClass) -> bool {
@@ -419,6 +526,8 @@ fn not_alike(base: &PlannedCase, other: &PlannedCase) -> Option<Refusal> {
 
 #[cfg(test)]
 mod group_tests;
+#[cfg(test)]
+mod scatter_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

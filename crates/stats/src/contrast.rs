@@ -1,9 +1,12 @@
-//! Two lists of values against each other, by the method that their origin asks for.
+//! Two sides' values against each other, by the method that their origin asks for.
 
+use crate::dependence::Dependence;
+use crate::permutation::Exchange;
 use crate::quantile;
+use crate::scatter::Spread;
 use crate::side::{self, Point};
 use crate::thresholds::{CONFIDENCE, ROUNDS_MIN, RUNS_MIN};
-use crate::yuen::{self, RatioInterval};
+use crate::yuen::{self, RatioInterval, Trim};
 use model::comparison::{Both, Estimator};
 use model::num::{approx, count};
 
@@ -13,11 +16,11 @@ pub(crate) const ERROR_RATE: f64 = 1.0 - CONFIDENCE;
 /// Where the values come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
-    /// Rounds of two runs.
+    /// Rounds of runs, those of a side on one machine.
     Rounds,
     /// Rounds that were measured in pairs.
     Pairs,
-    /// Runs of two groups.
+    /// Runs of instances.
     Runs,
 }
 
@@ -39,20 +42,89 @@ impl Method {
         }
     }
 
-    /// One side's logarithms as their mean; a side of pairs that has no partner is one of rounds.
-    fn reduce(self, logs: &[f64]) -> Option<yuen::Side> {
+    /// How each side is trimmed where it has so many values, base first; a side of pairs that has no partner is one of
+    /// rounds.
+    const fn trims(self, base: usize, other: usize) -> (Trim, Trim) {
         match self {
-            Self::Rounds | Self::Pairs => yuen::side(logs),
-            Self::Runs => yuen::untrimmed_side(logs),
+            Self::Rounds | Self::Pairs => Trim::of(base, other),
+            Self::Runs => (Trim::Nothing, Trim::Nothing),
         }
     }
 }
 
+/// One side's values of a metric.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Values {
+    /// Those of each run that has any, of instances one list of all runs; never an empty one.
+    pub(crate) runs: Vec<OfRun>,
+}
+
+/// The values of one run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct OfRun {
+    /// In the order in which they were measured.
+    pub(crate) points: Vec<Point>,
+    /// How far they depend on one another.
+    pub(crate) dependence: Dependence,
+}
+
+impl Values {
+    /// Those of one run, a pass each, that have nothing to do with one another.
+    #[cfg(test)]
+    pub(crate) fn of_one(values: &[f64]) -> Self {
+        let points: Vec<Point> = (1..).zip(values.iter().copied()).collect();
+        let runs = (!points.is_empty()).then_some(OfRun {
+            points,
+            dependence: Dependence::NONE,
+        });
+        Self {
+            runs: runs.into_iter().collect(),
+        }
+    }
+
+    /// Every value.
+    pub(crate) fn all(&self) -> Vec<f64> {
+        let runs = self.runs.iter();
+        runs.flat_map(|run| side::values(&run.points)).collect()
+    }
+
+    /// Every value with its pass; of several runs they follow one another.
+    pub(crate) fn points(&self) -> Vec<Point> {
+        let runs = self.runs.iter();
+        runs.flat_map(|run| run.points.iter().copied()).collect()
+    }
+
+    /// Whether there is no value.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// The fewest values of a run.
+    fn fewest(&self) -> usize {
+        let lengths = self.runs.iter().map(|run| run.points.len());
+        lengths.min().unwrap_or_default()
+    }
+
+    /// Each run's logarithms; `None` where a value has none.
+    fn logs(&self) -> Option<Vec<Vec<f64>>> {
+        let runs = self.runs.iter();
+        runs.map(|run| quantile::logs(&side::values(&run.points)))
+            .collect()
+    }
+
+    /// Each run's mean, of the logarithms that [`Values::logs`] gave.
+    fn means(&self, logs: &[Vec<f64>], trim: Trim) -> Vec<yuen::Side> {
+        let runs = logs.iter().zip(&self.runs);
+        runs.filter_map(|(logs, run)| Some(yuen::trimmed(logs, trim)?.with(run.dependence)))
+            .collect()
+    }
+}
+
 /// What two lists of values say about their ratio, other over base.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Contrast {
     /// A ratio with its interval.
-    Found(RatioInterval),
+    Found(Evidence),
     /// Too few values for an interval; the logarithm of the ratio, where each side has a value at all.
     TooFew(Option<f64>),
     /// A value is zero, negative or not finite.
@@ -61,16 +133,16 @@ pub(crate) enum Contrast {
 
 impl Contrast {
     /// The logarithm of the ratio, with an interval or without.
-    pub(crate) const fn ln_ratio(self) -> Option<f64> {
+    pub(crate) const fn ln_ratio(&self) -> Option<f64> {
         match self {
-            Self::Found(found) => Some(found.ln_ratio),
-            Self::TooFew(ln_ratio) => ln_ratio,
+            Self::Found(found) => Some(found.interval.ln_ratio),
+            Self::TooFew(ln_ratio) => *ln_ratio,
             Self::NoRatio => None,
         }
     }
 
     /// The ratio with its interval, where there is one.
-    pub(crate) const fn found(self) -> Option<RatioInterval> {
+    pub(crate) fn found(self) -> Option<Evidence> {
         match self {
             Self::Found(found) => Some(found),
             Self::TooFew(_) | Self::NoRatio => None,
@@ -78,11 +150,57 @@ impl Contrast {
     }
 }
 
-/// Holds `other` against `base`.
-pub(crate) fn contrast(method: Method, base: &[Point], other: &[Point]) -> Contrast {
+/// A ratio with its interval, and what it takes to ask how sure a claim about it is.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Evidence {
+    /// The ratio and its interval, with the scatter between runs where the sides are runs of their own.
+    pub(crate) interval: RatioInterval,
+    /// The two sides, whose rounds can be exchanged; `None` for pairs, instances and several runs.
+    exchange: Option<Exchange>,
+}
+
+impl Evidence {
+    /// The ratio base / other.
+    pub(crate) fn reversed(self) -> Self {
+        Self {
+            interval: self.interval.reversed(),
+            exchange: self.exchange.map(Exchange::reversed),
+        }
+    }
+
+    /// How sure it is that there is a difference: the larger of what Student's t says and of what an exchange of rounds
+    /// says. The latter is asked only where the former leaves a chance.
+    pub(crate) fn p_value(&self) -> f64 {
+        let student = self.interval.p_value();
+        if student > ERROR_RATE {
+            return student;
+        }
+        student.max(self.exchanged(0.0))
+    }
+
+    /// Whether an exchange of rounds, too, says at this level that the difference is beyond the margin.
+    pub(crate) fn is_beyond(&self, margin: f64, level: f64) -> bool {
+        let shift = margin.ln_1p() * self.interval.ln_ratio.signum();
+        self.exchanged(shift) <= level
+    }
+
+    fn exchanged(&self, shift: f64) -> f64 {
+        let exchange = self.exchange.as_ref();
+        let found = exchange.and_then(|sides| sides.p_value(shift));
+        found.unwrap_or(0.0)
+    }
+}
+
+/// Holds `other` against `base`; `scatter` is what runs of either machine differ by.
+pub(crate) fn contrast(
+    method: Method,
+    base: &Values,
+    other: &Values,
+    scatter: &Both<Spread>,
+) -> Contrast {
     match method {
-        Method::Pairs => in_pairs(&side::pairs(base, other)),
-        Method::Rounds | Method::Runs => apart(method, &side::values(base), &side::values(other)),
+        Method::Pairs => in_pairs(&side::pairs(&base.points(), &other.points())),
+        Method::Rounds | Method::Runs => apart(method, base, other, scatter),
     }
 }
 
@@ -93,34 +211,35 @@ fn in_pairs(pairs: &[(f64, f64)]) -> Contrast {
     };
     let differences: Vec<f64> = other.iter().zip(&base).map(|(o, b)| o - b).collect();
     match yuen::paired(&differences, ERROR_RATE) {
-        Some(found) => Contrast::Found(found),
+        Some(interval) => Contrast::Found(Evidence {
+            interval,
+            exchange: None,
+        }),
         None => Contrast::TooFew(yuen::side(&differences).map(|side| side.mean)),
     }
 }
 
 /// The central value of each side, base first: the ratio of [`contrast`] is one over the other. A side whose values
 /// have no logarithms has none.
-pub(crate) fn centres(method: Method, base: &[Point], other: &[Point]) -> Both<Option<f64>> {
-    let of_pairs = || centres_of_pairs(&side::pairs(base, other));
+pub(crate) fn centres(method: Method, base: &Values, other: &Values) -> Both<Option<f64>> {
+    let of_pairs = || centres_of_pairs(&side::pairs(&base.points(), &other.points()));
+    let trims = method.trims(base.fewest(), other.fewest());
     match (method == Method::Pairs).then(of_pairs).flatten() {
         Some((base, other)) => (Some(base), Some(other)),
-        None => (centre(method, base), centre(method, other)),
+        None => (centre(base, trims.0), centre(other, trims.1)),
     }
     .into()
 }
 
-fn centre(method: Method, points: &[Point]) -> Option<f64> {
-    let values = side::values(points);
-    let logs = quantile::logs(&values)?;
+fn centre(values: &Values, trim: Trim) -> Option<f64> {
+    let logs = values.logs()?;
     // Values that are all alike come back to the last bit.
-    let first = *values.first()?;
-    let alike = values
-        .iter()
-        .all(|value| value.to_bits() == first.to_bits());
-    if alike {
+    let all = values.all();
+    let first = *all.first()?;
+    if all.iter().all(|value| value.to_bits() == first.to_bits()) {
         return Some(first);
     }
-    Some(method.reduce(&logs)?.mean.exp())
+    Some(yuen::Side::mean_of(&values.means(&logs, trim))?.mean.exp())
 }
 
 /// The means of either side over the pairs whose differences the trimming keeps: their difference is the trimmed mean
@@ -135,20 +254,38 @@ fn centres_of_pairs(pairs: &[(f64, f64)]) -> Option<(f64, f64)> {
     Some((quantile::mean(&base)?.exp(), quantile::mean(&other)?.exp()))
 }
 
-fn apart(method: Method, base: &[f64], other: &[f64]) -> Contrast {
-    let (Some(base), Some(other)) = (quantile::logs(base), quantile::logs(other)) else {
+fn apart(method: Method, base: &Values, other: &Values, scatter: &Both<Spread>) -> Contrast {
+    let (Some(base_logs), Some(other_logs)) = (base.logs(), other.logs()) else {
         return Contrast::NoRatio;
     };
-    let fewest = count(base.len().min(other.len()));
-    let (Some(base), Some(other)) = (method.reduce(&base), method.reduce(&other)) else {
+    let trims = method.trims(base.fewest(), other.fewest());
+    let means = (
+        base.means(&base_logs, trims.0),
+        other.means(&other_logs, trims.1),
+    );
+    let (Some(here), Some(there)) = (yuen::Side::mean_of(&means.0), yuen::Side::mean_of(&means.1))
+    else {
         return Contrast::TooFew(None);
     };
-    let found = yuen::between(base, other, ERROR_RATE);
+    let interval = yuen::between(here, there, ERROR_RATE);
+    let fewest = count(base.fewest().min(other.fewest()));
     if fewest < approx(u64::from(method.fewest())) {
-        Contrast::TooFew(Some(found.ln_ratio))
-    } else {
-        Contrast::Found(found)
+        return Contrast::TooFew(Some(interval.ln_ratio));
     }
+    let parts = [
+        scatter.base.parts(&here, &means.0),
+        scatter.other.parts(&there, &means.1),
+    ];
+    Contrast::Found(Evidence {
+        interval: interval.with_scatter(&parts.concat()),
+        exchange: match (&base.runs[..], &other.runs[..]) {
+            ([_], [_]) if method == Method::Rounds => Some(Exchange {
+                base: base_logs.concat(),
+                other: other_logs.concat(),
+            }),
+            _ => None,
+        },
+    })
 }
 
 #[cfg(test)]
@@ -156,9 +293,14 @@ mod tests {
     use super::*;
     use model::rng::Rng;
 
-    fn points(values: &[f64]) -> Vec<Point> {
-        (1..).zip(values.iter().copied()).collect()
+    fn points(values: &[f64]) -> Values {
+        Values::of_one(values)
     }
+
+    const QUIET: Both<Spread> = Both {
+        base: Spread::NONE,
+        other: Spread::NONE,
+    };
 
     #[test]
     fn one_central_value_over_the_other_is_the_ratio_whatever_the_method_and_the_number() {
@@ -171,8 +313,8 @@ mod tests {
             };
             let (base, other) = (points(&values(0.01)), points(&values(0.3)));
             for method in [Method::Rounds, Method::Pairs, Method::Runs] {
-                let ln_ratio = match contrast(method, &base, &other) {
-                    Contrast::Found(found) => found.ln_ratio,
+                let ln_ratio = match contrast(method, &base, &other, &QUIET) {
+                    Contrast::Found(found) => found.interval.ln_ratio,
                     Contrast::TooFew(ln_ratio) => ln_ratio.unwrap(),
                     Contrast::NoRatio => panic!("{method:?} {n}"),
                 };

@@ -1,8 +1,11 @@
 //! Simulation of how often the intervals hold the truth, for the kinds of noise that servers have. With `--nocapture`
 //! the rates are printed; those on the method page come from here.
 
-use crate::contrast::{Method, contrast};
+use crate::contrast::{Method, Values, contrast};
+use crate::scatter::Spread;
 use crate::{order, quantile, walsh, yuen};
+use model::comparison::Both;
+use model::estimate::Interval;
 use model::rng::Rng;
 
 const REPETITIONS: u32 = 2000;
@@ -46,6 +49,16 @@ const TWO_HOSTS: Noise = |rng| {
 
 fn draw(rng: &mut Rng, n: usize, noise: Noise) -> Vec<f64> {
     (0..n).map(|_| noise(rng).exp()).collect()
+}
+
+/// The interval by this method, without scatter between runs.
+fn interval(method: Method, a: &[f64], b: &[f64]) -> Interval {
+    let none = Both {
+        base: Spread::NONE,
+        other: Spread::NONE,
+    };
+    let found = contrast(method, &Values::of_one(a), &Values::of_one(b), &none);
+    found.found().unwrap().interval.interval()
 }
 
 fn percent(mut hit: impl FnMut() -> bool) -> f64 {
@@ -146,10 +159,10 @@ fn the_ratio_of_a_duel_is_covered_whatever_happens_to_both_sides() {
                 for pass in 0..n {
                     // The weather of a pass, and a drift of 2 % a pass.
                     let both = 0.1 * rng.normal() + 0.02 * f64::from(pass);
-                    a.push((pass, (both + base(&mut rng)).exp()));
-                    b.push((pass, (both + other(&mut rng)).exp()));
+                    a.push((both + base(&mut rng)).exp());
+                    b.push((both + other(&mut rng)).exp());
                 }
-                let found = contrast(Method::Pairs, &a, &b).found().unwrap().interval();
+                let found = interval(Method::Pairs, &a, &b);
                 found.lo <= 1.0 && 1.0 <= found.hi
             });
             println!("duel, {name}, {n}: {covered:.1} %");
@@ -221,10 +234,8 @@ fn the_ratio_of_two_plans_is_covered() {
     for (n, m) in [(5, 5), (5, 8), (8, 8)] {
         for (name, base, other) in cases {
             let covered = percent(|| {
-                let mut points =
-                    |n, noise| -> Vec<(u32, f64)> { (1..).zip(draw(&mut rng, n, noise)).collect() };
-                let (a, b) = (points(n, base), points(m, other));
-                let found = contrast(Method::Runs, &a, &b).found().unwrap().interval();
+                let (a, b) = (draw(&mut rng, n, base), draw(&mut rng, m, other));
+                let found = interval(Method::Runs, &a, &b);
                 found.lo <= 1.0 && 1.0 <= found.hi
             });
             println!("plans, {name}, {n} and {m}: {covered:.1} %");

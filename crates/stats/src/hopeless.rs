@@ -22,13 +22,16 @@ pub(crate) fn of(sides: &Sides<'_>, candidate: &Candidate<'_>) -> Option<Hopeles
     if candidate.result.needed != Some(RoundsNeeded::NotAtThisNoise) {
         return None;
     }
-    let found = candidate.found?;
+    let found = &candidate.found.as_ref()?.interval;
     let margin = candidate.result.margin.ln_1p();
     if (margin - found.ln_ratio.abs()).abs() < ON_THE_MARGIN * margin {
         return Some(Hopeless::OnTheMargin);
     }
     if sides.method == Method::Runs {
         return Some(Hopeless::BetweenInstances);
+    }
+    if found.between > found.se.powi(2) / 2.0 {
+        return Some(Hopeless::BetweenRuns);
     }
     let side = if found.base.deviation() > found.other.deviation() {
         &sides.base

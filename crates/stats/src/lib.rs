@@ -9,7 +9,6 @@
 //! pieces they are made of.
 
 pub mod burst;
-pub mod calibration;
 pub mod components;
 pub mod composite;
 pub mod dist;
@@ -45,15 +44,19 @@ mod compare;
 mod contrast;
 #[cfg(test)]
 mod coverage;
+mod dependence;
 mod difference;
 #[cfg(test)]
 mod fixture;
 mod headline;
 mod hopeless;
+mod inside;
 mod noise;
 mod noted;
+mod permutation;
 #[cfg(test)]
 mod rule;
+pub mod scatter;
 mod shared_core;
 mod side;
 mod sides;

@@ -34,7 +34,7 @@ pub fn rounds_needed(found: &RatioInterval, margin: f64, levels: Levels) -> Roun
     let have = found.base.n.max(found.other.n);
     let first = have.max(fewest(variances, distance, alpha)) + 1;
     (first..=usize::try_from(ROUNDS_MAX).unwrap_or(usize::MAX))
-        .find(|&rounds| planned_half_width(variances, rounds, alpha) <= distance)
+        .find(|&rounds| planned_half_width(variances, found.between, rounds, alpha) <= distance)
         .map_or(RoundsNeeded::NotAtThisNoise, |rounds| {
             RoundsNeeded::Rounds(rounds::whole(rounds))
         })
@@ -56,18 +56,18 @@ fn planned_variance(side: &Side) -> f64 {
     side.deviation().powi(2) * df / dist::chi2_quantile(1.0 - SCATTER_BOUND, df)
 }
 
-/// The half-width of the interval with `rounds` on each side.
-fn planned_half_width((base, other): (f64, f64), rounds: usize, alpha: f64) -> f64 {
+/// The half-width of the interval with `rounds` on each side, of which the scatter between runs keeps a part.
+fn planned_half_width((base, other): (f64, f64), between: f64, rounds: usize, alpha: f64) -> f64 {
     let variance = base + other;
     if variance <= 0.0 {
-        return 0.0;
+        return dist::normal_quantile(1.0 - alpha / 2.0) * between.sqrt();
     }
     let kept = rounds - 2 * trimmed_each_end(rounds);
     if kept < 2 || !variance.is_finite() {
         return f64::INFINITY;
     }
     let df = variance.powi(2) / (base.powi(2) + other.powi(2)) * count(kept - 1);
-    dist::t_quantile(1.0 - alpha / 2.0, df) * (variance / count(rounds)).sqrt()
+    dist::t_quantile(1.0 - alpha / 2.0, df) * (variance / count(rounds) + between).sqrt()
 }
 
 #[cfg(test)]

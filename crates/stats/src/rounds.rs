@@ -3,6 +3,7 @@
 //! Everything that is concluded from a run is concluded case by case. Looking for the rounds of a case among all of
 //! them each time would make the work grow with the square of the cases.
 
+use crate::dependence::Dependence;
 use crate::quantile;
 use model::noise::Noise;
 use model::plan::{CaseId, MetricId, PlannedCase};
@@ -56,6 +57,16 @@ impl<'a> RunRounds<'a> {
             places: places.collect(),
             cases,
         }
+    }
+
+    /// How far neighbouring rounds depend on one another, by the first metric of each case.
+    pub(crate) fn dependence(&self) -> Dependence {
+        let series = self.cases.iter().filter_map(|rounds| {
+            let leading = rounds.case.metrics.first()?;
+            let values = rounds.values(&leading.quantity).map(|(_, value)| value);
+            quantile::logs(&values.collect::<Vec<_>>())
+        });
+        Dependence::of(&series.collect::<Vec<_>>())
     }
 
     /// Every planned case, in the order of the plan.

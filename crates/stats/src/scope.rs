@@ -132,6 +132,13 @@ pub(crate) fn repeats(base: &[&Run], other: &[&Run]) -> Vec<Repeat> {
     found
 }
 
+/// Whether all of these come from one instance; a run by itself does.
+pub fn of_one_machine(runs: &[&Run]) -> bool {
+    let first = runs.first().map(|run| &run.host);
+    let mut others = runs.iter().skip(1);
+    first.is_some_and(|first| others.all(|run| kinship(first, &run.host) == Kinship::Same))
+}
+
 /// Installations that differ are separate instances. The same installation on the same boot is the same instance, and
 /// likewise after a reboot as long as it keeps its name: with another name it may be a copy of an image.
 fn kinship(a: &HostFacts, b: &HostFacts) -> Kinship {

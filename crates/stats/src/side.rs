@@ -1,16 +1,21 @@
-//! One side of a comparison: one run, whose sample is the round, or several runs, whose sample is the run.
+//! One side of a comparison: runs of one machine, whose sample is the round, or runs of instances, whose sample is the
+//! run.
 //!
 //! Several runs of separate instances say what a plan is worth; their rounds must not be thrown together, because
 //! rounds of one instance know nothing of the others. Each run then counts once, with its median. Rounds are sorted by
 //! case once, so that the work of a comparison grows with the number of rounds and not with its square.
 
+use crate::contrast::{OfRun, Values};
+use crate::dependence::Dependence;
+use crate::inside::Disturbances;
 use crate::noise::{share_of, stolen};
 use crate::rounds::{CaseRounds, RunRounds, floor_of, whole};
-use crate::{quantile, summarize};
-use model::comparison::{Refusal, RunState};
+use crate::{composite, quantile, summarize};
+use model::comparison::{Inside, Refusal, RunState};
 use model::num::count;
-use model::plan::{CaseId, Duel, MetricId, PlannedCase, PlannedMetric};
+use model::plan::{CaseId, MetricId, PlannedCase, PlannedMetric};
 use model::record::{End, Measured, Round, Run};
+use model::spec::Better;
 use std::collections::BTreeMap;
 
 /// A window is slow below this share of the typical rate.
@@ -22,22 +27,12 @@ pub(crate) type Point = (u32, f64);
 /// One side.
 pub(crate) struct Side<'a> {
     runs: Vec<RunRounds<'a>>,
+    /// How far the rounds of each depend on one another.
+    dependences: Vec<Dependence>,
     /// True where the sample is the run.
-    grouped: bool,
-}
-
-fn typical(run: &RunRounds<'_>, id: &MetricId) -> Vec<Point> {
-    let rounds = run.case(&id.case).into_iter();
-    rounds
-        .flat_map(|rounds| rounds.values(&id.quantity))
-        .map(|(round, value)| (round.pass, value))
-        .collect()
-}
-
-fn floors(run: &RunRounds<'_>, case: &CaseId) -> Vec<Point> {
-    finished(run, case)
-        .filter_map(|(round, measured)| Some((round.pass, floor_of(measured)?)))
-        .collect()
+    of_instances: bool,
+    /// False where rounds that something inside of the machine disturbed are passed over.
+    with_disturbed: bool,
 }
 
 /// The finished rounds of a case, where the run has it.
@@ -58,23 +53,45 @@ fn state(run: &RunRounds<'_>, id: &MetricId) -> Option<RunState> {
 
 /// How many windows there are, and how many of them are slow.
 fn slow_windows(run: &RunRounds<'_>, id: &MetricId) -> Option<(usize, usize)> {
-    let typical = quantile::median(&values(&typical(run, id)))?;
+    let rounds = run.case(&id.case)?.values(&id.quantity);
+    let typical = quantile::median(&rounds.map(|(_, value)| value).collect::<Vec<_>>())?;
     let windows = || finished(run, &id.case).flat_map(|(_, measured)| &measured.windows);
     let slow = windows().filter(|window| **window < SLOW_SHARE * typical);
     Some((windows().count(), slow.count()))
 }
 
 impl<'a> Side<'a> {
-    /// One side of `runs`, of which there is at least one; `grouped` where each run is to count once.
-    pub(crate) fn new(runs: &[&'a Run], grouped: bool) -> Self {
-        assert!(
-            !runs.is_empty() && (grouped || runs.len() == 1),
-            "a side is one run or a group"
-        );
+    /// One side of `runs`, of which there is at least one; `of_instances` where each run is to count once.
+    pub(crate) fn new(runs: &[&'a Run], of_instances: bool) -> Self {
+        assert!(!runs.is_empty(), "a side has a run");
+        let runs: Vec<RunRounds<'_>> = runs.iter().map(|run| RunRounds::of(run)).collect();
         Self {
-            runs: runs.iter().map(|run| RunRounds::of(run)).collect(),
-            grouped,
+            dependences: runs.iter().map(RunRounds::dependence).collect(),
+            runs,
+            of_instances,
+            with_disturbed: true,
         }
+    }
+
+    /// The same of the rounds alone that nothing inside of the machine disturbed.
+    pub(crate) fn undisturbed(&self) -> Self {
+        Self {
+            runs: self.runs.clone(),
+            dependences: self.dependences.clone(),
+            of_instances: self.of_instances,
+            with_disturbed: false,
+        }
+    }
+
+    /// How many of its runs have a value of the metric.
+    pub(crate) fn runs_with(&self, id: &MetricId) -> usize {
+        self.typical(id).runs.len()
+    }
+
+    /// What disturbed rounds of a case from inside of the machine, where something did.
+    pub(crate) fn disturbed_inside(&self, case: &CaseId) -> Option<Inside> {
+        let mut runs = self.runs.iter().filter_map(|run| run.case(case));
+        runs.find_map(Disturbances::worst)
     }
 
     /// Every planned case of any of the runs, in the first run's order.
@@ -123,22 +140,29 @@ impl<'a> Side<'a> {
         })
     }
 
-    /// The metric's value in each sample that has one: rounds in the order in which they ran, or runs. It need not be
-    /// finite.
-    pub(crate) fn typical(&self, id: &MetricId) -> Vec<Point> {
-        self.points(|run| typical(run, id))
+    /// The metric's values: of each run those of its rounds in the order in which they ran, or of instances the median
+    /// of each. They need not be finite.
+    pub(crate) fn typical(&self, id: &MetricId) -> Values {
+        let quantity = id.quantity.as_str();
+        self.values(&id.case, &|_, measured| {
+            measured.values.get(quantity).copied()
+        })
     }
 
-    /// The slow end of each sample, in the unit of the case's first metric.
-    pub(crate) fn floors(&self, case: &CaseId) -> Vec<Point> {
-        self.points(|run| floors(run, case))
+    /// The slow end of each round, likewise, in the unit of the case's first metric.
+    pub(crate) fn floors(&self, case: &CaseId) -> Values {
+        self.values(case, &|_, measured| floor_of(measured))
     }
 
     /// The median of each run that has the metric.
     pub(crate) fn medians(&self, id: &MetricId) -> Vec<f64> {
-        let runs = self.runs.iter();
-        runs.filter_map(|run| quantile::median(&values(&typical(run, id))))
-            .collect()
+        let runs = self.of_runs(&id.case, &|_, measured| {
+            measured.values.get(&id.quantity).copied()
+        });
+        let medians = runs
+            .iter()
+            .map(|run| quantile::median(&values(&run.points)));
+        medians.flatten().collect()
     }
 
     /// What the rounds of each run that has the metric look like.
@@ -179,12 +203,9 @@ impl<'a> Side<'a> {
         self.runs.iter().any(|run| run.run.plan.soak.is_some())
     }
 
-    /// The duel that the run is a side of.
-    pub(crate) fn duel(&self) -> Option<&'a Duel> {
-        match &self.runs[..] {
-            [only] if !self.grouped => only.run.plan.duel.as_ref(),
-            _ => None,
-        }
+    /// How far the rounds of each run depend on one another.
+    pub(crate) fn dependence(&self) -> Vec<f64> {
+        self.dependences.iter().map(|one| one.rho()).collect()
     }
 
     /// The id of its one run where that ended before everything was tried, so that it can be gone on with.
@@ -202,20 +223,94 @@ impl<'a> Side<'a> {
         plans.any(|plan| plan.target.is_some() || (plan.duel.is_some() && plan.passes.is_none()))
     }
 
-    fn points(&self, of_run: impl Fn(&RunRounds<'a>) -> Vec<Point>) -> Vec<Point> {
-        if !self.grouped {
-            return self.runs.iter().flat_map(of_run).collect();
-        }
-        (1..)
-            .zip(&self.runs)
-            .filter_map(|(number, run)| {
-                let values = values(&of_run(run));
-                // What is not finite in one round is not finite in the run, and then has no ratio.
-                (!values.is_empty())
-                    .then(|| (number, quantile::median(&values).unwrap_or(f64::NAN)))
-            })
-            .collect()
+    /// The geometric mean of several metrics in each pass, or of each instance, turned so that more is better.
+    pub(crate) fn composites(&self, members: &[(&MetricId, Better)]) -> Values {
+        let of_member = |&(id, better): &(&'_ MetricId, Better)| {
+            let runs = self.of_runs(&id.case, &|_, measured| {
+                measured.values.get(&id.quantity).copied()
+            });
+            let runs = if self.of_instances {
+                self.of_sample(runs).runs
+            } else {
+                runs
+            };
+            let turned = runs.iter().map(|run| turned(&run.points, better));
+            turned.collect::<Vec<_>>()
+        };
+        let members: Vec<Vec<BTreeMap<u32, f64>>> = members.iter().map(of_member).collect();
+        let runs = members.iter().map(Vec::len).min().unwrap_or_default();
+        let composites = (0..runs).map(|run| {
+            let parts: Vec<_> = members.iter().map(|of_runs| of_runs[run].clone()).collect();
+            OfRun {
+                points: composite::per_pass(&parts),
+                dependence: if self.of_instances {
+                    Dependence::NONE
+                } else {
+                    self.dependences[run]
+                },
+            }
+        });
+        let runs = composites.filter(|run| !run.points.is_empty()).collect();
+        Values { runs }
     }
+
+    fn values(&self, case: &CaseId, of_round: &dyn Fn(&Round, &Measured) -> Option<f64>) -> Values {
+        self.of_sample(self.of_runs(case, of_round))
+    }
+
+    /// The value that `of_round` gives of each finished round of a case that counts, run by run.
+    fn of_runs(
+        &self,
+        case: &CaseId,
+        of_round: &dyn Fn(&Round, &Measured) -> Option<f64>,
+    ) -> Vec<OfRun> {
+        let runs = self.runs.iter().zip(&self.dependences);
+        let of_runs = runs.map(|(run, &dependence)| {
+            let points = run.case(case).map(|rounds| {
+                let quiet = Disturbances::of(rounds);
+                let counts =
+                    |round: &Round| self.with_disturbed || quiet.in_round(&round.noise).is_none();
+                let counting = rounds.finished().filter(|(round, _)| counts(round));
+                let points = counting
+                    .filter_map(|(round, measured)| Some((round.pass, of_round(round, measured)?)));
+                points.collect()
+            });
+            OfRun {
+                points: points.unwrap_or_default(),
+                dependence,
+            }
+        });
+        of_runs.collect()
+    }
+
+    /// The same as the samples of this side: the runs that have values, or the median of each as one list.
+    fn of_sample(&self, mut runs: Vec<OfRun>) -> Values {
+        if !self.of_instances {
+            runs.retain(|run| !run.points.is_empty());
+            return Values { runs };
+        }
+        let medians = (1..).zip(&runs).filter_map(|(number, run)| {
+            let values = values(&run.points);
+            // What is not finite in one round is not finite in the run, and then has no ratio.
+            (!values.is_empty()).then(|| (number, quantile::median(&values).unwrap_or(f64::NAN)))
+        });
+        let points: Vec<Point> = medians.collect();
+        let dependence = Dependence::NONE;
+        let all = (!points.is_empty()).then_some(OfRun { points, dependence });
+        Values {
+            runs: all.into_iter().collect(),
+        }
+    }
+}
+
+/// The finite ones, turned so that more is better.
+fn turned(points: &[Point], better: Better) -> BTreeMap<u32, f64> {
+    let turn = |value: f64| match better {
+        Better::Higher => value,
+        Better::Lower => 1.0 / value,
+    };
+    let finite = points.iter().filter(|(_, value)| value.is_finite());
+    finite.map(|&(pass, value)| (pass, turn(value))).collect()
 }
 
 /// The values alone.
@@ -234,8 +329,8 @@ pub(crate) fn pairs(base: &[Point], other: &[Point]) -> Vec<(f64, f64)> {
 }
 
 /// How many points, and their median.
-pub(crate) fn described(points: &[Point]) -> (u32, Option<f64>) {
-    let values = values(points);
+pub(crate) fn described(values: &Values) -> (u32, Option<f64>) {
+    let values = values.all();
     (whole(values.len()), quantile::median(&values))
 }
 

@@ -1,11 +1,15 @@
 //! The two sides of a comparison, how they are held against each other, and a metric on its way through it.
 
-use crate::contrast::{ERROR_RATE, Method};
+use crate::contrast::{ERROR_RATE, Evidence, Method, Values, contrast};
 use crate::looks;
+use crate::scatter::{self, Past, Shipped, Spread};
+use crate::scope;
 use crate::side::Side;
 use crate::verdict::{self, Levels};
+use model::comparison::{Both, MetricComparison, Refusal, Scatter, ScatterSource, Verdict};
+
 use crate::yuen::RatioInterval;
-use model::comparison::{MetricComparison, Refusal, Verdict};
+use model::estimate::Interval;
 use model::plan::{PlannedCase, PlannedMetric};
 use model::record::Run;
 
@@ -18,9 +22,13 @@ pub(crate) struct Candidate<'a> {
     /// True for the case's first, most telling metric.
     pub(crate) leads: bool,
     /// The ratio, turned so that above 1 is better, where it has an interval.
-    pub(crate) found: Option<RatioInterval>,
+    pub(crate) found: Option<Evidence>,
     /// The same of the slow end.
-    pub(crate) floor: Option<RatioInterval>,
+    pub(crate) floor: Option<Evidence>,
+    /// What runs of either machine differ by.
+    pub(crate) spread: Both<Spread>,
+    /// The levels that the correction for the number of metrics leaves, where a difference may be claimed.
+    pub(crate) levels: Option<Levels>,
     /// What will be handed out.
     pub(crate) result: MetricComparison,
 }
@@ -42,26 +50,37 @@ pub(crate) struct Sides<'a> {
     pub(crate) method: Method,
     /// The shares of false claims that one verdict may take.
     pub(crate) levels: Levels,
+    /// Earlier runs of either machine; of either it is `None` where nobody is to ask them.
+    past: Both<Option<Past<'a>>>,
 }
 
 impl<'a> Sides<'a> {
-    /// The two sides, and how they are to be held against each other.
-    pub(crate) fn new(base: &[&'a Run], other: &[&'a Run]) -> Self {
+    /// The two sides, and how they are to be held against each other; `earlier` are runs of whichever machine.
+    pub(crate) fn new(base: &[&'a Run], other: &[&'a Run], earlier: &[&'a Run]) -> Self {
         let grouped = base.len() > 1 || other.len() > 1;
-        let (base, other) = (Side::new(base, grouped), Side::new(other, grouped));
-        let paired = match (base.duel(), other.duel()) {
-            (Some(base), Some(other)) => base.id == other.id && base.side != other.side,
-            _ => false,
+        let of_one_machine = scope::of_one_machine(base) && scope::of_one_machine(other);
+        let duels = match (base, other) {
+            ([base], [other]) => base.plan.duel.as_ref().zip(other.plan.duel.as_ref()),
+            _ => None,
         };
-        let method = match (grouped, paired) {
+        let paired =
+            duels.is_some_and(|(base, other)| base.id == other.id && base.side != other.side);
+        let method = match (grouped && !of_one_machine, paired) {
             (true, _) => Method::Runs,
             (false, true) => Method::Pairs,
             (false, false) => Method::Rounds,
         };
-        // A duel that ended by its looks had five chances to claim something.
+        let past = |side: &[&'a Run]| {
+            let kin = earlier
+                .iter()
+                .filter(|run| scope::of_one_machine(&[side[0], run]));
+            (method == Method::Rounds).then(|| Past::of(&kin.copied().collect::<Vec<_>>()))
+        };
+        let of_instances = method == Method::Runs;
         let mut sides = Self {
-            base,
-            other,
+            past: (past(base), past(other)).into(),
+            base: Side::new(base, of_instances),
+            other: Side::new(other, of_instances),
             method,
             levels: Levels::both(ERROR_RATE),
         };
@@ -71,6 +90,78 @@ impl<'a> Sides<'a> {
             sides.levels = PLANNED_PAIRS;
         }
         sides
+    }
+
+    /// The rounds alone that nothing inside of the machines disturbed.
+    pub(crate) fn undisturbed(&self) -> Both<Side<'a>> {
+        (self.base.undisturbed(), self.other.undisturbed()).into()
+    }
+
+    /// What runs of either machine differ by in a metric, for pages and for the interval; nothing for pairs, which share
+    /// their minutes, and for instances, which are compared as runs.
+    pub(crate) fn scatter(
+        &self,
+        case: &PlannedCase,
+        metric: &PlannedMetric,
+        shipped: &Shipped,
+        alike: impl Fn(&PlannedCase) -> bool + Copy,
+    ) -> Both<(Option<Scatter>, Spread)> {
+        // What plays a known result is the same everywhere and always.
+        if self.method != Method::Rounds || case.simulated {
+            return ((None, Spread::NONE), (None, Spread::NONE)).into();
+        }
+        let id = model::plan::MetricId {
+            case: case.id.clone(),
+            quantity: metric.quantity.clone(),
+        };
+        let of = |side: &Side<'_>, past: &Option<Past<'_>>| {
+            let runs = side.runs_with(&id);
+            let (scatter, spread) =
+                scatter::of_side(runs, past.as_ref(), shipped, (case, metric), alike);
+            (Some(scatter), spread)
+        };
+        (
+            of(&self.base, &self.past.base),
+            of(&self.other, &self.past.other),
+        )
+            .into()
+    }
+
+    /// The same where somebody says what runs differ by, as a share.
+    pub(crate) fn scatter_asked(&self, asked: f64) -> Both<(Option<Scatter>, Spread)> {
+        let scatter = (self.method == Method::Rounds).then_some(Scatter {
+            deviation: asked,
+            source: ScatterSource::Asked,
+        });
+        let spread = scatter.map_or(Spread::NONE, |_| Spread::exactly(asked.ln_1p()));
+        ((scatter, spread), (scatter, spread)).into()
+    }
+
+    /// The earlier runs of either machine, by id.
+    pub(crate) fn earlier(&self) -> Both<Vec<String>> {
+        let ids = |past: &Option<Past<'_>>| past.as_ref().map(Past::ids).unwrap_or_default();
+        (ids(&self.past.base), ids(&self.past.other)).into()
+    }
+
+    /// The 95 % interval as pages show it. Where looks at the data ended a run, it ended early where its rounds happened
+    /// to be alike; the level of a look makes up for that.
+    pub(crate) fn printed(&self, found: &RatioInterval) -> Interval {
+        let level = if self.looked() && self.method != Method::Pairs {
+            looks::ALPHA
+        } else {
+            ERROR_RATE
+        };
+        found.interval_of(found.ln_ends(level))
+    }
+
+    /// Holds these values against each other.
+    pub(crate) fn contrast(
+        &self,
+        base: &Values,
+        other: &Values,
+        spread: &Both<Spread>,
+    ) -> crate::contrast::Contrast {
+        contrast(self.method, base, other, spread)
     }
 }
 
@@ -96,13 +187,26 @@ impl Sides<'_> {
 /// The verdict at the levels that a correction leaves: `same` stands, a difference only where it may be claimed.
 pub(crate) fn adjusted(
     unadjusted: Verdict,
-    found: &RatioInterval,
+    found: &Evidence,
     levels: Option<Levels>,
     margin: f64,
 ) -> Verdict {
-    match (unadjusted, levels) {
-        (Verdict::Same | Verdict::Unclear, _) => unadjusted,
-        (_, None) => Verdict::Unclear,
-        (_, Some(levels)) => verdict::of_ratio(found, levels, margin),
+    let (
+        Verdict::Better | Verdict::Worse | Verdict::BetterMaybe | Verdict::WorseMaybe,
+        Some(levels),
+    ) = (unadjusted, levels)
+    else {
+        return match unadjusted {
+            Verdict::Same => Verdict::Same,
+            _ => Verdict::Unclear,
+        };
+    };
+    match verdict::of_ratio(&found.interval, levels, margin) {
+        sure @ (Verdict::Better | Verdict::Worse)
+            if !found.is_beyond(margin, levels.difference) =>
+        {
+            sure.with_doubt()
+        }
+        other => other,
     }
 }

@@ -24,6 +24,9 @@ pub(crate) const STEAL_MAX: f64 = 0.02;
 /// CPU time of others, as a share of one CPU, above which a round is called disturbed by this machine's own work.
 pub(crate) const FOREIGN_MAX: f64 = 0.05;
 
+/// Time in which some task waited for memory, as a share of wall time, above which a round is called disturbed by it.
+pub(crate) const MEMORY_STALL_MAX: f64 = 0.02;
+
 /// Time held back by a quota, as a share of wall time, above which a round is called throttled.
 pub(crate) const THROTTLED_MAX: f64 = 0.01;
 

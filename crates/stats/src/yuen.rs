@@ -6,6 +6,7 @@
 //! is dearer and no better at six rounds. Trimming must not hide stalls, which is why the floor is published beside
 //! it. Source: Yuen, Biometrika 61 (1974) 165-170; Welch, Biometrika 34 (1947) 28-35.
 
+use crate::dependence::Dependence;
 use crate::dist;
 use crate::quantile;
 use crate::thresholds::ROUNDS_MIN;
@@ -30,6 +31,34 @@ impl Side {
     pub fn deviation(&self) -> f64 {
         (self.se_squared * count(self.n)).sqrt()
     }
+
+    /// The same of rounds that depend on one another so far.
+    #[must_use]
+    pub(crate) fn with(self, dependence: Dependence) -> Self {
+        Self {
+            se_squared: self.se_squared * dependence.inflation(self.n),
+            df: (self.df * dependence.freedom()).max(1.0),
+            ..self
+        }
+    }
+
+    /// The mean of several sides that count the same: the runs of one machine. `None` for none.
+    pub(crate) fn mean_of(sides: &[Self]) -> Option<Self> {
+        let runs = count(sides.len());
+        let se_squared = sides.iter().map(|side| side.se_squared).sum::<f64>() / (runs * runs);
+        let squares = sides.iter().map(|side| side.se_squared.powi(2) / side.df);
+        let squares = squares.sum::<f64>() / runs.powi(4);
+        Some(Self {
+            n: sides.iter().map(|side| side.n).sum(),
+            mean: quantile::mean(&sides.iter().map(|side| side.mean).collect::<Vec<_>>())?,
+            se_squared,
+            df: if squares > 0.0 {
+                se_squared.powi(2) / squares
+            } else {
+                sides.iter().map(|side| side.df).sum()
+            },
+        })
+    }
 }
 
 /// The ratio other / base with its interval.
@@ -47,6 +76,8 @@ pub struct RatioInterval {
     pub base: Side,
     /// The other side.
     pub other: Side,
+    /// What part of the square of `se` comes from the scatter between runs, which no number of rounds makes smaller.
+    pub between: f64,
 }
 
 /// Why there is no ratio or no interval.
@@ -100,6 +131,30 @@ impl RatioInterval {
         }
     }
 
+    /// The same with the scatter between runs: `parts` are the variances that the difference is made of, each with its
+    /// degrees of freedom (Satterthwaite, Biometrics 2 (1946) 110-114).
+    #[must_use]
+    pub(crate) fn with_scatter(self, parts: &[(f64, f64)]) -> Self {
+        let variance: f64 = parts.iter().map(|(variance, _)| variance).sum();
+        let squares = parts.iter().map(|(variance, df)| variance * variance / df);
+        let squares: f64 = squares.sum();
+        if squares <= 0.0 {
+            return self;
+        }
+        Self {
+            se: variance.sqrt(),
+            df: variance * variance / squares,
+            between: (variance - self.se * self.se).max(0.0),
+            ..self
+        }
+    }
+
+    /// Without the scatter between runs: what holds for the minutes that were measured.
+    #[must_use]
+    pub(crate) fn minutes(&self) -> Self {
+        between(self.base, self.other, self.alpha)
+    }
+
     /// The ratio base / other.
     #[must_use]
     pub fn reversed(self) -> Self {
@@ -142,6 +197,7 @@ pub fn between(base: Side, other: Side, alpha: f64) -> RatioInterval {
         alpha,
         base,
         other,
+        between: 0.0,
     }
 }
 
@@ -164,6 +220,7 @@ pub fn paired(differences: &[f64], alpha: f64) -> Option<RatioInterval> {
         alpha,
         base: nothing,
         other: found,
+        between: 0.0,
     })
 }
 
@@ -177,44 +234,74 @@ pub fn one_sample_half_width(values: &[f64], alpha: f64) -> Option<f64> {
     Some(half_width(side.se_squared.sqrt(), side.df, alpha))
 }
 
+/// What is set aside at each end before a side's mean is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trim {
+    /// A fifth: one stalled round does not move the mean.
+    Fifth,
+    /// Nothing: Welch's side.
+    Nothing,
+}
+
+impl Trim {
+    /// Those of two sides of so many rounds. Six rounds of two levels of which five happen to lie in one look as if they
+    /// had no scatter, once the sixth is set aside. Where the other side is as short, that is rare enough and its own
+    /// error is as large; where it is long, nothing makes up for it, and the short side keeps all of its rounds.
+    pub const fn of(base: usize, other: usize) -> (Self, Self) {
+        const fn one(n: usize, against: usize) -> Trim {
+            if n < 9 && 2 * against > 3 * n {
+                Trim::Nothing
+            } else {
+                Trim::Fifth
+            }
+        }
+        (one(base, other), one(other, base))
+    }
+}
+
 /// Reduces logarithms to their trimmed mean; `None` for an empty list. A single value has no standard error: 0.
 pub fn side(logs: &[f64]) -> Option<Side> {
-    let n = logs.len();
-    if n == 0 {
-        return None;
-    }
-    let sorted = quantile::sorted(logs);
-    let cut = trimmed_each_end(n);
+    trimmed(logs, Trim::Fifth)
+}
+
+/// Reduces logarithms to their plain mean, nothing set aside. For instances of a plan, of which a slow one is not an
+/// accident of the measurement but what the next customer may get, and which often come in two kinds of host; at five a
+/// side trimming leaves three and covers 92 to 93 % instead of 95 %.
+pub fn untrimmed_side(logs: &[f64]) -> Option<Side> {
+    trimmed(logs, Trim::Nothing)
+}
+
+/// Reduces logarithms to their mean; `None` for an empty list.
+pub(crate) fn trimmed(logs: &[f64], trim: Trim) -> Option<Side> {
+    (!logs.is_empty()).then(|| of_sorted(&quantile::sorted(logs), trim))
+}
+
+/// The same of logarithms that are ascending, of which there is at least one.
+pub(crate) fn of_sorted(sorted: &[f64], trim: Trim) -> Side {
+    let n = sorted.len();
+    let cut = match trim {
+        Trim::Fifth => trimmed_each_end(n),
+        Trim::Nothing => 0,
+    };
     let kept = &sorted[cut..n - cut];
-    let winsorised: Vec<f64> = sorted
-        .iter()
-        .map(|value| value.clamp(kept[0], kept[kept.len() - 1]))
-        .collect();
-    let squares = quantile::variance(&winsorised).unwrap_or(0.0) * count(n - 1);
-    let h = count(kept.len());
-    Some(Side {
+    let (h, ends) = (count(kept.len()), count(cut));
+    let (lo, hi) = (kept[0], kept[kept.len() - 1]);
+    let sum: f64 = kept.iter().sum();
+    // What is set aside counts in the variance as the outermost values that are kept.
+    let winsorised = (sum + ends * (lo + hi)) / count(n);
+    let square = |value: f64| (value - winsorised).powi(2);
+    let inner: f64 = kept.iter().map(|&value| square(value)).sum();
+    let squares = inner + ends * (square(lo) + square(hi));
+    Side {
         n,
-        mean: quantile::mean(kept)?,
+        mean: sum / h,
         se_squared: if kept.len() > 1 {
             squares / (h * (h - 1.0))
         } else {
             0.0
         },
         df: (h - 1.0).max(1.0),
-    })
-}
-
-/// Reduces logarithms to their plain mean, nothing set aside: Welch's side. For instances of a plan, of which a slow
-/// one is not an accident of the measurement but what the next customer may get, and which often come in two kinds of
-/// host; at five a side trimming leaves three and covers 92 to 93 % instead of 95 %.
-pub fn untrimmed_side(logs: &[f64]) -> Option<Side> {
-    let n = logs.len();
-    Some(Side {
-        n,
-        mean: quantile::mean(logs)?,
-        se_squared: quantile::variance(logs).unwrap_or(0.0) / count(n),
-        df: (count(n) - 1.0).max(1.0),
-    })
+    }
 }
 
 /// How many of `n` values are set aside at each end: a fifth, rounded down.

@@ -52,6 +52,7 @@ struct LeanCopy {
 #[derive(Deserialize)]
 struct LeanNoise {
     steal_share: Option<f64>,
+    psi_memory_share: Option<f64>,
     throttled_share: Option<f64>,
     foreign_cpu_share: Option<f64>,
     foreign_top: Option<String>,
@@ -90,6 +91,7 @@ impl From<LeanRound> for Round {
             stretch: lean.stretch,
             noise: Noise {
                 steal_share: lean.noise.steal_share,
+                psi_memory_share: lean.noise.psi_memory_share,
                 throttled_share: lean.noise.throttled_share,
                 foreign_cpu_share: lean.noise.foreign_cpu_share,
                 foreign_top: lean.noise.foreign_top,

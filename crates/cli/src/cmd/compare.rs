@@ -2,13 +2,14 @@
 //!
 //! A run against itself is refused: it would always be the same as itself, and that is no finding.
 
-use crate::args::{CompareArgs, CompareFormat, FailIf};
+use crate::args::{CompareArgs, CompareFormat, FailIf, ScatterArg};
 use crate::context::{Context, Reader};
 use crate::exit::{Exit, failure};
 use crate::output;
-use model::comparison::Verdict;
+use model::comparison::{Comparison, Scatter, ScatterSource, Verdict};
 use model::record::Run;
 use report::comparison::{self, CompareOptions, ComparisonView, LatestOf, Party};
+use report::number::counted;
 
 /// One side as it was typed, and what was read for it: at least one run.
 struct Side<'a> {
@@ -30,28 +31,92 @@ pub(crate) fn run(context: &Context, args: &CompareArgs) -> anyhow::Result<Exit>
     for other in &others {
         no_run_on_both_sides(&base, other)?;
     }
+    let sides: Vec<&Side<'_>> = std::iter::once(&base).chain(&others).collect();
+    let earlier = match args.scatter {
+        None | Some(ScatterArg::Store) => earlier(&reader, &sides)?,
+        Some(ScatterArg::Shipped | ScatterArg::Share(_)) => Vec::new(),
+    };
     let options = CompareOptions {
         margin: args.margin,
+        earlier: &earlier,
+        scatter: match args.scatter {
+            Some(ScatterArg::Share(share)) => Some(share),
+            _ => None,
+        },
     };
     let view = comparison::view_groups(party(&base), others.iter().map(party).collect(), &options);
+    if args.scatter == Some(ScatterArg::Store) {
+        needs_earlier(&view)?;
+    }
     output::print(&render(context, &view, format))?;
-    let compared = view.others.iter().all(|(_, comparison)| {
-        comparison
-            .metrics
-            .iter()
-            .any(|metric| metric.interval.is_some())
-    });
-    let worse = view
-        .others
+    Ok(exit(&view, args.fail_if))
+}
+
+/// How the command ends, and on standard error why, where something was missing for a verdict.
+fn exit(view: &ComparisonView<'_>, fail_if: Option<FailIf>) -> Exit {
+    let metrics = || view.others.iter().flat_map(|(_, one)| &one.metrics);
+    let worse = || metrics().any(|metric| metric.adjusted == Verdict::Worse);
+    if fail_if == Some(FailIf::Worse) && worse() {
+        return Exit::GateFailed;
+    }
+    let compared = |one: &Comparison| one.metrics.iter().any(|metric| metric.interval.is_some());
+    if !view.others.iter().all(|(_, one)| compared(one)) {
+        output::say("nothing could be compared: no metric has an interval on both sides");
+        return Exit::Incomplete;
+    }
+    let doubted = metrics().filter(|metric| metric.doubt.is_some()).count();
+    if doubted > 0 {
+        output::say(&format!(
+            "{} in doubt: rounds were disturbed from inside of a machine; measure again when it is quiet",
+            counted(doubted, "difference is", "differences are")
+        ));
+        return Exit::Incomplete;
+    }
+    Exit::Ok
+}
+
+/// Earlier runs of the machines, as many as say enough of each; none where there is no store.
+fn earlier(reader: &Reader<'_>, sides: &[&Side<'_>]) -> anyhow::Result<Vec<Run>> {
+    let mut ids: Vec<String> = Vec::new();
+    let mut found = Vec::new();
+    for latest in sides
         .iter()
-        .flat_map(|(_, comparison)| &comparison.metrics)
-        .any(|metric| metric.adjusted == Verdict::Worse);
-    Ok(match args.fail_if {
-        Some(FailIf::Worse) if worse => Exit::GateFailed,
-        // A gate that compared nothing has not been passed.
-        Some(FailIf::Worse) if !compared => Exit::Incomplete,
-        _ => Exit::Ok,
-    })
+        .filter_map(|side| side.runs.iter().max_by_key(|run| run.meta.started))
+    {
+        for (id, run) in reader.earlier(latest, EARLIER_MOST)? {
+            if !ids.contains(&id) {
+                ids.push(id);
+                found.push(run);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The most earlier runs of a machine that are read.
+const EARLIER_MOST: u32 = 20;
+
+/// Refuses a comparison for which earlier runs were asked and are not there.
+fn needs_earlier(view: &ComparisonView<'_>) -> anyhow::Result<()> {
+    let known = |scatter: Option<Scatter>| {
+        scatter.is_some_and(|one| {
+            matches!(
+                one.source,
+                ScatterSource::Earlier { .. } | ScatterSource::Given
+            )
+        })
+    };
+    let mut metrics = view.others.iter().flat_map(|(_, one)| &one.metrics);
+    if metrics.any(|metric| known(metric.scatter.base) && known(metric.scatter.other)) {
+        return Ok(());
+    }
+    Err(failure(
+        Exit::Usage,
+        "compare: the store has too few earlier runs of these machines for `--scatter store`",
+        Some(
+            "five runs of the same tests on each machine show what runs of it differ by; or leave `--scatter` away",
+        ),
+    ))
 }
 
 /// The comparison in this format.

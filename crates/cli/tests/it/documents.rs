@@ -110,11 +110,11 @@ fn comparisons_say_in_words_what_does_not_compare() {
     bed.run(&["run", "selftest.replay", "--passes", "2", "--label", "few"])
         .code(0);
     bed.run(&["compare", "--full", "base", "few"])
-        .code(0)
+        .code(4)
         .out_has(&["unclear"]);
     bed.replay("other", "5");
     bed.run(&["compare", "--full", "base", "other"])
-        .code(0)
+        .code(4)
         .out_has(&["series"]);
 }
 
@@ -130,11 +130,11 @@ fn a_different_version_of_a_workload_refuses_to_compare() {
     std::fs::write(&path, newer.replace("-next", "-newer")).unwrap();
     let done = bed
         .run(&["compare", "base", "next.json", "--format", "json"])
-        .code(0);
+        .code(4);
     let document = validate("kurabe.comparison.1.json", &done.out);
     assert_eq!(document["others"][0]["metrics"][0]["ratio"], Value::Null);
     bed.run(&["compare", "--full", "base", "next.json"])
-        .code(0)
+        .code(4)
         .out_has(&["version"]);
 }
 

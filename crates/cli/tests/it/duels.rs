@@ -130,7 +130,7 @@ fn a_killed_duel_goes_on_in_pairs_and_either_side_names_it() {
         exported(&bed, "d-a")["meta"]["id"].as_str().unwrap()
     );
     bed.run(&["compare", "--full", "d-a", "d-b"])
-        .code(0)
+        .code(4)
         .out_says(&["where a verdict takes 6", &resume]);
     bed.run(&["run", "--resume", "d-a"])
         .code(2)

@@ -97,7 +97,7 @@ fn a_failure_now_and_then_costs_a_pair_and_is_told_everywhere() {
     ]);
     let json = bed
         .run(&["compare", "d-a", "d-b", "--format", "json"])
-        .code(0);
+        .code(4);
     let other = &document(&json)["others"][0];
     let failed = other["duel"]["failed_rounds"]["base"].as_array().unwrap();
     assert_eq!(failed.len(), 2, "{failed:?}");

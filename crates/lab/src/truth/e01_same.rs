@@ -34,7 +34,6 @@ pub(super) fn run(lab: &Lab, book: &Book) -> anyhow::Result<Vec<Check>> {
         .map(|index| pair(lab, book, index))
         .collect::<anyhow::Result<_>>()?;
     let mut checks = of_pairs(&pairs);
-    book.text("floor.txt", &floors(&pairs, &lab.origin));
     checks.extend(of_session(lab, book)?);
     Ok(checks)
 }
@@ -176,29 +175,6 @@ fn by_mean(a: &[f64], b: &[f64]) -> bool {
     matches!([a, b].map(quantile::mean), [Some(a), Some(b)] if differs(a, b))
 }
 
-/// The noise floor of each metric, what two runs of the same differ by half of the time, as lines of a calibration:
-/// concurrencies share one.
-fn floors(pairs: &[Pair], origin: &str) -> String {
-    let mut ratios: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for finding in pairs.iter().flat_map(|pair| &pair.findings) {
-        let distances = ratios.entry(without_concurrency(&finding.id)).or_default();
-        distances.push(finding.ratio.ln().abs());
-    }
-    let lines = ratios.iter().filter_map(|(key, distances)| {
-        let floor = quantile::median(distances)?.exp_m1();
-        Some(format!("{key} {floor:.5} {} {origin}\n", distances.len()))
-    });
-    format!("# kurabe calibration 1\n{}", lines.collect::<String>())
-}
-
-/// `TEST:QUANTITY` of `TEST@CONCURRENCY:QUANTITY`.
-fn without_concurrency(id: &str) -> String {
-    match (id.split_once('@'), id.split_once(':')) {
-        (Some((test, _)), Some((_, quantity))) => format!("{test}:{quantity}"),
-        _ => id.to_owned(),
-    }
-}
-
 /// How often each reader is wrong about labels that mean nothing.
 #[derive(Debug, Default)]
 struct Tally {
@@ -325,25 +301,6 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_floor_is_the_median_difference_of_its_metric() {
-        let finding = |ratio: f64| Finding {
-            id: "os.pipe@1:ops_per_s".to_owned(),
-            ratio,
-            ends: (0.9, 1.1),
-            verdict: "same".to_owned(),
-            adjusted: "same".to_owned(),
-            n: 6,
-            margin: 0.05,
-        };
-        let pairs = [1.01_f64, 1.0 / 1.02, 1.05].map(|ratio| Pair {
-            findings: vec![finding(ratio)],
-            rounds: Vec::new(),
-        });
-        let expect = "# kurabe calibration 1\nos.pipe:ops_per_s 0.02000 3 today 0.1.0 here\n";
-        assert_eq!(floors(&pairs, "today 0.1.0 here"), expect);
-    }
 
     #[test]
     fn a_pair_is_wrong_where_any_metric_is_called_different() {

@@ -38,8 +38,6 @@ pub(crate) struct Lab {
     pub(crate) place: Place,
     /// The program.
     pub(crate) binary: PathBuf,
-    /// Where its figures come from: day, version of the program, class of machine.
-    pub(crate) origin: String,
     /// The names of its tests.
     pub(crate) tests: Vec<String>,
     layout: Result<Layout, String>,
@@ -103,7 +101,6 @@ impl Lab {
         options: Options,
         place: Place,
         binary: PathBuf,
-        origin: String,
         layout: Result<Layout, String>,
     ) -> anyhow::Result<Self> {
         let listed = xtask::process::output(
@@ -117,7 +114,6 @@ impl Lab {
             options,
             place,
             binary,
-            origin,
             tests,
             layout,
             made: AtomicUsize::new(0),

@@ -14,7 +14,6 @@ use xtask::process::{command, output};
 pub(crate) struct Machine {
     class: String,
     date: String,
-    version: String,
     lines: Vec<String>,
     /// What it is called on its network.
     name: Option<String>,
@@ -45,11 +44,6 @@ impl Machine {
         Ok(Self {
             class: format!("{}-{cpus}cpu", kind.unwrap_or("metal")),
             date: date.strftime("%Y-%m-%d").to_string(),
-            version: version
-                .split_whitespace()
-                .next_back()
-                .unwrap_or_default()
-                .to_owned(),
             lines: vec![
                 format!("CPUs: {cpus} of {}", text("cpu/model")),
                 format!("memory: {gib}"),
@@ -82,11 +76,6 @@ impl Machine {
     /// The name of the directory of results.
     pub(crate) fn directory(&self) -> String {
         format!("{}-truth-{}", self.date, self.class)
-    }
-
-    /// Where figures come from, as a calibration has it: day, version of the program, class of machine.
-    pub(crate) fn origin(&self) -> String {
-        format!("{} {} {}", self.date, self.version, self.class)
     }
 
     /// What must not stand in results, and what stands there instead; longest paths first.
@@ -171,7 +160,6 @@ mod tests {
         let machine = Machine {
             class: "kvm-2cpu".to_owned(),
             date: "2026-01-02".to_owned(),
-            version: "0.1.0".to_owned(),
             lines: vec!["memory: 1.0 GiB".to_owned()],
             name: Some("secret".to_owned()),
         };
@@ -192,7 +180,6 @@ mod tests {
         assert!(page.contains("`cargo lab truth E3 --rounds 6`"), "{page}");
         assert!(page.contains("| E3 | speed | 1 | 1 | pass |") && page.contains("kurabe run"));
         assert!(!page.contains("/home") && !page.contains("secret"));
-        assert_eq!(machine.origin(), "2026-01-02 0.1.0 kvm-2cpu");
         assert_eq!(machine.directory(), "2026-01-02-truth-kvm-2cpu");
         let hidden = machine.hidden(&[Path::new("/home/me")], "own");
         assert_eq!(

@@ -141,7 +141,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
         .unwrap_or_else(|| root.join("results").join(machine.directory()));
     std::fs::create_dir_all(&out).with_context(|| format!("create `{}`", out.display()))?;
     let hidden = machine.hidden(&[&place.dir, &scratch, root], &place.name);
-    let lab = Lab::new(options, place, binary, machine.origin(), layout)?;
+    let lab = Lab::new(options, place, binary, layout)?;
     let mut results = Vec::new();
     let mut commands = Vec::new();
     for experiment in wanted {

@@ -31,7 +31,7 @@ impl Bed {
         let layout = Layout::find(&Tree::real()).map_err(|error| format!("{error:#}"));
         let place = Place::make(parent.path()).unwrap();
         Self {
-            lab: Lab::new(options, place, binary, "today".to_owned(), layout).unwrap(),
+            lab: Lab::new(options, place, binary, layout).unwrap(),
             _parent: parent,
         }
     }

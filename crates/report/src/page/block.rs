@@ -160,6 +160,14 @@ impl Table {
         }
     }
 
+    /// Takes the column at this place out.
+    pub fn leave_out(&mut self, place: usize) {
+        self.columns.remove(place);
+        for row in &mut self.rows {
+            row.remove(place);
+        }
+    }
+
     /// A table without headings.
     pub fn plain(columns: impl IntoIterator<Item = Align>) -> Self {
         Self::new(columns.into_iter().map(|align| ("", align)))

@@ -53,13 +53,19 @@ pub fn page(view: &ComparisonView<'_>, detail: Detail, lang: Lang) -> Vec<Block>
 fn one(of: Compared<'_>, detail: Detail) -> Vec<Block> {
     let (comparison, lang) = (of.comparison, of.lang);
     let is_full = detail == Detail::Full;
+    // On a full page they stand among the notes.
+    let doubts = if is_full {
+        Vec::new()
+    } else {
+        notes::doubts(of)
+    };
     let section = |heading: &str, block| Block::section(heading, vec![block]);
     let mut page = vec![
         Block::facts(heads(of)),
         Block::bullets(pairing(of, detail)),
         section(
             lang.pick("summary", "要約"),
-            Block::bullets(summary::lines(of)),
+            Block::bullets(summary::lines(of).into_iter().chain(doubts)),
         ),
         table::metrics(of, detail),
     ];

@@ -274,6 +274,8 @@ pub(crate) fn all_refusals() -> Vec<Refusal> {
             runs: ("first".to_owned(), "second".to_owned()),
             why: Box::new(Refusal::WorkloadVersion { base: 1, other: 2 }),
         },
+        Refusal::BeyondNumbers,
+        Refusal::Declared("unit".to_owned(), "Seconds".to_owned(), "Bytes".to_owned()),
         Refusal::NoRatio {
             base_is_zero: false,
             other_is_zero: false,

@@ -7,7 +7,11 @@ use model::comparison::{MarginSource, Place};
 use model::host::Fact;
 use model::record::{End, Outcome};
 
-const DEFAULTS: CompareOptions = CompareOptions { margin: None };
+const DEFAULTS: CompareOptions<'static> = CompareOptions {
+    margin: None,
+    earlier: &[],
+    scatter: Some(0.0),
+};
 
 /// Runs of separate instances at these levels, with nine rounds each.
 fn fleet(seed: u64, levels: &[f64]) -> Vec<Run> {
@@ -301,14 +305,11 @@ fn a_short_duel_counts_its_pairs_and_names_the_run_to_go_on_with() {
 fn margins_say_where_they_come_from() {
     let run = fixture::run(&[("os.pipe@1", vec![1.0; 6])]);
     let source = |margin| {
-        let options = CompareOptions { margin };
+        let options = CompareOptions { margin, ..DEFAULTS };
         compare(&run, &run, &options).metrics[0].margin_source
     };
     assert_eq!(source(Some(0.03)), MarginSource::Given);
-    assert!(matches!(
-        source(None),
-        MarginSource::Class | MarginSource::NoiseFloor { .. }
-    ));
+    assert_eq!(source(None), MarginSource::Class);
 }
 
 #[test]

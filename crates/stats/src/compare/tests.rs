@@ -7,7 +7,11 @@ use model::params::Params;
 use model::record::Outcome;
 use model::units::Unit;
 
-const DEFAULTS: CompareOptions = CompareOptions { margin: None };
+const DEFAULTS: CompareOptions<'static> = CompareOptions {
+    margin: None,
+    earlier: &[],
+    scatter: Some(0.0),
+};
 
 fn one(base: Vec<f64>, other: Vec<f64>) -> MetricComparison {
     let base = fixture::run(&[("os.pipe@1", base)]);
@@ -296,7 +300,7 @@ fn the_margin_can_be_given_and_is_by_class_otherwise() {
     let base = fixture::run(&[("os.pipe@1", noisy(1, 12, 100.0, 0.002))]);
     let other = fixture::run(&[("os.pipe@1", noisy(2, 12, 103.0, 0.002))]);
     let verdict = |margin| {
-        let found = compare(&base, &other, &CompareOptions { margin });
+        let found = compare(&base, &other, &CompareOptions { margin, ..DEFAULTS });
         (
             found.metrics[0].verdict,
             found.categories[0].verdict,
@@ -329,7 +333,7 @@ fn a_lone_small_difference_among_many_metrics_is_withdrawn() {
         fixture::run(&series)
     };
     let base = run(1000, 100.0);
-    let small = compare(&base, &run(2000, 104.8), &DEFAULTS)
+    let small = compare(&base, &run(2000, 105.6), &DEFAULTS)
         .metrics
         .remove(0);
     assert_eq!(small.verdict, Verdict::BetterMaybe, "{small:?}");

@@ -4,7 +4,11 @@ use super::*;
 use crate::fixture::{self, noisy};
 use model::record::Outcome;
 
-const DEFAULTS: CompareOptions = CompareOptions { margin: None };
+const DEFAULTS: CompareOptions<'static> = CompareOptions {
+    margin: None,
+    earlier: &[],
+    scatter: Some(0.0),
+};
 
 #[test]
 fn the_values_beside_a_ratio_point_the_way_it_points() {

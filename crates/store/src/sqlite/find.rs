@@ -7,7 +7,10 @@
 
 use super::Store;
 use crate::Meant;
+use crate::codec;
 use crate::error::StoreError;
+use model::line::Machine;
+use model::record::Run;
 use rusqlite::Params;
 use std::collections::HashSet;
 
@@ -25,6 +28,8 @@ const BY_BEGINNING: &str =
 const COUNT_BEGINNING: &str = "SELECT count(*) FROM runs WHERE id >= ?1 AND id < ?2";
 /// Those with this tail, which is all of the end or its last part.
 const BY_TAIL: &str = "SELECT id FROM runs WHERE tail = ?1 ORDER BY id DESC";
+const BY_MACHINE: &str = "SELECT id FROM runs WHERE machine = ?1 AND started < ?2 AND ending <> 'open' \
+                          ORDER BY started DESC LIMIT ?3";
 const COUNT: &str = "SELECT count(*) FROM runs";
 const LABELS: &str = "SELECT label FROM runs WHERE label IS NOT NULL GROUP BY label \
                       ORDER BY max(started) DESC";
@@ -42,6 +47,16 @@ impl Store {
         self.reading("find a run", || {
             let found = self.find(text)?;
             found.map_or_else(|| Err(self.unknown(text)), Ok)
+        })
+    }
+
+    /// The ids of the latest `most` runs that are over and began before this one on a machine of the same name and
+    /// processors. Whether that is the same one, their host facts say.
+    pub fn earlier(&self, run: &Run, most: u32) -> Result<Vec<String>, StoreError> {
+        let machine = codec::encode("the machine of a run", &Machine::of(&run.host))?;
+        let started = super::runs::instant(run.meta.started)?;
+        self.reading("find earlier runs", || {
+            self.names(BY_MACHINE, (&machine, started, most))
         })
     }
 

@@ -63,6 +63,7 @@ CREATE TABLE runs (
     host TEXT NOT NULL
 ) STRICT;
 CREATE INDEX runs_started ON runs (started, id);
+CREATE INDEX runs_machine ON runs (machine, started);
 CREATE INDEX runs_tail ON runs (tail, id);
 CREATE INDEX runs_label ON runs (label, started, id) WHERE label IS NOT NULL;
 CREATE TABLE rounds (

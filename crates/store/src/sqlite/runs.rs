@@ -364,7 +364,7 @@ pub(super) const fn failed_of(round: &Round) -> bool {
 }
 
 /// An instant as SQLite's signed 64 bits, which end in the year 2262.
-fn instant(at: UnixNanos) -> Result<i64, StoreError> {
+pub(super) fn instant(at: UnixNanos) -> Result<i64, StoreError> {
     i64::try_from(at.0).map_err(|_| StoreError::Unkeepable {
         what: format!("the instant {} ns after 1970", at.0),
         why: "it is after the year 2262".to_owned(),

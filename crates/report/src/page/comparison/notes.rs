@@ -1,6 +1,6 @@
 //! What a comparison says beside its table: runs of one side that are no separate instances, what took time from the
 //! rounds, rounds that have no single level or changed it, slow moments that tell another story than the typical rate,
-//! why no number of rounds would tell, and margins that were raised.
+//! why no number of rounds would tell, what is in doubt, and what runs of one machine differ by.
 
 use super::refusal::side as side_in_words;
 use super::table::verdict;
@@ -10,7 +10,8 @@ use crate::lang::{Lang, say};
 use crate::number::percent;
 use crate::said;
 use model::comparison::{
-    Both, FloorComparison, Hopeless, MarginSource, MetricComparison, Repeat, RunState, Verdict,
+    Both, FloorComparison, Hopeless, Inside, MetricComparison, Repeat, RunState, Scatter,
+    ScatterSource, Verdict,
 };
 use model::estimate::{Interval, State};
 
@@ -42,7 +43,10 @@ pub(super) fn notes(of: Compared<'_>) -> Vec<String> {
             notes.push(format!("{list}: {}", hopeless(why, lang)));
         }
     }
-    notes.extend(raised_margins(of));
+    notes.extend(doubts(of));
+    notes.extend(dependence(of));
+    notes.extend(scatter(of));
+    notes.extend(earlier(of));
     notes
 }
 
@@ -218,6 +222,10 @@ fn hopeless(why: Hopeless, lang: Lang) -> &'static str {
             "not at this noise level: the instances differ among themselves",
             "ばらつき大のため困難: インスタンスごとの差が大きいためです",
         ),
+        Hopeless::BetweenRuns => lang.pick(
+            "runs of one machine differ by as much; a duel or three runs a side would tell, more rounds do not",
+            "同じマシンの測定どうしの差と同程度です。回数を増やしても判定できません。デュエルか、各側 3 回の測定が有効です",
+        ),
         Hopeless::Unseen => lang.pick(
             "not at this noise level; where the scatter comes from cannot be seen",
             "ばらつき大のため困難: ばらつきの原因は記録からは分かりません",
@@ -225,35 +233,121 @@ fn hopeless(why: Hopeless, lang: Lang) -> &'static str {
     }
 }
 
-/// One note for all concurrencies of a test, which share a noise floor.
-fn raised_margins(of: Compared<'_>) -> Vec<String> {
+/// What the runs of either machine differ by, and who says so: a note for all metrics that have the same.
+fn scatter(of: Compared<'_>) -> Vec<String> {
     let metrics = of.comparison.metrics.iter();
-    let raised = metrics.filter_map(
-        |MetricComparison {
-             id,
-             margin_source,
-             margin,
-             ..
-         }| {
-            let MarginSource::NoiseFloor { class, .. } = margin_source else {
-                return None;
-            };
-            let of_test = (&id.case.test, &id.quantity);
-            Some((
-                (of_test, percent(*class), percent(*margin)),
-                of.sides.metric_name(id),
-            ))
-        },
-    );
-    let note = |((_, class, margin), names): (_, Vec<String>)| {
+    let known = metrics.filter_map(|metric| {
+        let Both { base, other } = metric.scatter;
+        let said = [base?, other?].map(|scatter| scattered(&scatter, of.lang));
+        Some((said, of.sides.metric_name(&metric.id)))
+    });
+    let note = |([base, other], names): ([String; 2], Vec<String>)| {
         let names = names.join(", ");
+        let said = if base == other {
+            base
+        } else {
+            say!(
+                of.lang,
+                "{base} on the base's side, {other} on the other",
+                "基準側は {base}、比較対象側は {other}"
+            )
+        };
         say!(
             of.lang,
-            "{names}: margin {class}, raised to {margin}: twice the noise floor of this test",
-            "{names}: 許容差を {class} から {margin} に広げました（このテストのノイズフロアの 2 倍）"
+            "{names}: runs of one machine differ by {said}",
+            "{names}: 同じマシンの測定どうしの差: {said}"
         )
     };
-    grouped(raised).into_iter().map(note).collect()
+    grouped(known).into_iter().map(note).collect()
+}
+
+/// A scatter with its source.
+fn scattered(scatter: &Scatter, lang: Lang) -> String {
+    let deviation = percent(scatter.deviation);
+    match scatter.source {
+        ScatterSource::Given => lang
+            .pick("what the runs of the side show", "その側の測定どうしの差")
+            .to_owned(),
+        ScatterSource::Earlier { runs } => say!(
+            lang,
+            "{deviation} (as {runs} earlier runs of it show)",
+            "{deviation}（そのマシンの以前の測定 {runs} 件による）"
+        ),
+        ScatterSource::Shipped { runs } => say!(
+            lang,
+            "{deviation} (as {runs} runs on a machine of the project showed)",
+            "{deviation}（開発元のマシンでの測定 {runs} 件による）"
+        ),
+        ScatterSource::Class => say!(
+            lang,
+            "{deviation} (a guess for tests of this kind: nobody has measured this one)",
+            "{deviation}（この種のテストの目安。このテストの実測値はまだありません）"
+        ),
+        ScatterSource::Asked => say!(
+            lang,
+            "{deviation} (as asked for)",
+            "{deviation}（指定による）"
+        ),
+    }
+}
+
+/// Which earlier runs were asked.
+fn earlier(of: Compared<'_>) -> Vec<String> {
+    let Both { base, other } = &of.comparison.earlier;
+    let sides = [(true, base), (false, other)].into_iter();
+    let asked = sides
+        .filter(|(_, runs)| !runs.is_empty())
+        .map(|(is_base, runs)| {
+            let (side, runs) = (side_in_words(is_base, of.lang), runs.join(", "));
+            say!(
+                of.lang,
+                "earlier runs of the machine of the {side}: {runs}",
+                "{side}のマシンの以前の測定: {runs}"
+            )
+        });
+    asked.collect()
+}
+
+/// How far neighbouring rounds depend on one another, where that widens the intervals by a tenth or more.
+fn dependence(of: Compared<'_>) -> Option<String> {
+    let Both { base, other } = &of.comparison.dependence;
+    let largest = base.iter().chain(other).copied().fold(0.0, f64::max);
+    (largest >= DEPENDENCE_TOLD && !of.comparison.paired).then(|| {
+        say!(
+            of.lang,
+            "neighbouring rounds depend on one another (by {largest:.2} where 1 is wholly): the intervals are wider for it",
+            "隣り合うラウンドは互いに独立ではありません（1 を完全な依存として {largest:.2}）。区間はその分広くなっています"
+        )
+    })
+}
+
+/// A dependence from which on it is told.
+const DEPENDENCE_TOLD: f64 = 0.2;
+
+/// The differences that hold only with rounds which something inside of a machine disturbed.
+pub(super) fn doubts(of: Compared<'_>) -> Vec<String> {
+    let lang = of.lang;
+    let causes = [Inside::Others, Inside::Quota, Inside::Memory].into_iter();
+    let told = causes.filter_map(|cause| {
+        let list = names(of, |metric| metric.doubt == Some(cause));
+        let by = match cause {
+            Inside::Others => lang.pick(
+                "other programs used a CPU",
+                "ほかのプログラムが CPU を使った",
+            ),
+            Inside::Quota => {
+                lang.pick("a CPU quota held the work back", "CPU クォータに抑えられた")
+            }
+            Inside::Memory => lang.pick("memory was short", "メモリーが不足した"),
+        };
+        let said = say!(
+            lang,
+            "{list}: in doubt, for {by} in some rounds: measure again",
+            "{list}: 一部のラウンドで{by}ため不確かです。再測定してください"
+        );
+        (!list.is_empty()).then_some(said)
+    });
+    told.collect()
 }
 
 #[cfg(test)]

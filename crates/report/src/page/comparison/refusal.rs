@@ -174,6 +174,16 @@ fn why(refusal: &Refusal, run: &str, lang: Lang) -> String {
             "{on}がソークです。ソークの各ラウンドはひと続きの系列で、独立した標本ではないため、比だけを示します。ソークの測定は `kurabe show RUN` で確認し、判定には{on}で {run} を実行してください",
             on = on(*base, *other, lang)
         ),
+        Refusal::BeyondNumbers => say!(
+            lang,
+            "the values lie so far apart that no number says their ratio: see the rounds with `kurabe show RUN --format csv-rounds`, or measure again, {run}",
+            "値の差が大きすぎて比を数で表せません。`kurabe show RUN --format csv-rounds` で確認するか、{run} で測定し直してください"
+        ),
+        Refusal::Declared(what, base, other) => say!(
+            lang,
+            "the sides mean different things by it ({what}: {base} and {other}), so that they do not compare: measure both with the same kurabe, {run}",
+            "双方で項目の意味が異なるため（{what}: {base} と {other}）比較できません。双方を同じ kurabe で {run} として測定し直してください"
+        ),
         Refusal::NoRatio {
             base_is_zero: true,
             other_is_zero: true,

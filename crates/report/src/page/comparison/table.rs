@@ -45,6 +45,7 @@ pub(super) fn metrics(of: Compared<'_>, detail: Detail) -> Block {
         (other, Align::Marked),
         (word("ratio", "比"), Align::Right),
         (word("95 % interval", "95 % 信頼区間"), Align::Right),
+        (word("these minutes", "この時間だけ"), Align::Right),
         (word("verdict", "判定"), Align::Left),
         (word("needs", "必要回数"), Align::Left),
     ];
@@ -64,16 +65,29 @@ pub(super) fn metrics(of: Compared<'_>, detail: Detail) -> Block {
         rows: rows.collect(),
         ..Table::new(columns)
     };
-    let whole = vec![Block::Table(table.clone())];
-    if detail == Detail::Full {
-        return Block::Fitting(vec![whole]);
+    let has_minutes = of
+        .comparison
+        .metrics
+        .iter()
+        .any(|metric| metric.minutes.is_some());
+    if !has_minutes {
+        table.leave_out(MINUTES);
     }
-    table.columns.pop();
-    for row in &mut table.rows {
-        row.pop();
+    let mut forms = vec![table.clone()];
+    if has_minutes {
+        table.leave_out(MINUTES);
+        forms.push(table.clone());
     }
-    Block::Fitting(vec![whole, vec![Block::Table(table)]])
+    if detail != Detail::Full {
+        table.leave_out(table.columns.len() - 1);
+        forms.push(table);
+    }
+    let forms = forms.into_iter().map(|table| vec![Block::Table(table)]);
+    Block::Fitting(forms.collect())
 }
+
+/// The place of the column of the minutes that were measured: the first one that gives way.
+const MINUTES: usize = 6;
 
 fn value(text: String) -> Cell {
     let tone = if text.ends_with(MARK) {
@@ -92,7 +106,7 @@ fn shown<'a>(of: &Compared<'a>, detail: Detail) -> impl Iterator<Item = &'a Metr
 }
 
 /// The texts of a metric, one for each column.
-pub(super) fn row(sides: Sides<'_>, metric: &MetricComparison, lang: Lang) -> [String; 8] {
+pub(super) fn row(sides: Sides<'_>, metric: &MetricComparison, lang: Lang) -> [String; 9] {
     let declared = sides.declared(&metric.id);
     let values = [metric.values.base, metric.values.other]
         .into_iter()
@@ -114,6 +128,7 @@ pub(super) fn row(sides: Sides<'_>, metric: &MetricComparison, lang: Lang) -> [S
     };
     let (base_better, other_better) = better_side(metric.adjusted);
     let (ratio, interval) = ratio_text(metric.ratio, metric.interval.as_ref());
+    let (_, minutes) = ratio_text(metric.ratio, metric.minutes.as_ref());
     let lower = declared.filter(|declared| declared.better == Better::Lower);
     let needed = match metric.hopeless {
         Some(Hopeless::OnTheMargin) => Some(lang.pick("another margin", "別の許容差").to_owned()),
@@ -129,6 +144,7 @@ pub(super) fn row(sides: Sides<'_>, metric: &MetricComparison, lang: Lang) -> [S
         show(metric.values.other, other_better, &metric.states.other),
         ratio,
         interval,
+        minutes,
         verdict(metric.adjusted, lang).to_owned(),
         needed.unwrap_or_default(),
     ]
@@ -208,6 +224,7 @@ pub(super) fn legend(all: &[Compared<'_>], detail: Detail) -> Vec<String> {
             .into_iter()
             .any(|one| tells(one.verdict, one.interval.as_ref()));
     let any_torn = shown().any(|(_, metric)| !both_have_level(metric));
+    let any_minutes = shown().any(|(_, metric)| metric.minutes.is_some());
     let is_full = detail == Detail::Full;
     let used = |estimator: &Estimator| all.iter().any(|of| of.comparison.estimator == *estimator);
     let estimators = Estimator::ALL.into_iter();
@@ -224,6 +241,10 @@ pub(super) fn legend(all: &[Compared<'_>], detail: Detail) -> Vec<String> {
         (true, lang.pick(
             "ratio: other over base, turned so that above 1 is better",
             "比は「比較対象 ÷ 基準」で、1 より大きいほど良くなるように向きをそろえています",
+        )),
+        (any_minutes, lang.pick(
+            "intervals hold for these servers, not for these minutes alone",
+            "区間は測定した時間だけでなく、サーバーそのものについてのものです",
         )),
         (any_better, lang.pick("* marks the better side", "* は良い側を示します")),
         (any_lower, lang.pick(

@@ -2,7 +2,7 @@
 
 use crate::json::schema::{schema_comparison, schema_run};
 use crate::testkit::{all_failures, all_refusals, all_states, all_warnings};
-use model::comparison::{MarginSource, Place};
+use model::comparison::{Place, ScatterSource};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -47,13 +47,13 @@ fn words() -> Vec<(&'static str, Vec<String>)> {
     let of_both = |of: &str| published(&comparison, of, "");
     let marks: Value = serde_json::from_str(&run).unwrap();
     let marks = &marks["$defs"]["MarkPart"]["properties"]["kind"]["enum"];
-    let margins = [
-        MarginSource::Given,
-        MarginSource::Class,
-        MarginSource::NoiseFloor {
-            class: 0.0,
-            floor: 0.0,
-        },
+    let runs = 5;
+    let sources = [
+        ScatterSource::Given,
+        ScatterSource::Earlier { runs },
+        ScatterSource::Shipped { runs },
+        ScatterSource::Class,
+        ScatterSource::Asked,
     ];
     let (base, other) = (5, 5);
     let places = [
@@ -77,7 +77,9 @@ fn words() -> Vec<(&'static str, Vec<String>)> {
         ("throttle", of_run("Throttle", "state")),
         ("cause", of_run("Cause", "")),
         ("mark", serde_json::from_value(marks.clone()).unwrap()),
-        ("margin", words_of(margins, "margin_source")),
+        ("margin", of_both("MarginSource")),
+        ("scatter", words_of(sources, "source")),
+        ("doubt", of_both("Inside")),
     ]
 }
 
@@ -120,7 +122,7 @@ fn what_every_document_and_table_says_is_explained() {
         "line of blocks",
         "within this run",
         "slow moments",
-        "noise floor",
+        "these minutes",
         "not at this noise level",
     ] {
         let page = PAGE.to_lowercase().replace('\n', " ");

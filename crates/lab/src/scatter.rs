@@ -1,0 +1,53 @@
+//! What runs of one machine differ by, out of kept runs: the lines of `crates/stats/scatter.txt`.
+
+use crate::asked;
+use anyhow::Context;
+use clap::Parser;
+use model::record::Run;
+use std::path::{Path, PathBuf};
+use store::Store;
+
+/// Options of `cargo lab scatter`.
+#[derive(Parser)]
+#[command(
+    name = "cargo lab scatter",
+    no_binary_name = true,
+    about = "What runs of one machine differ by, out of the runs of stores: the lines of `crates/stats/scatter.txt`"
+)]
+struct Options {
+    /// Where the runs are kept
+    #[arg(required = true, value_name = "STORE")]
+    stores: Vec<PathBuf>,
+    /// Day, version of the program and class of the machines, as the lines end
+    #[arg(long, value_name = "TEXT")]
+    origin: String,
+}
+
+/// Prints a line for each test and quantity.
+pub(crate) fn run(_root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
+    let Some(options) = asked::options::<Options>(arguments, "")? else {
+        return Ok(());
+    };
+    let mut runs: Vec<Run> = Vec::new();
+    for path in &options.stores {
+        let store = Store::open_read_only(path)
+            .with_context(|| format!("open the store `{}`", path.display()))?;
+        for line in store.list()? {
+            runs.push(store.load_to_compare(&line.id)?);
+        }
+    }
+    let mut machines: Vec<Vec<&Run>> = Vec::new();
+    for run in &runs {
+        let kin = |machine: &&mut Vec<&Run>| stats::scope::of_one_machine(&[machine[0], run]);
+        match machines.iter_mut().find(kin) {
+            Some(machine) => machine.push(run),
+            None => machines.push(vec![run]),
+        }
+    }
+    for (key, (deviation, runs)) in stats::scatter::observed(&machines) {
+        if runs >= 2 {
+            say!("{key} {deviation:.5} {runs} {}", options.origin);
+        }
+    }
+    Ok(())
+}
