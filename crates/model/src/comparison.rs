@@ -168,8 +168,8 @@ pub struct MetricComparison {
     pub margin_source: MarginSource,
     /// The conclusion from the interval by itself.
     pub verdict: Verdict,
-    /// The conclusion corrected for the number of metrics. A difference that only holds with rounds that something inside
-    /// of a machine disturbed has a doubt.
+    /// The conclusion corrected for the number of metrics. A difference that only holds with rounds that something
+    /// inside of a machine disturbed has a doubt.
     pub adjusted: Verdict,
     /// What these rounds were disturbed by, where that is the doubt.
     pub doubt: Option<Inside>,

@@ -98,8 +98,8 @@ impl<'a> Past<'a> {
             .collect()
     }
 
-    /// The mean of each run that measured the same case and has a few rounds that nothing disturbed. `alike` says whether
-    /// a case is the same measurement.
+    /// The mean of each run that measured the same case and has a few rounds that nothing disturbed. `alike` says
+    /// whether a case is the same measurement.
     fn means(&self, id: &MetricId, alike: impl Fn(&PlannedCase) -> bool) -> Vec<yuen::Side> {
         let means = self.0.iter().filter_map(|(dependence, run)| {
             let rounds = run.case(&id.case).filter(|rounds| alike(rounds.case))?;
@@ -128,8 +128,8 @@ impl<'a> Past<'a> {
 }
 
 /// What runs of machines differed by in each metric, by `TEST:QUANTITY`: the standard deviation of a run's logarithm
-/// beyond what its rounds say, and how many runs of so many machines showed it. Runs of one machine are held against one
-/// another alone; rounds that something inside of it disturbed do not count.
+/// beyond what its rounds say, and how many runs of so many machines showed it. Runs of one machine are held against
+/// one another alone; disturbed rounds do not count.
 pub fn observed(machines: &[Vec<&Run>]) -> BTreeMap<String, (f64, usize)> {
     let mut sums: BTreeMap<String, (f64, f64, usize)> = BTreeMap::new();
     for runs in machines {

@@ -97,8 +97,8 @@ impl<'a> Sides<'a> {
         (self.base.undisturbed(), self.other.undisturbed()).into()
     }
 
-    /// What runs of either machine differ by in a metric, for pages and for the interval; nothing for pairs, which share
-    /// their minutes, and for instances, which are compared as runs.
+    /// What runs of either machine differ by in a metric, for pages and for the interval; nothing for pairs, which
+    /// share their minutes, and for instances, which are compared as runs.
     pub(crate) fn scatter(
         &self,
         case: &PlannedCase,
@@ -143,8 +143,8 @@ impl<'a> Sides<'a> {
         (ids(&self.past.base), ids(&self.past.other)).into()
     }
 
-    /// The 95 % interval as pages show it. Where looks at the data ended a run, it ended early where its rounds happened
-    /// to be alike; the level of a look makes up for that.
+    /// The 95 % interval as pages show it. Where looks at the data ended a run, it ended early where its rounds
+    /// happened to be alike; the level of a look makes up for that.
     pub(crate) fn printed(&self, found: &RatioInterval) -> Interval {
         let level = if self.looked() && self.method != Method::Pairs {
             looks::ALPHA

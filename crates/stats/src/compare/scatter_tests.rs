@@ -1,3 +1,5 @@
+//! What runs of one machine differ by, and rounds that something inside of it disturbed.
+
 use super::{CompareOptions, compare, compare_groups};
 use crate::fixture::{self, noisy};
 use model::comparison::{Inside, MetricComparison, ScatterSource, Verdict};
