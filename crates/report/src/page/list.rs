@@ -26,6 +26,7 @@ pub fn described(rows: Vec<Vec<String>>) -> Block {
 
 /// Kept runs, each in a line where there is room; what is long is cut before a line is broken.
 pub fn runs(lines: &[RunLine], lang: Lang) -> Block {
+    let [en, ja] = HEADINGS;
     let rows: Vec<[String; COLUMNS]> = lines.iter().map(|line| row(line, lang)).collect();
     let form = |most: [usize; COLUMNS]| {
         let row = |(line, row): (&RunLine, &[String; COLUMNS])| {
@@ -40,9 +41,10 @@ pub fn runs(lines: &[RunLine], lang: Lang) -> Block {
             cells.push(Text::doubtful(is_doubtful(line), trust).into());
             cells
         };
+        let headings = lang.pick(en, ja).split('|');
         vec![Block::Table(Table {
             rows: lines.iter().zip(&rows).map(row).collect(),
-            ..Table::new(headings(lang).map(|heading| (heading, Align::Left)))
+            ..Table::new(headings.map(|heading| (heading, Align::Left)))
         })]
     };
     Block::Fitting(vec![form([usize::MAX; COLUMNS]), form(CUT)])
@@ -54,28 +56,10 @@ const COLUMNS: usize = 7;
 /// So many columns of the screen each may take where a line has 80.
 const CUT: [usize; COLUMNS] = [20, 12, 14, 10, 8, usize::MAX, usize::MAX];
 
-fn headings(lang: Lang) -> [&'static str; COLUMNS] {
-    lang.pick(
-        [
-            "id",
-            "label",
-            "machine",
-            "when (UTC)",
-            "what",
-            "headline",
-            "trust",
-        ],
-        [
-            "ID",
-            "ラベル",
-            "マシン",
-            "日時 (UTC)",
-            "内容",
-            "代表値",
-            "信頼性",
-        ],
-    )
-}
+const HEADINGS: [&str; 2] = [
+    "id|label|machine|when (UTC)|what|headline|trust",
+    "ID|ラベル|マシン|日時 (UTC)|内容|代表値|信頼性",
+];
 
 fn row(line: &RunLine, lang: Lang) -> [String; COLUMNS] {
     let mut what = line.what.join(" ");
