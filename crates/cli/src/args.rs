@@ -7,7 +7,7 @@ mod measuring;
 
 pub(crate) use consent::{OthersArgs, TRUST};
 pub(crate) use formats::{CompareFormat, PlanFormat, ShowFormat, Showing};
-pub(crate) use measuring::{Amount, NewRun, Session};
+pub(crate) use measuring::{Amount, LookArgs, NewRun, Session};
 
 use crate::complete;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -384,9 +384,12 @@ pub(crate) struct DoctorArgs {
     /// Look at the storage behind this directory [default: the current directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
-    /// Print the facts as one JSON document
+    /// Print the facts as one JSON document, and look at nothing else
     #[arg(long)]
     pub(crate) json: bool,
+    /// Do not look for 3 s at what would disturb a measurement
+    #[arg(long)]
+    pub(crate) no_look: bool,
 }
 
 /// Options of `clean`.

@@ -4,6 +4,7 @@
 //! per command under `cmd/`; what all of them need (store, language, output) is in [`context`].
 
 pub mod args;
+mod before;
 mod cmd;
 pub mod complete;
 mod consent;

@@ -46,6 +46,7 @@ pub(crate) fn of(
         end: End::Open,
         binary: binary(),
         warnings: warnings(&dir.host),
+        looks: Vec::new(),
         dir: dir.path.display().to_string(),
     };
     Ok(Run {

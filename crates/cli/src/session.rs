@@ -99,7 +99,7 @@ pub(crate) fn measure_before(
         Places::make(&sides, granted.dir_of_others).map_err(|error| explain(error, runs))?;
     for run in runs {
         if ready.kept {
-            store.reopen(&run.meta.id)?;
+            store.reopen(&run.meta.id, &run.meta.looks)?;
         } else {
             store.begin(&run.meta, &run.plan, &run.host)?;
         }

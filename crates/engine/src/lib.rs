@@ -14,6 +14,7 @@ mod counter;
 pub mod erase;
 pub mod ground;
 pub mod host;
+pub mod look;
 mod measure;
 mod noise;
 pub mod profile;

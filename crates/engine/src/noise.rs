@@ -27,7 +27,7 @@ pub(crate) struct Watch {
 /// All counters at one instant.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
-    monotonic: u64,
+    pub(crate) monotonic: u64,
     wall: u64,
     boottime: u64,
     cpu: Option<CpuTicks>,
@@ -36,8 +36,8 @@ pub(crate) struct Snapshot {
     processes: Option<Vec<Process>>,
 }
 
-/// What the supervisor knows about the workers of the round.
-#[derive(Clone, Copy, Debug)]
+/// What the supervisor knows about the workers of the round; nothing of where there are none.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Workers<'a> {
     /// Their process groups.
     pub(crate) groups: &'a [u32],
@@ -115,7 +115,7 @@ impl Watch {
             Some(later?.saturating_sub(earlier?).as_secs_f64() / (approx(wall_ns.max(1)) / 1e9))
         };
         let pressure = |i: usize| share(after.pressure[i], before.pressure[i]);
-        let (foreign_cpu_share, foreign_top) = self.foreign(before, after, workers, wall_ns);
+        let others = self.others(before, after, workers.groups);
         Noise {
             steal_share: steal_share(before.cpu, after.cpu),
             off_cpu_share: (workers.wall_ns > 0)
@@ -126,8 +126,10 @@ impl Watch {
             throttled_share: share(after.throttled, before.throttled),
             involuntary_switches: Some(workers.involuntary_switches),
             voluntary_switches: Some(workers.voluntary_switches),
-            foreign_cpu_share,
-            foreign_top,
+            foreign_cpu_share: others
+                .as_ref()
+                .map(|used| used.iter().map(|(share, _)| share).sum()),
+            foreign_top: others.and_then(busiest),
             clock_jump: Some(Nanos(moved_apart(
                 (before.wall, after.wall),
                 (before.monotonic, after.monotonic),
@@ -141,36 +143,35 @@ impl Watch {
         }
     }
 
-    /// CPU time of processes that are neither ours nor the kernel's, as a share of one CPU, and the busiest one.
-    fn foreign(
+    /// What each process used that is neither ours nor the kernel's, as a share of one CPU, with its name. Those of
+    /// the process groups `own` are ours too.
+    pub(crate) fn others<'a>(
         &self,
         before: &Snapshot,
-        after: &Snapshot,
-        workers: Workers<'_>,
-        wall_ns: u64,
-    ) -> (Option<f64>, Option<String>) {
-        let (Some(earlier), Some(later), Some(per_second)) =
-            (&before.processes, &after.processes, self.ticks_per_second)
-        else {
-            return (None, None);
-        };
-        let own = std::process::id();
+        after: &'a Snapshot,
+        own: &[u32],
+    ) -> Option<Vec<(f64, &'a str)>> {
+        let (earlier, later) = (before.processes.as_ref()?, after.processes.as_ref()?);
+        let wall_ns = after.monotonic.saturating_sub(before.monotonic);
+        let ticks = self.ticks_per_second? * (approx(wall_ns.max(1)) / 1e9);
+        let supervisor = std::process::id();
         // A worker's children are in its process group; the workers are our children.
         let foreign = |process: &&Process| {
             !process.kernel
-                && process.pid != own
-                && process.parent != own
-                && !workers.groups.contains(&process.group)
+                && process.pid != supervisor
+                && process.parent != supervisor
+                && !own.contains(&process.group)
         };
-        let used = used_between(earlier, later, foreign);
-        let ticks: u64 = used.iter().map(|(ticks, _)| ticks).sum();
-        let share = approx(ticks) / per_second / (approx(wall_ns.max(1)) / 1e9);
-        let top = used
-            .into_iter()
-            .max_by_key(|(ticks, _)| *ticks)
-            .filter(|(ticks, _)| *ticks > 0);
-        (Some(share), top.map(|(_, name)| name.to_owned()))
+        let used = used_between(earlier, later, foreign).into_iter();
+        Some(used.map(|(n, name)| (approx(n) / ticks, name)).collect())
     }
+}
+
+/// The name of the process that used most.
+fn busiest(used: Vec<(f64, &str)>) -> Option<String> {
+    let some = used.into_iter().filter(|(share, _)| *share > 0.0);
+    let top = some.max_by(|a, b| a.0.total_cmp(&b.0));
+    top.map(|(_, name)| name.to_owned())
 }
 
 /// CPU ticks that each of the processes that `counts` picks used between two walks, with its name.
@@ -319,14 +320,7 @@ mod tests {
         let before = watch.snapshot();
         sys::clock::gaps(200_000_000);
         let after = watch.snapshot();
-        let workers = Workers {
-            groups: &[],
-            cpu_ns: 0,
-            voluntary_switches: 0,
-            involuntary_switches: 0,
-            wall_ns: 0,
-        };
-        let noise = watch.noise(&before, &after, workers);
+        let noise = watch.noise(&before, &after, Workers::default());
         // This process itself does not count as foreign.
         assert!(noise.foreign_cpu_share.is_some());
         assert!(noise.clock_jump.unwrap() < Nanos::from_secs(1));

@@ -6,6 +6,7 @@
 
 use crate::host::HostFacts;
 use crate::job::Report;
+use crate::look::Look;
 use crate::plan::{Plan, PlannedCase};
 use crate::record::{CopyRecord, Round, Run, RunMeta};
 use crate::units::UnixNanos;
@@ -28,6 +29,8 @@ pub const CASES_MAX: usize = 10_000;
 /// Rounds times cases: every figure of a case looks through all rounds. The longest plan of all tests, a thousand
 /// times.
 pub const ROUNDS_TIMES_CASES_MAX: usize = 1 << 28;
+/// Looks before the parts of a run that is imported: one for each time that somebody went on with it.
+pub const LOOKS_MAX: usize = 1000;
 /// Metrics of a case that is imported.
 pub const METRICS_MAX: usize = 1000;
 /// The last instant of an imported document: a store has signed 64 bits for it, which end in the year 2262.
@@ -171,6 +174,12 @@ fn of_meta(meta: &RunMeta) -> Result<(), String> {
                 begin(text)
             )
         })?;
+    }
+    at_most("looks", meta.looks.len(), LOOKS_MAX)?;
+    for look in &meta.looks {
+        at_most("busy programs", look.busy.len(), Look::BUSY_MAX)?;
+        let mut busy = look.busy.iter();
+        busy.try_for_each(|busy| line("a program", &busy.name))?;
     }
     let binary = &meta.binary;
     let commit = binary.commit.as_ref();

@@ -157,6 +157,7 @@ pub const ROWS: &[Row] = rows! {
         cpu.threads_per_core: "threads per core", "コアあたりのスレッド数", differs "threads per core" => Named;
         cpu.mhz: "nominal clock rate", "公称クロック", differs "CPU clock rate stated";
         cpu.governor: "frequency governor", "周波数ガバナー", differs "CPU governor";
+        cpu.frequency_driver: "frequency driver", "周波数ドライバー", differs "CPU frequency driver";
         cpu.caches: "caches", "キャッシュ", differs "CPU caches";
         cpu.numa_nodes: "NUMA nodes", "NUMA ノード数", differs "NUMA nodes";
         cpu.flags: "flags", "機能フラグ", differs "CPU flags";

@@ -149,6 +149,9 @@ pub struct CpuFacts {
     pub mhz: Fact<f64>,
     /// The frequency governor of CPU 0.
     pub governor: Fact<String>,
+    /// The driver that the governor works with, which may choose rates by itself: `intel_pstate`, `acpi-cpufreq`...
+    #[serde(default)]
+    pub frequency_driver: Fact<String>,
     /// The caches that CPU 0 sees.
     pub caches: Fact<Vec<Cache>>,
     /// Feature flags, as the kernel lists them.

@@ -23,6 +23,7 @@ pub mod job;
 pub mod latency;
 pub mod limit;
 pub mod line;
+pub mod look;
 pub mod named;
 pub mod noise;
 pub mod num;

@@ -7,6 +7,7 @@ use crate::digest::Digest;
 use crate::ground::Errand;
 use crate::host::HostFacts;
 use crate::job::Report;
+use crate::look::Look;
 use crate::noise::Noise;
 use crate::plan::{CaseId, Plan};
 use crate::soak::Stretch;
@@ -51,6 +52,10 @@ pub struct RunMeta {
     pub binary: Binary,
     /// What was noticed about the run as a whole, before or after measuring.
     pub warnings: Vec<Warning>,
+    /// What was seen of the machine before the first round, and before that of each part with which it went on; empty
+    /// where nobody looked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looks: Vec<Look>,
     /// The directory given by `--dir`, absolute.
     pub dir: String,
 }

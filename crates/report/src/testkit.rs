@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 
 mod samples;
 
-pub(crate) use samples::{all_failures, all_refusals, all_states, all_warnings, host};
+pub(crate) use samples::{all_failures, all_refusals, all_seen, all_states, all_warnings, host};
 
 /// A metric of a test case.
 #[derive(Clone, Copy)]

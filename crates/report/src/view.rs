@@ -7,6 +7,7 @@ use crate::set_otherwise;
 use model::estimate::{IndexSummary, MetricSummary, State};
 use model::plan::{CaseId, PlannedCase};
 use model::record::{Failure, Run};
+use stats::look::Seen;
 use stats::scaling::{ClockRate, Scaling};
 use stats::{Headlined, Noted, Trust};
 use std::collections::HashMap;
@@ -33,6 +34,8 @@ pub struct RunView<'a> {
     pub clock_rate: Option<ClockRate>,
     /// Whether its figures may be quoted.
     pub trust: Trust,
+    /// What was seen before its first round.
+    pub seen: Vec<Seen>,
     /// Those of its figures that people quote.
     pub headlines: Vec<Headlined>,
     /// What its metrics are warned of; the first one is note 1 of its page.
@@ -78,6 +81,7 @@ pub fn view(run: &Run) -> RunView<'_> {
         scaling: stats::scaling::scaling(run),
         clock_rate: stats::scaling::clock_rate(run),
         trust: Trust::of(run),
+        seen: stats::look::of_run(run),
         headlines: stats::headlines(&run.plan),
         places: places(&planned, &metrics),
         planned,

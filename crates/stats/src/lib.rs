@@ -17,6 +17,7 @@ pub mod family;
 pub mod first_write;
 pub mod knee;
 pub mod loaded;
+pub mod look;
 pub mod looks;
 pub mod memory;
 pub mod modes;

@@ -3,7 +3,7 @@
 //! What the kernel does not tell is not counted as quiet: shares are of the rounds for which the figure is known.
 
 use crate::quantile;
-use crate::thresholds::{CLOCK_JUMP_MAX, FOREIGN_MAX, STEAL_MAX, THROTTLED_MAX};
+use crate::thresholds::{CLOCK_JUMP_MAX, FOREIGN_MAX, MEMORY_WAIT_MAX, STEAL_MAX, THROTTLED_MAX};
 use model::noise::{Noise, Sentinel};
 use model::num::count;
 use model::record::Run;
@@ -74,6 +74,11 @@ pub(crate) fn held_back(noise: &Noise) -> Option<bool> {
 /// Whether other processes used more of a CPU than counts as quiet, where that is known.
 pub(crate) fn used_by_others(noise: &Noise) -> Option<bool> {
     Some(noise.foreign_cpu_share? > FOREIGN_MAX)
+}
+
+/// Whether tasks waited for memory for longer than counts as quiet, where that is known.
+pub(crate) fn waited_for_memory(noise: &Noise) -> Option<bool> {
+    Some(noise.psi_memory_share? > MEMORY_WAIT_MAX)
 }
 
 /// Whether the clock was set or the machine suspended during a round, where that is known.

@@ -30,5 +30,8 @@ pub(crate) const MEMORY_STALL_MAX: f64 = 0.02;
 /// Time held back by a quota, as a share of wall time, above which a round is called throttled.
 pub(crate) const THROTTLED_MAX: f64 = 0.01;
 
+/// The share of the time in which some task waited for memory above which memory is called too little.
+pub(crate) const MEMORY_WAIT_MAX: f64 = 0.01;
+
 /// The wall clock's movement against the monotonic clock above which somebody set it.
 pub(crate) const CLOCK_JUMP_MAX: Nanos = Nanos::from_millis(1);

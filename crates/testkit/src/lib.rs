@@ -63,6 +63,7 @@ pub fn meta(id: &str) -> RunMeta {
             linked_statically: true,
         },
         warnings: Vec::new(),
+        looks: Vec::new(),
         dir: "/srv".to_owned(),
     }
 }

@@ -58,6 +58,17 @@ pub(crate) struct NewRun {
     pub(crate) tag: Vec<(String, String)>,
 }
 
+/// Whether the machine is looked at before the first round, and how long it is waited for quiet.
+#[derive(Clone, Copy, Debug, Default, ClapArgs)]
+pub(crate) struct LookArgs {
+    /// Wait so long at most, such as 5m, until other programs let the machine rest; else measure nothing
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "no_look")]
+    pub(crate) wait_quiet: Option<Nanos>,
+    /// Do not look at the machine for up to 3 s before the first round
+    #[arg(long)]
+    pub(crate) no_look: bool,
+}
+
 /// What a command that measures is told beside what it measures: whether to go on with a kept run, what may be lost,
 /// and whether the way to the result is shown.
 #[derive(Debug, ClapArgs)]
@@ -71,6 +82,8 @@ pub(crate) struct Session {
     )]
     #[arg(add = complete::runs())]
     pub(crate) resume: Option<String>,
+    #[command(flatten, next_help_heading = "How much")]
+    pub(crate) look: LookArgs,
     #[command(flatten, next_help_heading = CONSENT)]
     pub(crate) consent: ConsentArgs,
     /// No progress

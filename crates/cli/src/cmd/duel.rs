@@ -9,6 +9,7 @@
 mod sides;
 
 use crate::args::{DuelArgs, NewRun, Trait};
+use crate::before;
 use crate::cmd::{compare, show};
 use crate::consent;
 use crate::context::Context;
@@ -32,7 +33,7 @@ use std::path::PathBuf;
 pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
     let (consent, quiet) = (args.session.consent(), args.session.quiet);
     let format = args.format.chosen()?;
-    let ready = if let Some(name) = &args.session.resume {
+    let mut ready = if let Some(name) = &args.session.resume {
         resume::ready(context, name, Kind::Duel, &consent)?
     } else {
         let dry_run = args.format.of_plan(args.new.dry_run)?;
@@ -48,6 +49,7 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
         Ready::new(sides)
     };
     let granted = consent::grant(context, &ready.runs, &consent)?;
+    before::look(context, &mut ready, args.session.look, quiet)?;
     let measured = session::measure(context, &ready, granted, quiet)?.whole()?;
     let [a, b] = measured.as_slice() else {
         anyhow::bail!("read both sides of the duel back");

@@ -26,6 +26,7 @@ use crate::targets;
 use anyhow::Context as _;
 use dialects::fio::{Eta, Plan, Request};
 use engine::consent::Consent;
+use engine::look::Looking;
 use model::record::{End, Failure, Outcome, Run};
 use own::Own;
 use phases::Phase;
@@ -70,6 +71,7 @@ fn say_remarks(plan: &Plan, remarks: &[dialects::fio::Remark], quiet: bool) {
 }
 
 fn measure(context: &Context, own: &Own, plan: &Plan) -> anyhow::Result<Exit> {
+    let looking = Looking::begin();
     out::check(plan, own.dir_of_others)?;
     logs::check(plan, own.dir_of_others)?;
     let phases = phases::of(plan)?;
@@ -77,11 +79,12 @@ fn measure(context: &Context, own: &Own, plan: &Plan) -> anyhow::Result<Exit> {
     let dir = work_place(plan, &consent)?;
     let mut planned = phases::plan(plan, &phases, own, &dir.host)?;
     targets::name(&mut planned, None)?;
-    let ready = Ready::new([new_run::of(dir, planned, own.label.clone(), &own.tags)?]);
+    let mut ready = Ready::new([new_run::of(dir, planned, own.label.clone(), &own.tags)?]);
     let granted = consent::grant(context, &ready.runs, &consent)?;
     // Behind the gate: of a place where no file can be made nobody asks how much room it has. What the gate made is
     // empty, and goes with it.
     phases::check_space(&phases)?;
+    ready.runs[0].meta.looks.push(looking.end());
     let quiet = own.quiet || plan.output.eta == Eta::Never;
     let mut statuses = Statuses::new(plan, &phases, &ready.runs[0]);
     let onlooker = statuses.as_mut().map(|own| own as &mut dyn Onlooker);

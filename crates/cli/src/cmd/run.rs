@@ -1,6 +1,7 @@
 //! `kurabe run [WHAT...]`: plan, targets, consent, measure, show.
 
 use crate::args::RunArgs;
+use crate::before;
 use crate::cmd::show;
 use crate::consent;
 use crate::context::Context;
@@ -16,7 +17,7 @@ use engine::resolve::Request;
 pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
     let (consent, quiet) = (args.session.consent(), args.session.quiet);
     let format = args.format.chosen()?;
-    let ready = if let Some(name) = &args.session.resume {
+    let mut ready = if let Some(name) = &args.session.resume {
         resume::ready(context, name, Kind::Run, &consent)?
     } else {
         let dry_run = args.format.of_plan(args.new.dry_run)?;
@@ -37,6 +38,7 @@ pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
         Ready::new([run])
     };
     let granted = consent::grant(context, &ready.runs, &consent)?;
+    before::look(context, &mut ready, args.session.look, quiet)?;
     let measured = session::measure(context, &ready, granted, quiet)?;
     show::measured(context, measured, format)
 }

@@ -1,6 +1,7 @@
 //! `kurabe soak TEST --for TIME`: one test for hours, kept stretch by stretch, and what its course says.
 
 use crate::args::SoakArgs;
+use crate::before;
 use crate::cmd::show;
 use crate::consent;
 use crate::context::Context;
@@ -19,7 +20,7 @@ use model::plan::Plan;
 pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
     let (consent, quiet) = (args.session.consent(), args.session.quiet);
     let format = args.format.chosen()?;
-    let ready = if let Some(name) = &args.session.resume {
+    let mut ready = if let Some(name) = &args.session.resume {
         resume::ready(context, name, Kind::Soak, &consent)?
     } else {
         let dry_run = args.format.of_plan(args.new.dry_run)?;
@@ -33,6 +34,7 @@ pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
         Ready::new([run])
     };
     let granted = consent::grant(context, &ready.runs, &consent)?;
+    before::look(context, &mut ready, args.session.look, quiet)?;
     let measured = session::measure(context, &ready, granted, quiet)?;
     show::measured(context, measured, format)
 }

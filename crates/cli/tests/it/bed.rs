@@ -99,8 +99,18 @@ impl Bed {
         self.path().join("kurabe.db")
     }
 
-    /// The binary, in the bed's directory, with its store, and with nothing of the user's environment that shows.
+    /// The binary, in the bed's directory, with its store, and with nothing of the user's environment that shows. It
+    /// does not look before it measures: what else this machine does is no part of a test.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut args = args.to_vec();
+        if let Some(&("run" | "soak" | "duel")) = args.first() {
+            args.insert(1, "--no-look");
+        }
+        self.looking(&args)
+    }
+
+    /// The same, and it looks where nobody tells it not to.
+    pub(crate) fn looking(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kurabe"));
         command
             .args(args)
@@ -166,9 +176,9 @@ impl Bed {
     /// Starts the binary on a terminal.
     fn terminal(&self, args: &[&str]) -> Child {
         let plain = self.command(args);
-        let program = plain.get_program().to_string_lossy();
-        let line = std::iter::once(&*program).chain(args.iter().copied());
-        let line = line.collect::<Vec<_>>().join(" ");
+        let words = std::iter::once(plain.get_program()).chain(plain.get_args());
+        let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+        let line = words.join(" ");
         Command::new("script")
             .args(["-q", "-e", "-c", &line, "/dev/null"])
             .current_dir(self.path())

@@ -20,6 +20,7 @@ mod inherited;
 mod known;
 mod limits;
 mod lists;
+mod looks;
 mod lost;
 mod memory;
 mod owned;

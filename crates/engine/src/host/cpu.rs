@@ -59,6 +59,7 @@ pub(super) fn facts(tree: &Tree, info: &Info, probes: &Probes) -> CpuFacts {
         threads_per_core: topology.threads_per_core,
         mhz: fact(mhz(tree, info)),
         governor: fact(tree.read_trimmed(&format!("{CPUFREQ}/scaling_governor"))),
+        frequency_driver: fact(tree.read_trimmed(&format!("{CPUFREQ}/scaling_driver"))),
         caches: fact(caches(tree)),
         flags: fact(info.flags()),
         numa_nodes: topology.numa_nodes,

@@ -21,6 +21,7 @@ use model::warning::Warning;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stats::Trust;
+use stats::look::Seen;
 use stats::memory::MemorySummary;
 use stats::scaling::{ClockRate, Scaling};
 use std::collections::BTreeMap;
@@ -78,6 +79,9 @@ pub(super) struct RunPart<'a> {
     /// Whether its figures may be quoted: `quiet` and `quota` may.
     #[schemars(extend("enum" = Trust::WORDS))]
     trust: &'static str,
+    /// What was seen before the first round that disturbs, or is to be quoted with the figures; null where nobody
+    /// looked.
+    seen: Option<Vec<Seen>>,
     /// The program that measured.
     binary: &'a Binary,
     /// The machine at the start of the run.
@@ -205,6 +209,7 @@ pub(super) fn run_part<'a>(run: &'a Run, trust: &'static str) -> RunPart<'a> {
         end: meta.end,
         complete: meta.end == End::Complete,
         trust,
+        seen: (!meta.looks.is_empty()).then(|| stats::look::of_run(run)),
         binary: &meta.binary,
         host: &run.host,
         plan: plan_part(&run.plan),

@@ -36,6 +36,7 @@ pub(crate) fn block(view: &RunView<'_>, lang: Lang) -> Block {
     let names = lines.iter().map(|line| &line.name).chain([&trust_name]);
     let room = WIDTH - 2 * SPACE - names.map(|name| columns(name)).max().unwrap_or(0);
     let said = trust::whole(&view.trust, view.soak.is_some(), lang);
+    let said = said + &trust::before(&view.seen, lang);
     let resume = super::next::resume(view);
     let above = 2 + wrapped(&said, room).lines().count() + usize::from(resume.is_some());
     let said = Text::doubtful(!view.trust.may_be_quoted(), said);

@@ -2,6 +2,8 @@
 
 use crate::lang::{Lang, say};
 use crate::number::percent;
+use crate::said;
+use stats::look::Seen;
 use stats::{Disturber, Rounds, Trust};
 
 /// In a few words; a soak has stretches in the place of rounds.
@@ -36,6 +38,15 @@ pub(crate) fn brief(trust: &Trust, rounds: &str, lang: Lang) -> String {
         Trust::DebugBuild => word("DEBUG BUILD", "デバッグビルド"),
         Trust::FewRounds(n) => say!(lang, "TOO FEW ROUNDS: {n}", "回数不足: {n} 回"),
     }
+}
+
+/// What was seen before the first round, behind what is said of the rounds; nothing where nothing was.
+pub(crate) fn before(seen: &[Seen], lang: Lang) -> String {
+    let seen = said::seen(seen, lang);
+    if seen.is_empty() {
+        return seen;
+    }
+    say!(lang, ". Before it began: {seen}", "。測定前: {seen}")
 }
 
 /// Likewise, with what must be known of it, and what to do where the figures may not be quoted.

@@ -4,9 +4,11 @@
 //! stay in English inside a translated sentence.
 
 mod failure;
+mod look;
 mod warning;
 
 pub use failure::failure;
+pub use look::seen;
 pub use warning::warning;
 pub(crate) use warning::{shared, warning_of_soak};
 

@@ -4,8 +4,9 @@ mod method_page;
 
 use crate::lang::Lang;
 use crate::said;
-use crate::testkit::{all_failures, all_states, all_warnings, assert_sentences};
+use crate::testkit::{all_failures, all_seen, all_states, all_warnings, assert_sentences};
 use model::warning::{TargetLimit, Warning};
+use std::slice;
 
 #[test]
 fn every_sentence_is_one_line_in_its_language_and_unlike_the_others() {
@@ -16,6 +17,11 @@ fn every_sentence_is_one_line_in_its_language_and_unlike_the_others() {
         let warnings = warnings.iter().filter(|warning| !of_workload(warning));
         let mut all: Vec<String> = warnings.map(|it| said::warning(it, lang)).collect();
         all.extend(all_states().iter().map(|it| said::state(it, lang)));
+        all.extend(
+            all_seen()
+                .iter()
+                .map(|it| said::seen(slice::from_ref(it), lang)),
+        );
         all.extend(all_failures().iter().map(|it| said::failure(it, lang)));
         assert_sentences(&all, lang);
     }
@@ -43,6 +49,21 @@ fn figures_are_the_same_in_every_language() {
         let spelled = en.contains(" six ") || en.contains(" twice ");
         assert!(spelled || en_digits == ja_digits, "{en} | {ja}");
     }
+}
+
+#[test]
+fn what_was_seen_is_told_in_few_words_in_the_order_in_which_it_is_seen() {
+    let all = all_seen();
+    assert_eq!(
+        said::seen(&all[..4], Lang::En),
+        "`rustc` at 96 % of a CPU, `cc1` at 40 % of a CPU; programs waiting for memory 3.0 % of the time; only 120 MiB of \
+         memory left; room for 200 MiB of files, where 1 GiB are to be written"
+    );
+    assert_eq!(
+        said::seen(&all[4..], Lang::Ja),
+        "CPU クォータ 0.5、CPU クォータ、省電力の周波数ガバナー `powersave`、要求した CPU 時間の 12 % をホストが占有"
+    );
+    assert_eq!(said::seen(&[], Lang::En), "");
 }
 
 /// What a count of one must not stand before.

@@ -4,10 +4,12 @@ use model::comparison::Refusal;
 use model::estimate::State;
 use model::host::{BlockDevice, Cache, Fact, HostFacts};
 use model::limit::Limit;
+use model::look::Busy;
 use model::plan::CaseId;
 use model::record::{CommandEnd, Failure};
 use model::units::{Bytes, Nanos};
 use model::warning::{OffCpuCause, TargetLimit, Warning};
+use stats::look::Seen;
 use std::collections::BTreeMap;
 
 /// A small VM in a container, with some facts hidden.
@@ -296,6 +298,34 @@ pub(crate) fn all_refusals() -> Vec<Refusal> {
             base: true,
             other: true,
         },
+    ]
+}
+
+/// One of each thing that a look sees.
+pub(crate) fn all_seen() -> Vec<Seen> {
+    let busy = |name: &str, cpu_share| Busy {
+        name: name.to_owned(),
+        cpu_share,
+    };
+    vec![
+        Seen::Others {
+            cpu_share: 1.4,
+            programs: vec![busy("rustc", 0.96), busy("cc1", 0.4)],
+        },
+        Seen::MemoryPressure { wait_share: 0.03 },
+        Seen::LittleMemory {
+            left_bytes: Bytes(120 << 20),
+        },
+        Seen::LittleSpace {
+            needed_bytes: Bytes(1 << 30),
+            room_bytes: Bytes(200 << 20),
+        },
+        Seen::Quota { cpus: Some(0.5) },
+        Seen::Quota { cpus: None },
+        Seen::Governor {
+            name: "powersave".to_owned(),
+        },
+        Seen::Steal { share: 0.12 },
     ]
 }
 

@@ -8,6 +8,7 @@ use crate::lean::LeanRound;
 use model::digest::Digest;
 use model::host::HostFacts;
 use model::line::Machine;
+use model::look::Look;
 use model::plan::Plan;
 use model::record::{End, Outcome, RECORD_VERSION, Round, Run, RunMeta};
 use model::units::UnixNanos;
@@ -135,8 +136,8 @@ impl Store {
     }
 
     /// Opens a run again that was interrupted, so that more rounds can be appended; a run that was killed is still
-    /// open and stays so. A complete run is finished for good.
-    pub fn reopen(&self, run: &str) -> Result<(), StoreError> {
+    /// open and stays so. A complete run is finished for good. `looks` are those before it and before what comes now.
+    pub fn reopen(&self, run: &str, looks: &[Look]) -> Result<(), StoreError> {
         let failed = |error| self.failed("go on with a run", &error);
         let transaction = self
             .transaction(TransactionBehavior::Immediate)
@@ -148,6 +149,7 @@ impl Store {
         }
         meta.end = End::Open;
         meta.finished = None;
+        meta.looks = looks.to_vec();
         let text = codec::encode(&format!("run `{run}`"), &meta)?;
         self.conn
             .execute(

@@ -94,7 +94,7 @@ fn a_warning_of_both_parts_of_a_run_is_kept_once() {
     for end in [End::Interrupted, End::Complete] {
         store.finish("r1", UnixNanos(9), end, &warnings).unwrap();
         if end == End::Interrupted {
-            store.reopen("r1").unwrap();
+            store.reopen("r1", &[]).unwrap();
         }
     }
     let kept = store.load("r1").unwrap().meta.warnings;
@@ -256,7 +256,7 @@ fn what_is_noted_of_a_run_is_listed_until_it_goes_on() {
     assert_eq!(brief(&store), None);
     store.note_brief("r1", "{\"x\":1}").unwrap();
     assert_eq!(brief(&store).as_deref(), Some("{\"x\":1}"));
-    store.reopen("r1").unwrap();
+    store.reopen("r1", &[]).unwrap();
     assert_eq!(brief(&store), None);
 }
 

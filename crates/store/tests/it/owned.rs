@@ -48,7 +48,7 @@ fn runs_are_removed_together_or_not_at_all() {
         .unwrap();
     assert!(store.remove(&lines).is_err());
     let lines = store.list().unwrap();
-    store.reopen("r2").unwrap();
+    store.reopen("r2", &[]).unwrap();
     assert!(store.remove(&lines).is_err());
     let mut lines = store.list().unwrap();
     lines.push(lines[0].clone());

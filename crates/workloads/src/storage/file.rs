@@ -32,7 +32,7 @@ use sys::tree::Tree;
 pub(super) use ground::{errand, ground};
 #[cfg(test)]
 pub(super) use layout::write_or_remove;
-pub(super) use layout::{Note, no_room};
+pub(super) use layout::{Note, SIZE_LEAST, no_room};
 
 /// What a job works on, ready.
 #[derive(Debug)]

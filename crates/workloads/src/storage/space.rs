@@ -5,8 +5,11 @@
 //! them together before the first is written: half of what is free, again and again, is all of it.
 
 use super::advice::{Advice, hint};
+use super::file::SIZE_LEAST;
 use model::host::HostFacts;
 use model::job::{IoEngine, Language, Target, Task};
+use model::look::Space;
+use model::units::Bytes;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -27,6 +30,16 @@ pub(super) fn kept(total: u64) -> u64 {
 /// How much of a file system may be used.
 pub(crate) fn room(free: u64, total: u64) -> u64 {
     (free / 2).min(free.saturating_sub(kept(total)))
+}
+
+/// What files of a run take in `dir`, which is what the least test file takes where it is not said, and the room for
+/// them; `None` where nobody can say.
+pub fn taken(dir: &Path, needed: Option<Bytes>) -> Option<Space> {
+    let space = sys::probe::file_system(dir).ok()?;
+    Some(Space {
+        needed: needed.unwrap_or(Bytes(SIZE_LEAST)),
+        room: Bytes(room(space.free_bytes, space.total_bytes)),
+    })
 }
 
 /// The rule, with the figures of this file system.

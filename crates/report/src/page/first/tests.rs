@@ -9,8 +9,10 @@ use crate::view::view;
 use model::estimate::State;
 use model::headline::Headline;
 use model::host::Fact;
+use model::look::{Busy, Look};
 use model::noise::Noise;
 use model::record::Outcome;
+use model::units::Nanos;
 
 fn shown(run: &Run, detail: Detail, width: usize, lang: Lang) -> String {
     let style = Style {
@@ -196,6 +198,40 @@ fn a_first_look_has_all_of_its_headlines_on_the_first_lines() {
             );
         }
     }
+}
+
+#[test]
+fn what_was_seen_before_stands_behind_the_trust() {
+    let mut run = testkit::normal();
+    run.meta.looks.push(Look {
+        took: Nanos::from_secs(3),
+        noise: Noise {
+            foreign_cpu_share: Some(0.96),
+            ..Noise::default()
+        },
+        busy: vec![Busy {
+            name: "rustc".to_owned(),
+            cpu_share: 0.96,
+        }],
+        ..Look::default()
+    });
+    let words = |lang| {
+        let first = shown(&run, Detail::Short, 80, lang);
+        assert!(first.lines().count() <= LINES, "{first}");
+        let words: Vec<&str> = first.split_whitespace().collect();
+        words.join(" ")
+    };
+    let (en, ja) = (words(Lang::En), words(Lang::Ja));
+    assert!(
+        en.contains(". Before it began: `rustc` at 96 % of a CPU"),
+        "{en}"
+    );
+    assert!(
+        ja.contains("。測定前: `rustc` が CPU の 96 % を使用"),
+        "{ja}"
+    );
+    let document: serde_json::Value = serde_json::from_str(&crate::json::run(&view(&run))).unwrap();
+    assert_eq!(document["run"]["seen"][0]["programs"][0]["name"], "rustc");
 }
 
 #[test]

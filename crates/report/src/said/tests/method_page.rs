@@ -65,6 +65,7 @@ fn words() -> Vec<(&'static str, Vec<String>)> {
     ];
     vec![
         ("warning", words_of(all_warnings(), "kind")),
+        ("seen", of_run("Seen", "kind")),
         ("state", words_of(all_states(), "state")),
         ("failure", all_failures().iter().map(stored).collect()),
         ("verdict", of_both("Verdict")),

@@ -52,7 +52,7 @@ impl Note {
 pub(in super::super) type Tell<'a> = &'a mut dyn FnMut(Bytes);
 
 /// A file below this lies in caches of the device, and measures them.
-const SIZE_LEAST: u64 = 64 << 20;
+pub(in super::super) const SIZE_LEAST: u64 = 64 << 20;
 /// Sizes chosen without being told: twice the memory, so that no cache of this machine holds it, within these bounds,
 /// because writing the file is part of the run.
 const SIZE_AUTO: std::ops::RangeInclusive<u64> = GIB..=2 * GIB;
