@@ -176,9 +176,9 @@ fn busiest(used: Vec<(f64, &str)>) -> Option<String> {
 
 /// CPU ticks that each of the processes that `counts` picks used between two walks, with its name.
 ///
-/// A process that ended in between hands all it ever used to its parent's `children_ticks`; what it had used before
-/// the first walk is taken off again there, or a compiler that ends would make its build tool look as if it had burnt
-/// minutes in a moment.
+/// A process that ended in between hands all it ever used to its parent's `children_ticks`, and where that ended too,
+/// to the one above; what it had used before the first walk is taken off again there, or a compiler that ends would
+/// make its build tool look as if it had burnt minutes in a moment.
 fn used_between<'a>(
     earlier: &[Process],
     later: &'a [Process],
@@ -192,7 +192,7 @@ fn used_between<'a>(
         if now.contains(&(process.pid, process.start)) {
             then.insert((process.pid, process.start), ticks);
         } else {
-            *ended.entry(process.parent).or_default() += ticks;
+            *ended.entry(heir(process, earlier, &now)).or_default() += ticks;
         }
     }
     later
@@ -211,6 +211,20 @@ fn used_between<'a>(
             )
         })
         .collect()
+}
+
+/// Who has the time of a process that ended: the first above it that lives.
+fn heir(process: &Process, earlier: &[Process], now: &HashSet<(u32, u64)>) -> u32 {
+    let mut heir = process.parent;
+    // A walk is no instant: the parents that it saw need not lead to the first process.
+    for _ in 0..earlier.len() {
+        let gone = earlier.iter().find(|other| other.pid == heir);
+        match gone.filter(|gone| !now.contains(&(gone.pid, gone.start))) {
+            Some(gone) => heir = gone.parent,
+            None => break,
+        }
+    }
+    heir
 }
 
 /// Stolen time as a share of demanded time. Source: the method page, "Steal".
@@ -312,6 +326,14 @@ mod tests {
             [(6, "make"), (20, "cc")]
         );
         assert_eq!(used_between(&earlier, &later, |p| p.pid == 3), [(20, "cc")]);
+        // A shell between them ended with what it had waited for.
+        let earlier = [
+            process(1, 0, "make", 10, 100),
+            process(2, 1, "sh", 1, 500),
+            process(3, 2, "cc", 1000, 0),
+        ];
+        let later = [process(1, 0, "make", 11, 1606)];
+        assert_eq!(used_between(&earlier, &later, |_| true), [(6, "make")]);
     }
 
     #[test]
