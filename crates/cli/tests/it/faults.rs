@@ -8,7 +8,7 @@ const LONG: &[&str] = &[
     "run", "os", "fs", "--copies", "2", "--passes", "60", "--label", "long",
 ];
 
-fn rounds_kept(bed: &Bed) -> usize {
+pub(crate) fn rounds_kept(bed: &Bed) -> usize {
     let listed = bed.run(&["show", "long", "--format", "csv-rounds"]);
     if listed.code == Some(0) {
         listed.out.lines().count().saturating_sub(1)

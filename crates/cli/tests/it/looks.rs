@@ -6,10 +6,12 @@
     reason = "tests start what disturbs a measurement"
 )]
 
-use crate::bed::{Bed, Done};
+use crate::bed::{Bed, Done, eventually, signal};
+use crate::faults::rounds_kept;
 use crate::root::CpuQuota;
 use serde_json::Value;
-use std::process::{Child, Command};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
 
 /// The name by which the look knows the busy program.
 const NAME: &str = "kurabe-spins";
@@ -159,6 +161,76 @@ fn who_waits_is_told_for_what_as_long_as_it_lasts() {
         .filter(|line| line.starts_with("waiting for quiet, "));
     assert_eq!(lines.count(), 1, "{}", done.err);
     done.err_has(&["more at most: ", NAME]);
+}
+
+#[test]
+fn who_stops_the_look_has_measured_nothing() {
+    let bed = Bed::new();
+    let spinners = Spinners::start(&bed);
+    let mut command = bed.looking(&["run", "os.pipe", "--wait-quiet", "5m"]);
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    assert!(line.starts_with("waiting for quiet, "), "{line}");
+    signal(&child, "-INT");
+    line.clear();
+    said.read_to_string(&mut line).unwrap();
+    drop(spinners);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(line, "error: interrupted: nothing was measured\n");
+    assert_eq!(bed.run(&["list"]).out, "");
+}
+
+#[test]
+fn a_run_that_goes_on_looks_again_and_keeps_both() {
+    let bed = Bed::new();
+    let spinners = Spinners::start(&bed);
+    let mut command = bed.looking(&[
+        "run", "os.pipe", "--passes", "7", "--label", "long", "--quiet",
+    ]);
+    let mut child = command.stdout(Stdio::null()).spawn().unwrap();
+    eventually(60, || rounds_kept(&bed) > 0);
+    signal(&child, "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    looks(&bed, &["run", "--resume", "long", "--quiet"]).code(0);
+    drop(spinners);
+    let exported = bed.run(&["export"]).code(0).out;
+    let exported: Value = serde_json::from_str(&exported).unwrap();
+    let looks = exported["run"]["meta"]["looks"].as_array().unwrap();
+    assert_eq!(looks.len(), 2, "{looks:?}");
+    assert!(
+        looks
+            .iter()
+            .all(|look| look["noise"]["foreign_cpu_share"].as_f64() > Some(0.05))
+    );
+    assert_eq!(
+        kinds(&kept(&bed))
+            .iter()
+            .filter(|kind| **kind == "others")
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn files_for_which_there_is_no_room_are_told_before_anybody_writes_them() {
+    let bed = Bed::new();
+    let set = "storage.randread-4k.size=1000000G";
+    let done = looks(
+        &bed,
+        &["run", "storage.randread-4k", "--set", set, "--passes", "1"],
+    );
+    done.err_has(&[
+        "note: before the first round: room for ",
+        "choose a place with more room with `--dir`",
+    ]);
+    let run = kept(&bed);
+    assert!(
+        kinds(&run).contains(&"little_space"),
+        "{}",
+        run["run"]["seen"]
+    );
 }
 
 #[test]
