@@ -11,6 +11,7 @@ use crate::faults::rounds_kept;
 use crate::root::CpuQuota;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// The name by which the look knows the busy program.
@@ -231,6 +232,25 @@ fn files_for_which_there_is_no_room_are_told_before_anybody_writes_them() {
         "{}",
         run["run"]["seen"]
     );
+}
+
+#[test]
+fn workers_are_called_what_the_program_is_called() {
+    let bed = Bed::new();
+    let child = bed.start(&["run", "os.pipe", "--passes", "9", "--quiet"]);
+    eventually(60, || {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let read = |process: &Path, file| std::fs::read_to_string(process.join(file));
+        let mut named = processes.map(|entry| entry.path()).filter(|process| {
+            let cwd = std::fs::read_link(process.join("cwd"));
+            let ours = cwd.is_ok_and(|cwd| cwd.starts_with(bed.path()));
+            // One that is executed already.
+            ours && read(process, "cmdline").is_ok_and(|line| line.contains("__worker"))
+        });
+        named.any(|process| read(&process, "comm").is_ok_and(|name| name == "kurabe\n"))
+    });
+    signal(&child, "-INT");
+    child.wait_with_output().unwrap();
 }
 
 #[test]

@@ -15,6 +15,9 @@ const SCORE: &CStr = c"/proc/self/oom_score_adj";
 /// The highest score: this one first.
 const FIRST: &[u8] = b"1000";
 
+/// What a worker is called in lists of processes.
+const NAME: &CStr = c"kurabe";
+
 /// A score as the kernel writes it, and its length.
 type Text = ([u8; 8], usize);
 
@@ -29,9 +32,13 @@ static FOUND: OnceLock<Text> = OnceLock::new();
 ///
 /// Where memory runs out, the kernel will kill the worker first. The supervisor lives on and can say what happened.
 ///
+/// Who looks which program is busy finds `kurabe`, and not the `exe` of the path by which it was executed.
+///
 /// An error means that the supervisor is gone.
 pub fn be_worker(supervisor: u32) -> io::Result<()> {
     die_with(supervisor)?;
+    // SAFETY: `NAME` is NUL-terminated; the kernel copies it.
+    unsafe { libc::prctl(libc::PR_SET_NAME, NAME.as_ptr()) };
     // Raising one's own score needs no privilege; a kernel that refuses leaves things as they are.
     if let Some(found) = read_score() {
         FOUND.get_or_init(|| found);
