@@ -40,15 +40,6 @@ impl Lang {
         }
     }
 
-    /// The language of this name, as `--lang` takes it: `en` or `ja`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "en" => Some(Self::En),
-            "ja" => Some(Self::Ja),
-            _ => None,
-        }
-    }
-
     /// The word of this language.
     pub fn pick<T>(self, en: T, ja: T) -> T {
         match self {

@@ -6,7 +6,7 @@
 //! not come here: they carry base units and every digit.
 
 use crate::lang::{Lang, say};
-use model::estimate::Estimate;
+use model::estimate::{Estimate, Interval};
 use model::num::{approx, round_to_u64};
 use model::units::{Nanos, Unit, UnixNanos};
 use std::fmt::Display;
@@ -44,13 +44,9 @@ pub fn scale(unit: Unit, quantity: &str, largest: f64) -> Scale {
     };
     // Rounding up reaches the next prefix, and never leaves one that is reached: 1 GiB is not 1024 MiB.
     let largest = round_to_digits(largest.abs(), DIGITS_MAX).max(largest.abs());
-    let (divisor, prefix) = steps
-        .iter()
-        .rev()
-        .find(|(divisor, _)| largest >= *divisor)
-        .or(steps.first())
-        .copied()
-        .unwrap_or((1.0, ""));
+    let mut reached = steps.iter().rev();
+    let step = reached.find(|(divisor, _)| largest >= *divisor);
+    let (divisor, prefix) = step.or(steps.first()).copied().unwrap_or((1.0, ""));
     Scale {
         divisor,
         unit: format!("{prefix}{word}"),
@@ -82,12 +78,9 @@ impl Scale {
     pub fn estimate(&self, estimate: &Estimate) -> (String, Option<(String, String)>) {
         let decimals = decimals(estimate.value / self.divisor, digits(estimate));
         let show = |x: f64| fixed(x / self.divisor, decimals);
-        (
-            show(estimate.value),
-            estimate
-                .interval
-                .map(|interval| (show(interval.lo), show(interval.hi))),
-        )
+        let ends = estimate.interval;
+        let ends = ends.map(|interval| (show(interval.lo), show(interval.hi)));
+        (show(estimate.value), ends)
     }
 
     /// A value about whose uncertainty nothing is known.
@@ -210,10 +203,8 @@ pub fn roughly(seconds: f64, lang: Lang) -> String {
     if seconds < 0.9995 {
         about(Unit::Nanoseconds, seconds * 1e9)
     } else {
-        duration(
-            Nanos(round_to_u64(seconds).saturating_mul(1_000_000_000)),
-            lang,
-        )
+        let nanos = round_to_u64(seconds).saturating_mul(1_000_000_000);
+        duration(Nanos(nanos), lang)
     }
 }
 
@@ -267,10 +258,8 @@ fn timestamp(at: UnixNanos, format: &str) -> String {
 
 /// Significant digits: one more than the interval's half width leaves certain.
 fn digits(estimate: &Estimate) -> i32 {
-    let Some(half) = estimate
-        .interval
-        .and_then(|interval| interval.relative_half_width(estimate.value))
-    else {
+    let half = |interval: Interval| interval.relative_half_width(estimate.value);
+    let Some(half) = estimate.interval.and_then(half) else {
         return DIGITS_WITHOUT_INTERVAL;
     };
     if half.is_nan() || half <= 0.0 {

@@ -77,13 +77,9 @@ fn distance(apart: Nanos, lang: Lang) -> String {
         return lang.pick(counted(days, "day", "days"), format!("{days} 日"));
     }
     let length = length(Span::of(apart), lang);
-    match length
-        .strip_suffix('間')
-        .filter(|_| !length.ends_with("時間"))
-    {
-        Some(distance) => distance.to_owned(),
-        None => length,
-    }
+    let distance = length.strip_suffix('間');
+    let distance = distance.filter(|_| !length.ends_with("時間"));
+    distance.map_or_else(|| length.clone(), ToOwned::to_owned)
 }
 
 /// A length of time in one unit, rounded.

@@ -45,8 +45,8 @@ impl Grid {
     /// A grid with a line of headings.
     pub(crate) fn with_header(header: &[&str]) -> Self {
         let mut grid = Self::new(header.len());
-        grid.table
-            .set_header(header.iter().map(|head| printable(head)));
+        let header = header.iter().map(|head| printable(head));
+        grid.table.set_header(header);
         grid
     }
 
@@ -63,21 +63,15 @@ impl Grid {
     /// terminal. One that is no cell of a table any more is cut: laying it out takes time with the square of its
     /// length.
     pub(crate) fn row(&mut self, cells: Vec<String>) {
-        self.table.add_row(
-            cells
-                .into_iter()
-                .map(|text| cut(kept_together(&printable(&text)), CELL_MAX)),
-        );
+        let cells = cells.into_iter();
+        let safe = cells.map(|text| cut(kept_together(&printable(&text)), CELL_MAX));
+        self.table.add_row(safe);
     }
 
     /// The width on a screen of the widest line.
     pub(crate) fn width(&self) -> usize {
-        let content: usize = self
-            .table
-            .column_max_content_widths()
-            .into_iter()
-            .map(usize::from)
-            .sum();
+        let widths = self.table.column_max_content_widths().into_iter();
+        let content: usize = widths.map(usize::from).sum();
         content + self.columns.saturating_sub(1) * usize::from(GAP)
     }
 
@@ -85,9 +79,8 @@ impl Grid {
     fn before_last(&self) -> usize {
         let widths = self.table.column_max_content_widths();
         let before = widths.iter().rev().skip(1);
-        before
-            .map(|width| usize::from(*width) + usize::from(GAP))
-            .sum()
+        let taken = before.map(|width| usize::from(*width) + usize::from(GAP));
+        taken.sum()
     }
 
     /// Whether the last column has room for text in lines of this width.
@@ -102,9 +95,8 @@ impl Grid {
         let room = width.saturating_sub(before).max(LAST_MIN);
         if let Some(last) = self.table.column_mut(self.columns.saturating_sub(1)) {
             let room = u16::try_from(room).unwrap_or(u16::MAX);
-            last.set_constraint(ColumnConstraint::UpperBoundary(comfy_table::Width::Fixed(
-                room,
-            )));
+            let room = comfy_table::Width::Fixed(room);
+            last.set_constraint(ColumnConstraint::UpperBoundary(room));
         }
         let all = u16::try_from(before + room).unwrap_or(u16::MAX);
         self.table

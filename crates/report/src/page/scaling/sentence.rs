@@ -10,12 +10,8 @@ use stats::scaling::{Finding, Fit, Refused, Scaling};
 pub(super) fn sentences(scaling: &Scaling, lang: Lang) -> Vec<String> {
     let mut lines = vec![finding(&scaling.finding, lang)];
     lines.extend(scaling.cpus.quota.map(|cpus| quota(cpus, lang)));
-    lines.extend(
-        scaling
-            .second_thread
-            .as_ref()
-            .map(|gain| second_thread(gain, lang)),
-    );
+    let gain = scaling.second_thread.as_ref();
+    lines.extend(gain.map(|gain| second_thread(gain, lang)));
     match &scaling.fit {
         Ok(fit) => {
             lines.push(law(fit, lang));
@@ -31,12 +27,9 @@ pub(super) fn sentences(scaling: &Scaling, lang: Lang) -> Vec<String> {
 
 /// The ends of an interval of shares.
 fn share_range(estimate: &Estimate) -> String {
-    number::range(
-        estimate
-            .interval
-            .map(|interval| (small(interval.lo), small(interval.hi)))
-            .as_ref(),
-    )
+    let ends = estimate.interval;
+    let ends = ends.map(|interval| (small(interval.lo), small(interval.hi)));
+    number::range(ends.as_ref())
 }
 
 /// A share as a percentage; below a hundred-thousandth there is nothing but rounding.
