@@ -131,6 +131,17 @@ fn an_imported_document_obeys_the_limits_that_commands_obey() {
         "round 2: times in nanoseconds and counts come to more than 9223372036854775807 by then",
         "hint:",
     ]);
+    // Looks are of no more programs than anybody reads, and of names.
+    let busy = |name: &str, n| vec![json!({"name": name, "cpu_share": 1.0}); n];
+    for (busy, why) in [
+        (busy("x", 4), "4 busy programs, and 3 are the most"),
+        (busy(&"x".repeat(2000), 1), "a program `x"),
+    ] {
+        let mut document = original.clone();
+        document["run"]["meta"]["looks"] =
+            json!([{"took": 1, "waited": 0, "noise": {}, "busy": busy, "memory_left": null}]);
+        import(&bed, &document).code(2).err_has(&[why, "hint:"]);
+    }
     // What is at the limit is taken.
     let mut document = original.clone();
     document["run"]["meta"]["label"] = "新".repeat(80).into();
