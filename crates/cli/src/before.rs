@@ -53,6 +53,10 @@ pub(crate) fn look(
         };
         let news = stats::look::seen(&look, &run.host).into_iter();
         told.extend(news.filter(|seen| !told.contains(seen)).collect::<Vec<_>>());
+        if is_new {
+            // It begins where the waiting ends: a page says for how long a machine was watched.
+            run.meta.started.0 += look.waited.0;
+        }
         run.meta.looks.push(look);
     }
     for seen in told.iter().filter(|_| !quiet) {

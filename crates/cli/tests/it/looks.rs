@@ -317,3 +317,52 @@ fn a_quota_is_told_before_the_first_round() {
     let told = seen.iter().find(|seen| seen["kind"] == "quota").unwrap();
     assert_eq!(told["cpus"], 0.5);
 }
+
+/// Runs the bed's binary where nothing but it and `beside` is to be seen, which is started before it.
+fn alone_with(bed: &Bed, beside: &str, args: &[&str]) -> Done {
+    let script = format!("{beside} \"$@\"");
+    let apart = [
+        "unshare",
+        "--pid",
+        "--fork",
+        "--mount-proc",
+        "sh",
+        "-c",
+        &script,
+        "sh",
+    ];
+    // Behind an option it looks, as beds do not by themselves.
+    let args = [&["--lang", "en"], args].concat();
+    bed.behind(&apart, &args)
+}
+
+#[test]
+#[ignore = "root: makes a process namespace"]
+fn a_quiet_machine_is_told_nothing_of_programs() {
+    let bed = Bed::new();
+    let done = alone_with(&bed, "", &RUN).code(0);
+    assert!(!done.err.contains("of a CPU"), "{}", done.err);
+    assert!(!kinds(&kept(&bed)).contains(&"others"));
+}
+
+#[test]
+#[ignore = "root: makes a process namespace"]
+fn a_machine_that_becomes_quiet_is_measured_from_then_on() {
+    let bed = Bed::new();
+    std::os::unix::fs::symlink("/bin/sh", bed.path().join(NAME)).unwrap();
+    let spins = format!("timeout 4 ./{NAME} -c 'while :; do :; done' &");
+    let began = sys::clock::wall();
+    let wait = ["run", "os.pipe", "--passes", "6", "--wait-quiet", "60s"];
+    let done = alone_with(&bed, &spins, &wait).code(0);
+    done.err_has(&["waiting for quiet, ", NAME]);
+    let exported = bed.run(&["export"]).code(0).out;
+    let exported: Value = serde_json::from_str(&exported).unwrap();
+    let meta = &exported["run"]["meta"];
+    let waited = meta["looks"][0]["waited"].as_u64().unwrap();
+    assert!(waited >= 3_000_000_000, "{waited}");
+    assert!(
+        meta["started"].as_u64().unwrap() >= began + waited,
+        "{meta}"
+    );
+    assert!(!kinds(&kept(&bed)).contains(&"others"));
+}
