@@ -3,6 +3,7 @@
 //! Data goes to standard output, words and progress to standard error. This is the only crate that prints. One file
 //! per command under `cmd/`; what all of them need (store, language, output) is in [`context`].
 
+mod alone;
 pub mod args;
 mod before;
 mod cmd;

@@ -7,6 +7,7 @@
 //! Architecture invariants: engine names no workload; it knows them only through [`workload::Workload`]. It prints
 //! nothing and never exits the process. Nothing in it drops or corrects a round.
 
+pub mod alone;
 pub mod budget;
 mod combine;
 pub mod consent;

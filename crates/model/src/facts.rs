@@ -168,6 +168,7 @@ pub const ROWS: &[Row] = rows! {
         limits.cpus_allowed: "CPUs allowed", "使用できる CPU 数", differs "CPUs allowed" => Named;
         limits.memory: "memory limit", "メモリ上限", differs "memory limit" => Named;
         limits.container: "container", "コンテナ", differs "container" => Alone;
+        limits.alone: "only kurabe", "単独の測定";
         limits.root: "root", "root 権限", differs "root";
     }
     Memory {

@@ -191,6 +191,9 @@ pub struct LimitFacts {
     pub root: bool,
     /// `docker`, `lxc`, `podman`...; none outside of containers.
     pub container: Fact<Option<String>>,
+    /// True where no other kurabe measures on the machine. A run holds a lock by which it knows that.
+    #[serde(default)]
+    pub alone: Fact<bool>,
 }
 
 impl LimitFacts {

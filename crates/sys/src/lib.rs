@@ -12,6 +12,7 @@ pub mod counters;
 pub mod features;
 pub mod io;
 pub mod limits;
+pub mod lock;
 pub mod loops;
 pub mod memory;
 pub mod mounts;

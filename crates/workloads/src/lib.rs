@@ -53,6 +53,11 @@ pub static ALL: &[&dyn Workload] = &[
     &storage::JOBS,
 ];
 
+/// Whether a workload tests the program itself: what comes out is known before, whatever else runs.
+pub fn is_selftest(workload: &str) -> bool {
+    workload.starts_with("selftest.")
+}
+
 /// The workload of this name.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {
     ALL.iter()

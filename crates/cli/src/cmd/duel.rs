@@ -8,6 +8,7 @@
 
 mod sides;
 
+use crate::alone;
 use crate::args::{DuelArgs, NewRun, Trait};
 use crate::before;
 use crate::cmd::{compare, show};
@@ -48,9 +49,11 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
         }
         Ready::new(sides)
     };
+    let alone = alone::hold(&mut ready, None)?;
     let granted = consent::grant(context, &ready.runs, &consent)?;
     before::look(context, &mut ready, args.session.look, quiet)?;
     let measured = session::measure(context, &ready, granted, quiet)?.whole()?;
+    drop(alone);
     let [a, b] = measured.as_slice() else {
         anyhow::bail!("read both sides of the duel back");
     };

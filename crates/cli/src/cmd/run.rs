@@ -1,5 +1,6 @@
 //! `kurabe run [WHAT...]`: plan, targets, consent, measure, show.
 
+use crate::alone;
 use crate::args::RunArgs;
 use crate::before;
 use crate::cmd::show;
@@ -37,9 +38,11 @@ pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
         }
         Ready::new([run])
     };
+    let alone = alone::hold(&mut ready, None)?;
     let granted = consent::grant(context, &ready.runs, &consent)?;
     before::look(context, &mut ready, args.session.look, quiet)?;
     let measured = session::measure(context, &ready, granted, quiet)?;
+    drop(alone);
     show::measured(context, measured, format)
 }
 

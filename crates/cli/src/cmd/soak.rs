@@ -1,5 +1,6 @@
 //! `kurabe soak TEST --for TIME`: one test for hours, kept stretch by stretch, and what its course says.
 
+use crate::alone;
 use crate::args::SoakArgs;
 use crate::before;
 use crate::cmd::show;
@@ -33,9 +34,11 @@ pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
         show::check_format(&run, format)?;
         Ready::new([run])
     };
+    let alone = alone::hold(&mut ready, None)?;
     let granted = consent::grant(context, &ready.runs, &consent)?;
     before::look(context, &mut ready, args.session.look, quiet)?;
     let measured = session::measure(context, &ready, granted, quiet)?;
+    drop(alone);
     show::measured(context, measured, format)
 }
 

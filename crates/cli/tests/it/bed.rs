@@ -118,6 +118,8 @@ impl Bed {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("KURABE_STORE", self.store())
+            // Tests run beside each other, and each has a lock of its own.
+            .env("KURABE_LOCK", self.path())
             .env("LANG", "C")
             .stdin(Stdio::null());
         command

@@ -16,5 +16,6 @@ pub(super) fn facts(tree: &Tree, probes: &Probes) -> LimitFacts {
         memory: fact(ask().and_then(|groups| Ok(groups.memory_limit(tree)?.map(Bytes)))),
         root: probes.root,
         container: container::fact(tree, ask().map_or(&[], |groups| &groups.paths)),
+        alone: probes.alone.clone(),
     }
 }

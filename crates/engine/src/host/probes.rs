@@ -26,6 +26,8 @@ pub struct Probes {
     pub page_size: Fact<Bytes>,
     /// True for root.
     pub root: bool,
+    /// True where no other kurabe measures.
+    pub alone: Fact<bool>,
     /// Free space for ordinary users in the work directory.
     pub free: Fact<Bytes>,
     /// Which kinds of I/O are allowed.
@@ -83,6 +85,7 @@ impl Probes {
             ),
             page_size: asked("sysconf(_SC_PAGESIZE)", probe::page_bytes().map(Bytes)),
             root: probe::is_root(),
+            alone: crate::alone::seen(),
             free: asked(
                 &format!("statvfs `{}`", work_dir.display()),
                 probe::file_system(&work_dir).map(|found| Bytes(found.free_bytes)),

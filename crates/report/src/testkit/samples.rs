@@ -39,6 +39,7 @@ pub(crate) fn host() -> HostFacts {
     host.limits.cpus_allowed = Fact::Known(2);
     host.limits.memory = Fact::Known(None);
     host.limits.container = Fact::Known(Some("docker".to_owned()));
+    host.limits.alone = Fact::Known(true);
     host.memory.total = Fact::Known(Bytes(4 << 30));
     host.memory.transparent_huge_pages = known("madvise");
     host.kernel.release = known("6.12.8");

@@ -9,7 +9,7 @@ pub mod cgroup;
 pub mod process;
 
 pub use cgroup::Cgroups;
-pub use process::{Process, Walk, processes};
+pub use process::{Process, Walk, process, processes};
 
 use crate::tree::{Tree, TreeError, shorten};
 use std::time::Duration;
