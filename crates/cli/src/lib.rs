@@ -11,6 +11,7 @@ pub mod complete;
 mod consent;
 mod context;
 mod directory;
+mod empty;
 mod exit;
 mod kind;
 mod new_run;

@@ -67,9 +67,7 @@ fn expected(sides: &[Run]) -> Nanos {
     let each = sides.iter().map(|side| of_plan(&side.plan));
     let all = each.fold(Nanos::ZERO, Nanos::plus);
     let budget = sides.first().and_then(|side| side.plan.budget);
-    let in_any_case = sides.iter().map(|side| budget::in_any_case(&side.plan));
-    let in_any_case = in_any_case.fold(Nanos::ZERO, Nanos::plus);
-    budget.map_or(all, |budget| all.min(budget.max(in_any_case)))
+    budget.map_or(all, |budget| all.min(budget))
 }
 
 /// What all of it writes to storage. Where something stands in for the test file, that is named beside it.
@@ -118,8 +116,18 @@ pub(crate) fn of_plan(plan: &Plan) -> Nanos {
         .map_or_else(|| budget::expected(plan), |soak| soak.span)
 }
 
+/// Says before a run that its budget cannot hold what was asked for. Where not even one pass is expected to fit, it is
+/// tried, because that rests on a guess at the storage, and said if it turns out to be true.
+pub(crate) fn warn_of_shortage(plan: &Plan) {
+    if short_of(plan).is_some_and(|short| short.passes > 0)
+        && let Some(note) = shortage(plan)
+    {
+        output::say(&format!("note: {note}"));
+    }
+}
+
 /// What is said where the budget cannot hold the passes that were asked for, or those that an interval takes.
-pub(crate) fn shortage(plan: &Plan) -> Option<String> {
+fn shortage(plan: &Plan) -> Option<String> {
     let short = short_of(plan)?;
     let budget = in_seconds(plan.budget.unwrap_or_default());
     let whole = |span: Nanos| span.0.div_ceil(1_000_000_000);

@@ -3,6 +3,7 @@
 
 use crate::context::Context;
 use crate::directory;
+use crate::empty;
 use crate::exit::{Exit, failure};
 use crate::kind::Kind;
 use crate::output;
@@ -222,15 +223,24 @@ fn execute<'a>(
         return Ok(Kept::Elsewhere(lost));
     }
     let ended = ended?;
-    let measured: Vec<anyhow::Result<Run>> = runs
-        .iter()
-        .map(|run| finish(store, run, &ended))
-        .collect::<anyhow::Result<_>>()?;
+    let nothing = empty::taken_away(store, runs, &ended)?;
+    let measured: Vec<anyhow::Result<Run>> = if nothing.is_some() {
+        Vec::new()
+    } else {
+        let finished = runs.iter().map(|run| finish(store, run, &ended));
+        finished.collect::<anyhow::Result<_>>()?
+    };
     say_left_behind(places.remove());
     for (_, work_dir) in sides.iter().map(work_dir) {
         if !work_dir.exists() {
             store.forget_work_dir(&work_dir)?;
         }
+    }
+    if let Some(nothing) = nothing {
+        return Err(nothing);
+    }
+    if let Some(why) = empty::unmade(runs, &ended) {
+        output::say(&format!("warning: {why}"));
     }
     let measured: anyhow::Result<Vec<Run>> = measured.into_iter().collect();
     say_how_it_ended(measured.as_deref().unwrap_or(runs), &ended);

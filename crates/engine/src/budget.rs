@@ -1,17 +1,27 @@
 //! Time: what a round costs, and how a plan is made to fit.
 //!
-//! At least six rounds of every case are needed for an interval. Where they do not fit, first the rounds become
-//! shorter, then optional tests are left out, and what was left out is said.
+//! A budget is the time of the whole command: what is done before the first round and what rounds stand on are part of
+//! it. At least six rounds of every case are needed for an interval. Where they do not fit, first the rounds become
+//! shorter, then tests of profiles are left out, and what was left out is said. Where there is time to spare, rounds
+//! become longer.
+
+mod fit;
+
+pub use fit::{MayGo, fit};
 
 use crate::schedule::looks_max;
 use model::num::{approx, round_to_u64};
-use model::plan::{Dropped, Plan, PlannedCase, Settle, Shape};
+use model::plan::{Plan, PlannedCase, Settle};
 use model::units::Nanos;
 use stats::ROUNDS_MIN;
 use stats::looks::LOOKS;
 
 /// The share of a budget that rounds may be planned into; the rest is for what cannot be planned.
 const PLANNED_SHARE: f64 = 0.95;
+
+/// What is done before the first round and after the last one: the machine is looked at, the store opened, the page
+/// made.
+const START: Nanos = Nanos::from_millis(300);
 
 /// What a round of one copy costs beside warm-up and measured part: processes, sentinel, clean-up. Measured on a small
 /// VM at 22 ms; the run corrects it from the first rounds on.
@@ -60,12 +70,6 @@ pub fn making(plan: &Plan) -> Nanos {
     plan.grounds().map(|ground| ground.expected).sum()
 }
 
-/// What a run takes in any case, however short its budget is: what rounds stand on is made, and serves one of them.
-pub fn in_any_case(plan: &Plan) -> Nanos {
-    let used = plan.cases.iter().filter(|case| case.ground.is_some());
-    making(plan).plus(used.map(round_cost).min().unwrap_or_default())
-}
-
 /// The rounds of this case that a plan asks for; `None` where the budget decides.
 pub fn rounds_wanted(plan: &Plan, case: &PlannedCase) -> Option<u32> {
     case.shape.rounds.or(plan.passes)
@@ -110,8 +114,7 @@ pub fn expected(plan: &Plan) -> Nanos {
         Some(sum.plus(Nanos(round_cost(case).0.saturating_mul(rounds))))
     });
     let passes = passes.map(|passes| passes.plus(making(plan)));
-    let budget = plan.budget.map(|budget| budget.max(in_any_case(plan)));
-    match (passes, budget) {
+    match (passes, plan.budget) {
         (Some(passes), Some(budget)) => passes.min(budget),
         (Some(only), None) | (None, Some(only)) => only,
         (None, None) => Nanos::ZERO,
@@ -133,9 +136,27 @@ impl Short {
     /// A budget that has room for them, where they are those that an interval takes: for more, a larger budget has
     /// longer rounds first.
     pub fn room(self) -> Option<Nanos> {
-        let room = Nanos(round_to_u64(approx(self.needs.0) / PLANNED_SHARE));
-        (self.wanted <= ROUNDS_MIN).then_some(room)
+        (self.wanted <= ROUNDS_MIN).then(|| with_room_for(approx(self.needs.0)))
     }
+}
+
+/// A budget with room for six rounds of every case of `plan`, or those that it asks for where they are fewer, where
+/// making what they stand on takes so long.
+pub fn least(plan: &Plan, making: Nanos) -> Nanos {
+    let rounds = u64::from(plan.passes.unwrap_or(ROUNDS_MIN).min(ROUNDS_MIN));
+    let Nanos(pass) = plan.cases.iter().map(round_cost).sum();
+    let each = Nanos(pass.saturating_mul(rounds)).plus(making);
+    with_room_for(approx(each.0) * approx(sides(plan)))
+}
+
+/// The time of a budget that rounds may be planned into, with what they stand on, in nanoseconds.
+fn for_rounds(budget: Nanos) -> f64 {
+    approx(budget.since(START).0) * PLANNED_SHARE
+}
+
+/// The budget in which so many nanoseconds may be planned: what [`for_rounds`] has of it.
+fn with_room_for(needed: f64) -> Nanos {
+    START.plus(Nanos(round_to_u64((needed / PLANNED_SHARE).ceil())))
 }
 
 /// About how many passes fit into the budget of `plan`, both sides of a duel together; `None` where it has none.
@@ -144,6 +165,7 @@ pub fn passes_that_fit(plan: &Plan) -> Option<u32> {
     let Nanos(pass) = plan.cases.iter().map(round_cost).sum();
     let making = Nanos(making(plan).0.saturating_mul(sides(plan)));
     let passes = budget
+        .since(START)
         .since(making)
         .0
         .checked_div(pass.saturating_mul(sides(plan)))?;
@@ -167,8 +189,8 @@ pub fn short_of(plan: &Plan) -> Option<Short> {
     let making = Nanos(making(plan).0.saturating_mul(sides(plan)));
     let needs = Nanos(pass.saturating_mul(u64::from(wanted))).plus(making);
     let passes = passes_that_fit(plan)?;
-    let may_do = budget.0.saturating_add(budget.0 / KNOWN_TO);
-    (needs.0 > may_do).then_some(Short {
+    let there_is = budget.since(START).0;
+    (needs.0 > there_is.saturating_add(there_is / KNOWN_TO)).then_some(Short {
         passes,
         wanted,
         needs,
@@ -178,85 +200,4 @@ pub fn short_of(plan: &Plan) -> Option<Short> {
 /// How many plans live on one budget: both sides of a duel do.
 const fn sides(plan: &Plan) -> u64 {
     if plan.duel.is_some() { 2 } else { 1 }
-}
-
-/// Makes six rounds of every case fit into the plan's budget, if there is one: shorter rounds, then fewer optional
-/// tests. What cannot be made to fit stays, and the run says that it had too little time.
-pub fn fit(plan: &mut Plan, optional: &[String]) {
-    let Some(budget) = plan.budget else { return };
-    let available = approx(budget.0) * PLANNED_SHARE / approx(sides(plan));
-    shorten(plan, available);
-    let whole = needed(plan) / PLANNED_SHARE * approx(sides(plan));
-    let whole = Nanos(round_to_u64(whole)).as_secs_f64().ceil();
-    for pattern in optional {
-        if needed(plan) <= available {
-            return;
-        }
-        let before = plan.cases.len();
-        if plan
-            .cases
-            .iter()
-            .all(|case| crate::resolve::glob(pattern, &case.id.test))
-        {
-            return;
-        }
-        plan.cases
-            .retain(|case| !crate::resolve::glob(pattern, &case.id.test));
-        if plan.cases.len() < before {
-            let why = format!(
-                "{:.0} s are too few for six rounds of every test; hint: `--budget {whole:.0}s` leaves nothing out",
-                budget.as_secs_f64()
-            );
-            plan.dropped.push(Dropped {
-                what: pattern.clone(),
-                why,
-                needs: Some(Nanos(round_to_u64(whole * 1e9))),
-            });
-        }
-    }
-}
-
-/// Time that the minimum of rounds needs, with what they stand on, in nanoseconds.
-fn needed(plan: &Plan) -> f64 {
-    let of = |case| approx(round_cost(case).0) * f64::from(rounds_needed(plan, case));
-    let rounds: f64 = plan.cases.iter().map(of).sum();
-    rounds + approx(making(plan).0)
-}
-
-/// The rounds of this case that must fit: six, or fewer where no more are asked for, or what a method fixes.
-fn rounds_needed(plan: &Plan, case: &PlannedCase) -> u32 {
-    let asked = rounds_wanted(plan, case).unwrap_or(ROUNDS_MIN);
-    asked.min(case.shape.rounds.unwrap_or(ROUNDS_MIN))
-}
-
-/// Below which the measured part of this case is not shortened.
-fn shortest(case: &PlannedCase) -> Nanos {
-    case.shape.measure_min.max(Shape::MEASURE_MIN)
-}
-
-fn shorten(plan: &mut Plan, available: f64) {
-    let can = |case: &PlannedCase| {
-        case.shape.can_shorten() && !case.simulated && case.shape.measure > shortest(case)
-    };
-    // Where some come to their shortest the others have to give more, once for each that does.
-    for _ in 0..=plan.cases.len() {
-        let needed = needed(plan);
-        let flexible: f64 = plan
-            .cases
-            .iter()
-            .filter(|case| can(case))
-            .map(|case| approx(case.shape.measure.0) * f64::from(rounds_needed(plan, case)))
-            .sum();
-        if needed <= available || flexible <= 0.0 {
-            return;
-        }
-        let factor = ((flexible - (needed - available)) / flexible).max(0.0);
-        for case in plan.cases.iter_mut().filter(|case| can(case)) {
-            // Rounded down, and a nanosecond less for what arithmetic rounds: all together would else miss by
-            // nanoseconds what they were shortened to fit into, and cost an optional test.
-            let measure = approx(case.shape.measure.0) * factor;
-            let shorter = round_to_u64(measure.floor()).saturating_sub(1);
-            case.shape.measure = Nanos(shorter).max(shortest(case));
-        }
-    }
 }

@@ -120,18 +120,19 @@ impl Grounds {
     }
 
     /// Sees to it that what the case stands on is there: what was done for that, and whether it could be. It is looked
-    /// at only where something may have happened to it.
+    /// at only where something may have happened to it, and made only as long as there is `room` for that.
     pub(crate) fn stand(
         &mut self,
         bench: &Bench<'_>,
         case: &PlannedCase,
-        seed: u64,
+        (seed, room): (u64, Option<Nanos>),
         tell: &mut dyn FnMut(Step<'_>),
     ) -> (Vec<Errand>, Result<(), NotDone>) {
         let mut done = Vec::new();
         let Some(ground) = &case.ground else {
             return (done, Ok(()));
         };
+        let began = monotonic();
         loop {
             let standing = self.standing.get(&ground.key);
             let (did, failures) = match standing {
@@ -140,10 +141,17 @@ impl Grounds {
                 Some(Standing::Doubtful) => (Did::Check, 0),
                 Some(Standing::Unmade { failures }) => (Did::Make, *failures),
             };
-            let (errand, told) = self.send(bench, case, ground, did, seed, tell);
+            let left = room.map(|room| room.since(Nanos(monotonic() - began)));
+            let at_most = left.map_or(ground.at_most, |left| left.min(ground.at_most));
+            let (errand, told) = self.send(bench, case, ground, (did, at_most), seed, tell);
             let next = match (did, &told) {
                 (_, Err(NotDone::Interrupted)) => return (done, told.map(|_| ())),
                 (_, Ok(told)) if told.holds => Standing::Holds,
+                (Did::Make, Err(NotDone::Failed(Failure::Hung { .. })))
+                    if at_most < ground.at_most =>
+                {
+                    return (done, Err(NotDone::NoTime));
+                }
                 // Whatever kept it from being looked at, it can be made again.
                 (Did::Check, _) => Standing::Unmade { failures: 0 },
                 (Did::Make, told) => {
@@ -174,7 +182,7 @@ impl Grounds {
         bench: &Bench<'_>,
         case: &PlannedCase,
         ground: &Ground,
-        did: Did,
+        (did, at_most): (Did, Nanos),
         seed: u64,
         tell: &mut dyn FnMut(Step<'_>),
     ) -> (Errand, Result<Told, NotDone>) {
@@ -187,7 +195,7 @@ impl Grounds {
             case,
             number: self.errands,
             seed,
-            at_most: ground.at_most,
+            at_most,
         };
         let begin = monotonic();
         let mut step = |made| {

@@ -215,7 +215,16 @@ pub fn resolve(
     let optional: Vec<String> = profiles()
         .flat_map(|profile| profile.optional.iter().cloned())
         .collect();
-    crate::budget::fit(&mut plan, &optional);
+    let named = |test: &str| {
+        chosen
+            .iter()
+            .any(|one| one.entry.test.name == test && one.named)
+    };
+    let may_go = crate::budget::MayGo {
+        optional: &optional,
+        is_named: &named,
+    };
+    crate::budget::fit(&mut plan, may_go);
     needs::leave_out_without(&mut plan.cases, &mut plan.dropped);
     match request.soak {
         Some(wanted) => Ok(soak::plan(plan, wanted)?),
@@ -243,6 +252,8 @@ struct Choice<'a> {
     copies: Option<Copies>,
     /// True where the profile does without it on a machine without a disk to measure.
     needs_disk: bool,
+    /// True where somebody asks for it beside profiles.
+    named: bool,
 }
 
 fn choose<'a>(
@@ -262,12 +273,16 @@ fn choose<'a>(
             };
             // The same test may come from two sides; the first one counts, and who asks for it whatever there is.
             match chosen.iter_mut().find(same) {
-                Some(choice) => choice.needs_disk &= needs_disk,
+                Some(choice) => {
+                    choice.needs_disk &= needs_disk;
+                    choice.named |= profile.is_none();
+                }
                 None => chosen.push(Choice {
                     entry,
                     profile,
                     copies,
                     needs_disk,
+                    named: profile.is_none(),
                 }),
             }
         }

@@ -8,9 +8,11 @@ mod known;
 mod places;
 mod soak;
 mod stand;
+mod time;
 
 pub use places::Places;
 pub use soak::Resting;
+pub use stand::Unmade;
 
 use crate::consent::Permits;
 use crate::counter::Counter;
@@ -29,9 +31,9 @@ use model::record::{End, Outcome, Round};
 use model::rng::Rng;
 use model::units::Nanos;
 use model::warning::Warning;
+use stand::Stood;
 use stats::ROUNDS_MIN;
 use std::path::Path;
-use sys::clock::monotonic;
 
 /// Who is told about a run while it goes on.
 pub trait Observer {
@@ -102,6 +104,8 @@ pub struct Ended {
     pub end: End,
     /// What was noticed about the run as a whole.
     pub warnings: Vec<Warning>,
+    /// What rounds were to stand on and the budget had no time to make; their cases were left.
+    pub unmade: Vec<Unmade>,
 }
 
 /// What is measured: a plan and where it runs. A run has one side; a duel has two, with the same cases.
@@ -172,6 +176,7 @@ pub fn execute(
         lanes,
         setting,
         observer,
+        unmade: Vec::new(),
     };
     let end = match &runner.plan().soak {
         Some(soak) => runner.soak(soak)?,
@@ -183,10 +188,14 @@ pub fn execute(
         Vec::new()
     };
     runner.clear();
-    drop(runner);
+    let unmade = runner.unmade;
     warnings.extend(watch.warning());
     places.empty();
-    Ok(Ended { end, warnings })
+    Ok(Ended {
+        end,
+        warnings,
+        unmade,
+    })
 }
 
 /// One side while the run goes on.
@@ -275,11 +284,20 @@ struct One {
     stretching: Option<Stretching>,
 }
 
+/// What became of a round that was to be.
+enum Came {
+    Ended(Box<Round>),
+    /// The budget has no time for what it stands on, and its case is left.
+    NoTime,
+    Interrupted,
+}
+
 struct Runner<'a> {
     /// One lane, or two in a duel.
     lanes: Vec<Lane<'a>>,
     setting: Setting<'a>,
     observer: &'a mut dyn Observer,
+    unmade: Vec<Unmade>,
 }
 
 impl<'a> Runner<'a> {
@@ -300,32 +318,13 @@ impl<'a> Runner<'a> {
             !any_given_up && both.any(is_short)
         });
         let mut warnings = Vec::new();
-        if short {
+        if short || !self.unmade.is_empty() {
             warnings.push(Warning::BudgetShort);
         }
         if let Some(target) = self.plan().target {
             warnings.extend(schedule::missed(self.plan(), &self.lanes[0].cases, target));
         }
         warnings
-    }
-
-    /// Time used so far, by this process and by earlier parts of the run.
-    fn elapsed(&self) -> Nanos {
-        let earlier = self.lanes.iter().flat_map(|lane| lane.side.earlier);
-        Nanos(monotonic() - self.setting.began).plus(earlier.map(Round::took_in_all).sum())
-    }
-
-    /// Time left of the budget; `None` without one.
-    fn left(&self) -> Option<Nanos> {
-        self.plan()
-            .budget
-            .map(|budget| budget.since(self.elapsed()))
-    }
-
-    /// Whether a round fits. What it stands on is made whatever that takes: the plan has said so.
-    fn fits(&self, case: usize) -> bool {
-        let cost = self.lanes.iter().map(|lane| lane.cases[case].cost.0).sum();
-        self.left().is_none_or(|left| Nanos(cost) <= left)
     }
 
     fn finished(&self, case: usize) -> bool {
@@ -399,7 +398,13 @@ impl<'a> Runner<'a> {
                 expected,
                 stretching: None,
             };
-            if self.one(one)?.is_none() || sys::signal::interrupted().is_some() {
+            match self.one(one)? {
+                Came::Ended(_) => {}
+                // Without one side there is no pair.
+                Came::NoTime => break,
+                Came::Interrupted => return Ok(None),
+            }
+            if sys::signal::interrupted().is_some() {
                 return Ok(None);
             }
         }
@@ -409,7 +414,7 @@ impl<'a> Runner<'a> {
     /// One stretch of a soak; `None` where the user interrupted it.
     fn stretch(&mut self, pass: u32, stretching: Stretching) -> Result<Option<Round>, RunError> {
         let plan = self.plan();
-        self.one(One {
+        let came = self.one(One {
             side: 0,
             pass,
             case: 0,
@@ -417,14 +422,21 @@ impl<'a> Runner<'a> {
             elapsed: stretching.clock.elapsed(),
             expected: plan.soak.map_or(Nanos::ZERO, |soak| soak.span),
             stretching: Some(stretching),
+        })?;
+        Ok(match came {
+            Came::Ended(round) => Some(*round),
+            // A soak has no budget.
+            Came::NoTime | Came::Interrupted => None,
         })
     }
 
-    /// One round of one case on one side; `None` where the user interrupted it.
-    fn one(&mut self, one: One) -> Result<Option<Round>, RunError> {
+    /// One round of one case on one side.
+    fn one(&mut self, one: One) -> Result<Came, RunError> {
         let One { pass, case, .. } = one;
-        let Some((errands, stands)) = self.stand(one.side, case, &one) else {
-            return Ok(None);
+        let (errands, stands) = match self.stand(one.side, case, &one) {
+            Stood::Told(errands, stands) => (errands, stands),
+            Stood::NoTime => return Ok(Came::NoTime),
+            Stood::Interrupted => return Ok(Came::Interrupted),
         };
         // What was made has taken its time.
         let (elapsed, expected) = if errands.is_empty() || one.stretching.is_some() {
@@ -462,7 +474,7 @@ impl<'a> Runner<'a> {
             Err(why) => Ok(round::not_begun(planned, which, why)),
         };
         let Ok(round) = round.map(|round| Round { errands, ..round }) else {
-            return Ok(None);
+            return Ok(Came::Interrupted);
         };
         lane.learn(case, &round);
         self.observer
@@ -471,34 +483,6 @@ impl<'a> Runner<'a> {
                 seq: which.seq,
                 why,
             })?;
-        Ok(Some(round))
-    }
-
-    /// The expected duration of the whole run when a round of `next` is about to start, which it does in any case:
-    /// what is over, what has to be made, and the rounds still wanted at what they cost.
-    fn expected(&self, next: usize) -> Nanos {
-        let wanted: Option<Vec<Nanos>> = self
-            .lanes
-            .iter()
-            .map(|lane| schedule::time_wanted(&lane.cases))
-            .collect();
-        let elapsed = self.elapsed();
-        let pending = self.lanes.iter();
-        let pending = pending.map(|lane| lane.grounds.pending(lane.side.plan));
-        let by_rounds =
-            wanted.map(|times| times.into_iter().chain(pending).fold(elapsed, Nanos::plus));
-        let of_next = |lane: &Lane<'_>| {
-            let making = lane.grounds.pending_of(&lane.side.plan.cases[next]);
-            making.plus(lane.cases[next].cost)
-        };
-        let at_least = elapsed.plus(self.lanes.iter().map(of_next).sum());
-        match (
-            by_rounds,
-            self.plan().budget.map(|budget| budget.max(at_least)),
-        ) {
-            (Some(rounds), Some(budget)) => rounds.min(budget),
-            (Some(only), None) | (None, Some(only)) => only,
-            (None, None) => self.elapsed(),
-        }
+        Ok(Came::Ended(Box::new(round)))
     }
 }

@@ -17,7 +17,8 @@ use std::path::PathBuf;
 /// How much is measured, in passes over all cases.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Amount {
-    /// Time for all of it, such as 90s or 5m [default: that of the profile; for tests, as long as the passes take]
+    /// Time for all of it, with looking, waiting and making test files, such as 90s or 5m [default: that of the
+    /// profile; for tests, as long as the passes take]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) budget: Option<Nanos>,
     /// Rounds of every case [default: as many as fit into the budget; without one, 9]

@@ -9,7 +9,6 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::kind::Kind;
 use crate::new_run;
-use crate::output;
 use crate::planned;
 use crate::resume;
 use crate::session::{self, Ready};
@@ -33,8 +32,8 @@ pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
             return planned::show(context, &[run], plan, &consent);
         }
         show::check_format(&run, format)?;
-        if let Some(note) = planned::shortage(&run.plan).filter(|_| !quiet) {
-            output::say(&format!("note: {note}"));
+        if !quiet {
+            planned::warn_of_shortage(&run.plan);
         }
         Ready::new([run])
     };

@@ -165,6 +165,72 @@ fn a_budget_is_used_and_not_exceeded_by_more_than_two_percent() {
 }
 
 #[test]
+fn what_is_made_first_ends_with_the_budget_and_an_empty_run_is_not_kept() {
+    let bed = Bed::new();
+    let make = "selftest.ground*.make=20s";
+    let run = ["run", "selftest.ground", "--set", make, "--budget", "3s"];
+    let begin = sys::clock::monotonic();
+    let done = bed.run(&run).code(4);
+    let took = model::units::Nanos(sys::clock::monotonic() - begin).as_secs_f64();
+    done.err_has(&[
+        "the budget of 3 s has no time for making the test data: ",
+        " of 310 B in 2.",
+        "nothing was measured, and no run is kept",
+        "hint: `--budget ",
+    ]);
+    assert!((2.0..4.0).contains(&took), "{took}");
+    assert_eq!(bed.listed().len(), 0);
+    assert_eq!(bed.left_behind(), [""; 0]);
+    // Other cases have their rounds, and it is said why this one has none.
+    let both = [&run[..], &["selftest.sleep", "--label", "both"]].concat();
+    let done = bed.run(&both).code(4);
+    done.err_has(&["warning: the budget of 3 s has no time for making the test data"])
+        .out_says(&["time ran out before six passes"]);
+    let run = exported(&bed, "both");
+    let rounds = run["rounds"].as_array().unwrap();
+    assert!(!rounds.is_empty());
+    assert!(
+        rounds
+            .iter()
+            .all(|round| round["case"] == "selftest.sleep@1")
+    );
+}
+
+#[test]
+fn a_budget_without_time_for_one_round_keeps_nothing() {
+    let bed = Bed::new();
+    bed.run(&["run", "selftest.sleep", "--budget", "400ms"])
+        .code(4)
+        .err_has(&["is over before the first round ends", "hint: `--budget 3s`"]);
+    let sides = ["--a-cmd", "true", "--b-cmd", "true"];
+    bed.run(&[&["duel", "selftest.sleep", "--budget", "400ms"], &sides[..]].concat())
+        .code(4)
+        .err_has(&["no run is kept"]);
+    assert_eq!(bed.listed().len(), 0);
+    assert_eq!(bed.left_behind(), [""; 0]);
+    bed.run(&["run", "selftest.sleep", "--budget", "3s"])
+        .code(0);
+}
+
+#[test]
+fn a_run_that_is_interrupted_before_its_first_round_ends_is_not_kept() {
+    let bed = Bed::new();
+    let make = "selftest.ground.make=20s";
+    let args = ["run", "selftest.ground", "--set", make, "--passes", "2"];
+    let child = bed.start(&args);
+    crate::bed::eventually(60, || {
+        let dirs = std::fs::read_dir(bed.path()).unwrap().flatten();
+        dirs.map(|dir| dir.path().join("run/ground"))
+            .any(|path| path.exists())
+    });
+    crate::bed::signal(&child, "-INT");
+    let done: crate::bed::Done = child.wait_with_output().unwrap().into();
+    done.code(130)
+        .err_has(&["interrupted: nothing was measured, and no run is kept"]);
+    assert_eq!(bed.listed().len(), 0);
+}
+
+#[test]
 fn a_budget_for_too_few_rounds_is_said() {
     let bed = Bed::new();
     let done = bed
@@ -294,9 +360,15 @@ fn a_plan_without_intervals_says_so_and_whose_budget_it_has() {
     );
     assert!(!plan(&["selftest.replay", "--passes", "6"]).contains("note:"));
     // What is left out does not pretend that the rest fits, and each time says what it is for.
-    let short = plan(&["cpu", "memory", "--budget", "2m"]);
+    let fits = plan(&["memory", "--budget", "1m"]);
     assert!(
-        short.contains("120 s are too few for six rounds of every test"),
+        fits.contains("left out: memory.loaded-25 and ") && !fits.contains("note:"),
+        "{fits}"
+    );
+    assert_eq!(fits.matches("`--budget ").count(), 1, "{fits}");
+    let short = plan(&["cpu.*", "memory", "--budget", "10s"]);
+    assert!(
+        short.contains("10 s are too few for six rounds of every test"),
         "{short}"
     );
     assert!(

@@ -31,6 +31,8 @@ pub(crate) struct Asked<'a> {
 pub(crate) enum NotDone {
     Interrupted,
     Failed(Failure),
+    /// The budget has no time for it.
+    NoTime,
 }
 
 impl From<Stop> for NotDone {

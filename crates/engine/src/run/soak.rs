@@ -1,5 +1,6 @@
 //! A soak as it happens: stretch after stretch, with rests that a signal ends at once.
 
+use super::stand::Stood;
 use super::{One, RunError, Runner};
 use crate::soak::{self, Asleep, Next, Now, Rest, SoakClock, Stretching};
 use model::record::End;
@@ -29,7 +30,8 @@ impl Runner<'_> {
         let side = self.lanes[0].side;
         let shape = side.plan.cases[0].shape;
         // What the stretches stand on is no part of the soak's time. Where it fails, the first stretch says so.
-        if self.stand(0, 0, &One::before_all(side.plan)).is_none() {
+        let stood = self.stand(0, 0, &One::before_all(side.plan));
+        if matches!(stood, Stood::Interrupted) {
             return Ok(End::Interrupted);
         }
         let clock = SoakClock::start(side.earlier);

@@ -71,11 +71,14 @@ fn without_value(view: &RunView<'_>, lang: Lang) -> Vec<(Text, String)> {
     list
 }
 
-/// The warnings about the run as a whole. Where its budget was too short, what it should have been.
+/// The warnings about the run as a whole. Where its budget was too short, what it should have been, unless what was
+/// left out for want of time says that already: one piece of advice is enough.
 pub(crate) fn about_run(view: &RunView<'_>, lang: Lang) -> Vec<String> {
+    let advised = view.run.plan.dropped.iter().any(|one| one.needs.is_some());
     let line = |warning: &Warning| {
         let line = said::warning(warning, lang);
         if let Warning::BudgetShort = warning
+            && !advised
             && let Some((time, room)) = stats::six_passes::of(view.run)
         {
             let (time, room) = (

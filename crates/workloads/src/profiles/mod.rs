@@ -94,15 +94,14 @@ mod tests {
             for seconds in (1..=360).rev() {
                 let plan = planned_all(&["scaling"], Some(Nanos::from_secs(seconds)), &host);
                 let dropped: Vec<&str> = plan.dropped.iter().map(|d| d.what.as_str()).collect();
-                assert!(
-                    order.starts_with(&dropped),
-                    "{cpus}, {seconds} s: {dropped:?}"
-                );
+                let (first, _) = dropped.split_at(dropped.len().min(order.len()));
+                assert!(order.starts_with(first), "{cpus}, {seconds} s: {dropped:?}");
                 assert!(dropped.len() >= least, "{cpus}, {seconds} s: {dropped:?}");
                 least = dropped.len();
                 numbers.insert(least);
             }
-            assert_eq!(numbers, BTreeSet::from([0, 1, 2, 3, 4]), "{cpus} CPUs");
+            // Then what takes longest, and one test is left in the end.
+            assert_eq!(numbers, (0..=8).collect(), "{cpus} CPUs");
         }
     }
 

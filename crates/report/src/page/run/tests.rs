@@ -281,6 +281,14 @@ fn a_budget_that_was_too_short_is_told_with_what_it_takes() {
         en,
     );
     check(Lang::Ja, "この測定では 6 巡に約 ", ja);
+    // What was left out for want of time says which budget has room for everything.
+    run.plan.dropped.push(model::plan::Dropped {
+        what: "os.spawn".to_owned(),
+        why: "too little time".to_owned(),
+        needs: Some(model::units::Nanos::from_secs(90)),
+    });
+    let text = shown(&run, 300, Lang::En);
+    assert_eq!(text.matches("`--budget ").count(), 1, "{text}");
 }
 
 #[test]
