@@ -90,7 +90,8 @@ fn leave_out(
 }
 
 /// The tests that are left out next of those that nobody named: all that stand on what takes more than half of the time
-/// to make, or else the one whose rounds take longest. `None` where nothing would be left, or nothing may go.
+/// to make, or else the one whose rounds take longest, of those without a figure on the first page as long as there are
+/// any. `None` where nothing would be left, or nothing may go.
 fn next_to_go(plan: &Plan, available: f64, is_named: &dyn Fn(&str) -> bool) -> Option<Vec<String>> {
     let tests = |of: &dyn Fn(&PlannedCase) -> bool| -> BTreeSet<String> {
         let cases = plan.cases.iter().filter(|case| of(case));
@@ -109,8 +110,13 @@ fn next_to_go(plan: &Plan, available: f64, is_named: &dyn Fn(&str) -> bool) -> O
         let cases = plan.cases.iter().filter(|case| case.id.test == *test);
         cases.map(|case| needed_of(plan, case)).sum()
     };
+    let headlines = tests(&|case| case.headline.is_some());
     let may_go = all.iter().filter(|test| !is_named(test));
-    let longest = may_go.max_by(|a, b| cost(a).total_cmp(&cost(b)));
+    let longest = may_go.max_by(|a, b| {
+        let beside = |test: &String| !headlines.contains(test);
+        let order = beside(a).cmp(&beside(b));
+        order.then_with(|| cost(a).total_cmp(&cost(b)))
+    });
     longest
         .filter(|_| all.len() > 1)
         .map(|test| vec![test.clone()])
