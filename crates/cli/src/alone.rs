@@ -1,15 +1,17 @@
 //! One measuring `run`, `soak` or `duel` at a time on a machine. Plans, tests of the program itself and `fio`, which
 //! stands in for a program that knows no such rule, ask nobody.
 
+use crate::args::LookArgs;
 use crate::exit::{Exit, failure};
 use crate::output;
 use crate::session::Ready;
 use dialects::printable::{quoted, said};
 use engine::alone::{Lock, VARIABLE, take};
+use engine::look;
 use model::plan::Plan;
 use model::units::Nanos;
 use report::Lang;
-use report::number::duration;
+use report::number::{duration, in_seconds};
 use sys::lock::{Held, Holder};
 use sys::tree::Tree;
 
@@ -23,32 +25,54 @@ pub(crate) struct Alone {
 }
 
 /// Takes the machine's lock for what is ready, and notes with new runs what is known by that. Somebody else's end is
-/// waited for as long as `wait` says.
-pub(crate) fn hold(ready: &mut Ready, wait: Option<Nanos>) -> anyhow::Result<Alone> {
+/// waited for as long as `args` say, which have what is left of that in the end.
+pub(crate) fn hold(ready: &mut Ready, args: &mut LookArgs) -> anyhow::Result<Alone> {
+    refuse_to_wait_for_all_of_it(ready, args.wait_quiet)?;
     if ready.runs.iter().all(|run| asks_nobody(&run.plan)) {
         return Ok(Alone { _held: None });
     }
-    let began = sys::clock::monotonic();
+    let (began, wait) = (sys::clock::monotonic(), args.wait_quiet);
     let mut told = false;
     loop {
+        let left = wait.map(|wait| wait.since(Nanos(sys::clock::monotonic() - began)));
         let holder = match take() {
             Lock::Ours(held, alone) => {
                 for run in ready.runs.iter_mut().filter(|_| !ready.kept) {
                     run.host.limits.alone = alone.clone();
                 }
+                if told {
+                    // One look is taken in any case.
+                    args.wait_quiet = left.map(|left| left.max(look::SPAN));
+                }
                 return Ok(Alone { _held: held });
             }
             Lock::Taken(holder) => holder,
         };
-        let left = wait.map(|wait| wait.since(Nanos(sys::clock::monotonic() - began)));
-        let Some(left) = left.filter(|left| *left > Nanos::ZERO) else {
+        let (Some(wait), Some(left)) = (wait, left.filter(|left| *left > Nanos::ZERO)) else {
             return Err(refused(holder, wait));
         };
         if !told {
-            output::say(&format!("note: waiting: {}", who(holder)));
+            let most = duration(wait, Lang::En);
+            output::say(&format!("waiting, {most} at most: {}", who(holder)));
             told = true;
         }
         sys::clock::sleep(left.min(AGAIN).0);
+    }
+}
+
+/// Waiting is a part of the budget, and nothing would be left of it.
+fn refuse_to_wait_for_all_of_it(ready: &Ready, wait: Option<Nanos>) -> anyhow::Result<()> {
+    let budget = ready.runs.first().and_then(|run| run.plan.budget);
+    match (wait, budget) {
+        (Some(wait), Some(budget)) if wait >= budget => {
+            let [wait, budget] = [wait, budget].map(in_seconds);
+            let text = format!(
+                "wait for {wait} within a budget of {budget}: waiting is a part of it, and no time would be left"
+            );
+            let hint = "a larger `--budget`; or `--passes`, and no budget";
+            Err(failure(Exit::Usage, text, Some(hint)))
+        }
+        _ => Ok(()),
     }
 }
 

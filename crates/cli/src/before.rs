@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::exit::{Exit, failure};
 use crate::output;
 use crate::session::Ready;
-use engine::look;
+use engine::{budget, look};
 use model::ground::GroundKind;
 use model::host::HostFacts;
 use model::look::{Look, Space};
@@ -61,6 +61,12 @@ pub(crate) fn look(
     }
     for seen in told.iter().filter(|_| !quiet) {
         output::say(&note(seen, context.lang));
+    }
+    if args.wait_quiet.is_some() && is_new {
+        let spent = Nanos(monotonic() - context.began);
+        for run in &mut ready.runs {
+            budget::refit(&mut run.plan, spent);
+        }
     }
     Ok(Nanos(monotonic() - began))
 }

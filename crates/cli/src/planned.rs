@@ -153,7 +153,7 @@ fn shortage(plan: &Plan) -> Option<String> {
         ""
     };
     let take = whole(short.needs);
-    let room = short.room().map_or_else(String::new, |room| {
+    let room = short.room.map_or_else(String::new, |room| {
         format!(", for which `--budget {}s` has room", whole(room))
     });
     Some(format!(

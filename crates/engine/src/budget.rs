@@ -7,8 +7,9 @@
 
 mod fit;
 
-pub use fit::{MayGo, fit};
+pub use fit::{MayGo, fit, refit};
 
+use crate::look;
 use crate::schedule::looks_max;
 use model::num::{approx, round_to_u64};
 use model::plan::{Plan, PlannedCase, Settle};
@@ -19,8 +20,8 @@ use stats::looks::LOOKS;
 /// The share of a budget that rounds may be planned into; the rest is for what cannot be planned.
 const PLANNED_SHARE: f64 = 0.95;
 
-/// What is done before the first round and after the last one: the machine is looked at, the store opened, the page
-/// made.
+/// What is done before the first round and after the last one: facts of the machine are found, the store opened, the
+/// page made. Measured on a small VM at 0.2 s.
 const START: Nanos = Nanos::from_millis(300);
 
 /// What a round of one copy costs beside warm-up and measured part: processes, sentinel, clean-up. Measured on a small
@@ -130,14 +131,9 @@ pub struct Short {
     pub wanted: u32,
     /// What those take.
     pub needs: Nanos,
-}
-
-impl Short {
     /// A budget that has room for them, where they are those that an interval takes: for more, a larger budget has
     /// longer rounds first.
-    pub fn room(self) -> Option<Nanos> {
-        (self.wanted <= ROUNDS_MIN).then(|| with_room_for(approx(self.needs.0)))
-    }
+    pub room: Option<Nanos>,
 }
 
 /// A budget with room for six rounds of every case of `plan`, or those that it asks for where they are fewer, where
@@ -146,17 +142,37 @@ pub fn least(plan: &Plan, making: Nanos) -> Nanos {
     let rounds = u64::from(plan.passes.unwrap_or(ROUNDS_MIN).min(ROUNDS_MIN));
     let Nanos(pass) = plan.cases.iter().map(round_cost).sum();
     let each = Nanos(pass.saturating_mul(rounds)).plus(making);
-    with_room_for(approx(each.0) * approx(sides(plan)))
+    with_room_for(plan, approx(each.0) * approx(sides(plan)))
+}
+
+/// What is done in a budget beside rounds and what they stand on: the start and the end, and the look before the first
+/// round. It is not known here whether somebody does without the look, which leaves time for further rounds.
+fn beside(plan: &Plan, budget: Nanos) -> Nanos {
+    let look = if uses_the_machine(plan) {
+        look::within(budget)
+    } else {
+        Nanos::ZERO
+    };
+    START.plus(look)
+}
+
+fn uses_the_machine(plan: &Plan) -> bool {
+    plan.cases.iter().any(|case| !case.simulated)
 }
 
 /// The time of a budget that rounds may be planned into, with what they stand on, in nanoseconds.
-fn for_rounds(budget: Nanos) -> f64 {
-    approx(budget.since(START).0) * PLANNED_SHARE
+fn for_rounds(plan: &Plan, budget: Nanos) -> f64 {
+    approx(budget.since(beside(plan, budget)).0) * PLANNED_SHARE
 }
 
 /// The budget in which so many nanoseconds may be planned: what [`for_rounds`] has of it.
-fn with_room_for(needed: f64) -> Nanos {
-    START.plus(Nanos(round_to_u64((needed / PLANNED_SHARE).ceil())))
+fn with_room_for(plan: &Plan, needed: f64) -> Nanos {
+    let rest = START.plus(Nanos(round_to_u64((needed / PLANNED_SHARE).ceil())));
+    if uses_the_machine(plan) {
+        look::beside(rest)
+    } else {
+        rest
+    }
 }
 
 /// About how many passes fit into the budget of `plan`, both sides of a duel together; `None` where it has none.
@@ -165,7 +181,7 @@ pub fn passes_that_fit(plan: &Plan) -> Option<u32> {
     let Nanos(pass) = plan.cases.iter().map(round_cost).sum();
     let making = Nanos(making(plan).0.saturating_mul(sides(plan)));
     let passes = budget
-        .since(START)
+        .since(beside(plan, budget))
         .since(making)
         .0
         .checked_div(pass.saturating_mul(sides(plan)))?;
@@ -189,11 +205,12 @@ pub fn short_of(plan: &Plan) -> Option<Short> {
     let making = Nanos(making(plan).0.saturating_mul(sides(plan)));
     let needs = Nanos(pass.saturating_mul(u64::from(wanted))).plus(making);
     let passes = passes_that_fit(plan)?;
-    let there_is = budget.since(START).0;
+    let there_is = budget.since(beside(plan, budget)).0;
     (needs.0 > there_is.saturating_add(there_is / KNOWN_TO)).then_some(Short {
         passes,
         wanted,
         needs,
+        room: (wanted <= ROUNDS_MIN).then(|| with_room_for(plan, approx(needs.0))),
     })
 }
 

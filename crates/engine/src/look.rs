@@ -30,14 +30,27 @@ const STOP_NOTICED: Nanos = Nanos::from_millis(100);
 /// How long the look before the first round of these plans takes: both sides of a duel share one. Nothing where no
 /// round uses the machine.
 pub fn span<'a>(plans: impl Iterator<Item = &'a Plan>) -> Nanos {
-    let mut took = Nanos::ZERO;
+    let (mut took, mut budget) = (Nanos::ZERO, None);
     for plan in plans {
+        budget = budget.or(plan.budget);
         if plan.cases.iter().any(|case| !case.simulated) {
             let soak = plan.soak.as_ref().map(|soak| soak.span);
             took = took.plus(soak.unwrap_or_else(|| budget::expected(plan)));
         }
     }
-    SPAN.min(Nanos(took.0 / PART_OF_RUN))
+    // The sides of a duel share one budget.
+    within(budget.map_or(took, |budget| took.min(budget)))
+}
+
+/// How long the look is in so much time.
+pub(crate) fn within(time: Nanos) -> Nanos {
+    SPAN.min(Nanos(time.0 / PART_OF_RUN))
+}
+
+/// The time in which a look leaves so much to all the rest.
+pub(crate) fn beside(rest: Nanos) -> Nanos {
+    let short = Nanos(rest.0.saturating_mul(PART_OF_RUN) / (PART_OF_RUN - 1));
+    rest.plus(within(short))
 }
 
 /// Looks for so long; `None` where somebody interrupted it.

@@ -49,9 +49,10 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
         }
         Ready::new(sides)
     };
-    let alone = alone::hold(&mut ready, None)?;
+    let mut look = args.session.look;
+    let alone = alone::hold(&mut ready, &mut look)?;
     let granted = consent::grant(context, &ready.runs, &consent)?;
-    before::look(context, &mut ready, args.session.look, quiet)?;
+    before::look(context, &mut ready, look, quiet)?;
     let measured = session::measure(context, &ready, granted, quiet)?.whole()?;
     drop(alone);
     let [a, b] = measured.as_slice() else {

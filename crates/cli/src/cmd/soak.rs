@@ -34,9 +34,10 @@ pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
         show::check_format(&run, format)?;
         Ready::new([run])
     };
-    let alone = alone::hold(&mut ready, None)?;
+    let mut look = args.session.look;
+    let alone = alone::hold(&mut ready, &mut look)?;
     let granted = consent::grant(context, &ready.runs, &consent)?;
-    before::look(context, &mut ready, args.session.look, quiet)?;
+    before::look(context, &mut ready, look, quiet)?;
     let measured = session::measure(context, &ready, granted, quiet)?;
     drop(alone);
     show::measured(context, measured, format)

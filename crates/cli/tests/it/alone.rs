@@ -10,17 +10,16 @@ const SHORT: [&str; 4] = ["run", "os.pipe", "--passes", "1"];
 
 /// Starts a run that goes on until it is ended, and waits until it measures.
 fn measuring(bed: &Bed) -> Child {
-    let before = rounds(bed);
+    let before = runs(bed);
     let child = bed.start(&LONG);
-    eventually(60, || rounds(bed) > before);
+    eventually(60, || runs(bed) > before);
     child
 }
 
-/// How many directories there are of runs that have begun to measure.
-fn rounds(bed: &Bed) -> usize {
-    let dirs = std::fs::read_dir(bed.path()).unwrap().flatten();
-    dirs.filter(|dir| dir.path().join("round-1").exists())
-        .count()
+/// How many work directories there are, which are made by those who have the lock.
+fn runs(bed: &Bed) -> usize {
+    let left = bed.left_behind().into_iter();
+    left.filter(|name| name.starts_with("kurabe-work-")).count()
 }
 
 fn end(mut child: Child) {
@@ -43,7 +42,7 @@ fn the_second_is_told_who_measures_and_what_measures_nothing_real_is_not_refused
     let told = [
         "another kurabe measures",
         &pid,
-        "run os.pipe --passes 100`",
+        "os.pipe --passes 100`",
         "started ",
         "hint: ",
     ];
@@ -84,6 +83,36 @@ fn a_run_that_is_gone_on_with_asks_too_and_a_killed_one_holds_nothing() {
 }
 
 #[test]
+fn the_second_waits_for_the_first_where_it_is_told_to() {
+    let bed = Bed::new();
+    let first = measuring(&bed);
+    let waits =
+        |time: &str| bed.looking(&["run", "os.pipe", "--passes", "1", "--wait-quiet", time]);
+    let who = format!("another kurabe measures: process {} of user ", first.id());
+    let in_vain: Done = waits("2s").output().unwrap().into();
+    let still = format!("measure: waited 2 s, and still {who}");
+    in_vain.code(4).err_has(&["waiting, 2 s at most: ", &still]);
+    let mut second = waits("10s");
+    let second = second.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let second = second.spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    assert_eq!(runs(&bed), 1, "it waits");
+    end(first);
+    // How soon it is quiet then is not ours to say.
+    eventually(90, || runs(&bed) == 2 || has_ended(&second));
+    let done: Done = second.wait_with_output().unwrap().into();
+    assert!(matches!(done.code, Some(0 | 4)), "{done:?}");
+    let done = done.err_has(&[&who]);
+    assert!(!done.err.contains("and still"), "{done:?}");
+    // Waiting is a part of the budget.
+    let args = ["run", "os.pipe", "--wait-quiet", "5m", "--budget", "60s"];
+    let refused: Done = bed.looking(&args).output().unwrap().into();
+    refused
+        .code(2)
+        .err_has(&["waiting is a part of it", "hint: a larger `--budget`"]);
+}
+
+#[test]
 fn a_machine_has_one_lock_for_everybody() {
     let bed = Bed::new();
     let command = |bed: &Bed, args: &[&str]| {
@@ -98,8 +127,8 @@ fn a_machine_has_one_lock_for_everybody() {
     let mut first = None;
     for _ in 0..300 {
         let mut child = command(&bed, &LONG).spawn().unwrap();
-        eventually(60, || rounds(&bed) > 0 || has_ended(&child));
-        if rounds(&bed) > 0 {
+        eventually(60, || runs(&bed) > 0 || has_ended(&child));
+        if runs(&bed) > 0 {
             first = Some(child);
             break;
         }

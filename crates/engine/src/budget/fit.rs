@@ -1,6 +1,8 @@
 //! How a plan is made to fit its budget: shorter rounds where it is short, longer ones where there is time to spare.
 
-use super::{START, for_rounds, making, round_cost, rounds_wanted, sides, with_room_for};
+use super::{
+    PLANNED_SHARE, beside, for_rounds, making, round_cost, rounds_wanted, sides, with_room_for,
+};
 use crate::resolve::glob;
 use model::num::{approx, round_to_u64};
 use model::plan::{Dropped, Plan, PlannedCase, Shape};
@@ -31,14 +33,14 @@ pub struct MayGo<'a> {
 /// little time.
 pub fn fit(plan: &mut Plan, may_go: MayGo<'_>) {
     let Some(budget) = plan.budget else { return };
-    let available = for_rounds(budget) / approx(sides(plan));
+    let available = for_rounds(plan, budget) / approx(sides(plan));
     let usual: BTreeMap<_, _> = plan
         .cases
         .iter()
         .map(|case| (case.id.clone(), case.shape.measure))
         .collect();
     shorten(plan, available);
-    let whole = with_room_for(needed(plan) * approx(sides(plan)));
+    let whole = with_room_for(plan, needed(plan) * approx(sides(plan)));
     let cases = plan.cases.len();
     for pattern in may_go.optional {
         if needed(plan) <= available {
@@ -62,6 +64,15 @@ pub fn fit(plan: &mut Plan, may_go: MayGo<'_>) {
         shorten(plan, available);
     }
     lengthen(plan, budget);
+}
+
+/// Makes the rounds of a plan shorter again where so much of its budget is `spent` before the first one, by waiting,
+/// that six of every case would not fit.
+pub fn refit(plan: &mut Plan, spent: Nanos) {
+    if let Some(budget) = plan.budget {
+        let left = approx(budget.since(spent).0) * PLANNED_SHARE;
+        shorten(plan, left / approx(sides(plan)));
+    }
 }
 
 /// Leaves out the tests that are meant, unless that would leave nothing, and notes which budget leaves nothing out.
@@ -182,15 +193,18 @@ fn lengthen(plan: &mut Plan, budget: Nanos) {
     if !by_time_alone || !plan.cases.iter().all(can) {
         return;
     }
-    let spent = START.plus(making(plan));
+    let spent = beside(plan, budget).plus(making(plan));
     let all = approx(budget.since(making(plan)).0);
     let (available, rounds) = if let [case] = plan.cases.as_slice() {
         let available = approx(budget.since(spent).0) * PLANNED_SHARE_OF_ONE;
-        let beside = round_cost(case).since(case.shape.measure);
-        let rounds = (available - all * MEASURED_SHARE) / approx(beside.0);
+        let around = round_cost(case).since(case.shape.measure);
+        let rounds = (available - all * MEASURED_SHARE) / approx(around.0);
         (available, rounds.floor())
     } else {
-        (for_rounds(budget) - approx(making(plan).0), f64::INFINITY)
+        (
+            for_rounds(plan, budget) - approx(making(plan).0),
+            f64::INFINITY,
+        )
     };
     let rounds = rounds.clamp(ROUNDS_MIN.into(), LOOKS[LOOKS.len() - 1].into());
     let pass: f64 = plan

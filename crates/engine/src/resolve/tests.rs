@@ -530,7 +530,7 @@ fn a_budget_that_is_over_before_the_passes_is_told() {
     assert_eq!(short(Some(600), Some(20), 1), None);
     assert_eq!(short(Some(600), None, 1), None);
     // The two cases of the one test that is left have six rounds of 0.35 s at least, and not 20.
-    assert_eq!(short(Some(5), Some(20), 1), Some((6, 20)));
+    assert_eq!(short(Some(6), Some(20), 1), Some((6, 20)));
     assert_eq!(short(Some(1), None, 1), Some((0, 6)));
     // A duel takes twice as long.
     let one = short(Some(30), Some(12), 1);

@@ -29,14 +29,14 @@ fn a_short_budget_shortens_rounds_before_it_drops_optional_tests() {
             .iter()
             .all(|case| case.shape.measure < Shape::DEFAULT.measure)
     );
-    let tighter = with_budget(10);
+    let tighter = with_budget(11);
     assert_eq!(tighter.cases.len(), 4);
     let why = &tighter.dropped[0].why;
     let hinted = why.split("`--budget ").nth(1);
     let hinted = hinted.and_then(|text| text.split_once("s`"));
     let seconds: u64 = hinted.unwrap().0.parse().unwrap();
     assert!(
-        seconds > 10 && with_budget(seconds).dropped.is_empty(),
+        seconds > 11 && with_budget(seconds).dropped.is_empty(),
         "{why}"
     );
     assert_eq!(with_budget(seconds - 1).dropped.len(), 1, "{why}");
@@ -62,14 +62,18 @@ fn the_budget_that_is_said_to_have_room_for_six_passes_has_it() {
     // What somebody named is not left out.
     let found = crate::budget::short_of(&short).unwrap();
     assert!(short.dropped.is_empty() && found.passes < 6, "{found:?}");
-    let room = found.room().unwrap().as_secs_f64().ceil();
+    let room = found.room.unwrap().as_secs_f64().ceil();
     let roomy = with_budget(model::num::round_to_u64(room));
     assert_eq!(roomy.cases.len(), short.cases.len());
     assert_eq!(crate::budget::short_of(&roomy), None);
     assert!(crate::budget::passes_that_fit(&roomy) >= Some(6));
     // More than six passes get longer rounds from a larger budget, not more of them.
-    let nine = crate::budget::Short { wanted: 9, ..found };
-    assert_eq!(nine.room(), None);
+    let nine = Plan {
+        passes: Some(9),
+        ..short
+    };
+    let nine = crate::budget::short_of(&nine).unwrap();
+    assert_eq!((nine.wanted, nine.room), (9, None));
 }
 
 #[test]
@@ -109,7 +113,7 @@ fn tests_of_a_profile_go_until_six_rounds_of_the_others_fit_and_named_ones_stay(
         })
         .unwrap()
     };
-    for secs in 5..30 {
+    for secs in 6..30 {
         let plan = with_budget(secs, &["all"]);
         assert_eq!(crate::budget::short_of(&plan), None, "{secs} s");
         // Not more than there must.
@@ -120,7 +124,7 @@ fn tests_of_a_profile_go_until_six_rounds_of_the_others_fit_and_named_ones_stay(
         );
     }
     // What has room again after that has its usual rounds.
-    let few = with_budget(5, &["all"]);
+    let few = with_budget(6, &["all"]);
     assert_eq!(few.cases.len(), 2, "{:?}", cases(&few));
     let measure = few.cases[0].shape.measure;
     assert!(measure > Shape::MEASURE_MIN, "{measure:?}");
