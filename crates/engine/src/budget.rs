@@ -8,6 +8,7 @@
 mod fit;
 
 pub use fit::{MayGo, fit, refit};
+pub(crate) use fit::{shortens, shortest};
 
 use crate::look;
 use crate::schedule::looks_max;

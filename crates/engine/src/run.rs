@@ -351,6 +351,7 @@ impl<'a> Runner<'a> {
             known::needed_first(self.plan(), &mut order);
             let mut did_something = false;
             for case in order {
+                self.make_six_fit();
                 // A side that cannot be set up gives up every case, those of this pass too.
                 if !self.fits(case) || self.finished(case) {
                     continue;
@@ -464,9 +465,9 @@ impl<'a> Runner<'a> {
             stretch: one.stretching,
         };
         let mut long = planned.clone();
-        if let Some(stretching) = one.stretching {
-            long.shape.measure = stretching.measure;
-        }
+        let stretching = one.stretching;
+        long.shape.measure =
+            stretching.map_or(lane.cases[case].measure, |stretching| stretching.measure);
         let observer = &mut *self.observer;
         let mut tick = |so_far: &Round| observer.ticks(one.side, so_far);
         let round = match stands.and(known) {

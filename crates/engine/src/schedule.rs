@@ -28,6 +28,8 @@ pub(crate) struct Running {
     pub(crate) wanted: Option<u32>,
     /// What one round costs, learnt from those that ended.
     pub(crate) cost: Nanos,
+    /// How long it measures: as planned, or shorter where rounds cost more than planned.
+    pub(crate) measure: Nanos,
     /// The most rounds that looking may ask for; `None` where looking does not decide.
     looks_max: Option<u32>,
     /// Pass and first metric's value of every round that has one.
@@ -51,6 +53,7 @@ impl Running {
             rounds: 0,
             wanted,
             cost: budget::round_cost(case),
+            measure: case.shape.measure,
             looks_max,
             values: Vec::new(),
             failures_in_a_row: 0,
@@ -72,6 +75,12 @@ impl Running {
     /// It is not tried again: what it needs is not to be had.
     pub(crate) const fn give_up(&mut self) {
         self.given_up = true;
+    }
+
+    /// Further rounds measure for this time, and cost so much less.
+    pub(crate) fn shorten(&mut self, measure: Nanos) {
+        self.cost = self.cost.since(self.measure.since(measure));
+        self.measure = self.measure.min(measure);
     }
 
     /// Takes a finished round into account.

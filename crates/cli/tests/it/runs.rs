@@ -197,6 +197,28 @@ fn what_is_made_first_ends_with_the_budget_and_an_empty_run_is_not_kept() {
 }
 
 #[test]
+fn rounds_that_cost_more_than_planned_become_shorter_until_six_fit() {
+    let bed = Bed::new();
+    // The plan knows nothing of what commands take.
+    let sides = ["--a-cmd", "sleep 0.4", "--b-cmd", "sleep 0.4"];
+    let duel = ["duel", "selftest.sleep", "--budget", "13s", "--label", "d"];
+    bed.run(&[&duel[..], &sides[..]].concat()).code(0);
+    for side in ["d-a", "d-b"] {
+        let run = exported(&bed, side);
+        let rounds = run["rounds"].as_array().unwrap();
+        assert_eq!(rounds.len(), 6, "{side}");
+        let measured = |round: &Value| {
+            let copy = &round["outcome"]["done"]["copies"][0];
+            copy["wall"].as_f64().unwrap() / 1e9
+        };
+        assert!(
+            measured(&rounds[0]) > 0.3 && measured(&rounds[5]) < 0.48,
+            "{side}"
+        );
+    }
+}
+
+#[test]
 fn a_budget_without_time_for_one_round_keeps_nothing() {
     let bed = Bed::new();
     bed.run(&["run", "selftest.sleep", "--budget", "400ms"])

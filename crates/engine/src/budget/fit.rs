@@ -151,14 +151,17 @@ fn rounds_needed(plan: &Plan, case: &PlannedCase) -> u32 {
 }
 
 /// Below which the measured part of this case is not shortened.
-fn shortest(case: &PlannedCase) -> Nanos {
+pub(crate) fn shortest(case: &PlannedCase) -> Nanos {
     case.shape.measure_min.max(Shape::MEASURE_MIN)
 }
 
+/// Whether rounds of this case may be made shorter, or longer.
+pub(crate) fn shortens(case: &PlannedCase) -> bool {
+    case.shape.can_shorten() && !case.simulated
+}
+
 fn shorten(plan: &mut Plan, available: f64) {
-    let can = |case: &PlannedCase| {
-        case.shape.can_shorten() && !case.simulated && case.shape.measure > shortest(case)
-    };
+    let can = |case: &PlannedCase| shortens(case) && case.shape.measure > shortest(case);
     // Where some come to their shortest the others have to give more, once for each that does.
     for _ in 0..=plan.cases.len() {
         let needed = needed(plan);
@@ -187,9 +190,7 @@ fn shorten(plan: &mut Plan, available: f64) {
 /// warm-up, would leave too little of the time for measuring.
 fn lengthen(plan: &mut Plan, budget: Nanos) {
     let by_time_alone = plan.passes.is_none() && plan.target.is_none() && plan.duel.is_none();
-    let can = |case: &PlannedCase| {
-        case.shape.can_shorten() && !case.simulated && case.shape.rounds.is_none()
-    };
+    let can = |case: &PlannedCase| shortens(case) && case.shape.rounds.is_none();
     if !by_time_alone || !plan.cases.iter().all(can) {
         return;
     }

@@ -4,9 +4,13 @@
 use super::{Lane, Runner};
 use crate::budget;
 use crate::schedule::{self, Running};
+use model::num::{approx, round_to_u64};
 use model::units::Nanos;
 use stats::ROUNDS_MIN;
 use sys::clock::monotonic;
+
+/// The share of the time left into which rounds are made to fit: they never take exactly what they are expected to.
+const ROOM_USED: f64 = 0.98;
 
 impl Runner<'_> {
     /// Time used so far, by this process and by earlier parts of the run.
@@ -55,6 +59,33 @@ impl Runner<'_> {
         Some(left.since(rounds.chain(others).sum()))
     }
 
+    /// Makes rounds shorter where they cost more than planned, so that six of each case fit all the same.
+    pub(super) fn make_six_fit(&mut self) {
+        let Some(left) = self.left() else { return };
+        let (mut needed, mut flexible) = (0.0, 0.0);
+        for lane in &self.lanes {
+            for (case, planned) in lane.cases.iter().zip(&lane.side.plan.cases) {
+                needed += approx(first_rounds(case, ROUNDS_MIN).0);
+                if budget::shortens(planned) {
+                    flexible += approx(case.measure.0) * f64::from(missing(case, ROUNDS_MIN));
+                }
+            }
+        }
+        let over = needed - approx(left.0) * ROOM_USED;
+        if over <= 0.0 || flexible <= 0.0 {
+            return;
+        }
+        let factor = (1.0 - over / flexible).max(0.0);
+        for lane in &mut self.lanes {
+            for (case, planned) in lane.cases.iter_mut().zip(&lane.side.plan.cases) {
+                if budget::shortens(planned) && missing(case, ROUNDS_MIN) > 0 {
+                    let measure = Nanos(round_to_u64(approx(case.measure.0) * factor));
+                    case.shorten(measure.max(budget::shortest(planned)).min(case.measure));
+                }
+            }
+        }
+    }
+
     /// The expected duration of the whole run when a round of `next` is about to start, which it does in any case:
     /// what is over, what has to be made, and the rounds still wanted at what they cost.
     pub(super) fn expected(&self, next: usize) -> Nanos {
@@ -82,11 +113,14 @@ impl Runner<'_> {
 
 /// What the rounds of a case take that it has not had yet of the least that it is to have.
 fn first_rounds(case: &Running, least: u32) -> Nanos {
+    Nanos(case.cost.0.saturating_mul(u64::from(missing(case, least))))
+}
+
+/// How many those are.
+fn missing(case: &Running, least: u32) -> u32 {
+    if case.given_up() {
+        return 0;
+    }
     let wanted = case.wanted.unwrap_or(least).min(least);
-    let rounds = if case.given_up() {
-        0
-    } else {
-        wanted.saturating_sub(case.rounds)
-    };
-    Nanos(case.cost.0.saturating_mul(u64::from(rounds)))
+    wanted.saturating_sub(case.rounds)
 }
