@@ -12,6 +12,7 @@ use model::plan::Plan;
 use model::units::Nanos;
 use report::Lang;
 use report::number::{duration, in_seconds};
+use sys::clock::monotonic;
 use sys::lock::{Held, Holder};
 use sys::tree::Tree;
 
@@ -31,14 +32,17 @@ pub(crate) fn hold(ready: &mut Ready, args: &mut LookArgs) -> anyhow::Result<Alo
     if ready.runs.iter().all(|run| asks_nobody(&run.plan)) {
         return Ok(Alone { _held: None });
     }
-    let (began, wait) = (sys::clock::monotonic(), args.wait_quiet);
+    let (began, wait) = (monotonic(), args.wait_quiet);
     let mut told = false;
     loop {
-        let left = wait.map(|wait| wait.since(Nanos(sys::clock::monotonic() - began)));
+        let left = wait.map(|wait| wait.since(Nanos(monotonic() - began)));
         let holder = match take() {
             Lock::Ours(held, alone) => {
+                let waited = if told { monotonic() - began } else { 0 };
                 for run in ready.runs.iter_mut().filter(|_| !ready.kept) {
                     run.host.limits.alone = alone.clone();
+                    // It begins where the waiting ends.
+                    run.meta.started.0 += waited;
                 }
                 if told {
                     // One look is taken in any case.
