@@ -30,7 +30,7 @@ pub(crate) struct Bandwidth;
 
 static SPEC: Spec = Spec {
     name: "memory.bandwidth",
-    version: 3,
+    version: 4,
     nature: Nature::Compute,
     title: "memory bandwidth of streams",
     doc: "One operation goes through the next piece of arrays of numbers of 8 bytes: `read` sums one, `write` fills \
@@ -38,9 +38,11 @@ static SPEC: Spec = Spec {
           kernels of these names do. This is a variant of the idea of the STREAM benchmark, not that benchmark.\n\n\
           Bytes are those that the program moves: 8 per element and array. What a CPU reads in order to overwrite a \
           line (write-allocate) is not counted; `stores=streaming` writes past the caches without reading. Where \
-          `size` is 0, the arrays are together four times as large as the last cache that the machine was found to \
-          have (see `memory.levels`) or shows, whichever is larger; where there is too little memory for that a note \
-          tells so, and below twice that cache nothing is measured. Each copy has its own, on a CPU of its own as \
+          `size` is 0, the arrays are together four times as large as the last cache that the kernel shows, at least \
+          256 MiB, so that they are the same in every run of a machine. They are doubled where that is less than twice \
+          the last cache that the machine was found to have (see `memory.levels`), and halved where there is too \
+          little memory; a note says where a part of the figure is then the cache's, and below twice that cache \
+          nothing is measured. Each copy has its own, on a CPU of its own as \
           long as there are as many, touched first from there. The widest vectors that the CPU has are used and \
           told.\n\n\
           A CPU fetches ahead to the end of a page of 4 KiB and waits for memory at the beginning of the next, so that \
@@ -64,7 +66,7 @@ static SPEC: Spec = Spec {
             name: "size",
             kind: ParamKind::Size,
             default: "0",
-            doc: "Bytes of all arrays of a copy together; 0 for four times the last cache.",
+            doc: "Bytes of all arrays of a copy together; 0 for four times the cache that is shown, at least 256 MiB.",
         },
         ParamDef {
             name: "vectors",

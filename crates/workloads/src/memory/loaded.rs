@@ -36,7 +36,7 @@ const WORKING_SET: &str = "working_set_bytes";
 
 static SPEC: Spec = Spec {
     name: "memory.loaded",
-    version: 3,
+    version: 4,
     nature: Nature::Compute,
     title: "latency of memory under load",
     doc: "One operation is one load of a chain in random order (see `memory.latency`) over memory beyond the caches, \
@@ -57,9 +57,9 @@ static SPEC: Spec = Spec {
             name: "size",
             kind: ParamKind::Size,
             default: "0",
-            doc: "Working set of the chain, and of each stream; 0 for four times the last cache that is observed or \
-                  shown. Where there is too little memory for that a note tells so; below twice that cache nothing is \
-                  measured.",
+            doc: "Working set of the chain, and of each stream; 0 for four times the last cache that the kernel shows, \
+                  at least 256 MiB: doubled where that is less than twice the cache that was observed, halved where \
+                  there is too little memory. Below twice the last cache nothing is measured.",
         },
         PAGES,
     ],

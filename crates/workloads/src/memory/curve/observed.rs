@@ -1,5 +1,10 @@
 //! The last cache of a machine, as a curve of latencies shows it, and what follows from its size.
 //!
+//! How large arrays are follows from what the kernel states, which is the same in every run of a machine: two runs then
+//! compare the same work. The curve is the guard against machines that hide their caches: arrays that it finds to be
+//! less than twice a cache are doubled until they are not. That is a step that other programs cannot make: they make
+//! loads slower, and what is as slow as memory is no cache.
+//!
 //! The curve is measured once per run, by the first copy that asks, and what it shows is kept in the run's directory: a
 //! machine that hides its caches or shows those of another is found out, and rounds need not pay for it. It goes on to
 //! four times the last cache that it shows itself, whatever the kernel says of caches, as far as the room allows, and
@@ -12,6 +17,7 @@ use super::{SMALLEST, Sweep, reaching, sizes};
 use crate::memory::agreed::{agreed, keep, kept};
 use crate::memory::{page_values, room_of_all, room_of_each};
 use engine::workload::{Place, WorkError};
+use model::num::approx;
 use model::units::Nanos;
 use serde::{Deserialize, Serialize};
 use sys::memory::Pages;
@@ -111,13 +117,13 @@ const fn room_of_a_curve(room: u64) -> u64 {
 pub(crate) struct Extent {
     /// Bytes of all arrays of a copy together.
     pub(crate) bytes: u64,
-    /// That this is less than four times the last cache, where it is.
+    /// That a part of it lies in the last cache, where it does.
     pub(crate) note: Option<String>,
 }
 
-/// Arrays of four times the last cache that is observed or shown, so that at most a part of a pass is left in it for
-/// the next, and of at least 64 MiB; the same for all copies of a round. `share` is what each copy may take of the
-/// room, and `what` the name of that in words.
+/// Arrays of four times the cache that is shown, so that at most a part of a pass is left in it for the next, of at
+/// least [`ARRAYS_USUAL`], and of more than twice the last cache that is observed; the same for all copies of a round.
+/// `share` is what each copy may take of the room, and `what` the name of that in words.
 pub(crate) fn beyond_the_caches(
     place: &Place,
     what: &str,
@@ -132,44 +138,45 @@ pub(crate) fn beyond_the_caches(
 /// The smallest arrays that are taken for larger than any cache of a core of one's own.
 const ARRAYS_MIN: u64 = 64 << 20;
 
+/// The arrays where the kernel shows no larger cache: four times one of 64 MiB, because what is shown may be less than
+/// there is.
+const ARRAYS_USUAL: u64 = 256 << 20;
+
+/// Arrays of fewer times the last cache are said to be partly the cache's. Those of four times the cache that is shown
+/// are not, whatever the curve's own error makes of it.
+const SURELY_BEYOND: u64 = 3;
+
+/// The arrays in a room of so many bytes: half as large as wanted, and half of that, until they fit. Halves and not all
+/// of the room, which is another one in every run.
 fn arrays_within(last: LastCache, what: &str, room: u64) -> Result<Extent, String> {
     let cache = last.larger();
     let least = cache.saturating_mul(2).max(ARRAYS_MIN);
-    let wanted = cache.saturating_mul(4).max(ARRAYS_MIN);
-    if room < least {
+    let mut wanted = last.shown.saturating_mul(4).max(ARRAYS_USUAL);
+    while wanted < least {
+        wanted *= 2;
+    }
+    let mut bytes = wanted;
+    while bytes > room {
+        bytes /= 2;
+    }
+    if bytes < least {
         return Err(too_small(last, least, room));
     }
-    if room >= wanted {
-        return Ok(Extent {
-            bytes: wanted,
-            note: None,
-        });
-    }
-    let bytes = coarse(room).max(least);
-    let or_more = if last.seen { "" } else { " or more" };
-    let note = format!(
-        "{what} of {} MiB in place of {} MiB, four times the last cache ({} MiB{or_more}): the memory that may be used \
-         is not enough, and a part of the figure is the cache's",
-        bytes >> 20,
-        wanted >> 20,
-        cache >> 20
-    );
-    Ok(Extent {
-        bytes,
-        note: Some(note),
-    })
-}
-
-/// `bytes`, rounded down to a step of between a 32nd and a sixteenth of them: rounds that find a little more or less
-/// room have the same arrays, and what others take meanwhile does not make them too large.
-const fn coarse(bytes: u64) -> u64 {
-    match bytes.checked_ilog2() {
-        Some(log @ 4..) => {
-            let step = 1 << (log - 4);
-            bytes / step * step
-        }
-        _ => bytes,
-    }
+    let note = (bytes < cache.saturating_mul(SURELY_BEYOND)).then(|| {
+        let or_more = if last.seen { "" } else { " or more" };
+        let why = if bytes < wanted {
+            ", because no more memory may be used"
+        } else {
+            ""
+        };
+        format!(
+            "{what} of {} MiB are {:.1} times the last cache ({} MiB{or_more}){why}: a part of the figure is the cache's",
+            bytes >> 20,
+            approx(bytes) / approx(cache),
+            cache >> 20
+        )
+    });
+    Ok(Extent { bytes, note })
 }
 
 /// Why there are no arrays at all.
@@ -350,10 +357,15 @@ fn ends_as_quick_as_a_cache(curve: &[(u64, f64)]) -> bool {
     levels.last().is_some_and(|level| level.ns < MEMORY_NS_MIN)
 }
 
-/// The largest cache among the levels of a curve, in bytes.
+/// The largest cache among the levels of a curve, in bytes, but no more than what was reached more quickly than memory:
+/// a busy machine makes memory a flat level, or one that climbs, and no cache as slow as that.
 fn last_cache(curve: &[(u64, f64)]) -> Option<u64> {
+    let quick = |ns: f64| ns < MEMORY_NS_MIN;
     let levels = engine::knee::levels(curve);
-    levels.iter().filter_map(|level| level.bytes).max()
+    let caches = levels.iter().filter(|level| quick(level.ns));
+    let reached = curve.iter().filter(|point| quick(point.1));
+    let most = reached.map(|point| point.0).max()?;
+    Some(caches.filter_map(|level| level.bytes).max()?.min(most))
 }
 
 #[cfg(test)]
