@@ -183,7 +183,7 @@ pub struct NoiseShares {
     pub clock_trouble: Option<f64>,
     /// A probe was more than 3 % off the run's median.
     pub uneven_speed: Option<f64>,
-    /// A probe found that something else ran on the core too.
+    /// A probe found that something else ran on the core too, and nothing in this machine was the cause.
     pub shared_core: Option<f64>,
 }
 

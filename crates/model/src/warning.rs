@@ -60,12 +60,12 @@ pub enum Warning {
         /// Share of rounds concerned, 0 to 1.
         rounds_share: f64,
     },
-    /// Before or after some rounds the core did less than 75 % of what it does in a cycle at its best in this run:
-    /// something else ran on it too.
+    /// Before or after some rounds the core did less than 75 % of what it does in a cycle at its best in this run, and
+    /// nothing in this machine was the cause: something outside ran on it too.
     SharedCore {
-        /// Share of rounds concerned, 0 to 1.
+        /// Share of rounds concerned, 0 to 1; those in which this machine saw a cause are not counted.
         rounds_share: f64,
-        /// How much less the worst probe of all was than the best, as a share of the best, 0 to 1.
+        /// How much less the worst probe of these was than the best, as a share of the best, 0 to 1.
         worst_share: f64,
     },
     /// The wall clock was set, or the machine suspended, during some rounds.

@@ -7,8 +7,13 @@
 //! and a neighbour may be there for most of the run. It refuses to say that a core was not shared: a neighbour who
 //! is busy throughout makes the best low too, one who waits for memory takes little, and what comes and goes
 //! between the probes of a round is not seen.
+//!
+//! Causes have an order: what this machine saw itself goes before what nobody saw. A program of this machine on the
+//! other thread slows the core just as another guest does, and the probe cannot tell one from the other. Where other
+//! programs of this machine, a quota or stolen time disturbed the round, that is what is said of it, and of anybody
+//! outside of the machine nothing is known.
 
-use crate::noise::{Usual, probes, share_of, some};
+use crate::noise::{Usual, held_back, probes, share_of, some, stolen, used_by_others};
 use model::noise::Noise;
 use model::warning::Warning;
 
@@ -21,15 +26,28 @@ pub(crate) fn share(noises: &[&Noise], usual: &Usual) -> Option<f64> {
     share_of(noises.iter().map(|noise| shared(noise, usual)))
 }
 
-/// Whether a probe of this round found the core shared, where its probes tell.
+/// Whether a probe of this round found the core shared by something outside of this machine, where its probes tell and
+/// nothing inside of it can have been the cause.
 pub(crate) fn shared(noise: &Noise, usual: &Usual) -> Option<bool> {
-    Some(least(noise)? < usual.best_adds_per_cycle? * SHARED_BELOW)
+    let shared = least(noise)? < usual.best_adds_per_cycle? * SHARED_BELOW;
+    (!shared || !has_cause(noise)).then_some(shared)
+}
+
+/// Whether something was seen in this round that makes a core look shared: programs of this machine, its quota, or the
+/// host that took time away.
+fn has_cause(noise: &Noise) -> bool {
+    [used_by_others, held_back, stolen]
+        .iter()
+        .any(|seen| seen(noise) == Some(true))
 }
 
 /// The warning about these rounds of a run.
 pub(crate) fn warning(noises: &[&Noise], usual: &Usual) -> Option<Warning> {
     let rounds_share = some(share(noises, usual))?;
-    let worst = noises.iter().filter_map(|noise| least(noise));
+    let outside = noises
+        .iter()
+        .filter(|noise| shared(noise, usual) == Some(true));
+    let worst = outside.filter_map(|noise| least(noise));
     Some(Warning::SharedCore {
         rounds_share,
         worst_share: 1.0 - worst.fold(f64::INFINITY, f64::min) / usual.best_adds_per_cycle?,
@@ -111,6 +129,42 @@ mod tests {
         let mut rounds = [[Some(4.0); 2]; 20];
         rounds[7][0] = Some(7.5);
         check(&rounds, None);
+    }
+
+    #[test]
+    fn what_this_machine_did_itself_is_no_neighbour() {
+        let noise = |adds, change: fn(&mut Noise)| {
+            let mut noise = Noise {
+                before: Some(probe(Some(adds))),
+                foreign_cpu_share: Some(0.01),
+                throttled_share: Some(0.0),
+                steal_share: Some(0.001),
+                ..Noise::default()
+            };
+            change(&mut noise);
+            noise
+        };
+        let own: [fn(&mut Noise); 3] = [
+            |noise| noise.foreign_cpu_share = Some(0.3),
+            |noise| noise.throttled_share = Some(0.2),
+            |noise| noise.steal_share = Some(0.1),
+        ];
+        for cause in own {
+            let quiet = || noise(4.0, |_| {});
+            let check = |last: Noise, expect: Option<(f64, f64)>| {
+                let noises = [quiet(), quiet(), noise(1.0, cause), last];
+                let usual = Usual::over(|| noises.iter().flat_map(probes));
+                let said = warning(&noises.each_ref(), &usual);
+                let expect = expect.map(|(rounds_share, worst_share)| Warning::SharedCore {
+                    rounds_share,
+                    worst_share,
+                });
+                assert_eq!(said, expect);
+            };
+            check(quiet(), None);
+            // What is seen beside it is said of the rounds that had no such cause, with their own worst.
+            check(noise(2.0, |_| {}), Some((1.0 / 3.0, 0.5)));
+        }
     }
 
     #[test]

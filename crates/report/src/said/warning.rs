@@ -80,8 +80,8 @@ fn about(warning: &Warning, (one, many): (&str, &str), lang: Lang) -> String {
             worst_share,
         } => say!(
             lang,
-            "before or after {share} of the {many} the core did less in a cycle than at its best in this run (at worst {worst} less): something else ran on it too, such as another guest on the second hardware thread of the core, which no counter shows",
-            "{share} の{many}の前後で、コアのサイクル当たりの処理量が、この測定での最良時より少なくなっていました（最大で {worst} 減）。同じコアで別の何かも動いていたためです。コアのもう一つのハードウェアスレッドを使う他の仮想マシンなどで、これはどのカウンターにも現れません",
+            "before or after {share} of the {many} the core did less in a cycle than at its best in this run (at worst {worst} less), while no program of this machine, no quota and no stolen time was seen that could be the cause: something outside ran on the core too, such as another guest on its second hardware thread, which no counter shows",
+            "{share} の{many}の前後で、コアのサイクル当たりの処理量が、この測定での最良時より少なくなっていました（最大で {worst} 減）。このマシンのプログラム、クォータ、奪われた CPU 時間に原因は見当たらず、マシンの外の何かが同じコアで動いていたと考えられます。コアのもう一つのハードウェアスレッドを使う他の仮想マシンなどで、これはどのカウンターにも現れません",
             share = percent(*rounds_share),
             worst = percent(*worst_share)
         ),
