@@ -121,6 +121,14 @@ pub enum State {
         /// Relative change from the first round to the last.
         change: f64,
     },
+    /// One level, or two: some of the rounds lie apart from the others, and they are too few to tell more.
+    PossibleTwoState {
+        /// How many lie apart.
+        #[serde(rename = "rounds_apart")]
+        apart: u32,
+        /// Their level over that of the others, minus 1.
+        change: f64,
+    },
     /// A soak: its rounds are stretches of one series, which has a course of its own.
     Series,
     /// No series of measurements at all: how the rounds were set up ([`PlannedMetric::setting`]).

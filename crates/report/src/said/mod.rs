@@ -36,6 +36,19 @@ pub fn state(state: &State, lang: Lang) -> String {
         State::PossibleDrift { change } => {
             format!("{} {}", word("drifting?", "漸変?"), signed_percent(*change))
         }
+        State::PossibleTwoState { apart: 1, change } => {
+            format!(
+                "{} {}",
+                word("outlier?", "外れ値?"),
+                signed_percent(*change)
+            )
+        }
+        State::PossibleTwoState { apart, change } => say!(
+            lang,
+            "two states? {apart} rounds {change}",
+            "二つの水準? {apart} 回が {change}",
+            change = signed_percent(*change)
+        ),
         State::Step { after, change } => say!(
             lang,
             "step {change} after round {after}",

@@ -337,6 +337,14 @@ pub(crate) fn all_states() -> Vec<State> {
         State::Steady,
         State::Drifting { change: -0.05 },
         State::PossibleDrift { change: 0.04 },
+        State::PossibleTwoState {
+            apart: 1,
+            change: -0.92,
+        },
+        State::PossibleTwoState {
+            apart: 4,
+            change: 0.08,
+        },
         State::Step {
             after: 4,
             change: 0.12,

@@ -3,6 +3,7 @@
 //! A number is a fair summary only of a series that has one level. Every series passes through here before it is
 //! called by its median.
 
+pub mod apart;
 pub mod change_points;
 pub mod drift;
 pub mod gate;
@@ -13,6 +14,8 @@ pub mod trend;
 pub mod two_state;
 pub mod warmup;
 
+#[cfg(test)]
+mod rates;
 mod rounds;
 
 pub use rounds::{has_single_number, of_case};

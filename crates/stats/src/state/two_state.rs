@@ -71,7 +71,7 @@ pub fn find(values: &[f64]) -> Option<TwoState> {
 }
 
 /// How many of the ascending values belong to the lower level, and the share of the variance that this explains.
-fn best_cut(sorted: &[f64]) -> Option<(usize, f64)> {
+pub(super) fn best_cut(sorted: &[f64]) -> Option<(usize, f64)> {
     let n = count(sorted.len());
     let total: f64 = sorted.iter().sum();
     let mean = quantile::mean(sorted)?;
