@@ -214,6 +214,8 @@ pub struct IndexSummary {
     pub parts: Vec<IndexPart>,
     /// True where not all tests of the index were measured.
     pub partial: bool,
+    /// Its tests whose rounds no single number describes: two states, or unstable. They are part of it all the same.
+    pub without_single_number: Vec<CaseId>,
     /// The version whose durations, passes and rule it has (a compat mode); null for the median over passes.
     pub compat: Option<String>,
 }

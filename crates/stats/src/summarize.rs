@@ -9,7 +9,7 @@ use crate::thresholds::OPS_PER_WINDOW_MIN;
 use crate::{composite, quantile, state, warnings};
 use model::estimate::{Estimate, MetricSummary, NoiseShares, State};
 use model::num::{approx, count};
-use model::plan::{MetricId, PlannedMetric};
+use model::plan::{CaseId, MetricId, PlannedMetric};
 use model::record::{Measured, Outcome, Run};
 use model::warning::Warning;
 
@@ -74,6 +74,20 @@ pub(crate) fn state_of(run: &Run, rounds: &CaseRounds<'_>, quantity: &str) -> Op
         &finite_values(&rounds.done, quantity),
         &telling_windows(windowed(rounds, index, metric)),
     ))
+}
+
+/// Of these metrics the cases whose rounds no single number describes, as the run by itself says it.
+pub fn without_single_number<'a>(
+    run: &Run,
+    metrics: impl IntoIterator<Item = (&'a CaseId, &'a str)>,
+) -> Vec<CaseId> {
+    let rounds = RunRounds::of(run);
+    let state = |case, quantity| state_of(run, rounds.case(case)?, quantity);
+    let metrics = metrics.into_iter();
+    let concerned = metrics.filter(|&(case, quantity)| {
+        state(case, quantity).is_some_and(|state| !state::has_single_number(&state))
+    });
+    concerned.map(|(case, _)| case.clone()).collect()
 }
 
 /// Why the rounds of a case have no value of one of its metrics.

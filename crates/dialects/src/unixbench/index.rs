@@ -8,6 +8,8 @@
 //!   dropped, and the score is the geometric mean of what is left; the index comes from those scores. It is one
 //!   figure and has no interval.
 //!
+//! A test whose rounds have no single level is part of the index like any other, and the index names it.
+//!
 //! A test that never gave a value is not part of the index, which is then marked partial. Tests of one concurrency
 //! whose `compat` differs follow the first rule, since no version of UnixBench would have measured them together.
 
@@ -107,6 +109,10 @@ fn index_at(run: &Run, copies: u32) -> IndexSummary {
         missing: None,
         parts: Vec::new(),
         partial: series.len() < TESTS.len(),
+        without_single_number: stats::without_single_number(
+            run,
+            series.iter().map(|one| (one.case, one.entry.quantity)),
+        ),
         compat,
     };
     if series.is_empty() {
@@ -292,6 +298,26 @@ mod tests {
             })
             .collect();
         assert_eq!(figures, [(1, 10), (4, 40)]);
+    }
+
+    #[test]
+    fn tests_that_no_single_number_describes_are_named() {
+        let spread = |case: &CaseId, pass| match case.test.as_str() {
+            "os.pipe" => [1.0, 1.5, 2.0][pass as usize % 3],
+            _ => 1.0,
+        };
+        for compat in ["off", "6"] {
+            let run = Kit::new(compat).all_at(1).all_at(2).passes(9, spread).run();
+            let named = |index: &IndexSummary| -> Vec<String> {
+                let cases = index.without_single_number.iter();
+                cases.map(ToString::to_string).collect()
+            };
+            let found: Vec<Vec<String>> = indexes(&run).iter().map(named).collect();
+            assert_eq!(found, [["os.pipe@1"], ["os.pipe@2"]]);
+            assert!(indexes(&run).iter().all(|index| index.parts.len() == 12));
+        }
+        let steady = Kit::new("off").all_at(1).passes(9, |_, _| 1.0).run();
+        assert_eq!(indexes(&steady)[0].without_single_number, []);
     }
 
     #[test]

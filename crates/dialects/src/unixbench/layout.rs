@@ -72,7 +72,33 @@ fn header(out: &mut String, run: &Run, indexes: &[IndexSummary]) {
     );
     cpus(out, host);
     line(out, &format!("   Method: {method}"));
+    let unsteady: Vec<String> = indexes.iter().filter_map(unsteady).collect();
+    if !unsteady.is_empty() {
+        let tests = unsteady.join("; ");
+        line(
+            out,
+            &format!("   Note: no single number describes the rounds of {tests}"),
+        );
+    }
     line(out, "   Times: UTC");
+}
+
+/// The tests of an index that no single number describes, by their titles; `None` where there are none.
+fn unsteady(index: &IndexSummary) -> Option<String> {
+    let titles: Vec<&str> = index
+        .parts
+        .iter()
+        .filter(|part| index.without_single_number.contains(&part.case))
+        .map(|part| part.title.as_str())
+        .collect();
+    let copies = copies(index.copies);
+    (!titles.is_empty()).then(|| format!("{} ({copies})", titles.join(", ")))
+}
+
+/// `1 parallel copy`.
+fn copies(n: u32) -> String {
+    let word = if n == 1 { "copy" } else { "copies" };
+    format!("{n} parallel {word}")
 }
 
 /// One line per CPU and its features below it; all CPUs are taken to be alike, as far as the facts go.
@@ -100,10 +126,9 @@ fn block(out: &mut String, run: &Run, index: &IndexSummary) {
     line(
         out,
         &format!(
-            "{online} {} in system; running {} parallel {} of tests",
+            "{online} {} in system; running {} of tests",
             if online == 1 { "CPU" } else { "CPUs" },
-            index.copies,
-            if index.copies == 1 { "copy" } else { "copies" },
+            copies(index.copies),
         ),
     );
     line(out, "");
@@ -246,6 +271,22 @@ mod tests {
         assert!(report.partial);
         assert_eq!(report.tests.len(), 11);
         assert!(!text.contains("Process Creation"));
+    }
+
+    #[test]
+    fn tests_that_no_single_number_describes_are_named_where_no_reader_looks() {
+        let spread = |case: &model::plan::CaseId, pass: u32| match case.test.as_str() {
+            "os.pipe" | "os.spawn" => [1.0, 1.5, 2.0][pass as usize % 3],
+            _ => 1.0,
+        };
+        let run = Kit::new("off").all_at(1).all_at(4).passes(9, spread).run();
+        let text = report_text(&run);
+        let said = "   Note: no single number describes the rounds of Pipe Throughput, Process Creation (1 parallel \
+                    copy); Pipe Throughput, Process Creation (4 parallel copies)\n";
+        assert!(text.contains(said), "{text}");
+        assert!(read(&text).unwrap().iter().all(|report| !report.partial));
+        let steady = Kit::new("off").all_at(1).passes(9, |_, _| 1.0).run();
+        assert!(!report_text(&steady).contains("Note:"));
     }
 
     #[test]

@@ -291,8 +291,10 @@ fn of_index(index: &IndexSummary, lang: Lang) -> Option<Item> {
     let estimate = index.estimate.as_ref()?;
     let copies = copies(index.copies, lang);
     let value = number::plain(estimate).0;
+    let torn = !index.without_single_number.is_empty();
+    let mark = if torn { number::NO_LEVEL_MARK } else { "" };
     Some(Item {
-        figure: held(&format!("{copies} {value}{}", within(estimate))),
+        figure: held(&format!("{copies} {mark}{value}{}", within(estimate))),
         beside: String::new(),
     })
 }

@@ -65,12 +65,55 @@ fn remarks(index: &IndexSummary, lang: Lang) -> Vec<String> {
             "一部のみ: {of} 項目中 {have} 項目"
         ));
     }
+    if !index.without_single_number.is_empty() {
+        let tests = index.without_single_number.iter();
+        let tests: Vec<&str> = tests.map(|case| case.test.as_str()).collect();
+        remarks.push(say!(
+            lang,
+            "no single number describes {tests}",
+            "{tests} は一つの値では表せません",
+            tests = tests.join(", ")
+        ));
+    }
     remarks
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::text;
+    use crate::style::Style;
+    use crate::testkit;
+    use crate::view::view;
+    use model::record::{Outcome, Run};
+
+    #[test]
+    fn an_index_names_its_tests_that_no_single_number_describes() {
+        let mut run = testkit::unixbench("off", 2.0);
+        let shown = |run: &Run| {
+            let view = view(run);
+            let page = text(&blocks(&view, Lang::En), Style::PLAIN);
+            page + &text(&[super::super::first::block(&view, Lang::En)], Style::PLAIN)
+        };
+        assert!(!shown(&run).contains(['~']) && !shown(&run).contains("no single"));
+        let pipe = run.rounds.iter_mut();
+        let pipe = pipe.filter(|round| round.case.test == "os.pipe");
+        for (share, round) in [1.0, 2.0, 3.0, 1.0, 2.0, 3.0].into_iter().zip(pipe) {
+            let Outcome::Done(done) = &mut round.outcome else {
+                panic!()
+            };
+            done.values.values_mut().for_each(|value| *value *= share);
+        }
+        let page = shown(&run);
+        assert!(
+            page.contains("no single number describes os.pipe"),
+            "{page}"
+        );
+        assert!(
+            page.contains("1\u{a0}copy\u{a0}~") || page.contains("1 copy ~"),
+            "{page}"
+        );
+    }
 
     #[test]
     fn one_is_never_several() {
