@@ -7,6 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// A fact about the machine, or the reason why it is not known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -301,6 +302,42 @@ pub struct BlockDevice {
     pub rotational: Fact<bool>,
     /// The model, or the dm/md name.
     pub model: Fact<String>,
+    /// What the control groups of this process let it do with the device; none where they do not limit it.
+    #[serde(default)]
+    pub throttle: Fact<Option<IoThrottle>>,
+    /// True for a loop device without direct I/O: what it reads and writes goes through the page cache of this machine.
+    #[serde(default)]
+    pub buffered: Fact<bool>,
+}
+
+/// The most of a device that a second allows; null where nothing limits it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IoThrottle {
+    /// Bytes read.
+    pub read_bytes_per_s: Option<u64>,
+    /// Bytes written.
+    pub write_bytes_per_s: Option<u64>,
+    /// Reads.
+    pub reads_per_s: Option<u64>,
+    /// Writes.
+    pub writes_per_s: Option<u64>,
+}
+
+impl fmt::Display for IoThrottle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = |of: Option<u64>| of.map(|bytes| Bytes(bytes).rounded() + "/s");
+        let ops = |of: Option<u64>| of.map(|ops| format!("{ops} IOPS"));
+        let parts = [
+            ("read", bytes(self.read_bytes_per_s)),
+            ("read", ops(self.reads_per_s)),
+            ("write", bytes(self.write_bytes_per_s)),
+            ("write", ops(self.writes_per_s)),
+        ];
+        let known = parts
+            .into_iter()
+            .filter_map(|(what, most)| Some(format!("{what} {}", most?)));
+        f.write_str(&known.collect::<Vec<_>>().join(", "))
+    }
 }
 
 /// What kinds of I/O the kernel lets us do: the value says why one is refused, and there is none where it works.

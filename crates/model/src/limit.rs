@@ -2,11 +2,12 @@
 //!
 //! Read off the figures that every round keeps, so that old runs say it too, and said in every language.
 
+use crate::host::IoThrottle;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Something other than the storage that may have set the limit. Shares are from 0 to 1.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "limit", rename_all = "snake_case")]
 pub enum Limit {
     /// This program and the kernel on its behalf used so much of the one CPU that a copy can have.
@@ -35,6 +36,19 @@ pub enum Limit {
         /// The share of time in which it had something to do: the median of the rounds.
         busy_share: f64,
     },
+    /// A control group lets this process do no more with the device.
+    Throttled {
+        /// The kernel's name of the device.
+        device: String,
+        /// What it allows.
+        throttle: IoThrottle,
+    },
+    /// The device is a loop device without direct I/O: its file goes through the page cache of this machine, whatever
+    /// the test asks for.
+    Buffered {
+        /// The kernel's name of the device.
+        device: String,
+    },
 }
 
 impl Limit {
@@ -43,6 +57,7 @@ impl Limit {
         match self {
             Self::Cpu { share, .. } | Self::Late { share } | Self::Cached { share, .. } => *share,
             Self::DeviceIdle { busy_share } => -*busy_share,
+            Self::Throttled { .. } | Self::Buffered { .. } => 0.0,
         }
     }
 }

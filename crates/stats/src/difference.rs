@@ -6,7 +6,7 @@
 
 use model::comparison::Difference;
 use model::facts::{Known, Section};
-use model::host::{BlockDevice, Cache, Fact, HostFacts};
+use model::host::{BlockDevice, Cache, Fact, HostFacts, IoThrottle};
 use model::named::Named;
 use model::plan::Plan;
 use model::record::{Binary, Run};
@@ -185,6 +185,15 @@ impl List {
                 self.texts(&what("rotational"), yes_no(base), yes_no(other));
             }
             self.words(&what("model"), &base.model, &other.model);
+            if let (Some(&base), Some(&other)) = (base.throttle.known(), other.throttle.known()) {
+                let text = |throttle: Option<IoThrottle>| {
+                    throttle.map_or_else(|| "none".to_owned(), |throttle| throttle.to_string())
+                };
+                self.texts(&what("throttle"), text(base), text(other));
+            }
+            if let (Some(&base), Some(&other)) = (base.buffered.known(), other.buffered.known()) {
+                self.texts(&what("buffered"), yes_no(base), yes_no(other));
+            }
         }
     }
 

@@ -44,7 +44,7 @@ pub(crate) fn of_case(rounds: &CaseRounds<'_>, run: &RunRounds<'_>, usual: &Usua
     .into_iter()
     .flatten()
     .chain(apart::warnings(rounds, run))
-    .chain(storage::remarks(rounds, &run.run.host))
+    .chain(storage::remarks(rounds, run.run))
     .collect()
 }
 

@@ -215,7 +215,7 @@ fn say_how_it_went(phases: &[Phase<'_>], run: &Run, pass: u32, (lang, quiet): (L
     }
     let mut said: Vec<String> = Vec::new();
     let rounds = stats::RunRounds::of(run);
-    let remarks = |case| stats::storage::remarks(case, &run.host);
+    let remarks = |case| stats::storage::remarks(case, run);
     for remark in rounds.cases().iter().flat_map(remarks) {
         let remark = report::said::warning(&remark, lang);
         if !said.contains(&remark) {

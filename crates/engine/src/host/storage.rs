@@ -6,13 +6,14 @@
 //! devices to itself, and the chain is missing.
 
 use super::{Probes, chosen, fact};
-use model::host::{BlockDevice, Fact, StorageFacts};
+use model::host::{BlockDevice, Fact, IoThrottle, StorageFacts};
 use model::named::NamedKind;
 use model::units::Bytes;
 use std::path::Path;
 use sys::block::device;
+use sys::counters::Cgroups;
 use sys::mounts::{self, Mount};
-use sys::tree::{Tree, error_name};
+use sys::tree::{Tree, TreeError, error_name};
 
 const CLASS: &str = "/sys/class/block";
 
@@ -179,7 +180,7 @@ fn btrfs_members(tree: &Tree, name: String) -> Vec<String> {
 }
 
 /// Adds the device and everything below it.
-fn descend(
+pub(super) fn descend(
     tree: &Tree,
     mounts: &[Mount],
     name: &str,
@@ -263,7 +264,27 @@ fn described(tree: &Tree, name: &str, kind: &str, disk: &str) -> BlockDevice {
             "loop" => fact(backing_file(tree, name)),
             _ => own("device/model"),
         },
+        throttle: fact(throttle(tree, name)),
+        buffered: match kind {
+            "loop" => fact(
+                tree.read_trimmed(&format!("{CLASS}/{name}/loop/dio"))
+                    .map(|dio| dio == "0"),
+            ),
+            _ => Fact::Known(false),
+        },
     }
+}
+
+/// What our control groups let us do with a device.
+fn throttle(tree: &Tree, name: &str) -> Result<Option<IoThrottle>, TreeError> {
+    let number = tree.read_trimmed(&format!("{CLASS}/{name}/dev"))?;
+    let found = Cgroups::find(tree)?.throttle(tree, &number)?;
+    Ok(found.map(|found| IoThrottle {
+        read_bytes_per_s: found.read_bytes,
+        write_bytes_per_s: found.write_bytes,
+        reads_per_s: found.reads,
+        writes_per_s: found.writes,
+    }))
 }
 
 fn size(tree: &Tree, name: &str) -> Result<Bytes, String> {

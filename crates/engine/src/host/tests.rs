@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 mod garbage;
 mod pieces;
+mod root;
 
 const VM: &str = include_str!("../../tests/fixtures/hosts/firecracker-vm.txt");
 const METAL: &str = include_str!("../../tests/fixtures/hosts/bare-metal-2-sockets.txt");

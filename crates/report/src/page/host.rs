@@ -212,12 +212,16 @@ fn cache(cache: &Cache, lang: Lang) -> String {
 
 fn device(device: &BlockDevice) -> String {
     let spins = device.rotational.known() == Some(&true);
+    let throttle = device.throttle.known().copied().flatten();
+    let buffered = device.buffered.known() == Some(&true);
     let parts = [
         Some(device.kind.clone()),
         device.size.known().copied().map(bytes),
         device.model.known().cloned(),
         device.scheduler.known().cloned(),
         spins.then(|| "rotational".to_owned()),
+        throttle.map(|throttle| format!("throttled: {throttle}")),
+        buffered.then(|| "buffered".to_owned()),
     ];
     format!("{} ({})", device.name, joined(parts))
 }
@@ -233,6 +237,7 @@ fn nanos(span: Nanos) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::host::IoThrottle;
     use crate::render::{markdown, text};
     use crate::style::Style;
     use crate::testkit;
@@ -251,6 +256,23 @@ mod tests {
             "doctor_ja",
             text(&page(&testkit::host(), Lang::Ja), Style::PLAIN)
         );
+    }
+
+    #[test]
+    fn a_throttle_and_a_cache_below_a_device_are_told() {
+        let mut host = testkit::host();
+        let Fact::Known(devices) = &mut host.storage.devices else {
+            panic!()
+        };
+        devices[0].throttle = Fact::Known(Some(IoThrottle {
+            reads_per_s: Some(300),
+            write_bytes_per_s: Some(1 << 20),
+            ..IoThrottle::default()
+        }));
+        devices[0].buffered = Fact::Known(true);
+        let page = markdown(&page(&host, Lang::En));
+        let told = ", throttled: read 300 IOPS, write 1 MiB/s, buffered)";
+        assert!(page.contains(told), "{page}");
     }
 
     #[test]

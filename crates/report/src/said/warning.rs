@@ -308,12 +308,20 @@ fn target_missed(
 
 /// What else than the storage may have set the limit.
 fn limited(limit: &Limit, lang: Lang) -> String {
-    let (Limit::Cpu { share, .. }
-    | Limit::Late { share }
-    | Limit::Cached { share, .. }
-    | Limit::DeviceIdle { busy_share: share }) = limit;
-    let share = percent(*share);
+    let share = percent(limit.severity().abs());
     match limit {
+        Limit::Throttled { device, throttle } => say!(
+            lang,
+            "a control group limits `{device}` ({throttle}): the figures may be those of the limit, and not the device's",
+            "コントロールグループが `{device}` を制限しています（{throttle}）。デバイスではなく、この制限の値の可能性があります"
+        ),
+        Limit::Buffered { device } => say!(
+            lang,
+            "`{device}` is a loop device without direct I/O: its file goes through this machine's page cache, with O_DIRECT too, \
+             and the figures are partly memory's; `losetup --direct-io=on` leaves it out",
+            "`{device}` はダイレクト I/O を使わないループデバイスです。O_DIRECT でもこのマシンのページキャッシュを通るため、メモリの性能が含まれます。\
+             `losetup --direct-io=on` で避けられます"
+        ),
         Limit::Cpu {
             one_at_a_time: true,
             ..

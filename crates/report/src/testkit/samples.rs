@@ -2,7 +2,7 @@
 
 use model::comparison::Refusal;
 use model::estimate::State;
-use model::host::{BlockDevice, Cache, Fact, HostFacts};
+use model::host::{BlockDevice, Cache, Fact, HostFacts, IoThrottle};
 use model::limit::Limit;
 use model::look::Busy;
 use model::plan::CaseId;
@@ -11,6 +11,14 @@ use model::units::{Bytes, Nanos};
 use model::warning::{OffCpuCause, TargetLimit, Warning};
 use stats::look::Seen;
 use std::collections::BTreeMap;
+
+/// A throttle of a device.
+const THROTTLE: IoThrottle = IoThrottle {
+    read_bytes_per_s: Some(100 << 20),
+    write_bytes_per_s: None,
+    reads_per_s: Some(300),
+    writes_per_s: None,
+};
 
 /// A small VM in a container, with some facts hidden.
 pub(crate) fn host() -> HostFacts {
@@ -62,6 +70,8 @@ pub(crate) fn host() -> HostFacts {
         scheduler: known("none"),
         rotational: Fact::Known(true),
         model: Fact::Missing("no model file".to_owned()),
+        throttle: Fact::Known(None),
+        buffered: Fact::Known(false),
     }]);
     host.io.io_uring = Fact::Known(Some("disabled by sysctl".to_owned()));
     host.io.libaio = Fact::Known(None);
@@ -205,6 +215,13 @@ pub(crate) fn all_warnings() -> Vec<Warning> {
             direct: false,
         }),
         Warning::Limited(Limit::DeviceIdle { busy_share: 0.4 }),
+        Warning::Limited(Limit::Throttled {
+            device: "vda".to_owned(),
+            throttle: THROTTLE,
+        }),
+        Warning::Limited(Limit::Buffered {
+            device: "loop0".to_owned(),
+        }),
         Warning::Other {
             what: "said by a workload".to_owned(),
         },

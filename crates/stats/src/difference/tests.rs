@@ -27,6 +27,8 @@ fn check(change: impl Fn(&mut Run), expect: &[(&str, &str, &str)]) {
         scheduler: known("none"),
         rotational: Fact::Known(false),
         model: Fact::Missing("no model".to_owned()),
+        throttle: Fact::Known(None),
+        buffered: Fact::Known(false),
     }]);
     host.programs
         .insert("sh".to_owned(), known("/bin/dash 0.5"));

@@ -5,12 +5,12 @@
 use super::{median_value, operations};
 use crate::rounds::CaseRounds;
 use crate::{quantile, scaling};
-use model::host::HostFacts;
+use model::host::{Fact, HostFacts};
 use model::latency;
 use model::limit::Limit;
 use model::num::approx;
 use model::plan::PlannedCase;
-use model::record::Measured;
+use model::record::{Measured, Run};
 use model::spec::{Nature, Role};
 use model::units::Nanos;
 use model::warning::Warning;
@@ -26,10 +26,41 @@ const BUSY_MIN: f64 = 0.70;
 
 /// What else than what it asks may have limited a case, as far as its figures say, and what its workload noted: the
 /// storage, or whatever operations ask that arrive by themselves.
-pub fn remarks(rounds: &CaseRounds<'_>, host: &HostFacts) -> Vec<Warning> {
-    let limits = limits(rounds, host).into_iter().flatten();
+pub fn remarks(rounds: &CaseRounds<'_>, run: &Run) -> Vec<Warning> {
+    let limits = limits(rounds, &run.host).into_iter().flatten();
+    let limits = limits.chain(of_devices(rounds, run));
     let limits = limits.map(Warning::Limited);
     limits.chain(noted(&rounds.done)).collect()
+}
+
+/// What is known beforehand to limit the devices that a case works on, or to stand in for them.
+fn of_devices(rounds: &CaseRounds<'_>, run: &Run) -> Vec<Limit> {
+    if rounds.case.nature != Nature::Storage || rounds.done.is_empty() {
+        return Vec::new();
+    }
+    let named = &run.plan.named;
+    // Which case works on what a single job names is not kept, so that it may be any of them.
+    let own = (!named.iter().any(|named| named.stands_in)).then_some(&run.host.storage.devices);
+    let chains = named.iter().map(|named| &named.devices).chain(own);
+    let mut found: Vec<Limit> = Vec::new();
+    for device in chains.filter_map(Fact::known).flatten() {
+        let name = &device.name;
+        let throttled = device.throttle.known().copied().flatten();
+        let throttled = throttled.map(|throttle| Limit::Throttled {
+            device: name.clone(),
+            throttle,
+        });
+        let buffered = device.buffered.known() == Some(&true);
+        let buffered = buffered.then(|| Limit::Buffered {
+            device: name.clone(),
+        });
+        for limit in [throttled, buffered].into_iter().flatten() {
+            if !found.contains(&limit) {
+                found.push(limit);
+            }
+        }
+    }
+    found
 }
 
 /// What limited a case, as far as its figures say.

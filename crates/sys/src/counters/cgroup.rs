@@ -12,6 +12,10 @@ use super::{keyed, number};
 use crate::tree::{Tree, TreeError, shorten};
 use std::time::Duration;
 
+mod io;
+
+pub use io::Throttle;
+
 const SELF_CGROUP: &str = "/proc/self/cgroup";
 const SELF_MOUNTS: &str = "/proc/self/mountinfo";
 
@@ -53,6 +57,7 @@ pub struct Cgroups {
     pub paths: Vec<String>,
     cpu: Result<Group, TreeError>,
     memory: Result<Group, TreeError>,
+    io: Result<Group, TreeError>,
 }
 
 /// One controller's view of our group.
@@ -101,6 +106,7 @@ impl Cgroups {
             paths,
             cpu: group(tree, "cpu", &members, &mounts),
             memory: group(tree, "memory", &members, &mounts),
+            io: group(tree, "blkio", &members, &mounts),
         })
     }
 

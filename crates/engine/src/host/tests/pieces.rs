@@ -1,6 +1,7 @@
 //! Single facts on machines of a few files only, and the small parsers.
 
 use super::*;
+use sys::mounts;
 
 #[test]
 fn the_choice_is_the_word_in_brackets_or_the_only_word() {
@@ -242,4 +243,34 @@ fn chains_go_through_loops_btrfs_members_and_visible_overlays() {
     check(&files, "/pool/x", &["sdb", "sdc"]);
     check(&files, "/merged", &["sdb", "sdc"]);
     check(&files, "/nfs", &[]);
+}
+
+#[test]
+fn throttles_and_buffered_loops_are_facts_of_a_device() {
+    let disk = "== /sys/class/block/vda -> ../../devices/vda\n== /sys/devices/vda/dev\n254:0\n";
+    let looped =
+        "== /sys/class/block/loop0 -> ../../devices/loop0\n== /sys/devices/loop0/dev\n7:0\n";
+    let cgroups = "== /proc/self/cgroup\n0::/bench\n== /proc/self/mountinfo\n\
+                   30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n\
+                   31 1 254:0 / / rw - ext4 /dev/vda rw\n\
+                   == /sys/dev/block/254:0 -> ../../devices/vda\n";
+    let check = |files: &str, name: &str, throttle: Option<&str>, buffered: Fact<bool>| {
+        let (tree, _machine) = small(files);
+        let (mounts, mut chain) = (mounts::read(&tree).unwrap(), Vec::new());
+        storage::descend(&tree, &mounts, name, &mut chain).unwrap();
+        let found = chain[0].throttle.known().unwrap();
+        assert_eq!(found.map(|found| found.to_string()).as_deref(), throttle);
+        assert_eq!(chain[0].buffered, buffered);
+    };
+    let alone = disk.to_owned() + cgroups;
+    check(&alone, "vda", None, Fact::Known(false));
+    let limited = alone.clone()
+        + "== /sys/fs/cgroup/bench/io.max\n254:0 rbps=104857600 wbps=max riops=300 wiops=max\n";
+    let most = "read 100 MiB/s, read 300 IOPS";
+    check(&limited, "vda", Some(most), Fact::Known(false));
+    let dio = |dio: &str| format!("{alone}{looped}== /sys/devices/loop0/loop/dio\n{dio}\n");
+    check(&dio("0"), "loop0", None, Fact::Known(true));
+    check(&dio("1"), "loop0", None, Fact::Known(false));
+    let why = "read `/sys/class/block/loop0/loop/dio`: ENOENT".to_owned();
+    check(&(alone + looped), "loop0", None, Fact::Missing(why));
 }

@@ -3,7 +3,9 @@
 use super::*;
 use crate::noise::Usual;
 use crate::warnings;
+use model::host::{BlockDevice, Fact, IoThrottle};
 use model::limit::Limit;
+use model::named::{Named, NamedKind};
 use model::spec::Nature;
 use model::warning::Warning;
 
@@ -139,4 +141,57 @@ fn notes_stand_at_their_case_once() {
             other("another")
         ]
     );
+}
+
+#[test]
+fn throttled_and_buffered_devices_are_said_of_the_cases_that_work_on_them() {
+    let throttle = IoThrottle {
+        reads_per_s: Some(300),
+        ..IoThrottle::default()
+    };
+    let device = |name: &str, throttle, buffered| BlockDevice {
+        name: name.to_owned(),
+        kind: "disk".to_owned(),
+        size: Fact::default(),
+        scheduler: Fact::default(),
+        rotational: Fact::default(),
+        model: Fact::default(),
+        throttle: Fact::Known(throttle),
+        buffered: Fact::Known(buffered),
+    };
+    let named = |stands_in, device| Named {
+        path: "/dev/x".to_owned(),
+        kind: NamedKind::Device,
+        stands_in,
+        writes: false,
+        size: Fact::default(),
+        devices: Fact::Known(vec![device]),
+        serial: Fact::default(),
+    };
+    let throttled = |device: &str| {
+        let device = device.to_owned();
+        Warning::Limited(Limit::Throttled { device, throttle })
+    };
+    let buffered = |device: &str| {
+        let device = device.to_owned();
+        Warning::Limited(Limit::Buffered { device })
+    };
+    let mut run = run(&[1e4; 6], "reads", &[]);
+    let devices = [
+        device("vda1", None, false),
+        device("vda", Some(throttle), false),
+        device("loop0", None, true),
+    ];
+    run.host.storage.devices = Fact::Known(devices.into());
+    assert_eq!(limits(&run), [throttled("vda"), buffered("loop0")]);
+    // A job names another device, and any case may be its one.
+    run.plan.named = vec![named(false, device("vdb", Some(throttle), false))];
+    let all = [throttled("vdb"), throttled("vda"), buffered("loop0")];
+    assert_eq!(limits(&run), all);
+    // One that stands in for the work directory's file.
+    run.plan.named = vec![named(true, device("vdb", None, false))];
+    assert_eq!(limits(&run), []);
+    run.plan.named.clear();
+    run.plan.cases[0].nature = Nature::System;
+    assert_eq!(limits(&run), []);
 }
