@@ -12,7 +12,6 @@ use crate::table::{columns, wrapped};
 use crate::view::RunView;
 use model::estimate::{Estimate, IndexSummary, MetricSummary};
 use model::headline::Topic;
-use model::host::HostFacts;
 use model::plan::MetricId;
 use model::record::{End, Run};
 use model::spec::{How, Stat};
@@ -63,36 +62,28 @@ pub(crate) fn block(view: &RunView<'_>, lang: Lang) -> Block {
 
 /// The machine, what is worth most first.
 fn machine(run: &Run, lang: Lang) -> Vec<String> {
-    let HostFacts {
-        cpu,
-        memory,
-        storage,
-        kernel,
-        platform,
-        limits,
-        ..
-    } = &run.host;
+    let of = &run.host;
     // The domain says where it stands, and takes the room of what it is.
-    let host = run.host.hostname.known();
+    let host = of.hostname.known();
     let host = host.map(|name| name.split('.').next().unwrap_or_default().to_owned() + "  ");
-    let model = cpu.model.known().map(|model| list::processor(model));
-    let cpus = cpu.online.known().map(|n| super::host::cpus(*n, lang));
-    let quota = limits.cpu_quota.known().copied().flatten();
-    let devices = storage.devices.known().map_or(&[][..], Vec::as_slice);
+    let model = of.cpu.model.known().map(|model| list::processor(model));
+    let cpus = of.cpu.online.known().map(|n| super::host::cpus(*n, lang));
+    let quota = of.limits.cpu_quota.known().copied().flatten();
+    let devices = of.storage.devices.known().map_or(&[][..], Vec::as_slice);
     let on = devices.first().map(|device| format!(" on {}", device.name));
-    let file_system = storage.file_system.known();
+    let file_system = of.storage.file_system.known();
     let named = run.plan.named.first().map(|named| named.path.clone());
     let disk = named.or_else(|| Some(file_system?.clone() + &on.unwrap_or_default()));
-    let kernel = kernel.release.known();
+    let kernel = of.kernel.release.known();
     let kernel = kernel.and_then(|release| release.split('-').next());
     let parts = [
-        model.or_else(|| run.host.hostname.known().map(|_| "CPU ?".to_owned())),
+        model.or_else(|| of.hostname.known().map(|_| "CPU ?".to_owned())),
         cpus,
         quota.map(|cpus| super::host::quota(cpus, lang)),
-        memory.total.known().map(|total| total.rounded()),
+        of.memory.total.known().map(|total| total.rounded()),
         disk,
         kernel.map(|release| format!("Linux {release}")),
-        platform.virtualization.known().cloned().flatten(),
+        of.platform.virtualization.known().cloned().flatten(),
     ];
     let mut parts: Vec<String> = parts.into_iter().flatten().collect();
     if let (Some(host), Some(first)) = (host, parts.first_mut()) {

@@ -213,7 +213,6 @@ fn cache(cache: &Cache, lang: Lang) -> String {
 fn device(device: &BlockDevice) -> String {
     let spins = device.rotational.known() == Some(&true);
     let throttle = device.throttle.known().copied().flatten();
-    let buffered = device.buffered.known() == Some(&true);
     let parts = [
         Some(device.kind.clone()),
         device.size.known().copied().map(bytes),
@@ -221,7 +220,7 @@ fn device(device: &BlockDevice) -> String {
         device.scheduler.known().cloned(),
         spins.then(|| "rotational".to_owned()),
         throttle.map(|throttle| format!("throttled: {throttle}")),
-        buffered.then(|| "buffered".to_owned()),
+        (device.buffered.known() == Some(&true)).then(|| "buffered".to_owned()),
     ];
     format!("{} ({})", device.name, joined(parts))
 }
@@ -237,10 +236,10 @@ fn nanos(span: Nanos) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::host::IoThrottle;
     use crate::render::{markdown, text};
     use crate::style::Style;
     use crate::testkit;
+    use model::host::IoThrottle;
 
     #[test]
     fn doctor_shows_every_fact_and_why_the_others_are_missing() {

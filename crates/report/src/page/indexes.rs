@@ -65,15 +65,12 @@ fn remarks(index: &IndexSummary, lang: Lang) -> Vec<String> {
             "一部のみ: {of} 項目中 {have} 項目"
         ));
     }
-    if !index.without_single_number.is_empty() {
-        let tests = index.without_single_number.iter();
-        let tests: Vec<&str> = tests.map(|case| case.test.as_str()).collect();
-        remarks.push(say!(
-            lang,
-            "no single number describes {tests}",
-            "{tests} は一つの値では表せません",
-            tests = tests.join(", ")
-        ));
+    let torn = index.without_single_number.iter();
+    let torn: Vec<&str> = torn.map(|case| case.test.as_str()).collect();
+    if !torn.is_empty() {
+        let tests = torn.join(", ");
+        let en = format!("no single number describes {tests}");
+        remarks.push(lang.pick(en, format!("{tests} は一つの値では表せません")));
     }
     remarks
 }

@@ -27,22 +27,13 @@ pub(crate) fn missing(why: Option<&str>, lang: Lang) -> String {
 /// What a series looks like, in a few words.
 pub fn state(state: &State, lang: Lang) -> String {
     let word = |en: &str, ja: &str| lang.pick(en, ja).to_owned();
+    let by = |en, ja, change| format!("{} {}", lang.pick(en, ja), signed_percent(change));
     match state {
         State::Unknown => word("too few rounds", "回数不足"),
         State::Steady => word("steady", "安定"),
-        State::Drifting { change } => {
-            format!("{} {}", word("drifting", "漸変"), signed_percent(*change))
-        }
-        State::PossibleDrift { change } => {
-            format!("{} {}", word("drifting?", "漸変?"), signed_percent(*change))
-        }
-        State::PossibleTwoState { apart: 1, change } => {
-            format!(
-                "{} {}",
-                word("outlier?", "外れ値?"),
-                signed_percent(*change)
-            )
-        }
+        State::Drifting { change } => by("drifting", "漸変", *change),
+        State::PossibleDrift { change } => by("drifting?", "漸変?", *change),
+        State::PossibleTwoState { apart: 1, change } => by("outlier?", "外れ値?", *change),
         State::PossibleTwoState { apart, change } => say!(
             lang,
             "two states? {apart} rounds {change}",

@@ -8,20 +8,14 @@ use model::warning::{OffCpuCause, TargetLimit, Warning};
 
 /// The sentence for a warning.
 pub fn warning(warning: &Warning, lang: Lang) -> String {
-    about(
-        warning,
-        lang.pick(("round", "rounds"), ("", "測定回")),
-        lang,
-    )
+    let counted = lang.pick(("round", "rounds"), ("", "測定回"));
+    about(warning, counted, lang)
 }
 
 /// The sentence of a soak, whose rounds are called stretches.
 pub(crate) fn warning_of_soak(warning: &Warning, lang: Lang) -> String {
-    about(
-        warning,
-        lang.pick(("stretch", "stretches"), ("", "測定回")),
-        lang,
-    )
+    let counted = lang.pick(("stretch", "stretches"), ("", "測定回"));
+    about(warning, counted, lang)
 }
 
 /// The sentence where one of what is counted is called `one`, and several `many`.
@@ -202,41 +196,29 @@ fn order_effect(within_pass: bool, change: &str, lang: Lang) -> String {
 }
 
 fn off_cpu_cause(cause: OffCpuCause, lang: Lang) -> String {
+    let words = |en: &str, ja: &str| lang.pick(en, ja).to_owned();
     match cause {
         OffCpuCause::MoreCopiesThanCpus(n) => {
             let cpus = counted(n, "CPU", "CPUs");
             say!(lang, "there are only {cpus}", "CPU は {n} 個しかありません")
         }
-        OffCpuCause::Quota(Some(n)) => {
-            let cpus = counted(n, "CPU", "CPUs");
+        OffCpuCause::Quota(n) => {
+            let of = n.map_or_else(String::new, |n| {
+                let cpus = counted(n, "CPU", "CPUs");
+                say!(lang, " of {cpus}", " {n} ")
+            });
             say!(
                 lang,
-                "a quota of {cpus} held them back",
-                "CPU クォータ {n} により抑えられました"
+                "a quota{of} held them back",
+                "CPU クォータ{of}により抑えられました"
             )
         }
-        OffCpuCause::Quota(None) => {
-            say!(
-                lang,
-                "a quota held them back",
-                "CPU クォータにより抑えられました"
-            )
+        OffCpuCause::Steal => words("the host took the time away", "ホストに時間を奪われました"),
+        OffCpuCause::Foreign => {
+            let en = "other processes of this machine took it";
+            words(en, "このマシンの他のプロセスが使用しました")
         }
-        OffCpuCause::Steal => say!(
-            lang,
-            "the host took the time away",
-            "ホストに時間を奪われました"
-        ),
-        OffCpuCause::Foreign => say!(
-            lang,
-            "other processes of this machine took it",
-            "このマシンの他のプロセスが使用しました"
-        ),
-        OffCpuCause::Unknown => say!(
-            lang,
-            "no counter says why",
-            "原因を示すカウンターはありません"
-        ),
+        OffCpuCause::Unknown => words("no counter says why", "原因を示すカウンターはありません"),
     }
 }
 
