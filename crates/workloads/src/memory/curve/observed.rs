@@ -296,7 +296,8 @@ fn look(
     })?;
     // As far as any curve goes: what it shows is all that is asked for.
     let in_a_cache = room < first && ends_as_quick_as_a_cache(&curve);
-    let seen = room >= farthest || (end_in_sight(&curve) && !in_a_cache);
+    let in_sight = end_in_sight(&curve) && !in_a_cache;
+    let seen = room >= farthest || ends_in_memory(&curve) || in_sight;
     let bytes = if seen {
         // A curve without a climb shows no cache: what the kernel shows is all there is.
         let told = if shown > 0 { shown } else { LAST_CACHE_MIN };
@@ -334,10 +335,22 @@ fn explore(
 /// How far a curve that ends at `to` must go: four times the last cache that it shows, and twice as far as it did where
 /// its end is not in sight, because nobody knows then where its last level ends.
 fn next_reach(curve: &[(u64, f64)], to: u64) -> u64 {
+    let in_memory = ends_in_memory(curve);
     match last_cache(curve) {
-        Some(cache) if end_in_sight(curve) => cache.saturating_mul(4),
+        Some(cache) if in_memory || end_in_sight(curve) => cache.saturating_mul(4),
+        None if in_memory => to,
         _ => to.saturating_mul(2),
     }
+}
+
+/// Points in two octaves of a curve, with both ends.
+const TWO_OCTAVES: usize = 5;
+
+/// Whether the last two octaves of a curve are as slow as memory: what comes before is then all that may be a cache,
+/// and noise, which keeps a busy machine's curve from being flat, is no reason to go on.
+fn ends_in_memory(curve: &[(u64, f64)]) -> bool {
+    let last = curve.iter().rev().take(TWO_OCTAVES);
+    curve.len() > TWO_OCTAVES && last.map(|point| point.1).all(|ns| ns >= MEMORY_NS_MIN)
 }
 
 /// A last point above the last level by more may be the first one of a climb.

@@ -267,16 +267,24 @@ fn a_curve_that_noise_keeps_from_being_flat_ends_where_it_must() {
     let climbing = explore(1 << 20, 16 << 20, |from, to| {
         calls.push((from >> 20, to >> 20));
         let new = sizes(to).into_iter().filter(|size| *size > from);
-        Ok(new.map(|size| (size, approx(size))).collect())
+        Ok(new.map(|size| (size, approx(size) / 1e6)).collect())
     });
     assert_eq!(calls, [(0, 1), (1, 2), (2, 4), (4, 8), (8, 16)]);
     assert_eq!(climbing.unwrap().len(), sizes(16 << 20).len());
     // As far as any curve goes it is taken as it is.
     let last = look(0, 64 << 30, |from, to| {
         let new = sizes(to).into_iter().filter(|size| *size > from);
-        Ok((new.map(|size| (size, approx(size))).collect(), true))
+        Ok((new.map(|size| (size, approx(size) / 1e9)).collect(), true))
     });
     assert!(last.unwrap().seen);
+    // Where it is as slow as memory there is no reason to go on.
+    let mut calls = 0;
+    let last = look(0, 64 << 30, |from, to| {
+        calls += 1;
+        let new = sizes(to).into_iter().filter(|size| *size > from);
+        Ok((new.map(|size| (size, approx(size) / 1e6)).collect(), true))
+    });
+    assert_eq!((calls, last.unwrap().seen), (1, true));
 }
 
 #[test]
