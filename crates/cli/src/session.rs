@@ -92,12 +92,16 @@ pub(crate) fn measure_before(
     let runs = &ready.runs;
     rehearse(runs)?;
     let sides: Vec<Side<'_>> = runs.iter().map(side).collect();
-    for dir in sides.iter().map(work_dir) {
-        store.note_work_dir(dir.0, &dir.1)?;
-    }
+    let note = || {
+        let mut dirs = sides.iter().map(work_dir);
+        dirs.try_for_each(|(run, dir)| store.note_work_dir(run, &dir))
+    };
+    note()?;
     // Before the store has the runs: open there, and without a directory that is held, they would seem to be over.
     let places =
         Places::make(&sides, granted.dir_of_others).map_err(|error| explain(error, runs))?;
+    // Once more: `kurabe clean` forgets what is not there, as they were not until now.
+    note()?;
     for run in runs {
         if ready.kept {
             store.reopen(&run.meta.id, &run.meta.looks)?;

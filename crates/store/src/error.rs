@@ -95,6 +95,16 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// The system could not read or write the file, and not for want of room.
+    #[error("{operation} in the store `{}`: {reason}\nhint: a limit on files (`ulimit -f`), a quota or the disk may be why: `dmesg` shows what the kernel says", path.display())]
+    Disk {
+        /// What was being done.
+        operation: String,
+        /// The file.
+        path: PathBuf,
+        /// What the database said.
+        reason: String,
+    },
     /// The database failed in a way that none of the others names.
     #[error("{operation} in the store `{}`: {reason}", path.display())]
     Database {
@@ -190,6 +200,7 @@ impl StoreError {
         match error.sqlite_error_code() {
             Some(Code::DatabaseBusy | Code::DatabaseLocked) => Self::Locked { operation, path },
             Some(Code::DiskFull) => Self::Full { operation, path },
+            _ if is_without_room(error) => Self::Full { operation, path },
             _ if is_out_of_memory(error) => Self::Memory {
                 operation,
                 path,
@@ -201,6 +212,11 @@ impl StoreError {
                 what: reason,
             },
             Some(Code::ReadOnly | Code::CannotOpen | Code::PermissionDenied) => Self::Access {
+                operation,
+                path,
+                reason,
+            },
+            Some(Code::SystemIoFailure) => Self::Disk {
                 operation,
                 path,
                 reason,
@@ -226,6 +242,12 @@ fn is_out_of_memory(error: &rusqlite::Error) -> bool {
         code,
         Some(rusqlite::ffi::SQLITE_NOMEM | rusqlite::ffi::SQLITE_IOERR_NOMEM)
     )
+}
+
+/// True where there is no room for the file that readers of the log share: SQLite calls it an error of the disk.
+fn is_without_room(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    code == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE)
 }
 
 /// What the check of the structure says of a page that it could not look at: a number that leads nowhere it calls
@@ -272,5 +294,25 @@ pub(crate) const fn other_version(found: u32, known: u32) -> &'static str {
         "use a newer kurabe"
     } else {
         "measure again, or use the kurabe that measured it"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::ffi;
+
+    #[test]
+    fn what_sqlite_calls_an_error_of_the_disk_says_what_helps() {
+        for (code, hint) in [
+            (ffi::SQLITE_IOERR_SHMSIZE, "free some space"),
+            (ffi::SQLITE_IOERR_READ, "the disk may be why"),
+            (ffi::SQLITE_IOERR_NOMEM, "more memory"),
+        ] {
+            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            let said = StoreError::from_sqlite("open", Path::new("/s"), &error).to_string();
+            let (_, said) = said.split_once("\nhint: ").unwrap();
+            assert!(said.contains(hint), "{code}: {said}");
+        }
     }
 }

@@ -56,7 +56,7 @@ pub(crate) fn run(context: &Context, args: &CleanArgs) -> anyhow::Result<Exit> {
         output::say(&became(path, removal));
     }
     if let (Some(store), false) = (&store, args.dry_run) {
-        forget_gone(store)?;
+        store.forget_work_dirs(|dir| matches!(dir.try_exists(), Ok(false)))?;
     }
     if found.is_empty() && files.is_empty() {
         output::say("nothing to remove");
@@ -117,15 +117,6 @@ fn noted(store: Option<&Store>) -> anyhow::Result<Vec<PathBuf>> {
         return Ok(Vec::new());
     };
     Ok(store.work_dirs()?.into_iter().map(|dir| dir.path).collect())
-}
-
-fn forget_gone(store: &Store) -> anyhow::Result<()> {
-    for dir in store.work_dirs()? {
-        if !dir.path.exists() {
-            store.forget_work_dir(&dir.path)?;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

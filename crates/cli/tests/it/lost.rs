@@ -107,7 +107,8 @@ fn a_run_whose_store_takes_no_more_names_the_command_that_goes_on() {
     let id = id.split('`').next().unwrap_or_default().to_owned();
     done.err_has(&[
         "keep round ",
-        &format!("hint: `kurabe run --resume {id}` goes on with it"),
+        "hint: a limit on files (`ulimit -f`)",
+        &format!("; then `kurabe run --resume {id}` goes on with it"),
     ]);
     let rounds = || {
         let shown = bed
@@ -196,7 +197,7 @@ fn a_run_whose_store_no_path_leads_to_any_more_is_written_elsewhere() {
 }
 
 /// Runs python with a connection `c` to the store.
-fn in_sqlite(store: &Path, script: &str) {
+pub(crate) fn in_sqlite(store: &Path, script: &str) {
     let program = format!(
         "import sqlite3\nc=sqlite3.connect('{}',timeout=30)\n{script}\nc.commit()\nc.close()",
         store.display()

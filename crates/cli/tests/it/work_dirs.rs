@@ -103,6 +103,33 @@ fn what_another_does_with_the_store_while_a_clean_goes_on_loses_nothing() {
 }
 
 #[test]
+fn a_clean_between_a_runs_note_and_its_directory_does_not_make_that_unknown() {
+    if !crate::disks::is_installed("python3") {
+        eprintln!("skipped: there is no python3");
+        return;
+    }
+    let bed = Bed::new();
+    bed.replay("earlier", "1");
+    // What a clean does that finds no directory yet, at the one moment.
+    let clean = "c.execute('create table cleaned (n)')
+c.execute('create trigger clean after insert on work_dirs when not exists (select 1 from cleaned) \
+           begin insert into cleaned values (1); delete from work_dirs; end')";
+    crate::lost::in_sqlite(&bed.store(), clean);
+    let elsewhere = bed.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let mut run = bed.start(&["run", "selftest.sleep", "--dir", "elsewhere"]);
+    let left = || fs::read_dir(&elsewhere).unwrap().count();
+    eventually(30, || left() == 1 && bed.listed().len() == 2);
+    signal(&run, "-KILL");
+    run.wait().unwrap();
+    assert_eq!(left(), 1);
+    bed.run(&["clean"])
+        .code(0)
+        .err_has(&["removed", "elsewhere/kurabe-work-"]);
+    assert_eq!(left(), 0);
+}
+
+#[test]
 fn on_nfs_what_a_killed_run_left_is_found() {
     let bed = Bed::new();
     let library = locks(&bed);

@@ -6,6 +6,7 @@
 use super::Store;
 use crate::WorkDir;
 use crate::error::StoreError;
+use rusqlite::TransactionBehavior;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -32,6 +33,20 @@ impl Store {
             )
             .map_err(|error| self.failed("forget a work directory", &error))?;
         Ok(())
+    }
+
+    /// Forgets the directories of which `is_gone` says so. Whoever notes one meanwhile does so afterwards.
+    pub fn forget_work_dirs(&self, is_gone: impl Fn(&Path) -> bool) -> Result<(), StoreError> {
+        let failed = |error| self.failed("forget work directories", &error);
+        let transaction = self
+            .transaction(TransactionBehavior::Immediate)
+            .map_err(failed)?;
+        for dir in self.work_dirs()? {
+            if is_gone(&dir.path) {
+                self.forget_work_dir(&dir.path)?;
+            }
+        }
+        transaction.commit().map_err(failed)
     }
 
     /// Every directory that was noted and not forgotten, by path.

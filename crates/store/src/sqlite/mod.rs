@@ -150,9 +150,11 @@ impl Store {
         drop(held);
         let store = match store.check() {
             Ok(()) => store,
-            // The log's side files cannot be made here, and there is no log to read: what is in the file is all
-            // there is.
-            Err(StoreError::Access { .. }) if logged && !has_log(&path) => {
+            // The log's side files cannot be made here, or there is no room for them, and there is no log to read:
+            // what is in the file is all there is.
+            Err(StoreError::Access { .. } | StoreError::Full { .. })
+                if logged && !has_log(&path) =>
+            {
                 drop(store);
                 Self::connect_unlocked(&path)?
             }

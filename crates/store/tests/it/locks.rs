@@ -105,3 +105,36 @@ fn a_file_that_is_open_as_a_store_is_known_by_any_name() {
     drop(store);
     assert!(!store::is_open_store(&std::fs::metadata(&path).unwrap()));
 }
+
+#[test]
+fn a_directory_that_is_noted_while_others_are_forgotten_stays_noted() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("kurabe.db");
+    let store = Store::open(&path).unwrap();
+    let (here, gone) = (Path::new("/here"), Path::new("/gone"));
+    for dir in [here, gone] {
+        store.note_work_dir("r1", dir).unwrap();
+    }
+    std::thread::scope(|scope| {
+        let noting = || {
+            let other = Store::open(&path).unwrap();
+            other.note_work_dir("r2", gone).unwrap();
+        };
+        let is_gone = |dir: &Path| {
+            if dir == gone {
+                scope.spawn(noting);
+                // It would have noted it by now, if it could.
+                std::thread::sleep(std::time::Duration::from_millis(300));
+            }
+            dir == gone
+        };
+        store.forget_work_dirs(is_gone).unwrap();
+    });
+    let runs: Vec<String> = store
+        .work_dirs()
+        .unwrap()
+        .into_iter()
+        .map(|dir| dir.run)
+        .collect();
+    assert_eq!(runs, ["r2", "r1"], "by path");
+}

@@ -121,3 +121,31 @@ fn a_log_that_cannot_be_read_on_read_only_media_is_no_silent_loss() {
         Err(error) => assert!(matches!(error, StoreError::Access { .. }), "{error:?}"),
     }
 }
+
+#[test]
+#[ignore = "root: mounts a small file system"]
+fn a_store_on_a_full_file_system_can_be_read() {
+    let mount = Mount::new("size=1m");
+    let path = mount.0.path().join("kurabe.db");
+    let kept = run("r1", 5);
+    let store = Store::open(&path).unwrap();
+    store.import(&kept).unwrap();
+    // In use elsewhere: what was kept last is in the log alone.
+    let copy = mount.0.path().join("copy.db");
+    let log = |path: &Path| path.with_extension("db-wal");
+    store.note_work_dir("r1", Path::new("/a")).unwrap();
+    std::fs::copy(&path, &copy).unwrap();
+    std::fs::copy(log(&path), log(&copy)).unwrap();
+    drop(store);
+    let ballast = std::fs::write(mount.0.path().join("ballast"), vec![0; 1 << 20]);
+    assert!(ballast.is_err(), "it is full");
+    let reader = Store::open_read_only(&path).unwrap();
+    assert_eq!(reader.load("r1").unwrap(), kept);
+    drop(reader);
+    let error = Store::open_read_only(&copy).unwrap_err();
+    assert!(matches!(error, StoreError::Full { .. }), "{error:?}");
+    assert!(
+        error.to_string().contains("hint: free some space"),
+        "{error}"
+    );
+}
