@@ -1,6 +1,8 @@
-//! What is said of an option that there is not: clap proposes what is spelt alike, which for the words of other
-//! programs is something else altogether. Those that are known here have the option that does it as the tip.
+//! What helps where clap refuses a line. It proposes options that are spelt alike, which for the words of other
+//! programs is something else altogether: those that are known here have the option that does it as the tip. Where
+//! something is missing, the tips are the examples of the command.
 
+use crate::args::help;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -16,21 +18,29 @@ const COPIES: [&str; 5] = [
 /// Words for how long to measure.
 const TIMES: [&str; 5] = ["--budget", "--for", "--time", "--duration", "--runtime"];
 
-/// The error with the tip that helps, where there is one for this option of this command.
+/// The error with the tips that help, where there are any for this command.
 pub(crate) fn amended(mut error: clap::Error, command: Option<&str>) -> clap::Error {
     let option = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(option)) => option.clone(),
-        _ => return error,
+        _ => String::new(),
     };
-    if error.kind() == ErrorKind::UnknownArgument
-        && let Some(tip) = command.and_then(|command| tip(command, &option))
-    {
+    let command = command.unwrap_or_default();
+    let tips: Vec<StyledStr> = match error.kind() {
+        ErrorKind::MissingRequiredArgument => help::of(command)
+            .map(|(line, what)| format!("'{line}': {what}").into())
+            .collect(),
+        ErrorKind::UnknownArgument => tip(command, &option).into_iter().map(Into::into).collect(),
+        _ => Vec::new(),
+    };
+    if tips.is_empty() {
+        return error;
+    }
+    if error.kind() == ErrorKind::UnknownArgument {
         error.remove(ContextKind::SuggestedArg);
         // The line would name what was spelt alike as if it were asked for.
         error.remove(ContextKind::Usage);
-        let tip = ContextValue::StyledStrs(vec![StyledStr::from(tip)]);
-        error.insert(ContextKind::Suggested, tip);
     }
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
     error
 }
 
@@ -77,6 +87,12 @@ mod tests {
                 "{said}"
             );
         }
+        // What is missing is shown by examples, and clap says what it is.
+        let label = said("kurabe label latest");
+        for part in ["<NAME>", "tip: 'kurabe label latest server-a'", "--none"] {
+            assert!(label.contains(part), "{part}: {label}");
+        }
+        assert!(said("kurabe rm").contains("tip: 'kurabe rm latest'"));
         // Everything else is clap's.
         let own = said("kurabe run --pases 3");
         assert!(own.contains("'--passes'") && own.contains("Usage"), "{own}");

@@ -28,7 +28,7 @@ pub(crate) fn run(context: &Context, args: &LabelArgs) -> anyhow::Result<Exit> {
                 "note: the id of run {other} ends so too; `{name}` means the run of that name, and `kurabe rm` takes neither by it"
             ),
             Lang::Ja => format!(
-                "注: 実行 {other} の ID もこの文字列で終わります。`{name}` はこの名前の実行を指し、`kurabe rm` はどちらも削除しません"
+                "注: 測定 {other} の ID もこの文字列で終わります。`{name}` はこの名前の実行を指し、`kurabe rm` はどちらも削除しません"
             ),
         });
     }
