@@ -37,7 +37,22 @@ pub fn script(shell: Shell) -> std::io::Result<Vec<u8>> {
         .ok_or(std::io::ErrorKind::Unsupported)?;
     let mut script = Vec::new();
     known.write_registration(VARIABLE, "kurabe", "kurabe", "kurabe", &mut script)?;
-    Ok(script)
+    Ok(if shell == Shell::Zsh {
+        at_once(&String::from_utf8_lossy(&script)).into_bytes()
+    } else {
+        script
+    })
+}
+
+/// The script for zsh as `_kurabe` in one of its directories of functions: zsh reads it at the first tab, and what is
+/// only registered then would answer from the second one on.
+fn at_once(script: &str) -> String {
+    let completes = "_clap_dynamic_completer_kurabe";
+    let registers = format!("compdef {completes} kurabe");
+    let both = format!(
+        "if [[ $funcstack[1] = _kurabe ]]; then\n    {completes} \"$@\"\nelse\n    {registers}\nfi"
+    );
+    script.replace(&registers, &both)
 }
 
 /// Profiles and tests, for an argument.
