@@ -16,7 +16,8 @@ pub const LABEL_CHARS_MAX: usize = 80;
 /// Characters of the name of a test or a quantity: the longest that a command makes, of a section of a job file, has
 /// some 70.
 pub const NAME_CHARS_MAX: usize = 100;
-/// Characters of the name of a host or a processor: what DNS allows (RFC 1035), and more than any CPU says of itself.
+/// Characters of the name of a host, or of a part of it, of its kernel or of its storage: what DNS allows (RFC 1035),
+/// and more than any of them says of itself.
 pub const HOST_CHARS_MAX: usize = 255;
 /// Characters of what is one line by nature: titles, versions, the names of what was counted.
 pub const LINE_CHARS_MAX: usize = 1000;
@@ -193,11 +194,40 @@ fn of_meta(meta: &RunMeta) -> Result<(), String> {
 }
 
 fn of_host(host: &HostFacts) -> Result<(), String> {
+    let HostFacts {
+        cpu,
+        kernel,
+        platform,
+        storage,
+        ..
+    } = host;
     let names = [
         ("the host", host.hostname.known()),
-        ("the CPU", host.cpu.model.known()),
+        ("the CPU", cpu.model.known()),
+        ("the architecture", Some(&cpu.arch)),
+        ("the governor", cpu.governor.known()),
+        ("the kernel", kernel.release.known()),
+        ("the kernel's version", kernel.version.known()),
+        ("the distribution", kernel.distribution.known()),
+        (
+            "the virtualization",
+            platform.virtualization.known().and_then(Option::as_ref),
+        ),
+        ("the vendor", platform.vendor.known()),
+        ("the product", platform.product.known()),
+        ("the clock source", host.clock.source.known()),
+        ("the file system", storage.file_system.known()),
     ];
-    for (what, name) in names {
+    let devices = storage.devices.known().into_iter().flatten();
+    let devices = devices.flat_map(|device| {
+        [
+            ("the device", Some(&device.name)),
+            ("the kind of device", Some(&device.kind)),
+            ("the scheduler", device.scheduler.known()),
+            ("the model of the device", device.model.known()),
+        ]
+    });
+    for (what, name) in names.into_iter().chain(devices) {
         let long = name.filter(|name| name.chars().count() > HOST_CHARS_MAX);
         if let Some(name) = long {
             return Err(format!(

@@ -94,6 +94,8 @@ fn an_imported_document_obeys_the_limits_that_commands_obey() {
     for (place, expect) in [
         ("/run/host/hostname", "the host `yyy"),
         ("/run/host/cpu/model", "the CPU `yyy"),
+        ("/run/host/kernel/release", "the kernel `yyy"),
+        ("/run/host/storage/file_system", "the file system `yyy"),
     ] {
         let mut of_machine = original.pointer(place).unwrap().clone();
         of_machine["value"] = "y".repeat(256).into();
