@@ -276,7 +276,8 @@ pub(crate) fn refusal(refusal: &Refusal, lang: Lang) -> Option<String> {
         Refusal::NoValue { why, .. } => say!(
             lang,
             "no pair has both values: {why}; the rounds are in `kurabe show RUN --format csv-rounds`",
-            "両側に値がある組がありません: {why}。各ラウンドは `kurabe show RUN --format csv-rounds` で確認できます"
+            "両側に値がある組がありません: {why}。各ラウンドは `kurabe show RUN --format csv-rounds` で確認できます",
+            why = said::missing(Some(why), lang)
         ),
         _ => return None,
     })

@@ -75,6 +75,6 @@ pub use difference::differences;
 pub use headline::{Headlined, headlines, rounds_of_each};
 pub use noted::{Noted, noted};
 pub use rounds::{CaseRounds, RunRounds};
-pub use summarize::{NO_ROUND, summarize, without_single_number};
+pub use summarize::{NO_ROUND, NO_VALUE, summarize, without_single_number};
 pub use thresholds::{CONFIDENCE, ROUNDS_MIN, RUNS_MIN};
 pub use trust::{Disturber, Rounds, Trust};

@@ -241,6 +241,9 @@ fn place_explains(windowed: &[&Measured]) -> f64 {
 /// What is said of a case of which no round was run.
 pub const NO_ROUND: &str = "no round of it was run";
 
+/// What is said of a metric that rounds were run for, none of which says why it has no value.
+pub const NO_VALUE: &str = "no round reported a value";
+
 /// Why no round of the case has any value; `None` where one has.
 fn no_round_reason(rounds: &CaseRounds<'_>) -> Option<String> {
     if !rounds.done.is_empty() {
@@ -258,7 +261,7 @@ fn no_value_reason(done: &[&Measured], quantity: &str) -> String {
     done.iter()
         .rev()
         .find_map(|measured| measured.missing.get(quantity).cloned())
-        .unwrap_or_else(|| "no round reported a value".to_owned())
+        .unwrap_or_else(|| NO_VALUE.to_owned())
 }
 
 #[cfg(test)]

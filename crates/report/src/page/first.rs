@@ -65,7 +65,7 @@ fn machine(run: &Run, lang: Lang) -> Vec<String> {
     let of = &run.host;
     // The domain says where it stands, and takes the room of what it is.
     let host = of.hostname.known();
-    let host = host.map(|name| name.split('.').next().unwrap_or_default().to_owned() + "  ");
+    let host = host.map(|name| cut(name.split('.').next().unwrap_or_default(), HOST) + "  ");
     let model = of.cpu.model.known().map(|model| list::processor(model));
     let cpus = of.cpu.online.known().map(|n| super::host::cpus(*n, lang));
     let quota = of.limits.cpu_quota.known().copied().flatten();
@@ -132,6 +132,9 @@ fn made(run: &Run, lang: Lang) -> String {
 
 /// The columns of a label that has no room.
 const LABEL: usize = 12;
+
+/// The most columns of a host's name: what it is has room behind it.
+const HOST: usize = 30;
 
 /// How many rounds the cases have, and how many cases where not all have any; `None` where none has.
 fn rounds(run: &Run, lang: Lang) -> Option<String> {
@@ -398,12 +401,14 @@ fn remark(topic: Topic, run: &Run, lang: Lang) -> Option<&'static str> {
 
 /// What stands before a line of this category of a comparison: the same as on the page of a run.
 pub(crate) fn name_of_category(category: &str, lang: Lang) -> &str {
-    // The column there has eight columns of the screen, and the Japanese word for storage takes ten.
-    let topics = [Topic::Cpu, Topic::Os, Topic::Memory];
-    let found = topics
-        .into_iter()
-        .find(|&topic| name_of(topic, Lang::En) == category);
-    found.map_or(category, |topic| name_of(topic, lang))
+    let mut topics = [Topic::Cpu, Topic::Os, Topic::Memory].into_iter();
+    let found = topics.find(|&topic| name_of(topic, Lang::En) == category);
+    match category {
+        "fs" => lang.pick(category, "ファイル"),
+        // The column there has eight columns of the screen, and the Japanese word of other pages takes ten.
+        "storage" => lang.pick(category, "ディスク"),
+        _ => found.map_or(category, |topic| name_of(topic, lang)),
+    }
 }
 
 /// What stands before a line.

@@ -12,12 +12,12 @@ pub(crate) fn cut(text: &str, room: usize) -> String {
     kept.trim_end().to_owned() + "..."
 }
 
-/// As many parts as there is room for; the last ones matter least.
+/// As many parts as there is room for, of the first one at least what has room; the last ones matter least.
 pub(crate) fn joined(mut parts: Vec<String>, between: &str, room: usize) -> String {
     loop {
         let line = parts.join(between);
         if columns(&line) <= room || parts.len() <= 1 {
-            return line;
+            return cut(&line, room);
         }
         parts.pop();
     }

@@ -11,14 +11,29 @@ use crate::lang::{Lang, say};
 use crate::number;
 use crate::said;
 use crate::set_otherwise;
+use crate::table::wrapped;
 use crate::view::RunView;
 use model::estimate::{MetricSummary, State};
 use model::spec::{How, Nature, Stat};
 use stats::quantile::median;
 
-/// Sentences of a kind that stand on the page: a long table leaves less room for them.
-fn room(view: &RunView<'_>) -> usize {
-    12_usize.saturating_sub(leading(view).count()).clamp(3, 8)
+/// The lines that the page should have at most, on a terminal of 80 columns.
+const LINES: usize = 60;
+
+/// Of these, the first ones, headings, what to type next, and what is free in between.
+const AROUND: usize = first::LINES + 16;
+
+/// The columns of a note on that terminal, and the most notes of a kind, however few rows there are.
+const NOTE: usize = 75;
+const NOTES: usize = 8;
+
+/// Lines that rows leave for notes: two levels have two rows, and what is doubtful of storage has no room in one.
+fn room(view: &RunView<'_>, lang: Lang) -> usize {
+    let rows = leading(view).map(|metric| {
+        let levels = 1 + usize::from(view.levels(metric, lang).is_some());
+        levels + usize::from(is_storage(view, metric) && is_doubtful(metric))
+    });
+    LINES.saturating_sub(AROUND + rows.sum::<usize>())
 }
 
 /// The tables: one line for each case, or two where it has two levels.
@@ -188,16 +203,19 @@ pub(crate) fn sentences(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
         )
     });
     let mut said = notes::about_run(view, lang);
-    let (room, mut left) = (room(view), 0);
-    for mut lines in [
-        telling.collect(),
-        lines.collect(),
-        left_out.collect::<Vec<_>>(),
-    ] {
-        left += lines.len().saturating_sub(room);
-        lines.truncate(room);
-        said.extend(lines);
-    }
+    let kinds: [Vec<String>; 3] = [telling.collect(), lines.collect(), left_out.collect()];
+    let room = room(view, lang);
+    let shown = |most| kinds.iter().flat_map(move |kind| kind.iter().take(most));
+    let fits = |most: &usize| {
+        let lines = shown(*most).map(|note| wrapped(note, NOTE).lines().count());
+        lines.sum::<usize>() <= room
+    };
+    let most = (1..=NOTES).rev().find(fits).unwrap_or(1);
+    let left: usize = kinds
+        .iter()
+        .map(|kind| kind.len().saturating_sub(most))
+        .sum();
+    said.extend(shown(most).cloned());
     let id = &view.run.meta.id;
     if left > 0 {
         let more = number::counted(left, "more note", "more notes");

@@ -20,6 +20,11 @@ use model::estimate::State;
 pub(crate) fn missing(why: Option<&str>, lang: Lang) -> String {
     match why {
         Some(stats::NO_ROUND) => say!(lang, "no round of it was run", "ラウンドを実行していません"),
+        Some(stats::NO_VALUE) => say!(
+            lang,
+            "no round reported a value",
+            "どのラウンドも値を報告していません"
+        ),
         why => why.unwrap_or_default().to_owned(),
     }
 }

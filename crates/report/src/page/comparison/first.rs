@@ -125,8 +125,7 @@ fn sides(of: Compared<'_>) -> String {
     let scope = scope::text(&of.comparison.scope, lang);
     let begun = both.map(|side| side.first().meta.started);
     let when = number::minute(begun[0].min(begun[1]));
-    let dated = joined(vec![scope, when], lang.pick("; ", "、"), room);
-    cut(&dated, room)
+    joined(vec![scope, when], lang.pick("; ", "、"), room)
 }
 
 /// Two texts in so many columns: the shorter one leaves its room to the other.
@@ -239,7 +238,7 @@ fn in_all(of: Compared<'_>) -> String {
             Verdict::Unclear => say!(lang, "unclear at {list}", "{list} で判定不能"),
         })
     });
-    let line = cut(&joined(told.collect(), lang.pick(", ", "、"), ROOM), ROOM);
+    let line = joined(told.collect(), lang.pick(", ", "、"), ROOM);
     let again = lang.pick("; disturbed: measure again", "。外乱あり、要再測定");
     let categories = &of.comparison.categories;
     let differs = categories

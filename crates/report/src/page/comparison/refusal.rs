@@ -3,6 +3,7 @@
 use crate::comparison::Sides;
 use crate::duel;
 use crate::lang::{Lang, say};
+use crate::said::missing;
 use dialects::printable::quoted;
 use model::comparison::Refusal;
 use model::plan::{CaseId, Plan};
@@ -129,6 +130,7 @@ fn why(refusal: &Refusal, run: &str, lang: Lang) -> String {
             lang,
             "{on} no round has a value: {why}; to try again: {run}",
             "{on}のどのラウンドにも値がありません: {why}。測定し直すには{on}で {run} を実行してください",
+            why = missing(Some(why), lang),
             on = on(*base, *other, lang)
         ),
         Refusal::TooFewRounds { base, other, need } => {

@@ -11,7 +11,9 @@ use model::headline::Headline;
 use model::host::Fact;
 use model::look::{Busy, Look};
 use model::noise::Noise;
+use model::plan::Dropped;
 use model::record::Outcome;
+use model::spec::Nature;
 use model::units::Nanos;
 
 fn shown(run: &Run, detail: Detail, width: usize, lang: Lang) -> String {
@@ -53,6 +55,7 @@ fn runs() -> Vec<Run> {
         long(),
         many(),
         first_look(),
+        longest(),
     ];
     let disturbed: Vec<Run> = runs.iter().map(|run| disturbed(run.clone())).collect();
     runs.extend(disturbed);
@@ -78,6 +81,18 @@ fn long() -> Run {
     let model = "Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz";
     run.host.cpu.model = Fact::Known(model.to_owned());
     run.host.hostname = Fact::Known("ip-10-0-0-12.ap-northeast-1.compute.internal".to_owned());
+    run
+}
+
+/// A machine of which everything has a name as long as an import may bring.
+fn longest() -> Run {
+    let mut run = testkit::normal();
+    let name = || Fact::Known("n".repeat(model::bounds::HOST_CHARS_MAX));
+    let host = &mut run.host;
+    host.hostname = name();
+    host.cpu.model = name();
+    host.kernel.release = name();
+    host.storage.file_system = name();
     run
 }
 
@@ -232,6 +247,49 @@ fn what_was_seen_before_stands_behind_the_trust() {
     );
     let document: serde_json::Value = serde_json::from_str(&crate::json::run(&view(&run))).unwrap();
     assert_eq!(document["run"]["seen"][0]["programs"][0]["name"], "rustc");
+}
+
+#[test]
+fn the_page_of_a_first_look_is_short_however_disturbed_it_was() {
+    let mut run = disturbed(first_look());
+    // Long names leave no room for the state of storage.
+    for case in &mut run.plan.cases {
+        if case.headline.as_ref().unwrap().topic >= Topic::SmallReads {
+            case.nature = Nature::Storage;
+        }
+    }
+    for n in 0..4 {
+        let test = format!("storage.sequential-write-{n}-qd32");
+        let id = testkit::add_case(&mut run, &test, 1, "off", &[testkit::OPS]);
+        run.plan.cases.last_mut().unwrap().nature = Nature::Storage;
+        for pass in 1..=6 {
+            testkit::add_round(&mut run, &id, pass, Ok(&[(testkit::OPS.0, 1.0)]));
+        }
+        run.plan.dropped.push(Dropped {
+            what: format!("x.dropped{n}"),
+            why: "this machine has none of it, and nobody knows why ".repeat(n + 1),
+            needs: None,
+        });
+    }
+    let scattered = [9950.0, 14_000.0, 9000.0, 15_000.0, 8000.0, 16_000.0];
+    for (round, value) in run.rounds.iter_mut().zip(scattered.into_iter().cycle()) {
+        round.noise.throttled_share = Some(0.5);
+        round.noise.steal_share = Some(0.5);
+        round.noise.foreign_cpu_share = Some(0.5);
+        round.noise.clock_jump = Some(Nanos::from_secs(1));
+        if let Outcome::Done(measured) = &mut round.outcome {
+            measured.values.insert(testkit::OPS.0.to_owned(), value);
+        }
+    }
+    for lang in Lang::ALL {
+        let usual = shown(&run, Detail::Usual, 80, lang);
+        let unstable = usual.matches(lang.pick("unstable,", "不安定")).count();
+        assert!(unstable >= run.plan.cases.len(), "{usual}");
+        let lines = usual.lines().count();
+        assert!((50..=60).contains(&lines), "{lines}: {usual}");
+        let more = lang.pick("more notes: `kurabe", "件の注があります");
+        assert!(usual.contains(more), "{usual}");
+    }
 }
 
 #[test]
