@@ -6,7 +6,7 @@
 //! to the kernel keeps to itself: then only what it counted speaks. And the file system is asked whether every part of
 //! the file was really written, because reading what was not touches no device.
 
-use super::file::TestFile;
+use super::file::{TestFile, missing};
 use engine::workload::WorkError;
 use model::job::Job;
 use std::fs::File;
@@ -106,8 +106,7 @@ fn file_system(path: &Path) -> String {
 /// What a reader must know about parts of the file that were never written, if there are any. A file system that does
 /// not tell is no reason to doubt what was written by ourselves.
 pub(super) fn never_written(file: &File, size: u64) -> Option<String> {
-    let found = sys::io::file::extents(file, size).ok()?;
-    let missing = found.unwritten + found.holes;
+    let missing = missing(file, size);
     (missing > 0).then(|| {
         format!(
             "{missing} of {size} bytes of the test file have no data on the device: reading them touches no device"

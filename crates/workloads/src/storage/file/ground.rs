@@ -1,13 +1,11 @@
 //! The test file as the ground of a run: made before the first round that needs it, and told with its bytes and time.
 
-use super::layout::{Tell, room_for, size_auto};
-use super::{complete, ensure_telling, key, name, paths};
+use super::layout::{Tell, remove, room_for, size_auto};
+use super::{complete, ensure_telling, given_back, key, name, paths};
 use engine::workload::{ErrandKind, Place, Told, WorkError};
 use model::ground::{Ground, GroundKind};
 use model::job::{IoEngine, Job, Target};
 use model::units::{Bytes, Nanos};
-use std::fs;
-use std::io;
 
 /// What storage is expected to take when nothing is known of it: bytes a second, written and synced.
 const USUAL_BYTES_PER_S: u64 = 128 << 20;
@@ -54,28 +52,25 @@ pub(in super::super) fn errand(
     tell: Tell<'_>,
 ) -> Result<Told, WorkError> {
     let is_own = job.target == Target::TestFile;
+    let [path, note_path] = paths(job, place);
     match errand {
         ErrandKind::Make => {
+            if is_own {
+                remove(&path, &note_path)?;
+            }
             let made = ensure_telling(job, place, tell)?;
             Ok(holding(made.size))
         }
         ErrandKind::Check if is_own => {
-            let [path, note] = paths(job, place);
-            let note = complete(&path, &note, job);
+            let note = complete(&path, &note_path, job);
+            let note = note.filter(|note| given_back(&path, note, job) == 0);
             Ok(note.map_or_else(Told::default, |note| holding(note.size)))
         }
         // What making finds done already, it does not do again.
         ErrandKind::Check => Ok(Told::default()),
         ErrandKind::Remove => {
-            let [path, note] = paths(job, place);
-            // The note first: nobody takes what is left of the file for whole.
-            for own in [note, path].iter().filter(|_| is_own) {
-                match fs::remove_file(own) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                        return Err(WorkError::failed("remove", own.display(), error));
-                    }
-                    _ => {}
-                }
+            if is_own {
+                remove(&path, &note_path)?;
             }
             Ok(Told::default())
         }
@@ -92,7 +87,9 @@ fn holding(bytes: u64) -> Told {
 #[cfg(test)]
 mod tests {
     use super::super::super::tests::{job, place};
+    use super::super::missing;
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_file_is_made_found_whole_and_taken_away() {
@@ -114,6 +111,22 @@ mod tests {
         fs::remove_file(&paths(&job, &place)[1]).unwrap();
         check(send(ErrandKind::Check), None);
         check(send(ErrandKind::Make), Some(65 << 20));
+        // Somebody made a hole of a part of it: no round stands on that, and it is made anew.
+        let own = fs::File::options()
+            .write(true)
+            .read(true)
+            .open(&paths(&job, &place)[0]);
+        let own = own.unwrap();
+        own.set_len(64 << 20).unwrap();
+        own.set_len(65 << 20).unwrap();
+        // In memory nobody can tell.
+        if missing(&own, 65 << 20) > 0 {
+            let why = super::super::ensure(&job, &place).unwrap_err().to_string();
+            assert!(why.contains("1048576 of its 68157440 bytes"), "{why}");
+            check(send(ErrandKind::Check), None);
+            check(send(ErrandKind::Make), Some(65 << 20));
+            super::super::ensure(&job, &place).unwrap();
+        }
         check(send(ErrandKind::Remove), None);
         check(send(ErrandKind::Remove), None);
         let left: Vec<_> = fs::read_dir(&place.run_dir).unwrap().collect();

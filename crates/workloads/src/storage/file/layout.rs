@@ -25,6 +25,10 @@ pub(in super::super) struct Note {
     /// Which file it is: the device that it lies on, and its number there. 0 where a device is meant.
     pub(super) device: u64,
     pub(super) inode: u64,
+    /// Bytes of it without data on the device when it was complete: some file systems keep nothing of what repeats
+    /// itself.
+    #[serde(default)]
+    pub(super) missing: u64,
     /// The round that gives the ranges of a device back, after which it is to be filled again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) trimmed_in: Option<String>,
@@ -38,6 +42,7 @@ impl Note {
             redundancy: job.redundancy,
             device: 0,
             inode: 0,
+            missing: 0,
             trimmed_in: None,
         }
     }
@@ -57,6 +62,20 @@ pub(in super::super) const SIZE_LEAST: u64 = 64 << 20;
 /// because writing the file is part of the run.
 const SIZE_AUTO: std::ops::RangeInclusive<u64> = GIB..=2 * GIB;
 
+/// Removes the run's own file, where there is one. Its note goes first: without it nobody takes what is left for a
+/// whole file.
+pub(super) fn remove(path: &Path, note_path: &Path) -> Result<(), WorkError> {
+    for own in [note_path, path] {
+        match fs::remove_file(own) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(WorkError::failed("remove", own.display(), error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Writes the run's own file, and the note that it is complete.
 pub(super) fn write_anew(
     job: &Job,
@@ -65,15 +84,7 @@ pub(super) fn write_anew(
     seed: u64,
     tell: Tell<'_>,
 ) -> Result<Note, WorkError> {
-    // In this order: without its note nobody takes a half-written file for a whole one.
-    for old in [note_path, path] {
-        match fs::remove_file(old) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(WorkError::failed("remove", old.display(), error));
-            }
-            _ => {}
-        }
-    }
+    remove(path, note_path)?;
     let size = allowed(job, path.parent().unwrap_or(path))?;
     let mut note = Note::new(job, size, seed);
     write_or_remove(path, &mut note, tell)?;
@@ -106,6 +117,7 @@ pub(in super::super) fn write_or_remove(
     match written {
         Ok(found) => {
             (note.device, note.inode) = (found.dev(), found.ino());
+            note.missing = missing(&file, note.size);
             Ok(())
         }
         Err(error) => {
@@ -113,6 +125,12 @@ pub(in super::super) fn write_or_remove(
             Err(failed("write")(error))
         }
     }
+}
+
+/// Bytes of a file of this size that have no data on the device; 0 where the file system does not tell.
+pub(in super::super) fn missing(file: &File, size: u64) -> u64 {
+    let found = sys::io::file::extents(file, size);
+    found.map_or(0, |found| found.unwritten + found.holes)
 }
 
 /// Writes a file of ours that a job names, or leaves it empty: the supervisor removes it then.
