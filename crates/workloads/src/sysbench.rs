@@ -232,16 +232,8 @@ impl<E: Events> Threads<E> {
                 })?;
                 self.me.add(1);
             }
-            let all = self.team.done();
-            if all - self.seen >= ops {
-                let done = all - self.seen;
-                self.seen = all;
+            if let Some(done) = self.done(ops)? {
                 return Ok(done);
-            }
-            if self.team.anybody_ended() {
-                return Err(WorkError::Failed(
-                    "run events: a thread has ended early".to_owned(),
-                ));
             }
         }
     }
@@ -256,17 +248,24 @@ impl<E: Events> Threads<E> {
             {
                 self.me.add(1);
             }
-            let all = self.team.done();
-            if all - self.seen >= ops {
-                let done = all - self.seen;
-                self.seen = all;
+            if let Some(done) = self.done(ops)? {
                 return Ok(done);
             }
-            if self.team.anybody_ended() {
-                return Err(WorkError::Failed(
-                    "run events: a thread has ended early".to_owned(),
-                ));
-            }
+        }
+    }
+
+    /// What all threads together have done since this last said so; `None` before it is `ops`.
+    fn done(&mut self, ops: u64) -> Result<Option<u64>, WorkError> {
+        let all = self.team.done();
+        let done = all - self.seen;
+        if done >= ops {
+            self.seen = all;
+            Ok(Some(done))
+        } else if self.team.anybody_ended() {
+            let why = "run events: a thread has ended early";
+            Err(WorkError::Failed(why.to_owned()))
+        } else {
+            Ok(None)
         }
     }
 
