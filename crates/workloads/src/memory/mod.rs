@@ -129,6 +129,11 @@ fn supported(params: &Params, host: &HostFacts, bytes: u64) -> Result<(), String
     if is_remote(params) && host.cpu.numa_nodes.known() == Some(&1) {
         return Err("remote memory: the machine has one NUMA node".to_owned());
     }
+    has_room(host, bytes)
+}
+
+/// Refuses what takes more memory than this machine has to give, as far as its facts tell.
+pub(crate) fn has_room(host: &HostFacts, bytes: u64) -> Result<(), String> {
     let available = host.memory.available.known().map(|bytes| bytes.0);
     let limit = match host.limits.memory.known() {
         Some(Some(limit)) => Some(limit.0),

@@ -10,6 +10,8 @@ use model::job::Language;
 pub(super) enum Advice {
     /// More room for test files, or smaller ones.
     Room,
+    /// Less memory for what is in flight.
+    Memory,
     /// The page cache, where a file system has no way around it.
     PageCache,
 }
@@ -25,6 +27,12 @@ pub(super) const fn hint(language: Language, advice: Advice) -> &'static str {
             "hint: free some space, name a directory with more of it with `--directory=DIR`, or ask for less with \
                  `--size=SIZE` or fewer jobs"
         }
+        (Language::Tests, Advice::Memory) => {
+            "hint: fewer `--copies`, or less in flight with `--set 'storage.*.iodepth=N'`"
+        }
+        (Language::Fio, Advice::Memory) => {
+            "hint: fewer jobs at a time, or less in flight with `--iodepth=N` and `--bs=SIZE`"
+        }
         (Language::Tests, Advice::PageCache) => {
             "hint: `--set 'storage.*.direct=no'` measures through the page cache"
         }
@@ -38,7 +46,7 @@ mod tests {
 
     #[test]
     fn nobody_is_told_of_what_his_command_has_not() {
-        for advice in [Advice::Room, Advice::PageCache] {
+        for advice in [Advice::Room, Advice::Memory, Advice::PageCache] {
             let [tests, fio] =
                 [Language::Tests, Language::Fio].map(|language| hint(language, advice));
             assert!(
@@ -46,7 +54,7 @@ mod tests {
                 "{tests}"
             );
             assert!(
-                fio.contains("--direct") && !fio.contains("--set") && !fio.contains("--dir "),
+                fio.contains("--") && !fio.contains("--set") && !fio.contains("--dir "),
                 "{fio}"
             );
         }

@@ -8,7 +8,7 @@
 use super::job::{kinds, touches};
 use super::spec::{self, mean, p50, p99, rate};
 use super::task::{Doing, Words, keep_to_cpus};
-use super::{make_ready, open};
+use super::{buffers, make_ready, open};
 use engine::consent::Touch;
 use engine::workload::{Body, Place, StandIn, WorkError, Workload};
 use model::host::HostFacts;
@@ -205,13 +205,15 @@ impl Workload for Jobs {
         }
     }
 
-    fn supported(&self, params: &Params, _: &HostFacts) -> Result<(), String> {
-        params.jobs(PARAM).iter().try_for_each(|task| {
+    fn supported(&self, params: &Params, host: &HostFacts) -> Result<(), String> {
+        let tasks = params.jobs(PARAM);
+        tasks.iter().try_for_each(|task| {
             let name = &task.name;
             task.job
                 .check()
                 .map_err(|why| format!("job `{name}`: {why}"))
-        })
+        })?;
+        buffers::have_room(tasks.iter().map(|task| &task.job), host)
     }
 
     fn metrics(&self, params: &Params) -> Vec<&'static MetricDef> {

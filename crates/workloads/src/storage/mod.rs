@@ -6,6 +6,7 @@
 mod advice;
 mod body;
 mod broken;
+mod buffers;
 mod data;
 mod file;
 mod frame;
@@ -37,7 +38,7 @@ use job::{asks_for_more, from_params, kinds};
 use model::ground::Ground;
 use model::headline::Headline;
 use model::host::HostFacts;
-use model::job::{Contents, End, IoEngine, Job, Mix, Redundancy};
+use model::job::{Contents, End, IoEngine, Job, Redundancy};
 use model::num::approx;
 use model::params::Params;
 use model::plan::{Settle, Shape, StorageLoad};
@@ -92,6 +93,11 @@ impl Workload for Io {
 
     fn supported(&self, params: &Params, _: &HostFacts) -> Result<(), String> {
         from_params(params).check()
+    }
+
+    fn supported_with(&self, params: &Params, host: &HostFacts, copies: u32) -> Result<(), String> {
+        let job = from_params(params);
+        buffers::have_room((0..copies).map(|_| &job), host)
     }
 
     fn check_params(&self, params: &Params) -> Result<(), BadValue> {
@@ -233,9 +239,6 @@ struct Parts<'a> {
     notes: Vec<String>,
 }
 
-/// Random data that writes take in turn, at least: more than any compressor looks back.
-const VARIETY: u64 = 1 << 20;
-
 impl<'a> Parts<'a> {
     fn new(job: &'a Job, place: &'a Place, is_alone: bool) -> Result<Self, WorkError> {
         if job.engine == IoEngine::Null {
@@ -294,28 +297,11 @@ impl<'a> Parts<'a> {
             let open = |found: &file::TestFile| file::open_for_work(self.job, found, self.place);
             self.files.iter().map(open).collect()
         };
-        let blocks = u64::from(self.turns()) + u64::from(self.writes_same());
-        let largest = self.job.size_range().1;
         Ok(Setup {
             files: files?,
             slots: self.job.depth,
-            slot_bytes: usize::try_from(blocks.saturating_mul(largest)).unwrap_or(usize::MAX),
+            slot_bytes: usize::try_from(buffers::of_slot(self.job)).unwrap_or(usize::MAX),
         })
-    }
-
-    /// Whether some of the blocks written equal each other.
-    fn writes_same(&self) -> bool {
-        self.job.writes() && self.job.redundancy.dedupe_percent > 0
-    }
-
-    /// Blocks in each slot's buffer that writes take in turn.
-    fn turns(&self) -> u32 {
-        let takes_turns = matches!(self.job.contents, Contents::Stamped | Contents::Constant);
-        if !self.job.writes() || self.job.pattern.mix == Mix::Trim || !takes_turns {
-            return 1;
-        }
-        let in_flight = u64::from(self.job.depth) * self.job.size_range().1;
-        u32::try_from(VARIETY.div_ceil(in_flight)).unwrap_or(1)
     }
 
     fn ring_options(&self) -> UringOptions {
@@ -379,7 +365,7 @@ impl<'a> Parts<'a> {
                 sync_every,
                 writes_since_sync: 0,
                 redundancy: job.redundancy,
-                turns: self.turns(),
+                turns: buffers::turns(self.job),
                 written: Rng::stream(place.seed, 6).next(),
             },
             queue: Queue::new(engine.slots(), Slot::FREE),
@@ -420,7 +406,7 @@ impl<'a> Parts<'a> {
         let seed = self.place.seed;
         let of_file = self.files.first().map_or(seed, |found| found.seed);
         let largest = job.size_range().1;
-        let variety = index(self.turns()) * usize::try_from(largest).unwrap_or(0);
+        let variety = index(buffers::turns(self.job)) * usize::try_from(largest).unwrap_or(0);
         for slot in 0..engine.slots() {
             let buffer = engine.buffer(slot);
             let (varied, same) = buffer.split_at_mut(variety.min(buffer.len()));

@@ -4,7 +4,7 @@ use super::*;
 use crate::os::testing;
 use engine::recorder::Recorder;
 use engine::workload::Finish;
-use model::job::{Arrivals, Pattern};
+use model::job::{Arrivals, Mix, Pattern};
 use std::path::PathBuf;
 use tempfile::TempDir;
 

@@ -116,3 +116,27 @@ fn the_files_of_all_jobs_together_leave_half_of_what_is_free() {
     );
     assert_eq!(bed.left_behind(), [""; 0]);
 }
+
+#[test]
+fn more_memory_than_there_is_is_refused_before_anything_is_made() {
+    let bed = Bed::new();
+    let line = [
+        "fio",
+        "--name=a",
+        "--rw=read",
+        "--filename=f",
+        "--size=64M",
+        "--bs=16M",
+    ];
+    let line = [
+        &line[..],
+        &["--iodepth=128", "--ioengine=libaio", "--numjobs=1000"],
+    ]
+    .concat();
+    let done = bed.run(&line).code(3);
+    done.err_has(&[
+        "too little memory: 2053000 MiB",
+        "hint: fewer jobs at a time",
+    ]);
+    assert!(bed.left_behind().is_empty());
+}

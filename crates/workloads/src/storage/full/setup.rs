@@ -12,13 +12,13 @@ use super::steady::Steady;
 use super::times::{Times, ticks};
 use super::write::Writer;
 use super::{Errors, Full, Limits, Pauses, Slot, Syncs};
-use crate::storage::Parts;
 use crate::storage::body::{Queue, index};
 use crate::storage::job::kinds;
 use crate::storage::pace::Pace;
 use crate::storage::records::Records;
 use crate::storage::spec;
 use crate::storage::taking::Taking;
+use crate::storage::{Parts, buffers};
 use model::job::Mix;
 use model::rng::Rng;
 use sys::clock::Clock;
@@ -60,7 +60,7 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
     if paths.is_empty() {
         paths = vec!["null".into(); index(job.files.count)];
     }
-    let (block, turns) = (job.size_range().1, parts.turns());
+    let (block, turns) = (job.size_range().1, buffers::turns(job));
     Full {
         cached,
         kinds,
