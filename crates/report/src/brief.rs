@@ -16,10 +16,11 @@ pub(crate) fn headline(brief: &Brief, lang: Lang) -> String {
 pub(crate) fn trust(brief: &Brief, lang: Lang) -> &'static str {
     match brief.trust.as_str() {
         "quiet" => lang.pick("quiet", "静穏"),
-        "quota" => lang.pick("quota", "CPU 制限"),
+        "not_known" => lang.pick("not known", "不明"),
+        "quota" => lang.pick("quota", "クォータ制限"),
         "disturbed" => lang.pick("disturbed", "外乱あり"),
         "few_rounds" => lang.pick("few rounds", "回数不足"),
-        "debug" => lang.pick("debug build", "デバッグ版"),
+        "debug" => lang.pick("debug build", "デバッグビルド"),
         _ => lang.pick("nothing measured", "測定なし"),
     }
 }
@@ -43,6 +44,19 @@ mod tests {
         assert_eq!(Some(figure.value), Some(estimate.value));
         assert_eq!(figure.lo, estimate.interval.map(|interval| interval.lo));
         assert!(!headline(&brief, Lang::En).is_empty());
+    }
+
+    #[test]
+    fn every_word_of_trust_is_said_by_itself() {
+        for lang in Lang::ALL {
+            let brief = |word: &str| Brief {
+                headline: None,
+                trust: word.to_owned(),
+            };
+            let said = stats::Trust::WORDS.map(|word| trust(&brief(word), lang));
+            let all: std::collections::BTreeSet<&str> = said.into();
+            assert_eq!(all.len(), said.len(), "{said:?}");
+        }
     }
 
     #[test]

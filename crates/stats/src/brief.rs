@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 pub struct Brief {
     /// The figure; null where the run has none.
     pub headline: Option<Figure>,
-    /// Whether the figures may be quoted: `quiet` and `quota` may.
+    /// Whether the figures may be quoted: `quiet` and `quota` may, and nothing speaks against it where the system tells
+    /// nothing of other programs and of the host (`not_known`).
     #[schemars(extend("enum" = Trust::WORDS))]
     pub trust: String,
 }
@@ -67,7 +68,7 @@ impl Brief {
 
     /// Whether its figures are to be looked at twice.
     pub fn is_doubtful(&self) -> bool {
-        !matches!(self.trust.as_str(), "quiet" | "quota")
+        !matches!(self.trust.as_str(), "quiet" | "quota" | "not_known")
     }
 }
 

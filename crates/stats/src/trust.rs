@@ -101,8 +101,9 @@ impl Trust {
     }
 
     /// The words of documents and lists.
-    pub const WORDS: [&str; 6] = [
+    pub const WORDS: [&str; 7] = [
         "quiet",
+        "not_known",
         "quota",
         "disturbed",
         "few_rounds",
@@ -114,6 +115,10 @@ impl Trust {
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
+            Self::Quiet {
+                others: None,
+                stolen: None,
+            } => "not_known",
             Self::Quiet { .. } => "quiet",
             Self::Quota(_) => "quota",
             Self::Disturbed(..) => "disturbed",
@@ -246,6 +251,8 @@ mod tests {
             stolen: None,
         };
         assert_eq!(unknown, expected);
+        // What the kernel does not tell is not quiet in a list either.
+        assert_eq!([unknown.word(), trust.word()], ["not_known", "quiet"]);
     }
 
     #[test]
