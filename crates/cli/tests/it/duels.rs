@@ -179,7 +179,7 @@ fn what_both_sides_have_is_given_once() {
     ];
     bed.run(&[&args[..], &["--dry-run"]].concat())
         .code(0)
-        .out_has(&["6 pairs"]);
+        .out_has(&["  pairs  ", "@1  6 "]);
     bed.run(&args).code(0);
     for side in ["d-a", "d-b"] {
         let run = exported(&bed, side);

@@ -93,7 +93,7 @@ fn cases(view: &PlanView<'_>, plan: &Plan) -> Block {
         let measure = span(rounds.measure);
         vec![
             case.id.to_string(),
-            rounds.in_words(view.runs.len()),
+            rounds.in_words(),
             // Fixed work takes what it takes.
             if case.shape.fixed_work {
                 format!("about {measure}")
@@ -105,7 +105,12 @@ fn cases(view: &PlanView<'_>, plan: &Plan) -> Block {
     };
     let rows = plan.cases.iter().map(row);
     let rows = rows.map(|row| row.into_iter().map(Into::into).collect());
-    let heads = ["case", "rounds", "each measures", "what it is"];
+    let rounds = if view.runs.len() > 1 {
+        "pairs"
+    } else {
+        "rounds"
+    };
+    let heads = ["case", rounds, "each measures", "what it is"];
     Block::Table(Table {
         rows: rows.collect(),
         wrapped: true,
@@ -114,20 +119,15 @@ fn cases(view: &PlanView<'_>, plan: &Plan) -> Block {
 }
 
 impl PlannedRounds {
-    fn in_words(self, sides: usize) -> String {
-        let (one, many) = if sides > 1 {
-            ("pair", "pairs")
-        } else {
-            ("round", "rounds")
-        };
+    fn in_words(self) -> String {
         match (self.least, self.most) {
             (_, None) => match self.fit {
-                None | Some(0) => format!("as many {many} as fit"),
-                Some(n) => format!("about {}", counted(n, one, many)),
+                None | Some(0) => "as many as fit".to_owned(),
+                Some(n) => format!("about {n}"),
             },
-            (None, Some(most)) => format!("up to {}", counted(most, one, many)),
-            (Some(least), Some(most)) if least == most => counted(most, one, many),
-            (Some(least), Some(most)) => format!("{least} to {most} {many}"),
+            (None, Some(most)) => format!("up to {most}"),
+            (Some(least), Some(most)) if least == most => most.to_string(),
+            (Some(least), Some(most)) => format!("{least} to {most}"),
         }
     }
 }
@@ -181,7 +181,7 @@ fn written(writes: Written) -> Option<String> {
     });
     let throughout = (writes.throughout > Nanos::ZERO).then(|| {
         let time = span(writes.throughout);
-        format!("as much as it takes in {time} of writing")
+        format!("without a pause for {time}")
     });
     let parts: Vec<String> = files.into_iter().chain(throughout).collect();
     (!parts.is_empty()).then(|| format!("writes to storage: {}", parts.join(", and ")))
@@ -253,10 +253,9 @@ mod tests {
         };
         check(0, 0, None);
         check(2 << 30, 0, Some("writes to storage: files of up to 2 GiB"));
-        let both =
-            "writes to storage: files of up to 2 GiB, and as much as it takes in 43 s of writing";
+        let both = "writes to storage: files of up to 2 GiB, and without a pause for 43 s";
         check(2 << 30, 43, Some(both));
-        let only = "writes to storage: as much as it takes in 43 s of writing";
+        let only = "writes to storage: without a pause for 43 s";
         check(0, 43, Some(only));
     }
 
