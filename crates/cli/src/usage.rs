@@ -27,7 +27,7 @@ pub(crate) fn amended(mut error: clap::Error, command: Option<&str>) -> clap::Er
     let command = command.unwrap_or_default();
     let tips: Vec<StyledStr> = match error.kind() {
         ErrorKind::MissingRequiredArgument => help::of(command)
-            .map(|(line, what)| format!("'{line}': {what}").into())
+            .map(|(line, what)| format!("`{line}`: {what}").into())
             .collect(),
         ErrorKind::UnknownArgument => tip(command, &option).into_iter().map(Into::into).collect(),
         _ => Vec::new(),
@@ -89,10 +89,10 @@ mod tests {
         }
         // What is missing is shown by examples, and clap says what it is.
         let label = said("kurabe label latest");
-        for part in ["<NAME>", "tip: 'kurabe label latest server-a'", "--none"] {
+        for part in ["<NAME>", "tip: `kurabe label latest server-a`", "--none"] {
             assert!(label.contains(part), "{part}: {label}");
         }
-        assert!(said("kurabe rm").contains("tip: 'kurabe rm latest'"));
+        assert!(said("kurabe rm").contains("tip: `kurabe rm latest`"));
         // Everything else is clap's.
         let own = said("kurabe run --pases 3");
         assert!(own.contains("'--passes'") && own.contains("Usage"), "{own}");

@@ -117,10 +117,10 @@ impl ParamKind {
     /// The values in words.
     pub fn in_words(self) -> String {
         match self {
-            Self::Count { min, max: u64::MAX } => format!("whole number from {min}"),
-            Self::Count { min, max } => format!("whole number from {min} to {max}"),
-            Self::Duration => "time, such as `500ms` or `10s`".to_owned(),
-            Self::Size => "size, such as `4k` or `1M`".to_owned(),
+            Self::Count { min, max: u64::MAX } => format!("a whole number from {min}"),
+            Self::Count { min, max } => format!("a whole number from {min} to {max}"),
+            Self::Duration => "a time, such as `500ms` or `10s`".to_owned(),
+            Self::Size => "a size, such as `4k` or `1M`".to_owned(),
             Self::Choice(words) => {
                 let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
                 words.join(", ")

@@ -73,7 +73,7 @@ fn a_run_that_comes_from_elsewhere_or_did_not_end_says_so_too() {
     kept.import(&run).unwrap();
     drop(kept);
     let list = other.run(&["list"]).code(0);
-    list.out_has(&["going on, or killed", "none noted"]);
+    list.out_has(&["unfinished", "none noted"]);
     let listed = other.listed();
     assert_eq!(listed[1]["brief"], Value::Null);
     assert_eq!(listed[1]["brief_missing"], "it goes on, or was killed");
@@ -104,7 +104,7 @@ fn profiles_say_how_long_they_take_here_as_their_plan_does() {
 fn parameters_are_told_with_their_values_in_the_test() {
     let bed = Bed::new();
     let text = bed.run(&["list", "params", "fs.copy-1024"]).code(0);
-    text.out_has(&["bufsize", "1024", "Takes size, such as"]);
+    text.out_has(&["bufsize", "1024", "Takes a size, such as"]);
     let list = bed
         .run(&["list", "params", "fs.copy-1024", "--json"])
         .code(0);

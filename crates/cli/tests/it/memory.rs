@@ -42,7 +42,10 @@ fn copies_that_wait_for_a_cpu_are_said_to_wait() {
         "1",
     ];
     let done = bed.behind(&["taskset", "-c", "0"], &args).code(0);
-    done.out_says(&["of the time it was not on a CPU", "there are only 1 CPU"]);
+    done.out_says(&[
+        "of the time the test was not on a CPU",
+        "there are only 1 CPU",
+    ]);
 }
 
 #[cfg(target_arch = "x86_64")]

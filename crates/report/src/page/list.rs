@@ -69,9 +69,7 @@ fn row(line: &RunLine, lang: Lang) -> [String; COLUMNS] {
     let brief = Brief::of_line(line);
     let headline = match (&brief, line.end) {
         (Some(brief), _) => brief::headline(brief, lang),
-        (None, End::Open) => lang
-            .pick("going on, or killed", "測定中または強制終了")
-            .to_owned(),
+        (None, End::Open) => lang.pick("unfinished", "未完了").to_owned(),
         (None, _) => lang.pick("none noted", "記録なし").to_owned(),
     };
     let trust = brief
@@ -237,9 +235,9 @@ mod tests {
         check(
             runs(&lines, Lang::En),
             120,
-            "id    label                   machine                when (UTC)        what   headline             trust\n\
-             9f3c  東京リージョンの一号機  AMD EPYC 7763, 2 CPUs  2026-09-21 14:13  quick  1.50 Mops/s          quiet\n\
-             a0a0  b                       AMD EPYC 7763, 2 CPUs  2026-09-21 14:13  quick  going on, or killed\n",
+            "id    label                   machine                when (UTC)        what   headline     trust\n\
+             9f3c  東京リージョンの一号機  AMD EPYC 7763, 2 CPUs  2026-09-21 14:13  quick  1.50 Mops/s  quiet\n\
+             a0a0  b                       AMD EPYC 7763, 2 CPUs  2026-09-21 14:13  quick  unfinished\n",
         );
         check(
             runs(&lines[..1], Lang::En),
@@ -250,8 +248,8 @@ mod tests {
         check(
             runs(&lines[1..], Lang::Ja),
             40,
-            "ID    ラベル  マシン          日時 (UTC)\n  内容   代表値                信頼性\n\
-             a0a0  b       AMD EPYC 77...  2026-09-21\n  quick  測定中または強制終了\n",
+            "ID    ラベル  マシン          日時 (UTC)\n  内容   代表値  信頼性\n\
+             a0a0  b       AMD EPYC 77...  2026-09-21\n  quick  未完了\n",
         );
     }
 

@@ -132,7 +132,7 @@ fn about(warning: &Warning, (one, many): (&str, &str), lang: Lang) -> String {
         }
         Warning::OffCpu { share, cause, .. } => say!(
             lang,
-            "for {share} of the time it was not on a CPU, so that a wall second holds less work than a CPU second: {cause}",
+            "for {share} of the time the test was not on a CPU, so that a wall second holds less work than a CPU second: {cause}",
             "時間の {share} で CPU 上にいなかったため、実時間あたりの仕事量が CPU 時間あたりより少なくなっています: {cause}",
             share = percent(*share),
             cause = off_cpu_cause(*cause, lang)

@@ -116,7 +116,7 @@ impl<'a> Figures<'a> {
                 say!(
                     self.lang,
                     "a step of {change} at {at}, {after} after the start: from {from} to {to}",
-                    "開始から {after} 後の {at} に {change} の段差があり、{from} から {to} になりました"
+                    "開始から {after}後の {at} に {change} の段差があり、{from} から {to} になりました"
                 )
             }
             Finding::Ramp {
