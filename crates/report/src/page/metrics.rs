@@ -73,6 +73,7 @@ fn of(rows: &[Row<'_>], lang: Lang) -> Block {
     let cells = |row: &Row<'_>| COLUMNS.iter().map(|Column(.., cell)| cell(row)).collect();
     Block::Table(Table {
         rows: rows.iter().map(cells).collect(),
+        wrapped: true,
         ..Table::new(COLUMNS.iter().map(head))
     })
 }

@@ -105,6 +105,32 @@ fn further_metrics_stand_below_their_case_in_one_table() {
     }
 }
 
+#[test]
+fn a_table_that_is_a_little_too_wide_breaks_its_notes_and_no_row() {
+    let mut run = many_metrics();
+    for round in &mut run.rounds {
+        round.noise.steal_share = Some(0.5);
+        round.noise.throttled_share = Some(0.5);
+        round.noise.foreign_cpu_share = Some(0.5);
+        round.noise.clock_jump = Some(model::units::Nanos::from_secs(1));
+        round.noise.suspended = Some(model::units::Nanos::from_secs(1));
+    }
+    run.rounds.retain(|round| round.pass < 6);
+    let row = |width| {
+        let text = shown(&run, width, Lang::En);
+        assert!(text.lines().all(|line| columns(line) <= width), "{text}");
+        let mut lines = text.lines().map(ToOwned::to_owned);
+        lines
+            .find(|line| line.starts_with("storage.seqread"))
+            .unwrap()
+    };
+    let whole = row(200);
+    let (_, notes) = whole.split_once('[').unwrap();
+    assert!(notes.len() > 14, "{whole}");
+    let narrow = row(columns(&whole) - 1);
+    assert!(narrow.contains(" [1] [2]"), "{narrow}");
+}
+
 /// A memory test with what it was set up with, in each of six rounds.
 fn with_a_setting(values: [f64; 6]) -> Run {
     use testkit::{BYTES, Quantity};
