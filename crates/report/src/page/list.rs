@@ -1,7 +1,7 @@
 //! Lists of what can be run and of what was.
 
 use super::block::{Align, Block, Cell, Table, Text};
-use super::{fit, host};
+use super::{fit, host, title};
 use crate::brief;
 use crate::duel::side_in_list;
 use crate::json::list::{List, ParamPart, ProfilePart};
@@ -69,7 +69,7 @@ fn row(line: &RunLine, lang: Lang) -> [String; COLUMNS] {
     let brief = Brief::of_line(line);
     let headline = match (&brief, line.end) {
         (Some(brief), _) => brief::headline(brief, lang),
-        (None, End::Open) => lang.pick("unfinished", "未完了").to_owned(),
+        (None, End::Open) => title::end_word(End::Open, lang).to_owned(),
         (None, _) => lang.pick("none noted", "記録なし").to_owned(),
     };
     let trust = brief

@@ -41,7 +41,7 @@ pub(crate) fn soaked(run: &Run) -> Option<&CaseId> {
 /// The word for an end.
 pub(crate) fn end_word(end: End, lang: Lang) -> &'static str {
     match end {
-        End::Open => lang.pick("not finished", "未終了"),
+        End::Open => lang.pick("unfinished", "未完了"),
         End::Complete => lang.pick("complete", "完了"),
         End::Interrupted => lang.pick("interrupted", "中断（途中まで）"),
     }
