@@ -30,6 +30,11 @@ pub(crate) fn amended(mut error: clap::Error, command: Option<&str>) -> clap::Er
             .map(|(line, what)| format!("`{line}`: {what}").into())
             .collect(),
         ErrorKind::UnknownArgument => tip(command, &option).into_iter().map(Into::into).collect(),
+        ErrorKind::InvalidValue if is_without_value(&error) => option
+            .strip_suffix(" <TIME>")
+            .map(|name| format!("a time has its unit: '{name} 90s' or '{name} 5m'").into())
+            .into_iter()
+            .collect(),
         _ => Vec::new(),
     };
     if tips.is_empty() {
@@ -42,6 +47,12 @@ pub(crate) fn amended(mut error: clap::Error, command: Option<&str>) -> clap::Er
     }
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
     error
+}
+
+/// Whether an option was left without its value.
+fn is_without_value(error: &clap::Error) -> bool {
+    let value = error.get(ContextKind::InvalidValue);
+    matches!(value, Some(ContextValue::String(value)) if value.is_empty())
 }
 
 /// What to type in the place of this option.
@@ -93,6 +104,11 @@ mod tests {
             assert!(label.contains(part), "{part}: {label}");
         }
         assert!(said("kurabe rm").contains("tip: `kurabe rm latest`"));
+        let none = said("kurabe run os.pipe --budget");
+        assert!(
+            none.contains("tip: a time has its unit: '--budget 90s'"),
+            "{none}"
+        );
         // Everything else is clap's.
         let own = said("kurabe run --pases 3");
         assert!(own.contains("'--passes'") && own.contains("Usage"), "{own}");
