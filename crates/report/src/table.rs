@@ -17,18 +17,20 @@ const fn is_japanese(c: char) -> bool {
     matches!(c, '\u{3001}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}')
 }
 
-/// `text` with the spaces at which no line may end as those that are not broken: between a number and the Japanese
-/// counter behind it, as in `109 回`, and behind a sign that would stand alone, as in `~ の`.
+/// `text` with the spaces at which no line may end as those that are not broken: between a number and its `%` or the
+/// Japanese counter behind it, as in `109 回` and `5 % 超`, and behind a sign that would stand alone, as in `~ の`.
 fn kept_together(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = [None, None];
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
         let next = rest.peek().copied();
-        let counted = before[1].is_some_and(|c: char| c.is_ascii_digit());
+        let numbered = before[1].is_some_and(|c: char| c.is_ascii_digit());
+        let counted = numbered || before[1] == Some('%');
         let signed = matches!(before[1], Some('~' | '*' | '^' | '#'))
             && before[0].is_none_or(|c| !c.is_ascii_alphanumeric());
-        let binds = c == ' ' && next.is_some_and(is_japanese) && (counted || signed);
+        let of_japanese = next.is_some_and(is_japanese) && (counted || signed);
+        let binds = c == ' ' && (of_japanese || (numbered && next == Some('%')));
         out.push(if binds { '\u{a0}' } else { c });
         before = [before[1], Some(c)];
     }
@@ -190,13 +192,14 @@ mod tests {
 
     #[test]
     fn a_number_stays_with_its_counter_and_a_sign_with_its_word() {
-        let said = "引用不可。時計（109 回中 109 回）、所要時間 3 分 0 秒。~ の付いた値は平均";
+        let said = "引用不可。時計（109 回中 109 回）、所要時間 3 分 0 秒。~ の付いた値は平均。 他は CPU を 5 % 超使用。 \
+                    in 14 % of rounds";
         for width in 24..80 {
             let lines = wrapped(said, width);
             for line in lines.lines() {
                 let first = line.trim_start().chars().next();
                 assert!(
-                    !matches!(first, Some('回' | '分' | '秒' | 'の')),
+                    !matches!(first, Some('回' | '分' | '秒' | 'の' | '超' | '%')),
                     "{width}: {lines}"
                 );
                 assert!(columns(line) <= width, "{width}: {lines}");
