@@ -246,7 +246,7 @@ pub enum Trim {
 impl Trim {
     /// Those of two sides of so many rounds. Six rounds of two levels of which five happen to lie in one look as if
     /// they had no scatter, once the sixth is set aside. Where the other side is as short, that is rare enough and
-    /// its own error is as large; where it is long, nothing makes up for it, and the short side keeps all of its rounds.
+    /// its own error is as large; where it is long, nothing makes up for it, and the short side keeps its rounds.
     pub const fn of(base: usize, other: usize) -> (Self, Self) {
         const fn one(n: usize, against: usize) -> Trim {
             if n < 9 && 2 * against > 3 * n {
