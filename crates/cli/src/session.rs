@@ -374,7 +374,7 @@ impl Keeper<'_> {
         let why = report::duel::failure(why, Lang::En);
         if self
             .told
-            .insert(report::duel::kind_of(&format!("{letter} {why}")))
+            .insert(stats::duel::kind_of(&format!("{letter} {why}")))
         {
             let (case, pass) = (&round.case, round.pass);
             self.bar.say(&format!(

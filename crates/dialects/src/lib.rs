@@ -9,6 +9,7 @@
 #[cfg(test)]
 extern crate self as dialects;
 
+pub mod command;
 pub mod fio;
 pub mod printable;
 pub mod unixbench;

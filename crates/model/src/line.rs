@@ -64,4 +64,31 @@ impl Machine {
             cpus: host.limits.cpus_allowed.known().copied(),
         }
     }
+
+    /// The name of a processor without what every one of them says: `Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz` is
+    /// an `Intel Xeon Platinum 8481C`.
+    pub fn processor(model: &str) -> String {
+        let model = model.split(" @ ").next().unwrap_or_default();
+        let plain = ["(R)", "(TM)", "(tm)"].iter();
+        let plain = plain.fold(model.to_owned(), |text, mark| text.replace(mark, ""));
+        let tells = |word: &&str| !["CPU", "Processor"].contains(word) && !word.ends_with("-Core");
+        let words: Vec<&str> = plain.split_whitespace().filter(tells).collect();
+        words.join(" ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_processor_is_told_without_what_every_name_has() {
+        let check = |model: &str, expect: &str| assert_eq!(Machine::processor(model), expect);
+        check("Intel(R) Xeon(R) CPU @ 2.20GHz", "Intel Xeon");
+        check(
+            "Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz",
+            "Intel Xeon Platinum 8481C",
+        );
+        check("Neoverse-N1", "Neoverse-N1");
+    }
 }

@@ -191,6 +191,12 @@ impl Duel {
     pub fn is_against(&self, other: &Self) -> bool {
         self.id == other.id && self.side != other.side
     }
+
+    /// The ids of the runs of both sides, side A's first, by that of this side's: they differ in the side at their end.
+    pub fn runs(&self, own: &str) -> [String; 2] {
+        let stem = own.strip_suffix(&self.side).unwrap_or(own);
+        ["a", "b"].map(|side| format!("{stem}{side}"))
+    }
 }
 
 /// A test left out of a plan.

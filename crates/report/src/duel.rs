@@ -9,7 +9,7 @@ use crate::table::cut;
 use dialects::printable::printable;
 use model::comparison::Refusal;
 use model::plan::{Duel, PlannedCase};
-use model::record::{Failure, Round, Run, brief};
+use model::record::{Failure, Run, brief};
 
 /// A side takes no more columns of a list: a command may be a script.
 const LIST_MAX: usize = 60;
@@ -80,13 +80,6 @@ pub fn failure(failure: &Failure, lang: Lang) -> String {
     printable(&said::failure(failure, lang))
 }
 
-/// What a failure is whatever its figures: the same command, file or call in another round is the same failure.
-pub fn kind_of(why: &str) -> String {
-    let parts = why.split(|c: char| c.is_ascii_digit());
-    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
-    parts.join("#")
-}
-
 /// The sides of a duel that two parties are, the base first; `None` where they are not the two sides of one.
 pub(crate) fn sides<'a>(base: &Party<'a>, other: &Party<'a>) -> Option<[(&'a Run, &'a Duel); 2]> {
     if base.is_group() || other.is_group() {
@@ -103,7 +96,8 @@ pub(crate) fn sides<'a>(base: &Party<'a>, other: &Party<'a>) -> Option<[(&'a Run
 /// Which side a run is, what makes it that, and against which run it stands.
 pub(crate) fn fact(run: &Run, lang: Lang) -> Option<(String, String)> {
     let duel = run.plan.duel.as_ref()?;
-    let (letter, id) = (duel.letter(), other_id(run, duel));
+    let [a, b] = duel.runs(&run.meta.id);
+    let (letter, id) = (duel.letter(), if a == run.meta.id { b } else { a });
     let against = say!(
         lang,
         "side {letter}, against {id}",
@@ -132,24 +126,6 @@ pub(crate) fn next_compare(lang: Lang) -> &'static str {
 pub(crate) fn role(letter: &str, is_base: bool, lang: Lang) -> String {
     let role = crate::comparison::role(is_base, lang);
     say!(lang, "{letter} ({role})", "{letter}（{role}）")
-}
-
-/// Base and other of the command that compares both sides; `None` for a run that is no side of a duel.
-pub(crate) fn both_ids(run: &Run) -> Option<(String, String)> {
-    let duel = run.plan.duel.as_ref()?;
-    let (own, other) = (run.meta.id.clone(), other_id(run, duel));
-    Some(if duel.side == "a" {
-        (own, other)
-    } else {
-        (other, own)
-    })
-}
-
-/// The other side's run: the ids differ in the side at their end.
-fn other_id(run: &Run, duel: &Duel) -> String {
-    let base = run.meta.id.strip_suffix(&duel.side);
-    let other = if duel.side == "a" { "b" } else { "a" };
-    format!("{}{other}", base.unwrap_or(&run.meta.id))
 }
 
 /// What a page says about a duel beneath the names of its sides: nothing for other comparisons.
@@ -187,35 +163,15 @@ fn ended(a: &Run, b: &Run, lang: Lang) -> Option<String> {
     Some(said::warning(found, lang))
 }
 
-/// How many rounds of a run failed, and of how many.
-pub fn failed_of(run: &Run) -> (usize, usize) {
-    let failures = run.rounds.iter().filter_map(Round::failure);
-    (failures.count(), run.rounds.len())
-}
-
 /// Which rounds of a side failed, a line for each reason, the most frequent first.
 fn failures(run: &Run, lang: Lang) -> Vec<String> {
     let side = run.plan.duel.as_ref().map(Duel::letter).unwrap_or_default();
-    let mut reasons: Vec<(String, usize)> = Vec::new();
-    for round in run.rounds.iter().filter_map(Round::failure) {
-        let why = failure(round, lang);
-        match reasons
-            .iter_mut()
-            .find(|(known, _)| kind_of(known) == kind_of(&why))
-        {
-            Some((_, n)) => *n += 1,
-            None => reasons.push((why, 1)),
-        }
-    }
-    reasons.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-    let all = run.rounds.len();
+    let (reasons, all) = (stats::duel::reasons(run), run.rounds.len());
     let told = reasons.iter().take(REASONS_MAX);
     let mut lines: Vec<String> = told
-        .map(|(why, n)| failed_for(&side, *n, all, why, lang))
+        .map(|(why, n)| failed_for(&side, *n, all, &failure(why, lang), lang))
         .collect();
-    let last = run.rounds.iter().rev();
-    let in_a_row = last.take_while(|round| matches!(round.failure(), Some(Failure::SetUp { .. })));
-    if u32::try_from(in_a_row.count()).is_ok_and(|n| n >= Duel::SET_UP_FAILURES_MAX) {
+    if stats::duel::was_given_up(run) {
         lines.push(given_up(&side, Duel::SET_UP_FAILURES_MAX, lang));
     }
     match reasons.len().saturating_sub(REASONS_MAX) {
@@ -365,7 +321,6 @@ mod tests {
             lines[2].starts_with("side A: 1 of 8 rounds failed"),
             "{lines:?}"
         );
-        assert_eq!(failed_of(&a), (3, 8));
         for pass in 9..=11 {
             let failure = Failure::SetUp {
                 command: "mount".to_owned(),

@@ -4,11 +4,12 @@
 //! another size. So every page says what was set, and in place of what. Tests that were set alike share a line.
 
 use crate::comparison::{Party, Sides};
+use crate::grouped::grouped;
 use crate::lang::{Lang, say};
 use crate::page::block::MARK;
 use dialects::printable::printable;
 use model::plan::{Plan, PlannedCase};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// More tests than this, when they are all of the plan's and set alike, are called all.
 const NAMED_MAX: usize = 3;
@@ -47,22 +48,9 @@ fn heading(lang: Lang) -> &'static str {
 /// One line for the tests that were set alike: `memory.read, memory.write: size 8 MiB in place of 512 MiB`.
 pub(crate) fn lines(plan: &Plan, lang: Lang) -> Vec<String> {
     let mut tests: HashSet<&str> = HashSet::new();
-    let mut found: Vec<(String, Vec<&str>)> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
-    for case in &plan.cases {
-        let test = case.id.test.as_str();
-        if !tests.insert(test) {
-            continue;
-        }
-        let Some(said) = of_case(case, lang) else {
-            continue;
-        };
-        let place = *places.entry(said.clone()).or_insert(found.len());
-        match found.get_mut(place) {
-            Some((_, names)) => names.push(test),
-            None => found.push((said, vec![test])),
-        }
-    }
+    let first = plan.cases.iter().filter(|case| tests.insert(&case.id.test));
+    let set = first.filter_map(|case| Some((of_case(case, lang)?, case.id.test.as_str())));
+    let found = grouped(set);
     found
         .into_iter()
         .map(|(said, names)| {

@@ -1,8 +1,8 @@
 //! What the two sides of a duel have in common, before anything is concluded from their values.
 
 use model::host::BlockDevice;
-use model::plan::CaseId;
-use model::record::Run;
+use model::plan::{CaseId, Duel};
+use model::record::{Failure, Round, Run};
 use std::collections::BTreeSet;
 
 /// Whether the sides differ in nothing that could be asked for.
@@ -39,4 +39,35 @@ pub fn pairs_of(a: &Run, b: &Run, case: &CaseId) -> usize {
         done.map(|round| round.pass).collect()
     };
     passes(a).intersection(&passes(b)).count()
+}
+
+/// Why rounds of a side failed and how many for each reason, the most frequent first.
+pub fn reasons(run: &Run) -> Vec<(&Failure, usize)> {
+    let mut reasons: Vec<(&Failure, usize)> = Vec::new();
+    for why in run.rounds.iter().filter_map(Round::failure) {
+        let kind = kind_of(&why.to_string());
+        match reasons
+            .iter_mut()
+            .find(|(known, _)| kind_of(&known.to_string()) == kind)
+        {
+            Some((_, n)) => *n += 1,
+            None => reasons.push((why, 1)),
+        }
+    }
+    reasons.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    reasons
+}
+
+/// What a failure is whatever its figures: the same command, file or call in another round is the same failure.
+pub fn kind_of(why: &str) -> String {
+    let parts = why.split(|c: char| c.is_ascii_digit());
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    parts.join("#")
+}
+
+/// Whether the duel ended because this side could not be set up so often in a row.
+pub fn was_given_up(run: &Run) -> bool {
+    let last = run.rounds.iter().rev();
+    let in_a_row = last.take_while(|round| matches!(round.failure(), Some(Failure::SetUp { .. })));
+    u32::try_from(in_a_row.count()).is_ok_and(|n| n >= Duel::SET_UP_FAILURES_MAX)
 }

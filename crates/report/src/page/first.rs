@@ -4,7 +4,7 @@
 use super::block::{Block, Text};
 use super::fit::{cut, joined};
 use super::indexes::copies;
-use super::{list, soak, title, trust};
+use super::{soak, title, trust};
 use crate::grouped::grouped;
 use crate::lang::{Lang, say};
 use crate::number;
@@ -12,6 +12,7 @@ use crate::table::{columns, wrapped};
 use crate::view::RunView;
 use model::estimate::{Estimate, IndexSummary, MetricSummary};
 use model::headline::Topic;
+use model::line::Machine;
 use model::plan::MetricId;
 use model::record::{End, Run};
 use model::spec::{How, Stat};
@@ -66,7 +67,7 @@ fn machine(run: &Run, lang: Lang) -> Vec<String> {
     // The domain says where it stands, and takes the room of what it is.
     let host = of.hostname.known();
     let host = host.map(|name| cut(name.split('.').next().unwrap_or_default(), HOST) + "  ");
-    let model = of.cpu.model.known().map(|model| list::processor(model));
+    let model = of.cpu.model.known().map(|model| Machine::processor(model));
     let cpus = of.cpu.online.known().map(|n| super::host::cpus(*n, lang));
     let quota = of.limits.cpu_quota.known().copied().flatten();
     let devices = of.storage.devices.known().map_or(&[][..], Vec::as_slice);

@@ -98,21 +98,10 @@ fn is_doubtful(line: &RunLine) -> bool {
 
 /// `EPYC 7B13, 2 CPUs`: the processor without what every name of one has.
 pub(super) fn machine(machine: &Machine, lang: Lang) -> String {
-    let cpu = machine.cpu.as_deref().map(processor);
+    let cpu = machine.cpu.as_deref().map(Machine::processor);
     let cpus = machine.cpus.map(|n| host::cpus(n, lang));
     let parts: Vec<String> = [cpu, cpus].into_iter().flatten().collect();
     parts.join(lang.pick(", ", "、"))
-}
-
-/// The name of a processor without what every one of them says: `Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz` is an
-/// `Intel Xeon Platinum 8481C`.
-pub(super) fn processor(model: &str) -> String {
-    let model = model.split(" @ ").next().unwrap_or_default();
-    let plain = ["(R)", "(TM)", "(tm)"].iter();
-    let plain = plain.fold(model.to_owned(), |text, mark| text.replace(mark, ""));
-    let tells = |word: &&str| !["CPU", "Processor"].contains(word) && !word.ends_with("-Core");
-    let words: Vec<&str> = plain.split_whitespace().filter(tells).collect();
-    words.join(" ")
 }
 
 /// What can be run, as a reference; of kept runs there is more to say.
@@ -267,16 +256,5 @@ mod tests {
         assert_eq!(cells[6], "disturbed, interrupted, 2 failed");
         one.brief = Some("of another program".to_owned());
         assert_eq!(row(&one, Lang::En)[5], "none noted");
-    }
-
-    #[test]
-    fn a_processor_is_told_without_what_every_name_has() {
-        let check = |model: &str, expect: &str| assert_eq!(processor(model), expect);
-        check("Intel(R) Xeon(R) CPU @ 2.20GHz", "Intel Xeon");
-        check(
-            "Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz",
-            "Intel Xeon Platinum 8481C",
-        );
-        check("Neoverse-N1", "Neoverse-N1");
     }
 }

@@ -40,8 +40,9 @@ fn commands(view: &RunView<'_>, lang: Lang) -> Vec<(String, &'static str)> {
     if view.soak.is_some() {
         return list;
     }
-    list.push(match duel::both_ids(view.run) {
-        Some((a, b)) => (format!("kurabe compare {a} {b}"), duel::next_compare(lang)),
+    let duel = view.run.plan.duel.as_ref();
+    list.push(match duel.map(|duel| duel.runs(id)) {
+        Some([a, b]) => (format!("kurabe compare {a} {b}"), duel::next_compare(lang)),
         None => (
             format!(
                 "kurabe compare {other} {id}",

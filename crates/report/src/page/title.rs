@@ -4,7 +4,7 @@ use crate::duel;
 use crate::lang::{Lang, say};
 use crate::number;
 use model::plan::CaseId;
-use model::record::{End, Run};
+use model::record::{End, Round, Run};
 use model::units::Nanos;
 
 /// `ID "label", start, duration, how it ended; program`. A soak is about one case, which no table names.
@@ -50,8 +50,8 @@ pub(crate) fn end_word(end: End, lang: Lang) -> &'static str {
 /// How it ended. A side of a duel tells its failed rounds here too: each of them cost a pair.
 fn end(run: &Run, lang: Lang) -> String {
     let end = end_word(run.meta.end, lang);
-    match duel::failed_of(run) {
-        (failed @ 1.., of) if run.plan.duel.is_some() => duel::end(end, failed, of, lang),
+    match run.rounds.iter().filter_map(Round::failure).count() {
+        failed @ 1.. if run.plan.duel.is_some() => duel::end(end, failed, run.rounds.len(), lang),
         _ => end.to_owned(),
     }
 }

@@ -4,9 +4,9 @@ use crate::comparison::Sides;
 use crate::duel;
 use crate::lang::{Lang, say};
 use crate::said::missing;
-use dialects::printable::quoted;
+use dialects::command::again;
 use model::comparison::Refusal;
-use model::plan::{CaseId, Plan};
+use model::plan::CaseId;
 
 /// Why the metrics of these cases were not compared, with the command that helps.
 pub(crate) fn sentence(
@@ -22,84 +22,17 @@ pub(crate) fn sentence(
     of_duel.unwrap_or_else(|| why(refusal, &remedy(refusal, cases, sides), lang))
 }
 
-/// The most tests that a command names one by one; beyond it, it names what the run was asked for.
-const TESTS_NAMED: usize = 4;
-
 /// The command that measures these cases again, or for the first time.
 pub(super) fn remedy(refusal: &Refusal, cases: &[&CaseId], sides: Sides<'_>) -> String {
     let plan = match refusal {
         Refusal::OneSideOnly { base_has_it: false } => &sides.other.first().plan,
         _ => &sides.base.first().plan,
     };
-    if let Some(arguments) = plan.of_fio() {
-        let rest = arguments.iter().filter(|word| !is_passes(word));
-        let rest: Vec<String> = rest.map(|word| quoted(word)).collect();
-        return format!("`kurabe fio --passes={} {}`", passes(plan), rest.join(" "));
-    }
-    let sets = match refusal {
-        Refusal::Parameters(differences) => sets_of(differences),
-        _ => Vec::new(),
+    let differences = match refusal {
+        Refusal::Parameters(differences) => differences.as_slice(),
+        _ => &[],
     };
-    again(cases, &sets, plan)
-}
-
-fn again(cases: &[&CaseId], sets: &[(String, String)], plan: &Plan) -> String {
-    let mut tests: Vec<&str> = Vec::new();
-    let mut copies: Vec<u32> = Vec::new();
-    for case in cases {
-        if !tests.contains(&case.test.as_str()) {
-            tests.push(&case.test);
-        }
-        if !copies.contains(&case.copies) {
-            copies.push(case.copies);
-        }
-    }
-    if tests.len() > TESTS_NAMED && !plan.what.is_empty() {
-        let what: Vec<String> = plan.what.iter().map(|word| quoted(word)).collect();
-        return format!("`kurabe run {} --passes {}`", what.join(" "), passes(plan));
-    }
-    copies.sort_unstable();
-    let copies: Vec<String> = copies.iter().map(ToString::to_string).collect();
-    let set = sets.iter().flat_map(|(name, value)| {
-        let of = |test: &&str| format!(" --set {}", quoted(&format!("{test}.{name}={value}")));
-        tests.iter().map(of).collect::<Vec<_>>()
-    });
-    let set: String = set.collect();
-    format!(
-        "`kurabe run {} --copies {}{set} --passes {}`",
-        tests.join(" "),
-        copies.join(","),
-        passes(plan)
-    )
-}
-
-/// What to set so that parameters are the base's: all that the base has a value for.
-fn sets_of(differences: &[(String, String, String)]) -> Vec<(String, String)> {
-    differences
-        .iter()
-        .filter(|(name, base, _)| name != "workload" && base != "not set")
-        .map(|(name, base, _)| (name.clone(), typed(base)))
-        .collect()
-}
-
-/// A value as one types it: a size without the space that people read.
-fn typed(value: &str) -> String {
-    match model::params::parse_size(value) {
-        Some(_) => value.replace(' ', ""),
-        None => value.to_owned(),
-    }
-}
-
-/// As many passes as the plan had, where those are enough for a verdict; those of a run that is told none otherwise.
-fn passes(plan: &Plan) -> u32 {
-    plan.passes
-        .filter(|passes| *passes >= stats::ROUNDS_MIN)
-        .unwrap_or(Plan::PASSES_DEFAULT)
-}
-
-fn is_passes(word: &str) -> bool {
-    let name = word.trim_start_matches('-');
-    word.starts_with('-') && (name == "passes" || name.starts_with("passes="))
+    format!("`{}`", again(plan, cases, differences))
 }
 
 /// The sentence; `run` is the command that helps.
@@ -285,20 +218,6 @@ mod tests {
     }
 
     #[test]
-    fn a_command_asks_for_as_many_passes_as_the_run_had_where_they_are_enough() {
-        let mut run = testkit::normal();
-        let case = run.plan.cases[0].id.clone();
-        for (had, asked) in [(None, 9), (Some(2), 9), (Some(6), 6), (Some(20), 20)] {
-            run.plan.passes = had;
-            let command = again(&[&case], &[], &run.plan);
-            assert!(
-                command.ends_with(&format!(" --passes {asked}`")),
-                "{command}"
-            );
-        }
-    }
-
-    #[test]
     fn a_job_of_fios_is_measured_again_as_one() {
         let (mut base, other, _) = testkit::comparison();
         base.plan.what = ["fio", "--passes=3", "--name=a b", "job.fio"]
@@ -316,20 +235,6 @@ mod tests {
         };
         let found = remedy(&few, &[&case("a@1")], sides);
         assert_eq!(found, "`kurabe fio --passes=9 '--name=a b' job.fio`");
-    }
-
-    #[test]
-    fn a_size_that_differs_is_set_without_a_space() {
-        let differing = |base: &str| [("size".to_owned(), base.to_owned(), "1 KiB".to_owned())];
-        let check = |base: &str, expect: &str| {
-            let set = sets_of(&differing(base));
-            assert_eq!(set, [("size".to_owned(), expect.to_owned())]);
-        };
-        check("64 MiB", "64MiB");
-        check("1000 B", "1000B");
-        check("10", "10");
-        check("a b", "a b");
-        assert!(sets_of(&differing("not set")).is_empty());
     }
 
     #[test]

@@ -1,0 +1,121 @@
+//! Command lines of kurabe itself, for readers who want to measure something again.
+
+use crate::printable::quoted;
+use model::plan::{CaseId, Plan};
+
+/// The most tests that a command names one by one; beyond it, it names what the run was asked for.
+const TESTS_NAMED: usize = 4;
+
+/// The command that measures these cases of `plan` again. `differences` are parameters in which another run differs,
+/// by name, with the plan's value and the other's, as text: they are set to the plan's.
+pub fn again(plan: &Plan, cases: &[&CaseId], differences: &[(String, String, String)]) -> String {
+    if let Some(arguments) = plan.of_fio() {
+        let rest = arguments.iter().filter(|word| !is_passes(word));
+        let rest: Vec<String> = rest.map(|word| quoted(word)).collect();
+        return format!("kurabe fio --passes={} {}", passes(plan), rest.join(" "));
+    }
+    let mut tests: Vec<&str> = Vec::new();
+    let mut copies: Vec<u32> = Vec::new();
+    for case in cases {
+        if !tests.contains(&case.test.as_str()) {
+            tests.push(&case.test);
+        }
+        if !copies.contains(&case.copies) {
+            copies.push(case.copies);
+        }
+    }
+    if tests.len() > TESTS_NAMED && !plan.what.is_empty() {
+        let what: Vec<String> = plan.what.iter().map(|word| quoted(word)).collect();
+        return format!("kurabe run {} --passes {}", what.join(" "), passes(plan));
+    }
+    copies.sort_unstable();
+    let copies: Vec<String> = copies.iter().map(ToString::to_string).collect();
+    let set = sets_of(differences).into_iter().flat_map(|(name, value)| {
+        let of = move |test: &&str| format!(" --set {}", quoted(&format!("{test}.{name}={value}")));
+        tests.iter().map(of).collect::<Vec<_>>()
+    });
+    let set: String = set.collect();
+    format!(
+        "kurabe run {} --copies {}{set} --passes {}",
+        tests.join(" "),
+        copies.join(","),
+        passes(plan)
+    )
+}
+
+/// What to set so that parameters are the plan's: all that the plan has a value for.
+fn sets_of(differences: &[(String, String, String)]) -> Vec<(&str, String)> {
+    differences
+        .iter()
+        .filter(|(name, base, _)| name != "workload" && base != "not set")
+        .map(|(name, base, _)| (name.as_str(), typed(base)))
+        .collect()
+}
+
+/// A value as one types it: a size without the space that people read.
+fn typed(value: &str) -> String {
+    match model::params::parse_size(value) {
+        Some(_) => value.replace(' ', ""),
+        None => value.to_owned(),
+    }
+}
+
+/// As many passes as the plan had, where those are enough for a verdict; those of a run that is told none otherwise.
+fn passes(plan: &Plan) -> u32 {
+    plan.passes
+        .filter(|passes| *passes >= stats::ROUNDS_MIN)
+        .unwrap_or(Plan::PASSES_DEFAULT)
+}
+
+fn is_passes(word: &str) -> bool {
+    let name = word.trim_start_matches('-');
+    word.starts_with('-') && (name == "passes" || name.starts_with("passes="))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(passes: Option<u32>, what: &[&str]) -> Plan {
+        Plan {
+            passes,
+            what: what.iter().map(|&word| word.to_owned()).collect(),
+            ..Plan::default()
+        }
+    }
+
+    #[test]
+    fn a_command_asks_for_as_many_passes_as_the_run_had_where_they_are_enough() {
+        let case: CaseId = "os.pipe@2".parse().unwrap();
+        for (had, asked) in [(None, 9), (Some(2), 9), (Some(6), 6), (Some(20), 20)] {
+            let command = again(&plan(had, &[]), &[&case], &[]);
+            let expect = format!("kurabe run os.pipe --copies 2 --passes {asked}");
+            assert_eq!(command, expect);
+        }
+    }
+
+    #[test]
+    fn more_tests_than_a_line_names_are_what_the_run_was_asked_for() {
+        let names = ["a@1", "b@1", "c@1", "d@1", "e@1"];
+        let cases: Vec<CaseId> = names.iter().map(|name| name.parse().unwrap()).collect();
+        let cases: Vec<&CaseId> = cases.iter().collect();
+        let plan = plan(None, &["quick", "a b"]);
+        assert_eq!(again(&plan, &cases, &[]), "kurabe run quick 'a b' --passes 9");
+        let named = "kurabe run a b c d --copies 1 --passes 9";
+        assert_eq!(again(&plan, &cases[..4], &[]), named);
+    }
+
+    #[test]
+    fn a_size_that_differs_is_set_without_a_space() {
+        let differing = |base: &str| [("size".to_owned(), base.to_owned(), "1 KiB".to_owned())];
+        let check = |base: &str, expect: &str| {
+            let differences = differing(base);
+            assert_eq!(sets_of(&differences), [("size", expect.to_owned())]);
+        };
+        check("64 MiB", "64MiB");
+        check("1000 B", "1000B");
+        check("10", "10");
+        check("a b", "a b");
+        assert!(sets_of(&differing("not set")).is_empty());
+    }
+}
