@@ -80,7 +80,15 @@ mod tests {
         Plan {
             passes,
             what: what.iter().map(|&word| word.to_owned()).collect(),
-            ..Plan::default()
+            cases: Vec::new(),
+            seed: 1,
+            budget: None,
+            target: None,
+            duel: None,
+            soak: None,
+            named: Vec::new(),
+            dropped: Vec::new(),
+            ordered: false,
         }
     }
 

@@ -14,6 +14,7 @@ mod guest;
 mod many_runs;
 mod overhead;
 mod scatter;
+mod sittings;
 #[cfg(test)]
 mod testkit;
 mod truth;
@@ -48,6 +49,11 @@ const TASKS: &[Task] = &[
         name: "scatter",
         what: "what runs of one machine differ by, out of kept runs: the lines that the program is built with",
         run: scatter::run,
+    },
+    Task {
+        name: "sittings",
+        what: "how often kept runs of one machine are called different, by kurabe and by simpler readers",
+        run: sittings::run,
     },
     Task {
         name: "verdicts",

@@ -262,12 +262,10 @@ fn passes_give_intervals_and_a_label_is_kept() {
     let kept: Value = serde_json::from_str(&kept).unwrap();
     assert_eq!(kept["run"]["rounds"].as_array().unwrap().len(), 2);
     fio(&bed, &null).code(0);
-    bed.run(&[
-        "compare",
-        kept["run"]["meta"]["id"].as_str().unwrap(),
-        "latest",
-    ])
-    .code(0);
+    let id = kept["run"]["meta"]["id"].as_str().unwrap();
+    // Two rounds are too few for an interval.
+    let compared = bed.run(&["compare", id, "latest"]).code(4);
+    compared.out_has(&["5 unclear"]);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use model::plan::MetricId;
 use model::record::{Outcome, Round, Run};
 use model::rng::Rng;
 use model::spec::Better;
-use stats::{CompareOptions, quantile};
+use stats::CompareOptions;
 use std::collections::BTreeMap;
 
 /// Tests of different families; what a file system and a CPU do differently, they do here.
@@ -126,8 +126,8 @@ fn of_pairs(pairs: &[Pair]) -> Vec<Check> {
     let rounds = || pairs.iter().flat_map(|pair| &pair.rounds);
     let metrics = all().count();
     let single = rounds().filter(|(a, b)| one_each(a, b, 0, 0)).count();
-    let third = rounds().filter(|(a, b)| by_unixbench(a, b)).count();
-    let mean = rounds().filter(|(a, b)| by_mean(a, b)).count();
+    let third = rounds().filter(|(a, b)| score::by_unixbench(a, b)).count();
+    let mean = rounds().filter(|(a, b)| score::by_mean(a, b)).count();
     vec![
         Check::at_most(
             "pairs of runs with any `better` or `worse`",
@@ -164,15 +164,6 @@ fn is_final_difference(word: &str) -> bool {
 
 fn one_each(a: &[f64], b: &[f64], i: usize, j: usize) -> bool {
     matches!((a.get(i), b.get(j)), (Some(&a), Some(&b)) if differs(a, b))
-}
-
-fn by_unixbench(a: &[f64], b: &[f64]) -> bool {
-    let means = [a, b].map(score::without_worst_third);
-    matches!(means, [Some(a), Some(b)] if differs(a, b))
-}
-
-fn by_mean(a: &[f64], b: &[f64]) -> bool {
-    matches!([a, b].map(quantile::mean), [Some(a), Some(b)] if differs(a, b))
 }
 
 /// How often each reader is wrong about labels that mean nothing.
@@ -292,8 +283,8 @@ impl Tally {
             let [on_a, on_b] = [a, b].map(|run| stats::rounds::values(run, &metric.id));
             let (i, j) = (rng.index(on_a.len()), rng.index(on_b.len()));
             self.single += usize::from(one_each(&on_a, &on_b, i, j));
-            self.third += usize::from(by_unixbench(&on_a, &on_b));
-            self.mean += usize::from(by_mean(&on_a, &on_b));
+            self.third += usize::from(score::by_unixbench(&on_a, &on_b));
+            self.mean += usize::from(score::by_mean(&on_a, &on_b));
         }
     }
 }

@@ -25,7 +25,7 @@ mod lab;
 pub(crate) mod machine;
 mod options;
 mod place;
-mod score;
+pub(crate) mod score;
 mod sessions;
 mod subject;
 #[cfg(test)]

@@ -52,6 +52,17 @@ pub(crate) fn without_worst_third(values: &[f64]) -> Option<f64> {
     Some(quantile::mean(&quantile::logs(kept)?)?.exp())
 }
 
+/// Whether somebody would do so who goes by UnixBench's rule.
+pub(crate) fn by_unixbench(a: &[f64], b: &[f64]) -> bool {
+    let means = [a, b].map(without_worst_third);
+    matches!(means, [Some(a), Some(b)] if differs(a, b))
+}
+
+/// Whether somebody would do so who goes by the mean of all rounds.
+pub(crate) fn by_mean(a: &[f64], b: &[f64]) -> bool {
+    matches!([a, b].map(quantile::mean), [Some(a), Some(b)] if differs(a, b))
+}
+
 /// The standard deviation of a round as the differences of pairs show it: what a pair shares drops out.
 pub(crate) fn pair_deviation(a: &[f64], b: &[f64]) -> Option<f64> {
     let (a, b) = (quantile::logs(a)?, quantile::logs(b)?);
