@@ -262,7 +262,8 @@ fn whatever_is_in_a_store_is_shown() {
         .unwrap();
     for (a, b) in [("good", id.as_str()), (&other.meta.id, &id)] {
         for format in ["text", "json", "markdown"] {
-            bed.run(&["compare", a, b, "--format", format]).code(0);
+            // Runs of other tests, or of a few rounds, do not compare, and the page says so.
+            bed.run(&["compare", a, b, "--format", format]).code(4);
         }
     }
 }

@@ -441,7 +441,7 @@ fn one_case_is_one_case() {
     let run = &bed.listed()[0];
     assert_eq!((&run["cases"], &run["rounds"]), (&1.into(), &1.into()));
     let planned = bed.run(&["run", "selftest.replay", "--passes", "1", "--dry-run"]);
-    planned.code(0).out_has(&["1 case, ", "1 round "]);
+    planned.code(0).out_has(&["1 case, ", "selftest.replay@1  1  "]);
     bed.run(&["run", "selftest.replay", "--label", "a,b"])
         .code(2)
         .err_has(&["a comma separates"]);
