@@ -111,7 +111,7 @@ pub(crate) enum Command {
 
 /// Options of `run`.
 #[derive(Debug, ClapArgs)]
-#[command(mut_arg("resume", |arg| arg.conflicts_with_all(["what", "target", "Amount"])))]
+#[command(mut_arg("resume", |arg| arg.conflicts_with_all(["what", "target", "spread", "Amount"])))]
 pub(crate) struct RunArgs {
     /// Profiles, tests, families or globs such as 'os.*' [default: quick]
     #[arg(value_name = "WHAT", add = complete::to_measure())]
@@ -121,6 +121,10 @@ pub(crate) struct RunArgs {
     /// Stop measuring a test when its interval is this narrow, such as 2% to each side
     #[arg(help_heading = "How much", long, value_name = "SHARE", value_parser = share)]
     pub(crate) target: Option<f64>,
+    /// Spread the passes over this time, such as 2h, so that they see several hours of the machine and not one
+    #[arg(help_heading = "How much", long, value_name = "TIME", value_parser = duration)]
+    #[arg(conflicts_with_all = ["budget", "target"])]
+    pub(crate) spread: Option<Nanos>,
     #[command(flatten, next_help_heading = "What and where")]
     pub(crate) new: NewRun,
     #[command(flatten)]
@@ -467,6 +471,7 @@ mod tests {
             "--passes=6",
             "--copies=1",
             "--target=2%",
+            "--spread=2h",
         ];
         let soak = [
             "os.pipe",
@@ -482,7 +487,7 @@ mod tests {
             "--copies=1",
             "--passes=6",
         ];
-        for (command, own) in [("run", run), ("soak", soak), ("duel", duel)] {
+        for (command, own) in [("run", &run[..]), ("soak", &soak), ("duel", &duel)] {
             let resume = ["kurabe", command, "--resume", "latest"];
             assert!(Args::try_parse_from(resume).is_ok(), "{command}");
             for option in own.iter().chain(&new) {

@@ -131,6 +131,11 @@ const PROFILE_BYTES_MAX: u64 = 1 << 20;
 fn refused(error: &PlanError) -> anyhow::Error {
     let (exit, hint) = match error {
         PlanError::NothingLeft(_) => (Exit::Unsupported, None),
+        PlanError::Spread { needs, .. } => {
+            let least = needs.0.div_ceil(60_000_000_000);
+            let hint = format!("`--spread {least}m` is the least; or take fewer `--passes`");
+            (Exit::Usage, Some(hint))
+        }
         PlanError::Soak(error) => (Exit::Usage, Some(error.hint())),
         PlanError::BadParam { who, nearest, .. } => {
             let mut tests = workloads::ALL.iter().flat_map(|one| one.spec().tests);

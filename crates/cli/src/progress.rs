@@ -152,6 +152,7 @@ impl Bar {
                 .lang
                 .pick("to see whether credit comes back", "クレジットの回復を確認"),
             Rest::Sample => self.lang.pick("until the next sample", "次の測定まで"),
+            Rest::NextPass => self.lang.pick("until the next pass", "次の回まで"),
         };
         let seconds = left.as_secs_f64();
         let stand = match self.lang {

@@ -89,6 +89,7 @@ mod tests {
             named: Vec::new(),
             dropped: Vec::new(),
             ordered: false,
+            spread: None,
         }
     }
 
@@ -108,7 +109,10 @@ mod tests {
         let cases: Vec<CaseId> = names.iter().map(|name| name.parse().unwrap()).collect();
         let cases: Vec<&CaseId> = cases.iter().collect();
         let plan = plan(None, &["quick", "a b"]);
-        assert_eq!(again(&plan, &cases, &[]), "kurabe run quick 'a b' --passes 9");
+        assert_eq!(
+            again(&plan, &cases, &[]),
+            "kurabe run quick 'a b' --passes 9"
+        );
         let named = "kurabe run a b c d --copies 1 --passes 9";
         assert_eq!(again(&plan, &cases[..4], &[]), named);
     }

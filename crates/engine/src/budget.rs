@@ -107,20 +107,27 @@ pub fn rounds(plan: &Plan, case: &PlannedCase) -> Rounds {
     }
 }
 
-/// The expected duration of the whole run, at most: its budget, or its passes, whichever is over first. Where looks
-/// decide, the last look counts.
+/// The expected duration of the whole run, at most: its budget, or its passes, whichever is over first, or the time
+/// over which those are spread. Where looks decide, the last look counts.
 pub fn expected(plan: &Plan) -> Nanos {
-    let passes = plan.cases.iter().try_fold(Nanos::ZERO, |sum, case| {
-        let most = rounds_wanted(plan, case).or_else(|| looks_max(plan, case));
-        let rounds = u64::from(most?);
-        Some(sum.plus(Nanos(round_cost(case).0.saturating_mul(rounds))))
-    });
-    let passes = passes.map(|passes| passes.plus(making(plan)));
-    match (passes, plan.budget) {
+    if let Some(spread) = plan.spread {
+        return spread;
+    }
+    match (by_passes(plan), plan.budget) {
         (Some(passes), Some(budget)) => passes.min(budget),
         (Some(only), None) | (None, Some(only)) => only,
         (None, None) => Nanos::ZERO,
     }
+}
+
+/// What the passes take one after the other; `None` where time alone ends them.
+pub(crate) fn by_passes(plan: &Plan) -> Option<Nanos> {
+    let rounds = plan.cases.iter().try_fold(Nanos::ZERO, |sum, case| {
+        let most = rounds_wanted(plan, case).or_else(|| looks_max(plan, case));
+        let rounds = u64::from(most?);
+        Some(sum.plus(Nanos(round_cost(case).0.saturating_mul(rounds))))
+    });
+    rounds.map(|rounds| rounds.plus(making(plan)))
 }
 
 /// A budget that is over before the passes are.

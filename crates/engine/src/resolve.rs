@@ -32,6 +32,8 @@ pub struct Request {
     pub budget: Option<Nanos>,
     /// Passes; `None` leaves them to the profile.
     pub passes: Option<u32>,
+    /// The time over which the passes are spread; `None` where one follows the other.
+    pub spread: Option<Nanos>,
     /// The half-width at which a case is done, as a share of its value; `None` leaves it to time and passes.
     pub target: Option<f64>,
     /// Seeds order and layout.
@@ -91,6 +93,14 @@ pub enum PlanError {
     /// Nothing is left to measure.
     #[error("plan the run: nothing can be measured here: {0}")]
     NothingLeft(String),
+    /// The passes take longer than the time over which they are to be spread.
+    #[error("spread the passes over {} s: they take {} s by themselves", spread.0 / 1_000_000_000, needs.0.div_ceil(1_000_000_000))]
+    Spread {
+        /// The time that was asked for.
+        spread: Nanos,
+        /// What the passes take.
+        needs: Nanos,
+    },
     /// It makes no soak.
     #[error(transparent)]
     Soak(#[from] SoakError),
@@ -211,6 +221,7 @@ pub fn resolve(
         named: Vec::new(),
         dropped,
         ordered: profiles().any(|profile| profile.ordered),
+        spread: request.spread,
     };
     let optional: Vec<String> = profiles()
         .flat_map(|profile| profile.optional.iter().cloned())
@@ -226,6 +237,12 @@ pub fn resolve(
     };
     crate::budget::fit(&mut plan, may_go);
     needs::leave_out_without(&mut plan.cases, &mut plan.dropped);
+    if let Some(spread) = plan.spread {
+        let needs = crate::budget::by_passes(&plan).unwrap_or_default();
+        if needs > spread {
+            return Err(PlanError::Spread { spread, needs });
+        }
+    }
     match request.soak {
         Some(wanted) => Ok(soak::plan(plan, wanted)?),
         None => Ok(plan),
@@ -403,6 +420,9 @@ pub fn planned_case(
 
 /// Budget and passes: the user's where given, else the longest of the profiles named; one of the two is always set.
 fn limits(request: &Request, catalog: Catalog<'_>) -> (Option<Nanos>, Option<u32>) {
+    if request.spread.is_some() {
+        return (None, request.passes.or(Some(Plan::PASSES_DEFAULT)));
+    }
     let own = request.budget.is_some() || request.passes.is_some();
     // With a target or in a duel the looks end the run, not a profile's passes.
     if own || request.target.is_some() || request.duel.is_some() {

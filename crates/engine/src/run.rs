@@ -7,6 +7,7 @@
 mod known;
 mod places;
 mod soak;
+mod spread;
 mod stand;
 mod time;
 
@@ -31,6 +32,7 @@ use model::record::{End, Outcome, Round};
 use model::rng::Rng;
 use model::units::Nanos;
 use model::warning::Warning;
+use spread::Spread;
 use stand::Stood;
 use stats::ROUNDS_MIN;
 use std::path::Path;
@@ -172,11 +174,13 @@ pub fn execute(
             Lane::new(*side, bench, other.map(|other| other.earlier))
         })
         .collect();
+    let spread = sides[0].plan.interval();
     let mut runner = Runner {
         lanes,
         setting,
         observer,
         unmade: Vec::new(),
+        spread: spread.map(|interval| Spread::new(interval, sides[0].earlier)),
     };
     let end = match &runner.plan().soak {
         Some(soak) => runner.soak(soak)?,
@@ -298,6 +302,8 @@ struct Runner<'a> {
     setting: Setting<'a>,
     observer: &'a mut dyn Observer,
     unmade: Vec<Unmade>,
+    /// Where its passes are spread over a time.
+    spread: Option<Spread>,
 }
 
 impl<'a> Runner<'a> {
@@ -350,6 +356,12 @@ impl<'a> Runner<'a> {
             }
             known::needed_first(self.plan(), &mut order);
             let mut did_something = false;
+            if !order.is_empty() {
+                self.rest_before(pass);
+                if sys::signal::interrupted().is_some() {
+                    return Ok(End::Interrupted);
+                }
+            }
             for case in order {
                 self.make_six_fit();
                 // A side that cannot be set up gives up every case, those of this pass too.
@@ -389,7 +401,7 @@ impl<'a> Runner<'a> {
         let mut sides: Vec<usize> = (0..self.lanes.len()).collect();
         rng.shuffle(&mut sides);
         for side in sides {
-            let (elapsed, expected) = (self.elapsed(), self.expected(case));
+            let (elapsed, expected) = (self.elapsed(), self.expected(pass, case));
             let one = One {
                 side,
                 pass,
@@ -443,7 +455,7 @@ impl<'a> Runner<'a> {
         let (elapsed, expected) = if errands.is_empty() || one.stretching.is_some() {
             (one.elapsed, one.expected)
         } else {
-            (self.elapsed(), self.expected(case))
+            (self.elapsed(), self.expected(pass, case))
         };
         let lane = &mut self.lanes[one.side];
         let planned = &lane.side.plan.cases[case];

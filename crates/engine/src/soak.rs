@@ -167,6 +167,8 @@ pub enum Rest {
     Refill,
     /// Until the next sample.
     Sample,
+    /// Until the next pass of a run whose passes are spread over a time.
+    NextPass,
 }
 
 /// What comes next.

@@ -1,9 +1,9 @@
 //! How often runs of one machine are called different: every pair of kept runs, as `kurabe compare` judges it, and what
 //! simpler readers would have said of the same rounds.
 //!
-//! Both runs of a pair are of one machine, so that whoever calls them different is wrong about the machine, whatever the
-//! minutes were like. Pairs are counted by what ran beside them (the tag `load` of a run) and by whether they are of one
-//! sitting: runs that began within an hour of each other.
+//! Both runs of a pair are of one machine, so that whoever calls them different is wrong about the machine, whatever
+//! the minutes were like. Pairs are counted by what ran beside them (the tag `load` of a run) and by whether they are
+//! of one sitting: runs that began within an hour of each other.
 
 use crate::asked;
 use crate::truth::score;

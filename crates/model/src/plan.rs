@@ -130,12 +130,21 @@ pub struct Plan {
     pub named: Vec<Named>,
     /// What did not fit, with the reason; in words, in the order dropped.
     pub dropped: Vec<Dropped>,
+    /// The time over which the passes are spread, each in a part of its own; `None` where one follows the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Nanos>,
     /// True where the cases of a pass run in the order of the plan because one prepares what the next one finds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ordered: bool,
 }
 
 impl Plan {
+    /// How long it is from the beginning of one pass to that of the next, where they are spread over a time.
+    pub fn interval(&self) -> Option<Nanos> {
+        let passes = u64::from(self.passes?.max(1));
+        self.spread.map(|Nanos(span)| Nanos(span / passes))
+    }
+
     /// The first word of [`Plan::what`] where `kurabe fio` made the plan.
     pub const FIO: &str = "fio";
 

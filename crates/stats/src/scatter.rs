@@ -63,6 +63,17 @@ impl Spread {
         }
     }
 
+    /// That of runs each of which saw the machine at so many times.
+    pub(crate) fn over(self, visits: f64) -> Self {
+        match self {
+            Self::Known { deviation, df } => Self::Known {
+                deviation: deviation / visits.max(1.0).sqrt(),
+                df,
+            },
+            Self::OfTheRuns => self,
+        }
+    }
+
     /// The variances, with their degrees of freedom, of a side whose mean over its runs is `side` and whose runs are
     /// `runs`.
     pub(crate) fn parts(self, side: &yuen::Side, runs: &[yuen::Side]) -> Vec<(f64, f64)> {

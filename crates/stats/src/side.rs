@@ -88,6 +88,14 @@ impl<'a> Side<'a> {
         self.typical(id).runs.len()
     }
 
+    /// How many times more of the machine's hours its runs with a value saw than as many short ones: one that lasts
+    /// sees several, rounds [`VISIT`] apart.
+    pub(crate) fn visits_per_run(&self, case: &CaseId) -> f64 {
+        let of_run = |run: &RunRounds<'a>| run.case(case).map(visits);
+        let visits: Vec<f64> = self.runs.iter().filter_map(of_run).collect();
+        quantile::mean(&visits).unwrap_or(1.0)
+    }
+
     /// What disturbed rounds of a case from inside of the machine, where something did.
     pub(crate) fn disturbed_inside(&self, case: &CaseId) -> Option<Inside> {
         let mut runs = self.runs.iter().filter_map(|run| run.case(case));
@@ -338,4 +346,22 @@ fn metric_of<'a>(case: &'a PlannedCase, quantity: &str) -> Option<&'a PlannedMet
     case.metrics
         .iter()
         .find(|metric| metric.quantity == quantity)
+}
+
+/// Rounds that began so far apart, in ns, saw the machine at two times.
+const VISIT: u64 = 20 * 60 * 1_000_000_000;
+
+/// At how many times the rounds of a case saw the machine.
+fn visits(rounds: &CaseRounds<'_>) -> f64 {
+    let mut began: Vec<u64> = rounds.all.iter().map(|round| round.started.0).collect();
+    began.sort_unstable();
+    let mut times = 0;
+    let mut last: Option<u64> = None;
+    for at in began {
+        if last.is_none_or(|last| at - last >= VISIT) {
+            times += 1;
+            last = Some(at);
+        }
+    }
+    count(times)
 }

@@ -118,7 +118,7 @@ impl<'a> Sides<'a> {
             let runs = side.runs_with(&id);
             let (scatter, spread) =
                 scatter::of_side(runs, past.as_ref(), shipped, (case, metric), alike);
-            (Some(scatter), spread)
+            (Some(scatter), spread.over(side.visits_per_run(&case.id)))
         };
         (
             of(&self.base, &self.past.base),

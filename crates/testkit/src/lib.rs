@@ -82,6 +82,7 @@ pub fn plan(cases: Vec<PlannedCase>) -> Plan {
         named: Vec::new(),
         dropped: Vec::new(),
         ordered: false,
+        spread: None,
     }
 }
 

@@ -61,6 +61,7 @@ fn request(what: Vec<String>, args: &RunArgs) -> Request {
         budget: args.amount.budget,
         passes: args.amount.passes,
         target: args.target,
+        spread: args.spread,
         seed: new_run::seed(&args.new),
         ..Request::default()
     }

@@ -441,7 +441,9 @@ fn one_case_is_one_case() {
     let run = &bed.listed()[0];
     assert_eq!((&run["cases"], &run["rounds"]), (&1.into(), &1.into()));
     let planned = bed.run(&["run", "selftest.replay", "--passes", "1", "--dry-run"]);
-    planned.code(0).out_has(&["1 case, ", "selftest.replay@1  1  "]);
+    planned
+        .code(0)
+        .out_has(&["1 case, ", "selftest.replay@1  1  "]);
     bed.run(&["run", "selftest.replay", "--label", "a,b"])
         .code(2)
         .err_has(&["a comma separates"]);
@@ -489,4 +491,55 @@ fn the_first_lines_stand_alone_and_on_every_page_and_all_of_it_is_asked_for() {
     }
     let planned = bed.run(&["run", "selftest.replay", "--full", "--dry-run"]);
     planned.code(2).err_has(&["it has no figures"]);
+}
+
+#[test]
+fn passes_that_are_spread_over_a_time_have_rests_between_them_and_go_on_after_a_kill() {
+    let bed = Bed::new();
+    let args = [
+        "run",
+        "selftest.replay",
+        "--passes",
+        "3",
+        "--spread",
+        "6s",
+        "--quiet",
+    ];
+    let mut child = bed.start(&args);
+    let rounds = || {
+        let listed = bed.listed();
+        listed
+            .first()
+            .map_or(0, |run| run["rounds"].as_u64().unwrap())
+    };
+    crate::bed::eventually(20, || rounds() == 1);
+    crate::bed::signal(&child, "-KILL");
+    child.wait().unwrap();
+    bed.run(&["run", "--resume", "latest", "--quiet"]).code(0);
+    let kept = bed.run(&["show", "--json"]).code(0).out;
+    let kept: serde_json::Value = serde_json::from_str(&kept).unwrap();
+    assert_eq!(kept["run"]["plan"]["spread_ns"], 6_000_000_000_u64);
+    let kept = bed.run(&["export", "latest"]).code(0).out;
+    let kept: serde_json::Value = serde_json::from_str(&kept).unwrap();
+    let rounds = kept["run"]["rounds"].as_array().unwrap();
+    let began = rounds
+        .iter()
+        .map(|round| round["started"].as_u64().unwrap());
+    let began: Vec<u64> = began.collect();
+    assert_eq!(began.len(), 3);
+    for pair in began.windows(2) {
+        assert!(pair[1] - pair[0] >= 2_000_000_000, "{began:?}");
+    }
+}
+
+#[test]
+fn passes_that_take_longer_than_their_time_are_refused_and_the_plan_tells_it() {
+    let bed = Bed::new();
+    let spread = |time| ["run", "os.pipe", "--spread", time, "--dry-run"];
+    bed.run(&spread("2s"))
+        .code(2)
+        .err_has(&["spread the passes over 2 s", "`--spread 1m`"]);
+    bed.run(&spread("2h")).code(0).out_has(&["about 2 h"]);
+    bed.run(&["run", "os.pipe", "--spread", "2h", "--budget", "1m"])
+        .code(2);
 }

@@ -11,14 +11,14 @@ use stats::soak::Past;
 /// A rest is slept in pieces of this length, so that a signal between check and sleep is not missed for long.
 const NAP_NS: u64 = 1_000_000_000;
 
-/// A rest of a soak, as it begins.
+/// A rest of a soak, or between two passes, as it begins.
 #[derive(Clone, Copy, Debug)]
 pub struct Resting {
-    /// The soak's time now.
+    /// The time of the soak or run now.
     pub elapsed: Nanos,
-    /// The soak's time at which the rest ends.
+    /// That at which the rest ends.
     pub until: Nanos,
-    /// The soak's whole time.
+    /// The whole time.
     pub expected: Nanos,
     /// What for.
     pub why: Rest,
@@ -84,12 +84,14 @@ impl Runner<'_> {
             expected: plan.span,
             why,
         });
-        while sys::signal::interrupted().is_none() {
-            let left = until.since(clock.elapsed());
-            if left == Nanos::ZERO {
-                return;
-            }
-            sys::clock::sleep(left.0.min(NAP_NS));
-        }
+        sleep_for(|| until.since(clock.elapsed()));
+    }
+}
+
+/// Sleeps until no time is left, or a signal comes.
+pub(super) fn sleep_for(left: impl Fn() -> Nanos) {
+    while sys::signal::interrupted().is_none() {
+        let Nanos(left @ 1..) = left() else { return };
+        sys::clock::sleep(left.min(NAP_NS));
     }
 }

@@ -86,9 +86,12 @@ impl Runner<'_> {
         }
     }
 
-    /// The expected duration of the whole run when a round of `next` is about to start, which it does in any case:
-    /// what is over, what has to be made, and the rounds still wanted at what they cost.
-    pub(super) fn expected(&self, next: usize) -> Nanos {
+    /// The expected duration of the whole run when a round of the case `next` is about to start in this pass, which it
+    /// does in any case: what is over, what has to be made, and the rounds still wanted at what they cost.
+    pub(super) fn expected(&self, pass: u32, next: usize) -> Nanos {
+        if let Some(expected) = self.expected_of_spread(pass) {
+            return expected;
+        }
         let wanted: Option<Vec<Nanos>> = self
             .lanes
             .iter()

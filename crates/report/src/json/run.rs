@@ -110,6 +110,8 @@ pub(super) struct PlanPart<'a> {
     budget_ns: Option<Nanos>,
     /// The number of passes; null where only the budget counts.
     passes: Option<u32>,
+    /// The time over which the passes are spread; null where one follows the other.
+    spread_ns: Option<Nanos>,
     /// True where the cases of each pass run in the order of `cases`; else it is shuffled.
     ordered: bool,
     cases: Vec<CasePart<'a>>,
@@ -231,6 +233,7 @@ pub(super) fn plan_part(plan: &Plan) -> PlanPart<'_> {
         seed: plan.seed.to_string(),
         budget_ns: plan.budget,
         passes: plan.passes,
+        spread_ns: plan.spread,
         ordered: plan.ordered,
         duel: plan.duel.as_ref(),
         cases: plan.cases.iter().map(case_part).collect(),

@@ -200,3 +200,29 @@ fn what_the_sides_declare_otherwise_does_not_compare() {
     );
     assert_eq!((found.ratio, found.adjusted), (None, Verdict::Unclear));
 }
+
+#[test]
+fn a_run_that_saw_the_machine_at_several_times_leaves_less_between_runs() {
+    let width = |minutes: u64| {
+        let [a, b] = [("a", 1), ("b", 2)].map(|(machine, seed)| {
+            let mut run = run(machine, machine, seed, 100.0);
+            for (place, round) in (0..).zip(&mut run.rounds) {
+                round.started.0 += place * minutes * 60_000_000_000;
+            }
+            run
+        });
+        let found = only(&[&a], &[&b], &NOBODY);
+        let interval = found.interval.unwrap();
+        (
+            interval.hi.ln() - interval.lo.ln(),
+            found.scatter.base.unwrap(),
+        )
+    };
+    let ((short, scatter), (spread, of_spread), (hardly, _)) = (width(0), width(20), width(2));
+    assert!(
+        spread < 0.6 * short && hardly > 0.99 * short,
+        "{short} {spread} {hardly}"
+    );
+    // What runs of the machine differ by is the same.
+    assert_eq!(scatter, of_spread);
+}

@@ -218,6 +218,7 @@ pub(super) fn plan(
         dropped: Vec::new(),
         named: Vec::new(),
         ordered: true,
+        spread: None,
     })
 }
 

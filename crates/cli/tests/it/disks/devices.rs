@@ -138,7 +138,7 @@ mod root {
         let resume = ["run", "--resume", "latest"];
         bed.run(&resume)
             .code(2)
-            .err_has(&["run --resume latest --yes-erase"]);
+            .err_has(&["run --no-look --resume latest --yes-erase"]);
         bed.run(&[&resume[..], &[&erase]].concat()).code(0);
         // Its signature is where it was, and nobody holds it any more.
         sh(&take);
