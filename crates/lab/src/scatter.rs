@@ -7,6 +7,9 @@ use model::record::Run;
 use std::path::{Path, PathBuf};
 use store::Store;
 
+/// A line is written of no fewer runs.
+const RUNS_MIN: usize = 20;
+
 /// Options of `cargo lab scatter`.
 #[derive(Parser)]
 #[command(
@@ -21,6 +24,9 @@ struct Options {
     /// Day, version of the program and class of the machines, as the lines end
     #[arg(long, value_name = "TEXT")]
     origin: String,
+    /// The fewest runs of which a line is printed
+    #[arg(long, default_value_t = RUNS_MIN)]
+    runs: usize,
 }
 
 /// Prints a line for each test and quantity.
@@ -45,7 +51,7 @@ pub(crate) fn run(_root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
         }
     }
     for (key, (deviation, runs)) in stats::scatter::observed(&machines) {
-        if runs >= 2 {
+        if runs >= options.runs {
             say!("{key} {deviation:.5} {runs} {}", options.origin);
         }
     }

@@ -21,9 +21,6 @@ use store::Store;
 /// Runs that began closer together than this, in ns, are of one sitting.
 const SITTING: u64 = 3_600_000_000_000;
 
-/// As many earlier runs as `kurabe compare` reads.
-const EARLIER: usize = 20;
-
 /// Options of `cargo lab sittings`.
 #[derive(Parser)]
 #[command(
@@ -54,12 +51,11 @@ pub(crate) fn run(_root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
     let mut metrics: BTreeMap<String, [usize; 2]> = BTreeMap::new();
     for (second, other) in runs.iter().enumerate() {
-        for (first, base) in runs[..second].iter().enumerate() {
+        for base in &runs[..second] {
             if !stats::scope::of_one_machine(&[base, other]) {
                 continue;
             }
-            let before = &runs[first.saturating_sub(EARLIER)..first];
-            let called = called(base, other, before);
+            let called = called(base, other, &runs);
             for (metric, verdict) in &called.told {
                 let seen = metrics.entry(metric.clone()).or_default();
                 seen[0] += 1;
@@ -117,10 +113,10 @@ fn is_final(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Better | Verdict::Worse)
 }
 
-fn called(base: &Run, other: &Run, before: &[Run]) -> Called {
+fn called(base: &Run, other: &Run, kept: &[Run]) -> Called {
     let shipped = stats::compare(base, other, &CompareOptions::default());
     let options = CompareOptions {
-        earlier: before,
+        earlier: kept,
         ..CompareOptions::default()
     };
     let stored = stats::compare(base, other, &options);

@@ -5,11 +5,11 @@
 //! twice. It is formed within each pass and compared over the passes; in a duel the two sides of a pass are a pair, and
 //! where groups of runs are compared it is formed within each run. A category of one metric has that metric's verdict.
 
-use crate::contrast::{ERROR_RATE, Evidence};
+use crate::contrast::{Contrast, ERROR_RATE, Evidence};
 use crate::scatter::Spread;
+use crate::side::Side;
 use crate::sides::{Candidate, Sides, adjusted};
-use crate::verdict::{self, Levels};
-use crate::{composite, family, quantile, rounds};
+use crate::{composite, family, rounds, verdict};
 use model::comparison::{Both, CategoryComparison, Verdict};
 use model::plan::MetricId;
 use model::spec::Better;
@@ -27,24 +27,56 @@ pub(crate) fn compare(sides: &Sides<'_>, candidates: &[Candidate<'_>]) -> Vec<Ca
             names.push(name);
         }
     }
-    let chosen: Vec<_> = names.iter().map(|name| chosen(name, candidates)).collect();
-    let each = names.iter().zip(&chosen);
-    let mut found: Vec<(CategoryComparison, Option<Evidence>)> = each
-        .filter_map(|(name, members)| compare_one(sides, name, members))
+    let groups = names.into_iter().map(|name| Group::of(name, candidates));
+    let mut found: Vec<Found<'_, '_>> = groups
+        .filter_map(|group| compare_one(sides, group))
         .collect();
-    correct(&mut found, sides.levels);
-    let mut categories: Vec<CategoryComparison> =
-        found.into_iter().map(|(category, _)| category).collect();
-    // A category of one metric is that metric, and says nothing else.
-    for lone in chosen.iter().filter_map(|members| match members[..] {
-        [lone] => Some(lone),
-        _ => None,
-    }) {
-        let name = category_of(&lone.result.id.case.test);
-        let its = categories.iter_mut().filter(|one| one.category == name);
-        its.for_each(|one| one.verdict = lone.result.adjusted);
+    correct(&mut found, sides);
+    found.into_iter().map(|found| found.category).collect()
+}
+
+/// The metrics that a category is made of.
+struct Group<'a, 'b> {
+    name: &'b str,
+    members: Vec<&'b Candidate<'a>>,
+    /// What runs of either machine differ by in their mean.
+    spread: Both<Spread>,
+}
+
+/// A category on its way to its verdict.
+struct Found<'a, 'b> {
+    group: Group<'a, 'b>,
+    category: CategoryComparison,
+    evidence: Option<Evidence>,
+}
+
+impl<'a, 'b> Group<'a, 'b> {
+    fn of(name: &'b str, candidates: &'b [Candidate<'a>]) -> Self {
+        let members = chosen(name, candidates);
+        let spread = |of: fn(&Candidate<'_>) -> Spread| {
+            let all: Vec<Spread> = members.iter().map(|member| of(member)).collect();
+            Spread::mean_of(&all)
+        };
+        Self {
+            name,
+            spread: (
+                spread(|one| one.spread.base),
+                spread(|one| one.spread.other),
+            )
+                .into(),
+            members,
+        }
     }
-    categories
+
+    /// What these rounds say of the category.
+    fn contrast(&self, sides: &Sides<'_>, base: &Side<'_>, other: &Side<'_>) -> Contrast {
+        let parts = self.members.iter();
+        let parts: Vec<(&MetricId, Better)> = parts
+            .map(|member| (&member.result.id, member.metric.better))
+            .collect();
+        let (base, other) = (base.composites(&parts), other.composites(&parts));
+        sides.contrast(&base, &other, &self.spread)
+    }
 }
 
 /// The category that a test belongs to.
@@ -85,84 +117,64 @@ fn chosen<'a, 'b>(name: &str, candidates: &'b [Candidate<'a>]) -> Vec<&'b Candid
 }
 
 /// The composite's comparison, still without a correction for the number of categories.
-fn compare_one(
-    sides: &Sides<'_>,
-    name: &str,
-    members: &[&Candidate<'_>],
-) -> Option<(CategoryComparison, Option<Evidence>)> {
-    let ratios: Vec<f64> = members
-        .iter()
-        .filter_map(|member| member.result.ratio)
-        .collect();
-    let margin = members
-        .iter()
-        .map(|member| member.result.margin)
-        .fold(0.0, f64::max);
-    let parts: Vec<(&MetricId, Better)> = members
-        .iter()
-        .map(|member| (&member.result.id, member.metric.better))
-        .collect();
-    let spread = Both {
-        base: together(members.iter().map(|member| member.spread.base)),
-        other: together(members.iter().map(|member| member.spread.other)),
-    };
-    let contrast = sides.contrast(
-        &sides.base.composites(&parts),
-        &sides.other.composites(&parts),
-        &spread,
-    );
+fn compare_one<'a, 'b>(sides: &Sides<'_>, group: Group<'a, 'b>) -> Option<Found<'a, 'b>> {
+    let members = || group.members.iter();
+    let ratios: Vec<f64> = members().filter_map(|member| member.result.ratio).collect();
+    let margin = members().map(|member| member.result.margin);
+    let margin = margin.fold(0.0, f64::max);
+    let contrast = group.contrast(sides, &sides.base, &sides.other);
     // Members that have no verdict, such as those of a soak, give none together either.
-    let any_interval = members.iter().any(|member| member.found.is_some());
-    let found = contrast.found().filter(|_| any_interval);
-    let verdict = found.as_ref().map_or(Verdict::Unclear, |found| {
+    let any_interval = members().any(|member| member.found.is_some());
+    let evidence = contrast.found().filter(|_| any_interval);
+    let verdict = evidence.as_ref().map_or(Verdict::Unclear, |found| {
         verdict::of_ratio(&found.interval, sides.levels, margin)
     });
     let category = CategoryComparison {
-        category: name.to_owned(),
-        ratio: match &found {
+        category: group.name.to_owned(),
+        ratio: match &evidence {
             Some(found) => found.interval.ratio(),
             None => composite::geometric_mean(&ratios)?,
         },
-        interval: found.as_ref().map(|found| sides.printed(&found.interval)),
+        interval: evidence
+            .as_ref()
+            .map(|found| sides.printed(&found.interval)),
         margin,
         verdict,
-        metrics: rounds::whole(members.len()),
+        metrics: rounds::whole(group.members.len()),
     };
-    Some((category, found))
+    Some(Found {
+        group,
+        category,
+        evidence,
+    })
 }
 
-/// The scatter of a composite: the mean of its members', as if an hour that is bad for one were bad for all.
-fn together(members: impl Iterator<Item = Spread>) -> Spread {
-    let members: Vec<Spread> = members.collect();
-    let mut known: Vec<(f64, f64)> = Vec::new();
-    for member in &members {
-        match *member {
-            Spread::OfTheRuns => return Spread::OfTheRuns,
-            Spread::Known { deviation, df } => known.push((deviation, df)),
+/// Holm's correction over the categories that have an interval, and the doubt where what something inside disturbed
+/// decides. A category of one metric is that metric, and says nothing else.
+fn correct(found: &mut [Found<'_, '_>], sides: &Sides<'_>) {
+    let with_interval = || found.iter().filter_map(|one| one.evidence.as_ref());
+    let p_values: Vec<f64> = with_interval().map(Evidence::p_value).collect();
+    let mut levels = family::holm(&p_values, ERROR_RATE).into_iter();
+    for one in found {
+        let (category, members) = (&mut one.category, &one.group.members);
+        if let Some(evidence) = &one.evidence {
+            let level = levels.next().flatten();
+            let levels = level.map(|level| sides.levels.difference_at_most(level));
+            let said = adjusted(category.verdict, evidence, levels, category.margin);
+            category.verdict = said;
+            let mut cases = members.iter().map(|member| &member.case.id);
+            if matches!(said, Verdict::Better | Verdict::Worse)
+                && cases.any(|case| sides.disturbed_inside(case).is_some())
+            {
+                let Both { base, other } = sides.undisturbed();
+                let quiet = one.group.contrast(sides, base, other).found();
+                if !sides.is_confirmed(said, quiet, levels, category.margin) {
+                    category.verdict = said.with_doubt();
+                }
+            }
         }
-    }
-    let deviations: Vec<f64> = known.iter().map(|(deviation, _)| *deviation).collect();
-    Spread::Known {
-        deviation: quantile::mean(&deviations).unwrap_or_default(),
-        df: known
-            .iter()
-            .map(|(_, df)| *df)
-            .fold(f64::INFINITY, f64::min),
-    }
-}
-
-/// Holm's correction over the categories that have an interval.
-fn correct(found: &mut [(CategoryComparison, Option<Evidence>)], at: Levels) {
-    let members: Vec<(usize, Evidence)> = found
-        .iter()
-        .enumerate()
-        .filter_map(|(index, (_, found))| Some((index, found.clone()?)))
-        .collect();
-    let p_values: Vec<f64> = members.iter().map(|(_, found)| found.p_value()).collect();
-    let levels = family::holm(&p_values, ERROR_RATE);
-    for ((index, evidence), level) in members.into_iter().zip(levels) {
-        let category = &mut found[index].0;
-        let levels = level.map(|level| at.difference_at_most(level));
-        category.verdict = adjusted(category.verdict, &evidence, levels, category.margin);
+        if let [lone] = members[..] {
+            category.verdict = lone.result.adjusted;
+        }
     }
 }

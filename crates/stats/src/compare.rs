@@ -14,7 +14,7 @@ use crate::yuen::RatioInterval;
 use crate::{category, difference, family, hopeless, needed, rounds, scope, setting, warnings};
 use model::comparison::{
     Both, Comparison, FloorComparison, MarginSource, MetricComparison, Refusal, RoundsNeeded,
-    Verdict,
+    Scatter, ScatterSource, Verdict,
 };
 use model::params::ParamValue;
 use model::plan::{MetricId, PlannedCase, PlannedMetric};
@@ -54,11 +54,7 @@ pub(crate) fn compare_with(
     options: &CompareOptions<'_>,
     shipped: &Shipped,
 ) -> Comparison {
-    let given = |run: &&Run| {
-        let mut both = base.iter().chain(other);
-        both.any(|one| one.meta.id == run.meta.id)
-    };
-    let earlier: Vec<&Run> = options.earlier.iter().filter(|run| !given(run)).collect();
+    let earlier: Vec<&Run> = options.earlier.iter().collect();
     let sides = Sides::new(base, other, &earlier);
     let mut candidates = pair_up(&sides, options, shipped);
     adjust(&mut candidates, &sides);
@@ -149,6 +145,7 @@ impl<'a> Candidate<'a> {
             floor: None,
             spread: (Spread::NONE, Spread::NONE).into(),
             levels: None,
+            floor_levels: None,
             result: MetricComparison {
                 id,
                 title: case.title.clone(),
@@ -205,19 +202,20 @@ impl<'a> Candidate<'a> {
         (asked, shipped): (Option<f64>, &Shipped),
     ) {
         let (on_base, on_other) = self.describe(sides);
-        // Parameters of a duel's sides may differ: they may be what it is about.
-        if sides.method != Method::Pairs {
-            self.result.refused = self.not_comparable(sides, there);
-            if self.result.refused.is_some() {
-                return;
-            }
+        self.result.refused = self.not_comparable(sides, there);
+        if self.result.refused.is_some() {
+            return;
         }
         if on_base.is_empty() || on_other.is_empty() {
             self.no_value(sides);
             return;
         }
         let case = self.case;
-        let alike = |earlier: &PlannedCase| not_alike(case, earlier).is_none();
+        let quantity = &self.metric.quantity;
+        let alike = |earlier: &PlannedCase| {
+            not_alike(case, earlier).is_none()
+                && declared_otherwise(case, earlier, quantity).is_none()
+        };
         let scatter = match asked {
             Some(asked) => sides.scatter_asked(asked),
             None => sides.scatter(case, self.metric, shipped, alike),
@@ -226,19 +224,29 @@ impl<'a> Candidate<'a> {
         let found = sides.contrast(&on_base, &on_other, &self.spread);
         if let Some(soak) = sides.soak() {
             // How many stretches there are does not matter: no number of them gives an interval.
-            self.result.ratio = found.ln_ratio().map(|ln_ratio| self.turned(ln_ratio).exp());
+            self.result.ratio = found
+                .ln_ratio()
+                .and_then(|ln_ratio| ratio_of(self.turned(ln_ratio)));
             self.result.refused = Some(soak);
             return;
         }
         match found {
             Contrast::Found(found) => {
-                self.result.scatter = (scatter.base.0, scatter.other.0).into();
+                let given = |deviation: f64| Scatter {
+                    deviation: deviation.exp_m1(),
+                    source: ScatterSource::Given,
+                };
+                self.result.scatter = Both {
+                    base: found.shown.base.map(given).or(scatter.base.0),
+                    other: found.shown.other.map(given).or(scatter.other.0),
+                };
                 self.conclude(found, sides);
             }
             Contrast::TooFew(ln_ratio) => {
-                self.result.ratio = ln_ratio.map(|ln_ratio| self.turned(ln_ratio).exp());
+                self.result.ratio = ln_ratio.and_then(|ln_ratio| ratio_of(self.turned(ln_ratio)));
                 let pairs = side::pairs(&on_base.points(), &on_other.points());
-                self.too_few(sides, pairs.len());
+                let fewest = [&on_base, &on_other].map(|values| rounds::whole(values.fewest()));
+                self.too_few(sides, pairs.len(), fewest);
             }
             Contrast::NoRatio => {
                 self.result.refused = Some(Refusal::NoRatio {
@@ -252,32 +260,20 @@ impl<'a> Candidate<'a> {
         }
     }
 
-    /// Why the metric does not compare, where it does not.
+    /// Why the metric does not compare, where it does not. Parameters of a duel's sides may differ: they may be what it
+    /// is about.
     fn not_comparable(&self, sides: &Sides<'_>, there: &PlannedCase) -> Option<Refusal> {
-        let id = &self.case.id;
+        let (id, paired) = (&self.case.id, sides.method == Method::Pairs);
+        let quantity = &self.metric.quantity;
+        let differ = |here: &PlannedCase, there: &PlannedCase| {
+            let work = (!paired).then(|| not_alike(here, there)).flatten();
+            work.or_else(|| declared_otherwise(here, there, quantity))
+        };
         sides
             .base
-            .disagreement(id, true, not_alike)
-            .or_else(|| sides.other.disagreement(id, false, not_alike))
-            .or_else(|| not_alike(self.case, there))
-            .or_else(|| self.declared_otherwise(there))
-    }
-
-    /// A document may call things by one name that are not the same.
-    fn declared_otherwise(&self, there: &PlannedCase) -> Option<Refusal> {
-        let mut metrics = there.metrics.iter();
-        let there = metrics.find(|metric| metric.quantity == self.metric.quantity)?;
-        let here = self.metric;
-        let texts = |what: &str, here: &dyn Debug, there: &dyn Debug| {
-            Refusal::Declared(what.to_owned(), format!("{here:?}"), format!("{there:?}"))
-        };
-        if here.unit != there.unit {
-            Some(texts("unit", &here.unit, &there.unit))
-        } else if here.better != there.better {
-            Some(texts("better", &here.better, &there.better))
-        } else {
-            (here.class != there.class).then(|| texts("class", &here.class, &there.class))
-        }
+            .disagreement(id, true, differ)
+            .or_else(|| sides.other.disagreement(id, false, differ))
+            .or_else(|| differ(self.case, there))
     }
 
     /// A logarithm of a ratio, turned so that above 0 is better.
@@ -299,7 +295,8 @@ impl<'a> Candidate<'a> {
         });
     }
 
-    fn too_few(&mut self, sides: &Sides<'_>, pairs: usize) {
+    /// Too few of them, where `fewest` are those of the run of either side that has the fewest.
+    fn too_few(&mut self, sides: &Sides<'_>, pairs: usize, fewest: [u32; 2]) {
         let Both { base, other } = self.result.n;
         let need = sides.method.fewest();
         let (refused, needed) = match sides.method {
@@ -308,6 +305,7 @@ impl<'a> Candidate<'a> {
                 (refused, RoundsNeeded::InstancesAtLeast(need))
             }
             Method::Rounds => {
+                let [base, other] = fewest;
                 let refused = Refusal::TooFewRounds { base, other, need };
                 (refused, RoundsNeeded::RoundsAtLeast(need))
             }
@@ -337,13 +335,16 @@ impl<'a> Candidate<'a> {
         let found = self.evidence(found);
         let result = &mut self.result;
         let interval = &found.interval;
-        if !interval.ratio().is_normal() {
+        let printed = sides.printed(interval);
+        result.ratio = ratio_of(interval.ln_ratio);
+        if result.ratio.is_none() || !printed.hi.is_finite() {
             // Nobody measures that, and no number on a page could say it.
+            result.ratio = None;
+            result.scatter = Both::default();
             result.refused = Some(Refusal::BeyondNumbers);
             return;
         }
-        result.ratio = Some(interval.ratio());
-        result.interval = Some(sides.printed(interval));
+        result.interval = Some(printed);
         if result.scatter.base.is_some() {
             result.minutes = Some(sides.printed(&interval.minutes()));
         }
@@ -362,8 +363,8 @@ impl<'a> Candidate<'a> {
         if on_base.is_empty() && on_other.is_empty() {
             return;
         }
-        let contrast = sides.contrast(&on_base, &on_other, &self.spread);
-        let ratio = contrast.ln_ratio().map(f64::exp);
+        let contrast = sides.contrast(&on_base, &on_other, &of_floors(&self.spread));
+        let ratio = contrast.ln_ratio().and_then(ratio_of);
         self.floor = contrast.found();
         let found = self.floor.as_ref().map(|found| &found.interval);
         let verdict = found.map_or(Verdict::Unclear, |found| {
@@ -383,6 +384,11 @@ impl<'a> Candidate<'a> {
             },
         });
     }
+}
+
+/// The ratio of this logarithm, where a number can say it.
+fn ratio_of(ln_ratio: f64) -> Option<f64> {
+    Some(ln_ratio.exp()).filter(|ratio| ratio.is_normal())
 }
 
 /// Whether there are values and all of them are 0.
@@ -431,6 +437,7 @@ fn adjust(candidates: &mut [Candidate<'_>], sides: &Sides<'_>) {
         .collect();
     for (index, found, level) in levels(floors) {
         let levels = level.map(|level| sides.levels.difference_at_most(level));
+        candidates[index].floor_levels = levels;
         let result = &mut candidates[index].result;
         if let Some(floor) = &mut result.floor {
             floor.adjusted = adjusted(floor.verdict, &found, levels, result.margin);
@@ -449,41 +456,46 @@ fn levels(members: Vec<(usize, Evidence)>) -> impl Iterator<Item = (usize, Evide
 }
 
 /// Doubts `better` and `worse` that stand on rounds which something inside of a machine disturbed: the rounds that
-/// nothing disturbed, where there are enough of them, must say the same at the same level. Pairs share what disturbs
-/// them.
+/// nothing disturbed, where there are enough of them, must say the same at the same level.
 fn doubt(candidates: &mut [Candidate<'_>], sides: &Sides<'_>) {
-    if sides.method == Method::Pairs {
-        return;
-    }
-    let sure = |candidate: &&mut Candidate<'_>| {
-        matches!(candidate.result.adjusted, Verdict::Better | Verdict::Worse)
-    };
-    let undisturbed = std::cell::OnceCell::new();
-    for candidate in candidates.iter_mut().filter(sure) {
-        let case = &candidate.case.id;
-        let on_base = sides.base.disturbed_inside(case);
-        let Some(cause) = on_base.or_else(|| sides.other.disturbed_inside(case)) else {
+    let is_sure = |verdict| matches!(verdict, Verdict::Better | Verdict::Worse);
+    for candidate in candidates {
+        let Some(cause) = sides.disturbed_inside(&candidate.case.id) else {
             continue;
         };
-        let Both { base, other } = undisturbed.get_or_init(|| sides.undisturbed());
-        let id = &candidate.result.id;
-        let quiet = sides.contrast(&base.typical(id), &other.typical(id), &candidate.spread);
-        let said = quiet.found().map(|found| {
-            let found = candidate.evidence(found);
-            let unadjusted =
-                verdict::of_ratio(&found.interval, sides.levels, candidate.result.margin);
-            adjusted(
-                unadjusted,
-                &found,
-                candidate.levels,
-                candidate.result.margin,
-            )
-        });
-        if said != Some(candidate.result.adjusted) {
-            candidate.result.adjusted = candidate.result.adjusted.with_doubt();
-            candidate.result.doubt = Some(cause);
+        let (said, margin) = (candidate.result.adjusted, candidate.result.margin);
+        if is_sure(said) {
+            let Both { base, other } = sides.undisturbed();
+            let id = &candidate.result.id;
+            let quiet = sides.contrast(&base.typical(id), &other.typical(id), &candidate.spread);
+            let quiet = quiet.found().map(|found| candidate.evidence(found));
+            if !sides.is_confirmed(said, quiet, candidate.levels, margin) {
+                candidate.result.adjusted = said.with_doubt();
+                candidate.result.doubt = Some(cause);
+            }
+        }
+        if let Some(floor) = candidate
+            .result
+            .floor
+            .as_mut()
+            .filter(|floor| is_sure(floor.adjusted))
+        {
+            let Both { base, other } = sides.undisturbed();
+            let case = &candidate.case.id;
+            let spread = of_floors(&candidate.spread);
+            let quiet = sides
+                .contrast(&base.floors(case), &other.floors(case), &spread)
+                .found();
+            if !sides.is_confirmed(floor.adjusted, quiet, candidate.floor_levels, margin) {
+                floor.adjusted = floor.adjusted.with_doubt();
+            }
         }
     }
+}
+
+/// What runs differ by in their slow moments: twice what they do typically, as the classes of latencies have it.
+fn of_floors(typical: &Both<Spread>) -> Both<Spread> {
+    (typical.base.times(2.0), typical.other.times(2.0)).into()
 }
 
 const fn is_latency(class: MetricClass) -> bool {
@@ -491,6 +503,26 @@ const fn is_latency(class: MetricClass) -> bool {
         class,
         MetricClass::LatencyTypical | MetricClass::LatencyTail | MetricClass::LatencyExtreme
     )
+}
+
+/// A document may call things by one name that are not the same.
+fn declared_otherwise(here: &PlannedCase, there: &PlannedCase, quantity: &str) -> Option<Refusal> {
+    let of = |case: &'_ PlannedCase| {
+        let metrics = case.metrics.iter();
+        let metric = metrics.clone().find(|metric| metric.quantity == quantity)?;
+        Some((metric.unit, metric.better, metric.class))
+    };
+    let ((unit, better, class), there) = (of(here)?, of(there)?);
+    let texts = |what: &str, here: &dyn Debug, there: &dyn Debug| {
+        Refusal::Declared(what.to_owned(), format!("{here:?}"), format!("{there:?}"))
+    };
+    if unit != there.0 {
+        Some(texts("unit", &unit, &there.0))
+    } else if better != there.1 {
+        Some(texts("better", &better, &there.1))
+    } else {
+        (class != there.2).then(|| texts("class", &class, &there.2))
+    }
 }
 
 /// Why two cases of the same name are not the same measurement.

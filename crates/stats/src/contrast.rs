@@ -3,9 +3,10 @@
 use crate::dependence::Dependence;
 use crate::permutation::Exchange;
 use crate::quantile;
-use crate::scatter::Spread;
+use crate::scatter::{self, OfSide, Spread};
 use crate::side::{self, Point};
 use crate::thresholds::{CONFIDENCE, ROUNDS_MIN, RUNS_MIN};
+use crate::visits::visits;
 use crate::yuen::{self, RatioInterval, Trim};
 use model::comparison::{Both, Estimator};
 use model::num::{approx, count};
@@ -66,6 +67,8 @@ pub(crate) struct OfRun {
     pub(crate) points: Vec<Point>,
     /// How far they depend on one another.
     pub(crate) dependence: Dependence,
+    /// The times at which they saw the machine; not known of instances.
+    pub(crate) times: Vec<u64>,
 }
 
 impl Values {
@@ -76,6 +79,7 @@ impl Values {
         let runs = (!points.is_empty()).then_some(OfRun {
             points,
             dependence: Dependence::NONE,
+            times: Vec::new(),
         });
         Self {
             runs: runs.into_iter().collect(),
@@ -99,8 +103,14 @@ impl Values {
         self.runs.is_empty()
     }
 
+    /// At how many times they saw the machine.
+    fn visits(&self) -> usize {
+        let times = self.runs.iter().flat_map(|run| &run.times);
+        visits(times.copied()).len()
+    }
+
     /// The fewest values of a run.
-    fn fewest(&self) -> usize {
+    pub(crate) fn fewest(&self) -> usize {
         let lengths = self.runs.iter().map(|run| run.points.len());
         lengths.min().unwrap_or_default()
     }
@@ -155,6 +165,8 @@ impl Contrast {
 pub(crate) struct Evidence {
     /// The ratio and its interval, with the scatter between runs where the sides are runs of their own.
     pub(crate) interval: RatioInterval,
+    /// What the runs of either side differ by, where they show that themselves.
+    pub(crate) shown: Both<Option<f64>>,
     /// The two sides, whose rounds can be exchanged; `None` for pairs, instances and several runs.
     exchange: Option<Exchange>,
 }
@@ -164,6 +176,7 @@ impl Evidence {
     pub(crate) fn reversed(self) -> Self {
         Self {
             interval: self.interval.reversed(),
+            shown: self.shown,
             exchange: self.exchange.map(Exchange::reversed),
         }
     }
@@ -191,16 +204,16 @@ impl Evidence {
     }
 }
 
-/// Holds `other` against `base`; `scatter` is what runs of either machine differ by.
+/// Holds `other` against `base`; `spread` is what runs of either machine differ by.
 pub(crate) fn contrast(
     method: Method,
     base: &Values,
     other: &Values,
-    scatter: &Both<Spread>,
+    spread: &Both<Spread>,
 ) -> Contrast {
     match method {
         Method::Pairs => in_pairs(&side::pairs(&base.points(), &other.points())),
-        Method::Rounds | Method::Runs => apart(method, base, other, scatter),
+        Method::Rounds | Method::Runs => apart(method, base, other, spread),
     }
 }
 
@@ -213,6 +226,7 @@ fn in_pairs(pairs: &[(f64, f64)]) -> Contrast {
     match yuen::paired(&differences, ERROR_RATE) {
         Some(interval) => Contrast::Found(Evidence {
             interval,
+            shown: Both::default(),
             exchange: None,
         }),
         None => Contrast::TooFew(yuen::side(&differences).map(|side| side.mean)),
@@ -254,7 +268,7 @@ fn centres_of_pairs(pairs: &[(f64, f64)]) -> Option<(f64, f64)> {
     Some((quantile::mean(&base)?.exp(), quantile::mean(&other)?.exp()))
 }
 
-fn apart(method: Method, base: &Values, other: &Values, scatter: &Both<Spread>) -> Contrast {
+fn apart(method: Method, base: &Values, other: &Values, spread: &Both<Spread>) -> Contrast {
     let (Some(base_logs), Some(other_logs)) = (base.logs(), other.logs()) else {
         return Contrast::NoRatio;
     };
@@ -272,12 +286,19 @@ fn apart(method: Method, base: &Values, other: &Values, scatter: &Both<Spread>) 
     if fewest < approx(u64::from(method.fewest())) {
         return Contrast::TooFew(Some(interval.ln_ratio));
     }
-    let parts = [
-        scatter.base.parts(&here, &means.0),
-        scatter.other.parts(&there, &means.1),
-    ];
+    let of = |mean, runs, values: &Values| OfSide {
+        mean,
+        runs,
+        visits: values.visits(),
+    };
+    let parts = scatter::parts(
+        spread,
+        &of(here, &means.0, base),
+        &of(there, &means.1, other),
+    );
     Contrast::Found(Evidence {
-        interval: interval.with_scatter(&parts.concat()),
+        interval: interval.with_scatter(&parts.all, &parts.between),
+        shown: parts.shown,
         exchange: match (&base.runs[..], &other.runs[..]) {
             ([_], [_]) if method == Method::Rounds => Some(Exchange {
                 base: base_logs.concat(),

@@ -30,7 +30,7 @@ pub(crate) fn of(sides: &Sides<'_>, candidate: &Candidate<'_>) -> Option<Hopeles
     if sides.method == Method::Runs {
         return Some(Hopeless::BetweenInstances);
     }
-    if found.between > found.se.powi(2) / 2.0 {
+    if found.between.0 > found.se.powi(2) / 2.0 {
         return Some(Hopeless::BetweenRuns);
     }
     let side = if found.base.deviation() > found.other.deviation() {

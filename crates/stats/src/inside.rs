@@ -14,8 +14,7 @@ use model::num::count;
 /// A quota that holds back this share of the rounds is what the machine has, and no disturbance.
 const QUOTA_ALWAYS: f64 = 0.8;
 
-/// The share of rounds from which on the page says that a quota is what limits; and whether single rounds of a case
-/// were disturbed.
+/// What disturbed single rounds of a case of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Disturbances {
     quota_counts: bool,

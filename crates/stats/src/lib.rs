@@ -50,6 +50,7 @@ mod difference;
 #[cfg(test)]
 mod fixture;
 mod headline;
+mod history;
 mod hopeless;
 mod inside;
 mod noise;
@@ -65,6 +66,7 @@ mod summarize;
 mod taken;
 mod thresholds;
 mod trust;
+mod visits;
 mod warming;
 mod warnings;
 

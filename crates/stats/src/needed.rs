@@ -5,8 +5,8 @@
 
 use crate::looks::ALPHA;
 use crate::verdict::Levels;
-use crate::yuen::{RatioInterval, Side, trimmed_each_end};
-use crate::{dist, rounds};
+use crate::yuen::{Part, RatioInterval, Side, trimmed_each_end};
+use crate::{dist, rounds, yuen};
 use model::comparison::RoundsNeeded;
 use model::num::{count, round_to_usize};
 
@@ -57,17 +57,14 @@ fn planned_variance(side: &Side) -> f64 {
 }
 
 /// The half-width of the interval with `rounds` on each side, of which the scatter between runs keeps a part.
-fn planned_half_width((base, other): (f64, f64), between: f64, rounds: usize, alpha: f64) -> f64 {
-    let variance = base + other;
-    if variance <= 0.0 {
-        return dist::normal_quantile(1.0 - alpha / 2.0) * between.sqrt();
-    }
+fn planned_half_width((base, other): (f64, f64), between: Part, rounds: usize, alpha: f64) -> f64 {
     let kept = rounds - 2 * trimmed_each_end(rounds);
-    if kept < 2 || !variance.is_finite() {
+    if kept < 2 || !(base + other).is_finite() {
         return f64::INFINITY;
     }
-    let df = variance.powi(2) / (base.powi(2) + other.powi(2)) * count(kept - 1);
-    dist::t_quantile(1.0 - alpha / 2.0, df) * (variance / count(rounds) + between).sqrt()
+    let own = |variance: f64| (variance / count(rounds), count(kept - 1));
+    let (variance, df) = yuen::together(&[own(base), own(other), between]);
+    dist::t_quantile(1.0 - alpha / 2.0, df) * variance.sqrt()
 }
 
 #[cfg(test)]

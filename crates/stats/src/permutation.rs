@@ -15,7 +15,7 @@ use model::rng::Rng;
 const ROUNDS_ENOUGH: usize = 13;
 
 /// The most ways that are all gone through.
-const WAYS_MAX: u64 = 50_000;
+const WAYS_MAX: f64 = 50_000.0;
 
 /// How many are drawn where there are more.
 const DRAWS: u32 = 20_000;
@@ -58,9 +58,14 @@ impl Exchange {
         let mut deal = Deal::of(&all);
         // The same deal in another order must not count as less for the last bit.
         deal.seen = deal.statistic() * (1.0 - 1e-9);
-        Some(match ways(n + m, n) {
-            Some(ways) => deal.of_all(n, ways),
-            None => deal.of_some(n),
+        let ways = ways(n + m, n);
+        if deal.seen.is_infinite() {
+            return Some(deal.separated(n) / ways);
+        }
+        Some(if ways <= WAYS_MAX {
+            deal.of_all(n, ways)
+        } else {
+            deal.of_some(n)
         })
     }
 }
@@ -86,10 +91,17 @@ impl Deal {
         }
     }
 
+    /// In how many ways all rounds of one side, the base having `n`, lie before all of the other: of a real difference
+    /// that is what was seen, and nothing is more extreme.
+    fn separated(&self, n: usize) -> f64 {
+        let is_clear = |first: usize| self.ends.binary_search(&first).is_ok();
+        let (below, above) = (is_clear(n), is_clear(self.of_base.len() - n));
+        f64::from(u8::from(below)) + f64::from(u8::from(above))
+    }
+
     /// The share of all ways, of which there are so many, to give the base `n` rounds.
-    fn of_all(&mut self, n: usize, ways: u64) -> f64 {
+    fn of_all(&mut self, n: usize, ways: f64) -> f64 {
         let mut chosen: Vec<usize> = (0..n).collect();
-        let ways = model::num::approx(ways);
         let mut extreme = 0.0;
         loop {
             if self.is_as_extreme(&chosen) {
@@ -183,14 +195,11 @@ impl Placed {
     }
 }
 
-/// In how many ways `k` of `n` can be chosen, where these are few.
-fn ways(n: usize, k: usize) -> Option<u64> {
-    let (mut ways, k) = (1.0_f64, k.min(n - k));
-    for at in 1..=k {
-        ways = ways * count(n - k + at) / count(at);
-    }
-    let ways = model::num::round_to_u64(ways);
-    (ways <= WAYS_MAX).then_some(ways)
+/// In how many ways `k` of `n` can be chosen.
+fn ways(n: usize, k: usize) -> f64 {
+    let k = k.min(n - k);
+    let ways = (1..=k).fold(1.0, |ways, at| ways * count(n - k + at) / count(at));
+    ways.round()
 }
 
 /// The next choice of places below `n`, in the order of dictionaries; false behind the last one.
@@ -210,6 +219,10 @@ fn step(chosen: &mut [usize], n: usize) -> bool {
 mod tests {
     use super::*;
 
+    fn assert_close(found: f64, expect: f64) {
+        assert!((found / expect - 1.0).abs() < 1e-12, "{found} {expect}");
+    }
+
     fn p_value(base: &[f64], other: &[f64], shift: f64) -> Option<f64> {
         let (base, other) = (base.to_vec(), other.to_vec());
         Exchange { base, other }.p_value(shift)
@@ -222,13 +235,13 @@ mod tests {
         while step(&mut chosen, 6) {
             seen.push(chosen.clone());
         }
-        assert_eq!(ways(6, 3), Some(20));
+        assert_close(ways(6, 3), 20.0);
         assert_eq!(seen.len(), 20);
         seen.dedup();
         assert_eq!(seen.len(), 20);
-        assert_eq!(ways(12, 6), Some(924));
-        assert_eq!(ways(18, 9), Some(48_620));
-        assert_eq!(ways(34, 6), None);
+        assert_close(ways(12, 6), 924.0);
+        assert_close(ways(18, 9), 48_620.0);
+        assert_close(ways(34, 28), 1_344_904.0);
     }
 
     #[test]
@@ -242,6 +255,11 @@ mod tests {
         assert_eq!(p_value(&[0.0; 13], &[1.0; 28], 0.0), None);
         assert!((p_value(&[0.0; 6], &[1.0; 6], 0.0).unwrap() - 2.0 / 924.0).abs() < 1e-12);
         assert!(p_value(&[1.0; 6], &[1.0; 6], 0.0).unwrap() > 0.06);
+        // Where not all ways are gone through it is as exact.
+        let long: Vec<f64> = (0..28).map(|at| 5.0 + f64::from(at)).collect();
+        assert_close(p_value(&base, &long, 0.0).unwrap(), 2.0 / 1_344_904.0);
+        // Six of seven equal rounds, whichever they are, is no other side of anything.
+        assert!(p_value(&[1.0; 6], &[1.0, 1.0, 1.0, 1.0, 1.0, 2.0], 0.0).unwrap() > 0.06);
     }
 
     #[test]

@@ -7,11 +7,9 @@
 //! what tests of that class do. All but the first are taken at their upper 80 % limit, because half of the true scatter
 //! brings most of the false claims back.
 
-use crate::dependence::Dependence;
-use crate::inside::Disturbances;
-use crate::rounds::RunRounds;
+use crate::history::Past;
 use crate::{dist, quantile, yuen};
-use model::comparison::{Scatter, ScatterSource};
+use model::comparison::{Both, Scatter, ScatterSource};
 use model::num::{approx, count};
 use model::plan::{MetricId, PlannedCase, PlannedMetric};
 use model::record::Run;
@@ -22,14 +20,8 @@ use std::sync::OnceLock;
 /// The first line of the file.
 const HEADING: &str = "# kurabe scatter 1";
 
-/// So many runs of a machine make a side whose scatter they show themselves.
+/// So many runs of a machine, seen at so many times, make a side whose scatter they show themselves.
 const RUNS_OF_SIDE: usize = 3;
-
-/// The fewest earlier runs that show a machine's scatter.
-const EARLIER_MIN: usize = 5;
-
-/// The fewest rounds of an earlier run that nobody disturbed.
-const QUIET_MIN: usize = 3;
 
 /// The chance that the true scatter is below the limit that is taken.
 const LIMIT: f64 = 0.8;
@@ -39,16 +31,13 @@ const CLASS_RUNS: u32 = 11;
 
 /// The scatter between runs, as a comparison adds it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Spread {
-    /// The runs of the side show it themselves.
-    OfTheRuns,
-    /// A standard deviation of a run's logarithm, known to so many degrees of freedom.
-    Known {
-        /// The standard deviation.
-        deviation: f64,
-        /// Its degrees of freedom.
-        df: f64,
-    },
+pub(crate) struct Spread {
+    /// The standard deviation of a run's logarithm.
+    pub(crate) deviation: f64,
+    /// The degrees of freedom to which that is known.
+    pub(crate) df: f64,
+    /// Whether the runs of a side may show it in its place.
+    of_side: bool,
 }
 
 impl Spread {
@@ -57,124 +46,160 @@ impl Spread {
 
     /// This standard deviation of a run's logarithm, surely.
     pub(crate) const fn exactly(deviation: f64) -> Self {
-        Self::Known {
+        Self {
             deviation,
             df: f64::INFINITY,
+            of_side: false,
         }
     }
 
-    /// That of runs each of which saw the machine at so many times.
-    pub(crate) fn over(self, visits: f64) -> Self {
-        match self {
-            Self::Known { deviation, df } => Self::Known {
-                deviation: deviation / visits.max(1.0).sqrt(),
-                df,
-            },
-            Self::OfTheRuns => self,
+    /// An estimate, which the runs of a side may know better.
+    pub(crate) const fn estimated(deviation: f64, df: f64) -> Self {
+        Self {
+            deviation,
+            df,
+            of_side: true,
         }
     }
 
-    /// The variances, with their degrees of freedom, of a side whose mean over its runs is `side` and whose runs are
-    /// `runs`.
-    pub(crate) fn parts(self, side: &yuen::Side, runs: &[yuen::Side]) -> Vec<(f64, f64)> {
-        let n = count(runs.len());
-        match self {
-            Self::Known { deviation, df } => {
-                vec![(side.se_squared, side.df), (deviation.powi(2) / n, df)]
-            }
-            Self::OfTheRuns => {
-                let seen = variance_of_means(runs).unwrap_or_default();
-                // Chance may have put the runs closer together than their rounds allow.
-                vec![((seen / n).max(side.se_squared), n - 1.0)]
-            }
+    /// So many times as much.
+    pub(crate) fn times(self, factor: f64) -> Self {
+        let deviation = self.deviation * factor;
+        Self { deviation, ..self }
+    }
+
+    /// What several have together, as if an hour that is bad for one were bad for all: their mean.
+    pub(crate) fn mean_of(all: &[Self]) -> Self {
+        let deviations: Vec<f64> = all.iter().map(|one| one.deviation).collect();
+        Self {
+            deviation: quantile::mean(&deviations).unwrap_or_default(),
+            df: all.iter().map(|one| one.df).fold(f64::INFINITY, f64::min),
+            of_side: all.iter().any(|one| one.of_side),
         }
     }
 }
 
-/// A machine's earlier runs, ready to be asked.
-pub(crate) struct Past<'a>(Vec<(Dependence, RunRounds<'a>)>);
+/// One side of a ratio, before what runs differ by is added.
+pub(crate) struct OfSide<'a> {
+    /// The mean over its runs.
+    pub(crate) mean: yuen::Side,
+    /// That of each run.
+    pub(crate) runs: &'a [yuen::Side],
+    /// At how many times they saw the machine.
+    pub(crate) visits: usize,
+}
 
-impl<'a> Past<'a> {
-    /// Of these runs.
-    pub(crate) fn of(runs: &[&'a Run]) -> Self {
-        let runs = runs.iter().map(|run| RunRounds::of(run));
-        Self(runs.map(|run| (run.dependence(), run)).collect())
+impl OfSide<'_> {
+    /// The variance that its runs show themselves, where they may and are enough of them at enough times.
+    fn shown(&self, spread: Spread) -> Option<f64> {
+        let enough = self.runs.len() >= RUNS_OF_SIDE && self.visits >= RUNS_OF_SIDE;
+        (enough && spread.of_side).then(|| variance_of_means(self.runs))?
     }
+}
 
-    /// The ids of the runs.
-    pub(crate) fn ids(&self) -> Vec<String> {
-        self.0
+/// The variances that the logarithm of a ratio is made of, each with its degrees of freedom.
+#[derive(Default)]
+pub(crate) struct Parts {
+    /// All of them.
+    pub(crate) all: Vec<yuen::Part>,
+    /// What of it comes from the scatter between runs.
+    pub(crate) between: Vec<yuen::Part>,
+    /// The standard deviation that the runs of either side show themselves, where they do.
+    pub(crate) shown: Both<Option<f64>>,
+}
+
+/// The parts of two sides. Where one estimate is taken for both, it is one: it is as wrong for one as for the other.
+pub(crate) fn parts(spread: &Both<Spread>, base: &OfSide<'_>, other: &OfSide<'_>) -> Parts {
+    let mut parts = Parts::default();
+    let mut added: Vec<(Spread, f64)> = Vec::new();
+    for (side, spread, shown) in [
+        (base, spread.base, &mut parts.shown.base),
+        (other, spread.other, &mut parts.shown.other),
+    ] {
+        let (own, n) = (side.mean.se_squared, count(side.runs.len()));
+        if let Some(seen) = side.shown(spread) {
+            *shown = Some(seen.sqrt());
+            // Chance may have put the runs closer together than their rounds allow.
+            parts.all.push(((seen / n).max(own), n - 1.0));
+            parts.between.push(((seen / n - own).max(0.0), n - 1.0));
+        } else {
+            parts.all.push((own, side.mean.df));
+            added.push((spread, spread.deviation.powi(2) / count(side.visits.max(1))));
+        }
+    }
+    let added: Vec<yuen::Part> = match added[..] {
+        [(one, here), (two, there)] if one == two => vec![(here + there, one.df)],
+        _ => added
             .iter()
-            .map(|(_, run)| run.run.meta.id.clone())
-            .collect()
-    }
+            .map(|&(spread, variance)| (variance, spread.df))
+            .collect(),
+    };
+    parts.all.extend(&added);
+    parts.between.extend(added);
+    parts
+}
 
-    /// The mean of each run that measured the same case and has a few rounds that nothing disturbed. `alike` says
-    /// whether a case is the same measurement.
-    fn means(&self, id: &MetricId, alike: impl Fn(&PlannedCase) -> bool) -> Vec<yuen::Side> {
-        let means = self.0.iter().filter_map(|(dependence, run)| {
-            let rounds = run.case(&id.case).filter(|rounds| alike(rounds.case))?;
-            let disturbed = Disturbances::of(rounds);
-            let rounds = rounds.values(&id.quantity);
-            let quiet = rounds.filter(|(round, _)| disturbed.in_round(&round.noise).is_none());
-            let values: Vec<f64> = quiet.map(|(_, value)| value).collect();
-            let logs = quantile::logs(&values).filter(|logs| logs.len() >= QUIET_MIN)?;
-            Some(yuen::side(&logs)?.with(*dependence))
-        });
-        means.collect()
-    }
-
-    /// What these runs differed by: how many they are, and the spread; `None` for fewer than [`EARLIER_MIN`].
-    fn spread(&self, id: &MetricId, alike: impl Fn(&PlannedCase) -> bool) -> Option<(u32, Spread)> {
-        let means = self.means(id, alike);
-        (means.len() >= EARLIER_MIN).then_some(())?;
-        let df = count(means.len()) - 1.0;
-        let upper = variance_of_means(&means)? * limit_of(df);
-        let spread = Spread::Known {
-            deviation: (upper - own_variance(&means)).max(0.0).sqrt(),
-            df,
-        };
-        Some((crate::rounds::whole(means.len()), spread))
-    }
+/// What runs of these means differ by beyond what their rounds say, at its upper limit for so many degrees of freedom;
+/// `None` where they are too few.
+pub(crate) fn upper(means: &[yuen::Side], df: f64) -> Option<Spread> {
+    let seen = variance_of_means(means).filter(|_| df > 0.0)?;
+    let beyond = (seen * limit_of(df) - own_variance(means)).max(0.0);
+    Some(Spread::estimated(beyond.sqrt(), df))
 }
 
 /// What runs of machines differed by in each metric, by `TEST:QUANTITY`: the standard deviation of a run's logarithm
-/// beyond what its rounds say, and how many runs of so many machines showed it. Runs of one machine are held against
-/// one another alone; disturbed rounds do not count.
+/// beyond what its rounds say, and how many runs showed it. Runs of one machine are held against one another alone;
+/// disturbed rounds do not count. All numbers of copies of a test are one figure.
 pub fn observed(machines: &[Vec<&Run>]) -> BTreeMap<String, (f64, usize)> {
-    let mut sums: BTreeMap<String, (f64, f64, usize)> = BTreeMap::new();
+    let mut cases: BTreeMap<MetricId, Observed> = BTreeMap::new();
     for runs in machines {
-        let past = Past::of(runs);
-        let cases = runs.iter().flat_map(|run| &run.plan.cases);
-        let mut seen: Vec<MetricId> = Vec::new();
-        for (case, metric) in cases.flat_map(|case| case.metrics.iter().map(move |one| (case, one)))
-        {
-            let id = MetricId {
-                case: case.id.clone(),
-                quantity: metric.quantity.clone(),
-            };
-            if metric.is_setting() || seen.contains(&id) {
-                continue;
-            }
-            let means = past.means(&id, |there| there.params == case.params);
+        let past = Past::all(runs, |_| true);
+        let planned = runs.iter().flat_map(|run| &run.plan.cases);
+        let ids: BTreeMap<MetricId, &PlannedCase> = planned
+            .filter(|case| !case.simulated)
+            .flat_map(|case| {
+                let measured = case.metrics.iter().filter(|metric| !metric.is_setting());
+                measured.map(move |metric| (id_of(case, metric), case))
+            })
+            .collect();
+        for (id, case) in ids {
+            let seen = past.seen(&id, |there| there.params == case.params);
+            let means: Vec<yuen::Side> = seen.into_iter().map(|run| run.mean).collect();
             if let Some(variance) = variance_of_means(&means) {
-                let own = own_variance(&means);
-                let sum = sums
-                    .entry(format!("{}:{}", id.case.test, id.quantity))
-                    .or_default();
                 let df = count(means.len()) - 1.0;
-                *sum = (
-                    sum.0 + df * (variance - own),
-                    sum.1 + df,
-                    sum.2.max(means.len()),
-                );
+                let of = cases.entry(id).or_default();
+                of.squares += df * (variance - own_variance(&means));
+                of.df += df;
+                of.runs += means.len();
             }
-            seen.push(id);
         }
     }
-    let deviation = |(sum, df, runs): (f64, f64, usize)| ((sum / df).max(0.0).sqrt(), runs);
-    let known = sums.into_iter().map(|(key, sum)| (key, deviation(sum)));
+    let mut tests: BTreeMap<String, Observed> = BTreeMap::new();
+    for (id, case) in cases {
+        let key = format!("{}:{}", id.case.test, id.quantity);
+        let of = tests.entry(key).or_default();
+        of.squares += case.squares;
+        of.df += case.df;
+        of.runs = of.runs.max(case.runs);
+    }
+    let deviation = |of: Observed| ((of.squares / of.df).max(0.0).sqrt(), of.runs);
+    let known = tests.into_iter().map(|(key, of)| (key, deviation(of)));
     known.collect()
+}
+
+/// What was observed of a metric so far.
+#[derive(Default)]
+struct Observed {
+    squares: f64,
+    df: f64,
+    runs: usize,
+}
+
+fn id_of(case: &PlannedCase, metric: &PlannedMetric) -> MetricId {
+    MetricId {
+        case: case.id.clone(),
+        quantity: metric.quantity.clone(),
+    }
 }
 
 /// The mean of what the rounds of each run leave in its mean.
@@ -230,42 +255,28 @@ impl Shipped {
                 deviation: deviation.exp_m1(),
                 source,
             },
-            Spread::Known { deviation, df },
+            Spread::estimated(deviation, df),
         )
     }
 }
 
-/// The scatter of one side's runs in a metric: of `runs` that have it, with the machine's `past`.
-pub(crate) fn of_side(
-    runs: usize,
+/// What runs of a machine with this past differ by in a metric.
+pub(crate) fn of_machine(
     past: Option<&Past<'_>>,
     shipped: &Shipped,
     (case, metric): (&PlannedCase, &PlannedMetric),
     alike: impl Fn(&PlannedCase) -> bool,
 ) -> (Scatter, Spread) {
-    let id = MetricId {
-        case: case.id.clone(),
-        quantity: metric.quantity.clone(),
-    };
-    if runs >= RUNS_OF_SIDE {
-        let scatter = Scatter {
-            deviation: 0.0,
-            source: ScatterSource::Given,
-        };
-        return (scatter, Spread::OfTheRuns);
-    }
+    let id = id_of(case, metric);
     match past.and_then(|past| past.spread(&id, alike)) {
-        Some((runs, spread @ Spread::Known { deviation, .. })) => {
-            let source = ScatterSource::Earlier { runs };
-            (
-                Scatter {
-                    deviation: deviation.exp_m1(),
-                    source,
-                },
-                spread,
-            )
+        Some((runs, spread)) => {
+            let scatter = Scatter {
+                deviation: spread.deviation.exp_m1(),
+                source: ScatterSource::Earlier { runs },
+            };
+            (scatter, spread)
         }
-        _ => shipped.scatter(&id, case.nature, metric.class),
+        None => shipped.scatter(&id, case.nature, metric.class),
     }
 }
 

@@ -10,6 +10,8 @@ use crate::dependence::Dependence;
 use crate::inside::Disturbances;
 use crate::noise::{share_of, stolen};
 use crate::rounds::{CaseRounds, RunRounds, floor_of, whole};
+use crate::thresholds::ROUNDS_MIN;
+use crate::visits::visits;
 use crate::{composite, quantile, summarize};
 use model::comparison::{Inside, Refusal, RunState};
 use model::num::count;
@@ -81,19 +83,6 @@ impl<'a> Side<'a> {
             of_instances: self.of_instances,
             with_disturbed: false,
         }
-    }
-
-    /// How many of its runs have a value of the metric.
-    pub(crate) fn runs_with(&self, id: &MetricId) -> usize {
-        self.typical(id).runs.len()
-    }
-
-    /// How many times more of the machine's hours its runs with a value saw than as many short ones: one that lasts
-    /// sees several, rounds [`VISIT`] apart.
-    pub(crate) fn visits_per_run(&self, case: &CaseId) -> f64 {
-        let of_run = |run: &RunRounds<'a>| run.case(case).map(visits);
-        let visits: Vec<f64> = self.runs.iter().filter_map(of_run).collect();
-        quantile::mean(&visits).unwrap_or(1.0)
     }
 
     /// What disturbed rounds of a case from inside of the machine, where something did.
@@ -233,22 +222,23 @@ impl<'a> Side<'a> {
 
     /// The geometric mean of several metrics in each pass, or of each instance, turned so that more is better.
     pub(crate) fn composites(&self, members: &[(&MetricId, Better)]) -> Values {
-        let of_member = |&(id, better): &(&'_ MetricId, Better)| {
+        let of_member = |&(id, _): &(&'_ MetricId, Better)| {
             let runs = self.of_runs(&id.case, &|_, measured| {
                 measured.values.get(&id.quantity).copied()
             });
-            let runs = if self.of_instances {
+            if self.of_instances {
                 self.of_sample(runs).runs
             } else {
                 runs
-            };
-            let turned = runs.iter().map(|run| turned(&run.points, better));
-            turned.collect::<Vec<_>>()
+            }
         };
-        let members: Vec<Vec<BTreeMap<u32, f64>>> = members.iter().map(of_member).collect();
-        let runs = members.iter().map(Vec::len).min().unwrap_or_default();
+        let each: Vec<Vec<OfRun>> = members.iter().map(of_member).collect();
+        let runs = each.iter().map(Vec::len).min().unwrap_or_default();
         let composites = (0..runs).map(|run| {
-            let parts: Vec<_> = members.iter().map(|of_runs| of_runs[run].clone()).collect();
+            let parts = each.iter().zip(members);
+            let parts: Vec<_> = parts
+                .map(|(runs, &(_, better))| turned(&runs[run].points, better))
+                .collect();
             OfRun {
                 points: composite::per_pass(&parts),
                 dependence: if self.of_instances {
@@ -256,6 +246,8 @@ impl<'a> Side<'a> {
                 } else {
                     self.dependences[run]
                 },
+                // Its passes are those of every member.
+                times: each[0][run].times.clone(),
             }
         });
         let runs = composites.filter(|run| !run.points.is_empty()).collect();
@@ -279,13 +271,16 @@ impl<'a> Side<'a> {
                 let counts =
                     |round: &Round| self.with_disturbed || quiet.in_round(&round.noise).is_none();
                 let counting = rounds.finished().filter(|(round, _)| counts(round));
-                let points = counting
-                    .filter_map(|(round, measured)| Some((round.pass, of_round(round, measured)?)));
-                points.collect()
+                let values = counting
+                    .filter_map(|(round, measured)| Some((round, of_round(round, measured)?)));
+                let points = values.map(|(round, value)| ((round.pass, value), round.started.0));
+                points.unzip()
             });
+            let (points, began): (Vec<Point>, Vec<u64>) = points.unwrap_or_default();
             OfRun {
-                points: points.unwrap_or_default(),
+                points,
                 dependence,
+                times: visits(began),
             }
         });
         of_runs.collect()
@@ -299,12 +294,20 @@ impl<'a> Side<'a> {
         }
         let medians = (1..).zip(&runs).filter_map(|(number, run)| {
             let values = values(&run.points);
+            // Of a run that was disturbed six quiet rounds tell, as of a side of rounds.
+            let least = if self.with_disturbed { 1 } else { ROUNDS_MIN };
             // What is not finite in one round is not finite in the run, and then has no ratio.
-            (!values.is_empty()).then(|| (number, quantile::median(&values).unwrap_or(f64::NAN)))
+            (whole(values.len()) >= least)
+                .then(|| (number, quantile::median(&values).unwrap_or(f64::NAN)))
         });
         let points: Vec<Point> = medians.collect();
         let dependence = Dependence::NONE;
-        let all = (!points.is_empty()).then_some(OfRun { points, dependence });
+        let times = Vec::new();
+        let all = (!points.is_empty()).then_some(OfRun {
+            points,
+            dependence,
+            times,
+        });
         Values {
             runs: all.into_iter().collect(),
         }
@@ -346,22 +349,4 @@ fn metric_of<'a>(case: &'a PlannedCase, quantity: &str) -> Option<&'a PlannedMet
     case.metrics
         .iter()
         .find(|metric| metric.quantity == quantity)
-}
-
-/// Rounds that began so far apart, in ns, saw the machine at two times.
-const VISIT: u64 = 20 * 60 * 1_000_000_000;
-
-/// At how many times the rounds of a case saw the machine.
-fn visits(rounds: &CaseRounds<'_>) -> f64 {
-    let mut began: Vec<u64> = rounds.all.iter().map(|round| round.started.0).collect();
-    began.sort_unstable();
-    let mut times = 0;
-    let mut last: Option<u64> = None;
-    for at in began {
-        if last.is_none_or(|last| at - last >= VISIT) {
-            times += 1;
-            last = Some(at);
-        }
-    }
-    count(times)
 }

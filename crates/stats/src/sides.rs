@@ -1,17 +1,17 @@
 //! The two sides of a comparison, how they are held against each other, and a metric on its way through it.
 
 use crate::contrast::{ERROR_RATE, Evidence, Method, Values, contrast};
-use crate::looks;
-use crate::scatter::{self, Past, Shipped, Spread};
-use crate::scope;
+use crate::history::Past;
+use crate::scatter::{self, Shipped, Spread};
 use crate::side::Side;
 use crate::verdict::{self, Levels};
-use model::comparison::{Both, MetricComparison, Refusal, Scatter, ScatterSource, Verdict};
-
 use crate::yuen::RatioInterval;
+use crate::{looks, scope};
+use model::comparison::{Both, Inside, MetricComparison, Refusal, Scatter, ScatterSource, Verdict};
 use model::estimate::Interval;
-use model::plan::{PlannedCase, PlannedMetric};
+use model::plan::{CaseId, PlannedCase, PlannedMetric};
 use model::record::Run;
+use std::cell::OnceCell;
 
 /// One metric on its way to a comparison.
 pub(crate) struct Candidate<'a> {
@@ -29,6 +29,8 @@ pub(crate) struct Candidate<'a> {
     pub(crate) spread: Both<Spread>,
     /// The levels that the correction for the number of metrics leaves, where a difference may be claimed.
     pub(crate) levels: Option<Levels>,
+    /// Those of the slow end.
+    pub(crate) floor_levels: Option<Levels>,
     /// What will be handed out.
     pub(crate) result: MetricComparison,
 }
@@ -52,6 +54,8 @@ pub(crate) struct Sides<'a> {
     pub(crate) levels: Levels,
     /// Earlier runs of either machine; of either it is `None` where nobody is to ask them.
     past: Both<Option<Past<'a>>>,
+    /// The rounds alone that nothing disturbed from inside, where somebody asks.
+    undisturbed: OnceCell<Both<Side<'a>>>,
 }
 
 impl<'a> Sides<'a> {
@@ -70,11 +74,10 @@ impl<'a> Sides<'a> {
             (false, true) => Method::Pairs,
             (false, false) => Method::Rounds,
         };
+        let began = base.iter().chain(other).map(|run| run.meta.started);
+        let first = began.min().unwrap_or_default();
         let past = |side: &[&'a Run]| {
-            let kin = earlier
-                .iter()
-                .filter(|run| scope::of_one_machine(&[side[0], run]));
-            (method == Method::Rounds).then(|| Past::of(&kin.copied().collect::<Vec<_>>()))
+            (method == Method::Rounds).then(|| Past::of(side[0], earlier, first))
         };
         let of_instances = method == Method::Runs;
         let mut sides = Self {
@@ -83,6 +86,7 @@ impl<'a> Sides<'a> {
             other: Side::new(other, of_instances),
             method,
             levels: Levels::both(ERROR_RATE),
+            undisturbed: OnceCell::new(),
         };
         if sides.looked() {
             sides.levels = looks::levels(method == Method::Pairs);
@@ -93,8 +97,29 @@ impl<'a> Sides<'a> {
     }
 
     /// The rounds alone that nothing inside of the machines disturbed.
-    pub(crate) fn undisturbed(&self) -> Both<Side<'a>> {
-        (self.base.undisturbed(), self.other.undisturbed()).into()
+    pub(crate) fn undisturbed(&self) -> &Both<Side<'a>> {
+        let both = || (self.base.undisturbed(), self.other.undisturbed()).into();
+        self.undisturbed.get_or_init(both)
+    }
+
+    /// What disturbed rounds of a case from inside of either machine; `None` where nothing did, and in pairs, which
+    /// share what disturbs them.
+    pub(crate) fn disturbed_inside(&self, case: &CaseId) -> Option<Inside> {
+        let on_base = self.base.disturbed_inside(case);
+        let cause = on_base.or_else(|| self.other.disturbed_inside(case));
+        cause.filter(|_| self.method != Method::Pairs)
+    }
+
+    /// Whether the rounds that nothing disturbed, `quiet`, give this verdict at the same levels too.
+    pub(crate) fn is_confirmed(
+        &self,
+        said: Verdict,
+        quiet: Option<Evidence>,
+        levels: Option<Levels>,
+        margin: f64,
+    ) -> bool {
+        let unadjusted = |found: &Evidence| verdict::of_ratio(&found.interval, self.levels, margin);
+        quiet.is_some_and(|found| adjusted(unadjusted(&found), &found, levels, margin) == said)
     }
 
     /// What runs of either machine differ by in a metric, for pages and for the interval; nothing for pairs, which
@@ -110,21 +135,12 @@ impl<'a> Sides<'a> {
         if self.method != Method::Rounds || case.simulated {
             return ((None, Spread::NONE), (None, Spread::NONE)).into();
         }
-        let id = model::plan::MetricId {
-            case: case.id.clone(),
-            quantity: metric.quantity.clone(),
-        };
-        let of = |side: &Side<'_>, past: &Option<Past<'_>>| {
-            let runs = side.runs_with(&id);
+        let of = |past: &Option<Past<'_>>| {
             let (scatter, spread) =
-                scatter::of_side(runs, past.as_ref(), shipped, (case, metric), alike);
-            (Some(scatter), spread.over(side.visits_per_run(&case.id)))
+                scatter::of_machine(past.as_ref(), shipped, (case, metric), alike);
+            (Some(scatter), spread)
         };
-        (
-            of(&self.base, &self.past.base),
-            of(&self.other, &self.past.other),
-        )
-            .into()
+        (of(&self.past.base), of(&self.past.other)).into()
     }
 
     /// The same where somebody says what runs differ by, as a share.
@@ -139,8 +155,17 @@ impl<'a> Sides<'a> {
 
     /// The earlier runs of either machine, by id.
     pub(crate) fn earlier(&self) -> Both<Vec<String>> {
-        let ids = |past: &Option<Past<'_>>| past.as_ref().map(Past::ids).unwrap_or_default();
-        (ids(&self.past.base), ids(&self.past.other)).into()
+        let ids = |past: &Option<Past<'_>>, side: &Side<'_>| {
+            let cases: Vec<&CaseId> = side.cases().into_iter().map(|case| &case.id).collect();
+            past.as_ref()
+                .map(|past| past.ids(&cases))
+                .unwrap_or_default()
+        };
+        (
+            ids(&self.past.base, &self.base),
+            ids(&self.past.other, &self.other),
+        )
+            .into()
     }
 
     /// The 95 % interval as pages show it. Where looks at the data ended a run, it ended early where its rounds

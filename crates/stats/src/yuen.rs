@@ -45,18 +45,16 @@ impl Side {
     /// The mean of several sides that count the same: the runs of one machine. `None` for none.
     pub(crate) fn mean_of(sides: &[Self]) -> Option<Self> {
         let runs = count(sides.len());
-        let se_squared = sides.iter().map(|side| side.se_squared).sum::<f64>() / (runs * runs);
-        let squares = sides.iter().map(|side| side.se_squared.powi(2) / side.df);
-        let squares = squares.sum::<f64>() / runs.powi(4);
+        let parts: Vec<Part> = sides
+            .iter()
+            .map(|side| (side.se_squared, side.df))
+            .collect();
+        let (sum, df) = together(&parts);
         Some(Self {
             n: sides.iter().map(|side| side.n).sum(),
             mean: quantile::mean(&sides.iter().map(|side| side.mean).collect::<Vec<_>>())?,
-            se_squared,
-            df: if squares > 0.0 {
-                se_squared.powi(2) / squares
-            } else {
-                sides.iter().map(|side| side.df).sum()
-            },
+            se_squared: sum / (runs * runs),
+            df,
         })
     }
 }
@@ -76,9 +74,31 @@ pub struct RatioInterval {
     pub base: Side,
     /// The other side.
     pub other: Side,
-    /// What part of the square of `se` comes from the scatter between runs, which no number of rounds makes smaller.
-    pub between: f64,
+    /// What part of the square of `se` comes from the scatter between runs, which no number of rounds makes smaller,
+    /// with its degrees of freedom.
+    pub between: Part,
 }
+
+/// A variance, and the degrees of freedom to which it is known.
+pub type Part = (f64, f64);
+
+/// The sum of variances (Satterthwaite, Biometrics 2 (1946) 110-114).
+pub(crate) fn together(parts: &[Part]) -> Part {
+    let variance: f64 = parts.iter().map(|(variance, _)| variance).sum();
+    let known = parts.iter().filter(|(variance, _)| *variance > 0.0);
+    let squares: f64 = known.map(|(variance, df)| variance * variance / df).sum();
+    let df = if squares > 0.0 {
+        variance * variance / squares
+    } else if variance > 0.0 {
+        f64::INFINITY
+    } else {
+        parts.iter().map(|(_, df)| df).sum()
+    };
+    (variance, df)
+}
+
+/// No variance.
+const NOTHING: Part = (0.0, f64::INFINITY);
 
 /// Why there is no ratio or no interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,20 +151,14 @@ impl RatioInterval {
         }
     }
 
-    /// The same with the scatter between runs: `parts` are the variances that the difference is made of, each with its
-    /// degrees of freedom (Satterthwaite, Biometrics 2 (1946) 110-114).
+    /// The same made of these variances, some of which come from the scatter between runs.
     #[must_use]
-    pub(crate) fn with_scatter(self, parts: &[(f64, f64)]) -> Self {
-        let variance: f64 = parts.iter().map(|(variance, _)| variance).sum();
-        let squares = parts.iter().map(|(variance, df)| variance * variance / df);
-        let squares: f64 = squares.sum();
-        if squares <= 0.0 {
-            return self;
-        }
+    pub(crate) fn with_scatter(self, all: &[Part], between: &[Part]) -> Self {
+        let (variance, df) = together(all);
         Self {
             se: variance.sqrt(),
-            df: variance * variance / squares,
-            between: (variance - self.se * self.se).max(0.0),
+            df,
+            between: together(between),
             ..self
         }
     }
@@ -184,12 +198,7 @@ pub fn log_ratio(base: &[f64], other: &[f64], alpha: f64) -> Result<RatioInterva
 
 /// The ratio of two sides that are already reduced.
 pub fn between(base: Side, other: Side, alpha: f64) -> RatioInterval {
-    let variance = base.se_squared + other.se_squared;
-    let df = if variance > 0.0 {
-        variance.powi(2) / (base.se_squared.powi(2) / base.df + other.se_squared.powi(2) / other.df)
-    } else {
-        base.df + other.df
-    };
+    let (variance, df) = together(&[(base.se_squared, base.df), (other.se_squared, other.df)]);
     RatioInterval {
         ln_ratio: other.mean - base.mean,
         se: variance.sqrt(),
@@ -197,7 +206,7 @@ pub fn between(base: Side, other: Side, alpha: f64) -> RatioInterval {
         alpha,
         base,
         other,
-        between: 0.0,
+        between: NOTHING,
     }
 }
 
@@ -220,7 +229,7 @@ pub fn paired(differences: &[f64], alpha: f64) -> Option<RatioInterval> {
         alpha,
         base: nothing,
         other: found,
-        between: 0.0,
+        between: NOTHING,
     })
 }
 

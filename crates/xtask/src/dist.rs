@@ -18,7 +18,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// How the compiler is asked for it.
-const FLAGS: &[&str] = &["-Ctarget-feature=+crt-static", "-Crelocation-model=static"];
+const FLAGS: &[&str] = &[
+    "-Ctarget-feature=+crt-static",
+    "-Crelocation-model=static",
+    // The profile asks for it too, which does not reach a static link.
+    "-Clink-arg=-Wl,--strip-all",
+];
 
 /// The linker is asked to begin every function on a cache line, and to keep measured code together. Not the compiler:
 /// it would also move the functions of clones, which lie at offsets of their own within their sections.

@@ -2,6 +2,8 @@
 
 use super::{CompareOptions, compare, compare_groups};
 use crate::fixture::{self, noisy};
+use crate::scatter::{self, OfSide, Spread};
+use crate::yuen;
 use model::comparison::{Inside, MetricComparison, ScatterSource, Verdict};
 use model::host::Fact;
 use model::record::Run;
@@ -12,6 +14,16 @@ fn run(machine: &str, id: &str, seed: u64, level: f64) -> Run {
     run.meta.id = id.to_owned();
     run.host.identity.machine = Fact::Known(machine.to_owned());
     run.host.hostname = Fact::Known(machine.to_owned());
+    run
+}
+
+/// The same, begun so many minutes later, or earlier.
+fn later(mut run: Run, minutes: i64) -> Run {
+    let shift = minutes * 60_000_000_000;
+    let began = std::iter::once(&mut run.meta.started);
+    for at in began.chain(run.rounds.iter_mut().map(|round| &mut round.started)) {
+        at.0 = at.0.saturating_add_signed(shift);
+    }
     run
 }
 
@@ -60,12 +72,12 @@ fn earlier_runs_of_the_machine_say_more_than_what_is_shipped_and_strangers_say_n
         let levels = [-2.0, -1.0, 0.0, 1.0, 2.0, 0.5].into_iter();
         (10_u64..)
             .zip(levels)
-            .map(|(seed, at)| {
-                run(
-                    machine,
-                    &format!("{machine}{seed}"),
-                    seed,
-                    100.0 * (spread * at).exp(),
+            .zip((1..).map(|hours| -60 * hours))
+            .map(|((seed, at), minutes)| {
+                let level = 100.0 * (spread * at).exp();
+                later(
+                    run(machine, &format!("{machine}{seed}"), seed, level),
+                    minutes,
                 )
             })
             .collect()
@@ -127,15 +139,33 @@ fn three_runs_of_one_machine_are_a_side_that_shows_its_own_scatter() {
             .into_iter()
             .zip(seed..)
             .map(|(shift, seed)| run(machine, &format!("{machine}{seed}"), seed, level * shift))
+            .zip([0, 60, 120])
+            .map(|(run, minutes)| later(run, minutes))
             .collect()
     };
     let (a, b) = (side("a", 1, 100.0), side("b", 11, 105.0));
     let refer = |runs: &'static [Run]| runs.iter().collect::<Vec<_>>();
     let (a, b) = (refer(Box::leak(a.into())), refer(Box::leak(b.into())));
     let found = only(&a, &b, &NOBODY);
-    assert_eq!(found.scatter.base.unwrap().source, ScatterSource::Given);
+    let shown = found.scatter.base.unwrap();
+    assert_eq!(shown.source, ScatterSource::Given);
+    assert!((0.002..0.006).contains(&shown.deviation), "{shown:?}");
     assert_eq!(found.adjusted, Verdict::Better, "{found:?}");
     assert_eq!(found.n, (27, 27).into());
+    // Three runs in a row show what no other hour does.
+    let in_a_row = |side: &[&Run]| -> Vec<Run> {
+        let runs = (0_i64..).zip(side);
+        runs.map(|(at, run)| later((*run).clone(), at - 60 * at))
+            .collect()
+    };
+    let (here, there) = (in_a_row(&a), in_a_row(&b));
+    let found = only(
+        &here.iter().collect::<Vec<_>>(),
+        &there.iter().collect::<Vec<_>>(),
+        &NOBODY,
+    );
+    assert_ne!(found.scatter.base.unwrap().source, ScatterSource::Given);
+    assert_ne!(found.adjusted, Verdict::Better);
     // Of separate instances five are needed.
     let mut strangers: Vec<Run> = b.iter().map(|run| (*run).clone()).collect();
     for (number, run) in strangers.iter_mut().enumerate() {
@@ -225,4 +255,128 @@ fn a_run_that_saw_the_machine_at_several_times_leaves_less_between_runs() {
     );
     // What runs of the machine differ by is the same.
     assert_eq!(scatter, of_spread);
+}
+
+#[test]
+fn what_is_looked_for_is_no_scatter_and_neither_are_duels() {
+    // A regression between the sixth night and the seventh.
+    let nights = |minutes: i64| -> Vec<Run> {
+        (1..=12)
+            .map(|night: u64| {
+                let level = if night < 7 { 100.0 } else { 95.0 };
+                let run = run("a", &format!("night {night}"), night, level);
+                later(run, minutes * i64::try_from(night).unwrap())
+            })
+            .collect()
+    };
+    let compared = |nights: &[Run]| {
+        let options = CompareOptions {
+            earlier: nights,
+            ..NOBODY
+        };
+        only(&[&nights[5]], &[&nights[11]], &options)
+    };
+    let found = compared(&nights(24 * 60));
+    let source = ScatterSource::Earlier { runs: 5 };
+    assert_eq!(found.scatter.base.unwrap().source, source);
+    assert_eq!(found.adjusted, Verdict::Worse, "{found:?}");
+    // Runs of one evening say nothing of nights.
+    let evening = compared(&nights(2));
+    assert_ne!(evening.scatter.base.unwrap().source, source);
+    let mut duels = nights(24 * 60);
+    for run in &mut duels[..5] {
+        run.plan.duel = Some(model::plan::Duel {
+            id: "d".to_owned(),
+            side: "a".to_owned(),
+            prepare: None,
+            traits: Vec::new(),
+        });
+    }
+    assert_ne!(compared(&duels).scatter.base.unwrap().source, source);
+    // Two boots that alternate are two copies of one image.
+    let mut clones = nights(24 * 60);
+    for (place, run) in clones.iter_mut().enumerate() {
+        run.host.identity.boot = Fact::Known(format!("boot {}", place % 2));
+    }
+    assert_ne!(compared(&clones).scatter.base.unwrap().source, source);
+}
+
+#[test]
+fn one_estimate_for_both_sides_is_one() {
+    let asked = |base: Spread, other: Spread| {
+        let mean = |mean| yuen::Side {
+            n: 9,
+            mean,
+            se_squared: 1e-8,
+            df: 8.0,
+        };
+        let (base_mean, other_mean) = (mean(0.0), mean(0.05));
+        let side = |mean| OfSide {
+            mean,
+            runs: &[],
+            visits: 1,
+        };
+        let parts = scatter::parts(&(base, other).into(), &side(base_mean), &side(other_mean));
+        yuen::between(base_mean, other_mean, 0.05).with_scatter(&parts.all, &parts.between)
+    };
+    let one = Spread::estimated(0.01, 4.0);
+    let same = asked(one, one);
+    let apart = asked(one, Spread::estimated(0.01 + 1e-12, 4.0));
+    assert!((same.se - apart.se).abs() < 1e-9);
+    assert!((same.df - 4.0).abs() < 0.1 && (apart.df - 8.0).abs() < 0.1);
+    // What was asked for counts, however alike the rounds are.
+    let exact = asked(Spread::exactly(0.03), Spread::exactly(0.03));
+    assert!((exact.se - 0.03 * 2_f64.sqrt()).abs() < 1e-5 && exact.df > 1e6);
+    assert!((exact.half_width(0.05) / exact.se - 1.959_964).abs() < 1e-4);
+}
+
+#[test]
+fn a_category_stands_on_no_single_run_and_is_doubted_with_its_metrics() {
+    let two = |machine: &str, seed: u64, level: f64| {
+        let cases = [
+            ("os.a@1", noisy(seed, 9, level, 0.01)),
+            ("os.b@1", noisy(seed + 50, 9, level, 0.01)),
+        ];
+        let mut run = fixture::run(&cases);
+        run.meta.id = format!("{machine}{seed}");
+        run.host.identity.machine = Fact::Known(machine.to_owned());
+        run.host.hostname = Fact::Known(machine.to_owned());
+        run
+    };
+    // Of three runs of a side only the first has both tests.
+    let side = |machine: &str, seed: u64, level: f64| -> Vec<Run> {
+        let mut runs: Vec<Run> = (0..3)
+            .map(|at: u64| {
+                later(
+                    two(machine, seed + at, level),
+                    60 * i64::try_from(at).unwrap(),
+                )
+            })
+            .collect();
+        for run in &mut runs[1..] {
+            run.plan.cases.truncate(1);
+            run.rounds.retain(|round| round.case.test == "os.a");
+        }
+        runs
+    };
+    let (a, b) = (side("a", 1, 100.0), side("b", 11, 103.0));
+    let (a, b): (Vec<&Run>, Vec<&Run>) = (a.iter().collect(), b.iter().collect());
+    let found = compare_groups(&a, &b, &NOBODY);
+    let interval = found.categories[0].interval.unwrap();
+    assert!(interval.hi / interval.lo > 1.02, "{interval:?}");
+
+    let exact = CompareOptions {
+        scatter: Some(0.0),
+        ..NOBODY
+    };
+    let (a, mut b) = (two("a", 1, 100.0), two("b", 3, 80.0));
+    assert_eq!(
+        compare(&a, &b, &exact).categories[0].verdict,
+        Verdict::Worse
+    );
+    for round in &mut b.rounds {
+        round.noise.foreign_cpu_share = Some(0.6);
+    }
+    let found = compare(&a, &b, &exact);
+    assert_eq!(found.categories[0].verdict, Verdict::WorseMaybe);
 }

@@ -76,9 +76,9 @@ fn groups(logs: &[f64]) -> Option<Apart> {
     if n < ROUNDS_MIN || rounds < GROUP_MIN || gap < PRACTICAL_STEP.ln_1p() {
         return None;
     }
-    // Of the two-sample t test t^2 / df is what is explained over what is not.
+    // Of the two-sample t test t^2 / df is what is explained over what is not; two exact levels explain all.
     let df = count(n - 2);
-    let t = (df * explained / (1.0 - explained)).sqrt();
+    let t = (df * explained / (1.0 - explained).max(0.0)).sqrt();
     let ways = 2_f64.powi(i32::try_from(n).ok()? - 1);
     (dist::t_two_sided(t, df) * ways < ALPHA).then_some(Apart {
         rounds,

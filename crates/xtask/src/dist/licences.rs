@@ -169,7 +169,7 @@ mod tests {
         let typed = typed(&root, &build);
         std::fs::remove_dir_all(&root).unwrap();
         for needle in [
-            "RUSTFLAGS=\"-Ctarget-feature=+crt-static -Crelocation-model=static -Clink-arg=-Wl,-T,$PWD/crates/xtask",
+            "RUSTFLAGS=\"-Ctarget-feature=+crt-static -Crelocation-model=static -Clink-arg=-Wl,--strip-all -Clink-arg=-Wl,-T,$PWD/crates/xtask",
             "CFLAGS=\"-falign-functions=64\" \\\n",
             "build --locked --profile dist --target x86_64-unknown-linux-gnu -p kurabe",
         ] {

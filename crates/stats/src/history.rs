@@ -1,0 +1,147 @@
+//! Earlier runs of a machine, which show what its runs differ by.
+//!
+//! What is looked for in a comparison must not count as scatter, so that only runs count that began before all that are
+//! compared. Those of a duel or a soak are no samples of a machine as it is; a debug build and another disk are other
+//! set-ups. Images of one disk may share identifier and name: where two boots overlap in time, they are two machines.
+
+use crate::dependence::Dependence;
+use crate::inside::Disturbances;
+use crate::rounds::RunRounds;
+use crate::scatter::{self, Spread};
+use crate::visits::visits;
+use crate::{quantile, scope, yuen};
+use model::host::BlockDevice;
+use model::num::count;
+use model::plan::{CaseId, MetricId, PlannedCase};
+use model::record::Run;
+use model::units::UnixNanos;
+use std::collections::BTreeMap;
+
+/// The latest runs that are asked.
+const RUNS_MAX: usize = 20;
+
+/// At fewer times than these nobody knows what hours differ by.
+const VISITS_MIN: usize = 5;
+
+/// The fewest rounds of an earlier run that nobody disturbed.
+const QUIET_MIN: usize = 3;
+
+/// A machine's earlier runs, ready to be asked.
+pub(crate) struct Past<'a>(Vec<Earlier<'a>>);
+
+struct Earlier<'a> {
+    rounds: RunRounds<'a>,
+    dependence: Dependence,
+    /// Whether it worked on the storage that is compared.
+    same_storage: bool,
+}
+
+/// What a run said of a metric.
+pub(crate) struct Seen {
+    /// When it began.
+    began: u64,
+    /// The mean of its rounds.
+    pub(crate) mean: yuen::Side,
+}
+
+impl<'a> Past<'a> {
+    /// Those of `earlier` that show what runs like this one differ by, in a comparison whose first run began at `first`.
+    pub(crate) fn of(run: &Run, earlier: &[&'a Run], first: UnixNanos) -> Self {
+        let counts = |other: &&&Run| {
+            let (meta, plan) = (&other.meta, &other.plan);
+            meta.started < first
+                && (plan.duel.is_none() && plan.soak.is_none())
+                && meta.binary.build == run.meta.binary.build
+                && scope::of_one_machine(&[run, other])
+        };
+        let mut runs: Vec<&Run> = earlier.iter().filter(counts).copied().collect();
+        runs.sort_by_key(|run| std::cmp::Reverse(run.meta.started));
+        runs.truncate(RUNS_MAX);
+        if boots_overlap(run, &runs) {
+            let boot = &run.host.identity.boot;
+            runs.retain(|other| other.host.identity.boot == *boot);
+        }
+        Self::all(&runs, |other| same_storage(run, other))
+    }
+
+    /// All of these runs.
+    pub(crate) fn all(runs: &[&'a Run], same_storage: impl Fn(&Run) -> bool) -> Self {
+        let earlier = runs.iter().map(|run| {
+            let rounds = RunRounds::of(run);
+            Earlier {
+                dependence: rounds.dependence(),
+                rounds,
+                same_storage: same_storage(run),
+            }
+        });
+        Self(earlier.collect())
+    }
+
+    /// The ids of the runs that have any of these cases.
+    pub(crate) fn ids(&self, cases: &[&CaseId]) -> Vec<String> {
+        let has_any = |run: &&Earlier<'_>| cases.iter().any(|case| run.rounds.case(case).is_some());
+        let runs = self.0.iter().filter(has_any);
+        runs.map(|run| run.rounds.run.meta.id.clone()).collect()
+    }
+
+    /// The mean of each run that measured the same case and has a few rounds that nothing disturbed. `alike` says
+    /// whether a case is the same measurement.
+    pub(crate) fn seen(&self, id: &MetricId, alike: impl Fn(&PlannedCase) -> bool) -> Vec<Seen> {
+        let seen = self.0.iter().filter_map(|run| {
+            let rounds = run.rounds.case(&id.case).filter(|of| alike(of.case))?;
+            if rounds.case.on_disk && !run.same_storage {
+                return None;
+            }
+            let disturbed = Disturbances::of(rounds);
+            let rounds = rounds.values(&id.quantity);
+            let quiet = rounds.filter(|(round, _)| disturbed.in_round(&round.noise).is_none());
+            let values: Vec<f64> = quiet.map(|(_, value)| value).collect();
+            let logs = quantile::logs(&values).filter(|logs| logs.len() >= QUIET_MIN)?;
+            Some(Seen {
+                began: run.rounds.run.meta.started.0,
+                mean: yuen::side(&logs)?.with(run.dependence),
+            })
+        });
+        seen.collect()
+    }
+
+    /// What these runs differed by, and how many they are; `None` where they saw the machine at too few times.
+    pub(crate) fn spread(
+        &self,
+        id: &MetricId,
+        alike: impl Fn(&PlannedCase) -> bool,
+    ) -> Option<(u32, Spread)> {
+        let seen = self.seen(id, alike);
+        let times = visits(seen.iter().map(|run| run.began)).len();
+        let means: Vec<yuen::Side> = seen.into_iter().map(|run| run.mean).collect();
+        let spread = scatter::upper(&means, count(times) - 1.0);
+        let known = (crate::rounds::whole(means.len()), spread?);
+        (times >= VISITS_MIN).then_some(known)
+    }
+}
+
+/// Whether runs of two boots alternate in time, so that they cannot be of one machine.
+fn boots_overlap(run: &Run, others: &[&Run]) -> bool {
+    let mut spans: BTreeMap<&str, (UnixNanos, UnixNanos)> = BTreeMap::new();
+    for run in others.iter().copied().chain([run]) {
+        if let Some(boot) = run.host.identity.boot.known() {
+            let at = run.meta.started;
+            let (first, last) = spans.entry(boot).or_insert((at, at));
+            (*first, *last) = ((*first).min(at), (*last).max(at));
+        }
+    }
+    let mut spans: Vec<_> = spans.into_values().collect();
+    spans.sort_unstable();
+    spans.windows(2).any(|pair| pair[1].0 < pair[0].1)
+}
+
+/// Whether both worked on the same storage, as far as that is known.
+fn same_storage(a: &Run, b: &Run) -> bool {
+    let names = |devices: &Vec<BlockDevice>| -> Vec<String> {
+        devices.iter().map(|device| device.name.clone()).collect()
+    };
+    let (here, there) = (&a.host.storage, &b.host.storage);
+    here.file_system.known() == there.file_system.known()
+        && here.devices.known().map(names) == there.devices.known().map(names)
+        && a.plan.named == b.plan.named
+}
