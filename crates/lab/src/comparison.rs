@@ -102,14 +102,14 @@ pub(crate) fn run(root: &Path, binaries: &[&str]) -> anyhow::Result<()> {
         let times = scene.times(&binaries, &dir);
         std::fs::remove_dir_all(&dir).with_context(|| format!("remove `{}`", dir.display()))?;
         let times = times?;
-        let limit = scene.limit_ms;
-        let shown = limit.map_or_else(|| "-".to_owned(), |limit| format!("{limit} ms"));
-        for (by, [wall, cpu]) in &times {
-            let what = scene.words();
+        let what = scene.words();
+        for (number, (by, [wall, cpu])) in times.iter().enumerate() {
+            let limit = scene.limit_ms.filter(|_| number == 0);
+            let shown = limit.map_or_else(|| "-".to_owned(), |limit| format!("{limit} ms"));
             say!("| {what} | {by} | {wall:.1} ms | {cpu:.1} ms | {shown} |");
-        }
-        if limit.is_some_and(|limit| times[0].1[0] > limit) {
-            slow.push(scene.words());
+            if limit.is_some_and(|limit| *wall > limit) {
+                slow.push(what.clone());
+            }
         }
     }
     if slow.is_empty() {

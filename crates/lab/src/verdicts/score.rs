@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// The heading of the table that rows of tallies make.
 pub(super) const HEADING: &str = "\
     | kind | calls | any, % | better or worse, % | false of those told, % | covered, % | same, % | found, % \
-    | categories: any, better or worse, % | slow moments: any, better or worse, % | scatter from | | |\n\
+    | categories: any, better or worse, % | slow moments: any, better or worse, % | scatter from | remark | bounds |\n\
     |---|---|---|---|---|---|---|---|---|---|---|---|---|";
 
 /// Where the scatter between runs comes from, as rows have it.
