@@ -4,7 +4,9 @@ use crate::args::{ColorArg, Global, LangArg};
 use crate::directory;
 use crate::exit::{Exit, failure};
 use dialects::printable::{quoted, said};
+use model::host::HostFacts;
 use model::record::Run;
+use model::units::UnixNanos;
 use report::page::Block;
 use report::render::Format;
 use report::{Lang, Style};
@@ -164,16 +166,22 @@ impl Reader<'_> {
         Ok((store.load_to_compare(&meant.id)?, meant.alike))
     }
 
-    /// The latest runs that are kept of the machine of this one and began before it, as far as a comparison looks at
-    /// them; none where there is no store.
-    pub(crate) fn earlier(&self, run: &Run, most: u32) -> anyhow::Result<Vec<(String, Run)>> {
+    /// The ids of the latest runs that are kept of this machine and began before then; none where there is no store.
+    pub(crate) fn earlier(
+        &self,
+        host: &HostFacts,
+        before: UnixNanos,
+        most: u32,
+    ) -> anyhow::Result<Vec<String>> {
         if self.store.get().is_none() && !self.context.store_path()?.exists() {
             return Ok(Vec::new());
         }
-        let store = self.store()?;
-        let ids = store.earlier(run, most)?.into_iter();
-        let loaded = ids.map(|id| Ok((id.clone(), store.load_to_compare(&id)?)));
-        loaded.collect()
+        Ok(self.store()?.earlier(host, before, most)?)
+    }
+
+    /// One of them, as far as a comparison looks at it.
+    pub(crate) fn load_earlier(&self, id: &str) -> anyhow::Result<Run> {
+        Ok(self.store()?.load_to_compare(id)?)
     }
 
     /// A path to an exported file, or a run in the store, read in this way.

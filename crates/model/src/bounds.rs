@@ -10,6 +10,7 @@ use crate::look::Look;
 use crate::plan::{Plan, PlannedCase};
 use crate::record::{CopyRecord, Round, Run, RunMeta};
 use crate::units::UnixNanos;
+use std::collections::HashSet;
 
 /// Characters of a label, and of a tag's key or value: a table of runs still fits a wide terminal.
 pub const LABEL_CHARS_MAX: usize = 80;
@@ -240,8 +241,14 @@ fn of_host(host: &HostFacts) -> Result<(), String> {
 }
 
 fn of_plan(plan: &Plan) -> Result<(), String> {
+    let mut planned = HashSet::new();
     for case in &plan.cases {
-        of_case(case).map_err(|why| format!("case `{}`: {why}", begin(&case.id.to_string())))?;
+        let of = |why| format!("case `{}`: {why}", begin(&case.id.to_string()));
+        of_case(case).map_err(of)?;
+        // Its rounds would count twice, and nobody could tell whose they are.
+        if !planned.insert(&case.id) {
+            return Err(of("it is in the plan twice".to_owned()));
+        }
     }
     if let Some(duel) = &plan.duel {
         line("the duel", &duel.id)?;
@@ -255,8 +262,13 @@ fn of_case(case: &PlannedCase) -> Result<(), String> {
     line("the title", &case.title)?;
     line("the workload", &case.workload)?;
     at_most("metrics", case.metrics.len(), METRICS_MAX)?;
+    let mut declared = HashSet::new();
     for metric in &case.metrics {
-        name("the quantity", &metric.quantity)?;
+        let quantity = metric.quantity.as_str();
+        name("the quantity", quantity)?;
+        if !declared.insert(quantity) {
+            return Err(format!("the quantity `{quantity}` is declared twice"));
+        }
     }
     for (parameter, _) in case.params.iter() {
         line("the parameter", parameter)?;

@@ -8,6 +8,7 @@ use crate::exit::{Exit, failure};
 use crate::output;
 use model::comparison::{Comparison, Scatter, ScatterSource, Verdict};
 use model::record::Run;
+use model::units::UnixNanos;
 use report::comparison::{self, CompareOptions, ComparisonView, LatestOf, Party};
 use report::number::counted;
 
@@ -31,9 +32,9 @@ pub(crate) fn run(context: &Context, args: &CompareArgs) -> anyhow::Result<Exit>
     for other in &others {
         no_run_on_both_sides(&base, other)?;
     }
-    let sides: Vec<&Side<'_>> = std::iter::once(&base).chain(&others).collect();
     let earlier = match args.scatter {
-        None | Some(ScatterArg::Store) => earlier(&reader, &sides)?,
+        None => earlier(&reader, &base, &others).unwrap_or_else(|error| without_earlier(&error)),
+        Some(ScatterArg::Store) => earlier(&reader, &base, &others)?,
         Some(ScatterArg::Shipped | ScatterArg::Share(_)) => Vec::new(),
     };
     let options = CompareOptions {
@@ -75,49 +76,88 @@ fn exit(view: &ComparisonView<'_>, fail_if: Option<FailIf>) -> Exit {
     Exit::Ok
 }
 
-/// Earlier runs of the machines, as many as say enough of each; none where there is no store.
-fn earlier(reader: &Reader<'_>, sides: &[&Side<'_>]) -> anyhow::Result<Vec<Run>> {
+/// The latest runs of each machine from before the first of the runs that are compared: what came between them may have
+/// the very change that is looked for. None where there is no store.
+fn earlier(reader: &Reader<'_>, base: &Side<'_>, others: &[Side<'_>]) -> anyhow::Result<Vec<Run>> {
     let mut ids: Vec<String> = Vec::new();
-    let mut found = Vec::new();
-    for latest in sides
-        .iter()
-        .filter_map(|side| side.runs.iter().max_by_key(|run| run.meta.started))
-    {
-        for (id, run) in reader.earlier(latest, EARLIER_MOST)? {
-            if !ids.contains(&id) {
-                ids.push(id);
-                found.push(run);
+    for other in others.iter().filter(|other| !is_duel(base, other)) {
+        let before = base.began().min(other.began());
+        for side in [base, other] {
+            for id in reader.earlier(&side.first().host, before, EARLIER_MOST)? {
+                if !ids.contains(&id) {
+                    ids.push(id);
+                }
             }
         }
     }
-    Ok(found)
+    ids.iter().map(|id| reader.load_earlier(id)).collect()
 }
 
 /// The most earlier runs of a machine that are read.
 const EARLIER_MOST: u32 = 20;
 
-/// Refuses a comparison for which earlier runs were asked and are not there.
+/// Whether these are the two sides of one duel, whose pairs share what runs differ by.
+fn is_duel(base: &Side<'_>, other: &Side<'_>) -> bool {
+    match (&base.runs[..], &other.runs[..]) {
+        ([base], [other]) => {
+            let duels = base.plan.duel.as_ref().zip(other.plan.duel.as_ref());
+            duels.is_some_and(|(base, other)| base.is_against(other))
+        }
+        _ => false,
+    }
+}
+
+/// What a store that cannot be read leaves: the comparison needs nothing else from it.
+fn without_earlier(error: &anyhow::Error) -> Vec<Run> {
+    let why = error.to_string();
+    let why = why.lines().next().unwrap_or_default();
+    output::say(&format!("going on without earlier runs: {why}"));
+    Vec::new()
+}
+
+/// Refuses a comparison for which earlier runs were asked, where something else is all that is known of what runs of a
+/// machine differ by in a metric.
 fn needs_earlier(view: &ComparisonView<'_>) -> anyhow::Result<()> {
-    let known = |scatter: Option<Scatter>| {
+    let of_others = |scatter: Option<Scatter>| {
         scatter.is_some_and(|one| {
             matches!(
                 one.source,
-                ScatterSource::Earlier { .. } | ScatterSource::Given
+                ScatterSource::Shipped { .. } | ScatterSource::Class
             )
         })
     };
-    let mut metrics = view.others.iter().flat_map(|(_, one)| &one.metrics);
-    if metrics.any(|metric| known(metric.scatter.base) && known(metric.scatter.other)) {
+    let mut lacking: Vec<String> = Vec::new();
+    for metric in view.others.iter().flat_map(|(_, one)| &one.metrics) {
+        let lacks = of_others(metric.scatter.base) || of_others(metric.scatter.other);
+        let name = format!("`{}`", metric.id);
+        if lacks && metric.interval.is_some() && !lacking.contains(&name) {
+            lacking.push(name);
+        }
+    }
+    if lacking.is_empty() {
         return Ok(());
     }
+    let (named, rest) = lacking.split_at(lacking.len().min(LACKING_NAMED));
+    let more = if rest.is_empty() {
+        String::new()
+    } else {
+        format!(" and {} more", rest.len())
+    };
     Err(failure(
         Exit::Usage,
-        "compare: the store has too few earlier runs of these machines for `--scatter store`",
+        format!(
+            "compare: `--scatter store`: too few earlier runs of these machines show what runs differ by in {}{more}",
+            named.join(", ")
+        ),
         Some(
-            "five runs of the same tests on each machine show what runs of it differ by; or leave `--scatter` away",
+            "earlier runs count from five times on at which they saw the machine, 20 minutes or more apart and before \
+             the runs that are compared; or compare three runs a side, or leave `--scatter` away",
         ),
     ))
 }
+
+/// The most metrics that an error names.
+const LACKING_NAMED: usize = 3;
 
 /// The comparison in this format.
 pub(crate) fn render(
@@ -159,6 +199,16 @@ fn side<'a>(reader: &Reader<'_>, text: &'a str) -> anyhow::Result<Side<'a>> {
 }
 
 impl Side<'_> {
+    fn first(&self) -> &Run {
+        &self.runs[0]
+    }
+
+    /// When the first of its runs began.
+    fn began(&self) -> UnixNanos {
+        let began = self.runs.iter().map(|run| run.meta.started);
+        began.min().unwrap_or_default()
+    }
+
     fn push(&mut self, (run, others): (Run, Vec<String>)) {
         if !others.is_empty() {
             let all = std::iter::once(run.meta.id.clone()).chain(others);

@@ -6,7 +6,7 @@ use serde_json::Value;
 const SERIES: &str = "100,101,99,100,102,98,100,101,99";
 
 /// A kept copy of the run `from` under another label, changed by `change`: this stands for another machine.
-fn copy(bed: &Bed, from: &str, label: &str, change: impl Fn(&mut Value)) {
+pub(crate) fn copy(bed: &Bed, from: &str, label: &str, change: impl Fn(&mut Value)) {
     let text = bed.run(&["export", from]).code(0).out;
     let mut document: Value = serde_json::from_str(&text).unwrap();
     let run = &mut document["run"];
@@ -18,7 +18,7 @@ fn copy(bed: &Bed, from: &str, label: &str, change: impl Fn(&mut Value)) {
     bed.run(&["import", &file]).code(0);
 }
 
-fn on_machine(run: &mut Value, machine: &str) {
+pub(crate) fn on_machine(run: &mut Value, machine: &str) {
     run["host"]["identity"]["machine"] = serde_json::json!({ "value": machine, "missing": null });
 }
 

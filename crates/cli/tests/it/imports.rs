@@ -1,7 +1,10 @@
 //! What an imported document may not bring in, and what a store is shown as that has it all the same.
 
 use crate::bed::Bed;
+use model::plan::PlannedCase;
 use model::record::Run;
+use model::spec::Better;
+use model::units::Unit;
 use serde_json::{Value, json};
 
 /// A run as another store exports it.
@@ -148,6 +151,53 @@ fn an_imported_document_obeys_the_limits_that_commands_obey() {
     let mut document = original.clone();
     document["run"]["meta"]["label"] = "新".repeat(80).into();
     import(&bed, &document).code(0);
+}
+
+#[test]
+fn what_a_plan_or_a_case_has_twice_is_named() {
+    let metric = testkit::ops_per_s;
+    let tail = || testkit::metric("clat_ns_p99", Unit::Nanoseconds, Better::Lower);
+    let check = |cases: &[PlannedCase], expect: Result<(), &str>| {
+        let run = testkit::run(cases.to_vec());
+        let found = model::bounds::check_frame(&run, 0);
+        assert_eq!(found, expect.map_err(ToOwned::to_owned));
+    };
+    let pipe = testkit::case("os.pipe@1", vec![metric(), tail()]);
+    let wider = testkit::case("os.pipe@2", vec![metric()]);
+    let other = testkit::case("os.syscall@1", vec![metric()]);
+    check(&[pipe.clone(), wider.clone(), other.clone()], Ok(()));
+    check(
+        &[pipe.clone(), wider, pipe, other],
+        Err("case `os.pipe@1`: it is in the plan twice"),
+    );
+    check(
+        &[testkit::case("os.pipe@1", vec![metric(), tail(), metric()])],
+        Err("case `os.pipe@1`: the quantity `ops_per_s` is declared twice"),
+    );
+}
+
+#[test]
+fn a_case_or_a_quantity_that_occurs_twice_is_refused_by_name() {
+    let original = exported();
+    let bed = Bed::new();
+    let refused = |place: &str, why: &str| {
+        let mut document = original.clone();
+        let list = document.pointer_mut(place).unwrap().as_array_mut().unwrap();
+        let again = list[0].clone();
+        list.push(again);
+        let done = import(&bed, &document).code(2);
+        done.err_has(&[
+            "read `f.json`: refused: case `selftest.replay@1`: ",
+            why,
+            "\nhint: ",
+        ]);
+        assert!(!bed.store().exists(), "{place}");
+    };
+    refused("/run/plan/cases", "it is in the plan twice");
+    refused(
+        "/run/plan/cases/0/metrics",
+        "the quantity `ops_per_s` is declared twice",
+    );
 }
 
 #[test]

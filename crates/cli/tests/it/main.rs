@@ -28,6 +28,7 @@ mod owned;
 mod profiles;
 mod root;
 mod runs;
+mod scatter;
 mod shells;
 mod soaks;
 mod storage;

@@ -9,8 +9,9 @@ use super::Store;
 use crate::Meant;
 use crate::codec;
 use crate::error::StoreError;
+use model::host::HostFacts;
 use model::line::Machine;
-use model::record::Run;
+use model::units::UnixNanos;
 use rusqlite::Params;
 use std::collections::HashSet;
 
@@ -29,7 +30,7 @@ const COUNT_BEGINNING: &str = "SELECT count(*) FROM runs WHERE id >= ?1 AND id <
 /// Those with this tail, which is all of the end or its last part.
 const BY_TAIL: &str = "SELECT id FROM runs WHERE tail = ?1 ORDER BY id DESC";
 const BY_MACHINE: &str = "SELECT id FROM runs WHERE machine = ?1 AND started < ?2 AND ending <> 'open' \
-                          ORDER BY started DESC LIMIT ?3";
+                          AND duel IS NULL ORDER BY started DESC LIMIT ?3";
 const COUNT: &str = "SELECT count(*) FROM runs";
 const LABELS: &str = "SELECT label FROM runs WHERE label IS NOT NULL GROUP BY label \
                       ORDER BY max(started) DESC";
@@ -50,13 +51,18 @@ impl Store {
         })
     }
 
-    /// The ids of the latest `most` runs that are over and began before this one on a machine of the same name and
-    /// processors. Whether that is the same one, their host facts say.
-    pub fn earlier(&self, run: &Run, most: u32) -> Result<Vec<String>, StoreError> {
-        let machine = codec::encode("the machine of a run", &Machine::of(&run.host))?;
-        let started = super::runs::instant(run.meta.started)?;
+    /// The ids of the latest `most` runs that are over, are no side of a duel, and began before this moment on a machine
+    /// of the same name and processors, the latest first. Whether that is the same one, their host facts say.
+    pub fn earlier(
+        &self,
+        host: &HostFacts,
+        before: UnixNanos,
+        most: u32,
+    ) -> Result<Vec<String>, StoreError> {
+        let machine = codec::encode("the machine of a run", &Machine::of(host))?;
+        let before = super::runs::instant(before)?;
         self.reading("find earlier runs", || {
-            self.names(BY_MACHINE, (&machine, started, most))
+            self.names(BY_MACHINE, (&machine, before, most))
         })
     }
 
@@ -417,6 +423,7 @@ mod tests {
         check(BY_TAIL, "COVERING INDEX runs_tail (tail=?)");
         check(LINE, "INDEX sqlite_autoindex_runs_1 (id=?)");
         check(LINES, "INDEX runs_started");
+        check(BY_MACHINE, "INDEX runs_machine (machine=? AND started<?)");
         let counts = plan(LINES).join("\n");
         assert!(
             counts.contains("COVERING INDEX sqlite_autoindex_rounds_1 (run=?)"),

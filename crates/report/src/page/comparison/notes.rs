@@ -10,10 +10,11 @@ use crate::lang::{Lang, say};
 use crate::number::percent;
 use crate::said;
 use model::comparison::{
-    Both, FloorComparison, Hopeless, Inside, MetricComparison, Repeat, RunState, Scatter,
-    ScatterSource, Verdict,
+    Both, Estimator, FloorComparison, Hopeless, Inside, MetricComparison, Repeat, RunState,
+    Scatter, ScatterSource, Verdict,
 };
 use model::estimate::{Interval, State};
+use model::record::Run;
 
 /// The notes, in the order of the metrics; what concerns the runs comes first.
 pub(super) fn notes(of: Compared<'_>) -> Vec<String> {
@@ -308,17 +309,44 @@ fn earlier(of: Compared<'_>) -> Vec<String> {
     asked.collect()
 }
 
-/// How far neighbouring rounds depend on one another, where that widens the intervals by a tenth or more.
-fn dependence(of: Compared<'_>) -> Option<String> {
-    let Both { base, other } = &of.comparison.dependence;
-    let largest = base.iter().chain(other).copied().fold(0.0, f64::max);
-    (largest >= DEPENDENCE_TOLD && !of.comparison.paired).then(|| {
+/// How far neighbouring rounds depend on one another, where that widens the intervals by a tenth or more. A run of one
+/// test hardly shows it; what is taken there is told as that. Pairs and instances do without it.
+fn dependence(of: Compared<'_>) -> Vec<String> {
+    let comparison = of.comparison;
+    if comparison.paired || comparison.estimator == Estimator::Runs {
+        return Vec::new();
+    }
+    let Both { base, other } = &comparison.dependence;
+    let [on_base, on_other] = of.sides.both().map(Party::runs);
+    let runs = on_base
+        .iter()
+        .chain(&on_other)
+        .zip(base.iter().chain(other));
+    let (lone, several): (Vec<_>, Vec<_>) = runs.partition(|(run, _)| run.plan.cases.len() == 1);
+    let largest = |runs: Vec<(&&Run, &f64)>| {
+        let largest = runs
+            .into_iter()
+            .map(|(_, taken)| *taken)
+            .fold(0.0, f64::max);
+        (largest >= DEPENDENCE_TOLD).then_some(largest)
+    };
+    let seen = largest(several).map(|seen| {
         say!(
             of.lang,
-            "neighbouring rounds depend on one another (by {largest:.2} where 1 is wholly): the intervals are wider for it",
-            "隣り合うラウンドは互いに独立ではありません（1 を完全な依存として {largest:.2}）。区間はその分広くなっています"
+            "neighbouring rounds depend on one another (by {seen:.2} where 1 is wholly): the intervals are wider for it",
+            "隣り合うラウンドは互いに独立ではありません（1 を完全な依存として {seen:.2}）。区間はその分広くなっています"
         )
-    })
+    });
+    let taken = largest(lone).map(|taken| {
+        say!(
+            of.lang,
+            "one test alone hardly shows how far neighbouring rounds depend on one another: {taken:.2} is taken, from \
+             what is usual and these few rounds (1 is wholly), and the intervals are wider for it",
+            "一つのテストだけでは、隣り合うラウンドがどの程度依存しているかはほとんど分かりません。通常の値とこれらのラウンドから \
+             {taken:.2} とみなし（1 を完全な依存とする）、区間はその分広くなっています"
+        )
+    });
+    seen.into_iter().chain(taken).collect()
 }
 
 /// A dependence from which on it is told.
@@ -353,6 +381,53 @@ pub(super) fn doubts(of: Compared<'_>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comparison::Sides;
+    use crate::testkit;
+    use model::comparison::Comparison;
+
+    #[test]
+    fn what_is_taken_of_one_test_is_not_told_as_seen() {
+        let (several, mut lone, mut comparison) = testkit::comparison();
+        lone.plan.cases.truncate(1);
+        assert!(several.plan.cases.len() > 1);
+        let (base, other) = (Party::one(&several), Party::one(&lone));
+        let sides = Sides {
+            base: &base,
+            other: &other,
+        };
+        let check = |comparison: &Comparison, expect: &[&str]| {
+            let all = Lang::ALL.map(|lang| {
+                let said = dependence(Compared {
+                    sides,
+                    comparison,
+                    lang,
+                });
+                testkit::assert_sentences(&said, lang);
+                assert_eq!(said.len(), expect.len(), "{said:?}");
+                said
+            });
+            for (said, part) in all[0].iter().zip(expect) {
+                assert!(said.contains(part), "{said}");
+            }
+        };
+        let (seen, taken) = (
+            "depend on one another (by 0.25 where",
+            "one test alone hardly shows how far neighbouring rounds depend on one another: 0.35 is taken",
+        );
+        comparison.dependence = (vec![0.25], vec![0.35]).into();
+        check(&comparison, &[seen, taken]);
+        comparison.dependence = (vec![0.1], vec![0.35]).into();
+        check(&comparison, &[taken]);
+        comparison.dependence = (vec![0.25], vec![0.1]).into();
+        check(&comparison, &[seen]);
+        // Neither instances nor pairs are widened.
+        comparison.dependence = (vec![0.25], vec![0.35]).into();
+        comparison.estimator = Estimator::Runs;
+        check(&comparison, &[]);
+        comparison.estimator = Estimator::Pairs;
+        comparison.paired = true;
+        check(&comparison, &[]);
+    }
 
     #[test]
     fn every_reason_and_every_story_is_said_in_every_language() {
@@ -388,7 +463,7 @@ mod tests {
                 );
                 all.push(said);
             }
-            crate::testkit::assert_sentences(&all, lang);
+            testkit::assert_sentences(&all, lang);
         }
     }
 }
