@@ -51,7 +51,7 @@ impl Store {
         })
     }
 
-    /// The ids of the latest `most` runs that are over, are no side of a duel, and began before this moment on a machine
+    /// The ids of the latest `most` runs that are over, are no side of a duel, and began before then on a machine
     /// of the same name and processors, the latest first. Whether that is the same one, their host facts say.
     pub fn earlier(
         &self,
