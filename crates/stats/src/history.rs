@@ -45,7 +45,8 @@ pub(crate) struct Seen {
 }
 
 impl<'a> Past<'a> {
-    /// Those of `earlier` that show what runs like this one differ by, in a comparison whose first run began at `first`.
+    /// Those of `earlier` that show what runs like this one differ by, in a comparison whose first run began at
+    /// `first`.
     pub(crate) fn of(run: &Run, earlier: &[&'a Run], first: UnixNanos) -> Self {
         let counts = |other: &&&Run| {
             let (meta, plan) = (&other.meta, &other.plan);

@@ -1,5 +1,5 @@
-//! At how many times a machine was seen. What runs of it differ by comes with the hour, so that rounds of one quarter of
-//! an hour say nothing of it, however many runs they are of.
+//! At how many times a machine was seen. What runs of it differ by comes with the hour, so that rounds of one
+//! quarter of an hour say nothing of it, however many runs they are of.
 
 /// Rounds that began so far apart, in ns, saw the machine at two times.
 pub(crate) const APART: u64 = 20 * 60 * 1_000_000_000;
