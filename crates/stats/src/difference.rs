@@ -144,6 +144,7 @@ impl List {
 
     fn fact(&mut self, section: Section, what: &str, base: Known<'_>, other: Known<'_>) {
         match (base, other) {
+            _ if base == other => {}
             (Known::Amount(base), Known::Amount(other)) => self.amount(what, base, other),
             (Known::Megahertz(base), Known::Megahertz(other)) if !differs(base, other) => {}
             (Known::Table(base), Known::Table(other)) => self.maps(what, base, other),

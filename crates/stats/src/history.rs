@@ -16,6 +16,7 @@ use model::plan::{CaseId, MetricId, PlannedCase};
 use model::record::Run;
 use model::units::UnixNanos;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// The latest runs that are asked.
 const RUNS_MAX: usize = 20;
@@ -27,7 +28,8 @@ const VISITS_MIN: usize = 5;
 const QUIET_MIN: usize = 3;
 
 /// A machine's earlier runs, ready to be asked.
-pub(crate) struct Past<'a>(Vec<Earlier<'a>>);
+#[derive(Clone)]
+pub(crate) struct Past<'a>(Rc<[Earlier<'a>]>);
 
 struct Earlier<'a> {
     rounds: RunRounds<'a>,
@@ -45,9 +47,28 @@ pub(crate) struct Seen {
 }
 
 impl<'a> Past<'a> {
+    /// Those of each side: sorted out once where both are of one set-up.
+    pub(crate) fn of_sides(
+        base: &Run,
+        other: &Run,
+        earlier: &[&'a Run],
+        first: UnixNanos,
+    ) -> (Self, Self) {
+        let past = Self::of(base, earlier, first);
+        let alike = base.host.identity == other.host.identity
+            && base.meta.binary.build == other.meta.binary.build
+            && same_storage(base, other);
+        let of_other = if alike {
+            past.clone()
+        } else {
+            Self::of(other, earlier, first)
+        };
+        (past, of_other)
+    }
+
     /// Those of `earlier` that show what runs like this one differ by, in a comparison whose first run began at
     /// `first`.
-    pub(crate) fn of(run: &Run, earlier: &[&'a Run], first: UnixNanos) -> Self {
+    fn of(run: &Run, earlier: &[&'a Run], first: UnixNanos) -> Self {
         let counts = |other: &&&Run| {
             let (meta, plan) = (&other.meta, &other.plan);
             meta.started < first

@@ -32,7 +32,7 @@ pub fn rounds_needed(found: &RatioInterval, margin: f64, levels: Levels) -> Roun
         planned_variance(&found.other),
     );
     let have = found.base.n.max(found.other.n);
-    let first = have.max(fewest(variances, distance, alpha)) + 1;
+    let first = have.max(fewest(variances, found.between, distance, alpha)) + 1;
     (first..=usize::try_from(ROUNDS_MAX).unwrap_or(usize::MAX))
         .find(|&rounds| planned_half_width(variances, found.between, rounds, alpha) <= distance)
         .map_or(RoundsNeeded::NotAtThisNoise, |rounds| {
@@ -41,10 +41,15 @@ pub fn rounds_needed(found: &RatioInterval, margin: f64, levels: Levels) -> Roun
 }
 
 /// A number of rounds that is certainly too small: Student's quantiles are all larger than the normal one.
-fn fewest((base, other): (f64, f64), distance: f64, alpha: f64) -> usize {
+fn fewest((base, other): (f64, f64), between: Part, distance: f64, alpha: f64) -> usize {
     let z = dist::normal_quantile(1.0 - alpha / 2.0);
-    round_to_usize((z * z * (base + other) / (distance * distance)).floor() - 1.0)
-        .min(usize::try_from(ROUNDS_MAX).unwrap_or(usize::MAX))
+    // What the scatter between runs leaves to the rounds.
+    let left = (distance / z).powi(2) - between.0;
+    let most = usize::try_from(ROUNDS_MAX).unwrap_or(usize::MAX);
+    if left <= 0.0 {
+        return most;
+    }
+    round_to_usize(((base + other) / left).floor() - 1.0).min(most)
 }
 
 /// The upper bound of the variance of one round's logarithm.

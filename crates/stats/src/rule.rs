@@ -1,6 +1,7 @@
-//! The whole rule as the commands apply it, simulated: how often equal servers are called better or worse, and how
-//! often a true difference as large as the margin is called the same. With `--nocapture` the rates are printed; those
-//! on the method page come from the slow test here.
+//! The levels of verdicts, simulated with the interval alone (independent rounds, nothing added between runs, one
+//! metric): how often equal servers are called better or worse, and how often a true difference as large as the margin
+//! is called the same. The whole of a comparison is `cargo lab verdicts`. With `--nocapture` the rates are printed;
+//! those under "Levels of verdicts" on the method page come from the slow test here.
 
 use crate::fixture::noises::{Noise, PAIRS};
 use crate::looks::{self, LOOKS};

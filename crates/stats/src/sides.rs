@@ -76,12 +76,12 @@ impl<'a> Sides<'a> {
         };
         let began = base.iter().chain(other).map(|run| run.meta.started);
         let first = began.min().unwrap_or_default();
-        let past = |side: &[&'a Run]| {
-            (method == Method::Rounds).then(|| Past::of(side[0], earlier, first))
-        };
+        let past = (method == Method::Rounds)
+            .then(|| Past::of_sides(base[0], other[0], earlier, first))
+            .unzip();
         let of_instances = method == Method::Runs;
         let mut sides = Self {
-            past: (past(base), past(other)).into(),
+            past: past.into(),
             base: Side::new(base, of_instances),
             other: Side::new(other, of_instances),
             method,
