@@ -171,7 +171,7 @@ impl Reader<'_> {
         &self,
         host: &HostFacts,
         before: UnixNanos,
-        most: u32,
+        most: usize,
     ) -> anyhow::Result<Vec<String>> {
         if self.store.get().is_none() && !self.context.store_path()?.exists() {
             return Ok(Vec::new());

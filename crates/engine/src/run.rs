@@ -53,7 +53,7 @@ pub trait Observer {
     /// What rounds stand on is made or looked at; told at its beginning, and as it goes on.
     fn prepares(&mut self, preparing: &Preparing<'_>);
 
-    /// A soak is about to rest.
+    /// A soak, or a run that is spread over a time, is about to rest.
     fn rests(&mut self, resting: &Resting);
 
     /// Something that the user should know while the run goes on, in words.

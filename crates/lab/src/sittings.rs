@@ -105,7 +105,7 @@ fn kind(base: &Run, other: &Run) -> String {
 struct Called {
     /// By whom a difference was called, in the order of the columns.
     hits: [bool; 7],
-    /// The verdicts of metrics that lead.
+    /// The verdicts of metrics that have an interval.
     told: Vec<(String, Verdict)>,
 }
 

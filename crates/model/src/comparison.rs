@@ -235,10 +235,11 @@ pub enum MarginSource {
     Class,
 }
 
-/// What runs of one machine differ by in a metric, beyond what their rounds say.
+/// What runs of one machine differ by in a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Scatter {
-    /// The standard deviation that the interval was made with, as a share: the upper 80 % limit of what was seen.
+    /// The standard deviation that the interval was made with, as a share: that of the means of the runs of a side
+    /// (`given`), what was asked for (`asked`), or else the upper 80 % limit of what was seen beyond what rounds say.
     pub deviation: f64,
     /// Where it comes from.
     #[serde(flatten)]
@@ -290,8 +291,10 @@ pub struct FloorComparison {
     pub interval: Option<Interval>,
     /// The conclusion from the interval by itself, at the metric's margin.
     pub verdict: Verdict,
-    /// The conclusion corrected for the number of metrics.
+    /// The conclusion corrected for the number of metrics, with the doubt.
     pub adjusted: Verdict,
+    /// What disturbed rounds without which the direction is not sure, where it is so.
+    pub doubt: Option<Inside>,
     /// The central values of the floors, in the metric's unit: what the `estimator` of the comparison names.
     pub values: Both<Option<f64>>,
     /// The medians of the floors of the rounds (or runs), likewise.
@@ -329,9 +332,9 @@ pub enum Refusal {
     },
     /// One side has fewer rounds than an interval needs.
     TooFewRounds {
-        /// Rounds on the base side.
+        /// Rounds of the base's run that has the fewest.
         base: u32,
-        /// Rounds on the other side.
+        /// Rounds of the other side's run that has the fewest.
         other: u32,
         /// Rounds needed on each side.
         need: u32,
@@ -388,7 +391,8 @@ pub enum Refusal {
 pub struct CategoryComparison {
     /// The family: `cpu`, `os`, `fs`...
     pub category: String,
-    /// Geometric mean of the ratios; above 1 is better.
+    /// The ratio of the geometric means that are formed within each pass; without an interval the geometric mean of the
+    /// ratios. Above 1 is better.
     pub ratio: f64,
     /// Its 95 % interval.
     #[serde(flatten, serialize_with = "in_document::<_, Ends, _>")]
@@ -396,8 +400,10 @@ pub struct CategoryComparison {
     pub interval: Option<Interval>,
     /// The margin: the widest of its metrics' margins.
     pub margin: f64,
-    /// The conclusion, corrected (Holm) over the categories.
+    /// The conclusion, corrected (Holm) over the categories, with the doubt; that of its metric where it has one alone.
     pub verdict: Verdict,
+    /// What disturbed rounds without which the direction is not sure, where it is so.
+    pub doubt: Option<Inside>,
     /// How many metrics are in it.
     pub metrics: u32,
 }
@@ -432,6 +438,19 @@ pub struct Comparison {
     pub dependence: Both<Vec<f64>>,
     /// Runs of one side that come, or may come, from one and the same instance; each entry is one instance.
     pub repeats: Vec<Repeat>,
+}
+
+impl Comparison {
+    /// What disturbed each difference that is in doubt: of metrics, of their slow moments, and of categories that are
+    /// more than one metric.
+    pub fn doubts(&self) -> impl Iterator<Item = Inside> {
+        let metrics = self.metrics.iter();
+        let metrics =
+            metrics.flat_map(|metric| [metric.doubt, metric.floor.and_then(|floor| floor.doubt)]);
+        let categories = self.categories.iter().filter(|one| one.metrics > 1);
+        let doubts = metrics.chain(categories.map(|one| one.doubt));
+        doubts.flatten()
+    }
 }
 
 /// What a conclusion is about: which machines, and for how long they were watched.

@@ -196,11 +196,6 @@ impl Duel {
         self.side.to_uppercase()
     }
 
-    /// Whether the two are the two sides of one duel.
-    pub fn is_against(&self, other: &Self) -> bool {
-        self.id == other.id && self.side != other.side
-    }
-
     /// The ids of the runs of both sides, side A's first, by that of this side's: they differ in the side at their end.
     pub fn runs(&self, own: &str) -> [String; 2] {
         let stem = own.strip_suffix(&self.side).unwrap_or(own);

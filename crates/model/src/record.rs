@@ -374,6 +374,12 @@ impl std::fmt::Display for Failure {
 }
 
 impl Run {
+    /// Whether the two are the two sides of one duel.
+    pub fn is_against(&self, other: &Self) -> bool {
+        let duels = self.plan.duel.as_ref().zip(other.plan.duel.as_ref());
+        duels.is_some_and(|(duel, there)| duel.id == there.id && duel.side != there.side)
+    }
+
     /// The rounds of one case, in the order in which they ran.
     pub fn rounds_of<'a>(&'a self, case: &'a CaseId) -> impl Iterator<Item = &'a Round> {
         self.rounds.iter().filter(move |round| round.case == *case)

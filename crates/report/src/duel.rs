@@ -90,7 +90,7 @@ pub(crate) fn sides<'a>(base: &Party<'a>, other: &Party<'a>) -> Option<[(&'a Run
         Some((run, run.plan.duel.as_ref()?))
     };
     let (base, other) = (of(base)?, of(other)?);
-    base.1.is_against(other.1).then_some([base, other])
+    base.0.is_against(other.0).then_some([base, other])
 }
 
 /// Which side a run is, what makes it that, and against which run it stands.

@@ -371,6 +371,7 @@ fn slower_floor() -> FloorComparison {
         adjusted: Verdict::Worse,
         values: (Some(2.2e6), Some(1.76e6)).into(),
         medians: (Some(2.21e6), Some(1.75e6)).into(),
+        doubt: None,
         slow_shares: (Some(0.031), Some(0.12)).into(),
     }
 }
@@ -472,6 +473,7 @@ pub(crate) fn comparison() -> (Run, Run, Comparison) {
             }),
             margin: 0.05,
             verdict: Verdict::BetterMaybe,
+            doubt: None,
             metrics: 3,
         }],
         paired: false,

@@ -5,10 +5,11 @@
 //! twice. It is formed within each pass and compared over the passes; in a duel the two sides of a pass are a pair, and
 //! where groups of runs are compared it is formed within each run. A category of one metric has that metric's verdict.
 
-use crate::contrast::{Contrast, ERROR_RATE, Evidence};
+use crate::contrast::Contrast;
+use crate::judged::{self, Judged};
 use crate::scatter::Spread;
 use crate::side::Side;
-use crate::sides::{Candidate, Sides, adjusted};
+use crate::sides::{Candidate, Sides};
 use crate::{composite, family, rounds, verdict};
 use model::comparison::{Both, CategoryComparison, Verdict};
 use model::plan::MetricId;
@@ -47,7 +48,7 @@ struct Group<'a, 'b> {
 struct Found<'a, 'b> {
     group: Group<'a, 'b>,
     category: CategoryComparison,
-    evidence: Option<Evidence>,
+    judged: Option<Judged>,
 }
 
 impl<'a, 'b> Group<'a, 'b> {
@@ -140,41 +141,35 @@ fn compare_one<'a, 'b>(sides: &Sides<'_>, group: Group<'a, 'b>) -> Option<Found<
             .map(|found| sides.printed(&found.interval)),
         margin,
         verdict,
+        doubt: None,
         metrics: rounds::whole(group.members.len()),
     };
     Some(Found {
         group,
         category,
-        evidence,
+        judged: evidence.map(Judged::from),
     })
 }
 
-/// Holm's correction over the categories that have an interval, and the doubt where what something inside disturbed
-/// decides. A category of one metric is that metric, and says nothing else.
+/// Holm's correction over the categories that have an interval. A category of one metric is that metric, and says
+/// nothing else.
 fn correct(found: &mut [Found<'_, '_>], sides: &Sides<'_>) {
-    let with_interval = || found.iter().filter_map(|one| one.evidence.as_ref());
-    let p_values: Vec<f64> = with_interval().map(Evidence::p_value).collect();
-    let mut levels = family::holm(&p_values, ERROR_RATE).into_iter();
+    let family = found.iter_mut().filter_map(|one| one.judged.as_mut());
+    judged::correct(family, family::holm, sides);
     for one in found {
-        let (category, members) = (&mut one.category, &one.group.members);
-        if let Some(evidence) = &one.evidence {
-            let level = levels.next().flatten();
-            let levels = level.map(|level| sides.levels.difference_at_most(level));
-            let said = adjusted(category.verdict, evidence, levels, category.margin);
-            category.verdict = said;
-            let mut cases = members.iter().map(|member| &member.case.id);
-            if matches!(said, Verdict::Better | Verdict::Worse)
-                && cases.any(|case| sides.disturbed_inside(case).is_some())
-            {
-                let Both { base, other } = sides.undisturbed();
-                let quiet = one.group.contrast(sides, base, other).found();
-                if !sides.is_confirmed(said, quiet, levels, category.margin) {
-                    category.verdict = said.with_doubt();
-                }
-            }
+        let (category, group) = (&mut one.category, &one.group);
+        if let Some(judged) = &one.judged {
+            let mut cases = group.members.iter().map(|member| &member.case.id);
+            let cause = cases.find_map(|case| sides.disturbed_inside(case));
+            let quiet = |quiet: &Both<Side<'_>>| {
+                let contrast = group.contrast(sides, &quiet.base, &quiet.other);
+                contrast.found()
+            };
+            (category.verdict, category.doubt) =
+                judged.verdict(sides, category.margin, cause, quiet);
         }
-        if let [lone] = members[..] {
-            category.verdict = lone.result.adjusted;
+        if let [lone] = group.members[..] {
+            (category.verdict, category.doubt) = (lone.result.adjusted, lone.result.doubt);
         }
     }
 }

@@ -5,10 +5,11 @@
 //! parameters, values without a ratio. Nothing is estimated from fewer than six rounds (or five runs) on a side; the
 //! plain ratio is then given without an interval, and the verdict is `unclear`.
 
-use crate::contrast::{Contrast, ERROR_RATE, Evidence, Method, Values, centres};
+use crate::contrast::{Contrast, Evidence, Method, Values, centres};
+use crate::judged::{self, Judged};
 use crate::scatter::{self, Shipped, Spread};
 use crate::side::{self, described};
-use crate::sides::{Candidate, Sides, adjusted};
+use crate::sides::{Candidate, Sides};
 use crate::verdict;
 use crate::yuen::RatioInterval;
 use crate::{category, difference, family, hopeless, needed, rounds, scope, setting, warnings};
@@ -57,8 +58,7 @@ pub(crate) fn compare_with(
     let earlier: Vec<&Run> = options.earlier.iter().collect();
     let sides = Sides::new(base, other, &earlier);
     let mut candidates = pair_up(&sides, options, shipped);
-    adjust(&mut candidates, &sides);
-    doubt(&mut candidates, &sides);
+    decide(&mut candidates, &sides);
     for candidate in &mut candidates {
         candidate.result.hopeless = hopeless::of(&sides, candidate);
     }
@@ -144,8 +144,6 @@ impl<'a> Candidate<'a> {
             found: None,
             floor: None,
             spread: (Spread::NONE, Spread::NONE).into(),
-            levels: None,
-            floor_levels: None,
             result: MetricComparison {
                 id,
                 title: case.title.clone(),
@@ -353,7 +351,7 @@ impl<'a> Candidate<'a> {
         if !verdict::is_final(result.verdict) {
             result.needed = Some(needed_of(interval, result.margin, sides));
         }
-        self.found = Some(found);
+        self.found = Some(found.into());
     }
 
     /// The same of the slow end: rates, so that more is better.
@@ -365,8 +363,8 @@ impl<'a> Candidate<'a> {
         }
         let contrast = sides.contrast(&on_base, &on_other, &of_floors(&self.spread));
         let ratio = contrast.ln_ratio().and_then(ratio_of);
-        self.floor = contrast.found();
-        let found = self.floor.as_ref().map(|found| &found.interval);
+        self.floor = contrast.found().map(Judged::from);
+        let found = self.floor.as_ref().map(|found| &found.evidence.interval);
         let verdict = found.map_or(Verdict::Unclear, |found| {
             verdict::of_ratio(found, sides.levels, self.result.margin)
         });
@@ -376,6 +374,7 @@ impl<'a> Candidate<'a> {
             interval: found.map(|found| sides.printed(found)),
             verdict,
             adjusted: verdict,
+            doubt: None,
             values: centres(sides.method, &on_base, &on_other),
             medians: (described(&on_base).1, described(&on_other).1).into(),
             slow_shares: Both {
@@ -383,6 +382,39 @@ impl<'a> Candidate<'a> {
                 other: sides.other.slow_share(metric),
             },
         });
+    }
+}
+
+impl Candidate<'_> {
+    /// The verdicts at the levels that the corrections left.
+    fn decide(&mut self, sides: &Sides<'_>) {
+        let (id, margin) = (&self.result.id, self.result.margin);
+        let cause = sides.disturbed_inside(&id.case);
+        let typical = self.found.as_ref().map(|found| {
+            found.verdict(sides, margin, cause, |quiet| {
+                let (base, other) = (quiet.base.typical(id), quiet.other.typical(id));
+                let found = sides.contrast(&base, &other, &self.spread).found();
+                found.map(|found| self.evidence(found))
+            })
+        });
+        let slow = self.floor.as_ref().map(|found| {
+            found.verdict(sides, margin, cause, |quiet| {
+                let (base, other) = (quiet.base.floors(&id.case), quiet.other.floors(&id.case));
+                let spread = of_floors(&self.spread);
+                sides.contrast(&base, &other, &spread).found()
+            })
+        });
+        let result = &mut self.result;
+        if let (Some(found), Some((adjusted, doubt))) = (&self.found, typical) {
+            (result.adjusted, result.doubt) = (adjusted, doubt);
+            // What the correction takes away, more rounds may give back.
+            if result.needed.is_none() && doubt.is_none() && !verdict::is_final(adjusted) {
+                result.needed = Some(needed_of(&found.evidence.interval, margin, sides));
+            }
+        }
+        if let (Some(floor), Some((adjusted, doubt))) = (&mut result.floor, slow) {
+            (floor.adjusted, floor.doubt) = (adjusted, doubt);
+        }
     }
 }
 
@@ -409,87 +441,21 @@ fn needed_of(found: &RatioInterval, margin: f64, sides: &Sides<'_>) -> RoundsNee
     }
 }
 
-/// Corrects the verdicts for the number of metrics, separately for throughput, latency and slow moments.
-fn adjust(candidates: &mut [Candidate<'_>], sides: &Sides<'_>) {
+/// The verdicts, corrected for the number of metrics, separately for throughput, latency and slow moments.
+fn decide(candidates: &mut [Candidate<'_>], sides: &Sides<'_>) {
     for latency in [false, true] {
-        let members: Vec<(usize, Evidence)> = candidates
-            .iter()
-            .enumerate()
-            .filter(|(_, candidate)| is_latency(candidate.metric.class) == latency)
-            .filter_map(|(index, candidate)| Some((index, candidate.found.clone()?)))
-            .collect();
-        for (index, found, level) in levels(members) {
-            let result = &mut candidates[index].result;
-            let levels = level.map(|level| sides.levels.difference_at_most(level));
-            result.adjusted = adjusted(result.verdict, &found, levels, result.margin);
-            candidates[index].levels = levels;
-            let result = &mut candidates[index].result;
-            // What the correction takes away, more rounds may give back.
-            if result.needed.is_none() && !verdict::is_final(result.adjusted) {
-                result.needed = Some(needed_of(&found.interval, result.margin, sides));
-            }
-        }
+        let family = candidates
+            .iter_mut()
+            .filter(|candidate| is_latency(candidate.metric.class) == latency)
+            .filter_map(|candidate| candidate.found.as_mut());
+        judged::correct(family, family::benjamini_hochberg, sides);
     }
-    let floors: Vec<(usize, Evidence)> = candidates
-        .iter()
-        .enumerate()
-        .filter_map(|(index, candidate)| Some((index, candidate.floor.clone()?)))
-        .collect();
-    for (index, found, level) in levels(floors) {
-        let levels = level.map(|level| sides.levels.difference_at_most(level));
-        candidates[index].floor_levels = levels;
-        let result = &mut candidates[index].result;
-        if let Some(floor) = &mut result.floor {
-            floor.adjusted = adjusted(floor.verdict, &found, levels, result.margin);
-        }
-    }
-}
-
-/// The level at which each member of a family may claim a difference, if it may.
-fn levels(members: Vec<(usize, Evidence)>) -> impl Iterator<Item = (usize, Evidence, Option<f64>)> {
-    let p_values: Vec<f64> = members.iter().map(|(_, found)| found.p_value()).collect();
-    let levels = family::benjamini_hochberg(&p_values, ERROR_RATE);
-    members
-        .into_iter()
-        .zip(levels)
-        .map(|((index, found), level)| (index, found, level))
-}
-
-/// Doubts `better` and `worse` that stand on rounds which something inside of a machine disturbed: the rounds that
-/// nothing disturbed, where there are enough of them, must say the same at the same level.
-fn doubt(candidates: &mut [Candidate<'_>], sides: &Sides<'_>) {
-    let is_sure = |verdict| matches!(verdict, Verdict::Better | Verdict::Worse);
+    let floors = candidates
+        .iter_mut()
+        .filter_map(|candidate| candidate.floor.as_mut());
+    judged::correct(floors, family::benjamini_hochberg, sides);
     for candidate in candidates {
-        let Some(cause) = sides.disturbed_inside(&candidate.case.id) else {
-            continue;
-        };
-        let (said, margin) = (candidate.result.adjusted, candidate.result.margin);
-        if is_sure(said) {
-            let Both { base, other } = sides.undisturbed();
-            let id = &candidate.result.id;
-            let quiet = sides.contrast(&base.typical(id), &other.typical(id), &candidate.spread);
-            let quiet = quiet.found().map(|found| candidate.evidence(found));
-            if !sides.is_confirmed(said, quiet, candidate.levels, margin) {
-                candidate.result.adjusted = said.with_doubt();
-                candidate.result.doubt = Some(cause);
-            }
-        }
-        if let Some(floor) = candidate
-            .result
-            .floor
-            .as_mut()
-            .filter(|floor| is_sure(floor.adjusted))
-        {
-            let Both { base, other } = sides.undisturbed();
-            let case = &candidate.case.id;
-            let spread = of_floors(&candidate.spread);
-            let quiet = sides
-                .contrast(&base.floors(case), &other.floors(case), &spread)
-                .found();
-            if !sides.is_confirmed(floor.adjusted, quiet, candidate.floor_levels, margin) {
-                floor.adjusted = floor.adjusted.with_doubt();
-            }
-        }
+        candidate.decide(sides);
     }
 }
 

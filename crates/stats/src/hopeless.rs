@@ -22,7 +22,7 @@ pub(crate) fn of(sides: &Sides<'_>, candidate: &Candidate<'_>) -> Option<Hopeles
     if candidate.result.needed != Some(RoundsNeeded::NotAtThisNoise) {
         return None;
     }
-    let found = &candidate.found.as_ref()?.interval;
+    let found = &candidate.found.as_ref()?.evidence.interval;
     let margin = candidate.result.margin.ln_1p();
     if (margin - found.ln_ratio.abs()).abs() < ON_THE_MARGIN * margin {
         return Some(Hopeless::OnTheMargin);

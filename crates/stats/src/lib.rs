@@ -1,8 +1,8 @@
 //! The mathematics of kurabe: what may be concluded from rounds.
 //!
 //! Everything is a pure function of values: no file, no clock, no randomness that is not seeded by the caller. The
-//! sample is the round, never the window and never the request, because rounds are the smallest pieces that may be
-//! taken as independent. Ratios are compared on logarithms. The method, its words and its error rates are in
+//! sample is the round, never the window and never the request, because rounds are the smallest pieces that depend
+//! little on one another; how far they do is estimated. Ratios are compared on logarithms. The method, its words and its error rates are in
 //! docs/method/statistics.md.
 //!
 //! [`summarize()`] turns one run into estimates, [`compare()`] turns two runs into verdicts; the modules hold the
@@ -53,6 +53,7 @@ mod headline;
 mod history;
 mod hopeless;
 mod inside;
+mod judged;
 mod noise;
 mod noted;
 mod permutation;
@@ -75,6 +76,7 @@ pub use category::category_of;
 pub use compare::{CompareOptions, compare, compare_groups};
 pub use difference::differences;
 pub use headline::{Headlined, headlines, rounds_of_each};
+pub use history::EARLIER_MOST;
 pub use noted::{Noted, noted};
 pub use rounds::{CaseRounds, RunRounds};
 pub use summarize::{NO_ROUND, NO_VALUE, summarize, without_single_number};

@@ -6,7 +6,7 @@
 //! first to the cases where it narrows the interval most for each second it costs.
 
 use crate::verdict::{self, Levels};
-use crate::yuen::{self, NoInterval, RatioInterval, trimmed_each_end};
+use crate::yuen::{self, trimmed_each_end};
 use crate::{dist, quantile, rounds};
 use model::comparison::Verdict;
 use model::num::{approx, count};
@@ -52,50 +52,6 @@ pub fn next(rounds: u32) -> Option<u32> {
 /// The last look that `rounds` rounds reach; `None` before the first. A report uses no rounds beyond it to decide.
 pub fn reached(rounds: u32) -> Option<u32> {
     LOOKS.into_iter().rev().find(|&look| look <= rounds)
-}
-
-/// What a comparison concludes at its looks.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Decision {
-    /// The verdict at the look.
-    pub verdict: Verdict,
-    /// The look: rounds on each side.
-    pub look: u32,
-    /// True where no further round is needed.
-    pub done: bool,
-    /// The interval at the look's level.
-    pub found: RatioInterval,
-}
-
-/// Goes through the looks that both sides reach and stops at the first final verdict; without one, the last look
-/// counts. `base` and `other` are in the order in which they ran; above 1 is better for `other` / `base`.
-pub fn decide(base: &[f64], other: &[f64], margin: f64) -> Result<Decision, NoInterval> {
-    let (Some(base), Some(other)) = (quantile::logs(base), quantile::logs(other)) else {
-        return Err(NoInterval::NotPositive);
-    };
-    let have = base.len().min(other.len());
-    let mut last = None;
-    for look in LOOKS {
-        let Some(n) = usize::try_from(look).ok().filter(|&n| n <= have) else {
-            break;
-        };
-        let (Some(base), Some(other)) = (yuen::side(&base[..n]), yuen::side(&other[..n])) else {
-            break;
-        };
-        let found = yuen::between(base, other, ALPHA);
-        let verdict = verdict::of_interval(found.ln_ends(ALPHA), margin);
-        let done = verdict::is_final(verdict);
-        last = Some(Decision {
-            verdict,
-            look,
-            done,
-            found,
-        });
-        if done {
-            break;
-        }
-    }
-    last.ok_or(NoInterval::TooFewRounds)
 }
 
 /// The verdict of a duel at the last look that its pairs (base, other) reach; `None` before the first look, or where

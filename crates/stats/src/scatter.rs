@@ -116,7 +116,9 @@ pub(crate) fn parts(spread: &Both<Spread>, base: &OfSide<'_>, other: &OfSide<'_>
         (base, spread.base, &mut parts.shown.base),
         (other, spread.other, &mut parts.shown.other),
     ] {
-        let (own, n) = (side.mean.se_squared, count(side.runs.len()));
+        let own = side.mean.se_squared;
+        // Runs of one visit share what differs from one to the next.
+        let n = count(side.runs.len().min(side.visits));
         if let Some(seen) = side.shown(spread) {
             *shown = Some(seen.sqrt());
             // Chance may have put the runs closer together than their rounds allow.

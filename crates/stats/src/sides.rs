@@ -1,13 +1,14 @@
 //! The two sides of a comparison, how they are held against each other, and a metric on its way through it.
 
-use crate::contrast::{ERROR_RATE, Evidence, Method, Values, contrast};
+use crate::contrast::{Contrast, ERROR_RATE, Method, Values, contrast};
 use crate::history::Past;
+use crate::judged::Judged;
 use crate::scatter::{self, Shipped, Spread};
 use crate::side::Side;
-use crate::verdict::{self, Levels};
+use crate::verdict::Levels;
 use crate::yuen::RatioInterval;
 use crate::{looks, scope};
-use model::comparison::{Both, Inside, MetricComparison, Refusal, Scatter, ScatterSource, Verdict};
+use model::comparison::{Both, Inside, MetricComparison, Refusal, Scatter, ScatterSource};
 use model::estimate::Interval;
 use model::plan::{CaseId, PlannedCase, PlannedMetric};
 use model::record::Run;
@@ -21,16 +22,12 @@ pub(crate) struct Candidate<'a> {
     pub(crate) metric: &'a PlannedMetric,
     /// True for the case's first, most telling metric.
     pub(crate) leads: bool,
-    /// The ratio, turned so that above 1 is better, where it has an interval.
-    pub(crate) found: Option<Evidence>,
+    /// The ratio, where it has an interval.
+    pub(crate) found: Option<Judged>,
     /// The same of the slow end.
-    pub(crate) floor: Option<Evidence>,
+    pub(crate) floor: Option<Judged>,
     /// What runs of either machine differ by.
     pub(crate) spread: Both<Spread>,
-    /// The levels that the correction for the number of metrics leaves, where a difference may be claimed.
-    pub(crate) levels: Option<Levels>,
-    /// Those of the slow end.
-    pub(crate) floor_levels: Option<Levels>,
     /// What will be handed out.
     pub(crate) result: MetricComparison,
 }
@@ -63,12 +60,10 @@ impl<'a> Sides<'a> {
     pub(crate) fn new(base: &[&'a Run], other: &[&'a Run], earlier: &[&'a Run]) -> Self {
         let grouped = base.len() > 1 || other.len() > 1;
         let of_one_machine = scope::of_one_machine(base) && scope::of_one_machine(other);
-        let duels = match (base, other) {
-            ([base], [other]) => base.plan.duel.as_ref().zip(other.plan.duel.as_ref()),
-            _ => None,
+        let paired = match (base, other) {
+            ([base], [other]) => base.is_against(other),
+            _ => false,
         };
-        let paired =
-            duels.is_some_and(|(base, other)| base.id == other.id && base.side != other.side);
         let method = match (grouped && !of_one_machine, paired) {
             (true, _) => Method::Runs,
             (false, true) => Method::Pairs,
@@ -108,18 +103,6 @@ impl<'a> Sides<'a> {
         let on_base = self.base.disturbed_inside(case);
         let cause = on_base.or_else(|| self.other.disturbed_inside(case));
         cause.filter(|_| self.method != Method::Pairs)
-    }
-
-    /// Whether the rounds that nothing disturbed, `quiet`, give this verdict at the same levels too.
-    pub(crate) fn is_confirmed(
-        &self,
-        said: Verdict,
-        quiet: Option<Evidence>,
-        levels: Option<Levels>,
-        margin: f64,
-    ) -> bool {
-        let unadjusted = |found: &Evidence| verdict::of_ratio(&found.interval, self.levels, margin);
-        quiet.is_some_and(|found| adjusted(unadjusted(&found), &found, levels, margin) == said)
     }
 
     /// What runs of either machine differ by in a metric, for pages and for the interval; nothing for pairs, which
@@ -185,7 +168,7 @@ impl<'a> Sides<'a> {
         base: &Values,
         other: &Values,
         spread: &Both<Spread>,
-    ) -> crate::contrast::Contrast {
+    ) -> Contrast {
         contrast(self.method, base, other, spread)
     }
 }
@@ -206,32 +189,5 @@ impl Sides<'_> {
     pub(crate) fn soak(&self) -> Option<Refusal> {
         let (base, other) = (self.base.has_soak(), self.other.has_soak());
         (self.method != Method::Runs && (base || other)).then_some(Refusal::Soak { base, other })
-    }
-}
-
-/// The verdict at the levels that a correction leaves: `same` stands, a difference only where it may be claimed.
-pub(crate) fn adjusted(
-    unadjusted: Verdict,
-    found: &Evidence,
-    levels: Option<Levels>,
-    margin: f64,
-) -> Verdict {
-    let (
-        Verdict::Better | Verdict::Worse | Verdict::BetterMaybe | Verdict::WorseMaybe,
-        Some(levels),
-    ) = (unadjusted, levels)
-    else {
-        return match unadjusted {
-            Verdict::Same => Verdict::Same,
-            _ => Verdict::Unclear,
-        };
-    };
-    match verdict::of_ratio(&found.interval, levels, margin) {
-        sure @ (Verdict::Better | Verdict::Worse)
-            if !found.is_beyond(margin, levels.difference) =>
-        {
-            sure.with_doubt()
-        }
-        other => other,
     }
 }

@@ -53,7 +53,7 @@ fn is_fine(measured: &Measured) -> bool {
 /// where they do not, or where there is too little to tell.
 fn start(courses: &[&[f64]]) -> Option<(u64, f64)> {
     let windows = courses.iter().map(|course| course.len()).min()?;
-    if windows < WINDOWS_MIN || approx(u64::from(ROUNDS_MIN)) > count(courses.len()) {
+    if windows < WINDOWS_MIN || crate::rounds::whole(courses.len()) < ROUNDS_MIN {
         return None;
     }
     // Relative to its own round, so that rounds may differ in their levels.

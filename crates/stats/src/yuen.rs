@@ -12,7 +12,7 @@ use crate::dist;
 use crate::quantile;
 use crate::thresholds::ROUNDS_MIN;
 use model::estimate::Interval;
-use model::num::{approx, count};
+use model::num::count;
 
 /// The trimmed mean of one side's logarithms, and how sure it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -184,11 +184,16 @@ impl RatioInterval {
 
 /// The ratio `other` / `base` of two servers' rounds and its interval, which misses the true ratio with chance
 /// `alpha`. Needs [`ROUNDS_MIN`] positive values on each side.
-pub fn log_ratio(base: &[f64], other: &[f64], alpha: f64) -> Result<RatioInterval, NoInterval> {
+#[cfg(test)]
+pub(crate) fn log_ratio(
+    base: &[f64],
+    other: &[f64],
+    alpha: f64,
+) -> Result<RatioInterval, NoInterval> {
     let (Some(base), Some(other)) = (quantile::logs(base), quantile::logs(other)) else {
         return Err(NoInterval::NotPositive);
     };
-    if approx(u64::from(ROUNDS_MIN)) > count(base.len().min(other.len())) {
+    if crate::rounds::whole(base.len().min(other.len())) < ROUNDS_MIN {
         return Err(NoInterval::TooFewRounds);
     }
     match (side(&base), side(&other)) {
@@ -214,7 +219,7 @@ pub fn between(base: Side, other: Side, alpha: f64) -> RatioInterval {
 /// The ratio behind the differences of paired logarithms (other minus base): what a pair shares, such as a busy
 /// minute of the machine, drops out of it. `None` below [`ROUNDS_MIN`] pairs.
 pub fn paired(differences: &[f64], alpha: f64) -> Option<RatioInterval> {
-    if approx(u64::from(ROUNDS_MIN)) > count(differences.len()) {
+    if crate::rounds::whole(differences.len()) < ROUNDS_MIN {
         return None;
     }
     let found = side(differences)?;
@@ -237,7 +242,7 @@ pub fn paired(differences: &[f64], alpha: f64) -> Option<RatioInterval> {
 /// Half the relative width of the interval of one server's typical value: what stopping rules compare with a
 /// target. `None` below [`ROUNDS_MIN`] values or where one is not positive.
 pub fn one_sample_half_width(values: &[f64], alpha: f64) -> Option<f64> {
-    if approx(u64::from(ROUNDS_MIN)) > count(values.len()) {
+    if crate::rounds::whole(values.len()) < ROUNDS_MIN {
         return None;
     }
     let side = side(&quantile::logs(values)?)?;
@@ -272,13 +277,6 @@ impl Trim {
 /// Reduces logarithms to their trimmed mean; `None` for an empty list. A single value has no standard error: 0.
 pub fn side(logs: &[f64]) -> Option<Side> {
     trimmed(logs, Trim::Fifth)
-}
-
-/// Reduces logarithms to their plain mean, nothing set aside. For instances of a plan, of which a slow one is not an
-/// accident of the measurement but what the next customer may get, and which often come in two kinds of host; at five a
-/// side trimming leaves three and covers 92 to 93 % instead of 95 %.
-pub fn untrimmed_side(logs: &[f64]) -> Option<Side> {
-    trimmed(logs, Trim::Nothing)
 }
 
 /// Reduces logarithms to their mean; `None` for an empty list.

@@ -65,7 +65,11 @@ fn exit(view: &ComparisonView<'_>, fail_if: Option<FailIf>) -> Exit {
         output::say("nothing could be compared: no metric has an interval on both sides");
         return Exit::Incomplete;
     }
-    let doubted = metrics().filter(|metric| metric.doubt.is_some()).count();
+    let doubted: usize = view
+        .others
+        .iter()
+        .map(|(_, one)| one.doubts().count())
+        .sum();
     if doubted > 0 {
         output::say(&format!(
             "{} in doubt: rounds were disturbed from inside of a machine; measure again when it is quiet",
@@ -83,7 +87,7 @@ fn earlier(reader: &Reader<'_>, base: &Side<'_>, others: &[Side<'_>]) -> anyhow:
     for other in others.iter().filter(|other| !is_duel(base, other)) {
         let before = base.began().min(other.began());
         for side in [base, other] {
-            for id in reader.earlier(&side.first().host, before, EARLIER_MOST)? {
+            for id in reader.earlier(&side.first().host, before, stats::EARLIER_MOST)? {
                 if !ids.contains(&id) {
                     ids.push(id);
                 }
@@ -93,16 +97,10 @@ fn earlier(reader: &Reader<'_>, base: &Side<'_>, others: &[Side<'_>]) -> anyhow:
     ids.iter().map(|id| reader.load_earlier(id)).collect()
 }
 
-/// The most earlier runs of a machine that are read.
-const EARLIER_MOST: u32 = 20;
-
 /// Whether these are the two sides of one duel, whose pairs share what runs differ by.
 fn is_duel(base: &Side<'_>, other: &Side<'_>) -> bool {
     match (&base.runs[..], &other.runs[..]) {
-        ([base], [other]) => {
-            let duels = base.plan.duel.as_ref().zip(other.plan.duel.as_ref());
-            duels.is_some_and(|(base, other)| base.is_against(other))
-        }
+        ([base], [other]) => base.is_against(other),
         _ => false,
     }
 }

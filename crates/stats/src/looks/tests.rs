@@ -3,10 +3,55 @@
 
 use super::*;
 use crate::fixture::noises::{BIMODAL, HEAVY, Noise, OUTLIERS, SD_1, SD_2, SD_4, SD_05};
+use crate::yuen::{NoInterval, RatioInterval};
 use model::rng::Rng;
 
 const MARGIN: f64 = 0.03;
 const REPETITIONS: u32 = 2000;
+
+/// What a comparison concludes at its looks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Decision {
+    /// The verdict at the look.
+    verdict: Verdict,
+    /// The look: rounds on each side.
+    look: u32,
+    /// True where no further round is needed.
+    done: bool,
+    /// The interval at the look's level.
+    found: RatioInterval,
+}
+
+/// Goes through the looks that both sides reach and stops at the first final verdict; without one, the last look
+/// counts. `base` and `other` are in the order in which they ran; above 1 is better for `other` / `base`.
+fn decide(base: &[f64], other: &[f64], margin: f64) -> Result<Decision, NoInterval> {
+    let (Some(base), Some(other)) = (quantile::logs(base), quantile::logs(other)) else {
+        return Err(NoInterval::NotPositive);
+    };
+    let have = base.len().min(other.len());
+    let mut last = None;
+    for look in LOOKS {
+        let Some(n) = usize::try_from(look).ok().filter(|&n| n <= have) else {
+            break;
+        };
+        let (Some(base), Some(other)) = (yuen::side(&base[..n]), yuen::side(&other[..n])) else {
+            break;
+        };
+        let found = yuen::between(base, other, ALPHA);
+        let verdict = verdict::of_interval(found.ln_ends(ALPHA), margin);
+        let done = verdict::is_final(verdict);
+        last = Some(Decision {
+            verdict,
+            look,
+            done,
+            found,
+        });
+        if done {
+            break;
+        }
+    }
+    last.ok_or(NoInterval::TooFewRounds)
+}
 
 /// What the whole rule of five looks yields, in percent.
 #[derive(Debug)]

@@ -10,7 +10,6 @@ use super::{PRACTICAL_STEP, apart, step};
 use crate::quantile;
 use crate::thresholds::ROUNDS_MIN;
 use model::estimate::State;
-use model::num::{approx, count};
 
 /// The chance with which noise alone may be called a step, and a trend: with the other words together 2 %.
 const ALPHA: f64 = 0.004;
@@ -20,7 +19,7 @@ const POSSIBLE_ALPHA: f64 = 0.04;
 
 /// The fewest values in which two states are told from scatter.
 const WINDOWS_MIN: usize = 60;
-/// The same for rounds, which are independent of one another.
+/// The same for rounds, which depend less on one another than windows do.
 const ROUNDS_FOR_STATES: usize = 20;
 /// Two states in fewer than [`WINDOWS_MIN`] values must explain this share of the variance; the usual 80 % would call
 /// one flat distribution in seven two-state.
@@ -34,7 +33,7 @@ const SPREAD_MAX: f64 = 0.20;
 /// The state of a case. `rounds` are its values in the order in which they ran; `windows` those of all its rounds, in
 /// order, in the same unit, or nothing where there are none or they are too coarse to tell.
 pub fn of_case(rounds: &[f64], windows: &[f64]) -> State {
-    if count(rounds.len()) < approx(u64::from(ROUNDS_MIN)) {
+    if crate::rounds::whole(rounds.len()) < ROUNDS_MIN {
         return State::Unknown;
     }
     let Some(logs) = quantile::logs(rounds) else {
@@ -148,6 +147,7 @@ fn unstable(rounds: &[f64]) -> Option<State> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::num::count;
     use model::rng::Rng;
 
     fn noise(rng: &mut Rng, n: usize, deviation: f64) -> Vec<f64> {

@@ -30,7 +30,8 @@ const COUNT_BEGINNING: &str = "SELECT count(*) FROM runs WHERE id >= ?1 AND id <
 /// Those with this tail, which is all of the end or its last part.
 const BY_TAIL: &str = "SELECT id FROM runs WHERE tail = ?1 ORDER BY id DESC";
 const BY_MACHINE: &str = "SELECT id FROM runs WHERE machine = ?1 AND started < ?2 AND ending <> 'open' \
-                          AND duel IS NULL ORDER BY started DESC LIMIT ?3";
+                          AND duel IS NULL AND plan ->> 'soak' IS NULL \
+                          ORDER BY started DESC LIMIT ?3";
 const COUNT: &str = "SELECT count(*) FROM runs";
 const LABELS: &str = "SELECT label FROM runs WHERE label IS NOT NULL GROUP BY label \
                       ORDER BY max(started) DESC";
@@ -51,16 +52,17 @@ impl Store {
         })
     }
 
-    /// The ids of the latest `most` runs that are over, are no side of a duel, and began before then on a machine
-    /// of the same name and processors, the latest first. Whether that is the same one, their host facts say.
+    /// The ids of the latest `most` runs that are over, are no soak and no side of a duel, and began before then on a
+    /// machine of the same name and processors, the latest first. Whether that is the same one, their host facts say.
     pub fn earlier(
         &self,
         host: &HostFacts,
         before: UnixNanos,
-        most: u32,
+        most: usize,
     ) -> Result<Vec<String>, StoreError> {
         let machine = codec::encode("the machine of a run", &Machine::of(host))?;
         let before = super::runs::instant(before)?;
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
         self.reading("find earlier runs", || {
             self.names(BY_MACHINE, (&machine, before, most))
         })

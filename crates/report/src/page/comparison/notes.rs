@@ -8,6 +8,7 @@ use crate::comparison::{Compared, Party, has_level};
 use crate::grouped::grouped;
 use crate::lang::{Lang, say};
 use crate::number::percent;
+use crate::page::first::name_of_category;
 use crate::said;
 use model::comparison::{
     Both, Estimator, FloorComparison, Hopeless, Inside, MetricComparison, Repeat, RunState,
@@ -266,9 +267,11 @@ fn scatter(of: Compared<'_>) -> Vec<String> {
 fn scattered(scatter: &Scatter, lang: Lang) -> String {
     let deviation = percent(scatter.deviation);
     match scatter.source {
-        ScatterSource::Given => lang
-            .pick("what the runs of the side show", "その側の測定どうしの差")
-            .to_owned(),
+        ScatterSource::Given => say!(
+            lang,
+            "{deviation} (as the runs of the side show)",
+            "{deviation}（その側の測定どうしの差）"
+        ),
         ScatterSource::Earlier { runs } => say!(
             lang,
             "{deviation} (as {runs} earlier runs of it show)",
@@ -357,7 +360,7 @@ pub(super) fn doubts(of: Compared<'_>) -> Vec<String> {
     let lang = of.lang;
     let causes = [Inside::Others, Inside::Quota, Inside::Memory].into_iter();
     let told = causes.filter_map(|cause| {
-        let list = names(of, |metric| metric.doubt == Some(cause));
+        let list = doubted(of, cause).join(", ");
         let by = match cause {
             Inside::Others => lang.pick(
                 "other programs used a CPU",
@@ -376,6 +379,21 @@ pub(super) fn doubts(of: Compared<'_>) -> Vec<String> {
         (!list.is_empty()).then_some(said)
     });
     told.collect()
+}
+
+/// What is in doubt for that cause. A category of one metric is that metric.
+fn doubted(of: Compared<'_>, cause: Inside) -> Vec<String> {
+    let metrics = of.comparison.metrics.iter().flat_map(|metric| {
+        let name = of.sides.metric_name(&metric.id);
+        let slow = metric.floor.and_then(|floor| floor.doubt) == Some(cause);
+        let slow = slow.then(|| say!(of.lang, "slow moments of {name}", "{name} の遅い瞬間"));
+        let typical = (metric.doubt == Some(cause)).then_some(name);
+        typical.into_iter().chain(slow)
+    });
+    let categories = of.comparison.categories.iter();
+    let categories = categories.filter(|one| one.doubt == Some(cause) && one.metrics > 1);
+    let categories = categories.map(|one| name_of_category(&one.category, of.lang).to_owned());
+    metrics.chain(categories).collect()
 }
 
 #[cfg(test)]
@@ -442,6 +460,7 @@ mod tests {
             adjusted: verdict,
             values: Both::default(),
             medians: Both::default(),
+            doubt: None,
             slow_shares: (Some(0.03), Some(0.12)).into(),
         };
         for lang in Lang::ALL {

@@ -58,6 +58,7 @@ fn category(name: &str, ratio: f64, verdict: Verdict) -> CategoryComparison {
         }),
         margin: 0.05,
         verdict,
+        doubt: None,
         metrics: 3,
     }
 }
