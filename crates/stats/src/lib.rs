@@ -2,8 +2,8 @@
 //!
 //! Everything is a pure function of values: no file, no clock, no randomness that is not seeded by the caller. The
 //! sample is the round, never the window and never the request, because rounds are the smallest pieces that depend
-//! little on one another; how far they do is estimated. Ratios are compared on logarithms. The method, its words and its error rates are in
-//! docs/method/statistics.md.
+//! little on one another; how far they do is estimated. Ratios are compared on logarithms. The method, its words and
+//! its error rates are in docs/method/statistics.md.
 //!
 //! [`summarize()`] turns one run into estimates, [`compare()`] turns two runs into verdicts; the modules hold the
 //! pieces they are made of.

@@ -41,7 +41,7 @@ const KNOWN: [(&str, Runs, &str); 6] = [
 ];
 
 /// The same where runs follow one another, or see several hours: what one sitting shows is not what hours differ by.
-const SITTINGS: [(&str, Runs, &str); 4] = [
+const SITTINGS: [(&str, Runs, &str); 5] = [
     (
         "20 earlier runs in five sittings",
         Runs::with_earlier(Batch {
@@ -62,6 +62,17 @@ const SITTINGS: [(&str, Runs, &str); 4] = [
             ..Runs::TWO
         },
         CLASS,
+    ),
+    (
+        "nine runs a side, each side in three sittings",
+        Runs {
+            side: Batch {
+                runs: 9,
+                per_sitting: 3,
+            },
+            ..Runs::TWO
+        },
+        GIVEN,
     ),
     (
         "two runs, each spread over nine hours",

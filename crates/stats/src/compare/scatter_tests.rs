@@ -378,5 +378,66 @@ fn a_category_stands_on_no_single_run_and_is_doubted_with_its_metrics() {
         round.noise.foreign_cpu_share = Some(0.6);
     }
     let found = compare(&a, &b, &exact);
-    assert_eq!(found.categories[0].verdict, Verdict::WorseMaybe);
+    let category = &found.categories[0];
+    assert_eq!(
+        (category.verdict, category.doubt),
+        (Verdict::WorseMaybe, Some(Inside::Others))
+    );
+    assert_eq!(
+        found.doubts().count(),
+        5,
+        "twice a metric and its slow moments"
+    );
+}
+
+#[test]
+fn slow_moments_that_only_disturbed_rounds_show_are_doubted() {
+    let (a, mut b) = (run("a", "a", 1, 100.0), run("b", "b", 3, 100.0));
+    for round in &mut b.rounds {
+        let model::record::Outcome::Done(measured) = &mut round.outcome else {
+            panic!()
+        };
+        measured.windows[2] *= 0.7;
+    }
+    let exact = CompareOptions {
+        scatter: Some(0.0),
+        ..NOBODY
+    };
+    let slow = |b: &Run| {
+        let found = compare(&a, b, &exact);
+        let doubts = found.doubts().count();
+        let floor = found.metrics[0].floor.unwrap();
+        assert_eq!(found.metrics[0].doubt, None);
+        (floor.adjusted, floor.doubt, doubts)
+    };
+    assert_eq!(slow(&b), (Verdict::Worse, None, 0));
+    for round in &mut b.rounds {
+        round.noise.psi_memory_share = Some(0.2);
+    }
+    assert_eq!(slow(&b), (Verdict::WorseMaybe, Some(Inside::Memory), 1));
+}
+
+#[test]
+fn runs_of_one_visit_are_one_time_that_a_machine_was_seen() {
+    let means: Vec<yuen::Side> = (0..9_u32)
+        .map(|at| yuen::Side {
+            n: 9,
+            mean: 0.01 * f64::from(at % 3),
+            se_squared: 1e-8,
+            df: 8.0,
+        })
+        .collect();
+    let df = |visits: usize| {
+        let side = || OfSide {
+            mean: means[0],
+            runs: &means,
+            visits,
+        };
+        let spread = Spread::estimated(0.01, 4.0);
+        let parts = scatter::parts(&(spread, spread).into(), &side(), &side());
+        parts.all[0]
+    };
+    let (few, many) = (df(3), df(9));
+    assert!((few.1 - 2.0).abs() < 1e-9 && (many.1 - 8.0).abs() < 1e-9);
+    assert!((few.0 / many.0 - 3.0).abs() < 1e-9, "{few:?} {many:?}");
 }
