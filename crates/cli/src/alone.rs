@@ -36,31 +36,34 @@ pub(crate) fn hold(ready: &mut Ready, args: &mut LookArgs) -> anyhow::Result<Alo
     let mut told = false;
     loop {
         let left = wait.map(|wait| wait.since(Nanos(monotonic() - began)));
-        let holder = match take() {
-            Lock::Ours(held, alone) => {
-                let waited = if told { monotonic() - began } else { 0 };
-                for run in ready.runs.iter_mut().filter(|_| !ready.kept) {
-                    run.host.limits.alone = alone.clone();
-                    // It begins where the waiting ends.
-                    run.meta.started.0 += waited;
+        let (held, alone) = match take() {
+            Lock::Ours(held, alone) => (Some(held), alone),
+            Lock::Unseen(alone) => (None, alone),
+            Lock::Taken(holder) => {
+                let left = left.filter(|left| *left > Nanos::ZERO);
+                let (Some(wait), Some(left)) = (wait, left) else {
+                    return Err(refused(holder, wait));
+                };
+                if !told {
+                    let most = duration(wait, Lang::En);
+                    output::say(&format!("waiting, {most} at most: {}", who(holder)));
+                    told = true;
                 }
-                if told {
-                    // One look is taken in any case.
-                    args.wait_quiet = left.map(|left| left.max(look::SPAN));
-                }
-                return Ok(Alone { _held: held });
+                sys::clock::sleep(left.min(AGAIN).0);
+                continue;
             }
-            Lock::Taken(holder) => holder,
         };
-        let (Some(wait), Some(left)) = (wait, left.filter(|left| *left > Nanos::ZERO)) else {
-            return Err(refused(holder, wait));
-        };
-        if !told {
-            let most = duration(wait, Lang::En);
-            output::say(&format!("waiting, {most} at most: {}", who(holder)));
-            told = true;
+        let waited = if told { monotonic() - began } else { 0 };
+        for run in ready.runs.iter_mut().filter(|_| !ready.kept) {
+            run.host.limits.alone = alone.clone();
+            // It begins where the waiting ends.
+            run.meta.started.0 += waited;
         }
-        sys::clock::sleep(left.min(AGAIN).0);
+        if told {
+            // One look is taken in any case.
+            args.wait_quiet = left.map(|left| left.max(look::SPAN));
+        }
+        return Ok(Alone { _held: held });
     }
 }
 

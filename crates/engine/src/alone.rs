@@ -19,8 +19,10 @@ pub const VARIABLE: &str = "KURABE_LOCK";
 /// The lock, held or not.
 #[derive(Debug)]
 pub enum Lock {
-    /// It is ours as long as this value lives, and what is known by that.
-    Ours(Option<Held>, Fact<bool>),
+    /// It is ours as long as this value lives; and whether nobody else measures, as far as that shows.
+    Ours(Held, Fact<bool>),
+    /// It could not be had, so that it is not known who else measures.
+    Unseen(Fact<bool>),
     /// Somebody else has it.
     Taken(Holder),
 }
@@ -34,9 +36,9 @@ pub fn take() -> Lock {
     let mut found = Holder::default();
     for _ in 0..TRIES {
         match lock::hold(&name) {
-            Ok(Some(held)) => return Lock::Ours(Some(held), reaches_all()),
+            Ok(Some(held)) => return Lock::Ours(held, reaches_all()),
             Ok(None) => {}
-            Err(error) => return Lock::Ours(None, unseen("bind", &error)),
+            Err(error) => return Lock::Unseen(unseen("bind", &error)),
         }
         if let Ok(Some(holder)) = lock::holder(&name) {
             found = holder;

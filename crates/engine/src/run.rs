@@ -174,13 +174,13 @@ pub fn execute(
             Lane::new(*side, bench, other.map(|other| other.earlier))
         })
         .collect();
-    let spread = sides[0].plan.interval();
+    let spread = Spread::of(sides[0].plan, sides[0].earlier);
     let mut runner = Runner {
         lanes,
         setting,
         observer,
         unmade: Vec::new(),
-        spread: spread.map(|interval| Spread::new(interval, sides[0].earlier)),
+        spread,
     };
     let end = match &runner.plan().soak {
         Some(soak) => runner.soak(soak)?,

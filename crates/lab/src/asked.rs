@@ -1,8 +1,10 @@
-//! What every command of the laboratory takes: options that explain themselves, and the binary to measure.
+//! What commands of the laboratory take: options that explain themselves, the binary to measure, and kept runs.
 
 use anyhow::{Context, bail, ensure};
 use clap::Parser;
+use model::record::Run;
 use std::path::{Path, PathBuf};
+use store::Store;
 use xtask::process::target_dir;
 
 /// The options in `arguments`; `None` where help was asked for, which is then given with `more` behind it.
@@ -30,4 +32,17 @@ pub(crate) fn binary(root: &Path, asked: Option<&Path>) -> anyhow::Result<PathBu
         binary.display()
     );
     Ok(binary)
+}
+
+/// All runs of these stores.
+pub(crate) fn runs(stores: &[PathBuf]) -> anyhow::Result<Vec<Run>> {
+    let mut runs = Vec::new();
+    for path in stores {
+        let store = Store::open_read_only(path)
+            .with_context(|| format!("open the store `{}`", path.display()))?;
+        for line in store.list()? {
+            runs.push(store.load_to_compare(&line.id)?);
+        }
+    }
+    Ok(runs)
 }

@@ -1,11 +1,9 @@
 //! What runs of one machine differ by, out of kept runs: the lines of `crates/stats/scatter.txt`.
 
 use crate::asked;
-use anyhow::Context;
 use clap::Parser;
 use model::record::Run;
 use std::path::{Path, PathBuf};
-use store::Store;
 
 /// A line is written of no fewer runs.
 const RUNS_MIN: usize = 20;
@@ -34,14 +32,7 @@ pub(crate) fn run(_root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     let Some(options) = asked::options::<Options>(arguments, "")? else {
         return Ok(());
     };
-    let mut runs: Vec<Run> = Vec::new();
-    for path in &options.stores {
-        let store = Store::open_read_only(path)
-            .with_context(|| format!("open the store `{}`", path.display()))?;
-        for line in store.list()? {
-            runs.push(store.load_to_compare(&line.id)?);
-        }
-    }
+    let runs = asked::runs(&options.stores)?;
     let mut machines: Vec<Vec<&Run>> = Vec::new();
     for run in &runs {
         let kin = |machine: &&mut Vec<&Run>| stats::scope::of_one_machine(&[machine[0], run]);

@@ -7,7 +7,6 @@
 
 use crate::asked;
 use crate::truth::score;
-use anyhow::Context;
 use clap::Parser;
 use model::comparison::{Comparison, Verdict};
 use model::num::count;
@@ -16,7 +15,6 @@ use model::spec::Better;
 use stats::CompareOptions;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use store::Store;
 
 /// Runs that began closer together than this, in ns, are of one sitting.
 const SITTING: u64 = 3_600_000_000_000;
@@ -39,14 +37,7 @@ pub(crate) fn run(_root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     let Some(options) = asked::options::<Options>(arguments, "")? else {
         return Ok(());
     };
-    let mut runs = Vec::new();
-    for path in &options.stores {
-        let store = Store::open_read_only(path)
-            .with_context(|| format!("open the store `{}`", path.display()))?;
-        for line in store.list()? {
-            runs.push(store.load_to_compare(&line.id)?);
-        }
-    }
+    let mut runs = asked::runs(&options.stores)?;
     runs.sort_by_key(|run| run.meta.started);
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
     let mut metrics: BTreeMap<String, [usize; 2]> = BTreeMap::new();

@@ -214,11 +214,10 @@ impl<'a> Candidate<'a> {
             not_alike(case, earlier).is_none()
                 && declared_otherwise(case, earlier, quantity).is_none()
         };
-        let scatter = match asked {
-            Some(asked) => sides.scatter_asked(asked),
-            None => sides.scatter(case, self.metric, shipped, alike),
+        self.spread = match asked {
+            Some(asked) => sides.spread_asked(asked),
+            None => sides.spread(case, self.metric, shipped, alike),
         };
-        self.spread = (scatter.base.1, scatter.other.1).into();
         let found = sides.contrast(&on_base, &on_other, &self.spread);
         if let Some(soak) = sides.soak() {
             // How many stretches there are does not matter: no number of them gives an interval.
@@ -235,8 +234,8 @@ impl<'a> Candidate<'a> {
                     source: ScatterSource::Given,
                 };
                 self.result.scatter = Both {
-                    base: found.shown.base.map(given).or(scatter.base.0),
-                    other: found.shown.other.map(given).or(scatter.other.0),
+                    base: found.shown.base.map(given).or(self.spread.base.told()),
+                    other: found.shown.other.map(given).or(self.spread.other.told()),
                 };
                 self.conclude(found, sides);
             }

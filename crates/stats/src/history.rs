@@ -10,6 +10,7 @@ use crate::rounds::RunRounds;
 use crate::scatter::{self, Spread};
 use crate::visits::visits;
 use crate::{quantile, scope, yuen};
+use model::comparison::ScatterSource;
 use model::host::BlockDevice;
 use model::num::count;
 use model::plan::{CaseId, MetricId, PlannedCase};
@@ -129,18 +130,25 @@ impl<'a> Past<'a> {
         seen.collect()
     }
 
-    /// What these runs differed by, and how many they are; `None` where they saw the machine at too few times.
+    /// What these runs differed by; `None` where they saw the machine at too few times.
     pub(crate) fn spread(
         &self,
         id: &MetricId,
         alike: impl Fn(&PlannedCase) -> bool,
-    ) -> Option<(u32, Spread)> {
+    ) -> Option<Spread> {
         let seen = self.seen(id, alike);
         let times = visits(seen.iter().map(|run| run.began)).len();
+        if times < VISITS_MIN {
+            return None;
+        }
         let means: Vec<yuen::Side> = seen.into_iter().map(|run| run.mean).collect();
-        let spread = scatter::upper(&means, count(times) - 1.0);
-        let known = (crate::rounds::whole(means.len()), spread?);
-        (times >= VISITS_MIN).then_some(known)
+        let (df, runs) = (count(times) - 1.0, crate::rounds::whole(means.len()));
+        let deviation = scatter::upper(&means, df)?;
+        Some(Spread::estimated(
+            deviation,
+            df,
+            ScatterSource::Earlier { runs },
+        ))
     }
 }
 

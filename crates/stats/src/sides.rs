@@ -8,7 +8,7 @@ use crate::side::Side;
 use crate::verdict::Levels;
 use crate::yuen::RatioInterval;
 use crate::{looks, scope};
-use model::comparison::{Both, Inside, MetricComparison, Refusal, Scatter, ScatterSource};
+use model::comparison::{Both, Inside, MetricComparison, Refusal};
 use model::estimate::Interval;
 use model::plan::{CaseId, PlannedCase, PlannedMetric};
 use model::record::Run;
@@ -49,8 +49,8 @@ pub(crate) struct Sides<'a> {
     pub(crate) method: Method,
     /// The shares of false claims that one verdict may take.
     pub(crate) levels: Levels,
-    /// Earlier runs of either machine; of either it is `None` where nobody is to ask them.
-    past: Both<Option<Past<'a>>>,
+    /// Earlier runs of either machine, where rounds are compared with rounds.
+    past: Option<Both<Past<'a>>>,
     /// The rounds alone that nothing disturbed from inside, where somebody asks.
     undisturbed: OnceCell<Both<Side<'a>>>,
 }
@@ -72,11 +72,10 @@ impl<'a> Sides<'a> {
         let began = base.iter().chain(other).map(|run| run.meta.started);
         let first = began.min().unwrap_or_default();
         let past = (method == Method::Rounds)
-            .then(|| Past::of_sides(base[0], other[0], earlier, first))
-            .unzip();
+            .then(|| Past::of_sides(base[0], other[0], earlier, first).into());
         let of_instances = method == Method::Runs;
         let mut sides = Self {
-            past: past.into(),
+            past,
             base: Side::new(base, of_instances),
             other: Side::new(other, of_instances),
             method,
@@ -105,50 +104,43 @@ impl<'a> Sides<'a> {
         cause.filter(|_| self.method != Method::Pairs)
     }
 
-    /// What runs of either machine differ by in a metric, for pages and for the interval; nothing for pairs, which
-    /// share their minutes, and for instances, which are compared as runs.
-    pub(crate) fn scatter(
+    /// What runs of either machine differ by in a metric; nothing for pairs, which share their minutes, and for
+    /// instances, which are compared as runs.
+    pub(crate) fn spread(
         &self,
         case: &PlannedCase,
         metric: &PlannedMetric,
         shipped: &Shipped,
         alike: impl Fn(&PlannedCase) -> bool + Copy,
-    ) -> Both<(Option<Scatter>, Spread)> {
+    ) -> Both<Spread> {
         // What plays a known result is the same everywhere and always.
-        if self.method != Method::Rounds || case.simulated {
-            return ((None, Spread::NONE), (None, Spread::NONE)).into();
-        }
-        let of = |past: &Option<Past<'_>>| {
-            let (scatter, spread) =
-                scatter::of_machine(past.as_ref(), shipped, (case, metric), alike);
-            (Some(scatter), spread)
+        let Some(past) = self.past.as_ref().filter(|_| !case.simulated) else {
+            return (Spread::NONE, Spread::NONE).into();
         };
-        (of(&self.past.base), of(&self.past.other)).into()
+        let of = |past: &Past<'_>| scatter::of_machine(past, shipped, (case, metric), alike);
+        (of(&past.base), of(&past.other)).into()
     }
 
     /// The same where somebody says what runs differ by, as a share.
-    pub(crate) fn scatter_asked(&self, asked: f64) -> Both<(Option<Scatter>, Spread)> {
-        let scatter = (self.method == Method::Rounds).then_some(Scatter {
-            deviation: asked,
-            source: ScatterSource::Asked,
-        });
-        let spread = scatter.map_or(Spread::NONE, |_| Spread::exactly(asked.ln_1p()));
-        ((scatter, spread), (scatter, spread)).into()
+    pub(crate) fn spread_asked(&self, asked: f64) -> Both<Spread> {
+        let spread = if self.past.is_some() {
+            Spread::asked(asked)
+        } else {
+            Spread::NONE
+        };
+        (spread, spread).into()
     }
 
     /// The earlier runs of either machine, by id.
     pub(crate) fn earlier(&self) -> Both<Vec<String>> {
-        let ids = |past: &Option<Past<'_>>, side: &Side<'_>| {
-            let cases: Vec<&CaseId> = side.cases().into_iter().map(|case| &case.id).collect();
-            past.as_ref()
-                .map(|past| past.ids(&cases))
-                .unwrap_or_default()
+        let Some(past) = &self.past else {
+            return Both::default();
         };
-        (
-            ids(&self.past.base, &self.base),
-            ids(&self.past.other, &self.other),
-        )
-            .into()
+        let ids = |past: &Past<'_>, side: &Side<'_>| {
+            let cases: Vec<&CaseId> = side.cases().into_iter().map(|case| &case.id).collect();
+            past.ids(&cases)
+        };
+        (ids(&past.base, &self.base), ids(&past.other, &self.other)).into()
     }
 
     /// The 95 % interval as pages show it. Where looks at the data ended a run, it ended early where its rounds

@@ -6,6 +6,7 @@
 use super::Runner;
 use super::soak::{Resting, sleep_for};
 use crate::soak::Rest;
+use model::plan::Plan;
 use model::record::Round;
 use model::units::{Nanos, UnixNanos};
 use sys::clock::{monotonic, wall};
@@ -14,22 +15,26 @@ use sys::clock::{monotonic, wall};
 pub(super) struct Spread {
     /// From the beginning of a pass to that of the next.
     interval: Nanos,
+    /// How many there are.
+    passes: u32,
     /// The last pass that began, and when; `None` before the first one.
     last: Option<(u32, UnixNanos)>,
 }
 
 impl Spread {
-    /// As an earlier part of the run left it.
-    pub(super) fn new(interval: Nanos, earlier: &[Round]) -> Self {
+    /// As an earlier part of the run left it; `None` where its passes are not spread.
+    pub(super) fn of(plan: &Plan, earlier: &[Round]) -> Option<Self> {
+        let (interval, passes) = (plan.interval()?, plan.passes?);
         let last = earlier.iter().map(|round| round.pass).max();
         let began = |pass| {
             let rounds = earlier.iter().filter(|round| round.pass == pass);
             rounds.map(|round| round.started).min()
         };
-        Self {
+        Some(Self {
             interval,
+            passes,
             last: last.and_then(|pass| Some((pass, began(pass)?))),
-        }
+        })
     }
 
     /// How long to rest at `now` before this pass: never longer than from one pass to the next, whatever was done to
@@ -44,9 +49,9 @@ impl Spread {
         }
     }
 
-    /// How long passes take from `pass` on, of so many.
-    fn from(&self, pass: u32, passes: u32) -> Nanos {
-        let left = u64::from((passes + 1).saturating_sub(pass));
+    /// How long passes take from `pass` on.
+    fn from(&self, pass: u32) -> Nanos {
+        let left = u64::from((self.passes + 1).saturating_sub(pass));
         Nanos(self.interval.0.saturating_mul(left))
     }
 }
@@ -58,12 +63,11 @@ impl Runner<'_> {
         let rest = spread.rest(pass, UnixNanos(wall()));
         if rest > Nanos::ZERO {
             let elapsed = self.elapsed();
-            let passes = self.plan().passes.unwrap_or_default();
             let until = elapsed.plus(rest);
             self.observer.rests(&Resting {
                 elapsed,
                 until,
-                expected: until.plus(spread.from(pass, passes)),
+                expected: until.plus(spread.from(pass)),
                 why: Rest::NextPass,
             });
             let end = monotonic().saturating_add(rest.0);
@@ -81,8 +85,7 @@ impl Runner<'_> {
         let spread = self.spread.as_ref()?;
         let (last, began) = spread.last?;
         let over = Nanos(wall().saturating_sub(began.0)).min(spread.interval);
-        let passes = self.plan().passes.unwrap_or_default();
-        let left = spread.from(pass.max(last), passes).since(over);
+        let left = spread.from(pass.max(last)).since(over);
         Some(self.elapsed().plus(left))
     }
 }
@@ -95,6 +98,7 @@ mod tests {
     fn a_pass_begins_an_interval_after_the_last_one_and_never_much_later() {
         let spread = |last| Spread {
             interval: Nanos(100),
+            passes: 9,
             last,
         };
         let check = |last: Option<(u32, u64)>, pass, now, expect| {
@@ -109,6 +113,6 @@ mod tests {
         check(Some((2, 5000)), 2, 5030, 0);
         // A clock that was set back keeps nobody waiting.
         check(Some((1, 5000)), 2, 10, 100);
-        assert_eq!(spread(None).from(7, 9), Nanos(300));
+        assert_eq!(spread(None).from(7), Nanos(300));
     }
 }

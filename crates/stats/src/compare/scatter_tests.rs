@@ -319,13 +319,19 @@ fn one_estimate_for_both_sides_is_one() {
         let parts = scatter::parts(&(base, other).into(), &side(base_mean), &side(other_mean));
         yuen::between(base_mean, other_mean, 0.05).with_scatter(&parts.all, &parts.between)
     };
-    let one = Spread::estimated(0.01, 4.0);
+    let one = Spread::estimated(0.01, 4.0, ScatterSource::Class);
     let same = asked(one, one);
-    let apart = asked(one, Spread::estimated(0.01 + 1e-12, 4.0));
+    let apart = asked(
+        one,
+        Spread::estimated(0.01 + 1e-12, 4.0, ScatterSource::Class),
+    );
     assert!((same.se - apart.se).abs() < 1e-9);
     assert!((same.df - 4.0).abs() < 0.1 && (apart.df - 8.0).abs() < 0.1);
     // What was asked for counts, however alike the rounds are.
-    let exact = asked(Spread::exactly(0.03), Spread::exactly(0.03));
+    let exact = asked(
+        Spread::asked(0.03_f64.exp_m1()),
+        Spread::asked(0.03_f64.exp_m1()),
+    );
     assert!((exact.se - 0.03 * 2_f64.sqrt()).abs() < 1e-5 && exact.df > 1e6);
     assert!((exact.half_width(0.05) / exact.se - 1.959_964).abs() < 1e-4);
 }
@@ -433,7 +439,7 @@ fn runs_of_one_visit_are_one_time_that_a_machine_was_seen() {
             runs: &means,
             visits,
         };
-        let spread = Spread::estimated(0.01, 4.0);
+        let spread = Spread::estimated(0.01, 4.0, ScatterSource::Class);
         let parts = scatter::parts(&(spread, spread).into(), &side(), &side());
         parts.all[0]
     };
