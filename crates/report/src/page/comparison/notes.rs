@@ -15,18 +15,14 @@ use model::comparison::{
     Scatter, ScatterSource, Verdict,
 };
 use model::estimate::{Interval, State};
-use model::record::Run;
 
 /// The notes, in the order of the metrics; what concerns the runs comes first.
 pub(super) fn notes(of: Compared<'_>) -> Vec<String> {
     let (sides, comparison, lang) = (of.sides, of.comparison, of.lang);
     let mut notes = repeats(of);
     let [base, other] = sides.names(lang);
-    let Both {
-        base: on_base,
-        other: on_other,
-    } = &comparison.disturbed;
-    for (name, warnings) in [(&base, on_base), (&other, on_other)] {
+    let disturbed = &comparison.disturbed;
+    for (name, warnings) in [(&base, &disturbed.base), (&other, &disturbed.other)] {
         let said = warnings.iter().map(|warning| said::warning(warning, lang));
         notes.extend(said.map(|said| format!("{name}: {said}")));
     }
@@ -265,91 +261,59 @@ fn scatter(of: Compared<'_>) -> Vec<String> {
 
 /// A scatter with its source.
 fn scattered(scatter: &Scatter, lang: Lang) -> String {
-    let deviation = percent(scatter.deviation);
-    match scatter.source {
-        ScatterSource::Given => say!(
-            lang,
-            "{deviation} (as the runs of the side show)",
-            "{deviation}（その側の測定どうしの差）"
-        ),
+    let fixed = |english: &'static str, japanese| lang.pick(english, japanese).to_owned();
+    let source = match scatter.source {
+        ScatterSource::Given => fixed("as the runs of the side show", "その側の測定による"),
         ScatterSource::Earlier { runs } => say!(
             lang,
-            "{deviation} (as {runs} earlier runs of it show)",
-            "{deviation}（そのマシンの以前の測定 {runs} 件による）"
+            "as {runs} earlier runs of it show",
+            "そのマシンの以前の測定 {runs} 件による"
         ),
         ScatterSource::Shipped { runs } => say!(
             lang,
-            "{deviation} (as {runs} runs on a machine of the project showed)",
-            "{deviation}（開発元のマシンでの測定 {runs} 件による）"
+            "as {runs} runs on a machine of the project showed",
+            "開発元のマシンでの測定 {runs} 件による"
         ),
-        ScatterSource::Class => say!(
-            lang,
-            "{deviation} (a guess for tests of this kind: nobody has measured this one)",
-            "{deviation}（この種のテストの目安。このテストの実測値はまだありません）"
+        ScatterSource::Class => fixed(
+            "a guess for tests of this kind: nobody has measured this one",
+            "この種のテストの目安。このテストの実測値はまだありません",
         ),
-        ScatterSource::Asked => say!(
-            lang,
-            "{deviation} (as asked for)",
-            "{deviation}（指定による）"
-        ),
-    }
+        ScatterSource::Asked => fixed("as asked for", "指定による"),
+    };
+    let deviation = percent(scatter.deviation);
+    say!(lang, "{deviation} ({source})", "{deviation}（{source}）")
 }
 
 /// Which earlier runs were asked.
 fn earlier(of: Compared<'_>) -> Vec<String> {
     let Both { base, other } = &of.comparison.earlier;
     let sides = [(true, base), (false, other)].into_iter();
-    let asked = sides
-        .filter(|(_, runs)| !runs.is_empty())
-        .map(|(is_base, runs)| {
-            let (side, runs) = (side_in_words(is_base, of.lang), runs.join(", "));
-            say!(
-                of.lang,
-                "earlier runs of the machine of the {side}: {runs}",
-                "{side}のマシンの以前の測定: {runs}"
-            )
-        });
-    asked.collect()
+    let asked = sides.filter(|(_, runs)| !runs.is_empty());
+    let note = |(is_base, runs): (bool, &Vec<String>)| {
+        let (side, runs) = (side_in_words(is_base, of.lang), runs.join(", "));
+        say!(
+            of.lang,
+            "earlier runs of the machine of the {side}: {runs}",
+            "{side}のマシンの以前の測定: {runs}"
+        )
+    };
+    asked.map(note).collect()
 }
 
-/// How far neighbouring rounds depend on one another, where that widens the intervals by a tenth or more. A run of one
-/// test hardly shows it; what is taken there is told as that. Pairs and instances do without it.
-fn dependence(of: Compared<'_>) -> Vec<String> {
-    let comparison = of.comparison;
-    if comparison.paired || comparison.estimator == Estimator::Runs {
-        return Vec::new();
-    }
-    let Both { base, other } = &comparison.dependence;
-    let [on_base, on_other] = of.sides.both().map(Party::runs);
-    let runs = on_base
-        .iter()
-        .chain(&on_other)
-        .zip(base.iter().chain(other));
-    let (lone, several): (Vec<_>, Vec<_>) = runs.partition(|(run, _)| run.plan.cases.len() == 1);
-    let largest = |runs: Vec<(&&Run, &f64)>| {
-        let largest = runs
-            .into_iter()
-            .map(|(_, taken)| *taken)
-            .fold(0.0, f64::max);
-        (largest >= DEPENDENCE_TOLD).then_some(largest)
-    };
-    let seen = largest(several).map(|seen| {
+/// How far neighbouring rounds are taken to depend on one another, where that widens the intervals by a tenth or more.
+/// Pairs and instances do without it.
+fn dependence(of: Compared<'_>) -> Option<String> {
+    let Both { base, other } = &of.comparison.dependence;
+    let taken = base.iter().chain(other).copied().fold(0.0, f64::max);
+    (of.comparison.estimator == Estimator::Rounds && taken >= DEPENDENCE_TOLD).then(|| {
         say!(
             of.lang,
-            "neighbouring rounds depend on one another (by {seen:.2} where 1 is wholly): the intervals are wider for it",
-            "隣り合うラウンドは互いに独立ではありません（1 を完全な依存として {seen:.2}）。区間はその分広くなっています"
+            "neighbouring rounds are taken to depend on one another (by {taken:.2} where 1 is wholly; a run of one test \
+             hardly shows it, and leans on what is usual): the intervals are wider for it",
+            "隣り合うラウンドは互いに独立ではないとみなしています（1 を完全な依存として {taken:.2}。テストが一つだけの測定では \
+             ほとんど分からないため、通常の値によります）。区間はその分広くなっています"
         )
-    });
-    let taken = largest(lone).map(|taken| {
-        say!(
-            of.lang,
-            "one test alone hardly shows how far neighbouring rounds depend on one another: {taken:.2} is taken, from \
-             what is usual and these few rounds (1 is wholly), and the intervals are wider for it",
-            "一つのテストだけでは、隣り合うラウンドがどの程度依存しているかはほとんど分かりません。通常の値とこれらのラウンドから \
-             {taken:.2} とみなし（1 を完全な依存とする）、区間はその分広くなっています"
-        )
-    });
-    seen.into_iter().chain(taken).collect()
+    })
 }
 
 /// A dependence from which on it is told.
@@ -404,47 +368,35 @@ mod tests {
     use model::comparison::Comparison;
 
     #[test]
-    fn what_is_taken_of_one_test_is_not_told_as_seen() {
-        let (several, mut lone, mut comparison) = testkit::comparison();
-        lone.plan.cases.truncate(1);
-        assert!(several.plan.cases.len() > 1);
-        let (base, other) = (Party::one(&several), Party::one(&lone));
+    fn dependence_is_told_where_it_widens_intervals() {
+        let (base, other, mut comparison) = testkit::comparison();
+        let (base, other) = (Party::one(&base), Party::one(&other));
         let sides = Sides {
             base: &base,
             other: &other,
         };
-        let check = |comparison: &Comparison, expect: &[&str]| {
-            let all = Lang::ALL.map(|lang| {
-                let said = dependence(Compared {
+        let told = |comparison: &Comparison| {
+            let said = Lang::ALL.map(|lang| {
+                dependence(Compared {
                     sides,
                     comparison,
                     lang,
-                });
-                testkit::assert_sentences(&said, lang);
-                assert_eq!(said.len(), expect.len(), "{said:?}");
-                said
+                })
             });
-            for (said, part) in all[0].iter().zip(expect) {
-                assert!(said.contains(part), "{said}");
+            for (said, lang) in said.iter().zip(Lang::ALL) {
+                testkit::assert_sentences(said.as_slice(), lang);
             }
+            said[0].clone().unwrap_or_default()
         };
-        let (seen, taken) = (
-            "depend on one another (by 0.25 where",
-            "one test alone hardly shows how far neighbouring rounds depend on one another: 0.35 is taken",
-        );
         comparison.dependence = (vec![0.25], vec![0.35]).into();
-        check(&comparison, &[seen, taken]);
-        comparison.dependence = (vec![0.1], vec![0.35]).into();
-        check(&comparison, &[taken]);
-        comparison.dependence = (vec![0.25], vec![0.1]).into();
-        check(&comparison, &[seen]);
-        // Neither instances nor pairs are widened.
+        assert!(told(&comparison).contains("(by 0.35 where"));
+        comparison.dependence = (vec![0.1], vec![0.15]).into();
+        assert_eq!(told(&comparison), "");
         comparison.dependence = (vec![0.25], vec![0.35]).into();
-        comparison.estimator = Estimator::Runs;
-        check(&comparison, &[]);
-        comparison.estimator = Estimator::Pairs;
-        comparison.paired = true;
-        check(&comparison, &[]);
+        for estimator in [Estimator::Runs, Estimator::Pairs] {
+            comparison.estimator = estimator;
+            assert_eq!(told(&comparison), "");
+        }
     }
 
     #[test]

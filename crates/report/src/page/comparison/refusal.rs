@@ -67,7 +67,20 @@ fn why(refusal: &Refusal, run: &str, lang: Lang) -> String {
             on = on(*base, *other, lang)
         ),
         Refusal::TooFewRounds { base, other, need } => {
-            too_few_rounds((*base, *other), *need, run, lang)
+            let single = if *base == 1 || *other == 1 {
+                lang.pick(
+                    "; a single figure says nothing about its scatter",
+                    "単独の値からはばらつきがわかりません。",
+                )
+            } else {
+                ""
+            };
+            say!(
+                lang,
+                "too few rounds: {base} and {other}, where each side needs {need}{single}; {on}: {run}",
+                "ラウンドが足りません: {base} と {other}（双方 {need} ラウンド以上必要です）。{single}{on}で {run} を実行してください",
+                on = on(base < need, other < need, lang)
+            )
         }
         Refusal::TooFewPairs {
             pairs,
@@ -107,48 +120,26 @@ fn why(refusal: &Refusal, run: &str, lang: Lang) -> String {
             "双方で項目の意味が異なるため（{what}: {base} と {other}）比較できません。双方を同じ kurabe で {run} として測定し直してください"
         ),
         Refusal::NoRatio {
-            base_is_zero,
-            other_is_zero,
-        } => no_ratio(*base_is_zero, *other_is_zero, run, lang),
-    }
-}
-
-/// Too few rounds on either side.
-fn too_few_rounds((base, other): (u32, u32), need: u32, run: &str, lang: Lang) -> String {
-    let single = if base == 1 || other == 1 {
-        lang.pick(
-            "; a single figure says nothing about its scatter",
-            "単独の値からはばらつきがわかりません。",
-        )
-    } else {
-        ""
-    };
-    say!(
-        lang,
-        "too few rounds: {base} and {other}, where each side needs {need}{single}; {on}: {run}",
-        "ラウンドが足りません: {base} と {other}（双方 {need} ラウンド以上必要です）。{single}{on}で {run} を実行してください",
-        on = on(base < need, other < need, lang)
-    )
-}
-
-/// Values of which no ratio can be formed.
-fn no_ratio(base_is_zero: bool, other_is_zero: bool, run: &str, lang: Lang) -> String {
-    match (base_is_zero, other_is_zero) {
-        (true, true) => say!(
+            base_is_zero: true,
+            other_is_zero: true,
+        } => say!(
             lang,
             "0 in every round of both sides: there is no ratio, and no difference",
             "双方ともすべてのラウンドで 0 です。比はありませんが、違いもありません"
         ),
-        (false, false) => say!(
+        Refusal::NoRatio {
+            base_is_zero: false,
+            other_is_zero: false,
+        } => say!(
             lang,
             "a value is zero, negative or missing, so there is no ratio: see the rounds with `kurabe show RUN --format csv-rounds`, or measure again, {run}",
             "値がゼロ、負、または欠けているため、比を計算できません。`kurabe show RUN --format csv-rounds` で確認するか、{run} で測定し直してください"
         ),
-        _ => say!(
+        Refusal::NoRatio { base_is_zero, .. } => say!(
             lang,
             "0 in every round of the {side}, so there is no ratio: see the rounds with `kurabe show RUN --format csv-rounds`, or measure again, {run}",
             "{side}がすべてのラウンドで 0 のため、比を計算できません。`kurabe show RUN --format csv-rounds` で確認するか、{run} で測定し直してください",
-            side = side(base_is_zero, lang)
+            side = side(*base_is_zero, lang)
         ),
     }
 }
