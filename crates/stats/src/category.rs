@@ -136,9 +136,7 @@ fn compare_one<'a, 'b>(sides: &Sides<'_>, group: Group<'a, 'b>) -> Option<Found<
             Some(found) => found.interval.ratio(),
             None => composite::geometric_mean(&ratios)?,
         },
-        interval: evidence
-            .as_ref()
-            .map(|found| sides.printed(&found.interval)),
+        interval: evidence.as_ref().map(|found| found.interval.interval()),
         margin,
         verdict,
         doubt: None,

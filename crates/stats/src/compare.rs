@@ -332,7 +332,7 @@ impl<'a> Candidate<'a> {
         let found = self.evidence(found);
         let result = &mut self.result;
         let interval = &found.interval;
-        let printed = sides.printed(interval);
+        let printed = interval.interval();
         result.ratio = ratio_of(interval.ln_ratio);
         if result.ratio.is_none() || !printed.hi.is_finite() {
             // Nobody measures that, and no number on a page could say it.
@@ -343,7 +343,7 @@ impl<'a> Candidate<'a> {
         }
         result.interval = Some(printed);
         if result.scatter.base.is_some() {
-            result.minutes = Some(sides.printed(&interval.minutes()));
+            result.minutes = Some(interval.minutes().interval());
         }
         result.verdict = verdict::of_ratio(interval, sides.levels, result.margin);
         result.adjusted = result.verdict;
@@ -370,7 +370,7 @@ impl<'a> Candidate<'a> {
         let metric = &self.result.id;
         self.result.floor = Some(FloorComparison {
             ratio,
-            interval: found.map(|found| sides.printed(found)),
+            interval: found.map(RatioInterval::interval),
             verdict,
             adjusted: verdict,
             doubt: None,

@@ -210,10 +210,11 @@ pub(crate) fn contrast(
     base: &Values,
     other: &Values,
     spread: &Both<Spread>,
+    looked: bool,
 ) -> Contrast {
     match method {
         Method::Pairs => in_pairs(&side::pairs(&base.points(), &other.points())),
-        Method::Rounds | Method::Runs => apart(method, base, other, spread),
+        Method::Rounds | Method::Runs => apart(method, base, other, spread, looked),
     }
 }
 
@@ -268,7 +269,15 @@ fn centres_of_pairs(pairs: &[(f64, f64)]) -> Option<(f64, f64)> {
     Some((quantile::mean(&base)?.exp(), quantile::mean(&other)?.exp()))
 }
 
-fn apart(method: Method, base: &Values, other: &Values, spread: &Both<Spread>) -> Contrast {
+/// Where a look ended a side (`looked`), its rounds were perhaps alike by chance, as those are that lie on one of two
+/// levels: either side is then taken to scatter as much as the other one.
+fn apart(
+    method: Method,
+    base: &Values,
+    other: &Values,
+    spread: &Both<Spread>,
+    looked: bool,
+) -> Contrast {
     let (Some(base_logs), Some(other_logs)) = (base.logs(), other.logs()) else {
         return Contrast::NoRatio;
     };
@@ -280,6 +289,11 @@ fn apart(method: Method, base: &Values, other: &Values, spread: &Both<Spread>) -
     let (Some(here), Some(there)) = (yuen::Side::mean_of(&means.0), yuen::Side::mean_of(&means.1))
     else {
         return Contrast::TooFew(None);
+    };
+    let (here, there) = if looked {
+        (here.no_quieter_than(&there), there.no_quieter_than(&here))
+    } else {
+        (here, there)
     };
     let interval = yuen::between(here, there, ERROR_RATE);
     let fewest = count(base.fewest().min(other.fewest()));
@@ -334,7 +348,7 @@ mod tests {
             };
             let (base, other) = (points(&values(0.01)), points(&values(0.3)));
             for method in [Method::Rounds, Method::Pairs, Method::Runs] {
-                let ln_ratio = match contrast(method, &base, &other, &QUIET) {
+                let ln_ratio = match contrast(method, &base, &other, &QUIET, false) {
                     Contrast::Found(found) => found.interval.ln_ratio,
                     Contrast::TooFew(ln_ratio) => ln_ratio.unwrap(),
                     Contrast::NoRatio => panic!("{method:?} {n}"),

@@ -57,7 +57,7 @@ fn interval(method: Method, a: &[f64], b: &[f64]) -> Interval {
         base: Spread::NONE,
         other: Spread::NONE,
     };
-    let found = contrast(method, &Values::of_one(a), &Values::of_one(b), &none);
+    let found = contrast(method, &Values::of_one(a), &Values::of_one(b), &none, false);
     found.found().unwrap().interval.interval()
 }
 

@@ -6,10 +6,8 @@ use crate::judged::Judged;
 use crate::scatter::{self, Shipped, Spread};
 use crate::side::Side;
 use crate::verdict::Levels;
-use crate::yuen::RatioInterval;
 use crate::{looks, scope};
 use model::comparison::{Both, Inside, MetricComparison, Refusal};
-use model::estimate::Interval;
 use model::plan::{CaseId, PlannedCase, PlannedMetric};
 use model::record::Run;
 use std::cell::OnceCell;
@@ -143,17 +141,6 @@ impl<'a> Sides<'a> {
         (ids(&past.base, &self.base), ids(&past.other, &self.other)).into()
     }
 
-    /// The 95 % interval as pages show it. Where looks at the data ended a run, it ended early where its rounds
-    /// happened to be alike; the level of a look makes up for that.
-    pub(crate) fn printed(&self, found: &RatioInterval) -> Interval {
-        let level = if self.looked() && self.method != Method::Pairs {
-            looks::ALPHA
-        } else {
-            ERROR_RATE
-        };
-        found.interval_of(found.ln_ends(level))
-    }
-
     /// Holds these values against each other.
     pub(crate) fn contrast(
         &self,
@@ -161,7 +148,7 @@ impl<'a> Sides<'a> {
         other: &Values,
         spread: &Both<Spread>,
     ) -> Contrast {
-        contrast(self.method, base, other, spread)
+        contrast(self.method, base, other, spread, self.looked())
     }
 }
 

@@ -33,6 +33,19 @@ impl Side {
         (self.se_squared * count(self.n)).sqrt()
     }
 
+    /// The same with rounds that scatter at least as much as those of `other`, and are known no better.
+    #[must_use]
+    pub(crate) fn no_quieter_than(self, other: &Self) -> Self {
+        if self.deviation() >= other.deviation() {
+            return self;
+        }
+        Self {
+            se_squared: other.deviation().powi(2) / count(self.n),
+            df: self.df.min(other.df),
+            ..self
+        }
+    }
+
     /// The same of rounds that depend on one another so far.
     #[must_use]
     pub(crate) fn with(self, dependence: Dependence) -> Self {
@@ -343,6 +356,22 @@ mod tests {
         assert!((found.ln_ratio / found.se - 4.591_598_691_181_999).abs() < 1e-12);
         assert!((found.df - 4.017_849_270_599_219).abs() < 1e-12);
         assert!((found.p_value() - 0.009_989_092_520_784_214).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_quieter_side_takes_the_scatter_of_the_other_one() {
+        let of = |n, se_squared, df| Side {
+            n,
+            mean: 1.0,
+            se_squared,
+            df,
+        };
+        let (quiet, wild) = (of(6, 1e-6, 3.0), of(28, 1e-4, 17.0));
+        assert_eq!(wild.no_quieter_than(&quiet), wild);
+        let taken = quiet.no_quieter_than(&wild);
+        assert!((taken.deviation() / wild.deviation() - 1.0).abs() < 1e-12);
+        assert_eq!((taken.n, taken.mean.to_bits()), (6, quiet.mean.to_bits()));
+        assert!((taken.df - 3.0).abs() < 1e-12);
     }
 
     #[test]
