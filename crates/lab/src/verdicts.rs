@@ -96,6 +96,7 @@ mod tests {
             ("dependent 0.8, 24 metrics, 9 and 9", 40),
             ("dependent 0.5, at the margin, 24 metrics, 28 and 28", 10),
             ("target, normal 1 %", 20),
+            ("target, two levels, p .5, 24", 60),
             ("slow moments, normal 1 %, 24 metrics, 9 and 9", 30),
         ]);
     }

@@ -382,9 +382,7 @@ impl<'a> Candidate<'a> {
             },
         });
     }
-}
 
-impl Candidate<'_> {
     /// The verdicts at the levels that the corrections left.
     fn decide(&mut self, sides: &Sides<'_>) {
         let (id, margin) = (&self.result.id, self.result.margin);

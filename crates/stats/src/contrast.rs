@@ -205,6 +205,9 @@ impl Evidence {
 }
 
 /// Holds `other` against `base`; `spread` is what runs of either machine differ by.
+///
+/// Where a look ended a side (`looked`), its rounds were perhaps alike by chance, as those are that lie on one of two
+/// levels: either side is then taken to scatter as much as the other one.
 pub(crate) fn contrast(
     method: Method,
     base: &Values,
@@ -212,10 +215,52 @@ pub(crate) fn contrast(
     spread: &Both<Spread>,
     looked: bool,
 ) -> Contrast {
-    match method {
-        Method::Pairs => in_pairs(&side::pairs(&base.points(), &other.points())),
-        Method::Rounds | Method::Runs => apart(method, base, other, spread, looked),
+    if method == Method::Pairs {
+        return in_pairs(&side::pairs(&base.points(), &other.points()));
     }
+    let (Some(base_logs), Some(other_logs)) = (base.logs(), other.logs()) else {
+        return Contrast::NoRatio;
+    };
+    let trims = method.trims(base.fewest(), other.fewest());
+    let means = (
+        base.means(&base_logs, trims.0),
+        other.means(&other_logs, trims.1),
+    );
+    let (Some(here), Some(there)) = (yuen::Side::mean_of(&means.0), yuen::Side::mean_of(&means.1))
+    else {
+        return Contrast::TooFew(None);
+    };
+    let (here, there) = if looked {
+        (here.no_quieter_than(&there), there.no_quieter_than(&here))
+    } else {
+        (here, there)
+    };
+    let interval = yuen::between(here, there, ERROR_RATE);
+    let fewest = count(base.fewest().min(other.fewest()));
+    if fewest < approx(u64::from(method.fewest())) {
+        return Contrast::TooFew(Some(interval.ln_ratio));
+    }
+    let of = |mean, runs, values: &Values| OfSide {
+        mean,
+        runs,
+        visits: values.visits(),
+    };
+    let parts = scatter::parts(
+        spread,
+        &of(here, &means.0, base),
+        &of(there, &means.1, other),
+    );
+    Contrast::Found(Evidence {
+        interval: interval.with_scatter(&parts.all, &parts.between),
+        shown: parts.shown,
+        exchange: match (&base.runs[..], &other.runs[..]) {
+            ([_], [_]) if method == Method::Rounds => Some(Exchange {
+                base: base_logs.concat(),
+                other: other_logs.concat(),
+            }),
+            _ => None,
+        },
+    })
 }
 
 fn in_pairs(pairs: &[(f64, f64)]) -> Contrast {
@@ -267,60 +312,6 @@ fn centres_of_pairs(pairs: &[(f64, f64)]) -> Option<(f64, f64)> {
     let cut = yuen::trimmed_each_end(logs.len());
     let (base, other): (Vec<f64>, Vec<f64>) = logs[cut..logs.len() - cut].iter().copied().unzip();
     Some((quantile::mean(&base)?.exp(), quantile::mean(&other)?.exp()))
-}
-
-/// Where a look ended a side (`looked`), its rounds were perhaps alike by chance, as those are that lie on one of two
-/// levels: either side is then taken to scatter as much as the other one.
-fn apart(
-    method: Method,
-    base: &Values,
-    other: &Values,
-    spread: &Both<Spread>,
-    looked: bool,
-) -> Contrast {
-    let (Some(base_logs), Some(other_logs)) = (base.logs(), other.logs()) else {
-        return Contrast::NoRatio;
-    };
-    let trims = method.trims(base.fewest(), other.fewest());
-    let means = (
-        base.means(&base_logs, trims.0),
-        other.means(&other_logs, trims.1),
-    );
-    let (Some(here), Some(there)) = (yuen::Side::mean_of(&means.0), yuen::Side::mean_of(&means.1))
-    else {
-        return Contrast::TooFew(None);
-    };
-    let (here, there) = if looked {
-        (here.no_quieter_than(&there), there.no_quieter_than(&here))
-    } else {
-        (here, there)
-    };
-    let interval = yuen::between(here, there, ERROR_RATE);
-    let fewest = count(base.fewest().min(other.fewest()));
-    if fewest < approx(u64::from(method.fewest())) {
-        return Contrast::TooFew(Some(interval.ln_ratio));
-    }
-    let of = |mean, runs, values: &Values| OfSide {
-        mean,
-        runs,
-        visits: values.visits(),
-    };
-    let parts = scatter::parts(
-        spread,
-        &of(here, &means.0, base),
-        &of(there, &means.1, other),
-    );
-    Contrast::Found(Evidence {
-        interval: interval.with_scatter(&parts.all, &parts.between),
-        shown: parts.shown,
-        exchange: match (&base.runs[..], &other.runs[..]) {
-            ([_], [_]) if method == Method::Rounds => Some(Exchange {
-                base: base_logs.concat(),
-                other: other_logs.concat(),
-            }),
-            _ => None,
-        },
-    })
 }
 
 #[cfg(test)]

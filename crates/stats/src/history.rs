@@ -144,11 +144,7 @@ impl<'a> Past<'a> {
         let means: Vec<yuen::Side> = seen.into_iter().map(|run| run.mean).collect();
         let (df, runs) = (count(times) - 1.0, crate::rounds::whole(means.len()));
         let deviation = scatter::upper(&means, df)?;
-        Some(Spread::estimated(
-            deviation,
-            df,
-            ScatterSource::Earlier { runs },
-        ))
+        Some(Spread::of(deviation, df, ScatterSource::Earlier { runs }))
     }
 }
 

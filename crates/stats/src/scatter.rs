@@ -50,11 +50,11 @@ impl Spread {
 
     /// This share, surely.
     pub(crate) fn asked(share: f64) -> Self {
-        Self::estimated(share.ln_1p(), f64::INFINITY, ScatterSource::Asked)
+        Self::of(share.ln_1p(), f64::INFINITY, ScatterSource::Asked)
     }
 
     /// This standard deviation of a run's logarithm.
-    pub(crate) const fn estimated(deviation: f64, df: f64, source: ScatterSource) -> Self {
+    pub(crate) const fn of(deviation: f64, df: f64, source: ScatterSource) -> Self {
         Self {
             deviation,
             df,
@@ -280,7 +280,7 @@ impl Shipped {
             None => (of_class(nature, class), CLASS_RUNS, ScatterSource::Class),
         };
         let df = approx(u64::from(runs)) - 1.0;
-        Spread::estimated(deviation * limit_of(df).sqrt(), df, source)
+        Spread::of(deviation * limit_of(df).sqrt(), df, source)
     }
 }
 

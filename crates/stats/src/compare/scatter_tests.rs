@@ -319,12 +319,9 @@ fn one_estimate_for_both_sides_is_one() {
         let parts = scatter::parts(&(base, other).into(), &side(base_mean), &side(other_mean));
         yuen::between(base_mean, other_mean, 0.05).with_scatter(&parts.all, &parts.between)
     };
-    let one = Spread::estimated(0.01, 4.0, ScatterSource::Class);
+    let one = Spread::of(0.01, 4.0, ScatterSource::Class);
     let same = asked(one, one);
-    let apart = asked(
-        one,
-        Spread::estimated(0.01 + 1e-12, 4.0, ScatterSource::Class),
-    );
+    let apart = asked(one, Spread::of(0.01 + 1e-12, 4.0, ScatterSource::Class));
     assert!((same.se - apart.se).abs() < 1e-9);
     assert!((same.df - 4.0).abs() < 0.1 && (apart.df - 8.0).abs() < 0.1);
     // What was asked for counts, however alike the rounds are.
@@ -439,7 +436,7 @@ fn runs_of_one_visit_are_one_time_that_a_machine_was_seen() {
             runs: &means,
             visits,
         };
-        let spread = Spread::estimated(0.01, 4.0, ScatterSource::Class);
+        let spread = Spread::of(0.01, 4.0, ScatterSource::Class);
         let parts = scatter::parts(&(spread, spread).into(), &side(), &side());
         parts.all[0]
     };

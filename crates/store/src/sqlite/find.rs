@@ -311,6 +311,28 @@ mod tests {
     }
 
     #[test]
+    fn soaks_and_duels_take_no_place_among_the_earlier_runs() {
+        let (_dir, store) = store(RUNS);
+        let host = HostFacts::default();
+        let machine = codec::encode("the machine", &Machine::of(&host)).unwrap();
+        let done = "UPDATE runs SET ending = 'complete', machine = ?1, plan = '{\"soak\":null}'";
+        store.conn.execute(done, [&machine]).unwrap();
+        let earlier = |most| store.earlier(&host, UnixNanos(4), most).unwrap();
+        let ids: Vec<&str> = RUNS.iter().map(|(id, _)| *id).collect();
+        assert_eq!(earlier(20), ids[1..], "the latest is not earlier");
+        assert_eq!(earlier(2), ids[1..3]);
+        let change = |set: &str, id: &str| {
+            let change = format!("UPDATE runs SET {set} WHERE id = ?1");
+            assert_eq!(store.conn.execute(&change, [id]).unwrap(), 1);
+        };
+        change("plan = '{\"soak\":{\"for\":1}}'", ids[1]);
+        change("duel = 'd'", ids[2]);
+        assert_eq!(earlier(2), ids[3..]);
+        change("ending = 'open'", ids[3]);
+        assert_eq!(earlier(2), ids[4..]);
+    }
+
+    #[test]
     fn a_short_id_means_its_run_whatever_else_there_is() {
         let runs = &[
             ("20261123-090000-77aa", Some("b1b1")),
