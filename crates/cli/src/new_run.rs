@@ -132,8 +132,8 @@ fn refused(error: &PlanError) -> anyhow::Error {
     let (exit, hint) = match error {
         PlanError::NothingLeft(_) => (Exit::Unsupported, None),
         PlanError::Spread { needs, .. } => {
-            let least = needs.0.div_ceil(60_000_000_000);
-            let hint = format!("`--spread {least}m` is the least; or take fewer `--passes`");
+            let least = needs.0.div_ceil(1_000_000_000);
+            let hint = format!("`--spread {least}s` is the least; or take fewer `--passes`");
             (Exit::Usage, Some(hint))
         }
         PlanError::Soak(error) => (Exit::Usage, Some(error.hint())),

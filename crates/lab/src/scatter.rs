@@ -3,10 +3,14 @@
 use crate::asked;
 use clap::Parser;
 use model::record::Run;
+use stats::scatter::Known;
 use std::path::{Path, PathBuf};
 
 /// A line is written of no fewer runs.
-const RUNS_MIN: usize = 20;
+const RUNS_MIN: u32 = 20;
+
+/// No line says less than this.
+const DEVIATION_MIN: f64 = 1e-4;
 
 /// Options of `cargo lab scatter`.
 #[derive(Parser)]
@@ -24,7 +28,7 @@ struct Options {
     origin: String,
     /// The fewest runs of which a line is printed
     #[arg(long, default_value_t = RUNS_MIN)]
-    runs: usize,
+    runs: u32,
 }
 
 /// Prints a line for each test and quantity.
@@ -41,9 +45,18 @@ pub(crate) fn run(_root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
             None => machines.push(vec![run]),
         }
     }
-    for (key, (deviation, runs)) in stats::scatter::observed(&machines) {
-        if runs >= options.runs {
-            say!("{key} {deviation:.5} {runs} {}", options.origin);
+    for (
+        key,
+        Known {
+            deviation,
+            runs,
+            visits,
+        },
+    ) in stats::scatter::observed(&machines)
+    {
+        // What rounds hide is not known to be nothing: such a metric keeps the guess of its class.
+        if runs >= options.runs && deviation >= DEVIATION_MIN {
+            say!("{key} {deviation:.5} {runs} {visits} {}", options.origin);
         }
     }
     Ok(())

@@ -58,7 +58,7 @@ pub(crate) fn run(_root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
         }
     }
     say!(
-        "| pairs of runs | n | better, worse | with `?` | with earlier runs | minutes alone | mean, 3 % | UnixBench's mean, 3 % | one round, 3 % |\n|---|---|---|---|---|---|---|---|---|"
+        "| pairs of runs | n | better, worse | with `?` | with earlier runs | minutes alone (`--scatter 0`) | mean, 3 % | UnixBench's mean, 3 % | one round, 3 % |\n|---|---|---|---|---|---|---|---|---|"
     );
     for (kind, tally) in &tallies {
         let shares = tally.hits.map(|hits| score::rate(hits, tally.pairs));
@@ -111,6 +111,11 @@ fn called(base: &Run, other: &Run, kept: &[Run]) -> Called {
         ..CompareOptions::default()
     };
     let stored = stats::compare(base, other, &options);
+    let options = CompareOptions {
+        scatter: Some(0.0),
+        ..CompareOptions::default()
+    };
+    let minutes = stats::compare(base, other, &options);
     let any = |comparison: &Comparison, of: fn(Verdict) -> bool| {
         comparison.metrics.iter().any(|metric| of(metric.adjusted))
     };
@@ -120,9 +125,6 @@ fn called(base: &Run, other: &Run, kept: &[Run]) -> Called {
         .iter()
         .filter(|metric| metric.interval.is_some())
         .collect();
-    let minutes = told
-        .iter()
-        .any(|metric| metric.minutes.is_some_and(|of| of.lo > 1.0 || of.hi < 1.0));
     let leading = |rule: fn(&[f64], &[f64]) -> bool| {
         let cases = base.plan.cases.iter();
         let mut rates = cases.filter_map(|case| {
@@ -145,7 +147,7 @@ fn called(base: &Run, other: &Run, kept: &[Run]) -> Called {
             any(&shipped, is_final),
             any(&shipped, maybe),
             any(&stored, is_final),
-            minutes,
+            any(&minutes, is_final),
             leading(score::by_mean),
             leading(score::by_unixbench),
             leading(by_one),

@@ -36,8 +36,10 @@ pub struct Spec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Nature {
-    /// CPUs and memory.
+    /// CPUs and what is near them.
     Compute,
+    /// Memory and the way to it, which other machines of a host share.
+    Memory,
     /// The kernel: system calls, scheduling, processes.
     System,
     /// Files, through the page cache.

@@ -6,7 +6,7 @@ use crate::quantile;
 use crate::scatter::{self, OfSide, Spread};
 use crate::side::{self, Point};
 use crate::thresholds::{CONFIDENCE, ROUNDS_MIN, RUNS_MIN};
-use crate::visits::visits;
+use crate::visits::Visits;
 use crate::yuen::{self, RatioInterval, Trim};
 use model::comparison::{Both, Estimator};
 use model::num::{approx, count};
@@ -67,7 +67,7 @@ pub(crate) struct OfRun {
     pub(crate) points: Vec<Point>,
     /// How far they depend on one another.
     pub(crate) dependence: Dependence,
-    /// The times at which they saw the machine; not known of instances.
+    /// When the round of each began; not known of instances.
     pub(crate) times: Vec<u64>,
 }
 
@@ -103,10 +103,10 @@ impl Values {
         self.runs.is_empty()
     }
 
-    /// At how many times they saw the machine.
-    fn visits(&self) -> usize {
-        let times = self.runs.iter().flat_map(|run| &run.times);
-        visits(times.copied()).len()
+    /// How they saw their machine.
+    fn visits(&self) -> Visits {
+        let times: Vec<&[u64]> = self.runs.iter().map(|run| run.times.as_slice()).collect();
+        Visits::of(&times)
     }
 
     /// The fewest values of a run.

@@ -70,6 +70,7 @@ fn headlined(case: &PlannedCase, headline: &Headline, both: bool) -> Option<Head
 fn undeclared(case: &PlannedCase) -> Option<Headlined> {
     let topic = match case.nature {
         Nature::Compute => Topic::Cpu,
+        Nature::Memory => Topic::Memory,
         Nature::System => Topic::Os,
         Nature::FileSystem => Topic::PageCache,
         Nature::Storage => Topic::Storage,

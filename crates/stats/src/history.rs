@@ -7,8 +7,8 @@
 use crate::dependence::Dependence;
 use crate::inside::Disturbances;
 use crate::rounds::RunRounds;
-use crate::scatter::{self, Spread};
-use crate::visits::visits;
+use crate::scatter::{Differ, Spread};
+use crate::visits::Visits;
 use crate::{quantile, scope, yuen};
 use model::comparison::ScatterSource;
 use model::host::BlockDevice;
@@ -40,12 +40,31 @@ struct Earlier<'a> {
     same_storage: bool,
 }
 
-/// What a run said of a metric.
+/// What runs of a machine said of a metric.
+#[derive(Default)]
 pub(crate) struct Seen {
-    /// When it began.
-    began: u64,
-    /// The mean of its rounds.
-    pub(crate) mean: yuen::Side,
+    /// The mean of each over its rounds.
+    pub(crate) means: Vec<yuen::Side>,
+    /// When these began.
+    times: Vec<Vec<u64>>,
+}
+
+impl Seen {
+    /// How they saw their machine.
+    pub(crate) fn visits(&self) -> Visits {
+        let times: Vec<&[u64]> = self.times.iter().map(Vec::as_slice).collect();
+        Visits::of(&times)
+    }
+
+    /// At how many equal visits each of them saw it, on the (harmonic) average.
+    pub(crate) fn visits_of_each(&self) -> f64 {
+        let inverse: f64 = self
+            .times
+            .iter()
+            .map(|times| 1.0 / Visits::of(&[times]).equal())
+            .sum();
+        count(self.times.len()) / inverse
+    }
 }
 
 impl<'a> Past<'a> {
@@ -111,8 +130,8 @@ impl<'a> Past<'a> {
 
     /// The mean of each run that measured the same case and has a few rounds that nothing disturbed. `alike` says
     /// whether a case is the same measurement.
-    pub(crate) fn seen(&self, id: &MetricId, alike: impl Fn(&PlannedCase) -> bool) -> Vec<Seen> {
-        let seen = self.0.iter().filter_map(|run| {
+    pub(crate) fn seen(&self, id: &MetricId, alike: impl Fn(&PlannedCase) -> bool) -> Seen {
+        let of_run = |run: &Earlier<'_>| {
             let rounds = run.rounds.case(&id.case).filter(|of| alike(of.case))?;
             if rounds.case.on_disk && !run.same_storage {
                 return None;
@@ -120,14 +139,13 @@ impl<'a> Past<'a> {
             let disturbed = Disturbances::of(rounds);
             let rounds = rounds.values(&id.quantity);
             let quiet = rounds.filter(|(round, _)| disturbed.in_round(&round.noise).is_none());
-            let values: Vec<f64> = quiet.map(|(_, value)| value).collect();
+            let (times, values): (Vec<u64>, Vec<f64>) =
+                quiet.map(|(round, value)| (round.started.0, value)).unzip();
             let logs = quantile::logs(&values).filter(|logs| logs.len() >= QUIET_MIN)?;
-            Some(Seen {
-                began: run.rounds.run.meta.started.0,
-                mean: yuen::side(&logs)?.with(run.dependence),
-            })
-        });
-        seen.collect()
+            Some((yuen::side(&logs)?.with(run.dependence), times))
+        };
+        let (means, times) = self.0.iter().filter_map(of_run).unzip();
+        Seen { means, times }
     }
 
     /// What these runs differed by; `None` where they saw the machine at too few times.
@@ -137,14 +155,13 @@ impl<'a> Past<'a> {
         alike: impl Fn(&PlannedCase) -> bool,
     ) -> Option<Spread> {
         let seen = self.seen(id, alike);
-        let times = visits(seen.iter().map(|run| run.began)).len();
-        if times < VISITS_MIN {
-            return None;
-        }
-        let means: Vec<yuen::Side> = seen.into_iter().map(|run| run.mean).collect();
-        let (df, runs) = (count(times) - 1.0, crate::rounds::whole(means.len()));
-        let deviation = scatter::upper(&means, df)?;
-        Some(Spread::of(deviation, df, ScatterSource::Earlier { runs }))
+        let differ = Differ::of(&seen).filter(|differ| differ.visits >= VISITS_MIN)?;
+        let runs = crate::rounds::whole(seen.means.len());
+        Some(Spread::of(
+            differ.upper(),
+            differ.df(),
+            ScatterSource::Earlier { runs },
+        ))
     }
 }
 
@@ -172,4 +189,31 @@ fn same_storage(a: &Run, b: &Run) -> bool {
     here.file_system.known() == there.file_system.known()
         && here.devices.known().map(names) == there.devices.known().map(names)
         && a.plan.named == b.plan.named
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn earlier_runs_that_were_spread_over_hours_are_reckoned_back_to_one_visit() {
+        let seen = |hours: u64| {
+            let of_run = |run: u64| {
+                let mean = yuen::Side {
+                    n: 9,
+                    mean: if run.is_multiple_of(2) { 0.0 } else { 0.01 },
+                    se_squared: 1e-8,
+                    df: 5.0,
+                };
+                let rounds = 0..hours;
+                let times = rounds.map(|hour| (100 * run + hour) * 3_600_000_000_000);
+                (mean, times.collect())
+            };
+            let (means, times) = (0..6).map(of_run).unzip();
+            Differ::of(&Seen { means, times }).unwrap()
+        };
+        let (one, four) = (seen(1), seen(4));
+        assert_eq!((one.visits, four.visits), (6, 6));
+        assert!((four.upper() / one.upper() - 2.0).abs() < 1e-9);
+    }
 }

@@ -7,8 +7,9 @@
 //! what tests of that class do. All but the first are taken at their upper 80 % limit, because half of the true scatter
 //! brings most of the false claims back.
 
-use crate::history::Past;
-use crate::{dist, quantile, yuen};
+use crate::history::{Past, Seen};
+use crate::visits::Visits;
+use crate::{dist, quantile, rounds, yuen};
 use model::comparison::{Both, Scatter, ScatterSource};
 use model::num::{approx, count};
 use model::plan::{MetricId, PlannedCase, PlannedMetric};
@@ -26,8 +27,8 @@ const RUNS_OF_SIDE: usize = 3;
 /// The chance that the true scatter is below the limit that is taken.
 const LIMIT: f64 = 0.8;
 
-/// How surely the scatter of a class is known: as if from so many runs.
-const CLASS_RUNS: u32 = 11;
+/// How surely the scatter of a class is known: as if from so many visits.
+const CLASS_VISITS: u32 = 11;
 
 /// The scatter between runs, as a comparison adds it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -97,15 +98,90 @@ pub(crate) struct OfSide<'a> {
     pub(crate) mean: yuen::Side,
     /// That of each run.
     pub(crate) runs: &'a [yuen::Side],
-    /// At how many times they saw the machine.
-    pub(crate) visits: usize,
+    /// How they saw their machine.
+    pub(crate) visits: Visits,
 }
 
 impl OfSide<'_> {
-    /// The variance that its runs show themselves, where they may and are enough of them at enough times.
-    fn shown(&self, spread: Spread) -> Option<f64> {
-        let enough = self.runs.len() >= RUNS_OF_SIDE && self.visits >= RUNS_OF_SIDE;
-        (enough && spread.is_estimated()).then(|| variance_of_means(self.runs))?
+    /// What its runs show themselves, where they may and saw the machine at enough times.
+    fn shown(&self, spread: Spread) -> Option<OfVisits> {
+        let found = OfVisits::of(self.runs, &self.visits)?;
+        (found.number >= RUNS_OF_SIDE && spread.is_estimated()).then_some(found)
+    }
+}
+
+/// What runs differ by, as the visits show it during which they began: hours add to what minutes do.
+struct OfVisits {
+    /// How many visits there are.
+    number: usize,
+    /// The variance of a run.
+    of_run: f64,
+    /// The variance of the mean of all runs.
+    of_mean: f64,
+}
+
+impl OfVisits {
+    /// `None` for fewer than two visits.
+    fn of(runs: &[yuen::Side], visits: &Visits) -> Option<Self> {
+        let means: Vec<f64> = runs.iter().map(|side| side.mean).collect();
+        let visits = visits.sorted(&means);
+        let centres: Vec<f64> = visits
+            .iter()
+            .filter_map(|means| quantile::mean(means))
+            .collect();
+        let of_centre = quantile::variance(&centres)?;
+        // Runs of one visit share its hour, and differ by the rest.
+        let squares = visits
+            .iter()
+            .zip(&centres)
+            .flat_map(|(means, centre)| means.iter().map(move |mean| (mean - centre).powi(2)));
+        let within = squares.sum::<f64>() / count(means.len() - visits.len()).max(1.0);
+        let of_sizes = |term: fn(f64) -> f64| {
+            visits
+                .iter()
+                .map(|means| term(count(means.len())))
+                .sum::<f64>()
+        };
+        let alone = of_sizes(|runs| 1.0 / runs) / count(visits.len());
+        Some(Self {
+            number: visits.len(),
+            of_run: of_centre + (1.0 - alone) * within,
+            of_mean: of_centre * of_sizes(|runs| runs * runs) / count(means.len()).powi(2),
+        })
+    }
+}
+
+/// What runs of a machine differ by at one visit each.
+pub(crate) struct Differ {
+    /// The variance of their means.
+    variance: f64,
+    /// What their rounds leave in it.
+    own: f64,
+    /// At how many visits they began.
+    pub(crate) visits: usize,
+}
+
+impl Differ {
+    /// `None` for fewer than two visits.
+    pub(crate) fn of(seen: &Seen) -> Option<Self> {
+        let found = OfVisits::of(&seen.means, &seen.visits())?;
+        // A run that was spread over several visits shows the mean of what they brought.
+        let each = seen.visits_of_each();
+        Some(Self {
+            variance: found.of_run * each,
+            own: own_variance(&seen.means) * each,
+            visits: found.number,
+        })
+    }
+
+    pub(crate) fn df(&self) -> f64 {
+        count(self.visits) - 1.0
+    }
+
+    /// What they differ by beyond what their rounds say, at its upper limit: a standard deviation.
+    pub(crate) fn upper(&self) -> f64 {
+        let beyond = self.variance * limit_of(self.df()) - self.own;
+        beyond.max(0.0).sqrt()
     }
 }
 
@@ -129,16 +205,15 @@ pub(crate) fn parts(spread: &Both<Spread>, base: &OfSide<'_>, other: &OfSide<'_>
         (other, spread.other, &mut parts.shown.other),
     ] {
         let own = side.mean.se_squared;
-        // Runs of one visit share what differs from one to the next.
-        let n = count(side.runs.len().min(side.visits));
         if let Some(seen) = side.shown(spread) {
-            *shown = Some(seen.sqrt());
+            *shown = Some(seen.of_run.sqrt());
+            let df = count(seen.number) - 1.0;
             // Chance may have put the runs closer together than their rounds allow.
-            parts.all.push(((seen / n).max(own), n - 1.0));
-            parts.between.push(((seen / n - own).max(0.0), n - 1.0));
+            parts.all.push((seen.of_mean.max(own), df));
+            parts.between.push(((seen.of_mean - own).max(0.0), df));
         } else {
             parts.all.push((own, side.mean.df));
-            added.push((spread, spread.deviation.powi(2) / count(side.visits.max(1))));
+            added.push((spread, spread.deviation.powi(2) / side.visits.equal()));
         }
     }
     let added: Vec<yuen::Part> = match added[..] {
@@ -153,21 +228,10 @@ pub(crate) fn parts(spread: &Both<Spread>, base: &OfSide<'_>, other: &OfSide<'_>
     parts
 }
 
-/// What runs of these means differ by beyond what their rounds say, at its upper limit for so many degrees of freedom:
-/// a standard deviation;
-/// `None` where they are too few.
-pub(crate) fn upper(means: &[yuen::Side], df: f64) -> Option<f64> {
-    let seen = variance_of_means(means).filter(|_| df > 0.0)?;
-    let beyond = (seen * limit_of(df) - own_variance(means)).max(0.0);
-    Some(beyond.sqrt())
-}
-
-/// What runs of machines differed by in each metric, by `TEST:QUANTITY`: a standard deviation of a run's logarithm, and
-/// how many runs showed it. Its upper limit is that of what was seen, less what rounds say, as for [earlier
-/// runs](upper): where chance had runs lie no further apart than their rounds, it is small and seldom 0. Runs of one
-/// machine are held against one another alone; disturbed rounds do not count. All numbers of copies of a test are one
-/// figure.
-pub fn observed(machines: &[Vec<&Run>]) -> BTreeMap<String, (f64, usize)> {
+/// What runs of machines differed by in each metric, by `TEST:QUANTITY`. Its upper limit is that of what was seen, less
+/// what rounds say, as for [earlier runs](Differ::upper). Runs of one machine are held against one another alone;
+/// disturbed rounds do not count. All numbers of copies of a test are one figure.
+pub fn observed(machines: &[Vec<&Run>]) -> BTreeMap<String, Known> {
     let mut cases: BTreeMap<MetricId, Observed> = BTreeMap::new();
     for runs in machines {
         let past = Past::all(runs, |_| true);
@@ -181,14 +245,14 @@ pub fn observed(machines: &[Vec<&Run>]) -> BTreeMap<String, (f64, usize)> {
             .collect();
         for (id, case) in ids {
             let seen = past.seen(&id, |there| there.params == case.params);
-            let means: Vec<yuen::Side> = seen.into_iter().map(|run| run.mean).collect();
-            if let Some(variance) = variance_of_means(&means) {
-                let df = count(means.len()) - 1.0;
+            if let Some(differ) = Differ::of(&seen) {
+                let df = differ.df();
                 let of = cases.entry(id).or_default();
-                of.squares += df * variance;
-                of.own += df * own_variance(&means);
+                of.squares += df * differ.variance;
+                of.own += df * differ.own;
                 of.df += df;
-                of.runs += means.len();
+                of.runs += rounds::whole(seen.means.len());
+                of.visits += rounds::whole(differ.visits);
             }
         }
     }
@@ -200,11 +264,10 @@ pub fn observed(machines: &[Vec<&Run>]) -> BTreeMap<String, (f64, usize)> {
         of.own += case.own;
         of.df += case.df;
         of.runs = of.runs.max(case.runs);
+        of.visits = of.visits.max(case.visits);
     }
     let known = tests.into_iter();
-    known
-        .map(|(key, of)| (key, (of.deviation(), of.runs)))
-        .collect()
+    known.map(|(key, of)| (key, of.known())).collect()
 }
 
 /// What was observed of a metric so far.
@@ -215,14 +278,19 @@ struct Observed {
     /// What rounds leave in them, likewise.
     own: f64,
     df: f64,
-    runs: usize,
+    runs: u32,
+    visits: u32,
 }
 
 impl Observed {
-    fn deviation(&self) -> f64 {
-        // The limit is taken as if of the runs of one machine and one number of copies.
-        let own = self.own / limit_of(count(self.runs) - 1.0);
-        ((self.squares - own) / self.df).max(0.0).sqrt()
+    fn known(&self) -> Known {
+        // The limit is taken as if of the visits of one machine and one number of copies.
+        let own = self.own / limit_of(approx(u64::from(self.visits)) - 1.0);
+        Known {
+            deviation: ((self.squares - own) / self.df).max(0.0).sqrt(),
+            runs: self.runs,
+            visits: self.visits,
+        }
     }
 }
 
@@ -238,9 +306,20 @@ fn own_variance(means: &[yuen::Side]) -> f64 {
     means.iter().map(|side| side.se_squared).sum::<f64>() / count(means.len())
 }
 
-/// What is known beforehand, by `TEST:QUANTITY`: the standard deviation, and the number of runs that showed it.
+/// What runs of a machine differ by in a metric.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Known {
+    /// The standard deviation of a run's logarithm, beyond what its rounds say.
+    pub deviation: f64,
+    /// How many runs showed it.
+    pub runs: u32,
+    /// At how many visits.
+    pub visits: u32,
+}
+
+/// What is known beforehand, by `TEST:QUANTITY`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Shipped(BTreeMap<String, (f64, u32)>);
+pub(crate) struct Shipped(BTreeMap<String, Known>);
 
 /// What is built into the program.
 pub(crate) fn embedded() -> &'static Shipped {
@@ -275,11 +354,15 @@ impl Shipped {
     /// That of a metric: measured, or that of its class.
     fn spread(&self, id: &MetricId, nature: Nature, class: MetricClass) -> Spread {
         let known = self.0.get(&format!("{}:{}", id.case.test, id.quantity));
-        let (deviation, runs, source) = match known {
-            Some(&(deviation, runs)) => (deviation, runs, ScatterSource::Shipped { runs }),
-            None => (of_class(nature, class), CLASS_RUNS, ScatterSource::Class),
+        let (deviation, visits, source) = match known {
+            Some(&Known {
+                deviation,
+                runs,
+                visits,
+            }) => (deviation, visits, ScatterSource::Shipped { runs }),
+            None => (of_class(nature, class), CLASS_VISITS, ScatterSource::Class),
         };
-        let df = approx(u64::from(runs)) - 1.0;
+        let df = approx(u64::from(visits)) - 1.0;
         Spread::of(deviation * limit_of(df).sqrt(), df, source)
     }
 }
@@ -297,7 +380,7 @@ pub(crate) fn of_machine(
 }
 
 /// What tests of a class do that nobody has measured, as a standard deviation of a run's logarithm. Guessed from those
-/// that were, on a busy virtual machine: 1 to 4 % for the processor, 3 to 11 % for all else.
+/// that were, on a busy virtual machine: 1 to 5 % for the processor, 3 to 12 % for all else.
 const fn of_class(nature: Nature, class: MetricClass) -> f64 {
     let typical = match nature {
         Nature::Compute => 0.03,
@@ -314,21 +397,22 @@ fn limit_of(df: f64) -> f64 {
     df / dist::chi2_quantile(1.0 - LIMIT, df)
 }
 
-fn variance_of_means(runs: &[yuen::Side]) -> Option<f64> {
-    let means: Vec<f64> = runs.iter().map(|side| side.mean).collect();
-    quantile::variance(&means)
-}
-
-/// One line: key, standard deviation, how many runs stand behind it, and where it comes from (date, version, and the
-/// machine until its end).
-fn entry(line: &str) -> Option<(String, (f64, u32))> {
+/// One line: key, standard deviation, how many runs at how many visits stand behind it, and where it comes from (date,
+/// version, and the machine until its end).
+fn entry(line: &str) -> Option<(String, Known)> {
     let mut words = line.split_ascii_whitespace();
     let key = words.next().filter(|key| key.contains(':'))?;
     let deviation: f64 = words.next()?.parse().ok()?;
     let runs: u32 = words.next()?.parse().ok()?;
+    let visits: u32 = words.next()?.parse().ok()?;
     let (_date, _version, _machine) = (words.next()?, words.next()?, words.next()?);
-    let sound = deviation.is_finite() && deviation >= 0.0 && runs > 1;
-    sound.then(|| (key.to_owned(), (deviation, runs)))
+    let sound = deviation.is_finite() && deviation > 0.0 && visits > 1 && visits <= runs;
+    let known = Known {
+        deviation,
+        runs,
+        visits,
+    };
+    sound.then(|| (key.to_owned(), known))
 }
 
 #[cfg(test)]
@@ -348,17 +432,20 @@ mod tests {
             assert!(ok || found.unwrap_err().starts_with("line 4: "));
         };
         check(
-            "os.pipe:ops_per_s 0.012 20 2026-11-21 0.1.0 VM, 2 CPUs",
+            "os.pipe:ops_per_s 0.012 20 7 2026-11-21 0.1.0 VM, 2 CPUs",
             true,
         );
-        check("os.pipe 0.012 20 2026-11-21 0.1.0 VM", false);
-        check("os.pipe:ops_per_s x 20 2026-11-21 0.1.0 VM", false);
-        check("os.pipe:ops_per_s -0.1 20 2026-11-21 0.1.0 VM", false);
-        check("os.pipe:ops_per_s NaN 20 2026-11-21 0.1.0 VM", false);
-        check("os.pipe:ops_per_s 0.1 1 2026-11-21 0.1.0 VM", false);
-        check("os.pipe:ops_per_s 0.1 2 2026-11-21 0.1.0", false);
-        assert!(Shipped::read("os.pipe:x 0.1 2 d v m").is_err());
-        let twice = format!("{HEADING}\na:b 0.1 2 d v m\na:b 0.2 2 d v m\n");
+        check("os.pipe 0.012 20 7 2026-11-21 0.1.0 VM", false);
+        check("os.pipe:ops_per_s x 20 7 2026-11-21 0.1.0 VM", false);
+        check("os.pipe:ops_per_s -0.1 20 7 2026-11-21 0.1.0 VM", false);
+        check("os.pipe:ops_per_s NaN 20 7 2026-11-21 0.1.0 VM", false);
+        check("os.pipe:ops_per_s 0.1 2 1 2026-11-21 0.1.0 VM", false);
+        check("os.pipe:ops_per_s 0.1 2 2 2026-11-21 0.1.0", false);
+        check("os.pipe:ops_per_s 0.1 2 3 2026-11-21 0.1.0 VM", false);
+        // Nothing that was seen is not nothing that is there.
+        check("os.pipe:ops_per_s 0 20 7 2026-11-21 0.1.0 VM", false);
+        assert!(Shipped::read("os.pipe:x 0.1 2 2 d v m").is_err());
+        let twice = format!("{HEADING}\na:b 0.1 2 2 d v m\na:b 0.2 2 2 d v m\n");
         assert!(Shipped::read(&twice).unwrap_err().contains("line 3"));
     }
 

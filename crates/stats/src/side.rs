@@ -11,7 +11,6 @@ use crate::inside::Disturbances;
 use crate::noise::{share_of, stolen};
 use crate::rounds::{CaseRounds, RunRounds, floor_of, whole};
 use crate::thresholds::ROUNDS_MIN;
-use crate::visits::visits;
 use crate::{composite, quantile, summarize};
 use model::comparison::{Inside, Refusal, RunState};
 use model::num::count;
@@ -280,7 +279,7 @@ impl<'a> Side<'a> {
             OfRun {
                 points,
                 dependence,
-                times: visits(began),
+                times: began,
             }
         });
         of_runs.collect()

@@ -185,7 +185,7 @@ fn median(
 }
 
 /// The program that was the busiest one in most of the rounds concerned.
-fn busiest(noises: &[&Noise], concerned: fn(&Noise) -> bool) -> Option<String> {
+pub(crate) fn busiest(noises: &[&Noise], concerned: fn(&Noise) -> bool) -> Option<String> {
     let mut often: BTreeMap<&str, usize> = BTreeMap::new();
     let concerned = noises.iter().filter(|noise| concerned(noise));
     for name in concerned.filter_map(|noise| noise.foreign_top.as_deref()) {

@@ -9,7 +9,7 @@ use crate::noise::{
 };
 use crate::rounds::{CaseRounds, RunRounds, whole};
 use crate::thresholds::ROUNDS_MIN;
-use crate::{apart, shared_core, storage, warming};
+use crate::{apart, shared_core, storage, trust, warming};
 use model::estimate::NoiseShares;
 use model::host::HostFacts;
 use model::noise::{Noise, Sentinel};
@@ -124,13 +124,9 @@ fn throttled(noises: &[&Noise]) -> Option<Warning> {
 }
 
 fn foreign(noises: &[&Noise]) -> Option<Warning> {
-    let busiest = noises
-        .iter()
-        .filter_map(|noise| Some((noise.foreign_cpu_share?, &noise.foreign_top)))
-        .max_by(|a, b| a.0.total_cmp(&b.0));
     Some(Warning::ForeignCpu {
         rounds_share: some(share_of(noises.iter().map(|noise| used_by_others(noise))))?,
-        process: busiest.and_then(|(_, process)| process.clone()),
+        process: trust::busiest(noises, |noise| used_by_others(noise) == Some(true)),
     })
 }
 

@@ -151,18 +151,26 @@ impl RatioInterval {
 
     /// Half the width, as a logarithm, of the interval that misses with chance `alpha`.
     pub fn half_width(&self, alpha: f64) -> f64 {
-        half_width(self.se, self.df, alpha)
+        let all = half_width(self.se, self.df, alpha);
+        self.surer_than_minutes().map_or(all, |minutes| {
+            all.max(half_width(minutes.se, minutes.df, alpha))
+        })
     }
 
     /// The two-sided p-value of "there is no difference".
     pub fn p_value(&self) -> f64 {
-        if self.se > 0.0 {
-            dist::t_two_sided(self.ln_ratio / self.se, self.df)
-        } else if self.ln_ratio.abs() > 0.0 {
-            0.0
-        } else {
-            1.0
-        }
+        let all = p_value(self.ln_ratio, self.se, self.df);
+        self.surer_than_minutes().map_or(all, |minutes| {
+            all.max(p_value(self.ln_ratio, minutes.se, minutes.df))
+        })
+    }
+
+    /// The minutes alone, where what was added to them is known so much better that the sum may seem surer than they
+    /// are (Satterthwaite's degrees of freedom grow): nothing that is added makes a claim surer.
+    fn surer_than_minutes(&self) -> Option<Self> {
+        (self.between.0 > 0.0)
+            .then(|| self.minutes())
+            .filter(|minutes| minutes.df < self.df)
     }
 
     /// The same made of these variances, some of which come from the scatter between runs.
@@ -338,6 +346,16 @@ fn half_width(se: f64, df: f64, alpha: f64) -> f64 {
     }
 }
 
+fn p_value(ln_ratio: f64, se: f64, df: f64) -> f64 {
+    if se > 0.0 {
+        dist::t_two_sided(ln_ratio / se, df)
+    } else if ln_ratio.abs() > 0.0 {
+        0.0
+    } else {
+        1.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -372,6 +390,25 @@ mod tests {
         assert!((taken.deviation() / wild.deviation() - 1.0).abs() < 1e-12);
         assert_eq!((taken.n, taken.mean.to_bits()), (6, quiet.mean.to_bits()));
         assert!((taken.df - 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_added_makes_no_claim_surer() {
+        let of = |se_squared, df| Side {
+            n: 6,
+            mean: 0.01,
+            se_squared,
+            df,
+        };
+        let minutes = between(of(1e-4, 3.0), of(1e-8, 3.0), 0.05);
+        for added in [0.0, 1e-9, 3e-5, 1e-4] {
+            let wider =
+                minutes.with_scatter(&[(1e-4, 3.0), (1e-8, 3.0), (added, 20.0)], &[(added, 20.0)]);
+            for alpha in [0.05, 1e-3, 1e-6] {
+                assert!(wider.half_width(alpha) >= minutes.half_width(alpha));
+            }
+            assert!(wider.p_value() >= minutes.p_value());
+        }
     }
 
     #[test]

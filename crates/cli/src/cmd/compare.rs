@@ -72,7 +72,8 @@ fn exit(view: &ComparisonView<'_>, fail_if: Option<FailIf>) -> Exit {
         .sum();
     if doubted > 0 {
         output::say(&format!(
-            "{} in doubt: rounds were disturbed from inside of a machine; measure again when it is quiet",
+            "{} in doubt (of metrics, of their slow moments, or of categories): something on a machine disturbed rounds; \
+             measure again when it is quiet",
             counted(doubted, "difference is", "differences are")
         ));
         return Exit::Incomplete;
@@ -149,7 +150,8 @@ fn needs_earlier(view: &ComparisonView<'_>) -> anyhow::Result<()> {
         ),
         Some(
             "earlier runs count from five times on at which they saw the machine, 20 minutes or more apart and before \
-             the runs that are compared; or compare three runs a side, or leave `--scatter` away",
+             the runs that are compared; or compare three runs a side that are as far apart, or leave \
+             `--scatter` away",
         ),
     ))
 }

@@ -90,7 +90,7 @@ pub(super) struct Runs {
     pub(super) earlier: Batch,
     /// Whether the two sides are measured in turn, in pairs.
     pub(super) duel: bool,
-    /// Whether the passes of each side's runs lie hours apart, so that each has an hour of its own.
+    /// Whether the passes of each run lie hours apart, so that each has an hour of its own.
     pub(super) spread: bool,
 }
 
@@ -153,7 +153,7 @@ impl Batch {
 /// Which tests are measured.
 #[derive(Clone, Copy)]
 pub(super) enum Tests {
-    /// Those that nobody has measured, of processors: 1 % between runs is what the program guesses.
+    /// Those that nobody has measured, of processors: what their runs differ by is a guess.
     Unknown,
     /// One of which the program is built with what its runs differ by, with ever more copies.
     Shipped,

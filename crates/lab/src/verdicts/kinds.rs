@@ -41,7 +41,7 @@ const KNOWN: [(&str, Runs, &str); 6] = [
 ];
 
 /// The same where runs follow one another, or see several hours: what one sitting shows is not what hours differ by.
-const SITTINGS: [(&str, Runs, &str); 5] = [
+const SITTINGS: [(&str, Runs, &str); 6] = [
     (
         "20 earlier runs in five sittings",
         Runs::with_earlier(Batch {
@@ -81,6 +81,14 @@ const SITTINGS: [(&str, Runs, &str); 5] = [
             ..Runs::TWO
         },
         CLASS,
+    ),
+    (
+        "20 earlier runs and two, each spread over nine hours",
+        Runs {
+            spread: true,
+            ..Runs::with_earlier(Batch::apart(20))
+        },
+        EARLIER,
     ),
 ];
 

@@ -104,7 +104,6 @@ impl<'a> Maker<'a> {
             batch: runs.earlier,
             from: 0,
             differs: false,
-            spread: false,
             ..side
         };
         let mut earlier = self.list(rng, &past(base));
@@ -145,7 +144,9 @@ impl<'a> Maker<'a> {
             let levels: Vec<f64> = levels
                 .map(|(at, (hour, own))| truth(at) + own + if list.spread { 0.0 } else { *hour })
                 .collect();
-            let began = list.from + u64::from(sitting) * HOUR + u64::from(place) * RUNS_APART;
+            // Runs that are spread over hours follow one another all the same.
+            let apart = HOUR * u64::try_from(if list.spread { list.n + 1 } else { 1 }).unwrap_or(1);
+            let began = list.from + u64::from(sitting) * apart + u64::from(place) * RUNS_APART;
             made.push(self.run(rng, list, ::testkit::START.0 + began, &levels));
         }
         made

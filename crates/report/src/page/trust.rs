@@ -26,6 +26,9 @@ pub(crate) fn brief(trust: &Trust, rounds: &str, lang: Lang) -> String {
         Trust::Quota(rounds) => held_in(lang.pick("held by a quota", "クォータ制限"), rounds),
         Trust::Disturbed(by, rounds) => {
             let by = match by {
+                Disturber::Others(Some(program), _) if program == "kurabe" => {
+                    word("another `kurabe`", "別の `kurabe`")
+                }
                 Disturber::Others(Some(program), _) => format!("`{program}`"),
                 Disturber::Others(None, _) => word("other programs", "他のプログラム"),
                 Disturber::Host(_) => word("the host", "ホスト"),

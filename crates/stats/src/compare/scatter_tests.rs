@@ -3,6 +3,7 @@
 use super::{CompareOptions, compare, compare_groups};
 use crate::fixture::{self, noisy};
 use crate::scatter::{self, OfSide, Spread};
+use crate::visits::Visits;
 use crate::yuen;
 use model::comparison::{Inside, MetricComparison, ScatterSource, Verdict};
 use model::host::Fact;
@@ -314,7 +315,7 @@ fn one_estimate_for_both_sides_is_one() {
         let side = |mean| OfSide {
             mean,
             runs: &[],
-            visits: 1,
+            visits: Visits::of(&[&[0]]),
         };
         let parts = scatter::parts(&(base, other).into(), &side(base_mean), &side(other_mean));
         yuen::between(base_mean, other_mean, 0.05).with_scatter(&parts.all, &parts.between)
@@ -430,17 +431,31 @@ fn runs_of_one_visit_are_one_time_that_a_machine_was_seen() {
             df: 8.0,
         })
         .collect();
-    let df = |visits: usize| {
+    let shown = |visit: fn(u64) -> u64| {
+        let times: Vec<[u64; 1]> = (0..9).map(|at| [visit(at) * 3_600_000_000_000]).collect();
+        let times: Vec<&[u64]> = times.iter().map(|time| &time[..]).collect();
         let side = || OfSide {
             mean: means[0],
             runs: &means,
-            visits,
+            visits: Visits::of(&times),
         };
         let spread = Spread::of(0.01, 4.0, ScatterSource::Class);
         let parts = scatter::parts(&(spread, spread).into(), &side(), &side());
-        parts.all[0]
+        (parts.all[0].0, parts.all[0].1, parts.shown.base.unwrap())
     };
-    let (few, many) = (df(3), df(9));
-    assert!((few.1 - 2.0).abs() < 1e-9 && (many.1 - 8.0).abs() < 1e-9);
-    assert!((few.0 / many.0 - 3.0).abs() < 1e-9, "{few:?} {many:?}");
+    // Three good, three middling, and three bad hours; and three of each kind within each of three hours.
+    let (apart, hours, minutes) = (shown(|at| at), shown(|at| at % 3), shown(|at| at / 3));
+    assert!((apart.1 - 8.0).abs() < 1e-9 && (hours.1 - 2.0).abs() < 1e-9);
+    let about = |found: f64, expected: f64| {
+        assert!(
+            (found / expected - 1.0).abs() < 1e-9,
+            "{found}, not {expected}"
+        );
+    };
+    about(apart.0, 7.5e-5 / 9.0);
+    about(hours.0, 1e-4 / 3.0);
+    about(hours.2, 0.01);
+    // Runs of one hour differ: of a run that is so, and the mean of all is known by its rounds.
+    about(minutes.0, 1e-8);
+    about(minutes.2, (2.0 / 3.0 * 1e-4_f64).sqrt());
 }

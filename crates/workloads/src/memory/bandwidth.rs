@@ -31,7 +31,7 @@ pub(crate) struct Bandwidth;
 static SPEC: Spec = Spec {
     name: "memory.bandwidth",
     version: 4,
-    nature: Nature::Compute,
+    nature: Nature::Memory,
     title: "memory bandwidth of streams",
     doc: "One operation goes through the next piece of arrays of numbers of 8 bytes: `read` sums one, `write` fills \
           one, `copy`, `scale`, `add` and `triad` compute one from one or two others, per element what STREAM's \

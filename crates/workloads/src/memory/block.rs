@@ -36,7 +36,7 @@ pub(crate) struct Block;
 static SPEC: Spec = Spec {
     name: "memory.block",
     version: 3,
-    nature: Nature::Compute,
+    nature: Nature::Memory,
     title: "sysbench's memory test: words of a small block",
     doc: "One operation is one event of sysbench's memory test: every word of a block is loaded or stored once, with \
           one instruction each. With the usual block of 1 KiB this measures how many loads or stores a core can start, \

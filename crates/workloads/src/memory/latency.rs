@@ -26,7 +26,7 @@ pub(crate) struct Latency;
 static SPEC: Spec = Spec {
     name: "memory.latency",
     version: 3,
-    nature: Nature::Compute,
+    nature: Nature::Memory,
     title: "latency of dependent loads in random order",
     doc: "One operation loads the address of the next: a chain through a working set of `size`, one node per cache \
           line of 64 bytes, in an order shuffled anew in every round, as one cycle through all lines. No load can \

@@ -47,7 +47,7 @@ const fn bytes(quantity: &'static str, doc: &'static str) -> MetricDef {
 static SPEC: Spec = Spec {
     name: "memory.levels",
     version: 3,
-    nature: Nature::Compute,
+    nature: Nature::Memory,
     title: "cache levels as seen by latency",
     doc: "One operation is one sweep: chains of dependent loads in random order (see `memory.latency`) over working \
           sets from 4 KiB to four times the last cache, two sizes per doubling. The last cache is the one that the \

@@ -37,7 +37,7 @@ const WORKING_SET: &str = "working_set_bytes";
 static SPEC: Spec = Spec {
     name: "memory.loaded",
     version: 4,
-    nature: Nature::Compute,
+    nature: Nature::Memory,
     title: "latency of memory under load",
     doc: "One operation is one load of a chain in random order (see `memory.latency`) over memory beyond the caches, \
           on one CPU, while threads on the other CPUs read streams with the widest vectors, each for `duty` percent of \

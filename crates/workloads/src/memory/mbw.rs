@@ -27,7 +27,7 @@ pub(crate) struct Mbw;
 static SPEC: Spec = Spec {
     name: "memory.mbw",
     version: 2,
-    nature: Nature::Compute,
+    nature: Nature::Memory,
     title: "mbw's three ways to copy an array",
     doc: "One operation fills an array of `size` bytes from another: with one call of the C library's memcpy \
           (MEMCPY), word by word in a loop (DUMB), or with a memcpy of the first `block` bytes to each place \

@@ -32,7 +32,7 @@ const fn ns(quantity: &'static str, class: MetricClass, doc: &'static str) -> Me
 static SPEC: Spec = Spec {
     name: "memory.round-trip",
     version: 2,
-    nature: Nature::Compute,
+    nature: Nature::Memory,
     title: "round trip of a cache line between CPUs",
     doc: "One operation is the matrix: for every pair of CPUs, two threads kept on them hand one word back and forth \
           `trips` times; a round trip is one way and back. Both wait by looking, without the CPU's instruction for \

@@ -227,8 +227,10 @@ fn once(dir: &Path, binary: &Path, test: &str, turn: usize) -> anyhow::Result<f6
     let store = dir.join("store.db");
     let (passes, seed) = (PASSES.to_string(), (turn + 1).to_string());
     let mut run = command(dir, binary);
-    run.args(["run", test, "--passes", &passes, "--seed", &seed])
-        .args(["--quiet", "--copies", "1", "--store"])
+    // The others measure at the same time, and are meant to: each has a lock of its own.
+    run.env(engine::alone::VARIABLE, dir)
+        .args(["run", test, "--passes", &passes, "--seed", &seed])
+        .args(["--quiet", "--no-look", "--copies", "1", "--store"])
         .arg(&store);
     for (test, set) in SET.iter().filter(|(of, _)| *of == test) {
         run.arg("--set").arg(format!("{test}.{set}"));

@@ -197,7 +197,12 @@ fn row(category: &CategoryComparison, of: Compared<'_>) -> (Text, Text) {
         wide(verdict(category.verdict, lang), VERDICT),
     ];
     let short = figures.join("\u{a0}\u{a0}");
-    let long = short.clone() + &say!(lang, "  by {by} of {metrics}", "  {all} 項目中 {by} による");
+    let long = short.clone()
+        + &say!(
+            lang,
+            "  from {by} of {metrics}",
+            "  {all} 項目中 {by} による"
+        );
     let text = if columns(&long) <= ROOM { long } else { short };
     let tone = match category.verdict {
         Verdict::Better => Tone::Best,

@@ -221,8 +221,8 @@ fn hopeless(why: Hopeless, lang: Lang) -> &'static str {
             "ばらつき大のため困難: インスタンスごとの差が大きいためです",
         ),
         Hopeless::BetweenRuns => lang.pick(
-            "runs of one machine differ by as much; a duel, three runs a side, or `--spread 2h` would tell, more rounds do not",
-            "同じマシンの測定どうしの差と同程度です。回数を増やしても判定できません。デュエル、各側 3 回の測定、または `--spread 2h` が有効です",
+            "runs of one machine differ by as much; a duel, three runs a side (20 minutes or more apart), or `--spread 2h` would tell, more rounds do not",
+            "同じマシンの測定どうしの差と同程度です。回数を増やしても判定できません。デュエル、20 分以上空けた各側 3 回の測定、または `--spread 2h` が有効です",
         ),
         Hopeless::Unseen => lang.pick(
             "not at this noise level; where the scatter comes from cannot be seen",
