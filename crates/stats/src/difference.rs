@@ -260,7 +260,7 @@ impl List {
             let (a, b) = (&case.shape, &there.shape);
             if seen.insert((a.warmup, a.measure, b.warmup, b.measure)) {
                 self.texts(
-                    &format!("length of a round: {} and others", case.id),
+                    &format!("length of a round, such as of {}", case.id),
                     length(a.warmup, a.measure),
                     length(b.warmup, b.measure),
                 );

@@ -16,7 +16,6 @@ use model::num::count;
 use model::plan::{CaseId, MetricId, PlannedCase};
 use model::record::Run;
 use model::units::UnixNanos;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// The latest runs that are asked: more of them would see a machine as it was long ago.
@@ -101,7 +100,7 @@ impl<'a> Past<'a> {
         let mut runs: Vec<&Run> = earlier.iter().filter(counts).copied().collect();
         runs.sort_by_key(|run| std::cmp::Reverse(run.meta.started));
         runs.truncate(EARLIER_MOST);
-        if boots_overlap(run, &runs) {
+        if scope::boots_overlap(runs.iter().copied().chain([run])) {
             let boot = &run.host.identity.boot;
             runs.retain(|other| other.host.identity.boot == *boot);
         }
@@ -163,21 +162,6 @@ impl<'a> Past<'a> {
             ScatterSource::Earlier { runs },
         ))
     }
-}
-
-/// Whether runs of two boots alternate in time, so that they cannot be of one machine.
-fn boots_overlap(run: &Run, others: &[&Run]) -> bool {
-    let mut spans: BTreeMap<&str, (UnixNanos, UnixNanos)> = BTreeMap::new();
-    for run in others.iter().copied().chain([run]) {
-        if let Some(boot) = run.host.identity.boot.known() {
-            let at = run.meta.started;
-            let (first, last) = spans.entry(boot).or_insert((at, at));
-            (*first, *last) = ((*first).min(at), (*last).max(at));
-        }
-    }
-    let mut spans: Vec<_> = spans.into_values().collect();
-    spans.sort_unstable();
-    spans.windows(2).any(|pair| pair[1].0 < pair[0].1)
 }
 
 /// Whether both worked on the same storage, as far as that is known.

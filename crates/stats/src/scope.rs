@@ -10,9 +10,10 @@ use crate::rounds::whole;
 use crate::thresholds::CLOCK_JUMP_MAX;
 use crate::thresholds::RUNS_MIN;
 use model::comparison::{Place, Repeat, Scope, Watched};
-use model::host::HostFacts;
+use model::host::{Fact, HostFacts};
 use model::record::Run;
-use model::units::Nanos;
+use model::units::{Nanos, UnixNanos};
+use std::collections::BTreeMap;
 
 /// Whether two runs come from the same instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +78,7 @@ fn of_two(base: &Run, other: &Run) -> Watched {
 pub(crate) fn of_comparison(base: &[&Run], other: &[&Run], method: Method) -> Scope {
     let place = match (method, base, other) {
         (Method::Pairs, ..) => Place::OneInstance,
-        (Method::Rounds, [base], [other]) => match kinship(&base.host, &other.host) {
+        (Method::Rounds, [base], [other]) => match kinship(base, other) {
             Kinship::Same => Place::OneInstance,
             Kinship::Separate => Place::TwoInstances,
             Kinship::Unknown => Place::TwoRuns,
@@ -114,7 +115,7 @@ pub(crate) fn repeats(base: &[&Run], other: &[&Run]) -> Vec<Repeat> {
             for (i, run) in side.iter().enumerate() {
                 let kin: Vec<usize> = (i + 1..side.len())
                     .filter(|j| !told.contains(j))
-                    .filter(|&j| kinship(&run.host, &side[j].host) == wanted)
+                    .filter(|&j| kinship(run, side[j]) == wanted)
                     .collect();
                 if kin.is_empty() || told.contains(&i) {
                     continue;
@@ -134,20 +135,40 @@ pub(crate) fn repeats(base: &[&Run], other: &[&Run]) -> Vec<Repeat> {
 
 /// Whether all of these come from one instance; a run by itself does.
 pub fn of_one_machine(runs: &[&Run]) -> bool {
-    let first = runs.first().map(|run| &run.host);
     let mut others = runs.iter().skip(1);
-    first.is_some_and(|first| others.all(|run| kinship(first, &run.host) == Kinship::Same))
+    let kin = |first: &&Run| others.all(|run| kinship(first, run) == Kinship::Same);
+    runs.first().is_some_and(kin) && !boots_overlap(runs.iter().copied())
+}
+
+/// Whether runs of two boots overlap or alternate in time, so that they cannot be of one machine.
+pub(crate) fn boots_overlap<'a>(runs: impl IntoIterator<Item = &'a Run>) -> bool {
+    let mut spans: BTreeMap<&str, (UnixNanos, UnixNanos)> = BTreeMap::new();
+    for run in runs {
+        if let Some(boot) = run.host.identity.boot.known() {
+            let began = run.meta.started;
+            let ended = run.meta.finished.unwrap_or(began).max(began);
+            let (first, last) = spans.entry(boot).or_insert((began, ended));
+            (*first, *last) = ((*first).min(began), (*last).max(ended));
+        }
+    }
+    let mut spans: Vec<_> = spans.into_values().collect();
+    spans.sort_unstable();
+    spans.windows(2).any(|pair| pair[1].0 < pair[0].1)
 }
 
 /// Installations that differ are separate instances. The same installation on the same boot is the same instance, and
-/// likewise after a reboot as long as it keeps its name: with another name it may be a copy of an image.
-fn kinship(a: &HostFacts, b: &HostFacts) -> Kinship {
-    let same = |a: Option<&String>, b: Option<&String>| Some(a? == b?);
-    let machine = same(a.identity.machine.known(), b.identity.machine.known());
-    let boot = same(a.identity.boot.known(), b.identity.boot.known());
-    let name = same(a.hostname.known(), b.hostname.known());
+/// likewise after a reboot as long as it keeps its name: with another name it may be a copy of an image, and a copy it
+/// is where both boots ran at one time.
+fn kinship(a: &Run, b: &Run) -> Kinship {
+    let same = |fact: fn(&HostFacts) -> &Fact<String>| {
+        Some(fact(&a.host).known()? == fact(&b.host).known()?)
+    };
+    let machine = same(|host| &host.identity.machine);
+    let boot = same(|host| &host.identity.boot);
+    let name = same(|host| &host.hostname);
     match (machine, boot, name) {
         (Some(false), ..) => Kinship::Separate,
+        (_, Some(false), _) if boots_overlap([a, b]) => Kinship::Separate,
         (_, Some(true), _) | (Some(true), _, Some(true)) => Kinship::Same,
         (Some(true) | None, ..) => Kinship::Unknown,
     }
@@ -157,8 +178,6 @@ fn kinship(a: &HostFacts, b: &HostFacts) -> Kinship {
 mod tests {
     use super::*;
     use crate::fixture;
-    use model::host::Fact;
-    use model::units::UnixNanos;
 
     const MINUTE: u64 = 60_000_000_000;
 
@@ -178,7 +197,8 @@ mod tests {
     #[test]
     fn two_runs_come_from_one_instance_only_where_that_is_known() {
         let check = |a: [&str; 3], b: [&str; 3], expect: Place| {
-            let (a, b) = (on(a[0], a[1], a[2]), on(b[0], b[1], b[2]));
+            let (a, mut b) = (on(a[0], a[1], a[2]), on(b[0], b[1], b[2]));
+            b.meta.started = UnixNanos(a.meta.started.0 + 60 * MINUTE);
             let found = of_comparison(&[&a], &[&b], Method::Rounds).place;
             assert_eq!(found, expect, "{} {}", a.meta.id, b.meta.id);
             let back = of_comparison(&[&b], &[&a], Method::Rounds).place;
@@ -191,6 +211,24 @@ mod tests {
         check(["m", "x", "h"], ["", "", "h"], Place::TwoRuns);
         check(["", "x", "h"], ["", "x", "h"], Place::OneInstance);
         check(["", "", "h"], ["", "", "g"], Place::TwoRuns);
+        // Of two boots one after the other there was a reboot; alternately there were two machines all along.
+        let at = |boot: &str, minute: u64| {
+            let mut run = on("m", boot, "h");
+            let began = UnixNanos(minute * MINUTE);
+            (run.meta.started, run.meta.finished) = (began, Some(UnixNanos(began.0 + MINUTE)));
+            run
+        };
+        let one_machine = |boots: [&str; 3]| {
+            let runs: Vec<Run> = (0..)
+                .step_by(10)
+                .zip(boots)
+                .map(|(at_minute, boot)| at(boot, at_minute))
+                .collect();
+            of_one_machine(&runs.iter().collect::<Vec<_>>())
+        };
+        assert!(one_machine(["x", "x", "y"]) && !one_machine(["x", "y", "x"]));
+        let at_once = of_comparison(&[&at("x", 0)], &[&at("y", 0)], Method::Rounds).place;
+        assert_eq!(at_once, Place::TwoInstances);
         let pair = (on("", "", "h"), on("", "", "g"));
         let duel = of_comparison(&[&pair.0], &[&pair.1], Method::Pairs).place;
         assert_eq!(duel, Place::OneInstance, "a duel has one machine");

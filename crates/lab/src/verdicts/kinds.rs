@@ -104,6 +104,7 @@ pub(super) fn all() -> Vec<Kind> {
         in_sittings(),
         by_figures(),
         in_slow_moments(),
+        in_duels(),
         power(),
     ]
     .concat()
@@ -316,6 +317,27 @@ const DIFFERING: [(usize, usize, &str); 3] = [
     (1, 100, ", one differs"),
     (100, 100, ", all differ"),
 ];
+
+/// Equal servers in pairs, which Student's t alone judges.
+fn in_duels() -> Vec<Kind> {
+    let pairs = noises::PAIRS
+        .iter()
+        .flat_map(|pair| [6, 9, 13].map(|n| (pair, n)));
+    let kinds = pairs.map(|(&(name, noise), n)| {
+        let rounds = Rounds {
+            n: (n, n),
+            noise,
+            ..Rounds::NINE
+        };
+        let kind = Kind {
+            runs: Runs::DUEL,
+            source: None,
+            ..Kind::of(&format!("duel, {name}"), 24, rounds)
+        };
+        kind.remarked("no bound: for the method page")
+    });
+    kinds.collect()
+}
 
 /// How often a difference is called `worse`.
 fn power() -> Vec<Kind> {

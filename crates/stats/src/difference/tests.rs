@@ -134,7 +134,7 @@ fn the_program_that_measured_is_part_of_the_set_up() {
             }
         },
         &[(
-            "length of a round: os.pipe@1 and others",
+            "length of a round, such as of os.pipe@1",
             "0.5 s after 0.1 s of warm-up",
             "0.2 s after 0.1 s of warm-up",
         )],
