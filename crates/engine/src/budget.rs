@@ -8,7 +8,7 @@
 mod fit;
 
 pub use fit::{MayGo, fit, refit};
-pub(crate) use fit::{shortens, shortest};
+pub(crate) use fit::{measure_of_one, shortens, shortest};
 
 use crate::look;
 use crate::schedule::looks_max;

@@ -455,6 +455,7 @@ impl<'a> Runner<'a> {
         let (elapsed, expected) = if errands.is_empty() || one.stretching.is_some() {
             (one.elapsed, one.expected)
         } else {
+            self.use_what_making_left();
             (self.elapsed(), self.expected(pass, case))
         };
         let lane = &mut self.lanes[one.side];

@@ -28,7 +28,8 @@ pub(crate) struct Running {
     pub(crate) wanted: Option<u32>,
     /// What one round costs, learnt from those that ended.
     pub(crate) cost: Nanos,
-    /// How long it measures: as planned, or shorter where rounds cost more than planned.
+    /// How long it measures: as planned, shorter where rounds cost more than planned, or longer where making what they
+    /// stand on cost less.
     pub(crate) measure: Nanos,
     /// The most rounds that looking may ask for; `None` where looking does not decide.
     looks_max: Option<u32>,
@@ -81,6 +82,12 @@ impl Running {
     pub(crate) fn shorten(&mut self, measure: Nanos) {
         self.cost = self.cost.since(self.measure.since(measure));
         self.measure = self.measure.min(measure);
+    }
+
+    /// Further rounds measure for this time, where it is longer, and cost so much more.
+    pub(crate) fn lengthen(&mut self, measure: Nanos) {
+        self.cost = self.cost.plus(measure.since(self.measure));
+        self.measure = self.measure.max(measure);
     }
 
     /// Takes a finished round into account.

@@ -6,8 +6,8 @@ use model::record::Run;
 use stats::scatter::Known;
 use std::path::{Path, PathBuf};
 
-/// A line is written of no fewer runs.
-const RUNS_MIN: u32 = 20;
+/// A line is written of no fewer runs that count: of twenty that were measured, some were disturbed.
+const RUNS_MIN: u32 = 15;
 
 /// No line says less than this.
 const DEVIATION_MIN: f64 = 1e-4;

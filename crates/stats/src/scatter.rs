@@ -380,7 +380,7 @@ pub(crate) fn of_machine(
 }
 
 /// What tests of a class do that nobody has measured, as a standard deviation of a run's logarithm. Guessed from those
-/// that were, on a busy virtual machine: 1 to 5 % for the processor, 3 to 12 % for all else.
+/// that were, on a busy virtual machine: 1 to 5 % for the processor, 3 to 23 % for all else, half of it above 7 %.
 const fn of_class(nature: Nature, class: MetricClass) -> f64 {
     let typical = match nature {
         Nature::Compute => 0.03,

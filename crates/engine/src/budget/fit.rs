@@ -19,6 +19,9 @@ const MEASURED_SHARE: f64 = 0.82;
 /// costs are less well known together.
 const PLANNED_SHARE_OF_ONE: f64 = 0.98;
 
+/// More rounds than these tell little more than longer ones do.
+const ROUNDS_MOST: u32 = LOOKS[LOOKS.len() - 1];
+
 /// What may be left out of a plan.
 #[derive(Clone, Copy)]
 pub struct MayGo<'a> {
@@ -185,29 +188,53 @@ fn shorten(plan: &mut Plan, available: f64) {
     }
 }
 
+/// How long the rounds of a plan's only case measure where so much time is left for them; `None` where something else
+/// decides that.
+pub(crate) fn measure_of_one(plan: &Plan, left: Nanos) -> Option<Nanos> {
+    let [case] = plan.cases.as_slice() else {
+        return None;
+    };
+    let (available, rounds) = rounds_of_one(case, left, left);
+    let each = available / rounds.clamp(ROUNDS_MIN.into(), ROUNDS_MOST.into());
+    let around = round_cost(case).since(case.shape.measure);
+    let measure = Nanos(round_to_u64(each)).since(around);
+    lengthens(plan).then_some(measure)
+}
+
+/// The time into which the rounds of the only case are planned, and how many of them leave enough of `all` for
+/// measuring, each having its start and its warm-up.
+fn rounds_of_one(case: &PlannedCase, left: Nanos, all: Nanos) -> (f64, f64) {
+    let available = approx(left.0) * PLANNED_SHARE_OF_ONE;
+    let around = round_cost(case).since(case.shape.measure);
+    let rounds = (available - approx(all.0) * MEASURED_SHARE) / approx(around.0);
+    (available, rounds.floor())
+}
+
+/// Whether time alone ends the run, and its rounds may have any length.
+fn lengthens(plan: &Plan) -> bool {
+    let by_time_alone = plan.passes.is_none() && plan.target.is_none() && plan.duel.is_none();
+    let can = |case: &PlannedCase| shortens(case) && case.shape.rounds.is_none();
+    by_time_alone && plan.cases.iter().all(can)
+}
+
 /// Makes rounds longer where the budget alone ends the run and has time to spare. More than 28 rounds tell little more
 /// than longer ones; and of a single case at least six are enough where more of them, each with its start and its
 /// warm-up, would leave too little of the time for measuring.
 fn lengthen(plan: &mut Plan, budget: Nanos) {
-    let by_time_alone = plan.passes.is_none() && plan.target.is_none() && plan.duel.is_none();
-    let can = |case: &PlannedCase| shortens(case) && case.shape.rounds.is_none();
-    if !by_time_alone || !plan.cases.iter().all(can) {
+    if !lengthens(plan) {
         return;
     }
     let spent = beside(plan, budget).plus(making(plan));
-    let all = approx(budget.since(making(plan)).0);
+    let all = budget.since(making(plan));
     let (available, rounds) = if let [case] = plan.cases.as_slice() {
-        let available = approx(budget.since(spent).0) * PLANNED_SHARE_OF_ONE;
-        let around = round_cost(case).since(case.shape.measure);
-        let rounds = (available - all * MEASURED_SHARE) / approx(around.0);
-        (available, rounds.floor())
+        rounds_of_one(case, budget.since(spent), all)
     } else {
         (
             for_rounds(plan, budget) - approx(making(plan).0),
             f64::INFINITY,
         )
     };
-    let rounds = rounds.clamp(ROUNDS_MIN.into(), LOOKS[LOOKS.len() - 1].into());
+    let rounds = rounds.clamp(ROUNDS_MIN.into(), ROUNDS_MOST.into());
     let pass: f64 = plan
         .cases
         .iter()

@@ -86,6 +86,19 @@ impl Runner<'_> {
         }
     }
 
+    /// Makes the rounds of a run's only case longer where what they stand on took less time than was planned for it, or
+    /// stood there already: before the first of them, so that all are alike.
+    pub(super) fn use_what_making_left(&mut self) {
+        let Some(left) = self.left() else { return };
+        let [lane] = &mut self.lanes[..] else { return };
+        if let [case] = &mut lane.cases[..]
+            && case.rounds == 0
+            && let Some(measure) = budget::measure_of_one(lane.side.plan, left)
+        {
+            case.lengthen(measure);
+        }
+    }
+
     /// The expected duration of the whole run when a round of the case `next` is about to start in this pass, which it
     /// does in any case: what is over, what has to be made, and the rounds still wanted at what they cost.
     pub(super) fn expected(&self, pass: u32, next: usize) -> Nanos {

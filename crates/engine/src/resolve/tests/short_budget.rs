@@ -199,3 +199,34 @@ fn a_single_case_has_longer_rounds_where_there_is_time_and_most_of_it_is_measure
     });
     assert_eq!(nine.unwrap().cases[0].shape, Shape::DEFAULT);
 }
+
+#[test]
+fn what_making_took_less_than_expected_goes_to_the_rounds_of_a_single_case() {
+    let planned = |passes| {
+        let mut plan = plan(&request(&["b.beta"])).unwrap();
+        (plan.passes, plan.budget) = (passes, Some(Nanos::from_secs(8)));
+        plan.cases[0].ground = Some(model::ground::Ground {
+            key: "k".to_owned(),
+            kind: model::ground::GroundKind::File,
+            bytes: None,
+            expected: Nanos::from_secs(5),
+            at_most: Nanos::from_secs(600),
+        });
+        let may_go = crate::budget::MayGo {
+            optional: &[],
+            is_named: &|_| true,
+        };
+        crate::budget::fit(&mut plan, may_go);
+        plan
+    };
+    let plan = planned(None);
+    let left = Nanos::from_secs(6);
+    let measure = crate::budget::measure_of_one(&plan, left).unwrap();
+    let shape = &plan.cases[0].shape;
+    assert!(measure.0 > 2 * shape.measure.0, "{measure:?} {shape:?}");
+    let six = 6 * (crate::budget::round_cost(&plan.cases[0]).0 - shape.measure.0 + measure.0);
+    assert!(six <= left.0 && six > left.0 / 10 * 9, "{six}");
+    assert_eq!(crate::budget::measure_of_one(&planned(Some(6)), left), None);
+    let two = crate::budget::measure_of_one(&super::plan(&request(&["all"])).unwrap(), left);
+    assert_eq!(two, None);
+}

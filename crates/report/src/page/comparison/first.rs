@@ -190,19 +190,15 @@ fn row(category: &CategoryComparison, of: Compared<'_>) -> (Text, Text) {
     });
     let (by, all) = (category.metrics, metrics.count());
     let ratio = say!(lang, "{ratio} times as fast", "{ratio} 倍の速さ");
-    let metrics = number::counted(all, "metric", "metrics");
+    let them = number::counted(all, "metric", "metrics");
     let figures = [
         wide(&ratio, RATIO),
         wide(&interval, INTERVAL),
         wide(verdict(category.verdict, lang), VERDICT),
     ];
     let short = figures.join("\u{a0}\u{a0}");
-    let long = short.clone()
-        + &say!(
-            lang,
-            "  from {by} of {metrics}",
-            "  {all} 項目中 {by} による"
-        );
+    let from = say!(lang, "  from {by} of {them}", "  {all} 項目中 {by} による");
+    let long = short.clone() + &from;
     let text = if columns(&long) <= ROOM { long } else { short };
     let tone = match category.verdict {
         Verdict::Better => Tone::Best,
