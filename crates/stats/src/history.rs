@@ -8,7 +8,7 @@ use crate::dependence::Dependence;
 use crate::inside::Disturbances;
 use crate::rounds::RunRounds;
 use crate::scatter::{Differ, Spread};
-use crate::visits::Visits;
+use crate::visits::{self, Visits};
 use crate::{quantile, scope, yuen};
 use model::comparison::ScatterSource;
 use model::host::BlockDevice;
@@ -60,7 +60,7 @@ impl Seen {
         let inverse: f64 = self
             .times
             .iter()
-            .map(|times| 1.0 / Visits::of(&[times]).equal())
+            .map(|times| 1.0 / visits::equal_of(times))
             .sum();
         count(self.times.len()) / inverse
     }

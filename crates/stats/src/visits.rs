@@ -57,6 +57,15 @@ impl Visits {
     }
 }
 
+/// How many equal visits the rounds of one run are, most of which are one.
+pub(crate) fn equal_of(times: &[u64]) -> f64 {
+    let (first, last) = (times.iter().min(), times.iter().max());
+    match (first, last) {
+        (Some(first), Some(last)) if last - first >= APART => Visits::of(&[times]).equal(),
+        _ => 1.0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,5 +101,8 @@ mod tests {
         // Every run counts the same, however many rounds it has.
         about(minutes(&[&[0, 1, 2, 3], &[60, 61]]), 2.0);
         about(minutes(&[&[0], &[1], &[2], &[60]]), 16.0 / 10.0);
+        let hour = 3_600_000_000_000;
+        assert!((equal_of(&[0, 5, hour, hour + 5]) - 2.0).abs() < 1e-9);
+        assert!((equal_of(&[5, 0]) - 1.0).abs() < 1e-9 && (equal_of(&[]) - 1.0).abs() < 1e-9);
     }
 }
