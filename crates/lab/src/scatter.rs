@@ -3,7 +3,6 @@
 use crate::asked;
 use clap::Parser;
 use model::record::Run;
-use stats::scatter::Known;
 use std::path::{Path, PathBuf};
 
 /// A line is written of no fewer runs that count: of twenty that were measured, some were disturbed.
@@ -45,15 +44,8 @@ pub(crate) fn run(_root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
             None => machines.push(vec![run]),
         }
     }
-    for (
-        key,
-        Known {
-            deviation,
-            runs,
-            visits,
-        },
-    ) in stats::scatter::observed(&machines)
-    {
+    for (key, known) in stats::scatter::observed(&machines) {
+        let (deviation, runs, visits) = (known.deviation, known.runs, known.visits);
         // What rounds hide is not known to be nothing: such a metric keeps the guess of its class.
         if runs >= options.runs && deviation >= DEVIATION_MIN {
             say!("{key} {deviation:.5} {runs} {visits} {}", options.origin);

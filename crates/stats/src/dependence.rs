@@ -5,7 +5,7 @@
 //! series in which every value keeps the share `rho` of the distance from the mean that the one before it had (AR(1)),
 //! with a mean and a scatter of its own and one `rho` for all. Its likelihood is the restricted one (Patterson and
 //! Thompson, Biometrika 58 (1971) 545-554), which is not biased by means that are estimated from few values. A run of
-//! few cases leans on what is usual ([`USUAL`]); of what is likely the upper part is taken ([`CAUTION`]), because too
+//! few cases leans on a chosen value ([`USUAL`]); of what is likely the upper part is taken ([`CAUTION`]), because too
 //! little dependence makes false claims and too much only costs rounds.
 
 use model::num::count;

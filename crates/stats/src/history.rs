@@ -40,7 +40,6 @@ struct Earlier<'a> {
 }
 
 /// What runs of a machine said of a metric.
-#[derive(Default)]
 pub(crate) struct Seen {
     /// The mean of each over its rounds.
     pub(crate) means: Vec<yuen::Side>,

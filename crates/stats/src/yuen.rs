@@ -394,13 +394,13 @@ mod tests {
 
     #[test]
     fn what_is_added_makes_no_claim_surer() {
-        let of = |se_squared, df| Side {
+        let of = |mean, se_squared| Side {
             n: 6,
-            mean: 0.01,
+            mean,
             se_squared,
-            df,
+            df: 3.0,
         };
-        let minutes = between(of(1e-4, 3.0), of(1e-8, 3.0), 0.05);
+        let minutes = between(of(0.0, 1e-4), of(0.05, 1e-8), 0.05);
         for added in [0.0, 1e-9, 3e-5, 1e-4] {
             let wider =
                 minutes.with_scatter(&[(1e-4, 3.0), (1e-8, 3.0), (added, 20.0)], &[(added, 20.0)]);

@@ -538,7 +538,7 @@ fn passes_that_take_longer_than_their_time_are_refused_and_the_plan_tells_it() {
     let spread = |time| ["run", "os.pipe", "--spread", time, "--dry-run"];
     bed.run(&spread("2s"))
         .code(2)
-        .err_has(&["spread the passes over 2 s", "s` is the least"]);
+        .err_has(&["spread the passes over 2 s", "`--spread 6s` is the least"]);
     bed.run(&spread("2h")).code(0).out_has(&["about 2 h"]);
     bed.run(&["run", "os.pipe", "--spread", "2h", "--budget", "1m"])
         .code(2);

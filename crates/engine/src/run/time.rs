@@ -87,7 +87,7 @@ impl Runner<'_> {
     }
 
     /// Makes the rounds of a run's only case longer where what they stand on took less time than was planned for it, or
-    /// stood there already: before the first of them, so that all are alike.
+    /// stood there already: before the first of them, so that all are alike. A run that is resumed goes on as planned.
     pub(super) fn use_what_making_left(&mut self) {
         let Some(left) = self.left() else { return };
         let [lane] = &mut self.lanes[..] else { return };

@@ -309,9 +309,9 @@ fn dependence(of: Compared<'_>) -> Option<String> {
         say!(
             of.lang,
             "neighbouring rounds are taken to depend on one another (by {taken:.2} where 1 is wholly; a run of one test \
-             hardly shows it, and leans on what is usual): the intervals are wider for it",
+             hardly shows it, and leans on a chosen value): the intervals are wider for it",
             "隣り合うラウンドは互いに独立ではないとみなしています（1 を完全な依存として {taken:.2}。テストが一つだけの測定では \
-             ほとんど分からないため、通常の値によります）。区間はその分広くなっています"
+             ほとんど分からないため、あらかじめ決めた値に寄ります）。区間はその分広くなっています"
         )
     })
 }
