@@ -4,8 +4,8 @@
 //! Rounds of one run share all that, so that their interval holds for these minutes alone. A comparison of runs that
 //! were not measured in pairs adds this scatter. It is taken from what knows the most of this machine: several runs of
 //! a side; earlier runs of the machine; what was measured beforehand on machines of the project, in `scatter.txt`; or
-//! what tests of that class do. All but the first are taken at their upper 80 % limit, because too small a figure brings
-//! false claims back.
+//! what tests of that class do. All but the first are taken at their upper 80 % limit: too small a figure brings false
+//! claims back.
 
 use crate::history::{Past, Seen};
 use crate::visits::Visits;
