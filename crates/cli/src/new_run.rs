@@ -47,6 +47,8 @@ pub(crate) fn of(
         binary: binary(),
         warnings: warnings(&dir.host),
         looks: Vec::new(),
+        origin: None,
+        offer: None,
         dir: dir.path.display().to_string(),
     };
     Ok(Run {

@@ -10,6 +10,7 @@
 extern crate self as dialects;
 
 pub mod command;
+pub mod figures;
 pub mod fio;
 pub mod printable;
 pub mod unixbench;

@@ -27,6 +27,7 @@ pub mod look;
 pub mod named;
 pub mod noise;
 pub mod num;
+pub mod origin;
 pub mod params;
 pub mod pattern;
 pub mod plan;

@@ -9,6 +9,7 @@ use crate::host::HostFacts;
 use crate::job::Report;
 use crate::look::Look;
 use crate::noise::Noise;
+use crate::origin::Origin;
 use crate::plan::{CaseId, Plan};
 use crate::soak::Stretch;
 use crate::units::{Nanos, UnixNanos};
@@ -56,6 +57,12 @@ pub struct RunMeta {
     /// where nobody looked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<Look>,
+    /// Where its figures come from; `None` where kurabe measured them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Box<Origin>>,
+    /// The id of what was rented, as a catalogue of offers has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offer: Option<String>,
     /// The directory given by `--dir`, absolute.
     pub dir: String,
 }

@@ -64,6 +64,8 @@ pub fn meta(id: &str) -> RunMeta {
         },
         warnings: Vec::new(),
         looks: Vec::new(),
+        origin: None,
+        offer: None,
         dir: "/srv".to_owned(),
     }
 }

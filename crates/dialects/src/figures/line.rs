@@ -1,0 +1,105 @@
+//! What every reader of outputs needs: a text without what terminals, mails and editors put into it, and its numbers.
+
+/// The text of these bytes: UTF-8 or UTF-16 with a byte order mark, without carriage returns, colours and other control
+/// sequences of terminals. `None` where it is no text.
+pub fn plain(bytes: &[u8]) -> Option<String> {
+    let text = match bytes {
+        [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes)?,
+        [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes)?,
+        [0xef, 0xbb, 0xbf, rest @ ..] => std::str::from_utf8(rest).ok()?.to_owned(),
+        bytes => std::str::from_utf8(bytes).ok()?.to_owned(),
+    };
+    (!text.contains('\0')).then(|| without_controls(&text))
+}
+
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Option<String> {
+    let (pairs, rest) = bytes.as_chunks::<2>();
+    let units = pairs.iter().map(|&pair| unit(pair));
+    let text: Result<String, _> = char::decode_utf16(units).collect();
+    text.ok().filter(|_| rest.is_empty())
+}
+
+/// Line ends become `\n`; escape sequences (ECMA-48) and what a terminal writes over go.
+fn without_controls(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\x1b' => match chars.next() {
+                // A control sequence ends at its first letter or sign above `?`.
+                Some('[') => while chars.next().is_some_and(|c| !('@'..='~').contains(&c)) {},
+                // A title of a window ends at BEL, or at an escape of its own.
+                Some(']') => while chars.next().is_some_and(|c| c != '\x07' && c != '\x1b') {},
+                _ => {}
+            },
+            '\r' if chars.peek() == Some(&'\n') => {}
+            '\r' => out.push('\n'),
+            '\n' | '\t' => out.push(c),
+            c if c.is_control() => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// The number that a word begins with, and what follows it: `12.5MB/s` is 12.5 and `MB/s`. Commas between groups of
+/// three digits are left out; a number that is not finite is none.
+pub fn number(word: &str) -> Option<(f64, &str)> {
+    let end = word
+        .char_indices()
+        .find(|&(at, c)| {
+            let exponent = at > 0 && matches!(c, 'e' | 'E') && exponent(&word[at + 1..]);
+            let sign = matches!(c, '-' | '+') && (at == 0 || word[..at].ends_with(['e', 'E']));
+            !(c.is_ascii_digit() || matches!(c, '.' | ',') || exponent || sign)
+        })
+        .map_or(word.len(), |(at, _)| at);
+    let (digits, rest) = word.split_at(end);
+    let value: f64 = digits.replace(',', "").parse().ok()?;
+    value.is_finite().then_some((value, rest))
+}
+
+/// Whether what follows an `e` makes it an exponent.
+fn exponent(rest: &str) -> bool {
+    let digits = rest.trim_start_matches(['-', '+']);
+    digits.starts_with(|c: char| c.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_loses_what_is_no_text_in_it() {
+        let check = |bytes: &[u8], expect: Option<&str>| {
+            assert_eq!(plain(bytes).as_deref(), expect, "{bytes:?}");
+        };
+        check(b"a\r\nb", Some("a\nb"));
+        check(b"10%\r20%\rdone\n", Some("10%\n20%\ndone\n"));
+        check(b"\x1b[1;32mok\x1b[0m \x1b]0;title\x07x\x08", Some("ok x"));
+        check(b"\xef\xbb\xbfa", Some("a"));
+        check(b"\xff\xfea\0\n\0", Some("a\n"));
+        check(b"\xfe\xff\0a", Some("a"));
+        check(b"\xff\xfea", None);
+        check(b"a\0b", None);
+        check(b"\xff\xff", None);
+        check(b"cut\x1b[", Some("cut"));
+    }
+
+    #[test]
+    fn a_number_ends_where_its_unit_begins() {
+        let check = |word: &str, expect: Option<(f64, &str)>| {
+            assert_eq!(number(word), expect, "{word}");
+        };
+        check("12.5MB/s", Some((12.5, "MB/s")));
+        check("1,234.5", Some((1234.5, "")));
+        check("1e3x", Some((1000.0, "x")));
+        check("1.5E-3", Some((0.0015, "")));
+        check("-4ms", Some((-4.0, "ms")));
+        check("5each", Some((5.0, "each")));
+        check("3-4", Some((3.0, "-4")));
+        check("x", None);
+        check("", None);
+        check("1.2.3", None);
+        check("1e999", None);
+    }
+}
