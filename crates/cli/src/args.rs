@@ -375,9 +375,15 @@ pub(crate) struct ExportArgs {
 /// Options of `import`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ImportArgs {
-    /// Files that `kurabe export` wrote, of at most 1 GiB and 1,048,576 rounds; `-` for standard input
+    /// Files that `kurabe export` wrote, or with outputs of other benchmarks; `-` for standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    /// Make one run of outputs of repeated runs, each of which is a round of it
+    #[arg(long)]
+    pub(crate) as_rounds: bool,
+    /// A name for what is imported of other programs
+    #[arg(long, value_name = "NAME", value_parser = bounds::run_label)]
+    pub(crate) label: Option<String>,
     #[command(flatten, next_help_heading = TRUST)]
     pub(crate) others: OthersArgs,
 }

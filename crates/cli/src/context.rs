@@ -3,6 +3,7 @@
 use crate::args::{ColorArg, Global, LangArg};
 use crate::directory;
 use crate::exit::{Exit, failure};
+use crate::foreign;
 use dialects::printable::{quoted, said};
 use model::host::HostFacts;
 use model::record::Run;
@@ -13,7 +14,6 @@ use report::{Lang, Style};
 use std::cell::OnceCell;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
-use store::export::ImportError;
 use store::{Store, StoreError};
 
 /// The surroundings of one command.
@@ -159,7 +159,7 @@ impl Reader<'_> {
     /// The run that the user means, as far as a comparison looks at it, and the ids of the others of that label.
     pub(crate) fn load_to_compare(&self, text: &str) -> anyhow::Result<(Run, Vec<String>)> {
         if let Some(path) = exported(text) {
-            return Ok((read_export(path)?, Vec::new()));
+            return Ok((foreign::run(path)?, Vec::new()));
         }
         let store = self.store()?;
         let meant = store.meant(text)?;
@@ -191,7 +191,7 @@ impl Reader<'_> {
         load: fn(&Store, &str) -> Result<Run, StoreError>,
     ) -> anyhow::Result<Run> {
         if let Some(path) = exported(text) {
-            return read_export(path);
+            return foreign::run(path);
         }
         let store = self.store()?;
         Ok(load(store, &store.resolve(text)?)?)
@@ -209,29 +209,20 @@ impl Reader<'_> {
 /// The file that the text names, where it names one that is there.
 fn exported(text: &str) -> Option<&Path> {
     let path = Path::new(text);
-    let named_as_file = text.contains('/') || path.extension().is_some_and(|end| end == "json");
+    let named_as_file = text.contains('/')
+        || path.extension().is_some_and(|end| {
+            ["json", "txt", "csv", "log", "html"]
+                .iter()
+                .any(|one| end == *one)
+        });
     (named_as_file && path.exists()).then_some(path)
 }
 
 /// An export of a long soak has some 100 MB; a file larger than this is something else.
 const EXPORT_BYTES_MAX: u64 = 1 << 30;
 
-/// Reads a run that `kurabe export` wrote; `-` is standard input.
-pub(crate) fn read_export(path: &Path) -> anyhow::Result<Run> {
-    read_as(path, |text| store::export::read(&text))
-}
-
-/// Reads the text of an export, and makes of it what is asked for.
-pub(crate) fn read_as<T>(
-    path: &Path,
-    make: fn(String) -> Result<T, ImportError>,
-) -> anyhow::Result<T> {
-    let refused = |why: &str, hint: &str| {
-        // Words of the document may be in it, and may look like our own.
-        let why = said(why);
-        let text = format!("read `{}`: {why}", path.display());
-        failure(Exit::Usage, text, Some(hint))
-    };
+/// The bytes of a file; `-` is standard input.
+pub(crate) fn bytes_of(path: &Path) -> anyhow::Result<Vec<u8>> {
     let bytes = if path == Path::new("-") {
         let mut bytes = Vec::new();
         let read = std::io::stdin()
@@ -241,30 +232,27 @@ pub(crate) fn read_as<T>(
     } else {
         bytes_capped(path, EXPORT_BYTES_MAX)
     };
-    let bytes = bytes.map_err(|error| {
-        let hint = "is it an export? `kurabe export RUN > FILE` writes one";
-        refused(&format!("{error:#}"), hint)
-    })?;
-    let mut text = String::from_utf8(bytes).map_err(|error| {
-        let (why, hint) = no_text(error.as_bytes(), path);
-        refused(why, &hint)
-    })?;
-    // Means nothing in UTF-8, and some editors write it.
-    if text.starts_with('\u{feff}') {
-        text.remove(0);
-    }
-    make(text).map_err(|error| refused(&error.to_string(), error.hint()))
+    bytes.map_err(|error| {
+        let what = format!("read `{}`: {}", path.display(), said(&format!("{error:#}")));
+        let hint = "name the file in which the output of a benchmark is, or that `kurabe export RUN` wrote";
+        failure(Exit::Usage, what, Some(hint))
+    })
+}
+
+/// What is said of the bytes of a file that are no text.
+pub(crate) fn no_text(bytes: &[u8], path: &Path) -> anyhow::Error {
+    let (why, hint) = no_text_because(bytes, path);
+    let what = format!("read `{}`: {why}", path.display());
+    failure(Exit::Usage, what, Some(&hint))
 }
 
 /// What these bytes of a file are, which are no UTF-8, and what helps.
-fn no_text(bytes: &[u8], path: &Path) -> (&'static str, String) {
-    let known: [(&[u8], _, _); 6] = [
+fn no_text_because(bytes: &[u8], path: &Path) -> (&'static str, String) {
+    let known: [(&[u8], _, _); 4] = [
         (b"\x1f\x8b", "it is compressed by gzip", "gunzip -c"),
         (b"(\xb5/\xfd", "it is compressed by zstd", "zstd -dc"),
         (b"\xfd7zXZ", "it is compressed by xz", "xz -dc"),
         (b"BZh", "it is compressed by bzip2", "bzip2 -dc"),
-        (b"\xff\xfe", "it is UTF-16", "iconv -f UTF-16 -t UTF-8"),
-        (b"\xfe\xff", "it is UTF-16", "iconv -f UTF-16 -t UTF-8"),
     ];
     let is_of = |(begin, ..): &&(&[u8], _, _)| bytes.starts_with(begin);
     match known.iter().find(is_of) {

@@ -13,6 +13,7 @@ mod context;
 mod directory;
 mod empty;
 mod exit;
+mod foreign;
 mod kind;
 mod new_run;
 mod output;

@@ -191,7 +191,14 @@ fn of_meta(meta: &RunMeta) -> Result<(), String> {
     {
         line("the program", text)?;
     }
-    Ok(())
+    if let Some(origin) = &meta.origin {
+        let texts = [&origin.program, &origin.digest, &origin.file];
+        for text in texts.into_iter().chain(&origin.version) {
+            line("the origin", text)?;
+        }
+    }
+    let mut offer = meta.offer.iter();
+    offer.try_for_each(|offer| line("the offer", offer))
 }
 
 fn of_host(host: &HostFacts) -> Result<(), String> {

@@ -339,6 +339,15 @@ pub enum Refusal {
         /// Rounds needed on each side.
         need: u32,
     },
+    /// A side was imported, and has fewer figures than an interval needs.
+    TooFewImported {
+        /// Rounds of the base's run that has the fewest.
+        base: u32,
+        /// Rounds of the other side's run that has the fewest.
+        other: u32,
+        /// Rounds needed on each side.
+        need: u32,
+    },
     /// A duel has fewer pairs of rounds than an interval needs.
     TooFewPairs {
         /// Pairs of which both rounds have a value.
@@ -476,6 +485,8 @@ pub enum Watched {
         #[serde(rename = "span_ns")]
         span: Nanos,
     },
+    /// At times of which nothing is known: a run was imported.
+    NotKnown {},
     /// At two times, one run after the other.
     Twice {
         /// From start to end of the base.

@@ -20,6 +20,7 @@ pub(crate) fn trust(brief: &Brief, lang: Lang) -> &'static str {
         "quota" => lang.pick("quota", "クォータ制限"),
         "disturbed" => lang.pick("disturbed", "外乱あり"),
         "few_rounds" => lang.pick("few rounds", "回数不足"),
+        "imported" => lang.pick("imported", "取り込み"),
         "debug" => lang.pick("debug build", "デバッグビルド"),
         _ => lang.pick("nothing measured", "測定なし"),
     }

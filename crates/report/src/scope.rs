@@ -41,6 +41,9 @@ fn watched(watched: Watched, lang: Lang) -> String {
                 (_, Lang::Ja) => format!("今回の {length}"),
             }
         }
+        Watched::NotKnown {} => lang
+            .pick("for a time that is not known", "測定時間は不明")
+            .to_owned(),
         Watched::Twice { base, other, apart } => {
             let [base, other] = [base, other].map(|span| length(Span::of(span), lang));
             let spans = if base == other {

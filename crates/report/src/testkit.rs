@@ -452,7 +452,7 @@ pub(crate) fn comparison() -> (Run, Run, Comparison) {
     let cases = [
         "os.a@1", "os.b@1", "os.c@1", "os.d@1", "os.e@1", "os.f@1", "os.g@1", "os.h@1", "os.i@1",
         "os.j@1", "os.k@1", "os.l@1", "os.m@1", "os.n@1", "os.o@1", "os.p@1", "os.q@1", "os.r@1",
-        "os.s@1",
+        "os.s@1", "os.t@1",
     ];
     assert_eq!(cases.len(), all_refusals().len());
     metrics.extend(

@@ -8,7 +8,7 @@
 use crate::contrast::{Contrast, Evidence, Method, Values, centres};
 use crate::judged::{self, Judged};
 use crate::scatter::{self, Shipped, Spread};
-use crate::side::{self, described};
+use crate::side::{self, Side, described};
 use crate::sides::{Candidate, Sides};
 use crate::verdict;
 use crate::yuen::RatioInterval;
@@ -303,6 +303,11 @@ impl<'a> Candidate<'a> {
             }
             Method::Rounds => {
                 let [base, other] = fewest;
+                let lacks = |side: &Side<'_>, rounds| side.is_imported() && rounds < need;
+                if lacks(&sides.base, base) || lacks(&sides.other, other) {
+                    self.result.refused = Some(Refusal::TooFewImported { base, other, need });
+                    return;
+                }
                 let refused = Refusal::TooFewRounds { base, other, need };
                 (refused, RoundsNeeded::RoundsAtLeast(need))
             }

@@ -8,8 +8,9 @@ use model::comparison::Difference;
 use model::facts::{Known, Section};
 use model::host::{BlockDevice, Cache, Fact, HostFacts, IoThrottle};
 use model::named::Named;
+use model::origin::Origin;
 use model::plan::Plan;
-use model::record::{Binary, Run};
+use model::record::{Binary, Run, RunMeta};
 use model::units::{Bytes, Nanos};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,11 +33,14 @@ const SECTIONS: [Section; 8] = [
 /// Everything that differs between the set-ups of `base` and `other`.
 pub fn differences(base: &Run, other: &Run) -> Vec<Difference> {
     let mut list = List::default();
-    list.binary(&base.meta.binary, &other.meta.binary);
+    list.programs_that_measured(&base.meta, &other.meta);
     list.hosts(&base.host, &other.host);
     list.named(&base.plan, &other.plan);
     list.programs(&base.host, &other.host);
-    list.shapes(&base.plan, &other.plan);
+    // How long a round of another program was is not known.
+    if base.meta.origin.is_none() && other.meta.origin.is_none() {
+        list.shapes(&base.plan, &other.plan);
+    }
     list.code(&base.plan, &other.plan);
     list.0
 }
@@ -107,6 +111,18 @@ impl List {
         if differs(model::num::approx(base.0), model::num::approx(other.0)) {
             self.texts(what, base.rounded(), other.rounded());
         }
+    }
+
+    /// Which program measured: of ours which build.
+    fn programs_that_measured(&mut self, base: &RunMeta, other: &RunMeta) {
+        if base.origin.is_none() && other.origin.is_none() {
+            return self.binary(&base.binary, &other.binary);
+        }
+        let who = |meta: &RunMeta| {
+            let own = || format!("kurabe {}", meta.binary.version);
+            meta.origin.as_deref().map_or_else(own, Origin::who)
+        };
+        self.texts("measured by", who(base), who(other));
     }
 
     fn binary(&mut self, base: &Binary, other: &Binary) {

@@ -27,7 +27,10 @@ enum Kinship {
 pub fn of_run(run: &Run) -> Scope {
     Scope {
         place: Place::OneInstance,
-        watched: Watched::Once { span: span(run) },
+        watched: match run.meta.origin {
+            None => Watched::Once { span: span(run) },
+            Some(_) => Watched::NotKnown {},
+        },
     }
 }
 
@@ -85,7 +88,10 @@ pub(crate) fn of_comparison(base: &[&Run], other: &[&Run], method: Method) -> Sc
         },
         _ => of_groups(base, other),
     };
-    let watched = if let ([base], [other]) = (base, other) {
+    let imported = |run: &&Run| run.meta.origin.is_some();
+    let watched = if base.iter().chain(other).any(imported) {
+        Watched::NotKnown {}
+    } else if let ([base], [other]) = (base, other) {
         of_two(base, other)
     } else {
         let spans = base.iter().chain(other).map(|run| span(run));

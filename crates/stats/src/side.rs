@@ -212,6 +212,12 @@ impl<'a> Side<'a> {
         }
     }
 
+    /// Whether another program measured one of its runs.
+    pub(crate) fn is_imported(&self) -> bool {
+        let mut runs = self.runs.iter();
+        runs.any(|run| run.run.meta.origin.is_some())
+    }
+
     /// Whether looks at the data decided how many rounds a run has: those of a duel without a number of passes, or of a
     /// run with a target.
     pub(crate) fn looked(&self) -> bool {

@@ -32,6 +32,14 @@ pub enum Trust {
     Disturbed(Disturber, Rounds),
     /// Measured by a build that is slower than it must be.
     DebugBuild,
+    /// Measured by another program, which this names: nothing is known of what went on meanwhile. One figure of each
+    /// case has no interval.
+    Imported {
+        /// The program with its version.
+        by: String,
+        /// The most figures of a case.
+        rounds: u32,
+    },
     /// So few rounds of each case that no figure has an interval.
     FewRounds(u32),
 }
@@ -76,13 +84,19 @@ impl Trust {
         if noises.is_empty() {
             return Self::Nothing;
         }
+        let most = crate::rounds_of_each(run).into_iter().max().unwrap_or(0);
+        if let Some(origin) = &run.meta.origin {
+            return Self::Imported {
+                by: origin.who(),
+                rounds: most,
+            };
+        }
         if run.meta.warnings.contains(&Warning::DebugBuild) {
             return Self::DebugBuild;
         }
         if let Some((by, rounds)) = worst(&noises, &Usual::of(run)) {
             return Self::Disturbed(by, rounds);
         }
-        let most = crate::rounds_of_each(run).into_iter().max().unwrap_or(0);
         if most < ROUNDS_MIN && run.plan.soak.is_none() {
             return Self::FewRounds(most);
         }
@@ -101,12 +115,13 @@ impl Trust {
     }
 
     /// The words of documents and lists.
-    pub const WORDS: [&str; 7] = [
+    pub const WORDS: [&str; 8] = [
         "quiet",
         "not_known",
         "quota",
         "disturbed",
         "few_rounds",
+        "imported",
         "debug",
         "nothing",
     ];
@@ -123,6 +138,7 @@ impl Trust {
             Self::Quota(_) => "quota",
             Self::Disturbed(..) => "disturbed",
             Self::DebugBuild => "debug",
+            Self::Imported { .. } => "imported",
             Self::FewRounds(_) => "few_rounds",
         }
     }

@@ -1,34 +1,123 @@
-//! `kurabe import FILE...`: keeps runs that another kurabe exported.
+//! `kurabe import FILE...`: keeps runs that another kurabe exported, and what other programs printed.
 
 use crate::args::ImportArgs;
-use crate::context::{Context, read_as};
-use crate::exit::Exit;
+use crate::context::Context;
+use crate::exit::{Exit, failure};
+use crate::foreign::{self, Held, Texts, as_rounds, beyond};
 use crate::output;
+use dialects::printable::said;
+use model::origin::Origin;
 use model::record::{End, Run};
+use report::number::{self, counted};
 use stats::Brief;
+use std::path::Path;
 use store::export::Export;
+use store::{Store, StoreError};
 
 pub(crate) fn run(context: &Context, args: &ImportArgs) -> anyhow::Result<Exit> {
     // All files are read before the first is kept: a bad one leaves the store as it was.
-    let exports: Vec<_> = args
-        .files
-        .iter()
-        .map(|path| read_as(path, Export::of))
-        .collect::<anyhow::Result<_>>()?;
-    let store = context.store(args.others.dir_of_others)?;
-    for export in &exports {
-        let news = store.import_export(export)?;
-        let Run { meta, .. } = export.run();
-        let id = &meta.id;
-        if news && meta.end != End::Open {
-            let run = store.load_to_compare(id)?;
-            store.note_brief(id, &Brief::of(&run).text())?;
+    let (mut exports, mut texts) = (Vec::new(), Vec::new());
+    for path in &args.files {
+        match foreign::held(path)? {
+            Held::Export(export) => exports.push(export),
+            Held::Figures(found) => {
+                tell_left_out(path, &found);
+                texts.push(found);
+            }
         }
-        output::say(&if news {
-            format!("kept run {id} ({} rounds)", export.rounds())
-        } else {
-            format!("run {id} was kept already")
-        });
     }
+    let mut runs = if args.as_rounds {
+        as_rounds(&texts)?
+    } else {
+        texts.iter().flat_map(Texts::runs).collect()
+    };
+    for run in &mut runs {
+        run.meta.label.clone_from(&args.label);
+        if let Some(why) = beyond(run) {
+            let what = format!("keep figures of `{}`: {}", who(run).0, said(&why));
+            return Err(failure(Exit::Usage, what, None));
+        }
+    }
+    let store = context.store(args.others.dir_of_others)?;
+    exports.iter().try_for_each(|export| keep(&store, export))?;
+    runs.iter().try_for_each(|run| keep_figures(&store, run))?;
     Ok(Exit::Ok)
+}
+
+fn keep(store: &Store, export: &Export) -> anyhow::Result<()> {
+    let news = store.import_export(export)?;
+    let Run { meta, .. } = export.run();
+    let id = &meta.id;
+    if news && meta.end != End::Open {
+        let run = store.load_to_compare(id)?;
+        store.note_brief(id, &Brief::of(&run).text())?;
+    }
+    output::say(&if news {
+        format!("kept run {id} ({} rounds)", export.rounds())
+    } else {
+        format!("run {id} was kept already")
+    });
+    Ok(())
+}
+
+fn keep_figures(store: &Store, run: &Run) -> anyhow::Result<()> {
+    let id = &run.meta.id;
+    let news = match store.import(run) {
+        // The id is of the text: it was kept by another version of kurabe, or has a label since.
+        Err(StoreError::Taken { .. }) => false,
+        kept => kept?,
+    };
+    if !news {
+        output::say(&format!("run {id} was kept already"));
+        return Ok(());
+    }
+    store.note_brief(id, &Brief::of(run).text())?;
+    let (who, when) = who(run);
+    let rounds = run.plan.passes.unwrap_or(1);
+    let samples = match rounds {
+        0 | 1 => "one sample: no interval".to_owned(),
+        rounds => format!("up to {}", counted(rounds, "round", "rounds")),
+    };
+    let metrics = run
+        .plan
+        .cases
+        .iter()
+        .map(|case| case.metrics.len())
+        .sum::<usize>();
+    let figures = counted(metrics, "figure", "figures");
+    output::say(&format!(
+        "kept run {id}: {figures} of {who}, {when}; imported, {samples}"
+    ));
+    Ok(())
+}
+
+/// Who measured, and when.
+fn who(run: &Run) -> (String, String) {
+    let origin = run.meta.origin.as_deref();
+    let when = origin.and_then(|origin| origin.when.known());
+    (
+        said(&origin.map(Origin::who).unwrap_or_default()),
+        when.map_or_else(
+            || "date unknown".to_owned(),
+            |&when| number::minute(when) + " UTC",
+        ),
+    )
+}
+
+/// The most parts of a file that are told one by one.
+const LEFT_OUT_TOLD: usize = 10;
+
+fn tell_left_out(path: &Path, texts: &Texts) {
+    let all = &texts.left_out;
+    for left in all.iter().take(LEFT_OUT_TOLD) {
+        let (path, line) = (path.display(), left.line);
+        output::say(&format!(
+            "left out, {path} line {line}: {}",
+            said(&left.what)
+        ));
+    }
+    if all.len() > LEFT_OUT_TOLD {
+        let more = counted(all.len() - LEFT_OUT_TOLD, "line", "lines");
+        output::say(&format!("left out, {}: {more} more", path.display()));
+    }
 }

@@ -14,6 +14,7 @@ mod duels;
 mod duels_set_up;
 mod faults;
 mod fio;
+mod foreign;
 mod grounds;
 mod helps;
 mod imports;

@@ -5,9 +5,12 @@
 //! inside of an output and is not understood is listed, and nothing is guessed. [`crate::figures::run`] makes runs.
 
 pub mod line;
+pub mod run;
+mod table;
 
 use model::spec::{Better, MetricClass, Nature};
 use model::units::{Unit, UnixNanos};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// What one program says of one test: of one execution at one concurrency.
@@ -82,7 +85,7 @@ impl Figure {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ours {
     /// The test's name, such as `cpu.prime`.
-    pub test: &'static str,
+    pub test: Cow<'static, str>,
     /// Parameters and their values.
     pub set: Vec<(&'static str, String)>,
 }
@@ -117,4 +120,4 @@ pub struct Reader {
 }
 
 /// Every reader.
-pub static READERS: &[Reader] = &[];
+pub static READERS: &[Reader] = &[table::READER];

@@ -82,12 +82,29 @@ pub(super) struct RunPart<'a> {
     /// What was seen before the first round that disturbs, or is to be quoted with the figures; null where nobody
     /// looked.
     seen: Option<Vec<Seen>>,
-    /// The program that measured.
+    /// The program that measured, or that imported what another one measured.
     binary: &'a Binary,
+    /// Where the figures come from; null where kurabe measured them.
+    origin: Option<OriginPart<'a>>,
     /// The machine at the start of the run.
     host: &'a HostFacts,
     /// What was to be measured.
     plan: PlanPart<'a>,
+}
+
+/// The output of another program.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct OriginPart<'a> {
+    /// The program that measured, such as `fio`.
+    program: &'a str,
+    /// Its version; null where its output does not say it.
+    version: Option<&'a str>,
+    /// When it measured: RFC 3339, UTC; null where its output does not say it.
+    when: Option<String>,
+    /// The name of the file, without directories.
+    file: &'a str,
+    /// The digest of what was read, in 16 hexadecimal digits.
+    digest: &'a str,
 }
 
 /// What conclusions are about: which machines, and for how long they were watched.
@@ -213,6 +230,13 @@ pub(super) fn run_part<'a>(run: &'a Run, trust: &'static str) -> RunPart<'a> {
         trust,
         seen: (!meta.looks.is_empty()).then(|| stats::look::of_run(run)),
         binary: &meta.binary,
+        origin: meta.origin.as_deref().map(|origin| OriginPart {
+            program: &origin.program,
+            version: origin.version.as_deref(),
+            when: origin.when.known().map(|when| when.rfc3339()),
+            file: &origin.file,
+            digest: &origin.digest,
+        }),
         host: &run.host,
         plan: plan_part(&run.plan),
     }

@@ -13,6 +13,7 @@ use crate::view::RunView;
 use model::estimate::{Estimate, IndexSummary, MetricSummary};
 use model::headline::Topic;
 use model::line::Machine;
+use model::origin::Origin;
 use model::plan::MetricId;
 use model::record::{End, Run};
 use model::spec::{How, Stat};
@@ -104,12 +105,16 @@ fn made(run: &Run, lang: Lang) -> String {
     let soaked = title::soaked(run);
     let parts = [
         soaked.map(ToString::to_string),
-        Some(number::minute(meta.started) + " UTC"),
+        Some(title::began(run, |at| number::minute(at) + " UTC", lang)),
         title::took(run, lang),
         rounds(run, lang).filter(|_| soaked.is_none()),
         (meta.end != End::Complete).then(|| title::end_word(meta.end, lang).to_owned()),
         left_out,
-        Some(format!("kurabe {}", meta.binary.version)),
+        Some(
+            meta.origin
+                .as_deref()
+                .map_or_else(|| format!("kurabe {}", meta.binary.version), Origin::who),
+        ),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let id = &meta.id;

@@ -9,7 +9,7 @@ use crate::lang::{Lang, say};
 use crate::number;
 use model::line::{Machine, RunLine};
 use model::record::End;
-use model::units::Nanos;
+use model::units::{Nanos, UnixNanos};
 use stats::Brief;
 
 /// Rows that end in a sentence: behind the other columns, or below them where there is no room.
@@ -84,7 +84,12 @@ fn row(line: &RunLine, lang: Lang) -> [String; COLUMNS] {
         line.short.clone(),
         line.label.clone().unwrap_or_default(),
         machine(&line.machine, lang),
-        number::minute(line.started),
+        // An import without a date stands before everything else.
+        if line.started == UnixNanos(0) {
+            lang.pick("not known", "不明").to_owned()
+        } else {
+            number::minute(line.started)
+        },
         what,
         headline,
         trust.join(lang.pick(", ", "、")),

@@ -3,9 +3,10 @@
 use crate::duel;
 use crate::lang::{Lang, say};
 use crate::number;
+use model::origin::Origin;
 use model::plan::CaseId;
 use model::record::{End, Round, Run};
-use model::units::Nanos;
+use model::units::{Nanos, UnixNanos};
 
 /// `ID "label", start, duration, how it ended; program`. A soak is about one case, which no table names.
 pub(crate) fn line(run: &Run, lang: Lang) -> String {
@@ -14,20 +15,30 @@ pub(crate) fn line(run: &Run, lang: Lang) -> String {
     let label = label.map_or_else(String::new, |label| format!(" \"{label}\""));
     let case = soaked(run);
     let mut parts: Vec<String> = case.map(ToString::to_string).into_iter().collect();
-    parts.push(number::instant(meta.started));
+    parts.push(began(run, number::instant, lang));
     let span = took(run, lang);
     parts.extend(span.map(|span| say!(lang, "took {span}", "所要時間 {span}")));
     parts.push(end(run, lang));
     let (id, parts, binary) = (&meta.id, parts.join(", "), &meta.binary);
-    format!(
-        "{id}{label}  {parts}; kurabe {} ({})",
-        binary.version, binary.build
-    )
+    let program = meta.origin.as_deref().map_or_else(
+        || format!("kurabe {} ({})", binary.version, binary.build),
+        Origin::who,
+    );
+    format!("{id}{label}  {parts}; {program}")
 }
 
-/// How long it took; `None` where it is not finished.
+/// When it began, told so; of an imported run that may not be known.
+pub(crate) fn began(run: &Run, told: fn(UnixNanos) -> String, lang: Lang) -> String {
+    let origin = run.meta.origin.as_deref();
+    if origin.is_some_and(|origin| origin.when.known().is_none()) {
+        return lang.pick("date unknown", "日時不明").to_owned();
+    }
+    told(run.meta.started)
+}
+
+/// How long it took; `None` where it is not finished, or another program measured.
 pub(crate) fn took(run: &Run, lang: Lang) -> Option<String> {
-    let finished = run.meta.finished?;
+    let finished = run.meta.finished.filter(|_| run.meta.origin.is_none())?;
     let span = finished.0.saturating_sub(run.meta.started.0);
     Some(number::duration(Nanos(span), lang))
 }

@@ -39,6 +39,7 @@ pub(crate) fn brief(trust: &Trust, rounds: &str, lang: Lang) -> String {
             held_in(&what, rounds)
         }
         Trust::DebugBuild => word("DEBUG BUILD", "デバッグビルド"),
+        Trust::Imported { .. } => word("imported", "取り込み"),
         Trust::FewRounds(n) => say!(lang, "TOO FEW ROUNDS: {n}", "回数不足: {n} 回"),
     }
 }
@@ -98,6 +99,16 @@ pub(crate) fn whole(trust: &Trust, is_soak: bool, lang: Lang) -> String {
             lang,
             "{brief}: do not quote. Build with `cargo build --release`",
             "{brief}: 引用不可。`cargo build --release` でビルドしてください"
+        ),
+        Trust::Imported { by, rounds: 0 | 1 } => say!(
+            lang,
+            "{brief} from {by}, one sample: no interval. What went on meanwhile is not known",
+            "{brief}（{by}）、1 回のみ: 区間なし。測定中の様子は不明"
+        ),
+        Trust::Imported { by, rounds } => say!(
+            lang,
+            "{brief} from {by}, {rounds} runs as rounds. What went on meanwhile is not known",
+            "{brief}（{by}）、{rounds} 回分。測定中の様子は不明"
         ),
         Trust::FewRounds(_) => say!(
             lang,

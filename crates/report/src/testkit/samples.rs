@@ -264,6 +264,11 @@ pub(crate) fn all_refusals() -> Vec<Refusal> {
             other: 9,
             need: 6,
         },
+        Refusal::TooFewImported {
+            base: 1,
+            other: 6,
+            need: 6,
+        },
         Refusal::TooFewPairs {
             pairs: 5,
             need: 6,

@@ -66,6 +66,13 @@ fn why(refusal: &Refusal, run: &str, lang: Lang) -> String {
             why = missing(Some(why), lang),
             on = on(*base, *other, lang)
         ),
+        Refusal::TooFewImported { base, other, need } => say!(
+            lang,
+            "imported figures are too few for an interval: {base} and {other}, where each side needs {need}; \
+             `kurabe import --as-rounds FILE...` makes one run of the outputs of repeated runs",
+            "取り込んだ値が少ないため区間を計算できません: {base} と {other}（双方 {need} 回以上必要です）。\
+             `kurabe import --as-rounds FILE...` で繰り返しの出力を 1 件の測定にまとめられます"
+        ),
         Refusal::TooFewRounds { base, other, need } => {
             let single = if *base == 1 || *other == 1 {
                 lang.pick(
@@ -253,6 +260,7 @@ mod tests {
                 let command = match &refusal {
                     Refusal::TooFewPairs { resume: None, .. } => "`kurabe duel`",
                     Refusal::TooFewPairs { .. } => "`kurabe duel --resume 20261121-004311-9f3ca`",
+                    Refusal::TooFewImported { .. } => "`kurabe import --as-rounds FILE...`",
                     _ => "kurabe run os.pipe --copies 2",
                 };
                 assert!(text.contains(command), "{text}");

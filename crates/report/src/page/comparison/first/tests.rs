@@ -229,7 +229,7 @@ fn every_metric_is_counted_once() {
     assert_eq!(sum, plain().comparison.metrics.len());
     assert_eq!(
         counted,
-        "1 better, 1 worse, 1 worse?, 1 same, 2 unclear, 19 not compared"
+        "1 better, 1 worse, 1 worse?, 1 same, 2 unclear, 20 not compared"
     );
     assert!(nothing().shown(80, Lang::En).contains("nothing to compare"));
 }

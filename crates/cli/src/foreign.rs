@@ -1,0 +1,212 @@
+//! What a file holds that somebody names as a run: an export of kurabe, or outputs of other programs.
+
+use crate::context::{bytes_of, no_text};
+use crate::exit::{Exit, failure};
+use crate::new_run::binary;
+use dialects::figures::line::plain;
+use dialects::figures::run::{Source, of_rounds, of_text};
+use dialects::figures::{Figures, LeftOut, Ours, READERS, Reader};
+use dialects::printable::said;
+use model::bounds;
+use model::params::Params;
+use model::plan::{CaseId, PlannedCase};
+use model::record::Run;
+use std::path::Path;
+use store::export::{self, Export, ImportError};
+
+/// Outputs of other programs are texts of some kilobytes; a file larger than this is something else.
+const FIGURES_BYTES_MAX: usize = 64 << 20;
+
+/// What a file holds.
+pub(crate) enum Held {
+    /// A run that kurabe exported.
+    Export(Box<Export>),
+    /// Figures of other programs.
+    Figures(Texts),
+}
+
+/// The outputs in one file.
+pub(crate) struct Texts {
+    /// The file's name, without directories.
+    file: String,
+    text: String,
+    /// What each reader found that found anything.
+    found: Vec<(&'static Reader, Vec<Figures>)>,
+    /// What became nothing.
+    pub(crate) left_out: Vec<LeftOut>,
+}
+
+/// Reads a file; `-` is standard input.
+pub(crate) fn held(path: &Path) -> anyhow::Result<Held> {
+    let bytes = in_utf8(bytes_of(path)?);
+    if is_ours(&bytes) {
+        let text = String::from_utf8(bytes).map_err(|error| no_text(error.as_bytes(), path))?;
+        let export = Export::of(text).map_err(|error| refused(path, &error))?;
+        return Ok(Held::Export(Box::new(export)));
+    }
+    texts(path, &bytes).map(Held::Figures)
+}
+
+/// The run that a file holds, for whoever means one.
+pub(crate) fn run(path: &Path) -> anyhow::Result<Run> {
+    let bytes = in_utf8(bytes_of(path)?);
+    if is_ours(&bytes) {
+        let text = String::from_utf8(bytes).map_err(|error| no_text(error.as_bytes(), path))?;
+        return export::read(&text).map_err(|error| refused(path, &error));
+    }
+    let texts = texts(path, &bytes)?;
+    let mut runs = texts.runs();
+    match (runs.pop(), runs.len()) {
+        (Some(run), 0) => Ok(run),
+        (_, more) => {
+            let runs = more + 1;
+            let what = format!("read `{}`: it holds {runs} runs", path.display());
+            let hint = "`kurabe import FILE` keeps each under an id of its own";
+            Err(failure(Exit::Usage, what, Some(hint)))
+        }
+    }
+}
+
+/// The same text without a byte order mark, in UTF-8 where it is UTF-16: both are what some editors write.
+fn in_utf8(mut bytes: Vec<u8>) -> Vec<u8> {
+    match bytes.as_slice() {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => plain(&bytes).map_or(bytes, String::into_bytes),
+        [0xef, 0xbb, 0xbf, ..] => bytes.split_off(3),
+        _ => bytes,
+    }
+}
+
+/// Whether a text begins as a JSON document of kurabe's begins, whole or not.
+fn is_ours(bytes: &[u8]) -> bool {
+    let head = bytes.iter().filter(|byte| !byte.is_ascii_whitespace());
+    let head: Vec<u8> = head.take(20).copied().collect();
+    let begins = |of: &[u8]| head.starts_with(&of[..of.len().min(head.len())]) && head.len() > 5;
+    begins(b"{\"format\":") || begins(b"{\"schema\":\"kurabe.")
+}
+
+fn refused(path: &Path, error: &ImportError) -> anyhow::Error {
+    // Words of the document may be in it, and may look like our own.
+    let what = format!("read `{}`: {}", path.display(), said(&error.to_string()));
+    failure(Exit::Usage, what, Some(error.hint()))
+}
+
+fn texts(path: &Path, bytes: &[u8]) -> anyhow::Result<Texts> {
+    let refused = |why: &str, hint: &str| {
+        let what = format!("read `{}`: {why}", path.display());
+        Err(failure(Exit::Usage, what, Some(hint)))
+    };
+    if bytes.len() > FIGURES_BYTES_MAX {
+        let mib = FIGURES_BYTES_MAX >> 20;
+        return refused(
+            &format!("it has more than {mib} MiB, and is no export of kurabe"),
+            "name the file in which the output of the benchmark is",
+        );
+    }
+    let Some(text) = plain(bytes) else {
+        return Err(no_text(bytes, path));
+    };
+    let mut texts = Texts {
+        file: path
+            .file_name()
+            .map_or_else(|| "-".to_owned(), |name| said(&name.to_string_lossy())),
+        text,
+        found: Vec::new(),
+        left_out: Vec::new(),
+    };
+    for reader in READERS {
+        let found = (reader.read)(&texts.text);
+        if !found.figures.is_empty() {
+            texts.found.push((reader, found.figures));
+            texts.left_out.extend(found.left_out);
+        }
+    }
+    if texts.found.is_empty() {
+        let programs: Vec<&str> = READERS.iter().map(|reader| reader.program).collect();
+        return refused(
+            "no output of a benchmark that kurabe reads is in it, and no export of kurabe",
+            &format!(
+                "`kurabe export RUN` writes exports; outputs are read of {}",
+                programs.join(", ")
+            ),
+        );
+    }
+    texts.left_out.sort_by_key(|left| left.line);
+    Ok(texts)
+}
+
+impl Texts {
+    /// The runs that it holds. What kurabe would not keep of itself is not kept of others.
+    pub(crate) fn runs(&self) -> Vec<Run> {
+        let binary = binary();
+        let runs = self
+            .found
+            .iter()
+            .flat_map(|(reader, figures)| of_text(figures, self.source(reader, &binary), &own));
+        runs.collect()
+    }
+
+    fn source<'a>(&'a self, reader: &'a Reader, binary: &'a model::record::Binary) -> Source<'a> {
+        Source {
+            program: reader.program,
+            file: &self.file,
+            text: &self.text,
+            binary,
+        }
+    }
+}
+
+/// One run for each program, whose rounds are what each of these files says.
+pub(crate) fn as_rounds(all: &[Texts]) -> anyhow::Result<Vec<Run>> {
+    let binary = binary();
+    let of = |reader: &Reader| {
+        let texts = all.iter().flat_map(|texts| {
+            let mine = texts
+                .found
+                .iter()
+                .filter(|(one, _)| one.program == reader.program);
+            mine.map(|(reader, figures)| (texts.source(reader, &binary), figures.as_slice()))
+        });
+        let texts: Vec<_> = texts.collect();
+        of_rounds(&texts, &own).map_err(|why| {
+            let what = format!("make one run of outputs of {}: {why}", reader.program);
+            let hint = "repeated runs are measured alike; without `--as-rounds` each becomes a run of its own";
+            failure(Exit::Usage, what, Some(hint))
+        })
+    };
+    let runs = READERS.iter().map(of);
+    Ok(runs
+        .collect::<anyhow::Result<Vec<_>>>()?
+        .into_iter()
+        .flatten()
+        .collect())
+}
+
+/// Why a run cannot be kept, where it cannot.
+pub(crate) fn beyond(run: &Run) -> Option<String> {
+    let mut seen = bounds::Seen::default();
+    let mut rounds = run.rounds.iter();
+    let rounds = rounds.try_for_each(|round| bounds::check_round(round, &mut seen));
+    rounds
+        .and_then(|()| bounds::check_frame(run, run.rounds.len()))
+        .err()
+}
+
+/// The case of our own test, as it is planned; `None` where we have no such test or parameter.
+fn own(ours: &Ours, copies: u32) -> Option<PlannedCase> {
+    let mut all = workloads::ALL.iter().flat_map(|workload| {
+        let tests = workload.spec().tests.iter();
+        tests.map(move |test| (*workload, test))
+    });
+    let (workload, test) = all.find(|(_, test)| test.name == ours.test)?;
+    let set = ours.set.iter().map(|(name, value)| (*name, value.as_str()));
+    let params = test.params.iter().copied().chain(set);
+    let params = Params::resolve(workload.spec(), params).ok()?;
+    let id = CaseId {
+        test: test.name.to_owned(),
+        copies: copies.max(1),
+    };
+    let mut case = engine::resolve::planned_case(workload, id, test.title, &params);
+    let own = Params::resolve(workload.spec(), test.params.iter().copied());
+    case.in_place_of = params.differing(&own.unwrap_or_default());
+    Some(case)
+}

@@ -1,0 +1,126 @@
+//! What other programs printed, imported and shown.
+
+use crate::bed::{Bed, Done};
+
+/// A spreadsheet of one run: a test that kurabe has too, and one that it has not.
+fn table(primes: f64) -> String {
+    format!(
+        "run,program,version,date,test,concurrency,quantity,unit,better,estimate\n\
+         vps,sysbench,1.0.20,2014-03-01,cpu.prime,1,ops_per_s,ops_per_s,higher,{primes}\n\
+         vps,sysbench,1.0.20,2014-03-01,blog.requests,8,rate,ops_per_s,higher,7000\n"
+    )
+}
+
+fn write(bed: &Bed, name: &str, text: impl AsRef<[u8]>) {
+    std::fs::write(bed.path().join(name), text).unwrap();
+}
+
+#[test]
+fn figures_of_a_table_become_a_run_that_says_where_it_comes_from() {
+    let bed = Bed::new();
+    write(&bed, "a.csv", table(900.0));
+    let kept = bed.run(&["import", "a.csv", "--label", "old"]).code(0);
+    kept.err_has(
+        &[
+            "kept run 20140301-000000-",
+            "2 figures",
+            "date",
+            "one sample: no interval",
+        ][..2],
+    );
+    bed.run(&["import", "a.csv"])
+        .code(0)
+        .err_has(&["was kept already"]);
+    bed.run(&["show", "old"]).code(0).out_says(&[
+        "2014-03-01 00:00 UTC, 1 round, table (sysbench 1.0.20)",
+        "imported from table (sysbench 1.0.20), one sample: no interval",
+    ]);
+    bed.run(&["list"]).code(0).out_says(&["imported"]);
+    bed.run(&["show", "old", "--json"])
+        .code(0)
+        .out_has(&["\"program\": \"table\"", "\"file\": \"a.csv\""]);
+}
+
+#[test]
+fn a_file_of_figures_is_a_run_by_its_path_and_compares_with_another_where_the_test_is_the_same() {
+    let bed = Bed::new();
+    write(&bed, "a.csv", table(900.0));
+    write(
+        &bed,
+        "b.csv",
+        table(990.0).replace("blog.requests,8", "blog.requests,4"),
+    );
+    let done: Done = bed.run(&["compare", "./a.csv", "./b.csv"]).code(4);
+    done.out_says(&[
+        "cpu.prime@1 ops/s 900 990 1.10",
+        "blog.requests@8",
+        "imported figures are too few for an interval",
+    ]);
+}
+
+#[test]
+fn outputs_of_repeated_runs_become_rounds_of_one_run() {
+    let bed = Bed::new();
+    let names: Vec<String> = (0..6).map(|n| format!("{n}.csv")).collect();
+    for (n, name) in (0_u32..).zip(&names) {
+        write(&bed, name, table(900.0 + f64::from(n)));
+    }
+    let names = names.iter().map(String::as_str);
+    let args: Vec<&str> = ["import", "--as-rounds", "--label", "six"]
+        .into_iter()
+        .chain(names)
+        .collect();
+    bed.run(&args).code(0).err_has(&["up to 6 rounds"]);
+    bed.run(&["show", "six", "--full"]).code(0).out_says(&[
+        "cpu.prime@1 902.5 ops/s 900.0 .. 905.0 6",
+        "6 runs as rounds",
+    ]);
+    write(&bed, "other.csv", table(900.0).replace("1.0.20", "0.5"));
+    bed.run(&["import", "--as-rounds", "0.csv", "other.csv"])
+        .code(2)
+        .err_has(&["by version", "hint:"]);
+}
+
+#[test]
+fn texts_of_every_make_are_read_or_refused_by_name() {
+    let bed = Bed::new();
+    let utf16: Vec<u8> = [0xfeff]
+        .into_iter()
+        .chain(table(900.0).encode_utf16())
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    write(&bed, "utf16.csv", utf16);
+    bed.run(&["import", "utf16.csv"]).code(0);
+    write(&bed, "crlf.csv", table(901.0).replace('\n', "\r\n"));
+    bed.run(&["import", "crlf.csv"]).code(0);
+    let refused = |name: &str, bytes: &[u8], what: &str| {
+        write(&bed, name, bytes);
+        let done = bed.run(&["import", name]).code(2);
+        assert!(done.err_has(&[name, what, "\nhint:"]).err.len() < 600);
+    };
+    refused("empty.txt", b"", "no output of a benchmark");
+    refused(
+        "prose.txt",
+        b"the disk was fast\n",
+        "no output of a benchmark",
+    );
+    refused("image.png", b"\x89PNG\r\n\x1a\n\0\0\0", "no UTF-8 text");
+    refused("a.gz", b"\x1f\x8b\x08\0\0", "compressed by gzip");
+    refused("big.txt", &vec![b'x'; 100 << 20], "more than 64 MiB");
+    refused(
+        "rubbish.txt",
+        &vec![b'{'; 20 << 20],
+        "no output of a benchmark",
+    );
+    bed.run(&["import", "."])
+        .code(2)
+        .err_has(&["no regular file", "hint:"]);
+    write(
+        &bed,
+        "half.csv",
+        table(900.0) + "vps,,,,broken,1,rate,MB/s,,7\n",
+    );
+    bed.run(&["import", "half.csv"])
+        .code(0)
+        .err_has(&["left out, half.csv line 4", "`MB/s` is none of the units"]);
+}

@@ -1,0 +1,314 @@
+//! Runs made of figures: the one place.
+//!
+//! A figure is one sample: the run has one round per case and no interval. A case is one of kurabe's own where the
+//! definition is the same ([`Figures::ours`]); it then compares with what kurabe measures. Every other case is of the
+//! program's own test and compares only with others of that program whose parameters agree.
+
+use super::{Figure, Figures, Ours};
+use model::digest::Digest;
+use model::host::{Fact, HostFacts};
+use model::noise::Noise;
+use model::origin::Origin;
+use model::params::{ParamValue, Params};
+use model::plan::{CaseId, Plan, PlannedCase, PlannedMetric, Shape};
+use model::record::{Binary, End, Measured, Outcome, Round, Run, RunMeta};
+use model::spec::{Fold, How, Role};
+use model::units::{Nanos, UnixNanos};
+use std::collections::BTreeMap;
+
+/// Where a text comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The program that printed it.
+    pub program: &'a str,
+    /// The name of its file, without directories.
+    pub file: &'a str,
+    /// The text as it was read.
+    pub text: &'a str,
+    /// This program, which makes the run.
+    pub binary: &'a Binary,
+}
+
+/// What makes a case of a test of our own: [`Ours`] at so many copies; `None` where there is none.
+pub type Own<'a> = dyn Fn(&Ours, u32) -> Option<PlannedCase> + 'a;
+
+/// Why figures do not become rounds of one run.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum Unlike {
+    /// They were not measured alike.
+    #[error("`{test}` was measured with `{param}` {one} and {other}")]
+    Params {
+        /// The test.
+        test: String,
+        /// What differs.
+        param: String,
+        /// What the first one has.
+        one: String,
+        /// What the other one has.
+        other: String,
+    },
+    /// Different versions of the program.
+    #[error("they were measured by version {0} and by version {1}")]
+    Versions(String, String),
+}
+
+/// The runs of a text: one of each output, and outputs that follow each other are one run as long as no case comes
+/// twice and the version is the same, because people keep what they measured of a server in one file.
+pub fn of_text(figures: &[Figures], source: Source<'_>, own: &Own<'_>) -> Vec<Run> {
+    let mut groups: Vec<Vec<Vec<Case<'_>>>> = Vec::new();
+    for output in figures.chunk_by(|a, b| a.output == b.output) {
+        let cases = cases(output, own);
+        let joins = groups.last().is_some_and(|group| {
+            let mut before = group.iter().flatten();
+            before.all(|one| {
+                let again = |case: &Case<'_>| case.planned.id == one.planned.id;
+                one.figures.version == output[0].version && !cases.iter().any(again)
+            })
+        });
+        match groups.last_mut().filter(|_| joins) {
+            Some(group) => group.push(cases),
+            None => groups.push(vec![cases]),
+        }
+    }
+    let all = groups.into_iter().enumerate();
+    all.map(|(at, group)| {
+        let digest = digest(&[source], at);
+        run(group.into_iter().flatten().collect(), source, digest)
+    })
+    .collect()
+}
+
+/// One run of several texts: what each says of a case is a round of it.
+pub fn of_rounds(texts: &[(Source<'_>, &[Figures])], own: &Own<'_>) -> Result<Option<Run>, Unlike> {
+    let all = texts.iter().flat_map(|(_, figures)| cases(figures, own));
+    let all: Vec<Case<'_>> = all.collect();
+    let Some(first) = all.first() else {
+        return Ok(None);
+    };
+    for case in &all {
+        if case.figures.version != first.figures.version {
+            let word = |case: &Case<'_>| {
+                let version = case.figures.version.as_deref();
+                version.unwrap_or("unknown").to_owned()
+            };
+            return Err(Unlike::Versions(word(first), word(case)));
+        }
+        let like = all.iter().find(|one| one.planned.id == case.planned.id);
+        like.map_or(Ok(()), |one| alike(&one.planned, &case.planned))?;
+    }
+    let sources: Vec<Source<'_>> = texts.iter().map(|(source, _)| *source).collect();
+    let digest = digest(&sources, 0);
+    Ok(sources.first().map(|source| run(all, *source, digest)))
+}
+
+fn alike(one: &PlannedCase, other: &PlannedCase) -> Result<(), Unlike> {
+    let text = |case: &PlannedCase, name: &str| {
+        let value = case.params.get(name);
+        value.map_or_else(|| "not said".to_owned(), ParamValue::readable)
+    };
+    let names = one.params.iter().chain(other.params.iter());
+    let mut names = names.map(|(name, _)| name);
+    match names.find(|name| one.params.get(name) != other.params.get(name)) {
+        Some(name) => Err(Unlike::Params {
+            test: one.id.to_string(),
+            param: name.to_owned(),
+            one: text(one, name),
+            other: text(other, name),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// A case and what it takes of its figures.
+struct Case<'a> {
+    planned: PlannedCase,
+    figures: &'a Figures,
+    values: Vec<&'a Figure>,
+}
+
+fn cases<'a>(figures: &'a [Figures], own: &Own<'_>) -> Vec<Case<'a>> {
+    let cases = figures.iter().flat_map(|figures| {
+        let ours = figures.ours.as_ref();
+        let ours = ours.and_then(|ours| own(ours, figures.copies));
+        let declared = |figure: &Figure| {
+            let metrics = ours.iter().flat_map(|case| &case.metrics);
+            let same = |metric: &PlannedMetric| {
+                let unit = (metric.unit, metric.better);
+                metric.quantity == figure.quantity && unit == (figure.unit, figure.better)
+            };
+            metrics.filter(|metric| !metric.is_setting()).any(same)
+        };
+        let (known, foreign): (Vec<_>, Vec<_>) =
+            figures.values.iter().partition(|figure| declared(figure));
+        let own = ours.filter(|_| !known.is_empty()).map(|mut planned| {
+            let has =
+                |metric: &PlannedMetric| known.iter().any(|one| one.quantity == metric.quantity);
+            planned.metrics.retain(has);
+            planned.pictures.clear();
+            (planned, known)
+        });
+        let foreign = (!foreign.is_empty()).then(|| (theirs(figures, &foreign), foreign));
+        [own, foreign]
+            .into_iter()
+            .flatten()
+            .map(|(planned, values)| Case {
+                planned,
+                figures,
+                values,
+            })
+    });
+    cases.collect()
+}
+
+/// A case of the other program's own test.
+fn theirs(figures: &Figures, values: &[&Figure]) -> PlannedCase {
+    let params = figures.params.iter();
+    let params = params.map(|(name, value)| (name.clone(), ParamValue::Text(value.clone())));
+    PlannedCase {
+        id: CaseId {
+            test: figures.test.clone(),
+            copies: figures.copies.max(1),
+        },
+        title: figures.title.clone(),
+        workload: figures.test.clone(),
+        workload_version: 1,
+        params: params.collect(),
+        nature: figures.nature,
+        metrics: values.iter().map(|figure| metric(figure)).collect(),
+        pictures: Vec::new(),
+        headline: None,
+        load: None,
+        ground: None,
+        needs: None,
+        shape: Shape::DEFAULT,
+        simulated: false,
+        on_disk: false,
+        allocates: false,
+        implementation: None,
+        in_place_of: Params::default(),
+    }
+}
+
+fn metric(figure: &Figure) -> PlannedMetric {
+    PlannedMetric {
+        quantity: figure.quantity.clone(),
+        unit: figure.unit,
+        better: figure.better,
+        class: figure.class,
+        how: How::Reported(Fold::Mean),
+        role: Role::Plain,
+    }
+}
+
+fn run(cases: Vec<Case<'_>>, source: Source<'_>, digest: Digest) -> Run {
+    let first = cases.first().map(|case| case.figures);
+    let when = first.and_then(|figures| figures.when);
+    // Without a date it goes before everything that has one, and is never taken for the latest.
+    let started = when.unwrap_or_default();
+    let (mut rounds, mut planned): (Vec<Round>, Vec<PlannedCase>) = (Vec::new(), Vec::new());
+    let mut passes: BTreeMap<CaseId, u32> = BTreeMap::new();
+    for case in cases {
+        let pass = passes.entry(case.planned.id.clone()).or_default();
+        *pass += 1;
+        let seq = u32::try_from(rounds.len() + 1).unwrap_or(u32::MAX);
+        rounds.push(round(&case, *pass, seq, started));
+        match planned.iter_mut().find(|one| one.id == case.planned.id) {
+            Some(known) => {
+                let new = case.planned.metrics.into_iter();
+                let new = new.filter(|metric| {
+                    let mut have = known.metrics.iter();
+                    !have.any(|one| one.quantity == metric.quantity)
+                });
+                let new: Vec<PlannedMetric> = new.collect();
+                known.metrics.extend(new);
+            }
+            None => planned.push(case.planned),
+        }
+    }
+    Run {
+        meta: RunMeta {
+            id: id(started, digest),
+            label: None,
+            tags: BTreeMap::new(),
+            started,
+            finished: Some(started),
+            end: End::Complete,
+            binary: source.binary.clone(),
+            warnings: Vec::new(),
+            looks: Vec::new(),
+            origin: Some(Box::new(Origin {
+                program: source.program.to_owned(),
+                version: first.and_then(|figures| figures.version.clone()),
+                when: when.map_or_else(
+                    || Fact::Missing("the text does not say it".to_owned()),
+                    Fact::Known,
+                ),
+                digest: format!("{:016x}", digest.0),
+                file: source.file.to_owned(),
+            })),
+            offer: None,
+            dir: String::new(),
+        },
+        plan: Plan {
+            what: vec![source.program.to_owned()],
+            cases: planned,
+            seed: 0,
+            budget: None,
+            passes: passes.values().copied().max(),
+            target: None,
+            duel: None,
+            soak: None,
+            named: Vec::new(),
+            dropped: Vec::new(),
+            spread: None,
+            ordered: false,
+        },
+        host: HostFacts::default(),
+        rounds,
+    }
+}
+
+fn round(case: &Case<'_>, pass: u32, seq: u32, started: UnixNanos) -> Round {
+    let values = case.values.iter();
+    Round {
+        case: case.planned.id.clone(),
+        pass,
+        seq,
+        started,
+        took: Nanos::ZERO,
+        errands: Vec::new(),
+        layout_seed: 0,
+        outcome: Outcome::Done(Measured {
+            values: values
+                .map(|one| (one.quantity.clone(), one.value))
+                .collect(),
+            missing: BTreeMap::new(),
+            windows: Vec::new(),
+            cpu_windows: Vec::new(),
+            copies: Vec::new(),
+            latencies: BTreeMap::new(),
+            series: BTreeMap::new(),
+            notes: Vec::new(),
+        }),
+        partial: None,
+        stretch: None,
+        noise: Noise::default(),
+    }
+}
+
+/// The digest of the texts, and of which run of the first one it is.
+fn digest(sources: &[Source<'_>], at: usize) -> Digest {
+    let texts = sources.iter().map(|source| source.text.as_bytes());
+    let digest = texts.fold(Digest::EMPTY, Digest::bytes);
+    digest
+        .bytes(sources.first().map_or("", |one| one.program).as_bytes())
+        .word(u64::try_from(at).unwrap_or(u64::MAX))
+}
+
+/// The same for the same text: importing it twice makes no second run.
+fn id(started: UnixNanos, digest: Digest) -> String {
+    let seconds = i64::try_from(started.0 / 1_000_000_000).unwrap_or(i64::MAX);
+    let at = jiff::Timestamp::from_second(seconds).unwrap_or_default();
+    let short = digest.0 >> 16;
+    format!("{}-{short:012x}", at.strftime("%Y%m%d-%H%M%S"))
+}

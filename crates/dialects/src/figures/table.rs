@@ -1,0 +1,262 @@
+//! Figures out of a table: what `show --format csv` prints, and what people have in spreadsheets (RFC 4180).
+//!
+//! The first line names the columns. `test`, `quantity`, `unit` and `estimate` must be there; `run`, `program`,
+//! `version`, `date`, `concurrency`, `better` and `title` may, and columns that begin with `param.` say how it was
+//! measured. Every other column is of a table that kurabe printed and says nothing here. Rows of one `run` are one run.
+
+use super::{Figure, Figures, Found, LeftOut, Ours, Reader};
+use model::spec::{Better, MetricClass, Nature};
+use model::units::{Unit, UnixNanos};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+
+pub(super) const READER: Reader = Reader {
+    program: "table",
+    about: "CSV with the columns test, quantity, unit and estimate, such as `show --format csv` prints",
+    read,
+};
+
+/// The columns without which a text is no such table.
+const NEEDED: [&str; 4] = ["test", "quantity", "unit", "estimate"];
+
+/// The beginning of the name of a column that says how something was measured.
+const PARAM: &str = "param.";
+
+fn read(text: &str) -> Found {
+    let mut found = Found::default();
+    let first = text.lines().next().unwrap_or_default();
+    if !NEEDED.iter().all(|name| first.contains(name)) {
+        return found;
+    }
+    let mut rows = csv::ReaderBuilder::new()
+        .flexible(true)
+        .from_reader(text.as_bytes());
+    let Ok(names) = rows.headers().cloned() else {
+        return found;
+    };
+    let names: Vec<&str> = names.iter().map(str::trim).collect();
+    if !NEEDED.iter().all(|name| names.contains(name)) {
+        return found;
+    }
+    let mut outputs: HashMap<String, usize> = HashMap::new();
+    for row in rows.records() {
+        let line = |position: Option<&csv::Position>| {
+            position.map_or(0, |at| usize::try_from(at.line()).unwrap_or(usize::MAX))
+        };
+        let row = match row {
+            Ok(row) => row,
+            Err(error) => {
+                let (line, what) = (line(error.position()), error.to_string());
+                found.left_out.push(LeftOut { line, what });
+                continue;
+            }
+        };
+        let cell = |name: &str| {
+            let at = names.iter().position(|one| *one == name)?;
+            row.get(at).map(str::trim).filter(|text| !text.is_empty())
+        };
+        let run = [cell("run"), cell("program"), cell("version"), cell("date")];
+        let run = run.map(Option::unwrap_or_default).join("\0");
+        let next = outputs.len();
+        let output = *outputs.entry(run).or_insert(next);
+        let params = names.iter().filter_map(|name| {
+            let param = name.strip_prefix(PARAM)?;
+            Some((param.to_owned(), cell(name)?.to_owned()))
+        });
+        match figure(&cell, output, params.collect()) {
+            Ok(figures) => take(&mut found.figures, figures),
+            Err(what) => {
+                let line = line(row.position());
+                found.left_out.push(LeftOut { line, what });
+            }
+        }
+    }
+    found.figures.sort_by_key(|figures| figures.output);
+    found
+}
+
+/// The figure of a row, or why it has none.
+fn figure<'a>(
+    cell: &impl Fn(&str) -> Option<&'a str>,
+    output: usize,
+    params: BTreeMap<String, String>,
+) -> Result<Figures, String> {
+    let need = |name: &str| cell(name).ok_or_else(|| format!("it has no `{name}`"));
+    let (test, quantity) = (need("test")?, need("quantity")?);
+    let unit = unit(need("unit")?)?;
+    let text = need("estimate")?;
+    let value: f64 = text.parse().map_err(|_| format!("`{text}` is no number"))?;
+    if !value.is_finite() {
+        return Err(format!("`{text}` is no finite number"));
+    }
+    let copies = match cell("concurrency") {
+        None => 1,
+        Some(text) => text
+            .parse()
+            .ok()
+            .filter(|&copies| copies > 0)
+            .ok_or_else(|| format!("the concurrency `{text}` is no number from 1"))?,
+    };
+    let better = match cell("better") {
+        None if matches!(unit, Unit::Nanoseconds) => Better::Lower,
+        None | Some("higher") => Better::Higher,
+        Some("lower") => Better::Lower,
+        Some(text) => return Err(format!("`better` is `higher` or `lower`, not `{text}`")),
+    };
+    let when = cell("date").map(instant).transpose()?;
+    let class = match unit {
+        Unit::Nanoseconds => MetricClass::LatencyTypical,
+        _ => MetricClass::Throughput,
+    };
+    let version = match (cell("program"), cell("version")) {
+        (Some(program), Some(version)) => Some(format!("({program} {version})")),
+        (program, version) => program.or(version).map(|text| format!("({text})")),
+    };
+    Ok(Figures {
+        output,
+        version,
+        when,
+        test: test.to_owned(),
+        title: cell("title").unwrap_or(test).to_owned(),
+        copies,
+        nature: Nature::System,
+        params,
+        values: vec![Figure {
+            quantity: quantity.to_owned(),
+            unit,
+            better,
+            class,
+            value,
+        }],
+        ours: Some(Ours {
+            test: Cow::Owned(test.to_owned()),
+            set: Vec::new(),
+        }),
+    })
+}
+
+fn unit(text: &str) -> Result<Unit, String> {
+    let mut all = Unit::ALL.into_iter();
+    all.find(|unit| unit.key() == text).ok_or_else(|| {
+        let keys: Vec<&str> = Unit::ALL.iter().map(|unit| unit.key()).collect();
+        format!("`{text}` is none of the units {}", keys.join(", "))
+    })
+}
+
+/// A day, or an instant with or without a zone; without one it is UTC.
+fn instant(text: &str) -> Result<UnixNanos, String> {
+    let day = || {
+        text.parse::<jiff::civil::Date>()
+            .ok()?
+            .to_zoned(jiff::tz::TimeZone::UTC)
+            .ok()
+    };
+    let local = || {
+        text.parse::<jiff::civil::DateTime>()
+            .ok()?
+            .to_zoned(jiff::tz::TimeZone::UTC)
+            .ok()
+    };
+    let found = text.parse::<jiff::Timestamp>().ok();
+    let found = found.or_else(|| Some(local().or_else(day)?.timestamp()));
+    let second = found.and_then(|found| u64::try_from(found.as_second()).ok());
+    second
+        .map(|second| UnixNanos(second.saturating_mul(1_000_000_000)))
+        .ok_or_else(|| format!("the date `{text}` is not one since 1970, such as 2014-03-01"))
+}
+
+/// Puts a figure beside those of its case.
+fn take(all: &mut Vec<Figures>, mut one: Figures) {
+    let mut cases = all.iter_mut().rev();
+    let case = cases.find(|case| {
+        let same = |case: &Figures| (case.output, case.copies) == (one.output, one.copies);
+        same(case) && case.test == one.test && case.params == one.params
+    });
+    match case {
+        Some(case)
+            if case
+                .values
+                .iter()
+                .all(|have| have.quantity != one.values[0].quantity) =>
+        {
+            case.values.append(&mut one.values);
+        }
+        _ => all.push(one),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_read_by_the_names_of_its_columns() {
+        let found = read(
+            "run,program,version,date,test,concurrency,quantity,unit,better,estimate,param.size\n\
+             a,fio,2.0.13,2014-03-01,disk.read,1,iops,ops_per_s,higher,6000,4G\n\
+             a,fio,2.0.13,2014-03-01,disk.read,1,clat_ns,ns,,4e6,4G\n\
+             b,fio,1.57,,disk.read,2,iops,ops_per_s,,10986,4G\n",
+        );
+        assert_eq!(found.left_out, []);
+        let [a, b] = found.figures.as_slice() else {
+            panic!("{found:?}");
+        };
+        let values: Vec<(&str, f64)> = a
+            .values
+            .iter()
+            .map(|one| (&*one.quantity, one.value))
+            .collect();
+        assert_eq!(values, [("iops", 6000.0), ("clat_ns", 4e6)]);
+        assert_eq!(a.values[1].better, Better::Lower);
+        assert_eq!(a.version.as_deref(), Some("(fio 2.0.13)"));
+        assert_eq!(a.when, Some(UnixNanos(1_393_632_000_000_000_000)));
+        assert_eq!(a.params["size"], "4G");
+        assert_eq!((b.output, b.copies, b.when), (1, 2, None));
+    }
+
+    #[test]
+    fn a_row_that_cannot_be_kept_is_listed_with_its_line() {
+        let check = |row: &str, expect: &str| {
+            let found = read(&format!(
+                "test,quantity,unit,estimate,date,concurrency,better\n{row}\n"
+            ));
+            let told: Vec<_> = found
+                .left_out
+                .iter()
+                .map(|left| (left.line, &*left.what))
+                .collect();
+            assert_eq!((told, found.figures.len()), (vec![(2, expect)], 0), "{row}");
+        };
+        check("a,b,ops_per_s,nan", "`nan` is no finite number");
+        check("a,b,ops_per_s,1e999", "`1e999` is no finite number");
+        check("a,b,ops_per_s,fast", "`fast` is no number");
+        check("a,b,ops_per_s,", "it has no `estimate`");
+        check(
+            "a,b,ns,1,2014-13-01",
+            "the date `2014-13-01` is not one since 1970, such as 2014-03-01",
+        );
+        check(
+            "a,b,ns,1,1950-01-01",
+            "the date `1950-01-01` is not one since 1970, such as 2014-03-01",
+        );
+        check("a,b,ns,1,,0", "the concurrency `0` is no number from 1");
+        check(
+            "a,b,ns,1,,,more",
+            "`better` is `higher` or `lower`, not `more`",
+        );
+        let units = "`MB/s` is none of the units ops_per_s, bytes_per_s, ns, bytes, share, number";
+        check("a,b,MB/s,1", units);
+    }
+
+    #[test]
+    fn other_texts_are_no_table() {
+        for text in [
+            "",
+            "a,b\n1,2\n",
+            "the test of a quantity in a unit: estimate\n",
+            "\"test,quantity,unit,estimate",
+        ] {
+            assert_eq!(read(text), Found::default(), "{text}");
+        }
+    }
+}
