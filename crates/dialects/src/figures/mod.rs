@@ -4,6 +4,8 @@
 //! hold anything - prompts, prose, several outputs, outputs cut short - and returns what it is sure of; what stands
 //! inside of an output and is not understood is listed, and nothing is guessed. [`crate::figures::run`] makes runs.
 
+#[cfg(test)]
+pub(crate) mod checks;
 pub mod line;
 
 use model::spec::{Better, MetricClass, Nature};
@@ -117,4 +119,9 @@ pub struct Reader {
 }
 
 /// Every reader.
-pub static READERS: &[Reader] = &[];
+pub static READERS: &[Reader] = &[
+    crate::mbw::READER,
+    crate::pgbench::READER,
+    crate::sysbench::READER,
+    crate::unixbench::READER,
+];
