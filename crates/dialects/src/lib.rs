@@ -12,5 +12,8 @@ extern crate self as dialects;
 pub mod command;
 pub mod figures;
 pub mod fio;
+mod mbw;
+mod pgbench;
 pub mod printable;
+mod sysbench;
 pub mod unixbench;

@@ -58,6 +58,48 @@ pub fn number(word: &str) -> Option<(f64, &str)> {
     value.is_finite().then_some((value, rest))
 }
 
+/// No program that is read here prints a longer line; longer ones are not looked into.
+const LONGEST: usize = 2000;
+
+/// The lines of a text with their numbers from 1, each without what mails and pages quote it with and without blanks
+/// around it. One that is too long to be a program's is empty.
+pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let short = |line: &'_ str| line.len() <= LONGEST;
+    (1..).zip(
+        text.lines()
+            .map(move |line| if short(line) { unquoted(line) } else { "" }),
+    )
+}
+
+fn unquoted(line: &str) -> &str {
+    let mut line = line.trim();
+    while let Some(rest) = ["&gt;", ">", "|"]
+        .iter()
+        .find_map(|mark| line.strip_prefix(mark))
+    {
+        line = rest.trim_start();
+    }
+    line
+}
+
+/// What stands before the first colon or equals sign of a line, in lowercase and with single blanks, and what follows.
+pub fn keyed(line: &str) -> Option<(String, &str)> {
+    let (key, value) = line.split_once([':', '=', '\u{ff1a}'])?;
+    let words: Vec<&str> = key.split_whitespace().collect();
+    Some((words.join(" ").to_lowercase(), value.trim()))
+}
+
+/// The [`number`] that a text begins with, of a program that never groups digits and measures nothing negative: a
+/// comma in it would be a decimal one.
+pub fn amount(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim_start();
+    let word = text.split_whitespace().next()?;
+    let (value, rest) = number(word)?;
+    let digits = word.len() - rest.len();
+    let plain = !text[..digits].contains(',') && !text.starts_with('-');
+    plain.then_some((value, text[digits..].trim_start()))
+}
+
 /// Whether what follows an `e` makes it an exponent.
 fn exponent(rest: &str) -> bool {
     let digits = rest.trim_start_matches(['-', '+']);
@@ -101,5 +143,43 @@ mod tests {
         check("", None);
         check("1.2.3", None);
         check("1e999", None);
+    }
+
+    #[test]
+    fn a_line_loses_what_quotes_it() {
+        let long = "x".repeat(LONGEST + 1);
+        let text = format!("  > > a | b \n&gt;&gt;\tc\n\n{long}\n| d");
+        let found: Vec<(usize, &str)> = lines(&text).collect();
+        assert_eq!(found, [(1, "a | b"), (2, "c"), (3, ""), (4, ""), (5, "d")]);
+    }
+
+    #[test]
+    fn a_key_is_read_whatever_its_blanks_and_colon() {
+        let check = |line: &str, expect: Option<(&str, &str)>| {
+            let found = keyed(line);
+            let found = found.as_ref().map(|(key, value)| (key.as_str(), *value));
+            assert_eq!(found, expect, "{line}");
+        };
+        check(
+            "approx.  95 percentile:   1.10ms",
+            Some(("approx. 95 percentile", "1.10ms")),
+        );
+        check("latency average = 1 ms", Some(("latency average", "1 ms")));
+        check("Total\u{ff1a}3", Some(("total", "3")));
+        check("none", None);
+    }
+
+    #[test]
+    fn an_amount_is_neither_grouped_nor_negative() {
+        let check = |text: &str, expect: Option<(f64, &str)>| {
+            assert_eq!(amount(text), expect, "{text}");
+        };
+        check(" 12.5 ms x", Some((12.5, "ms x")));
+        check("3855.80MB/sec)", Some((3855.8, "MB/sec)")));
+        check("0,5 ms", None);
+        check("-1", None);
+        check("nan", None);
+        check("1e999", None);
+        check("", None);
     }
 }

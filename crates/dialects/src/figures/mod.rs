@@ -4,6 +4,8 @@
 //! hold anything - prompts, prose, several outputs, outputs cut short - and returns what it is sure of; what stands
 //! inside of an output and is not understood is listed, and nothing is guessed. [`crate::figures::run`] makes runs.
 
+#[cfg(test)]
+pub(crate) mod checks;
 pub mod line;
 pub mod run;
 mod table;
@@ -120,4 +122,10 @@ pub struct Reader {
 }
 
 /// Every reader.
-pub static READERS: &[Reader] = &[table::READER];
+pub static READERS: &[Reader] = &[
+    table::READER,
+    crate::mbw::READER,
+    crate::pgbench::READER,
+    crate::sysbench::READER,
+    crate::unixbench::READER,
+];

@@ -5,14 +5,15 @@
 
 mod index;
 mod layout;
-#[cfg(test)]
-mod readback;
+mod read;
+mod report;
 mod table;
 #[cfg(test)]
 mod testkit;
 
 pub use index::{asked, indexes};
 pub use layout::report_text;
+pub(crate) use read::READER;
 pub use table::{IndexTest, TESTS, find};
 
 /// The id of the index in documents.

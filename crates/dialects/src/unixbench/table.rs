@@ -8,6 +8,8 @@
 pub struct IndexTest {
     /// Our test's name.
     pub test: &'static str,
+    /// Their name for it on the command line.
+    pub id: &'static str,
     /// Their title, as every report prints it and every reader looks for it.
     pub title: &'static str,
     /// Their unit: `lps`, `lpm`, `MWIPS` or `KBps`.
@@ -24,9 +26,15 @@ pub struct IndexTest {
 }
 
 /// Loops per second: one operation of ours is one loop of theirs.
-const fn lps(test: &'static str, title: &'static str, baseline: f64) -> IndexTest {
+const fn lps(
+    test: &'static str,
+    id: &'static str,
+    title: &'static str,
+    baseline: f64,
+) -> IndexTest {
     IndexTest {
         test,
+        id,
         title,
         unit: "lps",
         quantity: "ops_per_s",
@@ -37,9 +45,15 @@ const fn lps(test: &'static str, title: &'static str, baseline: f64) -> IndexTes
 }
 
 /// Loops per minute.
-const fn lpm(test: &'static str, title: &'static str, baseline: f64) -> IndexTest {
+const fn lpm(
+    test: &'static str,
+    id: &'static str,
+    title: &'static str,
+    baseline: f64,
+) -> IndexTest {
     IndexTest {
         test,
+        id,
         title,
         unit: "lpm",
         quantity: "ops_per_s",
@@ -50,9 +64,15 @@ const fn lpm(test: &'static str, title: &'static str, baseline: f64) -> IndexTes
 }
 
 /// Kilobytes of 1024 bytes per second.
-const fn kbps(test: &'static str, title: &'static str, baseline: f64) -> IndexTest {
+const fn kbps(
+    test: &'static str,
+    id: &'static str,
+    title: &'static str,
+    baseline: f64,
+) -> IndexTest {
     IndexTest {
         test,
+        id,
         title,
         unit: "KBps",
         quantity: "bytes_per_s",
@@ -66,11 +86,13 @@ const fn kbps(test: &'static str, title: &'static str, baseline: f64) -> IndexTe
 pub static TESTS: [IndexTest; 12] = [
     lps(
         "cpu.dhrystone",
+        "dhry2reg",
         "Dhrystone 2 using register variables",
         116_700.0,
     ),
     IndexTest {
         test: "cpu.whetstone",
+        id: "whetstone-double",
         title: "Double-Precision Whetstone",
         unit: "MWIPS",
         quantity: "wips",
@@ -78,24 +100,36 @@ pub static TESTS: [IndexTest; 12] = [
         timebase: None,
         baseline: 55.0,
     },
-    lps("os.execl", "Execl Throughput", 43.0),
+    lps("os.execl", "execl", "Execl Throughput", 43.0),
     kbps(
         "fs.copy-1024",
+        "fstime",
         "File Copy 1024 bufsize 2000 maxblocks",
         3960.0,
     ),
-    kbps("fs.copy-256", "File Copy 256 bufsize 500 maxblocks", 1655.0),
+    kbps(
+        "fs.copy-256",
+        "fsbuffer",
+        "File Copy 256 bufsize 500 maxblocks",
+        1655.0,
+    ),
     kbps(
         "fs.copy-4096",
+        "fsdisk",
         "File Copy 4096 bufsize 8000 maxblocks",
         5800.0,
     ),
-    lps("os.pipe", "Pipe Throughput", 12_440.0),
-    lps("os.context", "Pipe-based Context Switching", 4000.0),
-    lps("os.spawn", "Process Creation", 126.0),
-    lps("os.syscall", "System Call Overhead", 15_000.0),
-    lpm("os.shell-1", "Shell Scripts (1 concurrent)", 42.4),
-    lpm("os.shell-8", "Shell Scripts (8 concurrent)", 6.0),
+    lps("os.pipe", "pipe", "Pipe Throughput", 12_440.0),
+    lps(
+        "os.context",
+        "context1",
+        "Pipe-based Context Switching",
+        4000.0,
+    ),
+    lps("os.spawn", "spawn", "Process Creation", 126.0),
+    lps("os.syscall", "syscall", "System Call Overhead", 15_000.0),
+    lpm("os.shell-1", "shell1", "Shell Scripts (1 concurrent)", 42.4),
+    lpm("os.shell-8", "shell8", "Shell Scripts (8 concurrent)", 6.0),
 ];
 
 /// The test of the index that our test `name` corresponds to.

@@ -1,5 +1,6 @@
 //! Runs made by hand, for the tests of this module.
 
+use crate::figures::Figures;
 use crate::unixbench::table::find;
 use model::host::Fact;
 use model::params::Params;
@@ -66,6 +67,27 @@ impl Kit {
                 let loops = model::num::round_to_u64(loops);
                 add(&mut self.run, case, pass, quantity, rate, loops, seconds);
             }
+        }
+        self
+    }
+
+    /// Adds cases of figures that were read, each with one pass of its value.
+    pub(super) fn figures(mut self, figures: &[&Figures]) -> Self {
+        for one in figures {
+            let test = one.ours.as_ref().unwrap().test;
+            self = self.case(test, one.copies);
+            let case = self.run.plan.cases.last().unwrap().id.clone();
+            let figure = &one.values[0];
+            let loops = model::num::round_to_u64(figure.value * 1e6 / f64::from(one.copies));
+            add(
+                &mut self.run,
+                &case,
+                1,
+                &figure.quantity,
+                figure.value,
+                loops,
+                1_000_000,
+            );
         }
         self
     }

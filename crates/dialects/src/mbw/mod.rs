@@ -1,0 +1,5 @@
+//! mbw: what it printed, as figures.
+
+mod read;
+
+pub(crate) use read::READER;

@@ -1,0 +1,227 @@
+//! Tests of the reader of pgbench's outputs, by outputs made up here.
+
+use super::*;
+use crate::figures::checks;
+
+const NEW: &str = include_str!("../../../../fuzz/corpus/pgbench_output/14-to-18");
+const OLD: &str = include_str!("../../../../fuzz/corpus/pgbench_output/9-to-13");
+
+/// A test, its copies, and its figures.
+type Told = (String, u32, Vec<(String, f64)>);
+
+fn told(text: &str) -> Vec<Told> {
+    let tell = |one: Figures| {
+        let values = one
+            .values
+            .into_iter()
+            .map(|figure| (figure.quantity, figure.value));
+        (one.test, one.copies, values.collect())
+    };
+    read(text).figures.into_iter().map(tell).collect()
+}
+
+/// The same as the tests write it.
+type Expected<'a> = (&'a str, u32, &'a [(&'a str, f64)]);
+
+fn check(text: &str, expect: &[Expected<'_>]) {
+    let expect: Vec<Told> = expect
+        .iter()
+        .map(|(test, copies, values)| {
+            let values = values
+                .iter()
+                .map(|&(quantity, value)| (quantity.to_owned(), value));
+            ((*test).to_owned(), *copies, values.collect())
+        })
+        .collect();
+    assert_eq!(told(text), expect);
+}
+
+#[test]
+fn versions_14_and_later_are_read() {
+    check(
+        NEW,
+        &[
+            (
+                "pgbench.tpcb-like",
+                8,
+                &[
+                    ("tps", 1_205.876_543),
+                    ("lat_ns_mean", 6_634_000.0),
+                    ("initial_connect_ns", 14_615_000.0),
+                ],
+            ),
+            (
+                "pgbench.select-only",
+                4,
+                &[
+                    ("tps", 32_717.373_299),
+                    ("lat_ns_mean", 122_000.0),
+                    ("initial_connect_ns", 6_726_000.0),
+                ],
+            ),
+            (
+                "pgbench.simple-update",
+                2,
+                &[
+                    ("tps", 203.692_286),
+                    ("failed_share", 0.343 / 100.0),
+                    ("lat_ns_mean", 916_000.0),
+                    ("late_ns_mean", 109_000.0),
+                    ("late_ns_max", 7_776_000.0),
+                    ("initial_connect_ns", 4_200_000.0),
+                ],
+            ),
+            (
+                "pgbench.mix",
+                1,
+                &[
+                    ("tps_with_connections", 362.312_141),
+                    ("lat_ns_mean", 2_760_000.0),
+                    ("connect_ns_mean", 1_978_000.0),
+                ],
+            ),
+        ],
+    );
+    let found = read(NEW);
+    assert!(
+        found
+            .figures
+            .iter()
+            .all(|one| one.version.as_deref() == Some("16.2") && one.ours.is_none())
+    );
+    assert_eq!(found.left_out.len(), 1, "{:?}", found.left_out);
+}
+
+#[test]
+fn versions_before_14_have_two_rates_and_no_headline() {
+    check(
+        OLD,
+        &[
+            (
+                "pgbench.tpcb-like",
+                100,
+                &[
+                    ("tps_with_connections", 4_115.012_345),
+                    ("tps", 4_115.987_654),
+                    ("lat_ns_mean", 24_301_000.0),
+                ],
+            ),
+            (
+                "pgbench.select-only",
+                16,
+                &[
+                    ("tps_with_connections", 31_234.012_345),
+                    ("tps", 31_299.987_654),
+                    ("lat_ns_mean", 512_000.0),
+                ],
+            ),
+            (
+                "pgbench.custom",
+                2,
+                &[
+                    ("tps_with_connections", 1_322.012_345),
+                    ("tps", 1_323.987_654),
+                    ("lat_ns_mean", 1_512_000.0),
+                ],
+            ),
+        ],
+    );
+    assert!(read(OLD).figures.iter().all(|one| one.version.is_none()));
+}
+
+#[test]
+fn what_differs_in_how_it_was_measured_is_kept() {
+    let check = |at: usize, text: &str, expect: &[(&str, &str)]| {
+        let params = &read(text).figures[at].params;
+        let params: Vec<(&str, &str)> = params
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        assert_eq!(params, expect);
+    };
+    check(
+        2,
+        NEW,
+        &[
+            ("latency limit", "100.0 ms"),
+            ("maximum number of tries", "1"),
+            ("number of threads", "1"),
+            ("query mode", "extended"),
+            ("rate limit", "yes"),
+            ("scaling factor", "2"),
+        ],
+    );
+    check(
+        3,
+        NEW,
+        &[
+            ("maximum number of tries", "1"),
+            ("number of threads", "1"),
+            ("query mode", "simple"),
+            ("scaling factor", "2"),
+            ("script 1", "<builtin: TPC-B (sort of)>"),
+            ("script 2", "/srv/read.sql"),
+            ("weight 1", "2"),
+            ("weight 2", "8"),
+        ],
+    );
+    check(
+        2,
+        OLD,
+        &[
+            ("number of threads", "1"),
+            ("query mode", "simple"),
+            ("scaling factor", "1"),
+            ("script", "/srv/mine.sql"),
+        ],
+    );
+}
+
+#[test]
+fn an_output_without_a_rate_or_clients_is_named() {
+    let check = |cut: &str, expect: &str| {
+        let end = OLD.find("transaction type: SELECT").unwrap();
+        let text: String = OLD[..end]
+            .lines()
+            .filter(|line| !line.contains(cut))
+            .map(|line| line.to_owned() + "\n")
+            .collect();
+        let found = read(&text);
+        assert_eq!(found.figures, []);
+        assert_eq!(
+            found.left_out,
+            [LeftOut {
+                line: 2,
+                what: expect.to_owned()
+            }]
+        );
+    };
+    check("tps", "no rate of transactions: cut or failed");
+    check("clients", "no number of clients");
+}
+
+#[test]
+fn cut_anywhere_it_says_nothing_that_the_whole_does_not() {
+    for text in [NEW, OLD] {
+        checks::cut_anywhere(&READER, text);
+    }
+}
+
+#[test]
+fn what_quotes_an_output_is_no_part_of_it() {
+    for text in [NEW, OLD] {
+        checks::quoted(&READER, text);
+    }
+}
+
+#[test]
+fn a_fuzzer_finds_nothing_that_is_no_figure() {
+    checks::mutated(&READER, &[NEW, OLD]);
+}
+
+#[test]
+fn hostile_numbers_and_long_lines_do_no_harm() {
+    for text in [NEW, OLD] {
+        checks::hostile(&READER, text);
+    }
+}

@@ -1,0 +1,6 @@
+//! sysbench: what it printed, as figures.
+
+mod read;
+mod text;
+
+pub(crate) use read::READER;
