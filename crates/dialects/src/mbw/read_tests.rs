@@ -52,7 +52,7 @@ fn only_the_way_that_the_text_is_sure_of_is_ours() {
             .map(|one| {
                 let ours = one.ours.as_ref()?;
                 assert_eq!(
-                    (ours.test, one.test.as_str()),
+                    (&*ours.test, one.test.as_str()),
                     ("memory.mbw-mcblock", "mbw.mcblock")
                 );
                 Some(

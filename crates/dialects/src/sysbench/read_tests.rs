@@ -90,7 +90,7 @@ fn ours(text: &str) -> Vec<String> {
             .set
             .iter()
             .map(|(name, value)| format!(" {name}={value}"));
-        Some(ours.test.to_owned() + &set.collect::<String>())
+        Some(ours.test.into_owned() + &set.collect::<String>())
     };
     let tell = |one| tell(one).unwrap_or_default();
     read(text).figures.into_iter().map(tell).collect()

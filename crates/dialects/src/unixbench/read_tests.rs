@@ -52,7 +52,7 @@ fn the_twelve_tests_of_5_and_6_are_those_of_kurabe() {
             assert_eq!(one.values[0].quantity, entry.quantity);
             let ours = one.ours.as_ref().unwrap();
             assert_eq!(
-                (ours.test, &ours.set[..]),
+                (&*ours.test, &ours.set[..]),
                 (entry.test, &[("compat", compat.to_owned())][..])
             );
             assert_eq!(

@@ -74,7 +74,7 @@ impl Kit {
     /// Adds cases of figures that were read, each with one pass of its value.
     pub(super) fn figures(mut self, figures: &[&Figures]) -> Self {
         for one in figures {
-            let test = one.ours.as_ref().unwrap().test;
+            let test = &one.ours.as_ref().unwrap().test;
             self = self.case(test, one.copies);
             let case = self.run.plan.cases.last().unwrap().id.clone();
             let figure = &one.values[0];
