@@ -32,8 +32,8 @@ fn figures_of_a_table_become_a_run_that_says_where_it_comes_from() {
         .code(0)
         .err_has(&["was kept already"]);
     bed.run(&["show", "old"]).code(0).out_says(&[
-        "2014-03-01 00:00 UTC, 1 round, table (sysbench 1.0.20)",
-        "imported from table (sysbench 1.0.20), one sample: no interval",
+        "2014-03-01 00:00 UTC, 1 round, table",
+        "imported from table, one sample: no interval",
     ]);
     bed.run(&["list"]).code(0).out_says(&["imported"]);
     bed.run(&["show", "old", "--json"])
@@ -75,10 +75,16 @@ fn outputs_of_repeated_runs_become_rounds_of_one_run() {
         "cpu.prime@1 902.5 ops/s 900.0 .. 905.0 6",
         "6 runs as rounds",
     ]);
-    write(&bed, "other.csv", table(900.0).replace("1.0.20", "0.5"));
+    write(
+        &bed,
+        "other.csv",
+        table(900.0)
+            .replace("estimate\n", "estimate,param.size\n")
+            .replace("7000", "7000,4k"),
+    );
     bed.run(&["import", "--as-rounds", "0.csv", "other.csv"])
         .code(2)
-        .err_has(&["by version", "hint:"]);
+        .err_has(&["was measured with `size` not said and 4k", "hint:"]);
 }
 
 #[test]
@@ -123,4 +129,32 @@ fn texts_of_every_make_are_read_or_refused_by_name() {
     bed.run(&["import", "half.csv"])
         .code(0)
         .err_has(&["left out, half.csv line 4", "`MB/s` is none of the units"]);
+}
+
+#[test]
+fn every_example_is_a_run_by_its_path_and_the_commands_beside_them_work() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let bed = Bed::new();
+    let text = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let commands = text.split('`').filter(|part| part.starts_with("kurabe "));
+    let mut told = 0;
+    for command in commands {
+        let words = command.split(' ').skip(1);
+        let words = words.map(|word| match word.strip_prefix("./examples/") {
+            Some(name) => root.join(name).display().to_string(),
+            None => word.to_owned(),
+        });
+        let words: Vec<String> = words.collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let code = if words[0] == "compare" { 4 } else { 0 };
+        bed.run(&words).code(code).out_has(&["imported"]);
+        told += 1;
+    }
+    let files = std::fs::read_dir(&root)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    for file in files.filter(|file| file.extension().is_some_and(|end| end == "csv")) {
+        bed.run(&["show", file.to_str().unwrap()]).code(0);
+        assert!(text.contains("article-") && told == 6);
+    }
 }

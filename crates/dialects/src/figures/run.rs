@@ -157,7 +157,21 @@ fn cases<'a>(figures: &'a [Figures], own: &Own<'_>) -> Vec<Case<'a>> {
                 values,
             })
     });
-    cases.collect()
+    let mut all: Vec<Case<'_>> = Vec::new();
+    for mut case in cases {
+        // What one output tells twice are two rounds where it was measured alike, and two tests otherwise.
+        let test = case.planned.id.test.clone();
+        let mut number = 2;
+        let differs = |case: &Case<'_>, one: &Case<'_>| {
+            one.planned.id == case.planned.id && alike(&one.planned, &case.planned).is_err()
+        };
+        while all.iter().any(|one| differs(&case, one)) {
+            case.planned.id.test = format!("{test}-{number}");
+            number += 1;
+        }
+        all.push(case);
+    }
+    all
 }
 
 /// A case of the other program's own test.
@@ -311,4 +325,83 @@ fn id(started: UnixNanos, digest: Digest) -> String {
     let at = jiff::Timestamp::from_second(seconds).unwrap_or_default();
     let short = digest.0 >> 16;
     format!("{}-{short:012x}", at.strftime("%Y%m%d-%H%M%S"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::Figure;
+    use model::spec::{MetricClass, Nature};
+    use model::units::Unit;
+
+    fn figures(output: usize, test: &str, depth: &str, value: f64) -> Figures {
+        let class = MetricClass::Throughput;
+        Figures {
+            output,
+            version: None,
+            when: None,
+            test: test.to_owned(),
+            title: test.to_owned(),
+            copies: 1,
+            nature: Nature::Storage,
+            params: [("depth".to_owned(), depth.to_owned())].into(),
+            values: vec![Figure::rate("iops", Unit::OpsPerSecond, class, value)],
+            ours: None,
+        }
+    }
+
+    fn none(_: &Ours, _: u32) -> Option<PlannedCase> {
+        None
+    }
+
+    /// The values of each case of each run.
+    fn told(runs: &[Run]) -> Vec<Vec<(String, Vec<f64>)>> {
+        let case = |run: &Run, case: &PlannedCase| {
+            let rounds = run.rounds_of(&case.id).filter_map(|round| round.told());
+            let values = rounds.map(|told| told.values["iops"]);
+            (case.id.to_string(), values.collect())
+        };
+        let run = |run: &Run| run.plan.cases.iter().map(|one| case(run, one)).collect();
+        runs.iter().map(run).collect()
+    }
+
+    #[test]
+    fn outputs_are_one_run_until_a_case_comes_again() {
+        let binary = testkit::meta("20261121-004311-9f3c").binary;
+        let source = Source {
+            program: "fio",
+            file: "a.txt",
+            text: "a text",
+            binary: &binary,
+        };
+        let all = [
+            figures(0, "a", "1", 1.0),
+            figures(1, "b", "1", 2.0),
+            figures(2, "a", "1", 3.0),
+            figures(3, "c", "1", 4.0),
+            figures(3, "c", "1", 5.0),
+            figures(3, "c", "9", 6.0),
+        ];
+        let runs = of_text(&all, source, &none);
+        let case = |id: &str, values: &[f64]| (id.to_owned(), values.to_vec());
+        assert_eq!(
+            told(&runs),
+            [
+                vec![case("a@1", &[1.0]), case("b@1", &[2.0])],
+                vec![
+                    case("a@1", &[3.0]),
+                    case("c@1", &[4.0, 5.0]),
+                    case("c-2@1", &[6.0])
+                ],
+            ]
+        );
+        assert_ne!(runs[0].meta.id, runs[1].meta.id);
+        assert_eq!(runs, of_text(&all, source, &none));
+        let same = [(source, &all[..1]), (source, &all[2..3])];
+        let rounds = of_rounds(&same, &none).unwrap();
+        assert_eq!(told(rounds.as_slice()), [[case("a@1", &[1.0, 3.0])]]);
+        let unlike = [figures(0, "a", "2", 9.0)];
+        let error = of_rounds(&[(source, &all[..1]), (source, &unlike)], &none).unwrap_err();
+        assert_eq!(error.to_string(), "`a@1` was measured with `depth` 1 and 2");
+    }
 }

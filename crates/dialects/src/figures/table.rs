@@ -55,9 +55,8 @@ fn read(text: &str) -> Found {
             let at = names.iter().position(|one| *one == name)?;
             row.get(at).map(str::trim).filter(|text| !text.is_empty())
         };
-        let run = [cell("run"), cell("program"), cell("version"), cell("date")];
-        let run = run.map(Option::unwrap_or_default).join("\0");
         let next = outputs.len();
+        let run = cell("run").unwrap_or_default().to_owned();
         let output = *outputs.entry(run).or_insert(next);
         let params = names.iter().filter_map(|name| {
             let param = name.strip_prefix(PARAM)?;
@@ -108,16 +107,21 @@ fn figure<'a>(
         Unit::Nanoseconds => MetricClass::LatencyTypical,
         _ => MetricClass::Throughput,
     };
-    let version = match (cell("program"), cell("version")) {
-        (Some(program), Some(version)) => Some(format!("({program} {version})")),
-        (program, version) => program.or(version).map(|text| format!("({text})")),
+    let title = cell("title").unwrap_or(test);
+    let by: Vec<&str> = [cell("program"), cell("version")]
+        .into_iter()
+        .flatten()
+        .collect();
+    let title = match by.join(" ") {
+        by if by.is_empty() => title.to_owned(),
+        by => format!("{title}, by {by}"),
     };
     Ok(Figures {
         output,
-        version,
+        version: None,
         when,
         test: test.to_owned(),
-        title: cell("title").unwrap_or(test).to_owned(),
+        title,
         copies,
         nature: Nature::System,
         params,
@@ -208,7 +212,7 @@ mod tests {
             .collect();
         assert_eq!(values, [("iops", 6000.0), ("clat_ns", 4e6)]);
         assert_eq!(a.values[1].better, Better::Lower);
-        assert_eq!(a.version.as_deref(), Some("(fio 2.0.13)"));
+        assert_eq!(a.title, "disk.read, by fio 2.0.13");
         assert_eq!(a.when, Some(UnixNanos(1_393_632_000_000_000_000)));
         assert_eq!(a.params["size"], "4G");
         assert_eq!((b.output, b.copies, b.when), (1, 2, None));

@@ -124,8 +124,13 @@ fn sides(of: Compared<'_>) -> String {
     }
     let scope = scope::text(&of.comparison.scope, lang);
     let begun = both.map(|side| side.first().meta.started);
-    let when = number::minute(begun[0].min(begun[1]));
-    joined(vec![scope, when], lang.pick("; ", "、"), room)
+    let imported = both.iter().any(|side| side.first().meta.origin.is_some());
+    let when = (!imported).then(|| number::minute(begun[0].min(begun[1])));
+    joined(
+        [Some(scope), when].into_iter().flatten().collect(),
+        lang.pick("; ", "、"),
+        room,
+    )
 }
 
 /// Two texts in so many columns: the shorter one leaves its room to the other.
