@@ -6,6 +6,7 @@
 //! the lines; where it does not, that is said.
 
 use crate::figures::{Figure, Figures, Found, LeftOut, Ours, Reader};
+use crate::printable::said;
 use crate::unixbench::report::{Block, Row, Table, blocks};
 use crate::unixbench::table::{IndexTest, TESTS};
 use model::num::count;
@@ -117,7 +118,11 @@ fn read_block(block: &Block, output: usize, copies: u32, found: &mut Found) {
                 leave_out(found, row.line, what);
             }
             (None, Some(known)) => rows.push(Row::of_table(row, known.unit)),
-            (None, None) => leave_out(found, row.line, format!("an unknown test: {}", row.title)),
+            (None, None) => leave_out(
+                found,
+                row.line,
+                format!("an unknown test: {}", said(&row.title)),
+            ),
         }
     }
     for row in &rows {
@@ -126,13 +131,17 @@ fn read_block(block: &Block, output: usize, copies: u32, found: &mut Found) {
             Err(what) => leave_out(found, row.line, what),
         }
     }
+    for (line, text) in &block.odd {
+        leave_out(found, *line, format!("not understood: {}", said(text)));
+    }
     for table in &block.tables {
         check_index(table, found);
     }
 }
 
 fn figures(block: &Block, row: &Row, output: usize, copies: u32) -> Result<Figures, String> {
-    let known = known(&row.title).ok_or_else(|| format!("an unknown test: {}", row.title))?;
+    let known =
+        known(&row.title).ok_or_else(|| format!("an unknown test: {}", said(&row.title)))?;
     if row.unit != known.unit {
         return Err(format!(
             "{} in {} instead of {}",

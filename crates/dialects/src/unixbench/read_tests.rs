@@ -203,6 +203,10 @@ fn what_cannot_be_kept_is_named() {
         "Pipe Throughput 0.0 lps (3.0 s, 2 samples)\n",
         &["Pipe Throughput: 0 is no score"],
     );
+    check(
+        "Pipe Throughput 1e999 lps (3.0 s, 2 samples)\n",
+        &["not understood: Pipe Throughput 1e999 lps (3.0 s, 2 samples)"],
+    );
     check("1 x Pipe Throughput  1 2 3 4 5 6 7 8 9 10\n", &[]);
     let no_copies = "Pipe Throughput 10.0 lps (10.0 s, 7 samples)\n";
     let what = "results without `running N parallel copies of tests` above them";

@@ -24,6 +24,8 @@ pub(super) struct Block {
     pub(super) line: usize,
     pub(super) rows: Vec<Row>,
     pub(super) tables: Vec<Table>,
+    /// Lines that end as results do and are none, by their numbers.
+    pub(super) odd: Vec<(usize, String)>,
 }
 
 /// A result line: what a test scored.
@@ -120,6 +122,8 @@ impl Reading {
             self.grow(number).rows.push(row);
         } else if let (true, Some(row)) = (self.in_table, index_row(number, line)) {
             self.table(number).rows.push(row);
+        } else if self.is_open && line.ends_with(" samples)") {
+            self.grow(number).odd.push((number, line.to_owned()));
         }
     }
 
