@@ -39,6 +39,9 @@ const PARAMS: &[&str] = &[
     "maximum number of tries",
 ];
 
+/// More parameters than any mix of scripts makes.
+const PARAMS_MAX: usize = 1000;
+
 /// Times by their keys: quantity and class.
 const TIMES: &[(&str, &str, MetricClass)] = &[
     (
@@ -266,6 +269,9 @@ impl Output {
 
     /// ` - weight: 2 (targets 20.0% of total)` below `SQL script 1: <builtin: TPC-B (sort of)>`.
     fn script(&mut self, line: &str) {
+        if self.params.len() > PARAMS_MAX {
+            return;
+        }
         if let Some((number, name)) = line
             .strip_prefix("SQL script ")
             .and_then(|rest| rest.split_once(": "))

@@ -218,6 +218,15 @@ fn a_figure_that_is_no_number_is_named() {
 }
 
 #[test]
+fn as_many_scripts_as_a_text_holds_take_no_longer_than_their_lines() {
+    let scripts = (0..200_000).map(|i| format!("SQL script {i}: x\n - weight: 1"));
+    let scripts: Vec<String> = scripts.collect();
+    let end = NEW.rfind(" - weight: 8").unwrap();
+    let found = read(&format!("{}{}", &NEW[..end], scripts.join("\n")));
+    assert_eq!(found.figures.len(), 4);
+}
+
+#[test]
 fn cut_anywhere_it_says_nothing_that_the_whole_does_not() {
     for text in [NEW, OLD] {
         checks::cut_anywhere(&READER, text);

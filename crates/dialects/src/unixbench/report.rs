@@ -7,6 +7,7 @@ use crate::figures::line::{amount, lines};
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use model::units::UnixNanos;
+use std::collections::BTreeSet;
 
 /// The units of result lines.
 const UNITS: [&str; 6] = ["lps", "lpm", "MWIPS", "KBps", "score", "fps"];
@@ -75,6 +76,8 @@ struct Reading {
     blocks: Vec<Block>,
     /// Whether the last block still grows.
     is_open: bool,
+    /// The titles of its lines.
+    titles: BTreeSet<String>,
     /// Whether its last index table does.
     in_table: bool,
 }
@@ -111,13 +114,10 @@ impl Reading {
             }
             self.in_table = false;
         } else if let Some(row) = row(number, line) {
-            if self
-                .grow(number)
-                .rows
-                .iter()
-                .any(|other| other.title == row.title)
-            {
+            self.grow(number);
+            if !self.titles.insert(row.title.clone()) {
                 self.open(number);
+                self.titles.insert(row.title.clone());
             }
             self.grow(number).rows.push(row);
         } else if let (true, Some(row)) = (self.in_table, index_row(number, line)) {
@@ -138,6 +138,7 @@ impl Reading {
             ..Block::default()
         });
         (self.is_open, self.in_table) = (true, false);
+        self.titles.clear();
         self.grow(line)
     }
 
