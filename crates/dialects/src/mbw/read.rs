@@ -7,6 +7,7 @@
 
 use crate::figures::line::{amount, lines};
 use crate::figures::{Figure, Figures, Found, LeftOut, Ours, Reader};
+use crate::printable::said;
 use model::num::{count, round_to_u64};
 use model::spec::{MetricClass, Nature};
 use model::units::Unit;
@@ -52,6 +53,8 @@ struct Reading {
     output: usize,
     /// Which ways the present output has had.
     seen: [bool; 3],
+    /// Whether the header of the next one has been there.
+    has_header: bool,
     /// `Using N bytes as blocks`.
     block: Option<u64>,
     /// `Doing N runs per test`.
@@ -72,7 +75,8 @@ impl Reading {
     fn line(&mut self, number: usize, line: &str) {
         if line.starts_with("Long uses ") {
             self.end_way();
-            (self.seen, self.block, self.runs) = ([true; 3], None, None);
+            (self.has_header, self.block, self.runs) = (true, None, None);
+            self.seen = [true; 3];
         } else if let Some(rest) = line.strip_prefix("Using ") {
             let block = rest.strip_suffix(" bytes as blocks for memcpy block copy test.");
             self.block = block.and_then(|block| block.parse().ok()).or(self.block);
@@ -81,6 +85,9 @@ impl Reading {
             self.runs = runs.and_then(|runs| runs.parse().ok()).or(self.runs);
         } else if let Some(copied) = copied(line) {
             self.copied(number, copied);
+        } else if line.contains("Method: ") && line.contains("Copy: ") {
+            let what = format!("not understood: {}", said(line));
+            self.found.left_out.push(LeftOut { line: number, what });
         }
     }
 
@@ -94,6 +101,10 @@ impl Reading {
         };
         if !self.way.as_ref().is_some_and(goes_on) {
             self.end_way();
+        }
+        if self.seen[copied.method] && !self.has_header && self.way.is_none() {
+            // The next output, without a header: what that of the last one said is not about it.
+            (self.block, self.runs) = (None, None);
         }
         match (copied.run, &mut self.way) {
             (None, _) => {
@@ -144,7 +155,7 @@ impl Reading {
         }
         if self.seen[copied.method] {
             self.output += usize::from(!self.found.figures.is_empty());
-            self.seen = [false; 3];
+            (self.seen, self.has_header) = ([false; 3], false);
         }
         self.seen[copied.method] = true;
         let mut params = BTreeMap::from([("array".to_owned(), format!("{} MiB", copied.array))]);

@@ -75,6 +75,25 @@ fn only_the_way_that_the_text_is_sure_of_is_ours() {
 }
 
 #[test]
+fn a_header_is_about_its_own_output() {
+    let quiet = QUIET.replace("MEMCPY", "MCBLOCK");
+    let found = read(&format!("{NO_AVERAGES}{quiet}{AVERAGES}"));
+    assert_eq!(found.left_out, []);
+    let mcblocks = found.figures.iter().filter(|one| one.test == "mbw.mcblock");
+    let blocks: Vec<(usize, Option<&str>)> = mcblocks
+        .map(|one| (one.output, one.params.get("block").map(String::as_str)))
+        .collect();
+    assert_eq!(
+        blocks,
+        [
+            (0, Some("4096 bytes")),
+            (1, None),
+            (2, Some("262144 bytes"))
+        ]
+    );
+}
+
+#[test]
 fn a_way_that_was_cut_has_no_average() {
     let check = |text: &str, tests: usize, left: &[usize]| {
         let found = read(text);
@@ -100,7 +119,7 @@ fn a_way_that_was_cut_has_no_average() {
     check(
         "AVG\tMethod: OTHER\tElapsed: 1.0\tMiB: 8.0\tCopy: 8.000 MiB/s\n",
         0,
-        &[],
+        &[1],
     );
 }
 

@@ -6,6 +6,7 @@
 
 use crate::figures::line::{amount, keyed, lines};
 use crate::figures::{Figure, Figures, Found, LeftOut, Reader};
+use crate::printable::said;
 use model::spec::{Better, MetricClass, Nature};
 use model::units::Unit;
 use std::collections::BTreeMap;
@@ -37,6 +38,9 @@ const PARAMS: &[&str] = &[
     "number of threads",
     "maximum number of tries",
 ];
+
+/// More parameters than any mix of scripts makes.
+const PARAMS_MAX: usize = 1000;
 
 /// Times by their keys: quantity and class.
 const TIMES: &[(&str, &str, MetricClass)] = &[
@@ -116,8 +120,11 @@ impl Reading {
                 values: Vec::new(),
                 scripts: None,
             });
-        } else if let Some(output) = &mut self.open {
-            output.keyed(&key, value);
+        } else if let Some(output) = &mut self.open
+            && !output.keyed(&key, value)
+        {
+            let what = format!("no number: {}", said(line));
+            self.found.left_out.push(LeftOut { line: number, what });
         }
     }
 
@@ -164,7 +171,7 @@ impl Reading {
             version,
             when: None,
             test: format!("pgbench.{name}"),
-            title: format!("pgbench {}", output.script),
+            title: format!("pgbench {}", said(&output.script)),
             copies,
             nature: Nature::Database,
             params: output.params,
@@ -176,18 +183,20 @@ impl Reading {
 }
 
 impl Output {
-    fn keyed(&mut self, key: &str, value: &str) {
+    /// Takes a line; false where it has a known key and no number.
+    fn keyed(&mut self, key: &str, value: &str) -> bool {
         if key == "number of clients" {
             let clients = value.parse().ok().filter(|&clients| clients > 0);
             self.clients = self.clients.or(clients);
         } else if PARAMS.contains(&key) {
             self.param(key, value);
         } else if let Some(&(_, quantity, class)) = TIMES.iter().find(|(known, ..)| *known == key) {
-            if let Some((ms, "ms")) = amount(value) {
-                self.keep(Figure::time(quantity, class, ms * 1e6));
-            }
+            let Some((ms, "ms")) = amount(value) else {
+                return false;
+            };
+            self.keep(Figure::time(quantity, class, ms * 1e6));
         } else if key == "tps" {
-            self.rate(value);
+            return self.rate(value);
         } else if key == "rate limit schedule lag" {
             self.param("rate limit", "yes");
             self.lag(value);
@@ -196,19 +205,20 @@ impl Output {
         } else if let Some(limit) = key.strip_prefix("number of transactions above the ") {
             self.param("latency limit", limit.trim_end_matches(" latency limit"));
         }
+        true
     }
 
     /// `2140.187081 (without initial connection time)`; up to 13 there are two, one with the time to connect.
-    fn rate(&mut self, value: &str) {
+    fn rate(&mut self, value: &str) -> bool {
         let Some((tps, how)) = amount(value) else {
-            return;
+            return false;
         };
         let quantity = match how {
             "(without initial connection time)" | "(excluding connections establishing)" => "tps",
             "(including connections establishing)" | "(including reconnection times)" => {
                 "tps_with_connections"
             }
-            _ => return,
+            _ => return false,
         };
         self.keep(Figure::rate(
             quantity,
@@ -216,6 +226,7 @@ impl Output {
             MetricClass::Throughput,
             tps,
         ));
+        true
     }
 
     /// `avg 0.109 (max 0.776) ms`: how late transactions began.
@@ -258,6 +269,9 @@ impl Output {
 
     /// ` - weight: 2 (targets 20.0% of total)` below `SQL script 1: <builtin: TPC-B (sort of)>`.
     fn script(&mut self, line: &str) {
+        if self.params.len() > PARAMS_MAX {
+            return;
+        }
         if let Some((number, name)) = line
             .strip_prefix("SQL script ")
             .and_then(|rest| rest.split_once(": "))

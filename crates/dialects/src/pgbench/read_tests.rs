@@ -201,6 +201,32 @@ fn an_output_without_a_rate_or_clients_is_named() {
 }
 
 #[test]
+fn a_figure_that_is_no_number_is_named() {
+    let text = OLD
+        .replace("24.301 ms", "24,301 ms")
+        .replace("4115.987654", "nan");
+    let left: Vec<LeftOut> = read(&text).left_out;
+    let left: Vec<(usize, &str)> = left
+        .iter()
+        .map(|one| (one.line, one.what.as_str()))
+        .collect();
+    let rate = "no number: tps = nan (excluding connections establishing)";
+    assert_eq!(
+        left,
+        [(9, "no number: latency average = 24,301 ms"), (11, rate)]
+    );
+}
+
+#[test]
+fn as_many_scripts_as_a_text_holds_take_no_longer_than_their_lines() {
+    let scripts = (0..200_000).map(|i| format!("SQL script {i}: x\n - weight: 1"));
+    let scripts: Vec<String> = scripts.collect();
+    let end = NEW.rfind(" - weight: 8").unwrap();
+    let found = read(&format!("{}{}", &NEW[..end], scripts.join("\n")));
+    assert_eq!(found.figures.len(), 4);
+}
+
+#[test]
 fn cut_anywhere_it_says_nothing_that_the_whole_does_not() {
     for text in [NEW, OLD] {
         checks::cut_anywhere(&READER, text);

@@ -6,6 +6,7 @@
 
 use crate::figures::line::{amount, keyed, lines};
 use crate::figures::{Figure, Figures, Found, LeftOut, Ours, Reader};
+use crate::printable::said;
 use crate::sysbench::text::{Command, Output, Slot};
 use model::spec::{MetricClass, Nature};
 use model::units::Unit;
@@ -63,7 +64,7 @@ fn read(text: &str) -> Found {
             // Half of a number is another number.
             let mut cut = Output::default();
             if reading.open.is_some() && cut.line(line) && !cut.numbers.is_empty() {
-                reading.leave_out(number, format!("the text may be cut here: {line}"));
+                reading.leave_out(number, format!("the text may be cut here: {}", said(line)));
             }
             break;
         }
@@ -93,7 +94,7 @@ impl Reading {
                 self.begin(number);
             }
         } else if self.open.is_some() {
-            self.inside(line);
+            self.inside(number, line);
         }
         self.command_line(line);
     }
@@ -108,9 +109,12 @@ impl Reading {
         });
     }
 
-    fn inside(&mut self, line: &str) {
+    fn inside(&mut self, number: usize, line: &str) {
         if let Some(output) = &mut self.open {
             output.line(line);
+            if output.is_odd {
+                self.leave_out(number, format!("no number: {}", said(line)));
+            }
         }
         // The last line of every version; what people write below it is no part of it.
         if keyed(line).is_some_and(|(key, _)| key == "execution time (avg/stddev)") {

@@ -245,6 +245,9 @@ fn what_cannot_be_kept_is_named() {
             (1, "no results of sysbench cpu"),
         ],
     );
+    let hostile = unfinished.to_owned() + "CPU speed:\n    events per second:  1e999\n";
+    let left = "no number: events per second:  1e999";
+    check(&hostile, &[(15, left), (1, "no results of sysbench cpu")]);
     check(
         "sysbench 1.0.20 (using system LuaJIT)\n\n128 files, 16384Kb each, 2048Mb total\nCreating files\n",
         &[],

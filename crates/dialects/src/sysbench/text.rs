@@ -22,6 +22,8 @@ pub(super) struct Output {
     pub(super) numbers: BTreeMap<Slot, f64>,
     /// Which percentile [`Slot::Percentile`] is, such as `95`.
     pub(super) percentile: String,
+    /// Whether the last line had a known key and no number.
+    pub(super) is_odd: bool,
 }
 
 /// A command line of sysbench.
@@ -158,6 +160,7 @@ const WORDED: &[(&str, &str, &str)] = &[
 impl Output {
     /// Takes a line; false where it says nothing.
     pub(super) fn line(&mut self, line: &str) -> bool {
+        self.is_odd = false;
         if let Some(&(_, test)) = TESTS.iter().find(|(start, _)| line.starts_with(start)) {
             // A later line of the same family says more, or less: the first word of it, and the longer one, count.
             if self.test.is_none_or(|known| test.starts_with(known)) {
@@ -299,6 +302,7 @@ impl Output {
         if let Some(number) = number {
             self.numbers.entry(slot).or_insert(number);
         }
+        self.is_odd |= number.is_none();
         number.is_some()
     }
 

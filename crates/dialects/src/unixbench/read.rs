@@ -6,6 +6,7 @@
 //! the lines; where it does not, that is said.
 
 use crate::figures::{Figure, Figures, Found, LeftOut, Ours, Reader};
+use crate::printable::said;
 use crate::unixbench::report::{Block, Row, Table, blocks};
 use crate::unixbench::table::{IndexTest, TESTS};
 use model::num::count;
@@ -103,21 +104,28 @@ fn leave_out(found: &mut Found, line: usize, what: String) {
 
 fn read_block(block: &Block, output: usize, copies: u32, found: &mut Found) {
     let mut rows = block.rows.clone();
+    let mut scores: BTreeMap<&str, f64> = BTreeMap::new();
+    scores.extend(block.rows.iter().map(|row| (row.title.as_str(), row.score)));
     for row in block.tables.iter().flat_map(|table| &table.rows) {
-        match (
-            rows.iter().find(|raw| raw.title == row.title),
-            known(&row.title),
-        ) {
-            (Some(raw), _) if (raw.score - row.result).abs() <= 2.0 * HALF_DIGIT => {}
-            (Some(raw), _) => {
+        match (scores.get(row.title.as_str()), known(&row.title)) {
+            (Some(score), _) if (score - row.result).abs() <= 2.0 * HALF_DIGIT => {}
+            (Some(score), _) => {
                 let what = format!(
-                    "{}: {} in the index table, {} above",
-                    row.title, row.result, raw.score
+                    "{}: {} in the index table, {score} above",
+                    said(&row.title),
+                    row.result
                 );
                 leave_out(found, row.line, what);
             }
-            (None, Some(known)) => rows.push(Row::of_table(row, known.unit)),
-            (None, None) => leave_out(found, row.line, format!("an unknown test: {}", row.title)),
+            (None, Some(known)) => {
+                scores.insert(&row.title, row.result);
+                rows.push(Row::of_table(row, known.unit));
+            }
+            (None, None) => leave_out(
+                found,
+                row.line,
+                format!("an unknown test: {}", said(&row.title)),
+            ),
         }
     }
     for row in &rows {
@@ -126,13 +134,17 @@ fn read_block(block: &Block, output: usize, copies: u32, found: &mut Found) {
             Err(what) => leave_out(found, row.line, what),
         }
     }
+    for (line, text) in &block.odd {
+        leave_out(found, *line, format!("not understood: {}", said(text)));
+    }
     for table in &block.tables {
         check_index(table, found);
     }
 }
 
 fn figures(block: &Block, row: &Row, output: usize, copies: u32) -> Result<Figures, String> {
-    let known = known(&row.title).ok_or_else(|| format!("an unknown test: {}", row.title))?;
+    let known =
+        known(&row.title).ok_or_else(|| format!("an unknown test: {}", said(&row.title)))?;
     if row.unit != known.unit {
         return Err(format!(
             "{} in {} instead of {}",
@@ -214,7 +226,11 @@ fn check_index(table: &Table, found: &mut Found) {
             leave_out(
                 found,
                 row.line,
-                format!("the index {} of {} is not {index:.1}", row.index, row.title),
+                format!(
+                    "the index {} of {} is not {index:.1}",
+                    row.index,
+                    said(&row.title)
+                ),
             );
         }
     }

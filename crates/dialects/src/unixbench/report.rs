@@ -7,6 +7,7 @@ use crate::figures::line::{amount, lines};
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use model::units::UnixNanos;
+use std::collections::BTreeSet;
 
 /// The units of result lines.
 const UNITS: [&str; 6] = ["lps", "lpm", "MWIPS", "KBps", "score", "fps"];
@@ -24,6 +25,8 @@ pub(super) struct Block {
     pub(super) line: usize,
     pub(super) rows: Vec<Row>,
     pub(super) tables: Vec<Table>,
+    /// Lines that end as results do and are none, by their numbers.
+    pub(super) odd: Vec<(usize, String)>,
 }
 
 /// A result line: what a test scored.
@@ -73,6 +76,8 @@ struct Reading {
     blocks: Vec<Block>,
     /// Whether the last block still grows.
     is_open: bool,
+    /// The titles of its lines.
+    titles: BTreeSet<String>,
     /// Whether its last index table does.
     in_table: bool,
 }
@@ -109,17 +114,16 @@ impl Reading {
             }
             self.in_table = false;
         } else if let Some(row) = row(number, line) {
-            if self
-                .grow(number)
-                .rows
-                .iter()
-                .any(|other| other.title == row.title)
-            {
+            self.grow(number);
+            if !self.titles.insert(row.title.clone()) {
                 self.open(number);
+                self.titles.insert(row.title.clone());
             }
             self.grow(number).rows.push(row);
         } else if let (true, Some(row)) = (self.in_table, index_row(number, line)) {
             self.table(number).rows.push(row);
+        } else if self.is_open && line.ends_with(" samples)") {
+            self.grow(number).odd.push((number, line.to_owned()));
         }
     }
 
@@ -134,6 +138,7 @@ impl Reading {
             ..Block::default()
         });
         (self.is_open, self.in_table) = (true, false);
+        self.titles.clear();
         self.grow(line)
     }
 
