@@ -9,8 +9,12 @@
 #[cfg(test)]
 extern crate self as dialects;
 
+mod bonnie;
 pub mod command;
+mod dbench;
 pub mod figures;
 pub mod fio;
+mod iperf3;
 pub mod printable;
 pub mod unixbench;
+mod vdbench;

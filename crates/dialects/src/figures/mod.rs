@@ -5,6 +5,8 @@
 //! inside of an output and is not understood is listed, and nothing is guessed. [`crate::figures::run`] makes runs.
 
 pub mod line;
+#[cfg(test)]
+pub(crate) mod testkit;
 
 use model::spec::{Better, MetricClass, Nature};
 use model::units::{Unit, UnixNanos};
@@ -117,4 +119,9 @@ pub struct Reader {
 }
 
 /// Every reader.
-pub static READERS: &[Reader] = &[];
+pub static READERS: &[Reader] = &[
+    crate::bonnie::READER,
+    crate::dbench::READER,
+    crate::iperf3::READER,
+    crate::vdbench::READER,
+];
