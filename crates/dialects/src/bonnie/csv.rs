@@ -41,7 +41,8 @@ pub(super) fn read(line: &str, is_whole: bool) -> Line {
 fn old(fields: &[&str]) -> Option<Report> {
     let (size, chunk) = fields[1].split_once(':').unwrap_or((fields[1], ""));
     let none_ran = fields[2..14].iter().all(|field| field.is_empty());
-    if !is_size(size) && !(size.is_empty() && none_ran) {
+    let is_sized = is_size(size) || (size.is_empty() && none_ran);
+    if !is_sized {
         return None;
     }
     let mut report = Report {
@@ -104,10 +105,9 @@ fn with_latencies(fields: &[&str]) -> Option<Report> {
     ]);
     fill(&mut report.phases[6..], &fields[files + 5..files + 17])?;
     for (phase, word) in report.phases.iter_mut().zip(&fields[files + 17..]) {
-        phase.latency_ns = match word.is_empty() {
-            true => None,
-            false => Some(latency(word)?),
-        };
+        if !word.is_empty() {
+            phase.latency_ns = Some(latency(word)?);
+        }
     }
     Some(report)
 }
@@ -127,8 +127,8 @@ pub(super) fn seek_params(
 /// A rate and a share of CPUs per phase.
 fn fill(phases: &mut [Phase], fields: &[&str]) -> Option<()> {
     for (phase, pair) in phases.iter_mut().zip(fields.chunks(2)) {
-        phase.rate = cell(pair[0])?.filter(|rate| *rate > 0.0);
-        phase.cpu_percent = cpu_percent(pair[1])?;
+        phase.rate = cell(pair[0])?.value();
+        phase.cpu_percent = cpu_percent(pair[1])?.value();
     }
     Some(())
 }

@@ -189,20 +189,37 @@ fn figures(output: usize, report: &Report) -> Vec<Figures> {
     all
 }
 
-/// A share of CPUs in percent; less than half a percent is printed as nothing and is no value.
-fn cpu_percent(word: &str) -> Option<Option<f64>> {
-    let percent = cell(word)?;
-    percent
-        .is_none_or(|percent| percent.fract() == 0.0)
-        .then(|| percent.filter(|percent| *percent > 0.0))
+/// What a cell holds.
+#[derive(Clone, Copy)]
+enum Cell {
+    /// The phase did not run, or was too fast.
+    Nothing,
+    Number(f64),
+}
+
+impl Cell {
+    /// The number of this cell, where it is above zero: less than half a percent of a CPU is printed as nothing, and a
+    /// number that was rounded to nothing is no value.
+    fn value(self) -> Option<f64> {
+        match self {
+            Self::Number(value) if value > 0.0 => Some(value),
+            Self::Number(_) | Self::Nothing => None,
+        }
+    }
+}
+
+/// A share of CPUs in whole percent.
+fn cpu_percent(word: &str) -> Option<Cell> {
+    let is_whole = |cell: &Cell| !matches!(cell, Cell::Number(percent) if percent.fract() != 0.0);
+    cell(word).filter(is_whole)
 }
 
 /// A cell that may hold a number: `None` where it is no cell of bonnie++.
-fn cell(word: &str) -> Option<Option<f64>> {
+fn cell(word: &str) -> Option<Cell> {
     if word.is_empty() || (word.len() >= 3 && word.bytes().all(|b| b == b'+')) {
-        return Some(None);
+        return Some(Cell::Nothing);
     }
-    plain(word).map(Some)
+    plain(word).map(Cell::Number)
 }
 
 /// A word that is one number from 0, as a whole.

@@ -2,7 +2,7 @@
 //! fewer cells is read by the columns at which its cells end.
 
 use super::{
-    MAX_WORD, Phase, Report, cell, cpu_percent, file_params, is_size, latency, plain, said,
+    Cell, MAX_WORD, Phase, Report, cell, cpu_percent, file_params, is_size, latency, plain, said,
 };
 use crate::figures::LeftOut;
 
@@ -176,7 +176,6 @@ impl Tables {
             }
         } else if !line.trim_matches([' ', '>']).is_empty() {
             match std::mem::take(&mut self.state) {
-                State::Outside => {}
                 State::Row(headings) => match self.row(line, is_whole, &headings) {
                     Some(()) => self.state = State::Latencies(headings),
                     None => left_out.push(not_read(at)),
@@ -193,7 +192,7 @@ impl Tables {
                         None => left_out.push(not_read(at)),
                     }
                 }
-                State::Latencies(_) => {}
+                State::Outside | State::Latencies(_) => {}
             }
         }
         done
@@ -242,15 +241,16 @@ impl Tables {
         }
         for (at, (phase, pair)) in phases.iter_mut().zip(cells.chunks(2)).enumerate() {
             let of_data = self.part == Part::File && at < 5;
-            phase.rate = match of_data && !headings.kib {
-                true if cell(pair[0]) == Some(None) => None,
-                true => Some(scaled(pair[0])?),
-                false => cell(pair[0])?,
+            let cell = cell(pair[0]);
+            phase.rate = if of_data && !headings.kib && !matches!(cell, Some(Cell::Nothing)) {
+                Some(scaled(pair[0])?)
+            } else {
+                cell?.value()
             };
             // The tables of 2.00 print how many files there were in place of their rate.
             let is_count = self.part == Part::Files && is_new;
             phase.rate = phase.rate.filter(|rate| *rate > 0.0 && !is_count);
-            phase.cpu_percent = cpu_percent(pair[1])?;
+            phase.cpu_percent = cpu_percent(pair[1])?.value();
         }
         let begin = if self.part == Part::File { 0 } else { 6 };
         report.phases[begin..begin + 6].copy_from_slice(&phases);

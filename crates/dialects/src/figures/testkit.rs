@@ -111,37 +111,30 @@ pub(crate) fn check_rubbish(reader: &Reader, text: &str) {
             );
         }
     }
-    // What takes a time that grows with the square of the length would take hours.
-    for part in [
+    // What takes a time that grows with the square of the length would take hours of these.
+    let long = |part: &str, bytes: usize| part.repeat(bytes / part.len());
+    (reader.read)(&long("[  5] 1,\u{7d50} ", 20 << 20));
+    let parts = [
         "[",
         "{",
-        "[  5] ",
         "{\"start\":[",
         "1,",
-        "+",
-        "a ",
         "avg_",
         "Throughput ",
         "> ",
-        "\u{7d50}",
         "-",
-    ] {
-        let length = 20 << 20;
-        for line in [
-            part.repeat(length / part.len()),
-            format!("{text}\n{}", part.repeat(length / part.len())),
-        ] {
-            (reader.read)(&line);
-        }
-    }
-    for part in [
+    ];
+    let lines = [
         "{\n",
         "[  5]\n",
         "\n",
         "Starting RD=\n",
-        "Version 2.00 Sequential Output\n",
         "{\"start\":[\n",
-    ] {
-        (reader.read)(&part.repeat((4 << 20) / part.len()));
+        "%CP\n",
+    ];
+    for (parts, bytes) in [(&parts[..], 1 << 20), (&lines[..], 1 << 17)] {
+        for part in parts {
+            (reader.read)(&format!("{text}\n{}", long(part, bytes)));
+        }
     }
 }

@@ -173,9 +173,10 @@ pub(super) fn test(report: &Report) -> Result<Test, String> {
     if both {
         params.insert("bidir".to_owned(), "yes".to_owned());
     }
-    let suffixes: &[(&str, bool)] = match both {
-        true => &[("", false), ("_bidir_reverse", true)],
-        false => &[("", is_reverse)],
+    let suffixes: &[(&str, bool)] = if both {
+        &[("", false), ("_bidir_reverse", true)]
+    } else {
+        &[("", is_reverse)]
     };
     let direction = |(suffix, is_reverse): &(&str, bool)| Direction {
         streams,

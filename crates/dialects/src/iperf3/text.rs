@@ -81,7 +81,7 @@ pub(super) fn read(text: &str, first: usize, left_out: &mut Vec<LeftOut>) -> Vec
             continue;
         }
         if let Some(row) = row(line) {
-            reading.row(at, row, is_whole);
+            reading.row(at, &row, is_whole);
         } else {
             reading.line(at, line, left_out);
         }
@@ -202,7 +202,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn row(&mut self, at: usize, row: Row<'a>, is_whole: bool) {
+    fn row(&mut self, at: usize, row: &Row<'a>, is_whole: bool) {
         if let Some(stream) = row.stream {
             self.add_stream(row.role, stream);
         }
@@ -227,7 +227,7 @@ impl<'a> Reading<'a> {
         }
         let direction = &mut self.summary[at].2;
         if row.lost.is_some() {
-            self.test.protocol = "udp".to_owned();
+            "udp".clone_into(&mut self.test.protocol);
         }
         match (counted, self.test.side) {
             (Counted::Sender, _) => {
@@ -239,18 +239,12 @@ impl<'a> Reading<'a> {
                 direction.received_bits_per_s = Some(row.bits_per_s);
             }
             (Counted::Unnamed, Some(Side::Client)) => {
-                direction.sent_bits_per_s = Some(row.bits_per_s)
+                direction.sent_bits_per_s = Some(row.bits_per_s);
             }
             (Counted::Unnamed, None) => {}
         }
         direction.jitter_ms = row.jitter_ms;
         direction.lost = row.lost;
-    }
-
-    fn leave(&self, why: &str, left_out: &mut Vec<LeftOut>) {
-        let what = why.to_owned();
-        let line = self.line;
-        left_out.push(LeftOut { line, what });
     }
 
     /// The test, where there is a summary that can be read.
@@ -260,28 +254,26 @@ impl<'a> Reading<'a> {
         }
         let mut test = std::mem::take(&mut self.test);
         if test.protocol.is_empty() {
-            test.protocol = "tcp".to_owned();
+            "tcp".clone_into(&mut test.protocol);
         }
         let roles: BTreeSet<Role> = self.summary.iter().map(|(role, _, _)| *role).collect();
         for role in roles {
             let streams = self.streams.iter().filter(|(of, _)| *of == role).count();
             let of = |sum| self.summary.iter().find(|of| (of.0, of.1) == (role, sum));
-            let direction = match (of(true), streams) {
-                (Some((_, _, direction)), 2..) => direction,
-                (Some(_), _) => {
-                    self.leave(
-                        "a [SUM] line without its streams: their number is not known",
-                        left_out,
-                    );
+            let chosen = match (of(true), streams) {
+                (Some(sum), 2..) => Ok(sum),
+                (Some(_), _) => Err("a [SUM] line without its streams: their number is not known"),
+                (None, 1) => of(false).ok_or("a summary without its rows"),
+                (None, _) => Err("parallel streams without their [SUM] line"),
+            };
+            let direction = match chosen {
+                Ok((_, _, direction)) => direction,
+                Err(why) => {
+                    let what = why.to_owned();
+                    let line = self.line;
+                    left_out.push(LeftOut { line, what });
                     continue;
                 }
-                (None, _) => match of(false).filter(|_| streams == 1) {
-                    Some((_, _, direction)) => direction,
-                    None => {
-                        self.leave("parallel streams without their [SUM] line", left_out);
-                        continue;
-                    }
-                },
             };
             let is_server = test.side == Some(Side::Server);
             // A server that sends does so because the client asked for it.
@@ -377,7 +369,7 @@ fn row(line: &str) -> Option<Row<'_>> {
             );
         }
         [count] if counted == Some(Counted::Sender) => {
-            retransmits = Some(exact(count).filter(|n| n.fract() == 0.0)?)
+            retransmits = Some(exact(count).filter(|n| n.fract() == 0.0)?);
         }
         [] => {}
         _ if counted.is_none() => {}

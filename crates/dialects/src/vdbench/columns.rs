@@ -132,7 +132,7 @@ impl Columns {
             return None;
         }
         let kept = self.names.len() - usize::from(!is_whole);
-        let value = |(name, word): (&Option<&'static str>, &&str)| {
+        let value = |(name, word): (Option<&'static str>, &&str)| {
             let value = match word.to_ascii_lowercase().as_str() {
                 "nan" | "n/a" => f64::NAN,
                 word => exact(&word.replace(',', "."))?,
@@ -142,6 +142,7 @@ impl Columns {
         let values: Option<Vec<_>> = self
             .names
             .iter()
+            .copied()
             .zip(&words)
             .take(kept)
             .map(value)

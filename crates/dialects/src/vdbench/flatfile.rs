@@ -52,14 +52,6 @@ impl<'a> Columns<'a> {
         (has("timestamp") && has("Run") && has("Interval") && has("rate")).then_some(Self(names))
     }
 
-    /// Whether this line is a row: it begins with a time of the day and a date.
-    pub(super) fn has_row(&self, line: &str) -> bool {
-        let mut words = line.split_whitespace();
-        let (tod, stamp) = (words.next(), words.next());
-        tod.is_some_and(|tod| tod.len() <= 12 && tod.contains(':'))
-            && stamp.and_then(timestamp).is_some()
-    }
-
     /// The figures of a row of averages.
     pub(super) fn average(
         &self,
@@ -117,6 +109,14 @@ impl<'a> Columns<'a> {
             &values,
         )
     }
+}
+
+/// Whether this line is a row: it begins with a time of the day and a date.
+pub(super) fn has_row(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    let (tod, stamp) = (words.next(), words.next());
+    tod.is_some_and(|tod| tod.len() <= 12 && tod.contains(':'))
+        && stamp.and_then(timestamp).is_some()
 }
 
 /// `05/10/2023-21:16:09-CST`.

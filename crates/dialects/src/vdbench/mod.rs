@@ -116,12 +116,15 @@ impl<'a> Reading<'a> {
             self.headings = Some(line);
         } else if let Some(columns) = flatfile::Columns::of(line) {
             self.flat = Some(columns);
-        } else if let Some(columns) = self.flat.as_ref().filter(|columns| columns.has_row(line)) {
+        } else if let Some(columns) = self.flat.as_ref().filter(|_| flatfile::has_row(line)) {
             let row = columns.average(line, self.is_whole, self.output, self.version.as_ref());
             self.keep(at, line, row);
         } else if let Some((time, row)) = average(line) {
             let row = self.row(time, row);
             self.keep(at, line, row);
+        } else if let Some(time) = line.get(..12).filter(|_| self.clock.date.is_some()) {
+            // Rows of intervals say when the day ended.
+            self.clock.at(time);
         }
     }
 
@@ -278,7 +281,9 @@ fn definition(line: &str) -> Option<Definition> {
         if key == "threads" {
             definition.copies = value.parse().ok().filter(|copies| *copies > 0).unwrap_or(1);
         } else if key.len() + value.len() <= MAX_WORD {
-            definition.loops += &format!(".{}-{}", slug(key), slug(value));
+            definition
+                .loops
+                .extend([".", &slug(key), "-", &slug(value)]);
         }
     }
     Some(definition)

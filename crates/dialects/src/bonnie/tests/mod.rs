@@ -282,10 +282,7 @@ fn blanks_that_are_gone_do_no_harm_where_every_cell_is_there() {
     let joined = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ") + "\n";
     let text: String = TABLE_197.lines().map(joined).collect();
     assert_eq!((READER.read)(&text), (READER.read)(TABLE_197));
-    let quoted: String = TABLE_200
-        .lines()
-        .map(|line| format!("> \t{line}\n"))
-        .collect();
+    let quoted = format!("> \t{}", TABLE_200.trim_end().replace('\n', "\n> \t")) + "\n";
     assert_eq!((READER.read)(&quoted), (READER.read)(TABLE_200));
 }
 

@@ -133,10 +133,8 @@ fn the_receiver_counts_and_the_sender_is_kept_apart() {
         (READER.read)(&TCP.replace("sender", "ser").replace("receiver", "rer")),
         found
     );
-    let stamped: String = TCP
-        .lines()
-        .map(|line| format!("Mon Nov 23 20:10:09 2026 {line}\n"))
-        .collect();
+    let stamp = "Mon Nov 23 20:10:09 2026 ";
+    let stamped = stamp.to_owned() + &TCP.trim_end().replace('\n', &format!("\n{stamp}")) + "\n";
     assert_eq!((READER.read)(&stamped), found);
     let in_bytes = TCP.replace("836 Mbits/sec", "10.5 MBytes/sec");
     assert_eq!(
@@ -157,11 +155,7 @@ fn parallel_streams_count_by_their_sum() {
     );
     assert_eq!((READER.read)(PARALLEL).figures[0].copies, 2);
     let check = |keep: fn(&&str) -> bool, why: &str| {
-        let text: String = PARALLEL
-            .lines()
-            .filter(keep)
-            .map(|line| format!("{line}\n"))
-            .collect();
+        let text = PARALLEL.lines().filter(keep).collect::<Vec<_>>().join("\n") + "\n";
         let found = (READER.read)(&text);
         assert_eq!(found.figures, []);
         assert!(found.left_out[0].what.contains(why), "{found:?}");
