@@ -1,24 +1,21 @@
-//! What is asked of every reader of outputs, whatever it reads.
+//! What every target of a reader of outputs does, and what holds whatever the bytes are.
 
-use dialects::figures::READERS;
-use dialects::figures::line::plain;
+use dialects::figures::{READERS, line};
 
-/// Gives the bytes to the reader of this program, if they are a text.
-pub(crate) fn feed(program: &str, data: &[u8]) {
+/// Reads the bytes as an output of this program.
+pub fn read(program: &str, data: &[u8]) {
     let reader = READERS.iter().find(|reader| reader.program == program);
-    let (Some(reader), Some(text)) = (reader, plain(data)) else {
+    let reader = reader.expect("the program has a reader");
+    let Some(text) = line::plain(data) else {
         return;
     };
     let found = (reader.read)(&text);
-    for one in &found.figures {
-        assert!(one.copies > 0 && one.test.starts_with(program));
-        assert!(!one.values.is_empty());
-        for figure in &one.values {
-            assert!(figure.value.is_finite() && figure.value > 0.0, "{figure:?}");
-        }
-    }
-    let last = text.lines().count();
-    for left in &found.left_out {
-        assert!((1..=last).contains(&left.line) && !left.what.contains('\n'));
+    let lines = text.split('\n').count();
+    assert!(found.left_out.iter().all(|part| (1..=lines).contains(&part.line)));
+    for figures in &found.figures {
+        assert!(figures.copies > 0 && !figures.values.is_empty());
+        assert!(figures.values.iter().all(|figure| figure.value.is_finite()));
+        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.';
+        assert!(figures.test.chars().all(allowed));
     }
 }

@@ -9,11 +9,15 @@
 #[cfg(test)]
 extern crate self as dialects;
 
+mod bonnie;
 pub mod command;
+mod dbench;
 pub mod figures;
 pub mod fio;
+mod iperf3;
 mod mbw;
 mod pgbench;
 pub mod printable;
 mod sysbench;
 pub mod unixbench;
+mod vdbench;

@@ -9,6 +9,8 @@ pub(crate) mod checks;
 pub mod line;
 pub mod run;
 mod table;
+#[cfg(test)]
+pub(crate) mod testkit;
 
 use model::spec::{Better, MetricClass, Nature};
 use model::units::{Unit, UnixNanos};
@@ -128,4 +130,8 @@ pub static READERS: &[Reader] = &[
     crate::pgbench::READER,
     crate::sysbench::READER,
     crate::unixbench::READER,
+    crate::bonnie::READER,
+    crate::dbench::READER,
+    crate::iperf3::READER,
+    crate::vdbench::READER,
 ];

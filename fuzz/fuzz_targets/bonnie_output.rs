@@ -1,0 +1,9 @@
+//! Any bytes as an output of bonnie++.
+
+#![no_main]
+
+mod reader;
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| reader::read("bonnie++", data));
