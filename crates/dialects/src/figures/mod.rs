@@ -117,4 +117,4 @@ pub struct Reader {
 }
 
 /// Every reader.
-pub static READERS: &[Reader] = &[];
+pub static READERS: &[Reader] = &[crate::fio::read::READER];
