@@ -14,3 +14,4 @@ pub mod figures;
 pub mod fio;
 pub mod printable;
 pub mod unixbench;
+mod yabs;

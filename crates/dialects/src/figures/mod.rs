@@ -5,6 +5,7 @@
 //! inside of an output and is not understood is listed, and nothing is guessed. [`crate::figures::run`] makes runs.
 
 pub mod line;
+pub(crate) mod objects;
 
 use model::spec::{Better, MetricClass, Nature};
 use model::units::{Unit, UnixNanos};
@@ -117,4 +118,4 @@ pub struct Reader {
 }
 
 /// Every reader.
-pub static READERS: &[Reader] = &[crate::fio::read::READER];
+pub static READERS: &[Reader] = &[crate::fio::read::READER, crate::yabs::READER];

@@ -5,66 +5,40 @@
 
 use super::{Format, Job, Output, params};
 use crate::figures::LeftOut;
+use crate::figures::objects::{Object, objects};
 use crate::fio::result::{Direction, JobResult, Latency, LatencyShares, SHARE_ENDS};
 use model::num::round_to_u64;
 use model::units::UnixNanos;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-type Object = Map<String, Value>;
-
-/// An object whose first key is one of these may be fio's; tools that sort keys put others first.
-const FIRST_KEYS: [&str; 5] = [
-    "\"fio version\"",
-    "\"client_stats\"",
-    "\"disk_util\"",
-    "\"global options\"",
-    "\"jobs\"",
+/// The first keys of the whole; tools that sort keys put others than the version first.
+const FIRST_KEYS: &[&str] = &[
+    VERSION,
+    "client_stats",
+    "disk_util",
+    "global options",
+    "jobs",
 ];
 
-/// So many objects without an end are looked at: one without an end holds all that follows.
-const MAX_CUT: usize = 8;
+const VERSION: &str = "fio version";
 
 /// The outputs, and the text without them, with as many lines as before.
 pub(super) fn outputs(text: &str, left_out: &mut Vec<LeftOut>) -> (Vec<Output>, String) {
-    let mut outputs = Vec::new();
-    let mut rest = String::new();
-    let (mut done, mut line, mut cut) = (0, 1, 0);
-    for (start, _) in text.match_indices('{') {
-        let inside = text[start + 1..].trim_start();
-        let is_first = FIRST_KEYS.iter().any(|key| inside.starts_with(key));
-        if start < done || !is_first || cut > MAX_CUT {
-            continue;
-        }
-        let mut stream = serde_json::Deserializer::from_str(&text[start..]).into_iter();
-        let root: Result<Object, _> = stream.next().unwrap_or_else(|| Ok(Object::new()));
-        let end = start + stream.byte_offset();
-        let before = &text[done..start];
-        match root {
-            Ok(root) if root.contains_key("fio version") => {
-                rest.push_str(before);
-                line += before.matches('\n').count();
-                let inside = text[start..end].matches('\n').count();
-                outputs.extend(output(&root, line));
-                line += inside;
-                rest.push_str(&"\n".repeat(inside));
-                done = end;
-            }
-            Err(error) if inside.starts_with(FIRST_KEYS[0]) => {
-                cut += usize::from(error.is_eof());
-                left_out.push(LeftOut {
-                    line: line + before.matches('\n').count(),
-                    what: format!("JSON of fio that is cut or broken: {error}"),
-                });
-            }
-            _ => cut += 1,
-        }
-    }
-    rest.push_str(&text[done..]);
-    (outputs, rest)
+    let objects = objects(text, VERSION, FIRST_KEYS);
+    let broken = objects.broken.into_iter();
+    left_out.extend(broken.map(|(line, error)| LeftOut {
+        line,
+        what: format!("JSON of fio that is cut or broken: {error}"),
+    }));
+    let found = objects.found.iter();
+    let outputs = found
+        .filter_map(|(line, root)| output(root, *line))
+        .collect();
+    (outputs, objects.rest)
 }
 
 fn output(root: &Object, line: usize) -> Option<Output> {
-    let version = root.get("fio version")?.as_str()?;
+    let version = root.get(VERSION)?.as_str()?;
     let millis = root.get("timestamp_ms").and_then(Value::as_u64);
     let seconds = root.get("timestamp").and_then(Value::as_u64);
     let nanos = millis
