@@ -57,7 +57,7 @@ fn output(root: &Object, line: usize) -> Option<Output> {
         format: Format::Json,
         version: Some(version.strip_prefix("fio-").unwrap_or(version).to_owned()),
         when: nanos.map(UnixNanos),
-        elapsed_s: jobs.iter().filter_map(|job| job.result.elapsed_s).max(),
+        pid: None,
         jobs,
     })
 }
@@ -79,7 +79,6 @@ fn job(object: &Object, global: Option<&Object>, line: usize) -> Option<Job> {
             .get("error")
             .and_then(Value::as_i64)
             .map_or(0, |error| i32::try_from(error).unwrap_or(i32::MAX)),
-        elapsed_s: whole("elapsed"),
         options,
         read: direction("read"),
         write: direction("write"),

@@ -11,7 +11,7 @@ mod terse;
 mod tests;
 mod text;
 
-use super::result::JobResult;
+use super::result::{Direction, JobResult};
 use crate::figures::{Found, LeftOut, Reader};
 use model::units::UnixNanos;
 use std::cmp::Reverse;
@@ -41,8 +41,8 @@ struct Output {
     /// Without `fio-`.
     version: Option<String>,
     when: Option<UnixNanos>,
-    /// Time since the start of the run, where it is said.
-    elapsed_s: Option<u64>,
+    /// The process of its first job, where it is said.
+    pid: Option<u64>,
     jobs: Vec<Job>,
 }
 
@@ -72,96 +72,114 @@ fn outputs(text: &str) -> (Vec<Output>, Vec<LeftOut>) {
     outputs.extend(terse::outputs(&rest));
     outputs.extend(text::outputs(&rest, &mut left_out));
     outputs.sort_by_key(|output| output.line);
-    (each_once(outputs), left_out)
+    (most_exact(last_words(outputs)), left_out)
 }
 
-/// One output of each execution. The best stays, and takes from the others how many jobs a group has, which JSON does
-/// not say.
-fn each_once(outputs: Vec<Output>) -> Vec<Output> {
-    let mut order: Vec<usize> = (0..outputs.len()).collect();
-    order.sort_by_key(|at| Reverse(outputs[*at].format));
-    let mut outputs: Vec<Option<Output>> = outputs.into_iter().map(Some).collect();
-    // Only outputs of the same jobs can be of the same execution, and of those only neighbours are looked at.
-    let mut by_jobs: BTreeMap<Vec<(String, u32)>, Vec<usize>> = BTreeMap::new();
-    for at in order {
-        let Some(output) = outputs[at].take() else {
-            continue;
-        };
-        let jobs = output.jobs.iter();
-        let key = jobs
-            .map(|job| (job.result.name.clone(), job.result.group))
-            .collect();
-        let same = by_jobs.entry(key).or_default();
-        let found = same.iter().find(|other| {
-            outputs[**other]
-                .as_ref()
-                .is_some_and(|o| is_same(o, &output))
-        });
-        if let Some(best) = found.copied().and_then(|other| outputs[other].as_mut()) {
-            for (job, other) in best.jobs.iter_mut().zip(&output.jobs) {
+/// What outputs must have in common to be of one execution: the names and groups of their jobs.
+type Jobs = Vec<(String, u32)>;
+
+fn jobs(output: &Output) -> Jobs {
+    let jobs = output.jobs.iter();
+    jobs.map(|job| (job.result.name.clone(), job.result.group))
+        .collect()
+}
+
+/// Without what fio prints of a run that goes on (`--status-interval`): all of that is in what it prints next.
+fn last_words(outputs: Vec<Output>) -> Vec<Output> {
+    let mut kept: Vec<Option<Output>> = Vec::new();
+    let mut last: BTreeMap<(Format, Jobs), usize> = BTreeMap::new();
+    for output in outputs {
+        let before = last.insert((output.format, jobs(&output)), kept.len());
+        if let Some(place) = before.and_then(|at| kept.get_mut(at)) {
+            place.take_if(|before| is_earlier(before, &output));
+        }
+        kept.push(Some(output));
+    }
+    kept.into_iter().flatten().collect()
+}
+
+/// Each execution in its most exact format, which takes from the others how many jobs a group has: JSON does not always
+/// say it.
+fn most_exact(mut outputs: Vec<Output>) -> Vec<Output> {
+    outputs.sort_by_key(|output| Reverse(output.format));
+    let mut kept: Vec<Output> = Vec::new();
+    let mut by_jobs: BTreeMap<Jobs, Vec<usize>> = BTreeMap::new();
+    for output in outputs {
+        let same = by_jobs.entry(jobs(&output)).or_default();
+        // Executions of the same jobs come one after the other: those far away are not of this one.
+        let near = same.partition_point(|at| kept[*at].line < output.line);
+        let near = near.saturating_sub(NEIGHBOURS)..same.len().min(near + NEIGHBOURS);
+        let found = same[near].iter().find(|at| is_same(&kept[**at], &output));
+        if let Some(at) = found.copied() {
+            for (job, other) in kept[at].jobs.iter_mut().zip(&output.jobs) {
                 job.result.members = job.result.members.or(other.result.members);
             }
         } else {
-            if same
-                .last()
-                .and_then(|last| outputs[*last].as_ref())
-                .is_some_and(|last| is_earlier(last, &output))
-            {
-                // What fio prints of a run that goes on (`--status-interval`) is in what it prints next.
-                if let Some(last) = same.pop() {
-                    outputs[last] = None;
-                }
-            }
-            outputs[at] = Some(output);
-            same.push(at);
-            if same.len() > NEIGHBOURS {
-                same.remove(0);
-            }
+            same.push(kept.len());
+            kept.push(output);
         }
     }
-    outputs.into_iter().flatten().collect()
+    kept.sort_by_key(|output| output.line);
+    kept
 }
 
-/// With how many earlier outputs of the same jobs one is compared.
-const NEIGHBOURS: usize = 16;
+/// With so many outputs of the same jobs before it and behind it one is compared.
+const NEIGHBOURS: usize = 8;
 
-/// Two formats of one execution: other formats, the same version, and rates that differ by rounding alone.
+/// Two formats of one execution: other formats, the same version, and values that differ by rounding alone.
 fn is_same(best: &Output, other: &Output) -> bool {
     // The text shortens to three digits, and the terse form cuts off what is behind the point.
     let near = |a: f64, b: f64| (a - b).abs() <= 1.0 + 0.006 * a.abs();
+    let is_near = |a: &Direction, b: &Direction| {
+        let mean = |direction: &Direction| Some(direction.lat.as_ref()?.mean_ns / 1e3);
+        near(a.iops, b.iops)
+            && mean(a).zip(mean(b)).is_none_or(|(a, b)| near(a, b))
+            && a.runtime_ms == b.runtime_ms
+    };
+    // Terse lines of version 3 have no trims.
     let same = |a: &Job, b: &Job| {
-        let mut ours = a.result.directions();
-        let theirs: Vec<_> = b.result.directions().collect();
-        a.result.directions().count() == theirs.len()
-            && ours.all(|(name, direction)| {
-                theirs
-                    .iter()
-                    .any(|(other, b)| *other == name && near(direction.iops, b.iops))
-            })
+        b.result.directions().all(|(name, direction)| {
+            let mut ours = a.result.directions();
+            ours.any(|(other, found)| other == name && is_near(found, direction))
+        })
     };
     best.format != other.format
         && (best.version == other.version || best.version.is_none() || other.version.is_none())
         && best.jobs.iter().zip(&other.jobs).all(|(a, b)| same(a, b))
 }
 
-/// Whether `first` is what was printed of the same execution while it was going on.
+/// Whether `first` is what was printed of the same execution while it was going on: it began before the half of the
+/// other was over, which only the same one can, and the process is the same where it is said.
 fn is_earlier(first: &Output, second: &Output) -> bool {
-    let start = |output: &Output| {
-        let end = output.when?.0 / 1_000_000_000;
-        end.checked_sub(output.elapsed_s?)
-    };
-    let bytes = |output: &Output| -> Vec<u64> {
+    let directions = |output: &Output| -> Vec<(u64, u64)> {
         let directions = output.jobs.iter().flat_map(|job| job.result.directions());
         directions
-            .map(|(_, direction)| direction.io_bytes)
+            .map(|(_, direction)| (direction.io_bytes, direction.runtime_ms))
             .collect()
     };
-    let (before, after) = (bytes(first), bytes(second));
-    first.format == second.format
-        && first.elapsed_s < second.elapsed_s
-        && matches!((start(first), start(second)), (Some(a), Some(b)) if a.abs_diff(b) <= 1)
+    let (before, after) = (directions(first), directions(second));
+    let runtime = |all: &[(u64, u64)]| all.iter().map(|(_, ms)| *ms).max().unwrap_or(0);
+    let began = |output: &Output, all: &[(u64, u64)]| {
+        let end_ms = output.when?.0 / 1_000_000;
+        end_ms.checked_sub(runtime(all))
+    };
+    // Texts and old versions say the second alone.
+    let ran = runtime(&before);
+    let is_exact = first
+        .when
+        .is_some_and(|at| !at.0.is_multiple_of(1_000_000_000));
+    let slack = match first.format {
+        Format::Json if is_exact || ran > 2000 => ran / 2,
+        Format::Text if first.pid.is_some() => 1001.max(ran / 2),
+        _ => 0,
+    };
+    let (a, b) = (began(first, &before), began(second, &after));
+    let is_one = matches!((a, b), (Some(a), Some(b)) if a.abs_diff(b) < slack);
+    is_one
+        && first.format == second.format
+        && first.pid == second.pid
         && before.len() == after.len()
-        && before.iter().zip(&after).all(|(a, b)| a <= b)
+        && before.iter().zip(&after).all(|(a, b)| a.0 <= b.0)
 }
 
 /// The beginning of a text of others, for a line of words.

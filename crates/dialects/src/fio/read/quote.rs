@@ -201,7 +201,13 @@ fn latency(name: &str, found: &Latency, values: &mut Vec<Figure>) {
         values.push(Figure::time(format!("{name}_ns_{key}"), class, ns));
     };
     time("mean", MetricClass::LatencyTypical, found.mean_ns);
+    let mut last = 0.0;
     for (percent, ns) in &found.percentiles {
+        // They rise, and each comes once.
+        if *percent <= last {
+            continue;
+        }
+        last = *percent;
         let class = match *percent {
             ..90.0 => MetricClass::LatencyTypical,
             90.0..99.9 => MetricClass::LatencyTail,

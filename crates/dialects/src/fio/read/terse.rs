@@ -18,7 +18,7 @@ const PERCENTILES: std::ops::Range<usize> = 12..32;
 const REST: usize = 34;
 
 /// The outputs. Lines one under the other are of one execution where their counters of disks are equal, for these are
-/// of the whole of it; where there are none, where their names differ.
+/// of the whole of it.
 pub(super) fn outputs(text: &str) -> Vec<Output> {
     let mut outputs: Vec<Output> = Vec::new();
     let (mut last, mut disks) = (0, "");
@@ -34,10 +34,7 @@ pub(super) fn outputs(text: &str) -> Vec<Output> {
         let version = Some(version.to_owned());
         let continued = outputs.last_mut().filter(|output| {
             let before = output.jobs.last().map(|job| &job.result);
-            let is_next = before.is_some_and(|before| {
-                before.group <= job.result.group
-                    && (!tail.is_empty() || before.name != job.result.name)
-            });
+            let is_next = before.is_some_and(|before| before.group <= job.result.group);
             last + 1 == line && disks == tail && output.version == version && is_next
         });
         (last, disks) = (line, tail);
@@ -48,7 +45,7 @@ pub(super) fn outputs(text: &str) -> Vec<Output> {
                 format: Format::Terse,
                 version,
                 when: None,
-                elapsed_s: None,
+                pid: None,
                 jobs: vec![job],
             }),
         }

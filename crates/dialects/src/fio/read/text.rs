@@ -95,8 +95,8 @@ impl Reader<'_> {
                 .and_modify(|common| common.retain(|option| options.contains(option)))
                 .or_insert_with(|| options.clone());
             self.head.jobs.insert((group, name.to_owned()), options);
-        } else if let Some((result, when)) = job(line) {
-            self.begin_job(at, result, when);
+        } else if let Some((result, rest)) = job(line) {
+            self.begin_job(at, result, rest);
         } else if line.starts_with("Run status group") || line.starts_with("Disk stats") {
             self.end_job();
             self.is_ended = true;
@@ -110,7 +110,7 @@ impl Reader<'_> {
         }
     }
 
-    fn begin_job(&mut self, line: usize, result: JobResult, when: Option<UnixNanos>) {
+    fn begin_job(&mut self, line: usize, result: JobResult, rest: &str) {
         self.end_job();
         let before = self.output.as_ref().and_then(|output| output.jobs.last());
         if self.is_ended || before.is_some_and(|before| before.result.group > result.group) {
@@ -119,16 +119,20 @@ impl Reader<'_> {
             }
             self.is_ended = false;
         }
+        let pid_at = rest.split_once("pid=").map(|(_, rest)| rest);
+        let when = pid_at.and_then(when);
+        let pid = pid_at.and_then(|rest| rest.split(':').next()?.trim().parse().ok());
         let version = &self.head.version;
         let output = self.output.get_or_insert_with(|| Output {
             line,
             format: Format::Text,
             version: version.clone(),
             when: None,
-            elapsed_s: None,
+            pid: None,
             jobs: Vec::new(),
         });
         output.when = output.when.or(when);
+        output.pid = output.pid.or(pid);
         self.job = Some(Open {
             job: Job {
                 line,
@@ -200,7 +204,8 @@ fn header(line: &str) -> Option<(&str, u32, Options)> {
 }
 
 /// `a: (groupid=0, jobs=2): err= 0: pid=12: Tue Jan  7 16:55:33 2014`.
-fn job(line: &str) -> Option<(JobResult, Option<UnixNanos>)> {
+/// Also what stands behind the error.
+fn job(line: &str) -> Option<(JobResult, &str)> {
     let (name, rest) = line.split_once(": (groupid=")?;
     let (group, rest) = rest.split_once(", jobs=")?;
     let (members, rest) = rest.split_once("):")?;
@@ -214,10 +219,10 @@ fn job(line: &str) -> Option<(JobResult, Option<UnixNanos>)> {
         error: rest[..end].parse().ok()?,
         ..JobResult::default()
     };
-    let when = rest.split_once("pid=").and_then(|(_, rest)| when(rest));
-    Some((result, when))
+    Some((result, &rest[end..]))
 }
 
+/// The time behind a process id, taken as UTC.
 fn when(rest: &str) -> Option<UnixNanos> {
     let words: Vec<&str> = rest.split_once(':')?.1.split_whitespace().collect();
     let [_, month, day, time, year] = words[..] else {
@@ -276,6 +281,10 @@ impl Open {
         let [second, third] = words;
         if second == Some("percentiles") {
             self.percentiles = third.and_then(unit).map(|unit| (kind, unit));
+            let place = self.latency(kind).and_then(|place| place.as_ref());
+            if place.is_some_and(|latency| !latency.percentiles.is_empty()) {
+                return self.is_lost();
+            }
             return self.percentiles.is_some();
         }
         let Some(unit) = second.and_then(unit) else {
@@ -287,10 +296,19 @@ impl Open {
         let Some(found) = moments(rest, unit).filter(|_| is_whole) else {
             return false;
         };
-        if let Some(place) = self.latency(kind) {
-            place.get_or_insert(found);
+        match self.latency(kind) {
+            Some(place @ None) => *place = Some(found),
+            Some(Some(_)) => return self.is_lost(),
+            None => {}
         }
         true
+    }
+
+    /// What comes a second time is of another direction, whose line was not understood.
+    fn is_lost(&mut self) -> bool {
+        self.direction = None;
+        self.percentiles = None;
+        false
     }
 
     /// The place of a latency of the direction that is being read.
