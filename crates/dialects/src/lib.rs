@@ -21,3 +21,4 @@ pub mod printable;
 mod sysbench;
 pub mod unixbench;
 mod vdbench;
+mod yabs;

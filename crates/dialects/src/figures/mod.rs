@@ -7,6 +7,7 @@
 #[cfg(test)]
 pub(crate) mod checks;
 pub mod line;
+pub(crate) mod objects;
 pub mod run;
 mod table;
 #[cfg(test)]
@@ -126,12 +127,14 @@ pub struct Reader {
 /// Every reader.
 pub static READERS: &[Reader] = &[
     table::READER,
+    crate::bonnie::READER,
+    crate::dbench::READER,
+    crate::fio::read::READER,
+    crate::iperf3::READER,
     crate::mbw::READER,
     crate::pgbench::READER,
     crate::sysbench::READER,
     crate::unixbench::READER,
-    crate::bonnie::READER,
-    crate::dbench::READER,
-    crate::iperf3::READER,
     crate::vdbench::READER,
+    crate::yabs::READER,
 ];

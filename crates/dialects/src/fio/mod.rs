@@ -16,6 +16,7 @@ pub mod options;
 pub mod output;
 mod plan;
 mod program;
+pub(crate) mod read;
 mod resolve;
 pub mod result;
 mod safety;

@@ -5,6 +5,8 @@
 
 #[path = "../../../../../fuzz/fuzz_targets/machine.rs"]
 mod machine;
+#[path = "../../../../../fuzz/fuzz_targets/outputs.rs"]
+mod readers;
 
 use self::machine::Machine;
 use super::*;
@@ -183,11 +185,21 @@ fn outputs(default: u64) {
     );
 }
 
+fn readers_of_outputs(default: u64) {
+    for (seed, program) in [(4, "fio"), (5, "yabs")] {
+        let seeds = corpus(&format!("fuzz/corpus/{program}_outputs"));
+        feed(seed, default, &seeds, |text| {
+            readers::read(program, text.as_bytes())
+        });
+    }
+}
+
 #[test]
 fn a_few_random_texts_of_each_kind_are_survived() {
     job_files(300);
     command_lines(300);
     outputs(100);
+    readers_of_outputs(100);
 }
 
 mod slow {
@@ -209,5 +221,11 @@ mod slow {
     #[ignore = "slow: half a minute of random outputs"]
     fn random_outputs_are_survived() {
         outputs(10_000);
+    }
+
+    #[test]
+    #[ignore = "slow: half a minute of random outputs"]
+    fn random_outputs_of_others_are_survived() {
+        readers_of_outputs(5_000);
     }
 }
