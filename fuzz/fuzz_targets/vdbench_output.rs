@@ -6,4 +6,6 @@ mod reader;
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| reader::read("vdbench", data));
+fuzz_target!(|data: &[u8]| {
+    reader::read("vdbench", data);
+});

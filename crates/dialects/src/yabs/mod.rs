@@ -163,7 +163,10 @@ impl Report<'_> {
             let ours = size.map(|size| {
                 set.push(("size", size.to_owned()));
                 let test = "storage.randrw-4k-qd32";
-                Ours { test: test.into(), set }
+                Ours {
+                    test: test.into(),
+                    set,
+                }
             });
             found.push(Figures {
                 test: format!("yabs.fio-{bs}"),

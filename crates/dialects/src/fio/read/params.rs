@@ -195,5 +195,8 @@ pub(super) fn ours(options: &[(String, String)], copies: u32) -> Option<Ours> {
         set.push(("registerfiles", "no".to_owned()));
         set.push(("fixedbufs", "no".to_owned()));
     }
-    Some(Ours { test: (*test).into(), set })
+    Some(Ours {
+        test: (*test).into(),
+        set,
+    })
 }

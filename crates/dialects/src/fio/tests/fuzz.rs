@@ -5,7 +5,7 @@
 
 #[path = "../../../../../fuzz/fuzz_targets/machine.rs"]
 mod machine;
-#[path = "../../../../../fuzz/fuzz_targets/outputs.rs"]
+#[path = "../../../../../fuzz/fuzz_targets/reader.rs"]
 mod readers;
 
 use self::machine::Machine;

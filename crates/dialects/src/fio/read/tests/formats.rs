@@ -63,7 +63,9 @@ fn a_test_of_ours_needs_every_option() {
             let set = ours.set.iter().map(|(key, value)| format!("{key}={value}"));
             (ours.test.clone(), set.collect::<Vec<_>>().join(" "))
         });
-        let ours = ours.as_ref().map(|(test, set)| (test.as_ref(), set.as_str()));
+        let ours = ours
+            .as_ref()
+            .map(|(test, set)| (test.as_ref(), set.as_str()));
         assert_eq!(ours, wanted, "{options}");
     };
     let base = r#""rw":"randread","bs":"4k","direct":"1","ioengine":"libaio","iodepth":"32","size":"1024m""#;
