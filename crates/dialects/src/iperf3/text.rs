@@ -308,7 +308,7 @@ fn when(time: &str) -> Option<UnixNanos> {
     u64::try_from(at.as_nanosecond()).ok().map(UnixNanos)
 }
 
-/// Whether it is `[SUM]`, the name of the stream, its role and the rest of a line such as `[  5][TX-C]   0.00-1.00 ...`.
+/// Whether it is `[SUM]`, the name of the stream, its role and the rest of a line: `[  5][TX-C]   0.00-1.00 ...`.
 fn head(line: &str) -> Option<(bool, &str, Role, &str)> {
     for (at, _) in line.match_indices('[') {
         let rest = &line[at + 1..];
