@@ -1,6 +1,7 @@
 //! What holds for the figures of every reader, whatever the text.
 
 use dialects::figures::{READERS, line};
+use std::collections::BTreeSet;
 
 /// Reads a text with the reader of this program; true where it found figures.
 pub(super) fn read(program: &str, bytes: &[u8]) -> bool {
@@ -43,6 +44,9 @@ pub(super) fn read(program: &str, bytes: &[u8]) -> bool {
             );
         }
     }
+    let names = found.figures.iter().map(|part| (part.output, &part.test));
+    let distinct: BTreeSet<_> = names.collect();
+    assert_eq!(distinct.len(), found.figures.len());
     // The order of outputs is that of the text.
     assert!(found.figures.is_sorted_by_key(|figures| figures.output));
     !found.figures.is_empty()

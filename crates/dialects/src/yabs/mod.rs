@@ -10,7 +10,7 @@ mod tests;
 
 use crate::figures::line::number;
 use crate::figures::objects::{Object, objects};
-use crate::figures::{Figure, Figures, Found, LeftOut, Ours, Reader};
+use crate::figures::{Figure, Figures, Found, LeftOut, Ours, Reader, tell_apart};
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use model::spec::{MetricClass, Nature};
@@ -59,9 +59,11 @@ fn read(text: &str) -> Found {
                 ours: None,
             },
         };
+        let first = found.figures.len();
         report.disks(&mut found);
         report.networks(&mut found);
         report.scores(&mut found);
+        tell_apart(&mut found.figures[first..]);
     }
     found
 }
