@@ -280,7 +280,10 @@ fn milliseconds(text: &str) -> Option<f64> {
 }
 
 fn short(text: &str) -> String {
-    text.trim().chars().take(40).collect()
+    let shown = text.trim().chars().take(40);
+    shown
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
 }
 
 /// Lowercase letters, digits and `-`.

@@ -143,7 +143,10 @@ impl OfJob<'_> {
             })
             .collect();
         let colon = if shown.is_empty() { "" } else { ": " };
-        let name = super::short(&self.job.result.name);
+        let name = match super::short(&self.job.result.name) {
+            name if name.is_empty() => self.name.clone(),
+            name => name,
+        };
         let title = format!("{name}{colon}{}{words}", shown.join(", "));
         let values: Vec<Figure> = values
             .into_iter()
