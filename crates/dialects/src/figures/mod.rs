@@ -124,6 +124,20 @@ pub struct Reader {
     pub read: fn(&str) -> Found,
 }
 
+/// Gives tests of one name within an output, such as those of clones that are not reported together, a number each.
+pub(crate) fn tell_apart(figures: &mut [Figures]) {
+    let mut taken: BTreeMap<String, u32> = BTreeMap::new();
+    for part in figures {
+        let name = part.test.clone();
+        while taken.contains_key(&part.test) {
+            let last = taken.entry(name.clone()).or_insert(1);
+            *last += 1;
+            part.test = format!("{name}-{last}");
+        }
+        taken.insert(part.test.clone(), 1);
+    }
+}
+
 /// Every reader.
 pub static READERS: &[Reader] = &[
     table::READER,

@@ -10,7 +10,7 @@ mod tests;
 
 use crate::figures::line::number;
 use crate::figures::objects::{Object, objects};
-use crate::figures::{Figure, Figures, Found, LeftOut, Ours, Reader};
+use crate::figures::{Figure, Figures, Found, LeftOut, Ours, Reader, tell_apart};
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use model::spec::{MetricClass, Nature};
@@ -59,9 +59,11 @@ fn read(text: &str) -> Found {
                 ours: None,
             },
         };
+        let first = found.figures.len();
         report.disks(&mut found);
         report.networks(&mut found);
         report.scores(&mut found);
+        tell_apart(&mut found.figures[first..]);
     }
     found
 }
@@ -281,7 +283,10 @@ fn milliseconds(text: &str) -> Option<f64> {
 }
 
 fn short(text: &str) -> String {
-    text.trim().chars().take(40).collect()
+    let shown = text.trim().chars().take(40);
+    shown
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
 }
 
 /// Lowercase letters, digits and `-`.

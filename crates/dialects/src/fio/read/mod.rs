@@ -185,7 +185,10 @@ fn is_earlier(first: &Output, second: &Output) -> bool {
 /// The beginning of a text of others, for a line of words.
 fn short(text: &str) -> String {
     let mut chars = text.trim().chars();
-    let mut out: String = chars.by_ref().take(SHORT).collect();
+    let shown = chars.by_ref().take(SHORT);
+    let mut out: String = shown
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
     if chars.next().is_some() {
         out.push_str("...");
     }

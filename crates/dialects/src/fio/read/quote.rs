@@ -1,7 +1,7 @@
 //! Figures of what was read: one of each job or group and direction.
 
 use super::{Job, Output, params};
-use crate::figures::{Figure, Figures, LeftOut};
+use crate::figures::{Figure, Figures, LeftOut, tell_apart};
 use crate::fio::result::{Direction, Latency, LatencyShares, SHARE_ENDS};
 use model::num::approx;
 use model::spec::{Better, MetricClass, Nature};
@@ -21,8 +21,7 @@ pub(super) fn figures(
     figures: &mut Vec<Figures>,
     left_out: &mut Vec<LeftOut>,
 ) {
-    // Jobs of one name, such as clones that are not reported together, are told apart by a number.
-    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    let first = figures.len();
     let mut of_name: BTreeMap<(&str, u32), u32> = BTreeMap::new();
     for job in &output.jobs {
         *of_name
@@ -50,14 +49,7 @@ pub(super) fn figures(
         let numjobs = params::value(&result.options, "numjobs").filter(|_| is_one);
         let copies = result.members.or_else(|| numjobs?.parse().ok());
         let copies = copies.filter(|copies| *copies > 0).unwrap_or(1);
-        let name = slug(&result.name);
-        let again = seen.entry(name.clone()).or_default();
-        *again += 1;
-        let name = if *again > 1 {
-            format!("fio.{name}-{again}")
-        } else {
-            format!("fio.{name}")
-        };
+        let name = format!("fio.{}", slug(&result.name));
         let of_job = OfJob {
             index,
             output,
@@ -67,6 +59,7 @@ pub(super) fn figures(
         };
         of_job.append(&directions, figures);
     }
+    tell_apart(&mut figures[first..]);
 }
 
 /// Lowercase letters, digits and `-`.
@@ -150,7 +143,10 @@ impl OfJob<'_> {
             })
             .collect();
         let colon = if shown.is_empty() { "" } else { ": " };
-        let name = super::short(&self.job.result.name);
+        let name = match super::short(&self.job.result.name) {
+            name if name.is_empty() => self.name.clone(),
+            name => name,
+        };
         let title = format!("{name}{colon}{}{words}", shown.join(", "));
         let values: Vec<Figure> = values
             .into_iter()

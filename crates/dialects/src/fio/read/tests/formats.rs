@@ -137,6 +137,22 @@ fn options_are_told_with_the_defaults_of_fio() {
 }
 
 #[test]
+fn a_title_is_one_line_and_never_empty() {
+    let check = |name: &str, title: &str, test: &str| {
+        let text = json("", READ)
+            .replace("\"job options\":{},", "")
+            .replace("a b", name);
+        let found = figures(&text);
+        assert_eq!(
+            (found[0].title.as_str(), found[0].test.as_str()),
+            (title, test)
+        );
+    };
+    check("", "fio.job", "fio.job");
+    check("x\\ny", "x y", "fio.x-y");
+}
+
+#[test]
 fn json_is_found_in_other_texts() {
     let text = json("", READ);
     let wanted = figures(&text);

@@ -248,6 +248,22 @@ fn several_outputs_of_a_text_are_told_apart() {
 }
 
 #[test]
+fn jobs_of_one_name_are_told_apart() {
+    let job = OLD
+        .split_once("\n\n")
+        .unwrap()
+        .1
+        .split_once("\n\n")
+        .unwrap()
+        .0;
+    let text = format!("{job}\n{job}\n{job}\n").replacen("web:", "web-2:", 1);
+    assert_eq!(
+        names(&figures(&text)),
+        ["fio.web-2", "fio.web", "fio.web-3"]
+    );
+}
+
+#[test]
 fn a_failed_job_and_a_line_not_understood_are_named() {
     let check = |from: &str, to: &str, line: usize, what: &str| {
         let found = read(&OLD.replacen(from, to, 1));
