@@ -3,7 +3,7 @@
 use dialects::figures::{READERS, line};
 
 /// Reads the bytes as an output of this program; whether figures were found.
-pub fn read(program: &str, data: &[u8]) -> bool {
+pub(crate) fn read(program: &str, data: &[u8]) -> bool {
     let reader = READERS.iter().find(|reader| reader.program == program);
     let reader = reader.expect("the program has a reader");
     let Some(text) = line::plain(data) else {

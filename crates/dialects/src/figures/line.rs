@@ -43,7 +43,7 @@ fn without_controls(text: &str) -> String {
 }
 
 /// The number that a word begins with, and what follows it: `12.5MB/s` is 12.5 and `MB/s`. Commas between groups of
-/// three digits are left out; a number that is not finite is none.
+/// three digits are left out, and other commas make it no number; nor is one that is not finite.
 pub fn number(word: &str) -> Option<(f64, &str)> {
     let end = word
         .char_indices()
@@ -54,6 +54,10 @@ pub fn number(word: &str) -> Option<(f64, &str)> {
         })
         .map_or(word.len(), |(at, _)| at);
     let (digits, rest) = word.split_at(end);
+    // One at the end is of the sentence.
+    if !commas_part_thousands(digits.trim_end_matches(',')) {
+        return None;
+    }
     let value: f64 = digits.replace(',', "").parse().ok()?;
     value.is_finite().then_some((value, rest))
 }
@@ -100,6 +104,16 @@ pub fn amount(text: &str) -> Option<(f64, &str)> {
     plain.then_some((value, text[digits..].trim_start()))
 }
 
+/// Whether every comma stands where thousands end: `0,934` is a number of a country where that is less than one.
+fn commas_part_thousands(digits: &str) -> bool {
+    let (whole, rest) = digits.split_once('.').unwrap_or((digits, ""));
+    let mut groups = whole.trim_start_matches(['-', '+']).split(',');
+    let first = groups.next().unwrap_or_default();
+    let parted = whole.contains(',');
+    let begins = !parted || ((1..=3).contains(&first.len()) && !first.starts_with('0'));
+    begins && groups.all(|group| group.len() == 3) && !rest.contains(',')
+}
+
 /// Whether what follows an `e` makes it an exponent.
 fn exponent(rest: &str) -> bool {
     let digits = rest.trim_start_matches(['-', '+']);
@@ -134,6 +148,11 @@ mod tests {
         };
         check("12.5MB/s", Some((12.5, "MB/s")));
         check("1,234.5", Some((1234.5, "")));
+        check("12,345,678ops", Some((12_345_678.0, "ops")));
+        check("0,934", None);
+        check("1,5", None);
+        check("1234,567", None);
+        check("1.5,000", None);
         check("1e3x", Some((1000.0, "x")));
         check("1.5E-3", Some((0.0015, "")));
         check("-4ms", Some((-4.0, "ms")));
