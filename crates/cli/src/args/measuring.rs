@@ -4,13 +4,13 @@
 //! resumed run refuses, because it has them already.
 
 use super::consent::{CONSENT, ConsentArgs};
-use super::{duration, tag};
+use super::{CatalogueArg, duration, tag};
 use crate::complete;
 use clap::Args as ClapArgs;
 use engine::consent::Consent;
 use engine::profile::{Copies, PASSES_MAX};
 use engine::resolve::Set;
-use model::bounds::run_label;
+use model::bounds::{label, run_label};
 use model::units::Nanos;
 use std::path::PathBuf;
 
@@ -54,6 +54,11 @@ pub(crate) struct NewRun {
     /// A name for the run
     #[arg(help_heading = "Names", long, value_name = "NAME", value_parser = run_label)]
     pub(crate) label: Option<String>,
+    /// What was rented: the id of an offer of the catalogue
+    #[arg(help_heading = "Names", long, value_name = "ID", value_parser = label)]
+    pub(crate) offer: Option<String>,
+    #[command(flatten, next_help_heading = "Names")]
+    pub(crate) catalogue: CatalogueArg,
     /// A tag for the run; may be given several times
     #[arg(help_heading = "Names", long, value_name = "KEY=VALUE", value_parser = tag)]
     pub(crate) tag: Vec<(String, String)>,
