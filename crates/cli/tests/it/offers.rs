@@ -137,6 +137,7 @@ fn a_claim_is_held_against_every_run_of_the_offer_and_one_run_decides_none() {
         "runs in all, 20 minutes or more apart, would tell",
         "claims os.pipe@1:ops_per_s >= 3: unclear: not measured",
     ]);
+    with(&bed, &["label", "base", "--no-offer"]).code(0);
     visits(&bed, "small", 1.0);
     let claims = with(&bed, &["offers", "claims"]).code(0);
     claims.out_says(&[

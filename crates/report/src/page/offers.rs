@@ -448,3 +448,6 @@ fn candidate(row: &Candidate, lang: Lang) -> [Block; 2] {
         Block::bullets(lines),
     ]
 }
+
+#[cfg(test)]
+mod tests;
