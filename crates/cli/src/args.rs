@@ -9,7 +9,8 @@ mod offers;
 pub(crate) use consent::{OthersArgs, TRUST};
 pub(crate) use formats::{CompareFormat, PlanFormat, ShowFormat, Showing};
 pub(crate) use measuring::{Amount, LookArgs, NewRun, Session};
-pub(crate) use offers::{CatalogueArg, OffersArgs, OffersWhat, RankArgs};
+use offers::CatalogueArg;
+pub(crate) use offers::{OffersArgs, OffersWhat, RankArgs};
 
 use crate::complete;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -478,6 +479,8 @@ mod tests {
             "--dir=/tmp",
             "--label=x",
             "--tag=a=b",
+            "--offer=x",
+            "--offers=x",
         ];
         let run = [
             "os.pipe",

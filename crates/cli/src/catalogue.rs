@@ -1,6 +1,5 @@
 //! The user's catalogue of offers, and the runs that name them.
 
-use crate::args::CatalogueArg;
 use crate::context::{Context, read_capped};
 use crate::exit::{Exit, failure};
 use model::offer::Catalogue;
@@ -15,11 +14,11 @@ const BYTES_MAX: u64 = 4 << 20;
 const OF_LATENCIES: &str = "_ns_mode";
 
 /// The catalogue: the file that was named, or the one in its place where there is one.
-pub(crate) fn read(asked: &CatalogueArg) -> anyhow::Result<Option<Catalogue>> {
-    let Some(path) = asked.offers.clone().or_else(usual) else {
+pub(crate) fn read(asked: Option<&Path>) -> anyhow::Result<Option<Catalogue>> {
+    let Some(path) = asked.map(Path::to_owned).or_else(usual) else {
         return Ok(None);
     };
-    if asked.offers.is_none() && !path.exists() {
+    if asked.is_none() && !path.exists() {
         return Ok(None);
     }
     let name = path.display().to_string();
@@ -45,7 +44,7 @@ fn usual() -> Option<PathBuf> {
 }
 
 /// The catalogue, without which the command means nothing.
-pub(crate) fn needed(asked: &CatalogueArg) -> anyhow::Result<Catalogue> {
+pub(crate) fn needed(asked: Option<&Path>) -> anyhow::Result<Catalogue> {
     let place = usual().unwrap_or_else(|| Path::new("offers.toml").to_owned());
     read(asked)?.ok_or_else(|| {
         let text = format!("read offers `{}`: there is no such file", place.display());
@@ -58,7 +57,7 @@ pub(crate) fn needed(asked: &CatalogueArg) -> anyhow::Result<Catalogue> {
 }
 
 /// Refuses an offer that the catalogue has not, where there is a catalogue.
-pub(crate) fn check(id: &str, asked: &CatalogueArg) -> anyhow::Result<()> {
+pub(crate) fn check(id: &str, asked: Option<&Path>) -> anyhow::Result<()> {
     let Some(catalogue) = read(asked)? else {
         return Ok(());
     };

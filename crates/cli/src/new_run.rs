@@ -20,7 +20,7 @@ use std::path::Path;
 /// The run that `request` asks for, in this directory, before its first round.
 pub(crate) fn prepare(dir: Directory, new: &NewRun, request: &Request) -> anyhow::Result<Run> {
     if let Some(offer) = &new.offer {
-        catalogue::check(offer, &new.catalogue)?;
+        catalogue::check(offer, new.offers.as_deref())?;
     }
     let stand_in = targets::stand_in(new)?;
     let request = Request {

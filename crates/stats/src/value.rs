@@ -93,7 +93,10 @@ pub fn places(offers: &[Priced], better: Better) -> Vec<Place> {
             let cheaper = offers[other].price < offers[one].price;
             there.0 > here.1 || cheaper && there.0 >= here.1
         };
-        let worse = |&other: &usize| matches!((turned[one], turned[other]), (Some(here), Some(there)) if there.1 < here.0);
+        let worse = |&other: &usize| {
+            let both = turned[one].zip(turned[other]);
+            both.is_some_and(|(here, there)| there.1 < here.0)
+        };
         // Of several the one that is cheapest is said.
         let cheapest = |a: &usize, b: &usize| offers[*a].price.total_cmp(&offers[*b].price);
         if let Some(by) = rivals.iter().copied().filter(dominates).min_by(cheapest) {

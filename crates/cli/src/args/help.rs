@@ -306,13 +306,16 @@ mod tests {
     /// The words of a line of a shell, as far as examples have such: quotes, and what goes into a file or another
     /// program is none of ours.
     fn words(line: &str) -> Vec<String> {
-        let own = line.split(['>', '<', '|']).next().unwrap();
         let mut words = Vec::new();
-        for (index, part) in own.split('\'').enumerate() {
+        for (index, part) in line.split('\'').enumerate() {
             if index % 2 == 1 {
                 words.push(part.to_owned());
-            } else {
-                words.extend(part.split_whitespace().map(str::to_owned));
+                continue;
+            }
+            let own = part.split(['>', '<', '|']).next().unwrap();
+            words.extend(own.split_whitespace().map(str::to_owned));
+            if own.len() < part.len() {
+                break;
             }
         }
         words

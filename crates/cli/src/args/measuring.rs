@@ -4,7 +4,7 @@
 //! resumed run refuses, because it has them already.
 
 use super::consent::{CONSENT, ConsentArgs};
-use super::{CatalogueArg, duration, tag};
+use super::{duration, tag};
 use crate::complete;
 use clap::Args as ClapArgs;
 use engine::consent::Consent;
@@ -57,8 +57,9 @@ pub(crate) struct NewRun {
     /// What was rented: the id of an offer of the catalogue
     #[arg(help_heading = "Names", long, value_name = "ID", value_parser = label)]
     pub(crate) offer: Option<String>,
-    #[command(flatten, next_help_heading = "Names")]
-    pub(crate) catalogue: CatalogueArg,
+    /// The catalogue of offers [default: `$XDG_CONFIG_HOME/kurabe/offers.toml`]
+    #[arg(help_heading = "Names", long, value_name = "FILE")]
+    pub(crate) offers: Option<PathBuf>,
     /// A tag for the run; may be given several times
     #[arg(help_heading = "Names", long, value_name = "KEY=VALUE", value_parser = tag)]
     pub(crate) tag: Vec<(String, String)>,

@@ -4,14 +4,21 @@ use super::{CompareFormat, Showing};
 use crate::complete;
 use clap::{Args as ClapArgs, ValueEnum};
 use model::figure::Requirement;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where the catalogue is.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct CatalogueArg {
     /// The catalogue of offers [default: `$XDG_CONFIG_HOME/kurabe/offers.toml`]
     #[arg(long, value_name = "FILE")]
-    pub(crate) offers: Option<PathBuf>,
+    offers: Option<PathBuf>,
+}
+
+impl CatalogueArg {
+    /// The file that was named.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.offers.as_deref()
+    }
 }
 
 /// Options of `offers`.

@@ -12,7 +12,7 @@ use report::page;
 pub(crate) fn run(context: &Context, args: &OffersArgs) -> anyhow::Result<Exit> {
     let format = args.format.chosen()?;
     let metric = metric(args)?;
-    let catalogue = catalogue::needed(&args.catalogue)?;
+    let catalogue = catalogue::needed(args.catalogue.file())?;
     let claims = catalogue.offers.iter().flat_map(|offer| &offer.claims);
     let asked = claims
         .map(|claim| &claim.is.figure)

@@ -10,7 +10,7 @@ use model::record::Run;
 
 pub(crate) fn run(context: &Context, args: &RankArgs) -> anyhow::Result<Exit> {
     let format = args.format.chosen()?;
-    let catalogue = catalogue::read(&args.catalogue)?;
+    let catalogue = catalogue::read(args.catalogue.file())?;
     let reader = context.reader();
     let figures = args.what.iter().filter_map(|word| figure(word));
     let whole = figures

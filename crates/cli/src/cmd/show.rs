@@ -1,6 +1,6 @@
 //! `kurabe show [RUN]`: a kept run in any format. Nothing is measured again.
 
-use crate::args::{CatalogueArg, ShowArgs, ShowFormat};
+use crate::args::{ShowArgs, ShowFormat};
 use crate::catalogue;
 use crate::context::Context;
 use crate::exit::{Exit, failure};
@@ -99,7 +99,7 @@ fn render(context: &Context, run: &Run, format: ShowFormat) -> String {
 
 /// What was rented for the run, with what all runs of it say of its claims.
 fn offer(context: &Context, run: &Run, id: &str) -> anyhow::Result<Option<OfferPart>> {
-    let Some(catalogue) = catalogue::read(&CatalogueArg::default())? else {
+    let Some(catalogue) = catalogue::read(None)? else {
         return Ok(None);
     };
     let Some(offer) = catalogue.find(id) else {

@@ -165,7 +165,7 @@ fn value_for_money_names_what_is_dominated_and_what_one_more_buys() {
         "selftest.replay@1:ops_per_s: what a month buys, the cheapest first",
         "on the frontier",
         "dominated by large",
-        "from small to large: one more vcpus costs 470.88 JPY a month and buys 60",
+        "from small to large: one more vcpus costs 471 JPY a month and buys 60.1 ops/s",
     ]);
     let document = json(&bed, &args);
     let rows = document["value"]["rows"].as_array().unwrap();

@@ -71,8 +71,8 @@ fn rates_come_from_the_file_and_are_exact() {
 #[test]
 fn claims_are_read_with_their_units() {
     let claims = "tax = \"included\"\n[[offer.claim]]\nmetric = \"storage.randread-4k:iops\"\nat_least = 10000\n\
-                  says = \"4k random read: 10,000 IOPS\"\n[[offer.claim]]\nmetric = \"storage.randread-4k:lat_ns_mode\"\n\
-                  at_most = \"0.26 ms\"";
+                  says = \"4k random read: 10,000 IOPS\"\n[[offer.claim]]\n\
+                  metric = \"storage.randread-4k:lat_ns_mode\"\nat_most = \"0.26 ms\"";
     let offer = changed("tax = \"included\"", claims).unwrap();
     let told: Vec<String> = offer
         .claims
