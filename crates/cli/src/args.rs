@@ -4,10 +4,13 @@ mod consent;
 mod formats;
 pub(crate) mod help;
 mod measuring;
+mod offers;
 
 pub(crate) use consent::{OthersArgs, TRUST};
 pub(crate) use formats::{CompareFormat, PlanFormat, ShowFormat, Showing};
 pub(crate) use measuring::{Amount, LookArgs, NewRun, Session};
+use offers::CatalogueArg;
+pub(crate) use offers::{OffersArgs, OffersWhat, RankArgs};
 
 use crate::complete;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -79,6 +82,10 @@ pub(crate) enum Command {
     Show(ShowArgs),
     /// Compare kept runs: better, worse, same, or unclear
     Compare(CompareArgs),
+    /// Put many runs in one order, each with the ranks that it may have
+    Rank(RankArgs),
+    /// List what can be rented, check claims, and tell what a price buys
+    Offers(OffersArgs),
     /// Measure two set-ups of this machine in pairs of rounds and compare them
     Duel(DuelArgs),
     /// Measure one test for hours: bursts, steps, ramps, periods, and states that alternate
@@ -86,7 +93,7 @@ pub(crate) enum Command {
     /// Run fio's job files and command lines, and keep the run
     #[command(disable_help_flag = true)]
     Fio(FioArgs),
-    /// Call a kept run by a name, or by none
+    /// Call a kept run by a name, or by none, or say what was rented for it
     Label(LabelArgs),
     /// Remove kept runs for good
     Rm(RmArgs),
@@ -337,11 +344,19 @@ pub(crate) struct LabelArgs {
     #[arg(add = complete::runs())]
     pub(crate) run: String,
     /// The name, of at most 80 characters; or --none
-    #[arg(value_parser = bounds::run_label, required_unless_present = "none")]
+    #[arg(value_parser = bounds::run_label, required_unless_present_any = ["none", "offer", "no_offer"])]
     pub(crate) name: Option<String>,
     /// Take its name away
     #[arg(long, conflicts_with = "name")]
     pub(crate) none: bool,
+    /// What was rented: the id of an offer
+    #[arg(long, value_name = "ID", value_parser = bounds::label)]
+    pub(crate) offer: Option<String>,
+    /// Take its offer away
+    #[arg(long, conflicts_with = "offer")]
+    pub(crate) no_offer: bool,
+    #[command(flatten)]
+    pub(crate) catalogue: CatalogueArg,
     #[command(flatten, next_help_heading = TRUST)]
     pub(crate) others: OthersArgs,
 }
@@ -470,6 +485,8 @@ mod tests {
             "--dir=/tmp",
             "--label=x",
             "--tag=a=b",
+            "--offer=x",
+            "--offers=x",
         ];
         let run = [
             "os.pipe",

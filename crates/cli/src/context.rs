@@ -166,6 +166,18 @@ impl Reader<'_> {
         Ok((store.load_to_compare(&meant.id)?, meant.alike))
     }
 
+    /// The run that the user means, as far as a comparison looks at it, or `whole`.
+    pub(crate) fn load_in_full(&self, text: &str, whole: bool) -> anyhow::Result<Run> {
+        self.read(
+            text,
+            if whole {
+                Store::load
+            } else {
+                Store::load_to_compare
+            },
+        )
+    }
+
     /// The ids of the latest runs that are kept of this machine and began before then; none where there is no store.
     pub(crate) fn earlier(
         &self,

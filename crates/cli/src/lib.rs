@@ -6,6 +6,7 @@
 mod alone;
 pub mod args;
 mod before;
+mod catalogue;
 mod cmd;
 pub mod complete;
 mod consent;
@@ -110,6 +111,8 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::List(args) => cmd::list::run(context, &args),
         Command::Show(args) => cmd::show::run(context, &args),
         Command::Compare(args) => cmd::compare::run(context, &args),
+        Command::Rank(args) => cmd::rank::run(context, &args),
+        Command::Offers(args) => cmd::offers::run(context, &args),
         Command::Duel(args) => cmd::duel::run(context, &args),
         Command::Soak(args) => cmd::soak::run(context, &args),
         Command::Fio(args) => cmd::fio::run(context, &args),

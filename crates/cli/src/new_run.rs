@@ -1,6 +1,7 @@
 //! A new run: what was asked for, planned for this machine, and who measures it with what.
 
 use crate::args::NewRun;
+use crate::catalogue;
 use crate::context::read_capped;
 use crate::directory::{self, Directory};
 use crate::exit::{Exit, failure};
@@ -18,6 +19,9 @@ use std::path::Path;
 
 /// The run that `request` asks for, in this directory, before its first round.
 pub(crate) fn prepare(dir: Directory, new: &NewRun, request: &Request) -> anyhow::Result<Run> {
+    if let Some(offer) = &new.offer {
+        catalogue::check(offer, new.offers.as_deref())?;
+    }
     let stand_in = targets::stand_in(new)?;
     let request = Request {
         stand_in: stand_in.clone(),
@@ -25,7 +29,9 @@ pub(crate) fn prepare(dir: Directory, new: &NewRun, request: &Request) -> anyhow
     };
     let mut plan = plan(&request, &dir.host)?;
     targets::name(&mut plan, stand_in.as_ref())?;
-    of(dir, plan, new.label.clone(), &new.tag)
+    let mut run = of(dir, plan, new.label.clone(), &new.tag)?;
+    run.meta.offer.clone_from(&new.offer);
+    Ok(run)
 }
 
 /// A run of this plan before its first round.

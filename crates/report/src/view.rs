@@ -2,6 +2,7 @@
 
 use crate::lang::{Lang, say};
 use crate::number;
+use crate::offers::OfferPart;
 use crate::page::block::MARK;
 use crate::set_otherwise;
 use model::estimate::{IndexSummary, MetricSummary, State};
@@ -40,6 +41,9 @@ pub struct RunView<'a> {
     pub headlines: Vec<Headlined>,
     /// What its metrics are warned of; the first one is note 1 of its page.
     pub noted: Vec<Noted>,
+    /// What was rented, with what is claimed of it and what its runs say; `None` where the run names no offer, or no
+    /// catalogue has it.
+    pub offer: Option<OfferPart>,
     /// The cases of the plan by id.
     planned: HashMap<&'a CaseId, &'a PlannedCase>,
     /// The last failure of each case that has one.
@@ -92,6 +96,7 @@ pub fn view(run: &Run) -> RunView<'_> {
         storage: stats::storage::summarize(run),
         memory: stats::memory::summarize(run),
         noted,
+        offer: None,
     }
 }
 

@@ -494,7 +494,7 @@ fn declared_otherwise(here: &PlannedCase, there: &PlannedCase, quantity: &str) -
 }
 
 /// Why two cases of the same name are not the same measurement.
-fn not_alike(base: &PlannedCase, other: &PlannedCase) -> Option<Refusal> {
+pub(crate) fn not_alike(base: &PlannedCase, other: &PlannedCase) -> Option<Refusal> {
     let mut differing = Vec::new();
     if base.workload != other.workload {
         differing.push((

@@ -104,7 +104,7 @@ impl Values {
     }
 
     /// How they saw their machine.
-    fn visits(&self) -> Visits {
+    pub(crate) fn visits(&self) -> Visits {
         let times: Vec<&[u64]> = self.runs.iter().map(|run| run.times.as_slice()).collect();
         Visits::of(&times)
     }

@@ -151,6 +151,38 @@ impl OfVisits {
     }
 }
 
+/// One side by itself, with the scatter between its runs.
+pub(crate) struct Alone {
+    /// The variances of its mean, each with its degrees of freedom.
+    pub(crate) parts: Vec<yuen::Part>,
+    /// What one more visit would scatter by.
+    pub(crate) of_one: yuen::Part,
+    /// Whether its runs show that themselves.
+    pub(crate) is_shown: bool,
+}
+
+/// What is known of a side that is held against no other one.
+pub(crate) fn of_side(side: &OfSide<'_>, spread: Spread) -> Alone {
+    let own = side.mean.se_squared;
+    if let Some(seen) = side.shown(spread) {
+        let df = count(seen.number) - 1.0;
+        return Alone {
+            parts: vec![(seen.of_mean.max(own), df)],
+            of_one: (seen.of_run.max(own), df),
+            is_shown: true,
+        };
+    }
+    let between = spread.deviation.powi(2);
+    Alone {
+        parts: vec![
+            (own, side.mean.df),
+            (between / side.visits.equal(), spread.df),
+        ],
+        of_one: (between + own * count(side.runs.len()), spread.df),
+        is_shown: false,
+    }
+}
+
 /// What runs of a machine differ by at one visit each.
 pub(crate) struct Differ {
     /// The variance of their means.
@@ -352,7 +384,7 @@ impl Shipped {
     }
 
     /// That of a metric: measured, or that of its class.
-    fn spread(&self, id: &MetricId, nature: Nature, class: MetricClass) -> Spread {
+    pub(crate) fn spread(&self, id: &MetricId, nature: Nature, class: MetricClass) -> Spread {
         let known = self.0.get(&format!("{}:{}", id.case.test, id.quantity));
         let (deviation, visits, source) = match known {
             Some(&Known {

@@ -146,6 +146,28 @@ pub fn of_one_machine(runs: &[&Run]) -> bool {
     runs.first().is_some_and(kin) && !boots_overlap(runs.iter().copied())
 }
 
+/// Which of these runs come from one instance; `None` where it is not known of two whether they do.
+pub(crate) fn instances(runs: &[&Run]) -> Option<Vec<Vec<usize>>> {
+    let mut instances: Vec<Vec<usize>> = Vec::new();
+    for (place, run) in runs.iter().enumerate() {
+        let mut found = None;
+        for (number, instance) in instances.iter().enumerate() {
+            for &there in instance {
+                match kinship(runs[there], run) {
+                    Kinship::Same => found = Some(number),
+                    Kinship::Separate => {}
+                    Kinship::Unknown => return None,
+                }
+            }
+        }
+        match found {
+            Some(number) => instances[number].push(place),
+            None => instances.push(vec![place]),
+        }
+    }
+    Some(instances)
+}
+
 /// Whether runs of two boots overlap or alternate in time, so that they cannot be of one machine.
 pub(crate) fn boots_overlap<'a>(runs: impl IntoIterator<Item = &'a Run>) -> bool {
     let mut spans: BTreeMap<&str, (UnixNanos, UnixNanos)> = BTreeMap::new();

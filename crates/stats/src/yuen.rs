@@ -338,7 +338,8 @@ pub const fn trimmed_each_end(n: usize) -> usize {
     n / 5
 }
 
-fn half_width(se: f64, df: f64, alpha: f64) -> f64 {
+/// Half the width of the interval of this standard error that misses with chance `alpha`.
+pub(crate) fn half_width(se: f64, df: f64, alpha: f64) -> f64 {
     if se > 0.0 {
         dist::t_quantile(1.0 - alpha / 2.0, df) * se
     } else {

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 const GROUPS: &[(&str, &[&str])] = &[
     ("Measure", &["run", "duel", "soak"]),
     ("Look", &["show", "list", "doctor"]),
-    ("Compare", &["compare"]),
+    ("Compare", &["compare", "rank", "offers"]),
     ("Keep", &["label", "rm", "export", "import", "clean"]),
     ("Other languages", &["fio"]),
     ("This program", &["completions", "licences", "help"]),
@@ -112,6 +112,37 @@ const EXAMPLES: &[(&str, [Example; 3])] = &[
             (
                 "kurabe compare before latest --fail-if worse --margin 5%",
                 "a gate",
+            ),
+        ],
+    ),
+    (
+        "rank",
+        [
+            (
+                "kurabe rank server-a server-b server-c",
+                "by the figures that people quote",
+            ),
+            (
+                "kurabe rank unixbench@1 server-a server-b server-c",
+                "by one figure",
+            ),
+            ("kurabe rank --json server-a server-b", "for a program"),
+        ],
+    ),
+    (
+        "offers",
+        [
+            (
+                "kurabe offers",
+                "what there is, and a month of each with tax",
+            ),
+            (
+                "kurabe offers value storage.randread-4k:iops",
+                "what a month buys",
+            ),
+            (
+                "kurabe offers recommend --need 'storage.randread-4k:iops >= 5000'",
+                "the cheapest one that is known to do",
             ),
         ],
     ),
@@ -275,13 +306,16 @@ mod tests {
     /// The words of a line of a shell, as far as examples have such: quotes, and what goes into a file or another
     /// program is none of ours.
     fn words(line: &str) -> Vec<String> {
-        let own = line.split(['>', '<', '|']).next().unwrap();
         let mut words = Vec::new();
-        for (index, part) in own.split('\'').enumerate() {
+        for (index, part) in line.split('\'').enumerate() {
             if index % 2 == 1 {
                 words.push(part.to_owned());
-            } else {
-                words.extend(part.split_whitespace().map(str::to_owned));
+                continue;
+            }
+            let own = part.split(['>', '<', '|']).next().unwrap();
+            words.extend(own.split_whitespace().map(str::to_owned));
+            if own.len() < part.len() {
+                break;
             }
         }
         words

@@ -10,7 +10,7 @@ use clap::Args as ClapArgs;
 use engine::consent::Consent;
 use engine::profile::{Copies, PASSES_MAX};
 use engine::resolve::Set;
-use model::bounds::run_label;
+use model::bounds::{label, run_label};
 use model::units::Nanos;
 use std::path::PathBuf;
 
@@ -54,6 +54,12 @@ pub(crate) struct NewRun {
     /// A name for the run
     #[arg(help_heading = "Names", long, value_name = "NAME", value_parser = run_label)]
     pub(crate) label: Option<String>,
+    /// What was rented: the id of an offer of the catalogue
+    #[arg(help_heading = "Names", long, value_name = "ID", value_parser = label)]
+    pub(crate) offer: Option<String>,
+    /// The catalogue of offers [default: `$XDG_CONFIG_HOME/kurabe/offers.toml`]
+    #[arg(help_heading = "Names", long, value_name = "FILE")]
+    pub(crate) offers: Option<PathBuf>,
     /// A tag for the run; may be given several times
     #[arg(help_heading = "Names", long, value_name = "KEY=VALUE", value_parser = tag)]
     pub(crate) tag: Vec<(String, String)>,

@@ -1,6 +1,7 @@
 //! `kurabe label RUN NAME`: calls a kept run by a name. What was measured stays as it is.
 
 use crate::args::LabelArgs;
+use crate::catalogue;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::output;
@@ -9,6 +10,21 @@ use report::Lang;
 pub(crate) fn run(context: &Context, args: &LabelArgs) -> anyhow::Result<Exit> {
     let store = context.store_to_change(args.others.dir_of_others)?;
     let id = store.resolve(&args.run)?;
+    if let Some(offer) = &args.offer {
+        catalogue::check(offer, args.catalogue.file())?;
+    }
+    if args.offer.is_some() || args.no_offer {
+        store.set_offer(&id, args.offer.as_deref())?;
+        output::say(&match (&args.offer, context.lang) {
+            (Some(offer), Lang::En) => format!("run {id} was measured on the offer `{offer}`"),
+            (Some(offer), Lang::Ja) => format!("測定 {id} のオファーは `{offer}` です"),
+            (None, Lang::En) => format!("run {id} names no offer any more"),
+            (None, Lang::Ja) => format!("測定 {id} のオファーを外しました"),
+        });
+        if args.name.is_none() && !args.none {
+            return Ok(Exit::Ok);
+        }
+    }
     store.set_label(&id, args.name.as_deref())?;
     let Some(name) = &args.name else {
         output::say(&match context.lang {

@@ -11,6 +11,8 @@ pub(crate) mod import;
 pub(crate) mod label;
 pub(crate) mod licences;
 pub(crate) mod list;
+pub(crate) mod offers;
+pub(crate) mod rank;
 pub(crate) mod rm;
 pub(crate) mod run;
 pub(crate) mod show;

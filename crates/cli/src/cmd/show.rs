@@ -1,12 +1,14 @@
 //! `kurabe show [RUN]`: a kept run in any format. Nothing is measured again.
 
 use crate::args::{ShowArgs, ShowFormat};
+use crate::catalogue;
 use crate::context::Context;
 use crate::exit::{Exit, failure};
 use crate::output;
 use crate::session::Measured;
 use model::plan::PlannedCase;
 use model::record::{End, Failure, Outcome, Run};
+use report::offers::{self, OfferPart};
 
 pub(crate) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Exit> {
     let format = args.format.chosen()?;
@@ -74,7 +76,15 @@ fn is_whole<'a>(rounds: impl Iterator<Item = &'a Outcome>) -> bool {
 
 /// The run in this format.
 fn render(context: &Context, run: &Run, format: ShowFormat) -> String {
-    let view = report::view::view(run);
+    let mut view = report::view::view(run);
+    if let (ShowFormat::Page(..), Some(id)) = (format, &run.meta.offer) {
+        view.offer = offer(context, run, id).unwrap_or_else(|error| {
+            output::say(&format!(
+                "going on without the catalogue of offers: {error:#}"
+            ));
+            None
+        });
+    }
     match format {
         ShowFormat::Page(format, detail) => {
             let page = report::page::run::page(&view, detail, context.lang);
@@ -85,6 +95,32 @@ fn render(context: &Context, run: &Run, format: ShowFormat) -> String {
         ShowFormat::CsvRounds => report::csv::rounds(&view),
         ShowFormat::Unixbench => report::unixbench(&view),
     }
+}
+
+/// What was rented for the run, with what all runs of it say of its claims.
+fn offer(context: &Context, run: &Run, id: &str) -> anyhow::Result<Option<OfferPart>> {
+    let Some(catalogue) = catalogue::read(None)? else {
+        return Ok(None);
+    };
+    let Some(offer) = catalogue.find(id) else {
+        return Ok(None);
+    };
+    let mut figures = offer
+        .claims
+        .iter()
+        .map(|claim| claim.is.figure.quantity.as_ref());
+    let whole = figures.any(catalogue::takes_latencies);
+    let mut runs = if offer.claims.is_empty() {
+        Vec::new()
+    } else {
+        catalogue::runs(context, |other| other == id, whole)?
+    };
+    // It may come from a file.
+    if runs.iter().all(|other| other.meta.id != run.meta.id) {
+        runs.push(run.clone());
+    }
+    let measured = offers::Measured::new(offer, &runs.iter().collect::<Vec<_>>());
+    Ok(Some(offers::part(&measured)))
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ mod lists;
 mod looks;
 mod lost;
 mod memory;
+mod offers;
 mod owned;
 mod profiles;
 mod root;

@@ -188,16 +188,52 @@ fn by_passes(series: &[Series<'_>], summary: &mut IndexSummary) {
         })
         .collect();
 
-    let ratios: Vec<BTreeMap<u32, f64>> = series.iter().map(ratios_by_pass).collect();
-    let per_pass: Vec<f64> = stats::composite::per_pass(&ratios)
-        .into_iter()
-        .map(|(_, mean)| INDEX_SCALE * mean)
-        .collect();
+    let per_pass = index_of_passes(series);
+    let per_pass: Vec<f64> = per_pass.into_iter().map(|(_, index)| index).collect();
     summary.estimate = stats::composite::estimate(&per_pass);
     if summary.estimate.is_none() {
         summary.missing =
             Some("there is no pass in which every test of the index has a value".to_owned());
     }
+}
+
+/// The index of each pass in which every test has a value.
+fn index_of_passes(series: &[Series<'_>]) -> Vec<(u32, f64)> {
+    let ratios: Vec<BTreeMap<u32, f64>> = series.iter().map(ratios_by_pass).collect();
+    let per_pass = stats::composite::per_pass(&ratios).into_iter();
+    per_pass
+        .map(|(pass, mean)| (pass, INDEX_SCALE * mean))
+        .collect()
+}
+
+/// The cases that an index is made of, and its value in each pass.
+pub type ByPass<'a> = (Vec<&'a PlannedCase>, Vec<(u32, f64)>);
+
+/// The index of each pass at so many copies, and the cases that it is made of; of a compat mode the one figure that it
+/// computes, as if of the first pass. `None` where the run has not all of its tests with a value.
+pub fn by_pass(run: &Run, copies: u32) -> Option<ByPass<'_>> {
+    let of = |entry: &'static IndexTest| {
+        let mut cases = run.plan.cases.iter();
+        let case = cases.find(|case| case.id.test == entry.test && case.id.copies == copies)?;
+        let samples = samples(run, entry, &case.id);
+        let series = Series {
+            entry,
+            case: &case.id,
+            samples,
+        };
+        (!series.samples.is_empty()).then_some((case, series))
+    };
+    let found: Option<Vec<(&PlannedCase, Series<'_>)>> = TESTS.iter().map(of).collect();
+    let (cases, series): (Vec<_>, Vec<_>) = found?.into_iter().unzip();
+    let planned: Vec<(&'static IndexTest, &PlannedCase)> =
+        TESTS.iter().zip(cases.iter().copied()).collect();
+    let passes = if common_compat(&planned).is_some() {
+        let summary = index_at(run, copies);
+        vec![(1, summary.estimate?.value)]
+    } else {
+        index_of_passes(&series)
+    };
+    (!passes.is_empty()).then_some((cases, passes))
 }
 
 /// Score over reference score of each pass; where a pass holds several rounds of the test, the last one counts.
@@ -280,6 +316,20 @@ mod tests {
         );
         assert!(index.parts.iter().all(|part| close(part.index, 10.0)));
         assert!(estimate.interval.is_some());
+    }
+
+    #[test]
+    fn the_index_of_each_pass_has_the_median_that_is_shown() {
+        let speed = |_: &CaseId, pass| f64::from(pass);
+        let run = Kit::new("off").all_at(2).passes(7, speed).run();
+        let (cases, passes) = by_pass(&run, 2).unwrap();
+        assert_eq!((cases.len(), passes.len()), (12, 7));
+        let values: Vec<f64> = passes.iter().map(|&(_, index)| index).collect();
+        let shown = indexes(&run)[0].estimate.unwrap().value;
+        assert!(close(stats::quantile::median(&values).unwrap(), shown));
+        assert!(by_pass(&run, 1).is_none());
+        let original = Kit::new("6").all_at(1).passes(6, |_, _| 1.0).run();
+        assert_eq!(by_pass(&original, 1).unwrap().1.len(), 1);
     }
 
     #[test]

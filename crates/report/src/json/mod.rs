@@ -1,5 +1,5 @@
-//! Documents for programs: `kurabe.run/1`, `kurabe.comparison/1`, `kurabe.plan/1`, `kurabe.list/1` and the host facts
-//! by themselves.
+//! Documents for programs: `kurabe.run/1`, `kurabe.comparison/1`, `kurabe.plan/1`, `kurabe.list/1`, `kurabe.offers/1`,
+//! `kurabe.ranking/1` and the host facts by themselves.
 //!
 //! What is concluded stands in them as `model` and `stats` have it: those types are never stored, and their keys are
 //! the published format. What is stored has a form of its own, so that here are types for it, filled from the model:
@@ -39,6 +39,22 @@ pub const PLAN_SCHEMA: &str = "kurabe.plan/1";
 
 /// The name of the document that [`list()`] makes.
 pub const LIST_SCHEMA: &str = "kurabe.list/1";
+
+/// The name of the document that [`offers()`] makes.
+pub const OFFERS_SCHEMA: &str = "kurabe.offers/1";
+
+/// The name of the document that [`ranking()`] makes.
+pub const RANKING_SCHEMA: &str = "kurabe.ranking/1";
+
+/// What is known of offers as a `kurabe.offers/1` document.
+pub fn offers(view: &crate::offers::OffersView) -> String {
+    text(view)
+}
+
+/// The ranks of runs as a `kurabe.ranking/1` document.
+pub fn ranking(view: &crate::ranking::RankingView) -> String {
+    text(view)
+}
 
 /// The run as a `kurabe.run/1` document.
 pub fn run(view: &RunView<'_>) -> String {

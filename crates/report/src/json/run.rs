@@ -66,6 +66,8 @@ pub(super) struct RunPart<'a> {
     id: &'a str,
     /// The name the user gave.
     label: Option<&'a str>,
+    /// The id of what was rented, as a catalogue of offers has it; null where nobody said.
+    offer: Option<&'a str>,
     /// The tags the user gave.
     tags: &'a BTreeMap<String, String>,
     /// When it started: RFC 3339, UTC.
@@ -222,6 +224,7 @@ pub(super) fn run_part<'a>(run: &'a Run, trust: &'static str) -> RunPart<'a> {
     RunPart {
         id: &meta.id,
         label: meta.label.as_deref(),
+        offer: meta.offer.as_deref(),
         tags: &meta.tags,
         started: meta.started.rfc3339(),
         finished: meta.finished.map(Into::into),

@@ -8,18 +8,22 @@ use super::comparison::ComparisonDocument;
 use super::list::ListDocument;
 use super::plan::PlanDocument;
 use super::run::RunDocument;
+use crate::offers::OffersView;
+use crate::ranking::RankingView;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
 /// The files of docs/schema: their names, and what they hold.
-pub fn files() -> [(&'static str, String); 4] {
+pub fn files() -> [(&'static str, String); 6] {
     [
         ("kurabe.run.1.json", schema_run()),
         ("kurabe.comparison.1.json", schema_comparison()),
         ("kurabe.plan.1.json", schema::<PlanDocument<'_>>()),
         ("kurabe.list.1.json", schema::<ListDocument<'_>>()),
+        ("kurabe.offers.1.json", schema::<OffersView>()),
+        ("kurabe.ranking.1.json", schema::<RankingView>()),
     ]
 }
 

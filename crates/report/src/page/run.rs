@@ -37,6 +37,7 @@ impl Detail {
                 super::scaling::blocks,
                 super::indexes::blocks,
                 super::usual::sentences,
+                super::offers::of_run,
                 super::next::blocks,
             ],
             Self::Full => &[
@@ -50,6 +51,7 @@ impl Detail {
                 super::scaling::blocks,
                 super::indexes::blocks,
                 super::notes::blocks,
+                super::offers::of_run,
                 super::next::below_full,
             ],
         }

@@ -14,6 +14,7 @@ mod steady;
 pub use fall::{Fall, Load};
 pub use first::FirstWrite;
 pub use limits::remarks;
+pub(crate) use shape::leading_latency;
 pub use shape::{Cause, LatencyShape, Of, PICTURE_COLUMNS, Picture, Together};
 pub use steady::Steady;
 

@@ -114,6 +114,13 @@ pub(super) fn of_case(rounds: &CaseRounds<'_>) -> Vec<LatencyShape> {
     shapes
 }
 
+/// The name of the latency that is the one to be said of a case; `None` where it keeps none.
+pub(crate) fn leading_latency(rounds: &CaseRounds<'_>) -> Option<String> {
+    let shapes = of_case(rounds).into_iter();
+    let mut leading = shapes.filter(|shape| shape.leading);
+    leading.next().map(|shape| shape.name)
+}
+
 /// What operations without a name of their own are.
 fn alone(done: &[&Measured]) -> Of {
     let any = |name| done.iter().any(|measured| reported(measured, name) > 0.0);

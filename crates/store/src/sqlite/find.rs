@@ -32,6 +32,10 @@ const BY_TAIL: &str = "SELECT id FROM runs WHERE tail = ?1 ORDER BY id DESC";
 const BY_MACHINE: &str = "SELECT id FROM runs WHERE machine = ?1 AND started < ?2 AND ending <> 'open' \
                           AND duel IS NULL AND plan ->> 'soak' IS NULL \
                           ORDER BY started DESC LIMIT ?3";
+/// The same expressions as those of the index; what is damaged is said where it is read.
+const OFFERED: &str = "SELECT iif(json_valid(meta), meta ->> 'offer', NULL), id FROM runs \
+                       WHERE iif(json_valid(meta), meta ->> 'offer', NULL) IS NOT NULL \
+                       ORDER BY iif(json_valid(meta), meta ->> 'offer', NULL), started, id";
 const COUNT: &str = "SELECT count(*) FROM runs";
 const LABELS: &str = "SELECT label FROM runs WHERE label IS NOT NULL GROUP BY label \
                       ORDER BY max(started) DESC";
@@ -71,6 +75,18 @@ impl Store {
     /// How many runs are kept.
     pub fn count(&self) -> Result<usize, StoreError> {
         self.reading("count the runs", || self.counted(COUNT, []))
+    }
+
+    /// Offer and id of every run that names an offer, by offer, the oldest first.
+    pub fn offered(&self) -> Result<Vec<(String, String)>, StoreError> {
+        self.reading("find the runs of offers", || {
+            let read = || -> rusqlite::Result<Vec<(String, String)>> {
+                let mut statement = self.conn.prepare_cached(OFFERED)?;
+                let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                rows.collect()
+            };
+            read().map_err(|error| self.failed("find the runs of offers", &error))
+        })
     }
 
     fn find(&self, text: &str) -> Result<Option<Meant>, StoreError> {
@@ -448,6 +464,7 @@ mod tests {
         check(LINE, "INDEX sqlite_autoindex_runs_1 (id=?)");
         check(LINES, "INDEX runs_started");
         check(BY_MACHINE, "INDEX runs_machine (machine=? AND started<?)");
+        check(OFFERED, "INDEX runs_offer");
         let counts = plan(LINES).join("\n");
         assert!(
             counts.contains("COVERING INDEX sqlite_autoindex_rounds_1 (run=?)"),

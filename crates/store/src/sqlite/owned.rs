@@ -32,22 +32,40 @@ impl Store {
         transaction.commit().map_err(failed)
     }
 
-    /// Calls a run so, or nothing. It is the name alone that a finished run takes.
+    /// Calls a run so, or nothing. What was measured stays as it is.
     pub fn set_label(&self, run: &str, label: Option<&str>) -> Result<(), StoreError> {
-        let failed = |error| self.failed("label a run", &error);
+        self.change_meta("label a run", run, |meta| {
+            meta.label = label.map(str::to_owned);
+        })
+    }
+
+    /// Says what was rented for a run, or takes that back.
+    pub fn set_offer(&self, run: &str, offer: Option<&str>) -> Result<(), StoreError> {
+        self.change_meta("name the offer of a run", run, |meta| {
+            meta.offer = offer.map(str::to_owned);
+        })
+    }
+
+    fn change_meta(
+        &self,
+        operation: &str,
+        run: &str,
+        change: impl FnOnce(&mut RunMeta),
+    ) -> Result<(), StoreError> {
+        let failed = |error| self.failed(operation, &error);
         let transaction = self
             .transaction(TransactionBehavior::Immediate)
             .map_err(failed)?;
-        self.unmoved("label a run")?;
+        self.unmoved(operation)?;
         let row = self.known_row(run)?;
         let mut meta: RunMeta = self.decode(&format!("run `{run}`"), &row.meta)?;
-        meta.label = label.map(str::to_owned);
+        change(&mut meta);
         let text = codec::encode(&format!("run `{run}`"), &meta)?;
         let digest = digest_of(&[&text, &row.plan, &row.host]);
         self.conn
             .execute(
                 "UPDATE runs SET label = ?2, digest = ?3, meta = ?4 WHERE key = ?1",
-                (row.key, label, digest, &text),
+                (row.key, &meta.label, digest, &text),
             )
             .map_err(failed)?;
         transaction.commit().map_err(failed)

@@ -79,6 +79,33 @@ fn a_label_is_given_changed_and_taken_away_and_the_run_stays_what_it_was() {
 }
 
 #[test]
+fn runs_are_found_by_what_was_rented_for_them() {
+    let (_dir, store) = fresh();
+    let ids = [
+        "20261121-090000-a0a0",
+        "20261121-090001-b0b0",
+        "20261121-090002-c0c0",
+    ];
+    for id in ids {
+        keep(&store, &run(id, 2)).unwrap();
+    }
+    assert_eq!(store.offered().unwrap(), []);
+    store.set_offer(ids[1], Some("b")).unwrap();
+    store.set_offer(ids[2], Some("a")).unwrap();
+    store.set_offer(ids[0], Some("b")).unwrap();
+    store.set_label(ids[2], Some("x")).unwrap();
+    let pair = |offer: &str, id: &str| (offer.to_owned(), id.to_owned());
+    let found = store.offered().unwrap();
+    assert_eq!(found[0], pair("a", ids[2]));
+    assert_eq!(found.len(), 3);
+    assert_eq!(store.load(ids[2]).unwrap().meta.offer.as_deref(), Some("a"));
+    store.set_offer(ids[2], None).unwrap();
+    assert_eq!(store.offered().unwrap().len(), 2);
+    assert_eq!(store.line(ids[2]).unwrap().label.as_deref(), Some("x"));
+    assert!(store.set_offer("nope", None).is_err());
+}
+
+#[test]
 fn a_run_that_goes_on_keeps_the_name_it_is_given_meanwhile() {
     let (_dir, store) = fresh();
     store

@@ -266,7 +266,12 @@ const LAB: &str = "crates/lab/src/main.rs";
 
 /// Whether `line` is a command of ours that parses; lines that are not of ours are fine.
 pub(super) fn accepts(tree: &Tree, line: &str) -> Result<(), String> {
-    let simple = line.split(['|', '>', '&', ';', '#']).next().unwrap_or(line);
+    let mut quoted = false;
+    let ends = |c: char| {
+        quoted ^= c == '\'';
+        !quoted && "|>&;#".contains(c)
+    };
+    let simple = line.split(ends).next().unwrap_or(line);
     let words = words(simple);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
