@@ -10,6 +10,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Measure", &["run", "duel", "soak"]),
     ("Look", &["show", "list", "doctor"]),
     ("Compare", &["compare"]),
+    ("Publish", &["report"]),
     ("Keep", &["label", "rm", "export", "import", "clean"]),
     ("Other languages", &["fio"]),
     ("This program", &["completions", "licences", "help"]),
@@ -112,6 +113,23 @@ const EXAMPLES: &[(&str, [Example; 3])] = &[
             (
                 "kurabe compare before latest --fail-if worse --margin 5%",
                 "a gate",
+            ),
+        ],
+    ),
+    (
+        "report",
+        [
+            (
+                "kurabe report server-a --output report.html",
+                "a page of one run, to publish",
+            ),
+            (
+                "kurabe report server-a server-b -o report.html",
+                "two runs compared, and each of them",
+            ),
+            (
+                "kurabe report server-a server-b --format svg > compared.svg",
+                "the picture alone",
             ),
         ],
     ),

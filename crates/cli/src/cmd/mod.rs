@@ -11,6 +11,7 @@ pub(crate) mod import;
 pub(crate) mod label;
 pub(crate) mod licences;
 pub(crate) mod list;
+pub(crate) mod report;
 pub(crate) mod rm;
 pub(crate) mod run;
 pub(crate) mod show;
