@@ -27,7 +27,7 @@ impl Published<'_> {
     pub fn document(&self, lang: Lang) -> Document {
         let (raw, left_out) = self.raw();
         Document {
-            title: self.title(lang),
+            title: Lang::ALL.map(|lang| self.title(lang)),
             parts: Lang::ALL.map(|lang| self.parts(lang)),
             lang,
             raw,
@@ -91,7 +91,7 @@ impl Published<'_> {
             let name = meta.label.as_ref().unwrap_or(&meta.id);
             let mut page = page::run::page(view, detail, lang);
             let headline = charts::headlines(view, lang);
-            page.splice(1..1, headline.map(|chart| Block::Chart(Box::new(chart))));
+            page.splice(1..1, Block::chart(headline));
             part(name, page)
         }));
         parts

@@ -201,7 +201,11 @@ pub(crate) fn render(
 
 /// The runs of one side: one, or a list with commas. What is a run's name as a whole is no list: labels and paths may
 /// hold commas.
-pub(crate) fn side<'a, 'r>(reader: &Reader<'r>, text: &'a str, load: Load<'r>) -> anyhow::Result<Side<'a>> {
+pub(crate) fn side<'a, 'r>(
+    reader: &Reader<'r>,
+    text: &'a str,
+    load: Load<'r>,
+) -> anyhow::Result<Side<'a>> {
     let mut side = Side {
         text,
         runs: Vec::new(),

@@ -178,6 +178,11 @@ impl Table {
 }
 
 impl Block {
+    /// A chart, where there is one.
+    pub(crate) fn chart(chart: Option<Chart>) -> Option<Self> {
+        chart.map(|chart| Self::Chart(Box::new(chart)))
+    }
+
     /// A section under a heading.
     pub fn section(heading: impl Into<Text>, blocks: Vec<Self>) -> Self {
         Self::Section(Some(heading.into()), blocks)

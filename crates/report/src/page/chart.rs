@@ -148,7 +148,7 @@ impl Axis {
             log: false,
             low,
             high,
-            ticks: ticks.map(|x| (x, short(&scale.value(x), x))).collect(),
+            ticks: ticks.map(|x| (x, short(&scale.value(x)))).collect(),
         }
     }
 
@@ -222,17 +222,17 @@ impl Axis {
 }
 
 fn joined(label: &str, unit: &str) -> String {
-    if unit.is_empty() {
-        label.to_owned()
-    } else {
-        format!("{label} ({unit})")
+    match (label, unit) {
+        (label, "") => label.to_owned(),
+        ("", unit) => unit.to_owned(),
+        (label, unit) => format!("{label} ({unit})"),
     }
 }
 
-/// Zero without digits behind it.
-fn short(text: &str, x: f64) -> String {
-    if x == 0.0 {
-        "0".to_owned()
+/// A round figure without noughts behind its point.
+fn short(text: &str) -> String {
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
     } else {
         text.to_owned()
     }
@@ -293,7 +293,15 @@ mod tests {
         check(&ratios(0.6, 2.2), "0.7 1 1.4 2");
         check(&ratios(0.04, 30.0), "0.05 0.1 0.2 0.5 1 2 5 10 20");
         let plain = |x: f64| x.to_string();
-        check(&Axis::log("", 1.0, 100.0, plain), "1 2 5 10 20 50 100");
+        check(&Axis::log("", 1.0, 80.0, plain), "1 2 5 10 20 50");
+        check(
+            &Axis::log("", 1.0, 3000.0, plain),
+            "1 3 10 30 100 300 1000 3000",
+        );
+        check(
+            &Axis::log("", 1.0, 1e6, plain),
+            "1 10 100 1000 10000 100000 1000000",
+        );
         check(
             &Axis::log("", 3.0, 3.1, plain),
             "2.857142857142857 3.2550000000000003",
@@ -303,8 +311,8 @@ mod tests {
             "4 KiB 64 KiB 1 MiB 16 MiB 256 MiB",
         );
         let unit = |low, high| Axis::of_unit("", Unit::OpsPerSecond, "iops", low, high);
-        check(&unit(0.0, 7300.0), "0 2.00 4.00 6.00 8.00");
-        check(&unit(5.0, 5.0), "0 5.00");
+        check(&unit(0.0, 7300.0), "0 2 4 6 8");
+        check(&unit(5.0, 5.0), "0 5");
     }
 
     #[test]

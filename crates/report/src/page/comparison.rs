@@ -60,7 +60,7 @@ fn one(of: Compared<'_>, detail: Detail) -> Vec<Block> {
             Block::bullets(summary::lines(of).into_iter().chain(doubts)),
         ),
     ];
-    page.extend(charts::ratios(of).map(|chart| Block::Chart(Box::new(chart))));
+    page.extend(Block::chart(charts::ratios(of)));
     page.push(table::metrics(of, detail));
     if is_full {
         let notes = Block::bullets(notes::notes(of));

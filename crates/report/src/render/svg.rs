@@ -30,7 +30,7 @@ const FIELD: f64 = 220.0;
 /// What the shapes of a drawing look like, light by itself; a page that can be dark sets the variables.
 pub(super) const STYLE: &str = "\
 svg.chart{font:15px system-ui,\"Hiragino Sans\",\"Noto Sans JP\",\"Noto Sans CJK JP\",\"Yu Gothic UI\",Meiryo,sans-serif}\
-.chart text{fill:var(--text)}.chart .m{fill:var(--muted)}.chart .g{stroke:var(--grid);stroke-width:1}\
+.chart text{fill:var(--text);stroke:var(--page);stroke-width:3px;paint-order:stroke}.chart .m{fill:var(--muted)}.chart .g{stroke:var(--grid);stroke-width:1}\
 .chart .a{stroke:var(--muted);stroke-width:1.5}.chart .b{fill:var(--band)}.chart .e{font-weight:700}\
 .chart .l{fill:none;stroke-width:2}.chart .i{stroke-width:2}.chart .d{fill:none;stroke-width:2;stroke-dasharray:6 3}\
 .chart .n{fill-opacity:.25;stroke:none}.chart .h{fill:var(--page);stroke-width:2}\
@@ -94,6 +94,9 @@ fn draw_rows(rows: &Rows, width: f64) -> (f64, Markup) {
             line.g x1=(at(x(*value))) x2=(at(x(*value))) y1="0" y2=(at(foot)) {}
             (words(x(*value), foot + 18.0, "m", "middle", word))
         }
+        @if let Some(line) = rows.line {
+            line.a x1=(at(x(line))) x2=(at(x(line))) y1="0" y2=(at(foot)) {}
+        }
         @for (place, row) in rows.rows.iter().enumerate() {
             @let top = step * count(place) + 4.0;
             @let middle = if beside { top + LINE / 2.0 } else { top + LINE * 1.5 - 3.0 };
@@ -102,9 +105,6 @@ fn draw_rows(rows: &Rows, width: f64) -> (f64, Markup) {
             }
             (words(if beside { left - 12.0 } else { 0.0 }, top + 16.0, "", if beside { "end" } else { "start" }, &row.name))
             (words(if beside { right + 12.0 } else { width }, top + 16.0, "e", if beside { "start" } else { "end" }, &row.said.text))
-        }
-        @if let Some(line) = rows.line {
-            line.a x1=(at(x(line))) x2=(at(x(line))) y1="0" y2=(at(foot)) {}
         }
         @for (place, row) in rows.rows.iter().enumerate() {
             @let top = step * count(place) + 4.0;

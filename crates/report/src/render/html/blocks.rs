@@ -44,7 +44,7 @@ impl Writer {
             return Markup::default();
         }
         match block {
-            Block::Title(names, line, below) => title(names, line, below),
+            Block::Title(names, line, below) => title(names, line, below, near),
             Block::Section(None, inner) | Block::Within(_, inner) => {
                 self.blocks(inner, depth, near)
             }
@@ -134,9 +134,11 @@ impl Writer {
     }
 }
 
-fn title(names: &[Text], line: &str, below: &str) -> Markup {
+/// What a page is about; its name only where the heading above is another one.
+fn title(names: &[Text], line: &str, below: &str, near: &str) -> Markup {
+    let is_new = !matches!(names, [one] if one.text == near) && !names.is_empty();
     html! {
-        @if !names.is_empty() && names.iter().any(|name| !name.text.is_empty()) {
+        @if is_new {
             h3.name { @for (place, name) in names.iter().enumerate() { @if place > 0 { ": " } (span(name)) } }
         }
         @if !line.is_empty() { p.lead { (bits(line)) } }
@@ -210,9 +212,22 @@ fn bits(text: &str) -> Markup {
     let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     html! {
         @if let [one] = parts[..] {
-            bdi { (one) }
+            bdi { (quoted(one)) }
         } @else {
-            @for part in parts { bdi.bit { (part) } " " }
+            @for part in parts { bdi.bit { (quoted(part)) } " " }
+        }
+    }
+}
+
+/// A text whose names of commands and files stand between backticks.
+fn quoted(text: &str) -> Markup {
+    let parts: Vec<&str> = text.split('`').collect();
+    let is_even = parts.len() % 2 == 1;
+    html! {
+        @for (place, part) in parts.iter().enumerate() {
+            @if is_even && place % 2 == 1 { code { (part) } }
+            @else if is_even || place == 0 { (part) }
+            @else { "`" (part) }
         }
     }
 }

@@ -24,8 +24,8 @@ const DARK: &str = "--page:#121212;--text:#e0e0e0;--muted:#a8a8a8;--grid:#3a3a3a
 /// What a file shows.
 #[derive(Debug)]
 pub struct Document {
-    /// What it is called.
-    pub title: String,
+    /// What it is called in every language.
+    pub title: [String; 2],
     /// Its parts in every language, as in [`Lang::ALL`].
     pub parts: [Vec<Part>; 2],
     /// The language that is shown first.
@@ -58,7 +58,8 @@ pub struct Raw {
 pub fn html(document: &Document) -> String {
     let style = style();
     let lang = code(document.lang);
-    let title = printable(&document.title);
+    let titles = document.title.each_ref().map(|title| printable(title));
+    let title = &titles[usize::from(document.lang == Lang::Ja)];
     let page = html! {
         (DOCTYPE)
         html lang=(lang) {
@@ -76,7 +77,9 @@ pub fn html(document: &Document) -> String {
             }
             body {
                 header.top {
-                    h1 { bdi { (title) } }
+                    h1 { @for (lang, title) in Lang::ALL.into_iter().zip(&titles) {
+                        span.in lang=(code(lang)) { bdi { (title) } }
+                    } }
                     (switches(document.lang))
                 }
                 @for (lang, parts) in Lang::ALL.into_iter().zip(&document.parts) {
@@ -147,7 +150,7 @@ fn page_in(lang: Lang, parts: &[Part], document: &Document) -> Markup {
     let code = code(lang);
     let writer = Writer::new(lang);
     html! {
-        main.page lang=(code) {
+        main.in lang=(code) {
             @if parts.len() > 1 {
                 nav aria-label=(lang.pick("Contents", "目次")) {
                     ul {

@@ -3,7 +3,9 @@
   var root = document.documentElement;
   function speak() {
     var chosen = document.querySelector("input[name=lang]:checked");
-    if (chosen) root.lang = chosen.value;
+    if (!chosen) return;
+    root.lang = chosen.value;
+    document.title = document.querySelector("h1 [lang=" + chosen.value + "]").textContent;
   }
   document.querySelectorAll("input[name=lang]").forEach(function (input) {
     input.addEventListener("change", speak);
