@@ -6,12 +6,46 @@ use crate::lang::{Lang, say};
 use crate::page::block::{Block, Chart};
 use crate::page::run::Detail;
 use crate::page::{self, charts};
-use crate::render::html::{Document, Part, Raw};
+use crate::render::html::{Document, Part, Raw, html};
 use crate::view::RunView;
 use crate::{csv, json};
 
-/// The most bytes of figures for programs in one file: pages and pictures of a few runs have room beside them.
-const RAW_BYTES_MAX: usize = 700_000;
+/// The most bytes of a file: it is sent by mail, and opened on phones.
+pub const BYTES_MAX: usize = 1_500_000;
+
+/// How much of everything a file has.
+#[derive(Clone, Copy)]
+struct Room {
+    comparison: Detail,
+    /// Of each run.
+    runs: Detail,
+    /// The most bytes of figures for programs.
+    raw: usize,
+}
+
+/// What is tried in turn, until a file is small enough.
+const ROOMS: [Room; 4] = [
+    Room {
+        comparison: Detail::Full,
+        runs: Detail::Full,
+        raw: 700_000,
+    },
+    Room {
+        comparison: Detail::Usual,
+        runs: Detail::Usual,
+        raw: 500_000,
+    },
+    Room {
+        comparison: Detail::Usual,
+        runs: Detail::Usual,
+        raw: 0,
+    },
+    Room {
+        comparison: Detail::Short,
+        runs: Detail::Short,
+        raw: 0,
+    },
+];
 
 /// Runs that are published together.
 #[derive(Debug)]
@@ -23,15 +57,33 @@ pub struct Published<'a> {
 }
 
 impl Published<'_> {
-    /// All of it, this language first.
-    pub fn document(&self, lang: Lang) -> Document {
-        let (raw, left_out) = self.raw();
+    /// The file, this language first: all there is to say, or as much as has room in [`BYTES_MAX`].
+    pub fn html(&self, lang: Lang) -> String {
+        let mut text = String::new();
+        for (place, room) in ROOMS.into_iter().enumerate() {
+            text = html(&self.document(lang, room, place > 0));
+            if text.len() <= BYTES_MAX {
+                break;
+            }
+        }
+        text
+    }
+
+    fn document(&self, lang: Lang, room: Room, shortened: bool) -> Document {
+        let (raw, left_out) = self.raw(room.raw);
+        let left_out = |lang| {
+            let lines = [
+                said_of_shortened(shortened, lang),
+                said_of_left_out(&left_out, lang),
+            ];
+            lines.concat()
+        };
         Document {
             title: Lang::ALL.map(|lang| self.title(lang)),
-            parts: Lang::ALL.map(|lang| self.parts(lang)),
+            parts: Lang::ALL.map(|lang| self.parts(room, lang)),
             lang,
             raw,
-            left_out: Lang::ALL.map(|lang| said_of_left_out(&left_out, lang)),
+            left_out: Lang::ALL.map(left_out),
         }
     }
 
@@ -70,10 +122,10 @@ impl Published<'_> {
         }
     }
 
-    fn parts(&self, lang: Lang) -> Vec<Part> {
+    fn parts(&self, room: Room, lang: Lang) -> Vec<Part> {
         let mut parts = Vec::new();
         if let Some(view) = &self.comparison {
-            let page = page::comparison::page(view, Detail::Full, lang);
+            let page = page::comparison::page(view, room.comparison, lang);
             parts.push(part(lang.pick("Comparison", "比較"), page));
         }
         if self.runs.len() > 1 {
@@ -81,10 +133,10 @@ impl Published<'_> {
             let heading = lang.pick("The machines", "マシンの比較");
             parts.push(part(heading, page::beside::page(hosts, lang)));
         }
-        let detail = if self.runs.len() == 1 {
-            Detail::Full
-        } else {
-            Detail::Usual
+        let detail = match room.runs {
+            // Of several, what they have in common is read before each.
+            Detail::Full if self.runs.len() > 1 => Detail::Usual,
+            detail => detail,
         };
         parts.extend(self.runs.iter().map(|view| {
             let meta = &view.run.meta;
@@ -99,8 +151,8 @@ impl Published<'_> {
 
     /// The document of each run, or where that has no room the table of its metrics; and the runs for which neither
     /// has.
-    fn raw(&self) -> (Vec<Raw>, Vec<&str>) {
-        let (mut raw, mut left_out, mut room) = (Vec::new(), Vec::new(), RAW_BYTES_MAX);
+    fn raw(&self, mut room: usize) -> (Vec<Raw>, Vec<&str>) {
+        let (mut raw, mut left_out) = (Vec::new(), Vec::new());
         for (place, view) in self.runs.iter().enumerate() {
             let id = view.run.meta.id.as_str();
             // Whoever comes later has its share of the room too.
@@ -136,6 +188,18 @@ fn compact(text: &str) -> String {
     value.map_or_else(|_| text.to_owned(), |value| value.to_string())
 }
 
+fn said_of_shortened(shortened: bool, lang: Lang) -> String {
+    let said = lang.pick(
+        "Not everything has room here: `kurabe show RUN --full` and `kurabe compare A B --full` tell the rest. ",
+        "すべては含まれていません。残りは `kurabe show RUN --full` と `kurabe compare A B --full` で確認できます。",
+    );
+    if shortened {
+        said.to_owned()
+    } else {
+        String::new()
+    }
+}
+
 fn said_of_left_out(ids: &[&str], lang: Lang) -> String {
     if ids.is_empty() {
         return String::new();
@@ -147,3 +211,6 @@ fn said_of_left_out(ids: &[&str], lang: Lang) -> String {
         "{list} のデータは大きすぎるため含まれていません。`kurabe show RUN --json` で出力できます。"
     )
 }
+
+#[cfg(test)]
+mod tests;

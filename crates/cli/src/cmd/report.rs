@@ -10,7 +10,7 @@ use crate::output;
 use model::record::Run;
 use report::published::Published;
 use std::fs::OpenOptions;
-use std::io::{Error, ErrorKind, IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -97,9 +97,7 @@ fn drawn(
         runs: runs.map(report::view::view).collect(),
     };
     match format {
-        ReportFormat::Html => Ok(report::render::html::html(
-            &published.document(context.lang),
-        )),
+        ReportFormat::Html => Ok(published.html(context.lang)),
         ReportFormat::Svg => {
             let chart = published.headline(context.lang).ok_or_else(|| {
                 failure(
@@ -124,7 +122,7 @@ fn free(path: &Path, of_others: bool) -> anyhow::Result<PathBuf> {
         )),
         Ok(_) => Err(refused(
             path,
-            &Error::from(ErrorKind::AlreadyExists),
+            &"it exists already",
             Some("kurabe overwrites no files: remove it, or name another with `--output FILE`"),
         )),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(place),

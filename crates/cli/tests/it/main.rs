@@ -26,6 +26,7 @@ mod lost;
 mod memory;
 mod owned;
 mod profiles;
+mod reports;
 mod root;
 mod runs;
 mod scatter;

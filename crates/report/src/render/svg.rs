@@ -12,11 +12,11 @@ use model::num::count;
 use std::fmt::Write as _;
 
 /// Units of a chart that stands beside text, and of one for a phone, which shows it at 75 % of this size.
-pub(super) const NARROW: f64 = 440.0;
+pub(super) const NARROW: f64 = 420.0;
 /// Units of a chart over the whole page.
 pub(super) const WIDE: f64 = 880.0;
 
-/// The size of letters in units: at 328 of 440 it is 11 CSS pixels.
+/// The size of letters in units: at 313 of 420 it is 11 CSS pixels.
 const LETTER: f64 = 15.0;
 /// The share of that size that a column of half width takes, on average.
 const COLUMN: f64 = 0.56;
@@ -29,8 +29,10 @@ const FIELD: f64 = 220.0;
 
 /// What the shapes of a drawing look like, light by itself; a page that can be dark sets the variables.
 pub(super) const STYLE: &str = "\
-svg.chart{font:15px system-ui,\"Hiragino Sans\",\"Noto Sans JP\",\"Noto Sans CJK JP\",\"Yu Gothic UI\",Meiryo,sans-serif}\
-.chart text{fill:var(--text);stroke:var(--page);stroke-width:3px;paint-order:stroke}.chart .m{fill:var(--muted)}.chart .g{stroke:var(--grid);stroke-width:1}\
+svg.chart{font:15px system-ui,\
+\"Hiragino Sans\",\"Noto Sans JP\",\"Noto Sans CJK JP\",\"Yu Gothic UI\",Meiryo,sans-serif}\
+.chart text{fill:var(--text);stroke:var(--page);stroke-width:3px;paint-order:stroke}\
+.chart .m{fill:var(--muted)}.chart .g{stroke:var(--grid);stroke-width:1}\
 .chart .a{stroke:var(--muted);stroke-width:1.5}.chart .b{fill:var(--band)}.chart .e{font-weight:700}\
 .chart .l{fill:none;stroke-width:2}.chart .i{stroke-width:2}.chart .d{fill:none;stroke-width:2;stroke-dasharray:6 3}\
 .chart .n{fill-opacity:.25;stroke:none}.chart .h{fill:var(--page);stroke-width:2}\
@@ -38,10 +40,12 @@ svg.chart{font:15px system-ui,\"Hiragino Sans\",\"Noto Sans JP\",\"Noto Sans CJK
 .s3{fill:#cc79a7;stroke:#cc79a7}.sm{fill:var(--muted);stroke:var(--muted)}\
 @media(prefers-contrast:more){.chart .l,.chart .i,.chart .d{stroke-width:3}}\
 @media(forced-colors:active){.chart *{forced-color-adjust:auto}.chart text{fill:CanvasText}\
-.s0,.s1,.s2,.s3,.sm,.chart .a{stroke:CanvasText;fill:CanvasText}.chart .h{fill:Canvas}.chart .n,.chart .b{fill:GrayText}}";
+.s0,.s1,.s2,.s3,.sm,.chart .a{stroke:CanvasText;fill:CanvasText}.chart .h{fill:Canvas}\
+.chart .n,.chart .b{fill:GrayText}}";
 
 /// The colours of a page that is light.
-pub(super) const LIGHT: &str = "--page:#fff;--text:#1a1a1a;--muted:#595959;--grid:#dcdcdc;--band:#e4e4e4;--line:#767676;--link:#00598c;--soft:#f4f4f4";
+pub(super) const LIGHT: &str = "--page:#fff;--text:#1a1a1a;--muted:#595959;--grid:#dcdcdc;--band:#e4e4e4;\
+                                --line:#767676;--link:#00598c;--soft:#f4f4f4";
 
 /// The chart as a file of its own, for a web log or a README. It is light, whatever stands around it.
 pub fn svg(chart: &Chart) -> String {
@@ -103,13 +107,18 @@ fn draw_rows(rows: &Rows, width: f64) -> (f64, Markup) {
             @if let Some((low, high)) = row.band {
                 rect.b x=(at(x(low))) y=(at(middle - 8.0)) width=(at(x(high) - x(low))) height="16" {}
             }
-            (words(if beside { left - 12.0 } else { 0.0 }, top + 16.0, "", if beside { "end" } else { "start" }, &row.name))
-            (words(if beside { right + 12.0 } else { width }, top + 16.0, "e", if beside { "start" } else { "end" }, &row.said.text))
+            @if beside {
+                (words(left - 12.0, top + 16.0, "", "end", &row.name))
+                (words(right + 12.0, top + 16.0, "e", "start", &row.said.text))
+            } @else {
+                (words(0.0, top + 16.0, "", "start", &row.name))
+                (words(width, top + 16.0, "e", "end", &row.said.text))
+            }
         }
         @for (place, row) in rows.rows.iter().enumerate() {
             @let top = step * count(place) + 4.0;
             @let middle = if beside { top + LINE / 2.0 } else { top + LINE * 1.5 - 3.0 };
-            @let (class, shape) = match row.said.tone { Tone::Best => ("s0", 2), Tone::Worse => ("s1", 3), _ => ("sm", 0) };
+            @let (class, shape) = look_of(row.said.tone);
             @if let Some(ends) = row.interval {
                 (interval([x(ends.0), x(ends.1)], middle, false, class))
             }
@@ -118,6 +127,15 @@ fn draw_rows(rows: &Rows, width: f64) -> (f64, Markup) {
         (words(f64::midpoint(left, right), foot + 40.0, "m", "middle", &rows.axis.label))
     };
     (foot + 50.0, shapes)
+}
+
+/// The class and the shape of a verdict.
+const fn look_of(tone: Tone) -> (&'static str, usize) {
+    match tone {
+        Tone::Best => ("s0", 2),
+        Tone::Worse => ("s1", 3),
+        _ => ("sm", 0),
+    }
 }
 
 /// Points, lines and bands in a field with axes.
@@ -153,7 +171,8 @@ fn draw_plot(plot: &Plot, width: f64) -> (f64, Markup) {
         @for (place, series, across, down) in &legend {
             @let middle = foot + 62.0 + down;
             @if series.look == Look::Dashed {
-                line.d class=(class_of(*place)) x1=(at(across - 8.0)) x2=(at(across + 8.0)) y1=(at(middle)) y2=(at(middle)) {}
+                @let line = format!("M{} {}h16", at(across - 8.0), at(middle));
+                path.d class=(class_of(*place)) d=(line) {}
             } @else {
                 (mark(*place, *across, middle, class_of(*place)))
             }
@@ -207,7 +226,8 @@ fn draw_series(
             @if let Some((low, high)) = point.y_ends {
                 (interval([y(low), y(high)], x(point.x), true, class))
             }
-            (mark(place, x(point.x), y(point.y), if point.dominated { format!("{class} h") } else { class.to_owned() }.as_str()))
+            @let hollow = if point.dominated { " h" } else { "" };
+            (mark(place, x(point.x), y(point.y), &[class, hollow].concat()))
             @if !point.label.is_empty() {
                 (words(x(point.x) + 9.0, y(point.y) - 7.0, "", "start", &point.label))
             }
@@ -286,7 +306,8 @@ const fn class_of(place: usize) -> &'static str {
 fn words(x: f64, y: f64, class: &str, anchor: &str, text: &str) -> Markup {
     html! {
         @if !text.is_empty() {
-            text class=[(!class.is_empty()).then_some(class)] x=(at(x)) y=(at(y)) text-anchor=(anchor) { (printable(text)) }
+            @let class = Some(class).filter(|class| !class.is_empty());
+            text class=[class] x=(at(x)) y=(at(y)) text-anchor=(anchor) { (printable(text)) }
         }
     }
 }

@@ -88,12 +88,13 @@ impl Writer {
             .lang
             .pick(format!("table: {near}"), format!("表: {near}"));
         html! {
-            div.scroll role="region" tabindex="0" aria-label=(name) {
+            div.scroll role="group" tabindex="0" aria-label=(name) {
                 table {
                     caption { (near) }
                     @if heads {
                         thead { tr { @for (place, (head, _)) in table.columns.iter().enumerate() {
-                            @if head.is_empty() { td {} } @else { th scope="col" class=[class(place)] { (printable(head)) } }
+                            @if head.is_empty() { td {} }
+                            @else { th scope="col" class=[class(place)] { (printable(head)) } }
                         } } }
                     }
                     tbody { @for row in &table.rows { tr { @for (place, one) in row.iter().enumerate() {

@@ -13,6 +13,7 @@ use crate::page::Block;
 use blocks::Writer;
 use dialects::printable::printable;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+pub use policy::digest;
 
 const CSS: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -96,14 +97,17 @@ pub fn html(document: &Document) -> String {
 }
 
 /// A picture without a request.
-const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 8 8'%3E%3Cpath fill='%230072B2' d='M1 4h2v4H1z'/%3E%3Cpath fill='%23D55E00' d='M5 1h2v7H5z'/%3E%3C/svg%3E";
+const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 8 8'%3E\
+                    %3Cpath fill='%230072B2' d='M1 4h2v4H1z'/%3E\
+                    %3Cpath fill='%23D55E00' d='M5 1h2v7H5z'/%3E%3C/svg%3E";
 
 fn style() -> String {
     let dark = |which: &str| format!("{which}{{color-scheme:dark;{DARK}}}");
     let asked = dark(":root:not(:has(#theme-light:checked))");
     let chosen = dark(":root:has(#theme-dark:checked)");
     format!(
-        ":root{{color-scheme:light;{LIGHT}}}@media screen{{@media(prefers-color-scheme:dark){{{asked}}}{chosen}}}\n{STYLE}\n{CSS}"
+        ":root{{color-scheme:light;{LIGHT}}}@media screen{{@media(prefers-color-scheme:dark){{{asked}}}{chosen}}}\n\
+         {STYLE}\n{CSS}"
     )
 }
 
@@ -185,7 +189,9 @@ fn saving(lang: Lang, document: &Document) -> Markup {
             }
             p.save hidden {
                 @for (place, raw) in document.raw.iter().enumerate() {
-                    button type="button" data-raw={ "raw" (place) } data-name=(raw.name) { (lang.pick("Save ", "保存: ")) (raw.name) }
+                    button type="button" data-raw={ "raw" (place) } data-name=(raw.name) {
+                        (lang.pick("Save ", "保存: ")) (raw.name)
+                    }
                     " "
                 }
             }
