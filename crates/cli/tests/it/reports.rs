@@ -5,8 +5,8 @@ use std::fs;
 
 fn two() -> Bed {
     let bed = Bed::new();
-    bed.replay("server-a", "100,101,99,100,102,98");
-    bed.replay("server-b", "120,121,119,120,122,118");
+    bed.replay("server-a", "100,101,99,100,102,98,100,101,99");
+    bed.replay("server-b", "100,101,99,100,102,98,100,101,99");
     bed
 }
 
