@@ -47,8 +47,8 @@ pub(crate) fn check(root: &Path, browser: &str) -> anyhow::Result<()> {
     let place = dir.to_str().context("a path that is no text")?;
     for label in ["server-a", "server-b"] {
         let what = [
-            "run", "quick", "--budget", BUDGET, "--yes", "--dir", place, "--label", label,
-            "--format", "short",
+            "run", "quick", "--budget", BUDGET, "--dir", place, "--label", label, "--format",
+            "short",
         ];
         // How it ended is no matter here: a busy machine cannot do all of it.
         let _ = kurabe(&what).status();

@@ -140,7 +140,9 @@ fn crates(root: &Path) -> anyhow::Result<Vec<Crate>> {
     ensure!(linked.is_empty(), "no package for {linked:?}");
     crates.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     let apache = apache.into_values().next();
-    crates.iter_mut().for_each(|one| one.take(apache.as_ref()));
+    for one in &mut crates {
+        one.take(apache.as_ref());
+    }
     Ok(crates)
 }
 
