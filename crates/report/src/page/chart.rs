@@ -141,14 +141,17 @@ impl Axis {
     /// From 0 to `high`, in a scale of this unit.
     pub(crate) fn of_unit(label: &str, unit: Unit, quantity: &str, low: f64, high: f64) -> Self {
         let scale = number::scale(unit, quantity, high);
-        let (low, high, step) = round_ends(low, high);
+        // Round as they are shown: a round number of bytes is none of MiB.
+        let of = scale.divisor;
+        let (low, high, step) = round_ends(low / of, high / of);
+        let (low, high, step) = (low * of, high * of, step * of);
         let ticks = steps(low, high, step);
         Self {
             label: joined(label, &scale.unit),
             log: false,
             low,
             high,
-            ticks: ticks.map(|x| (x, short(&scale.value(x)))).collect(),
+            ticks: ticks.map(|x| (x, scale.exact(x))).collect(),
         }
     }
 
@@ -178,7 +181,7 @@ impl Axis {
             log: true,
             low,
             high,
-            ticks: ticks.into_iter().map(|x| (x, said(x))).collect(),
+            ticks: ticks.into_iter().map(|x| (x, short(&said(x)))).collect(),
         }
     }
 
@@ -229,10 +232,15 @@ fn joined(label: &str, unit: &str) -> String {
     }
 }
 
-/// A round figure without noughts behind its point.
-fn short(text: &str) -> String {
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+/// A figure, which a unit may stand behind, without noughts behind its point.
+pub(super) fn short(text: &str) -> String {
+    let (figure, unit) = text.split_at(text.find(' ').unwrap_or(text.len()));
+    if figure.contains('.') {
+        figure
+            .trim_end_matches('0')
+            .trim_end_matches('.')
+            .to_owned()
+            + unit
     } else {
         text.to_owned()
     }
@@ -305,11 +313,17 @@ mod tests {
         let two = Axis::log("", 3.0, 3.1, |x: f64| format!("{x:.2}"));
         check(&two, "2.86 3.47");
         check(
+            &Axis::log("", 0.9, 12.0, |x| format!("{x:.1} ms")),
+            "1 ms 2 ms 5 ms 10 ms",
+        );
+        check(
             &Axis::sizes("", 4096, 1 << 30),
             "4 KiB 64 KiB 1 MiB 16 MiB 256 MiB",
         );
         let unit = |low, high| Axis::of_unit("", Unit::OpsPerSecond, "iops", low, high);
         check(&unit(0.0, 7300.0), "0 2 4 6 8");
+        let bytes = |high| Axis::of_unit("", Unit::BytesPerSecond, "", 0.0, high);
+        check(&bytes(3.7 * 1_048_576.0), "0 1 2 3 4");
         check(&unit(5.0, 5.0), "0 5");
     }
 

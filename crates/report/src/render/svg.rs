@@ -172,7 +172,7 @@ fn draw_plot(plot: &Plot, width: f64) -> (f64, Markup) {
             @let middle = foot + 62.0 + down;
             @if series.look == Look::Dashed {
                 @let line = format!("M{} {}h16", at(across - 8.0), at(middle));
-                path.d class=(class_of(*place)) d=(line) {}
+                path class={ "d " (class_of(*place)) } d=(line) {}
             } @else {
                 (mark(*place, *across, middle, class_of(*place)))
             }
@@ -214,7 +214,7 @@ fn draw_series(
     let has_dots = matches!(series.look, Look::Dots | Look::Line);
     html! {
         @if series.look == Look::Band {
-            path.n class=(class) d=(band(&series.points, x, y)) {}
+            path class={ "n " (class) } d=(band(&series.points, x, y)) {}
         }
         @if is_line {
             path class={ (if series.look == Look::Dashed { "d " } else { "l " }) (class) } d=(line(&|point| point.y)) {}

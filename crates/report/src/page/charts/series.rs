@@ -4,7 +4,7 @@
 use crate::lang::{Lang, say};
 use crate::number;
 use crate::page::block::{Align, Chart, Table};
-use crate::page::chart::{Axis, Figure, Look, Plot, Point, Series};
+use crate::page::chart::{self, Axis, Figure, Look, Plot, Point, Series};
 use crate::page::soak::sentence;
 use crate::view::RunView;
 use model::num::{count, round_to_usize};
@@ -93,7 +93,9 @@ pub(crate) fn series(view: &RunView<'_>, soak: &SoakSummary, lang: Lang) -> Opti
                 log: false,
                 low: 0.0,
                 high,
-                ticks: ticks.map(|x| (x, number::seconds(x, lang))).collect(),
+                ticks: ticks
+                    .map(|x| (x, chart::short(&number::seconds(x, lang))))
+                    .collect(),
             },
             y: Axis::of_unit("", unit, quantity, 0.0, most),
             series: vec![Series {

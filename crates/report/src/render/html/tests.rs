@@ -117,6 +117,9 @@ fn every_id_is_one_and_every_picture_and_table_has_its_name() {
         for of in between(&page, "aria-labelledby=\"", "\"") {
             assert!(of.split(' ').all(|id| ids.contains(&id)), "{of}");
         }
+        let twice = between(&page, "<", ">");
+        let twice = twice.iter().find(|tag| tag.matches(" class=").count() > 1);
+        assert_eq!(twice, None);
         let tables = page.matches("<table>").count();
         assert_eq!(page.matches("<caption>").count(), tables);
         assert_eq!(
