@@ -79,7 +79,6 @@ fn headless(root: &Path, browser: &str) -> std::process::Command {
     command.args([
         "--host-resolver-rules=MAP * ~NOTFOUND",
         "--virtual-time-budget=20000",
-        "--enable-logging=stderr",
     ]);
     command
 }
