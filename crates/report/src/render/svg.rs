@@ -84,7 +84,7 @@ fn draw_rows(rows: &Rows, width: f64) -> (f64, Markup) {
         widths.fold(0.0, f64::max)
     };
     let (names, said) = (longest(|row| &row.name), longest(|row| &row.said.text));
-    let beside = names + said + width * 0.4 < width;
+    let beside = width > NARROW && names + said + width * 0.4 < width;
     let (left, right) = if beside {
         (names + 20.0, width - said - 20.0)
     } else {
@@ -93,20 +93,24 @@ fn draw_rows(rows: &Rows, width: f64) -> (f64, Markup) {
     let step = if beside { LINE + 2.0 } else { 2.0 * LINE };
     let foot = step.mul_add(count(rows.rows.len()), 6.0);
     let x = |value: f64| rows.axis.place(value).mul_add(right - left, left);
+    let top_of = |place: usize| step.mul_add(count(place), 4.0);
+    let middle_of = |place| top_of(place) + if beside { LINE / 2.0 } else { LINE * 1.5 - 3.0 };
     let shapes = html! {
         @for (value, word) in spaced(&rows.axis, right - left) {
             line.g x1=(at(x(*value))) x2=(at(x(*value))) y1="0" y2=(at(foot)) {}
             (words(x(*value), foot + 18.0, "m", "middle", word))
         }
+        @for (place, row) in rows.rows.iter().enumerate() {
+            @let middle = middle_of(place);
+            @if let Some((low, high)) = row.band {
+                rect.b x=(at(x(low))) y=(at(middle - 8.0)) width=(at(x(high) - x(low))) height="16" {}
+            }
+        }
         @if let Some(line) = rows.line {
             line.a x1=(at(x(line))) x2=(at(x(line))) y1="0" y2=(at(foot)) {}
         }
         @for (place, row) in rows.rows.iter().enumerate() {
-            @let top = step * count(place) + 4.0;
-            @let middle = if beside { top + LINE / 2.0 } else { top + LINE * 1.5 - 3.0 };
-            @if let Some((low, high)) = row.band {
-                rect.b x=(at(x(low))) y=(at(middle - 8.0)) width=(at(x(high) - x(low))) height="16" {}
-            }
+            @let top = top_of(place);
             @if beside {
                 (words(left - 12.0, top + 16.0, "", "end", &row.name))
                 (words(right + 12.0, top + 16.0, "e", "start", &row.said.text))
@@ -116,11 +120,11 @@ fn draw_rows(rows: &Rows, width: f64) -> (f64, Markup) {
             }
         }
         @for (place, row) in rows.rows.iter().enumerate() {
-            @let top = step * count(place) + 4.0;
-            @let middle = if beside { top + LINE / 2.0 } else { top + LINE * 1.5 - 3.0 };
+            @let middle = middle_of(place);
             @let (class, shape) = look_of(row.said.tone);
             @if let Some(ends) = row.interval {
                 (interval([x(ends.0), x(ends.1)], middle, false, class))
+                (beyond(&rows.axis, ends, [left, right], middle, class))
             }
             (mark(shape, x(row.at), middle, class))
         }
@@ -274,6 +278,19 @@ fn interval([from, to]: [f64; 2], across: f64, upright: bool, class: &str) -> Ma
         format!("M{from} {middle}H{to}M{from} {low}V{high}M{to} {low}V{high}")
     };
     html! { path class={ "i " (class) } d=(d) {} }
+}
+
+/// Arrows where an interval goes on beyond the axis.
+fn beyond(axis: &Axis, ends: (f64, f64), [left, right]: [f64; 2], y: f64, class: &str) -> Markup {
+    // The tip lies outside, the base on the last place of the axis.
+    let arrow = |x: f64, by: f64| {
+        let [low, high] = [at(y - 6.0), at(y + 6.0)];
+        format!("M{} {}L{} {low}V{high}Z", at(x + by), at(y), at(x))
+    };
+    html! {
+        @if ends.0 < axis.low { path class=(class) d=(arrow(left, -8.0)) {} }
+        @if ends.1 > axis.high { path class=(class) d=(arrow(right, 8.0)) {} }
+    }
 }
 
 /// The dot of a series: a shape of its own for each of the first four.

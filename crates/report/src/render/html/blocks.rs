@@ -208,7 +208,8 @@ fn span(text: &Text) -> Markup {
 
 /// A text whose parts, which stand apart on a terminal, stay apart. Text from outside turns nothing around it.
 fn bits(text: &str) -> Markup {
-    let text = printable(text).replace("\u{a0}\u{a0}", "  ");
+    // What keeps words together on a terminal would break a narrow page within them.
+    let text = printable(text).replace('\u{a0}', " ");
     let parts: Vec<&str> = text.split("  ").map(str::trim).collect();
     let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     html! {
