@@ -86,6 +86,8 @@ pub(crate) enum Command {
     Rank(RankArgs),
     /// List what can be rented, check claims, and tell what a price buys
     Offers(OffersArgs),
+    /// Make one file of kept runs for others to read: figures, pictures, and a comparison of several
+    Report(ReportArgs),
     /// Measure two set-ups of this machine in pairs of rounds and compare them
     Duel(DuelArgs),
     /// Measure one test for hours: bursts, steps, ramps, periods, and states that alternate
@@ -206,6 +208,34 @@ pub(crate) struct CompareArgs {
     /// End with exit code 1 where any metric is worse
     #[arg(long, value_name = "VERDICT")]
     pub(crate) fail_if: Option<FailIf>,
+}
+
+/// Options of `report`.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ReportArgs {
+    /// The run; or the run to compare with and those to compare, each of which may be a group: A1,A2,A3
+    #[arg(value_name = "RUN", default_value = "latest", add = complete::runs())]
+    pub(crate) runs: Vec<String>,
+    /// Write to this file, which must not exist yet [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// The format
+    #[arg(long, value_enum, default_value = "html")]
+    pub(crate) format: ReportFormat,
+    /// Leave in what says whose the machines are: host names, addresses, paths, serial numbers
+    #[arg(long)]
+    pub(crate) with_identity: bool,
+    #[command(flatten, next_help_heading = TRUST)]
+    pub(crate) others: OthersArgs,
+}
+
+/// How a report is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// One page in English and Japanese that needs nothing else
+    Html,
+    /// The picture that says the most, for a web log or a README
+    Svg,
 }
 
 /// Where the scatter between runs comes from.

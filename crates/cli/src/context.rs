@@ -158,12 +158,25 @@ pub(crate) struct Reader<'a> {
 impl Reader<'_> {
     /// The run that the user means, as far as a comparison looks at it, and the ids of the others of that label.
     pub(crate) fn load_to_compare(&self, text: &str) -> anyhow::Result<(Run, Vec<String>)> {
+        self.load_meant(text, Store::load_to_compare)
+    }
+
+    /// The whole run that the user means, and the ids of the others of that label.
+    pub(crate) fn load_whole(&self, text: &str) -> anyhow::Result<(Run, Vec<String>)> {
+        self.load_meant(text, Store::load)
+    }
+
+    fn load_meant(
+        &self,
+        text: &str,
+        load: fn(&Store, &str) -> Result<Run, StoreError>,
+    ) -> anyhow::Result<(Run, Vec<String>)> {
         if let Some(path) = exported(text) {
             return Ok((foreign::run(path)?, Vec::new()));
         }
         let store = self.store()?;
         let meant = store.meant(text)?;
-        Ok((store.load_to_compare(&meant.id)?, meant.alike))
+        Ok((load(store, &meant.id)?, meant.alike))
     }
 
     /// The run that the user means, as far as a comparison looks at it, or `whole`.

@@ -118,6 +118,7 @@ fn dispatch(context: &Context, command: Command) -> anyhow::Result<Exit> {
         Command::Fio(args) => cmd::fio::run(context, &args),
         Command::Label(args) => cmd::label::run(context, &args),
         Command::Rm(args) => cmd::rm::run(context, &args),
+        Command::Report(args) => cmd::report::run(context, &args),
         Command::Export(args) => cmd::export::run(context, &args),
         Command::Import(args) => cmd::import::run(context, &args),
         Command::Doctor(args) => cmd::doctor::run(context, &args),

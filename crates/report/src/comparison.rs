@@ -46,6 +46,24 @@ pub fn view_groups<'a>(
     ComparisonView { base, others }
 }
 
+impl ComparisonView<'_> {
+    /// Each other side against the base, for pages in this language.
+    pub(crate) fn compared(&self, lang: Lang) -> Vec<Compared<'_>> {
+        let others = self.others.iter();
+        let one = |(other, comparison)| Compared {
+            sides: Sides {
+                base: &self.base,
+                other,
+            },
+            comparison,
+            lang,
+        };
+        others
+            .map(|(other, comparison)| one((other, comparison)))
+            .collect()
+    }
+}
+
 /// Two sides.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sides<'a> {

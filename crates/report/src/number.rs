@@ -27,7 +27,7 @@ pub(crate) const NO_LEVEL_MARK: &str = "~";
 /// A unit with its prefix, for everything that is read together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
-    divisor: f64,
+    pub(crate) divisor: f64,
     /// The unit as shown, such as `Mops/s` or `us`.
     pub unit: String,
 }

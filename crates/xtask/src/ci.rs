@@ -5,7 +5,7 @@
 //! that it was skipped, never that it passed.
 
 use crate::process::{cargo, host_target, output, succeed, succeeds, target_dir};
-use crate::{generate, tidy};
+use crate::{generate, pages, tidy};
 use anyhow::Context;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -48,6 +48,17 @@ const STEPS: &[Step] = &[
         name: "tests",
         fix: "run one alone with `cargo test -p CRATE NAME`",
         run: tests,
+    },
+    Step {
+        name: "pages",
+        fix: "the pages and their pictures are in target/report-shots",
+        run: |root| match pages::browser(root) {
+            Some(browser) => pages::check(root, browser).map(|()| Ended::Passed),
+            None => Ok(Ended::Skipped(format!(
+                "a browser is missing; `{}` installs it",
+                pages::INSTALL
+            ))),
+        },
     },
     Step {
         name: "deny",

@@ -20,6 +20,7 @@ mod elf;
 #[cfg(test)]
 mod features;
 mod generate;
+mod pages;
 pub mod process;
 mod tidy;
 
@@ -62,6 +63,15 @@ pub const TASKS: &[Task] = &[
         name: "advisories",
         what: "whether a dependency has a known weakness, by a list from the network; to be run every month",
         run: |root, arguments| alone(arguments).and_then(|()| advisories::run(root)),
+    },
+    Task {
+        name: "pages",
+        what: "open published pages in a browser, as `ci` does; their pictures stay in target/report-shots",
+        run: |root, arguments| {
+            alone(arguments)?;
+            let browser = pages::browser(root).context(pages::INSTALL)?;
+            pages::check(root, browser)
+        },
     },
     Task {
         name: "dist",

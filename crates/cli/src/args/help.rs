@@ -10,6 +10,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Measure", &["run", "duel", "soak"]),
     ("Look", &["show", "list", "doctor"]),
     ("Compare", &["compare", "rank", "offers"]),
+    ("Publish", &["report"]),
     ("Keep", &["label", "rm", "export", "import", "clean"]),
     ("Other languages", &["fio"]),
     ("This program", &["completions", "licences", "help"]),
@@ -143,6 +144,23 @@ const EXAMPLES: &[(&str, [Example; 3])] = &[
             (
                 "kurabe offers recommend --need 'storage.randread-4k:iops >= 5000'",
                 "the cheapest one that is known to do",
+            ),
+        ],
+    ),
+    (
+        "report",
+        [
+            (
+                "kurabe report server-a --output report.html",
+                "a page of one run, to publish",
+            ),
+            (
+                "kurabe report server-a server-b -o report.html",
+                "two runs compared, and each of them",
+            ),
+            (
+                "kurabe report server-a server-b --format svg > compared.svg",
+                "the picture alone",
             ),
         ],
     ),

@@ -12,10 +12,13 @@ use model::units::UnixNanos;
 use report::comparison::{self, CompareOptions, ComparisonView, LatestOf, Party};
 use report::number::counted;
 
+/// How much of a run is read, and the ids of the others of its label.
+type Load<'r> = fn(&Reader<'r>, &str) -> anyhow::Result<(Run, Vec<String>)>;
+
 /// One side as it was typed, and what was read for it: at least one run.
-struct Side<'a> {
+pub(crate) struct Side<'a> {
     text: &'a str,
-    runs: Vec<Run>,
+    pub(crate) runs: Vec<Run>,
     /// The runs of one label, the one that was taken first, where several have it.
     alike: Vec<Vec<String>>,
 }
@@ -23,17 +26,17 @@ struct Side<'a> {
 pub(crate) fn run(context: &Context, args: &CompareArgs) -> anyhow::Result<Exit> {
     let format = args.format.chosen()?;
     let reader = context.reader();
-    let base = side(&reader, &args.base)?;
+    let base = side(&reader, &args.base, Reader::load_to_compare)?;
     let others: Vec<Side<'_>> = args
         .others
         .iter()
-        .map(|other| side(&reader, other))
+        .map(|other| side(&reader, other, Reader::load_to_compare))
         .collect::<anyhow::Result<_>>()?;
     for other in &others {
         no_run_on_both_sides(&base, other)?;
     }
     let earlier = match args.scatter {
-        None => earlier(&reader, &base, &others).unwrap_or_else(|error| without_earlier(&error)),
+        None => earlier_if_any(&reader, &base, &others),
         Some(ScatterArg::Store) => earlier(&reader, &base, &others)?,
         Some(ScatterArg::Shipped | ScatterArg::Share(_)) => Vec::new(),
     };
@@ -106,6 +109,28 @@ fn is_duel(base: &Side<'_>, other: &Side<'_>) -> bool {
     }
 }
 
+/// The same, and none where they cannot be read.
+pub(crate) fn earlier_if_any(
+    reader: &Reader<'_>,
+    base: &Side<'_>,
+    others: &[Side<'_>],
+) -> Vec<Run> {
+    earlier(reader, base, others).unwrap_or_else(|error| without_earlier(&error))
+}
+
+/// Compares as the command does that was given nothing but runs.
+pub(crate) fn view<'a>(
+    base: &'a Side<'_>,
+    others: &'a [Side<'_>],
+    earlier: &[Run],
+) -> ComparisonView<'a> {
+    let options = CompareOptions {
+        earlier,
+        ..CompareOptions::default()
+    };
+    comparison::view_groups(party(base), others.iter().map(party).collect(), &options)
+}
+
 /// What a store that cannot be read leaves: the comparison needs nothing else from it.
 fn without_earlier(error: &anyhow::Error) -> Vec<Run> {
     let why = error.to_string();
@@ -176,7 +201,11 @@ pub(crate) fn render(
 
 /// The runs of one side: one, or a list with commas. What is a run's name as a whole is no list: labels and paths may
 /// hold commas.
-fn side<'a>(reader: &Reader<'_>, text: &'a str) -> anyhow::Result<Side<'a>> {
+pub(crate) fn side<'a, 'r>(
+    reader: &Reader<'r>,
+    text: &'a str,
+    load: Load<'r>,
+) -> anyhow::Result<Side<'a>> {
     let mut side = Side {
         text,
         runs: Vec::new(),
@@ -184,15 +213,15 @@ fn side<'a>(reader: &Reader<'_>, text: &'a str) -> anyhow::Result<Side<'a>> {
     };
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     if parts.len() == 1 {
-        side.push(reader.load_to_compare(text)?);
+        side.push(load(reader, text)?);
         return Ok(side);
     }
-    if let Ok(found) = reader.load_to_compare(text) {
+    if let Ok(found) = load(reader, text) {
         side.push(found);
         return Ok(side);
     }
     for part in parts.into_iter().filter(|part| !part.is_empty()) {
-        side.push(reader.load_to_compare(part)?);
+        side.push(load(reader, part)?);
     }
     side.no_run_twice()?;
     Ok(side)
@@ -248,7 +277,7 @@ impl Side<'_> {
 }
 
 /// A run on both sides would be compared with itself.
-fn no_run_on_both_sides(base: &Side<'_>, other: &Side<'_>) -> anyhow::Result<()> {
+pub(crate) fn no_run_on_both_sides(base: &Side<'_>, other: &Side<'_>) -> anyhow::Result<()> {
     let ids: Vec<&str> = base.runs.iter().map(|run| run.meta.id.as_str()).collect();
     let mut theirs = other.runs.iter().map(|run| run.meta.id.as_str());
     let Some(id) = theirs.find(|id| ids.contains(id)) else {

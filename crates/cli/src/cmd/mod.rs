@@ -13,6 +13,7 @@ pub(crate) mod licences;
 pub(crate) mod list;
 pub(crate) mod offers;
 pub(crate) mod rank;
+pub(crate) mod report;
 pub(crate) mod rm;
 pub(crate) mod run;
 pub(crate) mod show;

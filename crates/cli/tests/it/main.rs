@@ -28,6 +28,7 @@ mod memory;
 mod offers;
 mod owned;
 mod profiles;
+mod reports;
 mod root;
 mod runs;
 mod scatter;

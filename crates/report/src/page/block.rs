@@ -4,6 +4,7 @@
 //! else. Texts are plain: whoever builds a page neither paints, nor escapes, nor makes them safe for a terminal, which
 //! the renderers do in one place.
 
+pub use super::chart::Chart;
 pub use crate::picture::{Drawing, Picture};
 
 /// A part of a page.
@@ -32,6 +33,8 @@ pub enum Block {
     Course(Picture, [String; 2]),
     /// Commands to type, each with what it does: for whoever reads the page where they can be typed.
     Commands(Vec<(String, String)>),
+    /// A chart, for formats that draw; the figures stand in tables beside it.
+    Chart(Box<Chart>),
     /// The same in several forms, the widest first: the first one for which there is room is shown.
     Fitting(Vec<Vec<Block>>),
 }
@@ -175,6 +178,11 @@ impl Table {
 }
 
 impl Block {
+    /// A chart, where there is one.
+    pub(crate) fn chart(chart: Option<Chart>) -> Option<Self> {
+        chart.map(|chart| Self::Chart(Box::new(chart)))
+    }
+
     /// A section under a heading.
     pub fn section(heading: impl Into<Text>, blocks: Vec<Self>) -> Self {
         Self::Section(Some(heading.into()), blocks)
@@ -204,7 +212,7 @@ impl Block {
             Self::Commands(list) => list.is_empty(),
             Self::Line(text) => text.is_empty(),
             Self::Fitting(forms) => forms.iter().flatten().all(Self::is_empty),
-            Self::Title(..) | Self::Name(_) | Self::Course(..) => false,
+            Self::Title(..) | Self::Name(_) | Self::Course(..) | Self::Chart(_) => false,
         }
     }
 }

@@ -9,10 +9,11 @@ mod refused;
 mod summary;
 mod table;
 
-use crate::comparison::{Compared, ComparisonView, LatestOf, Party, Sides, role};
+use crate::comparison::{Compared, ComparisonView, LatestOf, Party, role};
 use crate::duel;
 use crate::lang::{Lang, say};
 use crate::page::block::{Align, Block, Table};
+use crate::page::charts;
 use crate::page::run::Detail;
 use crate::page::title;
 use crate::set_otherwise;
@@ -20,20 +21,11 @@ use model::comparison::Difference;
 use model::record::Run;
 use stats::verdict::Levels;
 
+pub(crate) use table::{ratio_text, verdict};
+
 /// The page of a comparison.
 pub fn page(view: &ComparisonView<'_>, detail: Detail, lang: Lang) -> Vec<Block> {
-    let all: Vec<Compared<'_>> = view
-        .others
-        .iter()
-        .map(|(other, comparison)| Compared {
-            sides: Sides {
-                base: &view.base,
-                other,
-            },
-            comparison,
-            lang,
-        })
-        .collect();
+    let all = view.compared(lang);
     if all.is_empty() {
         return vec![Block::Line(summary::nothing(lang).to_owned())];
     }
@@ -67,8 +59,9 @@ fn one(of: Compared<'_>, detail: Detail) -> Vec<Block> {
             lang.pick("summary", "要約"),
             Block::bullets(summary::lines(of).into_iter().chain(doubts)),
         ),
-        table::metrics(of, detail),
     ];
+    page.extend(Block::chart(charts::ratios(of)));
+    page.push(table::metrics(of, detail));
     if is_full {
         let notes = Block::bullets(notes::notes(of));
         page.push(section(lang.pick("notes", "注"), notes));

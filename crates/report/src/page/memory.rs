@@ -4,6 +4,7 @@
 //! are in the document. Nothing is shown where a run measured neither.
 
 use super::block::{Align, Block, Cell, Table};
+use super::charts;
 use crate::lang::{Lang, say};
 use crate::number;
 use crate::view::RunView;
@@ -28,7 +29,9 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
     let of_curve = |curve: &Curve| {
         let name = Block::Name(curve.case.to_string());
         let said = Block::bullets([said(curve, lang)]);
-        Block::Section(None, vec![name, Block::Table(table(curve, lang)), said])
+        let table = Block::Table(table(curve, lang));
+        let chart = Block::chart(charts::curve(curve, lang));
+        Block::Section(None, [name, table, said].into_iter().chain(chart).collect())
     };
     let mut parts: Vec<Block> = memory.curves.iter().map(of_curve).collect();
     parts.extend(memory.matrices.iter().map(|matrix| square(matrix, lang)));

@@ -3,7 +3,10 @@
 //! One file for each section, with its sentences in every language beside the block that says them. A section of a
 //! family is such a file and a line in [`run`].
 
+pub(crate) mod beside;
 pub mod block;
+pub mod chart;
+pub(crate) mod charts;
 pub mod comparison;
 mod first;
 mod fit;

@@ -3,6 +3,7 @@
 mod sentence;
 
 use super::block::{Align, Block, Cell, Table};
+use super::charts;
 use crate::lang::{Lang, say};
 use crate::number::{self, NO_LEVEL_MARK};
 use crate::set_otherwise;
@@ -42,7 +43,10 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
     let layouts = [Layout::Wide, Layout::Medium, Layout::Narrow];
     let forms = layouts.map(|layout| parts(view, layout, lang)).to_vec();
     let heading = lang.pick("scaling", "スケーリング");
-    vec![Block::section(heading, vec![Block::Fitting(forms)])]
+    let charts = view.scaling.iter();
+    let charts = charts.filter_map(|test| Block::chart(charts::copies(test, lang)));
+    let parts = std::iter::once(Block::Fitting(forms)).chain(charts);
+    vec![Block::section(heading, parts.collect())]
 }
 
 fn parts(view: &RunView<'_>, layout: Layout, lang: Lang) -> Vec<Block> {

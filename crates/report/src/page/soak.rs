@@ -3,6 +3,7 @@
 mod sentence;
 
 use super::block::{Align, Block, Cell, Drawing, Picture, Table, Text};
+use super::charts;
 use crate::lang::{Lang, say};
 use crate::number;
 use crate::said;
@@ -58,6 +59,7 @@ fn course(soak: &SoakSummary, view: &RunView<'_>, lang: Lang) -> Vec<Block> {
         blocks.extend([Block::Course(picture, ends), Block::Line(scale)]);
     }
     blocks.push(Block::Line(spent(soak, view, lang)));
+    blocks.extend(Block::chart(charts::series(view, soak, lang)));
     blocks
 }
 

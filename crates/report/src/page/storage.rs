@@ -5,6 +5,7 @@
 //! out, and the range beside it says the most of it.
 
 use super::block::{Align, Block, Cell, Drawing, Picture, Table, Text};
+use super::charts;
 use crate::lang::{Lang, say};
 use crate::number::{self, about, percent};
 use crate::view::RunView;
@@ -35,8 +36,9 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
             ..Table::plain([Align::Left; 3])
         };
         let sentences = Block::bullets(sentences(case, true, lang));
-        let parts = vec![Block::Table(pictures), sentences];
-        Block::section(Text::name(case.case.to_string()), parts)
+        let chart = Block::chart(charts::latency(view, case, lang));
+        let parts = [Block::Table(pictures), sentences].into_iter().chain(chart);
+        Block::section(Text::name(case.case.to_string()), parts.collect())
     };
     let mut parts: Vec<Block> = storage.cases.iter().map(case).collect();
     parts.extend(about_all(storage, lang).into_iter().map(Block::Line));
@@ -134,7 +136,7 @@ fn span(lo: f64, hi: f64) -> String {
     format!("{} .. {}", about(lo), about(hi))
 }
 
-fn operations(of: Of, lang: Lang) -> &'static str {
+pub(super) fn operations(of: Of, lang: Lang) -> &'static str {
     match of {
         Of::Reads => lang.pick("reads", "読み込み"),
         Of::Writes => lang.pick("writes", "書き込み"),

@@ -1,7 +1,9 @@
 //! Formats of pages: each is one file, which knows blocks and nothing else, and a line in [`FORMATS`].
 
 mod format;
+pub mod html;
 pub mod markdown;
+pub mod svg;
 pub mod text;
 
 pub use format::Format;

@@ -2,7 +2,8 @@
 //! is handed on, in their own words.
 //!
 //! The words are the files that each crate ships (licence, copyright, notice, authors), read where cargo unpacked it,
-//! so that no text is a template that somebody else filled in, and a crate without any stops the task. That needs no
+//! so that no text is a template that somebody else filled in, and a crate without any stops the task; but one that may
+//! be taken under the Apache licence, which names nobody, is, in the words of another crate. That needs no
 //! tool and no network, so that `gen --check` looks at every word wherever the program builds; cargo-about would need
 //! the crates of all systems, and minutes to be built. Where a crate may be taken under one of several licences it is
 //! taken under the first of [`ALTERNATIVES`]; what the others say is left out. Texts that differ only in who is named
@@ -32,6 +33,9 @@ const FILES: &[&str] = &[
 /// What the name of the file has in it that holds one licence of several, the one that is taken first.
 const ALTERNATIVES: &[&str] = &["MIT", "APACHE", "A2", "CC0", "UNLICENSE", "COPYING"];
 
+/// The same of the Apache licence.
+const APACHE: &str = "APACHE";
+
 /// The beginning of the MIT licence behind its title and the names, which are what its texts differ in.
 const MIT: &str =
     "Permission is hereby granted, free of charge, to any person obtaining a copy of this software";
@@ -47,6 +51,15 @@ struct Crate {
     /// The licences, as its manifest has them.
     expression: String,
     files: Vec<(String, String)>,
+}
+
+impl Crate {
+    /// Takes it under the Apache licence, in these words, where it ships none of its own and may be taken so.
+    fn take(&mut self, apache: Option<&(String, String)>) {
+        if self.files.is_empty() && self.expression.contains("Apache-2.0") {
+            self.files.extend(apache.cloned());
+        }
+    }
 }
 
 /// Adds the file.
@@ -106,14 +119,19 @@ fn crates(root: &Path) -> anyhow::Result<Vec<Crate>> {
         package[key].as_str().unwrap_or_default().to_owned()
     };
     let mut linked = linked(root)?;
-    let mut crates = Vec::new();
+    let (mut crates, mut apache) = (Vec::new(), BTreeMap::new());
     for package in packages {
         let name = format!("{} {}", text(package, "name"), text(package, "version"));
         if linked.remove(&name) {
             let manifest = text(package, "manifest_path");
             let dir = Path::new(&manifest).parent().unwrap_or(root);
+            let files = shipped(dir)?;
+            let is_apache = |(file, _): &&(String, String)| file.to_uppercase().contains(APACHE);
+            if let Some(found) = files.iter().find(is_apache) {
+                apache.insert(name.clone(), found.clone());
+            }
             crates.push(Crate {
-                files: chosen(shipped(dir)?),
+                files: chosen(files),
                 expression: text(package, "license"),
                 name,
             });
@@ -121,6 +139,10 @@ fn crates(root: &Path) -> anyhow::Result<Vec<Crate>> {
     }
     ensure!(linked.is_empty(), "no package for {linked:?}");
     crates.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    let apache = apache.into_values().next();
+    for one in &mut crates {
+        one.take(apache.as_ref());
+    }
     Ok(crates)
 }
 
@@ -295,7 +317,18 @@ mod tests {
             files: Vec::new(),
             ..one("a 1.0.0", "")
         };
-        let error = page(&[bare]).unwrap_err().to_string();
+        let error = page(std::slice::from_ref(&bare)).unwrap_err().to_string();
         assert!(error.starts_with("`a 1.0.0` ships no licence"), "{error}");
+        let check = |expression: &str, files: usize| {
+            let mut bare = Crate {
+                files: Vec::new(),
+                expression: expression.to_owned(),
+                ..one("a 1.0.0", "")
+            };
+            bare.take(Some(&("LICENSE-APACHE".to_owned(), "Apache".to_owned())));
+            assert_eq!(bare.files.len(), files, "{expression}");
+        };
+        check("MIT OR Apache-2.0", 1);
+        check("MIT", 0);
     }
 }

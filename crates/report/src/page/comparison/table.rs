@@ -17,7 +17,7 @@ pub(super) fn metrics_text(n: u32, lang: Lang) -> String {
 }
 
 /// The word for a verdict.
-pub(super) fn verdict(verdict: Verdict, lang: Lang) -> &'static str {
+pub(crate) fn verdict(verdict: Verdict, lang: Lang) -> &'static str {
     let ja = match verdict {
         Verdict::Better => "良い",
         Verdict::Worse => "悪い",
@@ -162,7 +162,7 @@ pub(super) fn better_side(verdict: Verdict) -> (bool, bool) {
 }
 
 /// A ratio and its interval with the digits that the interval allows.
-pub(super) fn ratio_text(ratio: Option<f64>, interval: Option<&Interval>) -> (String, String) {
+pub(crate) fn ratio_text(ratio: Option<f64>, interval: Option<&Interval>) -> (String, String) {
     let Some(value) = ratio else {
         return (NONE.to_owned(), NONE.to_owned());
     };

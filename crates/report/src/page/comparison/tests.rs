@@ -3,6 +3,7 @@
 use super::summary::{LINES_MAX, lines};
 use super::table::{better_side, legend, lower, rounds_needed, row};
 use super::*;
+use crate::comparison::Sides;
 use crate::comparison::{self as compare, CompareOptions};
 use crate::page::run::tests::columns;
 use crate::render::{markdown, text};

@@ -1,0 +1,164 @@
+//! `kurabe report RUN...`: one file that a person publishes. Nothing is measured again, and nothing is asked of any
+//! network.
+
+use super::compare::{Side, earlier_if_any, no_run_on_both_sides, side, view};
+use crate::args::{ReportArgs, ReportFormat};
+use crate::context::{Context, Reader};
+use crate::directory;
+use crate::exit::{Exit, failure};
+use crate::output;
+use model::record::Run;
+use report::published::Published;
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> {
+    // Before anything is read: who named a place that cannot be has not to wait for it.
+    let place = match &args.output {
+        Some(path) => Some(free(path, args.others.dir_of_others)?),
+        None if std::io::stdout().is_terminal() => {
+            return Err(failure(
+                Exit::Usage,
+                "write a report to a terminal: nobody reads it there",
+                Some("name a file: `--output report.html`"),
+            ));
+        }
+        None => None,
+    };
+    let reader = context.reader();
+    let texts = args.runs.iter();
+    let mut sides: Vec<Side<'_>> = texts
+        .map(|text| side(&reader, text, Reader::load_whole))
+        .collect::<anyhow::Result<_>>()?;
+    let mut earlier = match sides.as_slice() {
+        [base, others @ ..] if !others.is_empty() => {
+            for other in others {
+                no_run_on_both_sides(base, other)?;
+            }
+            earlier_if_any(&reader, base, others)
+        }
+        _ => Vec::new(),
+    };
+    if !args.with_identity {
+        let earlier = earlier.iter_mut();
+        let runs = sides.iter_mut().flat_map(|side| &mut side.runs);
+        let mut all: Vec<&mut Run> = runs.chain(earlier).collect();
+        report::identity::leave_out(&mut all).map_err(|error| {
+            failure(
+                Exit::Usage,
+                format!("leave out what says whose the machine is: {error}"),
+                Some("`--with-identity` leaves it in"),
+            )
+        })?;
+        called_by_letters(&mut sides);
+    }
+    let text = drawn(context, &sides, &earlier, args.format)?;
+    match (&args.output, place) {
+        (Some(path), Some(place)) => {
+            written(path, &place, text.as_bytes())?;
+            output::say(&format!("wrote {}", path.display()));
+        }
+        _ => output::print(&text)?,
+    }
+    Ok(Exit::Ok)
+}
+
+/// A side without a label is A, B, ...; its runs are A1, A2, ... where it is a group.
+fn called_by_letters(sides: &mut [Side<'_>]) {
+    for (place, side) in sides.iter_mut().enumerate() {
+        let letter = report::identity::letter(place);
+        let is_group = side.runs.len() > 1;
+        for (number, run) in (1..).zip(&mut side.runs) {
+            let name = if is_group {
+                format!("{letter}{number}")
+            } else {
+                letter.clone()
+            };
+            report::identity::call(run, &name);
+        }
+    }
+}
+
+fn drawn(
+    context: &Context,
+    sides: &[Side<'_>],
+    earlier: &[Run],
+    format: ReportFormat,
+) -> anyhow::Result<String> {
+    let comparison = match sides {
+        [base, others @ ..] if !others.is_empty() => Some(view(base, others, earlier)),
+        _ => None,
+    };
+    let runs = sides.iter().flat_map(|side| &side.runs);
+    let published = Published {
+        comparison,
+        runs: runs.map(report::view::view).collect(),
+    };
+    match format {
+        ReportFormat::Html => Ok(published.html(context.lang)),
+        ReportFormat::Svg => {
+            let chart = published.headline(context.lang).ok_or_else(|| {
+                failure(
+                    Exit::Incomplete,
+                    "draw the picture: no figure has an interval",
+                    Some("measure more rounds, or see `kurabe show`"),
+                )
+            })?;
+            Ok(report::render::svg::svg(&chart))
+        }
+    }
+}
+
+/// The place of a new file, which nothing is in the way of.
+fn free(path: &Path, of_others: bool) -> anyhow::Result<PathBuf> {
+    let place = directory::refuse_strangers_to_new(path, "--output FILE", of_others)?;
+    match place.symlink_metadata() {
+        Ok(found) if found.is_dir() => Err(refused(
+            path,
+            &"it is a directory",
+            Some("name a file in it"),
+        )),
+        Ok(_) => Err(refused(
+            path,
+            &"it exists already",
+            Some("kurabe overwrites no files: remove it, or name another with `--output FILE`"),
+        )),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(place),
+        Err(error) => Err(refused(path, &error, None)),
+    }
+}
+
+fn refused(path: &Path, why: &dyn std::fmt::Display, hint: Option<&str>) -> anyhow::Error {
+    failure(
+        Exit::Usage,
+        format!("write `{}`: {why}", path.display()),
+        hint,
+    )
+}
+
+/// Writes beside the place and renames, so that there is a whole file or none.
+fn written(path: &Path, place: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let mut beside = place.as_os_str().to_owned();
+    beside.push(format!(".{}.part", std::process::id()));
+    let beside = PathBuf::from(beside);
+    let mut options = OpenOptions::new();
+    let mut file = options
+        .write(true)
+        .create_new(true)
+        .open(&beside)
+        .map_err(|error| refused(path, &error, None))?;
+    let made = file.metadata();
+    let done = file
+        .write_all(bytes)
+        .and_then(|()| file.sync_all())
+        .and_then(|()| std::fs::rename(&beside, place));
+    done.map_err(|error| {
+        // We made it a moment ago, and half of a report is of no use.
+        if let Ok(made) = made {
+            let _ = sys::io::remove::remove_exactly(&beside, made.dev(), made.ino());
+        }
+        refused(path, &error, None)
+    })
+}

@@ -1,0 +1,268 @@
+//! What says whose a machine is, taken out of runs before a page is made of them: names of hosts, addresses, paths,
+//! serial numbers, and the digests that tell instances apart.
+//!
+//! Each of them becomes the same name wherever it stands, so that two runs of one machine are still known to be of one.
+//! Labels, tags and offers stay: the user gave them to be read.
+
+use model::host::Fact;
+use model::record::{Outcome, Round, Run};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::net::IpAddr;
+
+/// Directories that every Linux has: their paths say nothing of anybody.
+const EVERYWHERE: [&str; 8] = [
+    "/bin/", "/boot/", "/etc/", "/lib", "/proc/", "/sbin/", "/sys/", "/usr/",
+];
+
+/// Takes it out of runs that are shown together.
+///
+/// # Errors
+///
+/// Where a run cannot be written and read again without it.
+pub fn leave_out(runs: &mut [&mut Run]) -> serde_json::Result<()> {
+    let mut names = Names::default();
+    for run in runs {
+        names.of_run(run)?;
+    }
+    Ok(())
+}
+
+/// Calls a run by a letter where it has no label.
+pub fn call(run: &mut Run, letter: &str) {
+    run.meta.label.get_or_insert_with(|| letter.to_owned());
+}
+
+/// A, B, ... Z, AA, AB, ... for sides.
+pub fn letter(place: usize) -> String {
+    let last = u32::try_from(place % 26).unwrap_or(0);
+    let last = char::from_u32(u32::from('A') + last).unwrap_or('?');
+    match place / 26 {
+        0 => last.to_string(),
+        more => letter(more - 1) + &last.to_string(),
+    }
+}
+
+/// What stands for what was taken out, in the order in which it was found.
+#[derive(Default)]
+struct Names {
+    known: Vec<(&'static str, String)>,
+    /// Names of hosts, which may stand in any sentence.
+    hosts: Vec<(String, String)>,
+}
+
+impl Names {
+    /// The name that stands for `text`, which is one of this kind.
+    fn name(&mut self, kind: &'static str, text: &str) -> String {
+        let same = |(of, known): &(&str, String)| *of == kind && known == text;
+        let place = self.known.iter().position(same).unwrap_or_else(|| {
+            self.known.push((kind, text.to_owned()));
+            self.known.len() - 1
+        });
+        let of_kind = self.known[..=place].iter().filter(|(of, _)| *of == kind);
+        format!("{kind}-{}", of_kind.count())
+    }
+
+    fn fact(&mut self, kind: &'static str, fact: &mut Fact<String>) {
+        if let Fact::Known(text) = fact {
+            *text = self.name(kind, text);
+        }
+    }
+
+    fn of_run(&mut self, run: &mut Run) -> serde_json::Result<()> {
+        if let Fact::Known(host) = run.host.hostname.clone() {
+            let short = host.split('.').next().unwrap_or_default().to_owned();
+            let name = self.name("machine", &host);
+            self.hosts = [host, short].map(|host| (host, name.clone())).to_vec();
+            run.host.hostname = Fact::Known(name);
+        } else {
+            self.hosts.clear();
+        }
+        self.fact("installation", &mut run.host.identity.machine);
+        self.fact("boot", &mut run.host.identity.boot);
+        for named in &mut run.plan.named {
+            self.fact("serial", &mut named.serial);
+        }
+        if let Some(origin) = &mut run.meta.origin {
+            origin.file = self.name("file", &origin.file);
+        }
+        let label = run.meta.label.take();
+        self.rewritten(&mut run.host, true)?;
+        self.rewritten(&mut run.meta, true)?;
+        run.meta.label = label;
+        // What a plan names are tests, which may be called as a host is.
+        self.rewritten(&mut run.plan, false)?;
+        run.rounds
+            .iter_mut()
+            .try_for_each(|round| self.of_round(round))
+    }
+
+    /// The words of a round: its figures are many, and none of them says anything.
+    fn of_round(&mut self, round: &mut Round) -> serde_json::Result<()> {
+        self.rewritten(&mut round.errands, true)?;
+        if round.partial.is_some() {
+            self.rewritten(&mut round.partial, true)?;
+        }
+        match &mut round.outcome {
+            Outcome::Failed(failure) => self.rewritten(failure, true),
+            Outcome::Done(measured) => {
+                let notes = measured.notes.iter_mut();
+                for text in notes.chain(measured.missing.values_mut()) {
+                    *text = self.text(text, true);
+                }
+                let apart = measured
+                    .copies
+                    .iter_mut()
+                    .filter_map(|copy| copy.apart.as_mut());
+                apart
+                    .into_iter()
+                    .try_for_each(|one| self.rewritten(one, true))
+            }
+        }
+    }
+
+    /// Rewrites every text in `of`.
+    fn rewritten<T: Serialize + DeserializeOwned>(
+        &mut self,
+        of: &mut T,
+        hosts: bool,
+    ) -> serde_json::Result<()> {
+        let mut value = serde_json::to_value(&*of)?;
+        self.value(&mut value, hosts);
+        *of = serde_json::from_value(value)?;
+        Ok(())
+    }
+
+    fn value(&mut self, value: &mut Value, hosts: bool) {
+        match value {
+            Value::String(text) => *text = self.text(text, hosts),
+            Value::Array(list) => list.iter_mut().for_each(|one| self.value(one, hosts)),
+            Value::Object(map) => map.values_mut().for_each(|one| self.value(one, hosts)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// A text with names in the place of paths, addresses, and hosts.
+    fn text(&mut self, text: &str, hosts: bool) -> String {
+        let is_end = |c: char| c.is_whitespace() || "`'\"(),;=<>|".contains(c);
+        let mut out = String::new();
+        for piece in text.split_inclusive(is_end) {
+            let word = piece.trim_end_matches(is_end);
+            out += &self.word(word, hosts);
+            out += &piece[word.len()..];
+        }
+        out
+    }
+
+    fn word(&mut self, word: &str, hosts: bool) -> String {
+        // `server:/export` is a place too, and so is `/a:/b`.
+        if let Some((before, path)) = word.split_once(":/").filter(|_| !word.contains("://")) {
+            let path = format!("/{path}");
+            return self.word(before, hosts) + ":" + &self.word(&path, hosts);
+        }
+        let bare = word.trim_end_matches([':', '.']);
+        let rest = &word[bare.len()..];
+        let parts = bare.split('/').filter(|part| !part.is_empty()).count();
+        let is_everywhere = EVERYWHERE.iter().any(|start| bare.starts_with(start))
+            || bare.starts_with("/dev/") && parts == 2;
+        if bare.starts_with('/') && bare.len() > 2 && !is_everywhere {
+            return self.name("path", bare) + rest;
+        }
+        let host = bare.rsplit_once('@').map_or(bare, |(_, host)| host);
+        if is_address(host.trim_matches(['[', ']'])) {
+            return self.name("address", host) + rest;
+        }
+        let known = self.hosts.iter().find(|(known, _)| hosts && *known == host);
+        known.map_or_else(|| word.to_owned(), |(_, name)| name.clone() + rest)
+    }
+}
+
+/// An address of the internet, with a port or a mask or without, or of a network card.
+fn is_address(word: &str) -> bool {
+    let word = word.split('/').next().unwrap_or_default();
+    let is_ip = |word: &str| word.parse::<IpAddr>().is_ok();
+    let of_port = word
+        .rsplit_once(':')
+        .is_some_and(|(host, _)| host.contains('.') && is_ip(host));
+    let pairs: Vec<&str> = word.split(':').collect();
+    let is_pair = |pair: &&str| pair.len() == 2 && pair.chars().all(|c| c.is_ascii_hexdigit());
+    is_ip(word) && word.len() > 2 || of_port || pairs.len() == 6 && pairs.iter().all(is_pair)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit;
+    use model::record::Failure;
+
+    #[test]
+    fn paths_addresses_and_hosts_become_names_and_nothing_else_does() {
+        let check = |text: &str, expect: &str| {
+            let mut names = Names {
+                hosts: vec![("web7".to_owned(), "machine-1".to_owned())],
+                ..Names::default()
+            };
+            assert_eq!(names.text(text, true), expect);
+        };
+        check("open `/home/me/x.dat`: EACCES", "open `path-1`: EACCES");
+        check("/mnt/a and /mnt/b, /mnt/a", "path-1 and path-2, path-1");
+        check(
+            "read `/proc/self/io`, /sys/block/vda",
+            "read `/proc/self/io`, /sys/block/vda",
+        );
+        check("/usr/bin/gcc (gcc 14.2.0)", "/usr/bin/gcc (gcc 14.2.0)");
+        check("/dev/vdb on /dev/mapper/vg-acme", "/dev/vdb on path-1");
+        check("dir=/srv/x set=a.b=1", "dir=path-1 set=a.b=1");
+        check("nas.example:/export on /", "nas.example:path-1 on /");
+        check(
+            "from 192.0.2.7:5201, 2001:db8::1.",
+            "from address-1, address-2.",
+        );
+        check("mac 02:42:ac:11:00:02", "mac address-1");
+        check(
+            "web7: 20:11:56, os.pipe@2, 1.5 GB/s",
+            "machine-1: 20:11:56, os.pipe@2, 1.5 GB/s",
+        );
+        check("root@web7 runs web70", "machine-1 runs web70");
+        check("6.12.8, 4 KiB / 2, n/a", "6.12.8, 4 KiB / 2, n/a");
+    }
+
+    #[test]
+    fn nothing_of_a_host_is_left_and_two_runs_of_it_are_known_as_that() {
+        let mut a = testkit::normal();
+        a.host.hostname = Fact::Known("db1.acme.example".to_owned());
+        a.host.identity.machine = Fact::Known("00112233aabbccdd".to_owned());
+        a.meta.dir = "/srv/acme".to_owned();
+        a.rounds[0].outcome = Outcome::Failed(Failure::Error(
+            "open `/srv/acme/f` on db1: ENOSPC".to_owned(),
+        ));
+        let mut b = a.clone();
+        let mut c = a.clone();
+        c.host.identity.machine = Fact::Known("ffffffffaabbccdd".to_owned());
+        leave_out(&mut [&mut a, &mut b, &mut c]).unwrap();
+        assert_eq!(a.host.identity, b.host.identity);
+        assert_ne!(a.host.identity, c.host.identity);
+        assert_eq!(a.meta.dir, b.meta.dir);
+        let text = serde_json::to_string(&a).unwrap();
+        for word in ["acme", "db1", "00112233aabbccdd"] {
+            assert!(!text.contains(word), "{word}: {text}");
+        }
+        assert!(text.contains("ENOSPC"));
+    }
+
+    #[test]
+    fn a_run_without_a_label_has_a_letter_and_a_label_stays() {
+        let check = |place, expect: &str| assert_eq!(letter(place), expect);
+        check(0, "A");
+        check(25, "Z");
+        check(26, "AA");
+        check(53, "BB");
+        let mut run = testkit::normal();
+        run.meta.label = None;
+        call(&mut run, "A");
+        assert_eq!(run.meta.label.as_deref(), Some("A"));
+        call(&mut run, "B");
+        assert_eq!(run.meta.label.as_deref(), Some("A"));
+    }
+}

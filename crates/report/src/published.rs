@@ -1,0 +1,216 @@
+//! What a person publishes of some runs: their comparison, their machines side by side, and each of them, in every
+//! language, with the figures for programs; or the one picture that says the most of it.
+
+use crate::comparison::ComparisonView;
+use crate::lang::{Lang, say};
+use crate::page::block::{Block, Chart};
+use crate::page::run::Detail;
+use crate::page::{self, charts};
+use crate::render::html::{Document, Part, Raw, html};
+use crate::view::RunView;
+use crate::{csv, json};
+
+/// The most bytes of a file: it is sent by mail, and opened on phones.
+pub const BYTES_MAX: usize = 1_500_000;
+
+/// How much of everything a file has.
+#[derive(Clone, Copy)]
+struct Room {
+    comparison: Detail,
+    /// Of each run.
+    runs: Detail,
+    /// The most bytes of figures for programs.
+    raw: usize,
+}
+
+/// What is tried in turn, until a file is small enough.
+const ROOMS: [Room; 4] = [
+    Room {
+        comparison: Detail::Full,
+        runs: Detail::Full,
+        raw: 700_000,
+    },
+    Room {
+        comparison: Detail::Usual,
+        runs: Detail::Usual,
+        raw: 500_000,
+    },
+    Room {
+        comparison: Detail::Usual,
+        runs: Detail::Usual,
+        raw: 0,
+    },
+    Room {
+        comparison: Detail::Short,
+        runs: Detail::Short,
+        raw: 0,
+    },
+];
+
+/// Runs that are published together.
+#[derive(Debug)]
+pub struct Published<'a> {
+    /// Their comparison; `None` for one side alone.
+    pub comparison: Option<ComparisonView<'a>>,
+    /// Each of them, at least one.
+    pub runs: Vec<RunView<'a>>,
+}
+
+impl Published<'_> {
+    /// The file, this language first: all there is to say, or as much as has room in [`BYTES_MAX`].
+    pub fn html(&self, lang: Lang) -> String {
+        let mut text = String::new();
+        for (place, room) in ROOMS.into_iter().enumerate() {
+            text = html(&self.document(lang, room, place > 0));
+            if text.len() <= BYTES_MAX {
+                break;
+            }
+        }
+        text
+    }
+
+    fn document(&self, lang: Lang, room: Room, shortened: bool) -> Document {
+        let (raw, left_out) = self.raw(room.raw);
+        let left_out = |lang| {
+            let lines = [
+                said_of_shortened(shortened, lang),
+                said_of_left_out(&left_out, lang),
+            ];
+            lines.concat()
+        };
+        Document {
+            title: Lang::ALL.map(|lang| self.title(lang)),
+            parts: Lang::ALL.map(|lang| self.parts(room, lang)),
+            lang,
+            raw,
+            left_out: Lang::ALL.map(left_out),
+        }
+    }
+
+    /// The picture that says the most: ratios of a comparison, headlines of a run. Of several comparisons the first
+    /// one's. `None` where there is nothing to draw.
+    pub fn headline(&self, lang: Lang) -> Option<Chart> {
+        match &self.comparison {
+            Some(view) => view
+                .compared(lang)
+                .first()
+                .copied()
+                .and_then(charts::ratios),
+            None => charts::headlines(self.runs.first()?, lang),
+        }
+    }
+
+    fn title(&self, lang: Lang) -> String {
+        let name = |view: &RunView<'_>| view.run.meta.label.clone();
+        let names = self.runs.iter().filter_map(name);
+        let names: Vec<String> = names.collect();
+        match &names[..] {
+            [] => say!(lang, "Measured by kurabe", "kurabe による測定"),
+            [one] => one.clone(),
+            [first, rest @ ..] if rest.len() < 4 => {
+                let rest = rest.join(", ");
+                say!(lang, "{rest} against {first}", "{rest} 対 {first}（基準）")
+            }
+            [first, rest @ ..] => {
+                let n = rest.len();
+                say!(
+                    lang,
+                    "{n} runs against {first}",
+                    "{n} 件 対 {first}（基準）"
+                )
+            }
+        }
+    }
+
+    fn parts(&self, room: Room, lang: Lang) -> Vec<Part> {
+        let mut parts = Vec::new();
+        if let Some(view) = &self.comparison {
+            let page = page::comparison::page(view, room.comparison, lang);
+            parts.push(part(lang.pick("Comparison", "比較"), page));
+        }
+        if self.runs.len() > 1 {
+            let hosts = self.runs.iter().map(|view| view.run);
+            let heading = lang.pick("The machines", "マシンの比較");
+            parts.push(part(heading, page::beside::page(hosts, lang)));
+        }
+        let detail = match room.runs {
+            // Of several, what they have in common is read before each.
+            Detail::Full if self.runs.len() > 1 => Detail::Usual,
+            detail => detail,
+        };
+        parts.extend(self.runs.iter().map(|view| {
+            let meta = &view.run.meta;
+            let name = meta.label.as_ref().unwrap_or(&meta.id);
+            let mut page = page::run::page(view, detail, lang);
+            let headline = charts::headlines(view, lang);
+            page.splice(1..1, Block::chart(headline));
+            part(name, page)
+        }));
+        parts
+    }
+
+    /// The document of each run, or where that has no room the table of its metrics; and the runs for which neither
+    /// has.
+    fn raw(&self, mut room: usize) -> (Vec<Raw>, Vec<&str>) {
+        let (mut raw, mut left_out) = (Vec::new(), Vec::new());
+        for (place, view) in self.runs.iter().enumerate() {
+            let id = view.run.meta.id.as_str();
+            // Whoever comes later has its share of the room too.
+            let share = room / (self.runs.len() - place);
+            let forms = [
+                (compact(&json::run(view)), "json"),
+                (csv::metrics(view), "csv"),
+            ];
+            let form = forms.into_iter().find(|(text, _)| text.len() <= share);
+            match form {
+                Some((text, end)) => {
+                    room -= text.len();
+                    let name = format!("{id}.{end}");
+                    raw.push(Raw { name, text });
+                }
+                None => left_out.push(id),
+            }
+        }
+        (raw, left_out)
+    }
+}
+
+fn part(heading: &str, blocks: Vec<Block>) -> Part {
+    Part {
+        heading: heading.to_owned(),
+        blocks,
+    }
+}
+
+/// JSON without the spaces that are for people.
+fn compact(text: &str) -> String {
+    let value: Result<serde_json::Value, _> = serde_json::from_str(text);
+    value.map_or_else(|_| text.to_owned(), |value| value.to_string())
+}
+
+fn said_of_shortened(shortened: bool, lang: Lang) -> String {
+    let said = lang.pick(
+        "Not everything has room here: `kurabe show RUN --full` and `kurabe compare A B --full` tell the rest. ",
+        "すべては含まれていません。残りは `kurabe show RUN --full` と `kurabe compare A B --full` で確認できます。",
+    );
+    if shortened {
+        said.to_owned()
+    } else {
+        String::new()
+    }
+}
+
+fn said_of_left_out(ids: &[&str], lang: Lang) -> String {
+    if ids.is_empty() {
+        return String::new();
+    }
+    let list = ids.join(", ");
+    say!(
+        lang,
+        "There is no room here for those of {list}: `kurabe show RUN --json` prints them.",
+        "{list} のデータは大きすぎるため含まれていません。`kurabe show RUN --json` で出力できます。"
+    )
+}
+
+#[cfg(test)]
+mod tests;
