@@ -86,7 +86,7 @@ pub(crate) enum Command {
     Rank(RankArgs),
     /// List what can be rented, check claims, and tell what a price buys
     Offers(OffersArgs),
-    /// Make one file of kept runs for others to read: figures, pictures, and a comparison of several
+    /// Make one page of kept runs to publish: figures, charts, and a comparison of several
     Report(ReportArgs),
     /// Measure two set-ups of this machine in pairs of rounds and compare them
     Duel(DuelArgs),

@@ -57,7 +57,12 @@ pub(crate) fn run(path: &Path) -> anyhow::Result<Run> {
     let texts = texts(path, &bytes)?;
     let mut runs = texts.runs();
     match (runs.pop(), runs.len()) {
-        (Some(run), 0) => Ok(run),
+        (Some(mut run), 0) => {
+            // Nobody gave it a name, and its id says nothing.
+            let name = path.file_stem().map(|name| name.to_string_lossy());
+            run.meta.label = name.and_then(|name| bounds::run_label(&name).ok());
+            Ok(run)
+        }
         (_, more) => {
             let runs = more + 1;
             let what = format!("read `{}`: it holds {runs} runs", path.display());
@@ -113,12 +118,29 @@ fn texts(path: &Path, bytes: &[u8]) -> anyhow::Result<Texts> {
         found: Vec::new(),
         left_out: Vec::new(),
     };
+    let mut nothing_of = Vec::new();
     for reader in READERS {
         let found = (reader.read)(&texts.text);
-        if !found.figures.is_empty() {
+        if found.figures.is_empty() {
+            nothing_of.extend(
+                found
+                    .left_out
+                    .into_iter()
+                    .map(|left| (reader.program, left)),
+            );
+        } else {
             texts.found.push((reader, found.figures));
             texts.left_out.extend(found.left_out);
         }
+    }
+    if let (true, Some((program, left))) = (texts.found.is_empty(), nothing_of.first()) {
+        let (line, what) = (left.line, said(&left.what));
+        return refused(
+            &format!(
+                "it looks like an output of {program}, and has no figure that can be kept; line {line}: {what}"
+            ),
+            "mend that line, or leave it out",
+        );
     }
     if texts.found.is_empty() {
         let programs: Vec<&str> = READERS.iter().map(|reader| reader.program).collect();
@@ -158,6 +180,16 @@ impl Texts {
 /// One run for each program, whose rounds are what each of these files says.
 pub(crate) fn as_rounds(all: &[Texts]) -> anyhow::Result<Vec<Run>> {
     let binary = binary();
+    for (at, one) in all.iter().enumerate() {
+        if let Some(same) = all[..at].iter().find(|other| other.text == one.text) {
+            let what = format!(
+                "make rounds of `{}` and `{}`: they hold the same text",
+                same.file, one.file
+            );
+            let hint = "a round is an execution of its own; name each output once";
+            return Err(failure(Exit::Usage, what, Some(hint)));
+        }
+    }
     let of = |reader: &Reader| {
         let texts = all.iter().flat_map(|texts| {
             let mine = texts

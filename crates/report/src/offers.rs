@@ -66,14 +66,27 @@ impl<'a> Measured<'a> {
 
     /// What its runs show of a figure: those that measured the same as the latest one that has it.
     fn show(&self, name: &FigureName) -> Result<(What<'a>, Standing), String> {
-        let (mut found, mut absent) = (Vec::new(), None);
+        let (mut found, mut absent, mut set_otherwise) = (Vec::new(), None, false);
         for run in &self.runs {
             match find(run, name) {
+                // A claim is about the test as it is; what was set otherwise is another test.
+                Ok(figure)
+                    if figure
+                        .what
+                        .cases
+                        .iter()
+                        .any(|case| !case.in_place_of.is_empty()) =>
+                {
+                    set_otherwise = true;
+                }
                 Ok(figure) => found.push(figure),
                 Err(other) => absent = Some(other),
             }
         }
         let Some(latest) = found.last() else {
+            if set_otherwise {
+                return Err("measured with other parameters than the test's own".to_owned());
+            }
             let none = "no run names this offer".to_owned();
             return Err(absent.as_ref().map_or(none, why));
         };
@@ -299,6 +312,10 @@ pub fn value(offers: &[Measured<'_>], name: &FigureName) -> ValueView {
         .collect();
     let all: Vec<Priced> = measured.iter().map(|&(_, priced)| priced).collect();
     let places = value::places(&all, better);
+    let price = |at: usize| sorted[at].offer.monthly.amount.approx();
+    let unmeasured_costs_no_more = |at: usize| {
+        (0..sorted.len()).any(|other| shown[other].is_err() && price(other) <= price(at))
+    };
     let row = |at: usize| {
         let offer = sorted[at].offer;
         let among = measured.iter().position(|&(place, _)| place == at);
@@ -318,6 +335,7 @@ pub fn value(offers: &[Measured<'_>], name: &FigureName) -> ValueView {
             per_price,
             place: match among.map(|among| places[among]) {
                 None => Stands::NotMeasured,
+                Some(Place::Frontier) if unmeasured_costs_no_more(at) => Stands::Unclear,
                 Some(Place::Frontier) => Stands::Frontier,
                 Some(Place::Unclear) => Stands::Unclear,
                 Some(Place::Dominated(by)) => Stands::Dominated {

@@ -34,7 +34,9 @@ const SECTIONS: [Section; 8] = [
 pub fn differences(base: &Run, other: &Run) -> Vec<Difference> {
     let mut list = List::default();
     list.programs_that_measured(&base.meta, &other.meta);
-    list.hosts(&base.host, &other.host);
+    if base.meta.origin.is_none() && other.meta.origin.is_none() {
+        list.hosts(&base.host, &other.host);
+    }
     list.named(&base.plan, &other.plan);
     list.programs(&base.host, &other.host);
     // How long a round of another program was is not known.

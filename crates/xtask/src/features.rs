@@ -24,7 +24,10 @@ fn said(page: &str) -> Features {
     let rows = rows.skip(2).take_while(|line| line.starts_with('|'));
     rows.filter_map(|row| {
         let mut words = row.split('`').skip(1).step_by(2).map(str::to_owned);
-        Some((words.next()?, words.collect()))
+        Some((
+            words.next()?,
+            words.filter(|feature| feature != "default").collect(),
+        ))
     })
     .collect()
 }
@@ -34,7 +37,8 @@ fn resolved(tree: &str) -> Features {
     let lines = tree.lines().filter_map(|line| {
         let (package, features) = line.split_once('|')?;
         let features = features.trim_end_matches(" (*)").split(',');
-        let features = features.filter(|feature| !feature.is_empty());
+        // `default` is a name for others, which cargo prints too.
+        let features = features.filter(|feature| !["", "default"].contains(feature));
         let name = package.split_whitespace().next()?;
         Some((name.to_owned(), features.map(str::to_owned).collect()))
     });

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::exit::{Exit, failure};
 use crate::foreign::{self, Held, Texts, as_rounds, beyond};
 use crate::output;
-use dialects::printable::said;
+use dialects::printable::{quoted, said};
 use model::origin::Origin;
 use model::record::{End, Run};
 use report::number::{self, counted};
@@ -68,7 +68,10 @@ fn keep_figures(store: &Store, run: &Run) -> anyhow::Result<()> {
         kept => kept?,
     };
     if !news {
-        output::say(&format!("run {id} was kept already"));
+        let named = run.meta.label.as_deref();
+        let hint = named.map(|name| format!("; `kurabe label {id} {}` names it", quoted(name)));
+        let hint = hint.unwrap_or_default();
+        output::say(&format!("run {id} was kept already{hint}"));
         return Ok(());
     }
     store.note_brief(id, &Brief::of(run).text())?;

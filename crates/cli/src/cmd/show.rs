@@ -21,6 +21,13 @@ pub(crate) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Exit> {
 /// Refuses a format that has nothing to say about this run: UnixBench's report is one of UnixBench's tests alone, and
 /// of no soak.
 pub(crate) fn check_format(run: &Run, format: ShowFormat) -> anyhow::Result<()> {
+    if matches!(format, ShowFormat::Unixbench) && run.meta.origin.is_some() {
+        return Err(failure(
+            Exit::Usage,
+            "show with `--format unixbench`: it was imported, and kurabe measured none of it",
+            Some("`--format text` shows its figures and the index that follows from them"),
+        ));
+    }
     let has_tests = run.plan.soak.is_none() && !dialects::unixbench::indexes(run).is_empty();
     if !matches!(format, ShowFormat::Unixbench) || has_tests {
         return Ok(());

@@ -70,6 +70,7 @@ fn outputs_of_repeated_runs_become_rounds_of_one_run() {
         .into_iter()
         .chain(names)
         .collect();
+    bed.run(&["import", "0.csv"]).code(0);
     bed.run(&args).code(0).err_has(&["up to 6 rounds"]);
     bed.run(&["show", "six", "--full"]).code(0).out_says(&[
         "cpu.prime@1 902.5 ops/s 900.0 .. 905.0 6",
@@ -111,6 +112,12 @@ fn texts_of_every_make_are_read_or_refused_by_name() {
         "no output of a benchmark",
     );
     refused("image.png", b"\x89PNG\r\n\x1a\n\0\0\0", "no UTF-8 text");
+    let bad = "test,quantity,unit,estimate,date\na,b,ns,1,01.03.2014\n";
+    refused(
+        "bad.csv",
+        bad.as_bytes(),
+        "line 2: the date `01.03.2014` is not one",
+    );
     refused("a.gz", b"\x1f\x8b\x08\0\0", "compressed by gzip");
     refused("big.txt", &vec![b'x'; 100 << 20], "more than 64 MiB");
     refused(

@@ -97,7 +97,8 @@ pub fn of_rounds(texts: &[(Source<'_>, &[Figures])], own: &Own<'_>) -> Result<Op
         like.map_or(Ok(()), |one| alike(&one.planned, &case.planned))?;
     }
     let sources: Vec<Source<'_>> = texts.iter().map(|(source, _)| *source).collect();
-    let digest = digest(&sources, 0);
+    // Another one than that of the same text as runs by themselves.
+    let digest = digest(&sources, usize::MAX);
     Ok(sources.first().map(|source| run(all, *source, digest)))
 }
 
@@ -163,7 +164,16 @@ fn cases<'a>(figures: &'a [Figures], own: &Own<'_>) -> Vec<Case<'a>> {
         let test = case.planned.id.test.clone();
         let mut number = 2;
         let differs = |case: &Case<'_>, one: &Case<'_>| {
-            one.planned.id == case.planned.id && alike(&one.planned, &case.planned).is_err()
+            let declared_otherwise = |metric: &PlannedMetric| {
+                let mut have = one.planned.metrics.iter();
+                let same = (&metric.quantity, metric.unit, metric.better);
+                have.any(|one| {
+                    one.quantity == *same.0 && (one.unit, one.better) != (same.1, same.2)
+                })
+            };
+            one.planned.id == case.planned.id
+                && (alike(&one.planned, &case.planned).is_err()
+                    || case.planned.metrics.iter().any(declared_otherwise))
         };
         while all.iter().any(|one| differs(&case, one)) {
             case.planned.id.test = format!("{test}-{number}");

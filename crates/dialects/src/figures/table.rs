@@ -88,6 +88,9 @@ fn figure<'a>(
     if !value.is_finite() {
         return Err(format!("`{text}` is no finite number"));
     }
+    if value < 0.0 || (unit == Unit::Share && value > 1.0) {
+        return Err(format!("`{text}` is no value of the unit {unit}"));
+    }
     let copies = match cell("concurrency") {
         None => 1,
         Some(text) => text
@@ -112,9 +115,9 @@ fn figure<'a>(
         .into_iter()
         .flatten()
         .collect();
-    let title = match by.join(" ") {
-        by if by.is_empty() => title.to_owned(),
-        by => format!("{title}, by {by}"),
+    let title = match by.as_slice() {
+        [] => title.to_owned(),
+        by => format!("{title}, by {}", by.join(" ")),
     };
     Ok(Figures {
         output,
@@ -132,7 +135,8 @@ fn figure<'a>(
             class,
             value,
         }],
-        ours: Some(Ours {
+        // What another program measured is no test of ours because somebody gave it the name of one.
+        ours: by.is_empty().then(|| Ours {
             test: Cow::Owned(test.to_owned()),
             set: Vec::new(),
         }),
@@ -165,7 +169,9 @@ fn instant(text: &str) -> Result<UnixNanos, String> {
     let found = found.or_else(|| Some(local().or_else(day)?.timestamp()));
     let second = found.and_then(|found| u64::try_from(found.as_second()).ok());
     second
-        .map(|second| UnixNanos(second.saturating_mul(1_000_000_000)))
+        .and_then(|second| second.checked_mul(1_000_000_000))
+        .map(UnixNanos)
+        .filter(|&at| at <= model::bounds::INSTANT_MAX)
         .ok_or_else(|| format!("the date `{text}` is not one since 1970, such as 2014-03-01"))
 }
 
@@ -233,6 +239,8 @@ mod tests {
         };
         check("a,b,ops_per_s,nan", "`nan` is no finite number");
         check("a,b,ops_per_s,1e999", "`1e999` is no finite number");
+        check("a,b,ops_per_s,-5", "`-5` is no value of the unit ops_per_s");
+        check("a,b,share,55", "`55` is no value of the unit share");
         check("a,b,ops_per_s,fast", "`fast` is no number");
         check("a,b,ops_per_s,", "it has no `estimate`");
         check(
@@ -242,6 +250,10 @@ mod tests {
         check(
             "a,b,ns,1,1950-01-01",
             "the date `1950-01-01` is not one since 1970, such as 2014-03-01",
+        );
+        check(
+            "a,b,ns,1,2999-01-01",
+            "the date `2999-01-01` is not one since 1970, such as 2014-03-01",
         );
         check("a,b,ns,1,,0", "the concurrency `0` is no number from 1");
         check(

@@ -29,10 +29,20 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
             remarks(index, lang).join("; ").into(),
         ]);
     }
-    let heading = lang.pick(
-        "UnixBench-style index (measured by kurabe, not by UnixBench)",
-        "UnixBench 形式の指数（UnixBench ではなく kurabe による測定）",
-    );
+    let heading = match &view.run.meta.origin {
+        None => lang
+            .pick(
+                "UnixBench-style index (measured by kurabe, not by UnixBench)",
+                "UnixBench 形式の指数（UnixBench ではなく kurabe による測定）",
+            )
+            .to_owned(),
+        Some(origin) => say!(
+            lang,
+            "UnixBench-style index (of figures of {who})",
+            "UnixBench 形式の指数（{who} の値から計算）",
+            who = origin.who()
+        ),
+    };
     vec![Block::section(heading, vec![Block::Table(table)])]
 }
 

@@ -19,7 +19,7 @@ pub(super) const WIDE: f64 = 880.0;
 /// The size of letters in units: at 313 of 420 it is 11 CSS pixels.
 const LETTER: f64 = 15.0;
 /// The share of that size that a column of half width takes, on average.
-const COLUMN: f64 = 0.56;
+const COLUMN: f64 = 0.62;
 /// The height of a row of words.
 const LINE: f64 = 22.0;
 /// The radius of a dot.

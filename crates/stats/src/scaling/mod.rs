@@ -169,8 +169,12 @@ impl From<Result<Fit, Refused>> for Told {
 }
 
 /// Every test of `run` that was measured at one copy and at other concurrencies, where the run asks how it scales: at
-/// least three concurrencies, or more copies than CPUs.
+/// least three concurrencies, or more copies than CPUs. Of what another program measured, how many CPUs there were is
+/// not known.
 pub fn scaling(run: &Run) -> Vec<Scaling> {
+    if run.meta.origin.is_some() {
+        return Vec::new();
+    }
     let rounds = RunRounds::of(run);
     let mut tests: Vec<&str> = Vec::new();
     let mut cases: HashMap<&str, Vec<&CaseRounds<'_>>> = HashMap::new();

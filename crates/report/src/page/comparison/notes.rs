@@ -305,7 +305,9 @@ fn earlier(of: Compared<'_>) -> Vec<String> {
 fn dependence(of: Compared<'_>) -> Option<String> {
     let Both { base, other } = &of.comparison.dependence;
     let taken = base.iter().chain(other).copied().fold(0.0, f64::max);
-    (of.comparison.estimator == Estimator::Rounds && taken >= DEPENDENCE_TOLD).then(|| {
+    let mut metrics = of.comparison.metrics.iter();
+    let widened = metrics.any(|metric| metric.interval.is_some());
+    (of.comparison.estimator == Estimator::Rounds && widened && taken >= DEPENDENCE_TOLD).then(|| {
         say!(
             of.lang,
             "neighbouring rounds are taken to depend on one another (by {taken:.2} where 1 is wholly; a run of one test \
