@@ -316,148 +316,153 @@ fn hostile_numbers_and_long_lines_do_no_harm() {
     }
 }
 
-/// Facts of the corpus, the quantity that each is, what one of its units is, and half a unit of its last digit.
-const FACTS: &[(&str, &str, f64, f64)] = &[
-    ("/operations_per_s", "ops_per_s", 1.0, 0.005),
-    ("/events_per_s", "ops_per_s", 1.0, 0.005),
-    ("/cpu_events_per_s", "ops_per_s", 1.0, 0.005),
-    ("/mib_per_s", "bytes_per_s", MIB, 0.005),
-    ("/reads_per_s", "read_iops", 1.0, 0.005),
-    ("/writes_per_s", "write_iops", 1.0, 0.005),
-    ("/fsyncs_per_s", "fsyncs_per_s", 1.0, 0.005),
-    ("/read_mib_per_s", "read_bw_bytes_per_s", MIB, 0.005),
-    ("/written_mib_per_s", "write_bw_bytes_per_s", MIB, 0.005),
-    ("/tps", "tps", 1.0, 0.005),
-    ("/qps", "requests_per_s", 1.0, 0.005),
-    ("/latency_ms/min", "lat_ns_min", 1e6, 0.005),
-    ("/latency_ms/avg", "lat_ns_mean", 1e6, 0.005),
-    ("/latency_ms/max", "lat_ns_max", 1e6, 0.005),
-    ("/latency_ms/percentile_value", "lat_ns_p", 1e6, 0.005),
-];
+/// Real outputs, which cannot be part of this repository.
+mod corpus {
+    use super::*;
 
-#[test]
-#[ignore = "corpus: KURABE_CORPUS names a directory with expected.json"]
-fn every_output_of_the_corpus_is_read_to_its_last_figure() {
-    let (mut outputs, mut unnamed, mut checked) = (0, 0, 0);
-    for (path, text, facts) in checks::corpus("sysbench") {
-        let found = read(&text);
-        let mut figures = found.figures.iter();
-        for run in facts["runs"].as_array().unwrap() {
-            if run["test"].is_null() {
-                assert_eq!(found.left_out.len(), 1, "{path}");
-                unnamed += 1;
-                continue;
-            }
-            let one = figures
-                .next()
-                .unwrap_or_else(|| panic!("{path}: {:?}", found.left_out));
-            assert_eq!(one.version.as_deref(), run["version"].as_str(), "{path}");
-            assert_eq!(
-                u64::from(one.copies),
-                run["threads"].as_u64().unwrap(),
-                "{path}"
-            );
-            assert!(
-                one.test
-                    .starts_with(&format!("sysbench.{}", run["test"].as_str().unwrap())),
-                "{path}"
-            );
-            checked += check_values(&path, one, run);
-            check_params(&path, one, run);
-            outputs += 1;
-        }
-        assert!(figures.next().is_none(), "{path}");
-        assert_eq!(
-            found.left_out.len(),
-            usize::from(facts["runs"][0]["test"].is_null()),
-            "{path}"
-        );
-    }
-    println!("{outputs} outputs, {checked} figures, {unnamed} without a name");
-    assert_eq!((outputs, unnamed), (13, 1));
-}
-
-fn check_values(path: &str, one: &Figures, run: &Value) -> usize {
-    let mut checked = 0;
-    let percentile = run["latency_ms"]["percentile"].to_string();
-    for &(pointer, quantity, scale, half_digit) in FACTS {
-        let Some(wanted) = run.pointer(pointer).and_then(Value::as_f64) else {
-            continue;
-        };
-        let quantity = match quantity {
-            "lat_ns_p" => format!("lat_ns_p{percentile}"),
-            quantity => quantity.to_owned(),
-        };
-        let figure = one.values.iter().find(|figure| figure.quantity == quantity);
-        match figure {
-            Some(figure) => same(
-                &format!("{path}: {quantity}"),
-                figure.value / scale,
-                wanted,
-                half_digit,
-            ),
-            None => assert!(wanted.abs() < half_digit, "{path}: no {quantity}"),
-        }
-        checked += 1;
-    }
-    let rate = one
-        .values
-        .iter()
-        .find(|figure| figure.quantity == "ops_per_s");
-    let (events, seconds) = (
-        run["events"].as_f64().unwrap(),
-        run["total_time_s"].as_f64().unwrap(),
-    );
-    if let Some(rate) = rate {
-        // Rates that are printed are over times that differ from the one printed by setting up.
-        same(path, rate.value, events / seconds, 0.05 * rate.value);
-    }
-    checked
-}
-
-fn check_params(path: &str, one: &Figures, run: &Value) {
-    let params = [
-        ("prime_limit", "cpu-max-prime"),
-        ("operation", "memory-oper"),
-        ("scope", "memory-scope"),
-        ("files", "file-num"),
-        ("file_size", "file-size"),
-        (
-            "block_size",
-            if run["test"] == "memory" {
-                "memory-block-size"
-            } else {
-                "file-block-size"
-            },
-        ),
+    /// Facts of the corpus, the quantity that each is, what one of its units is, and half a unit of its last digit.
+    const FACTS: &[(&str, &str, f64, f64)] = &[
+        ("/operations_per_s", "ops_per_s", 1.0, 0.005),
+        ("/events_per_s", "ops_per_s", 1.0, 0.005),
+        ("/cpu_events_per_s", "ops_per_s", 1.0, 0.005),
+        ("/mib_per_s", "bytes_per_s", MIB, 0.005),
+        ("/reads_per_s", "read_iops", 1.0, 0.005),
+        ("/writes_per_s", "write_iops", 1.0, 0.005),
+        ("/fsyncs_per_s", "fsyncs_per_s", 1.0, 0.005),
+        ("/read_mib_per_s", "read_bw_bytes_per_s", MIB, 0.005),
+        ("/written_mib_per_s", "write_bw_bytes_per_s", MIB, 0.005),
+        ("/tps", "tps", 1.0, 0.005),
+        ("/qps", "requests_per_s", 1.0, 0.005),
+        ("/latency_ms/min", "lat_ns_min", 1e6, 0.005),
+        ("/latency_ms/avg", "lat_ns_mean", 1e6, 0.005),
+        ("/latency_ms/max", "lat_ns_max", 1e6, 0.005),
+        ("/latency_ms/percentile_value", "lat_ns_p", 1e6, 0.005),
     ];
-    for (fact, name) in params {
-        let wanted = match &run[fact] {
-            Value::Null => continue,
-            Value::String(text) => text.clone(),
-            number => number.to_string(),
-        };
-        assert_eq!(one.params.get(name), Some(&wanted), "{path}: {name}");
+
+    #[test]
+    #[ignore = "corpus: KURABE_CORPUS names a directory with expected.json"]
+    fn every_output_of_the_corpus_is_read_to_its_last_figure() {
+        let (mut outputs, mut unnamed, mut checked) = (0, 0, 0);
+        for (path, text, facts) in checks::corpus("sysbench") {
+            let found = read(&text);
+            let mut figures = found.figures.iter();
+            for run in facts["runs"].as_array().unwrap() {
+                if run["test"].is_null() {
+                    assert_eq!(found.left_out.len(), 1, "{path}");
+                    unnamed += 1;
+                    continue;
+                }
+                let one = figures
+                    .next()
+                    .unwrap_or_else(|| panic!("{path}: {:?}", found.left_out));
+                assert_eq!(one.version.as_deref(), run["version"].as_str(), "{path}");
+                assert_eq!(
+                    u64::from(one.copies),
+                    run["threads"].as_u64().unwrap(),
+                    "{path}"
+                );
+                assert!(
+                    one.test
+                        .starts_with(&format!("sysbench.{}", run["test"].as_str().unwrap())),
+                    "{path}"
+                );
+                checked += check_values(&path, one, run);
+                check_params(&path, one, run);
+                outputs += 1;
+            }
+            assert!(figures.next().is_none(), "{path}");
+            assert_eq!(
+                found.left_out.len(),
+                usize::from(facts["runs"][0]["test"].is_null()),
+                "{path}"
+            );
+        }
+        println!("{outputs} outputs, {checked} figures, {unnamed} without a name");
+        assert_eq!((outputs, unnamed), (13, 1));
     }
-    if let Some(mode) = run["mode"].as_str() {
-        let wanted = match mode {
-            "random r/w" => "rndrw",
-            "sequential read" => "seqrd",
-            "sequential rewrite" => "seqrewr",
-            mode => panic!("{path}: {mode}"),
-        };
-        assert_eq!(one.test, format!("sysbench.fileio-{wanted}"), "{path}");
-    }
-    let of_transaction = |queries: &str| {
-        run["queries_performed"][queries]
-            .as_f64()
-            .zip(run["transactions"].as_f64())
-    };
-    if let Some((reads, transactions)) = of_transaction("read") {
-        let mix = &one.params["queries of a transaction"];
-        assert!(
-            mix.starts_with(&format!("{} reads", (reads / transactions).round())),
-            "{path}: {mix}"
+
+    fn check_values(path: &str, one: &Figures, run: &Value) -> usize {
+        let mut checked = 0;
+        let percentile = run["latency_ms"]["percentile"].to_string();
+        for &(pointer, quantity, scale, half_digit) in FACTS {
+            let Some(wanted) = run.pointer(pointer).and_then(Value::as_f64) else {
+                continue;
+            };
+            let quantity = match quantity {
+                "lat_ns_p" => format!("lat_ns_p{percentile}"),
+                quantity => quantity.to_owned(),
+            };
+            let figure = one.values.iter().find(|figure| figure.quantity == quantity);
+            match figure {
+                Some(figure) => same(
+                    &format!("{path}: {quantity}"),
+                    figure.value / scale,
+                    wanted,
+                    half_digit,
+                ),
+                None => assert!(wanted.abs() < half_digit, "{path}: no {quantity}"),
+            }
+            checked += 1;
+        }
+        let rate = one
+            .values
+            .iter()
+            .find(|figure| figure.quantity == "ops_per_s");
+        let (events, seconds) = (
+            run["events"].as_f64().unwrap(),
+            run["total_time_s"].as_f64().unwrap(),
         );
+        if let Some(rate) = rate {
+            // Rates that are printed are over times that differ from the one printed by setting up.
+            same(path, rate.value, events / seconds, 0.05 * rate.value);
+        }
+        checked
+    }
+
+    fn check_params(path: &str, one: &Figures, run: &Value) {
+        let params = [
+            ("prime_limit", "cpu-max-prime"),
+            ("operation", "memory-oper"),
+            ("scope", "memory-scope"),
+            ("files", "file-num"),
+            ("file_size", "file-size"),
+            (
+                "block_size",
+                if run["test"] == "memory" {
+                    "memory-block-size"
+                } else {
+                    "file-block-size"
+                },
+            ),
+        ];
+        for (fact, name) in params {
+            let wanted = match &run[fact] {
+                Value::Null => continue,
+                Value::String(text) => text.clone(),
+                number => number.to_string(),
+            };
+            assert_eq!(one.params.get(name), Some(&wanted), "{path}: {name}");
+        }
+        if let Some(mode) = run["mode"].as_str() {
+            let wanted = match mode {
+                "random r/w" => "rndrw",
+                "sequential read" => "seqrd",
+                "sequential rewrite" => "seqrewr",
+                mode => panic!("{path}: {mode}"),
+            };
+            assert_eq!(one.test, format!("sysbench.fileio-{wanted}"), "{path}");
+        }
+        let of_transaction = |queries: &str| {
+            run["queries_performed"][queries]
+                .as_f64()
+                .zip(run["transactions"].as_f64())
+        };
+        if let Some((reads, transactions)) = of_transaction("read") {
+            let mix = &one.params["queries of a transaction"];
+            assert!(
+                mix.starts_with(&format!("{} reads", (reads / transactions).round())),
+                "{path}: {mix}"
+            );
+        }
     }
 }

@@ -23,6 +23,7 @@ const RULES: &[fn(&Tree) -> Vec<Finding>] = &[
     source::lines_are_not_too_wide,
     source::is_safe_outside_of_sys,
     source::prints_in_the_binary_alone,
+    source::tests_of_a_corpus_are_found_by_name,
     words::leaves_nothing_undone,
     words::names_no_machine,
     words::names_no_private_host,

@@ -116,6 +116,23 @@ pub(crate) fn prints_in_the_binary_alone(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// `ci` leaves out by the name of their module the tests whose files not everybody has.
+pub(crate) fn tests_of_a_corpus_are_found_by_name(tree: &Tree) -> Vec<Finding> {
+    let mark = concat!("#[ignore = \"cor", "pus:");
+    let mut findings = Vec::new();
+    for file in tree.with_extension("rs") {
+        let is_named = file.path.ends_with("/corpus.rs") || file.text.contains("mod corpus {");
+        let marked = |(_, line): &(usize, &str)| line.contains(mark) && !is_named;
+        findings.extend(
+            (1..)
+                .zip(file.text.lines())
+                .filter(marked)
+                .map(|(line, _)| file.finding(line, "is in no module `corpus`")),
+        );
+    }
+    findings
+}
+
 /// The lines of `text` that hold code, numbered from 1, without the comments at their ends.
 pub(crate) fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines()
@@ -247,5 +264,17 @@ mod tests {
         finds(prints_in_the_binary_alone, LIBRARY, &test, &[]);
         let kit = format!("#[cfg(test)]\nmod testkit;\n{code}\n");
         finds(prints_in_the_binary_alone, LIBRARY, &kit, &[3]);
+    }
+
+    #[test]
+    fn a_test_of_a_corpus_stands_where_it_is_left_out() {
+        let rule = tests_of_a_corpus_are_found_by_name;
+        let code = concat!(
+            "#[test]\n#[ignore = \"cor",
+            "pus: a directory\"]\nfn f() {}\n"
+        );
+        finds(rule, LIBRARY, code, &[2]);
+        finds(rule, "crates/dialects/src/x/tests/corpus.rs", code, &[]);
+        finds(rule, LIBRARY, &format!("mod corpus {{\n{code}}}\n"), &[]);
     }
 }
