@@ -20,7 +20,7 @@ mod elf;
 #[cfg(test)]
 mod features;
 mod generate;
-mod pages;
+pub mod pages;
 pub mod process;
 mod tidy;
 

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// The programs that a browser may be called.
 const BROWSERS: [&str; 2] = ["chromium", "google-chrome"];
-pub(crate) const INSTALL: &str = "apt install chromium";
+/// The command that installs one.
+pub const INSTALL: &str = "apt install chromium";
 
 /// Widths that readers have: a phone, a tablet, a desk.
 const WIDTHS: [u32; 3] = [360, 768, 1280];
@@ -26,7 +27,7 @@ const BUDGET: &str = "60s";
 const PROBE: &str = include_str!("pages/probe.js");
 
 /// The browser that is here.
-pub(crate) fn browser(root: &Path) -> Option<&'static str> {
+pub fn browser(root: &Path) -> Option<&'static str> {
     let mut browsers = BROWSERS.into_iter();
     browsers.find(|browser| succeeds(command(root, browser).arg("--version")))
 }
@@ -67,7 +68,7 @@ pub(crate) fn check(root: &Path, browser: &str) -> anyhow::Result<()> {
 }
 
 /// The browser, without a screen, a network, and a sandbox, which root cannot have.
-fn headless(root: &Path, browser: &str) -> std::process::Command {
+pub fn headless(root: &Path, browser: &str) -> std::process::Command {
     let mut command = command(root, browser);
     command.args([
         "--headless=new",
@@ -83,7 +84,8 @@ fn headless(root: &Path, browser: &str) -> std::process::Command {
     command
 }
 
-fn url(path: &Path) -> String {
+/// A file's address.
+pub fn url(path: &Path) -> String {
     format!("file://{}", path.display())
 }
 
