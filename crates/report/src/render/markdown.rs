@@ -48,7 +48,7 @@ fn block(block: &Block, depth: usize) -> String {
             let (from, to) = (printable(from), printable(to));
             format!("```text\n{line}\n{from} .. {to}\n```\n")
         }
-        Block::Commands(_) | Block::Chart(_) => String::new(),
+        Block::Commands(_) | Block::Chart(_) | Block::Long(_) => String::new(),
         Block::Fitting(forms) => forms
             .first()
             .map_or_else(String::new, |form| blocks(form, depth)),

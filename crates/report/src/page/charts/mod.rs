@@ -12,4 +12,4 @@ pub(crate) use curve::curve;
 pub(crate) use headlines::headlines;
 pub(crate) use latency::latency;
 pub(crate) use ratios::ratios;
-pub(crate) use series::series;
+pub(crate) use series::{long, series};

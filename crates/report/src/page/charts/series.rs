@@ -3,7 +3,7 @@
 
 use crate::lang::{Lang, say};
 use crate::number;
-use crate::page::block::{Align, Chart, Table};
+use crate::page::block::{Align, Chart, Long, Table};
 use crate::page::chart::{self, Axis, Figure, Look, Plot, Point, Series};
 use crate::page::soak::sentence;
 use crate::view::RunView;
@@ -13,6 +13,9 @@ use stats::soak::{Finding, Past, SoakSummary};
 
 /// Pieces of time at most: about one for each two pixels.
 const PIECES_MAX: usize = 400;
+
+/// The same where a reader can look into it: fewer than a browser draws at once, so that it follows the hand.
+const LONG_MAX: usize = 4000;
 
 /// Rows of the table: what a reader looks through.
 const ROWS_MAX: usize = 24;
@@ -27,6 +30,33 @@ struct Piece {
     windows: Vec<f64>,
 }
 
+impl Piece {
+    /// Its least, middle and most window.
+    fn whole(&self) -> Option<[f64; 3]> {
+        let sorted = quantile::sorted(&self.windows);
+        let (least, most) = (*sorted.first()?, *sorted.last()?);
+        Some([least, quantile::of_sorted(&sorted, 0.5)?, most])
+    }
+}
+
+/// The series to look into; `None` where the chart shows every window.
+pub(crate) fn long(view: &RunView<'_>, soak: &SoakSummary) -> Option<Long> {
+    let span = soak.lasted.as_secs_f64();
+    let windows = placed(view);
+    if windows.len() <= PIECES_MAX || span <= 0.0 {
+        return None;
+    }
+    let n = LONG_MAX.min(windows.len());
+    let most = windows.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+    let scale = number::scale(soak.unit, &soak.quantity, most);
+    let of = |piece: &Piece| Some(piece.whole()?.map(|x| x / scale.divisor));
+    Some(Long {
+        step: span / count(n),
+        pieces: pieces(&windows, span, n).iter().map(of).collect(),
+        unit: scale.unit,
+    })
+}
+
 /// The chart; `None` where nothing was measured.
 pub(crate) fn series(view: &RunView<'_>, soak: &SoakSummary, lang: Lang) -> Option<Chart> {
     let span = soak.lasted.as_secs_f64();
@@ -35,13 +65,8 @@ pub(crate) fn series(view: &RunView<'_>, soak: &SoakSummary, lang: Lang) -> Opti
         return None;
     }
     let pieces = pieces(&windows, span, PIECES_MAX.min(windows.len().div_ceil(3)));
-    let whole = |piece: &Piece| {
-        let sorted = quantile::sorted(&piece.windows);
-        let (least, most) = (*sorted.first()?, *sorted.last()?);
-        Some((least, quantile::of_sorted(&sorted, 0.5)?, most))
-    };
     let points = pieces.iter().map(|piece| {
-        let (least, middle, most) = whole(piece).unwrap_or((f64::NAN, f64::NAN, f64::NAN));
+        let [least, middle, most] = piece.whole().unwrap_or([f64::NAN; 3]);
         Point {
             x: f64::midpoint(piece.from, piece.to),
             y: middle,
@@ -62,10 +87,10 @@ pub(crate) fn series(view: &RunView<'_>, soak: &SoakSummary, lang: Lang) -> Opti
         (lang.pick("most", "最大").to_owned(), Align::Right),
     ]);
     for piece in self::pieces(&windows, span, ROWS_MAX.min(windows.len().div_ceil(3))) {
-        let Some((least, middle, most)) = whole(&piece) else {
+        let Some(figures) = piece.whole() else {
             continue;
         };
-        let figures = [least, middle, most].map(|x| scale.value(x).into());
+        let figures = figures.map(|x| scale.value(x).into());
         let from = number::seconds(piece.from, lang).into();
         table
             .rows
