@@ -62,6 +62,7 @@ fn course(soak: &SoakSummary, view: &RunView<'_>, lang: Lang) -> Vec<Block> {
     blocks.extend(Block::chart(charts::series(view, soak, lang)));
     let long = charts::long(view, soak).map(Box::new);
     blocks.extend(long.map(Block::Long));
+    blocks.extend(Block::chart(charts::latency_over_time(view, soak, lang)));
     blocks
 }
 

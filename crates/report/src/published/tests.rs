@@ -71,6 +71,30 @@ fn a_soak_of_a_day_in_windows_of_100_ms_is_small_and_keeps_its_spikes() {
 }
 
 #[test]
+fn a_soak_of_storage_has_its_latency_over_time() {
+    let mut run = soak::tests::run();
+    let drawn = |run: &Run| {
+        let view = view(run);
+        let soak = view.soak.as_ref().unwrap();
+        charts::latency_over_time(&view, soak, Lang::En)
+    };
+    assert!(drawn(&run).is_none());
+    for (place, round) in (1..).zip(&mut run.rounds) {
+        if let Outcome::Done(done) = &mut round.outcome {
+            let pairs = vec![(50_000, 900), (1_000_000 * place, 100)];
+            done.latencies.insert("clat".to_owned(), pairs);
+        }
+    }
+    let chart = drawn(&run).unwrap();
+    assert!(
+        chart
+            .finding
+            .contains("at most 1.0 ms at the best time and 30 ms at the worst, 29 min")
+    );
+    assert!((2..=24).contains(&chart.table.rows.len()));
+}
+
+#[test]
 fn twenty_runs_have_room_in_one_file() {
     let runs = several(20);
     let published = compared(&runs);

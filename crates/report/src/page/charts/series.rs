@@ -96,10 +96,6 @@ pub(crate) fn series(view: &RunView<'_>, soak: &SoakSummary, lang: Lang) -> Opti
             .rows
             .push(std::iter::once(from).chain(figures).collect());
     }
-    let (step, high) = time_step(span);
-    let ticks = (0..=12_u32)
-        .map(|n| f64::from(n) * step)
-        .take_while(|x| *x <= high);
     let case = view.run.plan.cases.first().map(|case| case.id.to_string());
     let case = case.unwrap_or_default();
     Some(Chart {
@@ -111,17 +107,7 @@ pub(crate) fn series(view: &RunView<'_>, soak: &SoakSummary, lang: Lang) -> Opti
             said = sentence(soak, lang)
         ),
         drawing: Figure::Plot(Plot {
-            x: Axis {
-                label: lang
-                    .pick("time since the beginning", "開始からの時間")
-                    .to_owned(),
-                log: false,
-                low: 0.0,
-                high,
-                ticks: ticks
-                    .map(|x| (x, chart::short(&number::seconds(x, lang))))
-                    .collect(),
-            },
+            x: time_axis(span, lang),
             y: Axis::of_unit("", unit, quantity, 0.0, most),
             series: vec![Series {
                 name: String::new(),
@@ -164,18 +150,30 @@ fn pieces(windows: &[(f64, f64)], span: f64, n: usize) -> Vec<Piece> {
     pieces
 }
 
-/// A step of time that people count in, such that there are four to nine, and the end of the axis.
-fn time_step(span: f64) -> (f64, f64) {
+/// The axis of so many seconds since the beginning, in steps of time that people count in: four to nine of them.
+pub(super) fn time_axis(span: f64, lang: Lang) -> Axis {
     let steps = [
         1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 3600.0, 7200.0, 14400.0,
         21600.0, 43200.0, 86400.0, 172_800.0, 604_800.0,
     ];
     let step = steps.into_iter().find(|step| span / step <= 7.0);
-    (step.unwrap_or(span / 5.0), span)
+    let step = step.unwrap_or(span / 5.0);
+    let ticks = (0..=12_u32).map(|n| f64::from(n) * step);
+    let ticks = ticks.take_while(|x| *x <= span);
+    let label = lang.pick("time since the beginning", "開始からの時間");
+    Axis {
+        label: label.to_owned(),
+        log: false,
+        low: 0.0,
+        high: span,
+        ticks: ticks
+            .map(|x| (x, chart::short(&number::seconds(x, lang))))
+            .collect(),
+    }
 }
 
 /// What happened, at its time.
-fn marks(soak: &SoakSummary, lang: Lang) -> Vec<(f64, String)> {
+pub(super) fn marks(soak: &SoakSummary, lang: Lang) -> Vec<(f64, String)> {
     let found = soak.findings.iter().filter_map(|finding| match finding {
         Finding::Burst { burst, .. } => Some((
             burst.burst_seconds,
