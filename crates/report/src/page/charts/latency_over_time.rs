@@ -1,5 +1,5 @@
-//! The latency of a soak over its time: half of the operations are faster than the line, one in a hundred is slower than
-//! the band.
+//! The latency of a soak over its time: half of the operations are faster than the line, and one in a hundred is slower
+//! than the band.
 
 use super::series::{marks, time_axis};
 use crate::lang::{Lang, say};
