@@ -23,6 +23,7 @@ pub mod looks;
 pub mod memory;
 pub mod modes;
 pub mod needed;
+pub mod offered;
 pub mod order;
 pub mod order_effect;
 pub mod quantile;

@@ -18,6 +18,7 @@ mod memory;
 mod metrics;
 mod next;
 mod notes;
+mod offered;
 pub mod offers;
 pub mod plan;
 pub mod ranking;

@@ -9,10 +9,8 @@ use crate::page::storage::operations;
 use crate::view::RunView;
 use model::latency;
 use model::num::approx;
-use model::record::Outcome;
 use model::units::Unit;
 use stats::storage::{LatencyShape, StorageCase};
-use std::collections::BTreeMap;
 
 /// The quantiles that are drawn, and how they are called where they have a tick.
 const QUANTILES: [(f64, &str); 13] = [
@@ -120,17 +118,8 @@ fn quantiles(
     case: &StorageCase,
     shape: &LatencyShape,
 ) -> Vec<(f64, &'static str, f64)> {
-    let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
-    for round in view.run.rounds_of(&case.case) {
-        let Outcome::Done(measured) = &round.outcome else {
-            continue;
-        };
-        for (ns, n) in measured.latencies.get(&shape.name).into_iter().flatten() {
-            *counts.entry(*ns).or_default() += n;
-        }
-    }
-    let operations = approx(counts.values().sum());
-    let pairs: Vec<(u64, u64)> = counts.into_iter().collect();
+    let pairs = stats::offered::pooled(view.run, &case.case, &shape.name);
+    let operations = approx(latency::operations(&pairs));
     let is_known = |(q, _): &&(f64, &str)| (1.0 - q) * operations >= BEYOND_MIN;
     let known = QUANTILES.iter().filter(is_known);
     known

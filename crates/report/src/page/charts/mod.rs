@@ -4,6 +4,7 @@ mod copies;
 mod curve;
 mod headlines;
 mod latency;
+mod offered;
 mod ratios;
 mod series;
 
@@ -11,5 +12,6 @@ pub(crate) use copies::copies;
 pub(crate) use curve::curve;
 pub(crate) use headlines::headlines;
 pub(crate) use latency::latency;
+pub(crate) use offered::offered;
 pub(crate) use ratios::ratios;
 pub(crate) use series::series;
