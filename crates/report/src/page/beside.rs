@@ -30,13 +30,22 @@ pub(crate) fn page<'a>(runs: impl Iterator<Item = &'a Run>, lang: Lang) -> Vec<B
     }
     for name in names {
         let cells: Vec<String> = facts.iter().map(|facts| of(facts, name)).collect();
-        let differs = cells.iter().any(|cell| *cell != cells[0]);
+        // What one side does not tell may be the same.
+        let mut known = cells.iter().filter(|cell| !cell.is_empty());
+        let first = known.next();
+        let differs = known.any(|cell| Some(cell) != first);
         let sign = if differs {
             Text::with(Tone::Attention, lang.pick("yes", "あり"))
         } else {
             Text::from("")
         };
-        let cells = cells.into_iter().map(Cell::from);
+        let cells = cells.into_iter().map(|cell| {
+            if cell.is_empty() {
+                Cell::from(lang.pick("not known", "不明"))
+            } else {
+                Cell::from(cell)
+            }
+        });
         table.rows.push(
             [name.into(), sign.into()]
                 .into_iter()
@@ -68,6 +77,7 @@ mod tests {
         a.meta.label = Some("one".to_owned());
         b.meta.label = Some("two".to_owned());
         b.host.kernel.release = Fact::Known("9.9.9".to_owned());
+        b.host.memory = model::host::MemoryFacts::default();
         let page = page([&a, &b].into_iter(), Lang::En);
         let [Block::Table(table)] = &page[..] else {
             panic!("{page:?}");
@@ -86,5 +96,10 @@ mod tests {
         assert_eq!(marked.len(), 1, "{marked:?}");
         assert!(format!("{:?}", marked[0][3]).contains("9.9.9"));
         assert!(table.rows.len() > 3);
+        let unknown = table
+            .rows
+            .iter()
+            .filter(|row| row[3] == Cell::from("not known"));
+        assert_eq!(unknown.count(), 1);
     }
 }

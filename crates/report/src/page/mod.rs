@@ -5,6 +5,7 @@
 
 pub(crate) mod beside;
 pub mod block;
+mod causes;
 pub mod chart;
 pub(crate) mod charts;
 pub mod comparison;

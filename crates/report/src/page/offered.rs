@@ -80,7 +80,7 @@ fn sentence(curve: &Curve, kind: &str, lang: Lang) -> Option<String> {
     Some(say!(
         lang,
         "at {near} of the most it can do, 1 of 100 {kind} takes {slow} or longer, at {half} {fast}",
-        "最大の {near} の負荷では {kind} 100 回に 1 回が {slow} 以上かかり、{half} の負荷では {fast} です",
+        "最大の {near} の負荷では{kind} 100 回に 1 回が {slow} 以上かかり、{half} の負荷では {fast} です",
         near = share(high),
         half = share(low),
         slow = ns(high),

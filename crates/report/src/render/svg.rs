@@ -171,6 +171,7 @@ fn draw_plot(plot: &Plot, width: f64) -> (f64, Markup) {
         @for (place, series) in plot.series.iter().enumerate() {
             (draw_series(series, place, &x, &y))
         }
+        (labels(plot, [left, right, top - LINE, foot], &x, &y))
         (words(f64::midpoint(left, right), foot + 40.0, "m", "middle", &plot.x.label))
         @for (place, series, across, down) in &legend {
             @let middle = foot + 62.0 + down;
@@ -215,7 +216,7 @@ fn draw_series(
     let line =
         |of: &dyn Fn(&Point) -> f64| path(series.points.iter().map(|p| (x(p.x), p.y, y(of(p)))));
     let is_line = series.look != Look::Dots;
-    let has_dots = matches!(series.look, Look::Dots | Look::Line);
+    let has_dots = has_dots(series.look);
     html! {
         @if series.look == Look::Band {
             path class={ "n " (class) } d=(band(&series.points, x, y)) {}
@@ -232,11 +233,66 @@ fn draw_series(
             }
             @let hollow = if point.dominated { " h" } else { "" };
             (mark(place, x(point.x), y(point.y), &[class, hollow].concat()))
-            @if !point.label.is_empty() {
-                (words(x(point.x) + 9.0, y(point.y) - 7.0, "", "start", &point.label))
-            }
         }
     }
+}
+
+/// The words beside points, each where nothing else stands; further away than beside it a line leads to it.
+fn labels(plot: &Plot, field: [f64; 4], x: &dyn Fn(f64) -> f64, y: &dyn Fn(f64) -> f64) -> Markup {
+    let seen = plot.series.iter().filter(|series| has_dots(series.look));
+    let seen = seen.flat_map(|series| &series.points);
+    let dots: Vec<(&Point, f64, f64)> = seen
+        .filter(|point| point.y.is_finite())
+        .map(|point| (point, x(point.x), y(point.y)))
+        .collect();
+    let mut taken: Vec<[f64; 4]> = dots
+        .iter()
+        .map(|(_, x, y)| [x - DOT, x + DOT, y - DOT, y + DOT])
+        .collect();
+    let mut placed = Vec::new();
+    for (point, x, y) in dots.iter().filter(|(point, ..)| !point.label.is_empty()) {
+        let wide = width_of(&point.label);
+        let places = (0..6_u32).flat_map(|ring| {
+            let away = f64::from(ring) * LINE;
+            let (above, below) = (y - 7.0 - away, y + 17.0 + away);
+            [
+                (9.0, above),
+                (9.0, below),
+                (-9.0 - wide, above),
+                (-9.0 - wide, below),
+            ]
+            .map(|(across, base)| (x + across, base, ring > 0))
+        });
+        let box_of = |left: f64, base: f64| [left, left + wide, base - LETTER, base + 4.0];
+        let is_free = |of: [f64; 4]| {
+            let inside = of[0] >= field[0] && of[1] <= field[1] + 16.0;
+            let inside = inside && of[2] >= field[2] && of[3] <= field[3];
+            let apart = |other: &[f64; 4]| {
+                of[0] >= other[1] || of[1] <= other[0] || of[2] >= other[3] || of[3] <= other[2]
+            };
+            inside && taken.iter().all(apart)
+        };
+        let mut free = places.filter(|(left, base, _)| is_free(box_of(*left, *base)));
+        // A word without room is in the table.
+        let Some((left, base, is_away)) = free.next() else {
+            continue;
+        };
+        taken.push(box_of(left, base));
+        placed.push((*point, (*x, *y), (left, base), is_away));
+    }
+    html! {
+        @for (_, (x, y), (left, base), _) in placed.iter().filter(|(.., is_away)| *is_away) {
+            @let end = if left > x { *left } else { left + width_of("  ") };
+            line.g x1=(at(*x)) y1=(at(*y)) x2=(at(end)) y2=(at(base - 5.0)) {}
+        }
+        @for (point, _, (left, base), _) in &placed {
+            (words(*left, *base, "", "start", &point.label))
+        }
+    }
+}
+
+const fn has_dots(look: Look) -> bool {
+    matches!(look, Look::Dots | Look::Line)
 }
 
 /// A line through points, which is broken where one is no number.

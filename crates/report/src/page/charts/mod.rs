@@ -5,13 +5,17 @@ mod curve;
 mod headlines;
 mod latency;
 mod offered;
+mod price;
 mod ratios;
 mod series;
+mod values;
 
 pub(crate) use copies::copies;
 pub(crate) use curve::curve;
 pub(crate) use headlines::headlines;
-pub(crate) use latency::latency;
+pub(crate) use latency::{latency, of_sides};
 pub(crate) use offered::offered;
+pub(crate) use price::price;
 pub(crate) use ratios::ratios;
 pub(crate) use series::series;
+pub(crate) use values::values;
