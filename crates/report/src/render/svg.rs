@@ -5,10 +5,10 @@
 
 use crate::page::block::{Chart, Tone};
 use crate::page::chart::{Axis, Figure, Look, Plot, Point, Row, Rows, Series};
-use crate::table::columns;
+use crate::table::{columns, wrapped};
 use dialects::printable::printable;
 use maud::{Markup, PreEscaped, html};
-use model::num::count;
+use model::num::{count, round_to_usize};
 use std::fmt::Write as _;
 
 /// Units of a chart that stands beside text, and of one for a phone, which shows it at 75 % of this size.
@@ -94,6 +94,7 @@ fn draw_rows(rows: &Rows, width: f64) -> (f64, Markup) {
     let foot = step.mul_add(count(rows.rows.len()), 6.0);
     let x = |value: f64| rows.axis.place(value).mul_add(right - left, left);
     let top_of = |place: usize| step.mul_add(count(place), 4.0);
+    let (label, lower) = axis_label(&rows.axis, f64::midpoint(left, right), foot, width);
     let middle_of = |place| top_of(place) + if beside { LINE / 2.0 } else { LINE * 1.5 - 3.0 };
     let shapes = html! {
         @for (value, word) in spaced(&rows.axis, right - left) {
@@ -128,9 +129,9 @@ fn draw_rows(rows: &Rows, width: f64) -> (f64, Markup) {
             }
             (mark(shape, x(row.at), middle, class))
         }
-        (words(f64::midpoint(left, right), foot + 40.0, "m", "middle", &rows.axis.label))
+        (label)
     };
-    (foot + 50.0, shapes)
+    (foot + 50.0 + lower, shapes)
 }
 
 /// The class and the shape of a verdict.
@@ -152,6 +153,7 @@ fn draw_plot(plot: &Plot, width: f64) -> (f64, Markup) {
     let foot = top + FIELD;
     let x = |value: f64| plot.x.place(value).mul_add(right - left, left);
     let y = |value: f64| plot.y.place(value).mul_add(-FIELD, foot);
+    let (label, lower) = axis_label(&plot.x, f64::midpoint(left, right), foot, width);
     let shapes = html! {
         (words(0.0, 16.0, "m", "start", &plot.y.label))
         @for (value, word) in &plot.y.ticks {
@@ -172,9 +174,9 @@ fn draw_plot(plot: &Plot, width: f64) -> (f64, Markup) {
             (draw_series(series, place, &x, &y))
         }
         (labels(plot, [left, right, top - LINE, foot], &x, &y))
-        (words(f64::midpoint(left, right), foot + 40.0, "m", "middle", &plot.x.label))
+        (label)
         @for (place, series, across, down) in &legend {
-            @let middle = foot + 62.0 + down;
+            @let middle = foot + 62.0 + lower + down;
             @if series.look == Look::Dashed {
                 @let line = format!("M{} {}h16", at(across - 8.0), at(middle));
                 path class={ "d " (class_of(*place)) } d=(line) {}
@@ -185,7 +187,7 @@ fn draw_plot(plot: &Plot, width: f64) -> (f64, Markup) {
         }
     };
     let lines = legend.last().map_or(0.0, |(.., down)| down + LINE + 4.0);
-    (foot + 50.0 + lines, shapes)
+    (foot + 50.0 + lower + lines, shapes)
 }
 
 /// Where each name of a legend stands: from left to right, and on a further line where there is no room.
@@ -383,6 +385,23 @@ fn words(x: f64, y: f64, class: &str, anchor: &str, text: &str) -> Markup {
             text class=[class] x=(at(x)) y=(at(y)) text-anchor=(anchor) { (printable(text)) }
         }
     }
+}
+
+/// What an axis shows, below its ticks around this place or across the whole chart, and how much room its further lines
+/// take.
+fn axis_label(axis: &Axis, middle: f64, foot: f64, width: f64) -> (Markup, f64) {
+    let half = width_of(&axis.label) / 2.0;
+    let fits = middle - half >= 0.0 && middle + half <= width;
+    let middle = if fits { middle } else { width / 2.0 };
+    let room = round_to_usize((width / (LETTER * COLUMN)).floor());
+    let text = wrapped(&axis.label, room);
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let drawn = html! {
+        @for (place, line) in lines.iter().enumerate() {
+            (words(middle, LINE.mul_add(count(place), foot + 40.0), "m", "middle", line))
+        }
+    };
+    (drawn, LINE * count(lines.len().saturating_sub(1)))
 }
 
 /// The ticks whose words have room beside one another.

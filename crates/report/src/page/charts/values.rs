@@ -6,6 +6,7 @@ use crate::page::block::{Align, Chart, Table, Text};
 use crate::page::chart::{Axis, Figure, Row, Rows};
 use crate::view::RunView;
 use model::estimate::MetricSummary;
+use model::units::Unit;
 
 /// Beyond this factor between the least and the most, equal steps of an axis are factors.
 const LINEAR_MAX: f64 = 20.0;
@@ -48,11 +49,26 @@ fn chart(view: &RunView<'_>, unit: &str, list: &[&MetricSummary], lang: Lang) ->
         ends().fold(0.0, f64::max),
     );
     let (kind, quantity) = (first.metric.unit, first.id.quantity.as_str());
-    let axis = if most / least > LINEAR_MAX {
-        let about = |x| number::of(kind, quantity, x);
-        Axis::log(unit, least, most, about)
-    } else {
+    let is_binary = matches!(kind, Unit::Bytes | Unit::BytesPerSecond);
+    let axis = if most / least <= LINEAR_MAX {
         Axis::of_unit("", kind, quantity, 0.0, most)
+    } else if is_binary {
+        // Powers of ten of a prefix: those of bytes are no round figures.
+        let scale = number::scale(kind, quantity, most);
+        let of = scale.divisor;
+        let axis = Axis::log(&scale.unit, least / of, most / of, |x| x.to_string());
+        Axis {
+            low: axis.low * of,
+            high: axis.high * of,
+            ticks: axis
+                .ticks
+                .into_iter()
+                .map(|(x, word)| (x * of, word))
+                .collect(),
+            ..axis
+        }
+    } else {
+        Axis::log(unit, least, most, |x| number::of(kind, quantity, x))
     };
     let mut table = Table::new([
         (lang.pick("metric", "測定項目"), Align::Left),
@@ -73,8 +89,9 @@ fn chart(view: &RunView<'_>, unit: &str, list: &[&MetricSummary], lang: Lang) ->
         title: say!(lang, "Figures in {unit}", "{unit} の測定値"),
         finding: say!(
             lang,
-            "a dot is the median of the rounds, the line its 95 % interval",
-            "点は各ラウンドの中央値、線は 95 % 信頼区間です"
+            "a dot is the median of the rounds, the line its 95 % interval; tests that no single number describes are in \
+             the table of all figures",
+            "点は各ラウンドの中央値、線は 95 % 信頼区間です。一つの数値で表せないテストは全項目の表にあります"
         ),
         drawing: Figure::Rows(Rows {
             axis,
