@@ -218,6 +218,10 @@ pub struct Dropped {
 /// One case of a plan, with all that later readers need to know about it: the run stays readable when the
 /// workload has changed or gone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a property of its own that a case has or has not"
+)]
 pub struct PlannedCase {
     /// The case.
     pub id: CaseId,

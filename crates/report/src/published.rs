@@ -205,6 +205,8 @@ impl Published<'_> {
             page.splice(1..1, pictures.map(|chart| Block::Chart(Box::new(chart))));
             part(name, page)
         }));
+        // What another program measured tells nothing of its machine, and has no heading above nothing.
+        parts.retain(|part| !part.blocks.iter().all(Block::is_empty));
         parts
     }
 

@@ -50,15 +50,13 @@ pub fn of_run(run: &Run) -> Vec<Toll> {
     let usual = Usual::of(run);
     let rounds = RunRounds::of(run);
     let neighbour = |noise: &Noise| shared_core::shared(noise, &usual);
-    let causes: [(Cause, &dyn Fn(&Noise) -> Option<bool>); 3] = [
-        (Cause::Steal, &stolen),
-        (Cause::SharedCore, &neighbour),
-        (Cause::Quota, &held_back),
+    let tolls = [
+        toll(&rounds, Cause::Steal, &stolen),
+        toll(&rounds, Cause::SharedCore, &neighbour),
+        toll(&rounds, Cause::Quota, &held_back),
     ];
-    let tolls = causes
-        .into_iter()
-        .map(|(cause, seen)| toll(&rounds, cause, seen));
     tolls
+        .into_iter()
         .filter(|toll| 0 < toll.rounds && toll.rounds < toll.of)
         .collect()
 }

@@ -100,6 +100,18 @@ fn a_comparison_has_the_machines_side_by_side_and_each_run_in_both_languages() {
 }
 
 #[test]
+fn nothing_has_a_heading_above_it() {
+    let mut runs = several(2);
+    for run in &mut runs {
+        run.host = model::host::HostFacts::default();
+    }
+    let document = compared(&runs).document(Lang::En, ROOMS[0], false);
+    let parts = document.parts[0].iter();
+    let headings: Vec<&str> = parts.map(|part| part.heading.as_str()).collect();
+    assert_eq!(headings, ["Comparison", "server-0", "server-1"]);
+}
+
+#[test]
 fn figures_without_room_are_replaced_and_what_is_left_out_is_said() {
     let runs = several(1);
     let published = alone(&runs[0]);
