@@ -123,5 +123,8 @@ fn prices_are_those_of_the_catalogue_that_is_named() {
     bed.run(&[&named[..], &["--offers", "offers.toml"]].concat())
         .code(0);
     let with = bed.run(&args).code(0).out;
-    assert!(with.contains("Offer small: Cloud A, S, 5 USD a month with tax"), "{with}");
+    assert!(
+        with.contains("Offer small: Cloud A, S, 5 USD a month with tax"),
+        "{with}"
+    );
 }
