@@ -70,7 +70,10 @@ pub const TASKS: &[Task] = &[
         run: |root, arguments| {
             alone(arguments)?;
             let browser = pages::browser(root).context(pages::INSTALL)?;
-            pages::check(root, browser)
+            if let Some(why) = pages::check(root, browser)? {
+                say!("{why}");
+            }
+            Ok(())
         },
     },
     Task {

@@ -32,7 +32,7 @@ pub(crate) fn run(context: &Context, args: &RankArgs) -> anyhow::Result<Exit> {
             Some("`kurabe list` shows what is kept; behind the figures stand the runs"),
         ));
     }
-    let view = report::ranking::view(&runs, &names, catalogue.as_ref());
+    let view = report::ranking::view(&runs.iter().collect::<Vec<_>>(), &names, catalogue.as_ref());
     output::print(&match format {
         CompareFormat::Json => report::json::ranking(&view),
         CompareFormat::Page(format, _) => {

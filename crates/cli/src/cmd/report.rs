@@ -3,10 +3,12 @@
 
 use super::compare::{Side, earlier_if_any, no_run_on_both_sides, side, view};
 use crate::args::{ReportArgs, ReportFormat};
+use crate::catalogue;
 use crate::context::{Context, Reader};
 use crate::directory;
 use crate::exit::{Exit, failure};
 use crate::output;
+use model::offer::Catalogue;
 use model::record::Run;
 use report::published::Published;
 use std::fs::OpenOptions;
@@ -27,6 +29,7 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
         }
         None => None,
     };
+    let catalogue = catalogue::read(args.catalogue.file())?;
     let reader = context.reader();
     let texts = args.runs.iter();
     let mut sides: Vec<Side<'_>> = texts
@@ -54,7 +57,7 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
         })?;
         called_by_letters(&mut sides);
     }
-    let text = drawn(context, &sides, &earlier, args.format)?;
+    let text = drawn(context, &sides, &earlier, catalogue.as_ref(), args.format)?;
     match (&args.output, place) {
         (Some(path), Some(place)) => {
             written(path, &place, text.as_bytes())?;
@@ -85,17 +88,15 @@ fn drawn(
     context: &Context,
     sides: &[Side<'_>],
     earlier: &[Run],
+    catalogue: Option<&Catalogue>,
     format: ReportFormat,
 ) -> anyhow::Result<String> {
     let comparison = match sides {
         [base, others @ ..] if !others.is_empty() => Some(view(base, others, earlier)),
         _ => None,
     };
-    let runs = sides.iter().flat_map(|side| &side.runs);
-    let published = Published {
-        comparison,
-        runs: runs.map(report::view::view).collect(),
-    };
+    let runs: Vec<&Run> = sides.iter().flat_map(|side| &side.runs).collect();
+    let published = Published::new(comparison, &runs, catalogue);
     match format {
         ReportFormat::Html => Ok(published.html(context.lang)),
         ReportFormat::Svg => {

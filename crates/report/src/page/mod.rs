@@ -5,6 +5,7 @@
 
 pub(crate) mod beside;
 pub mod block;
+mod causes;
 pub mod chart;
 pub(crate) mod charts;
 pub mod comparison;
@@ -18,6 +19,7 @@ mod memory;
 mod metrics;
 mod next;
 mod notes;
+mod offered;
 pub mod offers;
 pub mod plan;
 pub mod ranking;

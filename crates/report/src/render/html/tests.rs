@@ -12,11 +12,7 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
 fn file(run: &Run) -> String {
-    let published = Published {
-        comparison: None,
-        runs: vec![view(run)],
-    };
-    published.html(Lang::En)
+    Published::new(None, &[run], None).html(Lang::En)
 }
 
 /// What stands between each pair of tags.
