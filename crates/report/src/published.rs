@@ -128,7 +128,11 @@ impl Published<'_> {
     /// The picture that says the most: price against performance where that decides anything, ratios of a comparison,
     /// headlines of a run. Of several comparisons the first one's. `None` where there is nothing to draw.
     pub fn headline(&self, lang: Lang) -> Option<Chart> {
-        let decided = |view: &&ValueView| view.rows.iter().any(|row| row.place.is_known());
+        // The cheapest is on the frontier whatever was measured.
+        let decided = |view: &&ValueView| {
+            let known = view.rows.iter().filter(|row| row.place.is_known());
+            known.count() > 1
+        };
         if let Some(value) = self.values.iter().find(decided) {
             return charts::price(value, lang);
         }
