@@ -173,7 +173,13 @@ impl Published<'_> {
         if let Some(view) = &self.comparison {
             let mut page = page::comparison::page(view, room.comparison, lang);
             if room.comparison != Detail::Short {
-                page.extend(self.latencies(view, lang));
+                // Beside the ratios; of several comparisons below them all.
+                let ratios = page
+                    .iter()
+                    .position(|block| matches!(block, Block::Chart(_)));
+                let alone = ratios.filter(|_| view.others.len() == 1);
+                let place = alone.map_or(page.len(), |place| place + 1);
+                page.splice(place..place, self.latencies(view, lang));
             }
             parts.push(part(lang.pick("Comparison", "比較"), page));
         }
