@@ -128,7 +128,11 @@ impl Published<'_> {
     /// The picture that says the most: price against performance where that decides anything, ratios of a comparison,
     /// headlines of a run. Of several comparisons the first one's. `None` where there is nothing to draw.
     pub fn headline(&self, lang: Lang) -> Option<Chart> {
-        let decided = |view: &&ValueView| view.rows.iter().any(|row| row.place.is_known());
+        // The cheapest is on the frontier whatever was measured.
+        let decided = |view: &&ValueView| {
+            let known = view.rows.iter().filter(|row| row.place.is_known());
+            known.count() > 1
+        };
         if let Some(value) = self.values.iter().find(decided) {
             return charts::price(value, lang);
         }
@@ -169,7 +173,13 @@ impl Published<'_> {
         if let Some(view) = &self.comparison {
             let mut page = page::comparison::page(view, room.comparison, lang);
             if room.comparison != Detail::Short {
-                page.extend(self.latencies(view, lang));
+                // Beside the ratios; of several comparisons below them all.
+                let ratios = page
+                    .iter()
+                    .position(|block| matches!(block, Block::Chart(_)));
+                let alone = ratios.filter(|_| view.others.len() == 1);
+                let place = alone.map_or(page.len(), |place| place + 1);
+                page.splice(place..place, self.latencies(view, lang));
             }
             parts.push(part(lang.pick("Comparison", "比較"), page));
         }

@@ -53,6 +53,14 @@ pub struct Point {
     pub p999: Option<f64>,
 }
 
+impl Point {
+    /// True where what arrived was done, as far as the medians of the rounds tell.
+    pub fn kept_up(&self) -> bool {
+        self.done
+            .is_some_and(|done| done >= DONE_MIN * self.offered)
+    }
+}
+
 /// The median of the rounds, with its interval where they have one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
@@ -231,6 +239,11 @@ mod tests {
         assert_eq!(
             [9_000.0, 8_600.0, 8_400.0].map(behind),
             [false, false, true]
+        );
+        let kept_up = |done| only(&run(10_000.0, 4_500.0, done)).kept_up();
+        assert_eq!(
+            [9_000.0, 8_600.0, 8_400.0].map(kept_up),
+            [true, true, false]
         );
     }
 

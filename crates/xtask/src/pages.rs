@@ -33,14 +33,25 @@ const TALL: u32 = 2600;
 /// The most sheets of paper of a comparison of two `quick` runs.
 const SHEETS_MAX: usize = 6;
 
-/// Both sides of the comparison: the tests of which there is time for six rounds, so that figures have intervals.
-const COMPARED: &[&str] = &["quick", "--budget", "20s"];
+/// Both sides of the comparison: a test of each kind that pages tell apart, in the rounds that an interval takes.
+const COMPARED: &[&str] = &[
+    "cpu.zstd-compress@1",
+    "memory.latency-1m@1",
+    "os.pipe@1",
+    "os.pipe@2",
+    "storage.randread-4k",
+    "--passes",
+    "6",
+];
 
 /// A run of everything that has a part of its own on a page, once: what it looks like takes no six rounds.
 const EVERYTHING: &[&str] = &[
-    "quick",
+    "os.context",
     "memory.levels-small",
-    "memory.loaded-100",
+    "memory.loaded-100@all",
+    "memory.loaded-100@1",
+    "storage.randrw-4k-qd32",
+    "storage.fsync-4k",
     "storage-load",
     "--passes",
     "1",
@@ -118,6 +129,7 @@ pub fn headless(root: &Path, browser: &str) -> std::process::Command {
         "--disable-gpu",
         "--hide-scrollbars",
         "--disable-background-networking",
+        "--log-level=3",
     ]);
     command.args([
         "--host-resolver-rules=MAP * ~NOTFOUND",

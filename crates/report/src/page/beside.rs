@@ -1,4 +1,4 @@
-//! Machines side by side: the facts that are told of every run, those others that differ, and a column for each machine.
+//! Machines side by side: the facts that are told of every run, others that differ, and a column for each machine.
 
 use super::block::{Align, Block, Cell, Table, Text, Tone};
 use super::host;

@@ -81,9 +81,8 @@ fn hand_over(of: &HandOver, lang: Lang) -> String {
     let shown = match of.used {
         Some(used) => say!(
             lang,
-            "with 1 copy both used {used} of a CPU together and slept for the rest, as two do that stand on different \
-             CPUs",
-            "1 並列では両プロセス合計で CPU の {used} しか使わず残りは眠っており、別々の CPU にいたことを示します",
+            "with 1 copy both used {used} of a CPU together, and two on one CPU use all that others leave them",
+            "1 並列では両プロセス合計で CPU の {used} でした。同じ CPU にいれば他の処理が残す分をすべて使います",
             used = percent(used)
         ),
         None => lang

@@ -67,7 +67,7 @@ fn kind(view: &RunView<'_>, curve: &Curve, lang: Lang) -> &'static str {
 
 /// What it costs to come near the most: the highest load that was held, beside half of the most.
 fn sentence(curve: &Curve, kind: &str, lang: Lang) -> Option<String> {
-    let known = |point: &&Point| point.p99.is_some() && !point.fell_behind;
+    let known = |point: &&Point| point.p99.is_some() && point.kept_up();
     let high = curve.points.iter().rfind(known)?;
     let away = |point: &Point| (point.share - HALF).abs();
     let lower = curve.points.iter().filter(known);

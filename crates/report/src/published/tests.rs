@@ -68,7 +68,7 @@ fn a_soak_of_a_day_in_windows_of_100_ms_is_small_and_keeps_its_spikes() {
 fn a_soak_of_storage_has_its_latency_over_time() {
     let mut run = soak::tests::run();
     let drawn = |run: &Run| {
-        let view = view(run);
+        let view = view::view(run);
         let soak = view.soak.as_ref().unwrap();
         charts::latency_over_time(&view, soak, Lang::En)
     };

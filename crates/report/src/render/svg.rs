@@ -24,6 +24,8 @@ const COLUMN: f64 = 0.62;
 const LINE: f64 = 22.0;
 /// The radius of a dot.
 const DOT: f64 = 5.0;
+/// The room at the right of the field of a plot.
+const EDGE: f64 = 16.0;
 /// The height of the field of a plot.
 const FIELD: f64 = 220.0;
 
@@ -99,7 +101,7 @@ fn draw_rows(rows: &Rows, width: f64) -> (f64, Markup) {
     let shapes = html! {
         @for (value, word) in spaced(&rows.axis, right - left) {
             line.g x1=(at(x(*value))) x2=(at(x(*value))) y1="0" y2=(at(foot)) {}
-            (words(x(*value), foot + 18.0, "m", "middle", word))
+            (tick(x(*value), foot + 18.0, word, width))
         }
         @for (place, row) in rows.rows.iter().enumerate() {
             @let middle = middle_of(place);
@@ -146,7 +148,7 @@ const fn look_of(tone: Tone) -> (&'static str, usize) {
 /// Points, lines and bands in a field with axes.
 fn draw_plot(plot: &Plot, width: f64) -> (f64, Markup) {
     let ticks = plot.y.ticks.iter().map(|(_, word)| width_of(word));
-    let (left, right) = (ticks.fold(0.0, f64::max) + 10.0, width - 16.0);
+    let (left, right) = (ticks.fold(0.0, f64::max) + 10.0, width - EDGE);
     let named = plot.series.iter().filter(|series| !series.name.is_empty());
     let legend = legend_of(named, width);
     let top = LINE + 6.0 + if plot.marks.is_empty() { 0.0 } else { LINE };
@@ -162,7 +164,7 @@ fn draw_plot(plot: &Plot, width: f64) -> (f64, Markup) {
         }
         @for (value, word) in spaced(&plot.x, right - left) {
             line.g x1=(at(x(*value))) x2=(at(x(*value))) y1=(at(top)) y2=(at(foot)) {}
-            (words(x(*value).min(width - width_of(word) / 2.0), foot + 18.0, "m", "middle", word))
+            (tick(x(*value), foot + 18.0, word, width))
         }
         line.a x1=(at(left)) x2=(at(right)) y1=(at(foot)) y2=(at(foot)) {}
         @for (value, word) in &plot.marks {
@@ -387,6 +389,13 @@ fn words(x: f64, y: f64, class: &str, anchor: &str, text: &str) -> Markup {
     }
 }
 
+/// The word of a tick, within the chart.
+fn tick(x: f64, y: f64, word: &str, width: f64) -> Markup {
+    let half = width_of(word) / 2.0;
+    let x = x.min(width - half).max(half);
+    words(x, y, "m", "middle", word)
+}
+
 /// What an axis shows, below its ticks around this place or across the whole chart, and how much room its further lines
 /// take.
 fn axis_label(axis: &Axis, middle: f64, foot: f64, width: f64) -> (Markup, f64) {
@@ -409,7 +418,9 @@ fn spaced(axis: &Axis, room: f64) -> Vec<&(f64, String)> {
     let mut kept: Vec<&(f64, String)> = Vec::new();
     let mut free = f64::NEG_INFINITY;
     for tick in &axis.ticks {
-        let (middle, half) = (axis.place(tick.0) * room, width_of(&tick.1) / 2.0);
+        let half = width_of(&tick.1) / 2.0;
+        // Words at the edge are drawn within it.
+        let middle = (axis.place(tick.0) * room).min(room + EDGE - half);
         if middle - half >= free {
             free = middle + half + 8.0;
             kept.push(tick);

@@ -1,6 +1,7 @@
 //! Price against performance: a dot with its interval for each offer, and the frontier of those that nothing beats.
 
 use crate::lang::{Lang, say};
+use crate::number;
 use crate::offers::{Stands, ValueRow, ValueView};
 use crate::page::block::{Chart, Table};
 use crate::page::chart::{Axis, Figure, Look, Plot, Point, Series};
@@ -41,11 +42,13 @@ pub(crate) fn price(view: &ValueView, lang: Lang) -> Option<Chart> {
     let above = above.map(|point| point.y_ends.map_or(point.y, |(_, hi)| hi.max(point.y)));
     let most = above.fold(0.0, f64::max);
     let mut series = vec![Series {
-        name: lang.pick("measured", "測定値").to_owned(),
+        name: String::new(),
         look: Look::Dots,
         points,
     }];
     if frontier.len() > 1 {
+        lang.pick("measured", "測定値")
+            .clone_into(&mut series[0].name);
         series.push(Series {
             name: lang.pick("frontier", "フロンティア").to_owned(),
             look: Look::Dashed,
@@ -70,7 +73,7 @@ pub(crate) fn price(view: &ValueView, lang: Lang) -> Option<Chart> {
         ),
         finding: finding(&measured, lang),
         drawing: Figure::Plot(Plot {
-            x: Axis::of_unit(&label, Unit::Number, "", 0.0, dearest * 1.05),
+            x: prices(&label, dearest * 1.05),
             y: Axis::of_unit(direction, unit, &view.quantity, 0.0, most),
             series,
             marks: Vec::new(),
@@ -80,6 +83,21 @@ pub(crate) fn price(view: &ValueView, lang: Lang) -> Option<Chart> {
             ..value_table(view, lang)
         },
     })
+}
+
+/// Prices from nothing, in whole: a thousand yen are no "1 k".
+fn prices(label: &str, dearest: f64) -> Axis {
+    let axis = Axis::of_unit("", Unit::Number, "", 0.0, dearest);
+    let whole = number::scale(Unit::Number, "", 0.0);
+    Axis {
+        label: label.to_owned(),
+        ticks: axis
+            .ticks
+            .iter()
+            .map(|(x, _)| (*x, whole.exact(*x)))
+            .collect(),
+        ..axis
+    }
 }
 
 /// Which are on the frontier, which are beaten and by which, and of which nobody can tell.
