@@ -2,12 +2,13 @@
 //! network.
 
 use super::compare::{Side, earlier_if_any, no_run_on_both_sides, side, view};
-use crate::args::{ReportArgs, ReportFormat};
+use crate::args::{Chosen, ReportArgs};
 use crate::context::{Context, Reader};
 use crate::directory;
 use crate::exit::{Exit, failure};
 use crate::output;
 use model::record::Run;
+use report::formats::Shown;
 use report::published::Published;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -54,7 +55,7 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
         })?;
         called_by_letters(&mut sides);
     }
-    let text = drawn(context, &sides, &earlier, args.format)?;
+    let text = drawn(context, &sides, &earlier, Chosen::usual(args.format))?;
     match (&args.output, place) {
         (Some(path), Some(place)) => {
             written(path, &place, text.as_bytes())?;
@@ -85,7 +86,7 @@ fn drawn(
     context: &Context,
     sides: &[Side<'_>],
     earlier: &[Run],
-    format: ReportFormat,
+    format: Chosen,
 ) -> anyhow::Result<String> {
     let comparison = match sides {
         [base, others @ ..] if !others.is_empty() => Some(view(base, others, earlier)),
@@ -96,19 +97,7 @@ fn drawn(
         comparison,
         runs: runs.map(report::view::view).collect(),
     };
-    match format {
-        ReportFormat::Html => Ok(published.html(context.lang)),
-        ReportFormat::Svg => {
-            let chart = published.headline(context.lang).ok_or_else(|| {
-                failure(
-                    Exit::Incomplete,
-                    "draw the picture: no figure has an interval",
-                    Some("measure more rounds, or see `kurabe show`"),
-                )
-            })?;
-            Ok(report::render::svg::svg(&chart))
-        }
-    }
+    format.draw(context, Shown::Report(&published))
 }
 
 /// The place of a new file, which nothing is in the way of.

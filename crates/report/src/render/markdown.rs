@@ -3,14 +3,12 @@
 //! Everything is escaped, so that no name can break a table or smuggle in markup. Commands are left out: who reads the
 //! page is not where they can be typed.
 
-use super::format::Format;
+use super::drawing::Drawing;
 use crate::page::block::{Block, Cell, MARK, Picture, Table, Text, Tone};
 use dialects::printable::printable;
 
-pub(super) const FORMAT: Format = Format {
-    name: "markdown",
-    short: "short-markdown",
-    about: "A table for blogs and issues",
+/// For the web.
+pub(crate) static MARKDOWN: Drawing = Drawing {
     of_terminal: false,
     draw: |page, _| markdown(page),
 };

@@ -2,7 +2,7 @@
 //!
 //! Nothing is cut off: what has no room in one form stands in another.
 
-use super::format::Format;
+use super::drawing::Drawing;
 use crate::page::block::{Align, Block, Cell, MARK, Picture, Table, Text};
 use crate::style::Style;
 use crate::table::{Grid, indent, wrapped};
@@ -12,10 +12,8 @@ use std::ops::Range;
 /// Fewer blocks than this are no picture.
 const BLOCKS_MIN: usize = 16;
 
-pub(super) const FORMAT: Format = Format {
-    name: "text",
-    short: "short",
-    about: "A table for people",
+/// For people at a terminal.
+pub(crate) static TEXT: Drawing = Drawing {
     of_terminal: true,
     draw: text,
 };

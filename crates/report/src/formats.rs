@@ -1,0 +1,513 @@
+//! Every format, and what it can show: one table, from which the command line, its help and its refusals come.
+//!
+//! A format draws pages of blocks, and then shows whatever has a page; or it is documents of some kinds of things. A
+//! new one is an entry of [`FORMATS`].
+
+use crate::comparison::ComparisonView;
+use crate::lang::Lang;
+use crate::offers::OffersView;
+use crate::page::plan::PlanView;
+use crate::page::run::Detail;
+use crate::page::{self, Block};
+use crate::published::Published;
+use crate::ranking::RankingView;
+use crate::render::markdown::MARKDOWN;
+use crate::render::text::TEXT;
+use crate::render::{Drawing, svg};
+use crate::style::{self, Style};
+use crate::view::RunView;
+use crate::{csv, json};
+use model::record::Run;
+
+/// Something to show.
+#[derive(Clone, Copy)]
+pub enum Shown<'a> {
+    /// A run or a soak.
+    Run(&'a RunView<'a>),
+    /// A comparison, or a duel.
+    Comparison(&'a ComparisonView<'a>),
+    /// What would be measured.
+    Plan(&'a PlanView<'a>),
+    /// Runs in one order.
+    Ranking(&'a RankingView),
+    /// What can be rented.
+    Offers(&'a OffersView),
+    /// What is claimed of it.
+    Claims(&'a OffersView),
+    /// What a person publishes.
+    Report(&'a Published<'a>),
+}
+
+/// What kind of thing it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A run, as `kurabe run` measures it.
+    Run,
+    /// A soak.
+    Soak,
+    /// A comparison, or a duel.
+    Comparison,
+    /// A plan.
+    Plan,
+    /// Ranks.
+    Ranking,
+    /// Offers, or claims.
+    Offers,
+    /// A report.
+    Report,
+}
+
+impl Kind {
+    /// That of a run.
+    pub const fn of(run: &Run) -> Self {
+        if run.plan.soak.is_some() {
+            Self::Soak
+        } else {
+            Self::Run
+        }
+    }
+
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Run => "a run",
+            Self::Soak => "a soak",
+            Self::Comparison => "a comparison",
+            Self::Plan => "a plan",
+            Self::Ranking => "ranks",
+            Self::Offers => "offers",
+            Self::Report => "a report",
+        }
+    }
+}
+
+/// How things are shown here.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    /// The language of people.
+    pub lang: Lang,
+    /// How text is laid out.
+    pub style: Style,
+    /// The same for plans, whose lines are whole where there is no terminal.
+    pub lines: Style,
+    /// False where text must do without the blocks of pictures.
+    pub blocks: bool,
+    /// True for everything there is to show.
+    pub full: bool,
+}
+
+/// A format.
+#[derive(Debug)]
+pub struct Format {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// What it is for, in a few words.
+    pub about: &'static str,
+    /// True where what says whose a machine is has no place in it: [`crate::identity`] takes it out of the runs first.
+    pub is_anonymous: bool,
+    /// Why it has nothing to say of a run, and what helps; `None` where it has.
+    unsuited: fn(&Run) -> Option<[&'static str; 2]>,
+    how: How,
+}
+
+#[derive(Debug)]
+enum How {
+    /// Pages, of so many blocks.
+    Page(&'static Drawing, Detail),
+    /// What each kind of thing becomes.
+    Documents(&'static [Document]),
+}
+
+/// What makes a document of a thing.
+#[derive(Debug)]
+enum Document {
+    Run(fn(&RunView<'_>, Lang) -> String),
+    Soak(fn(&RunView<'_>, Lang) -> String),
+    Comparison(fn(&ComparisonView<'_>) -> String),
+    Plan(fn(&PlanView<'_>) -> String),
+    Ranking(fn(&RankingView) -> String),
+    Offers(fn(&OffersView) -> String),
+    /// None where there is no figure that it could show.
+    Report(fn(&Published<'_>, Lang) -> Option<String>),
+}
+
+/// Why a format does not show something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// What is refused, and why.
+    pub why: String,
+    /// What helps.
+    pub hint: String,
+    /// True where it would be shown if more had been measured.
+    pub lacks_figures: bool,
+}
+
+/// Every format.
+pub static FORMATS: &[Format] = &[
+    pages("text", "A table for people", &TEXT, Detail::Usual),
+    pages(
+        "markdown",
+        "A table for blogs and issues",
+        &MARKDOWN,
+        Detail::Usual,
+    ),
+    pages(
+        "short",
+        "The first ten lines of the page",
+        &TEXT,
+        Detail::Short,
+    ),
+    pages(
+        "short-markdown",
+        "The same, as Markdown",
+        &MARKDOWN,
+        Detail::Short,
+    ),
+    documents(
+        "json",
+        "One document for programs",
+        &[
+            Document::Run(|view, _| json::run(view)),
+            Document::Soak(|view, _| json::run(view)),
+            Document::Comparison(json::comparison),
+            Document::Plan(json::plan),
+            Document::Ranking(json::ranking),
+            Document::Offers(json::offers),
+        ],
+    ),
+    documents(
+        "csv",
+        "One line for each metric",
+        &[
+            Document::Run(|view, _| csv::metrics(view)),
+            Document::Soak(|view, _| csv::metrics(view)),
+        ],
+    ),
+    documents(
+        "csv-rounds",
+        "One line for each value of each round",
+        &[
+            Document::Run(|view, _| csv::rounds(view)),
+            Document::Soak(|view, _| csv::rounds(view)),
+        ],
+    ),
+    Format {
+        unsuited: no_unixbench,
+        ..documents(
+            "unixbench",
+            "`UnixBench`'s own report layout",
+            &[Document::Run(|view, _| {
+                dialects::unixbench::report_text(view.run)
+            })],
+        )
+    },
+    documents(
+        "html",
+        "One page in English and Japanese that needs nothing else",
+        &[Document::Report(|published, lang| {
+            Some(published.html(lang))
+        })],
+    ),
+    documents(
+        "svg",
+        "The picture that says the most, for a web log or a README",
+        &[Document::Report(|published, lang| {
+            Some(svg::svg(&published.headline(lang)?))
+        })],
+    ),
+];
+
+const fn pages(
+    name: &'static str,
+    about: &'static str,
+    drawing: &'static Drawing,
+    detail: Detail,
+) -> Format {
+    Format {
+        name,
+        about,
+        is_anonymous: false,
+        unsuited: |_| None,
+        how: How::Page(drawing, detail),
+    }
+}
+
+const fn documents(
+    name: &'static str,
+    about: &'static str,
+    documents: &'static [Document],
+) -> Format {
+    Format {
+        name,
+        about,
+        is_anonymous: false,
+        unsuited: |_| None,
+        how: How::Documents(documents),
+    }
+}
+
+fn no_unixbench(run: &Run) -> Option<[&'static str; 2]> {
+    if run.meta.origin.is_some() {
+        return Some([
+            "it was imported, and kurabe measured none of it",
+            "`--format text` shows its figures and the index that follows from them",
+        ]);
+    }
+    dialects::unixbench::indexes(run).is_empty().then_some([
+        "it has none of UnixBench's tests",
+        "`kurabe run unixbench` has them all; `--format text` shows any run",
+    ])
+}
+
+/// The formats that show such a thing.
+pub fn showing(kind: Kind) -> impl Iterator<Item = &'static Format> {
+    FORMATS.iter().filter(move |format| format.shows(kind))
+}
+
+/// Their names as one types them.
+fn named(formats: impl Iterator<Item = &'static Format>) -> String {
+    let names = formats.map(|format| format!("`--format {}`", format.name));
+    let names: Vec<String> = names.collect();
+    match names.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
+
+impl Format {
+    /// Whether it shows such things at all.
+    pub fn shows(&self, kind: Kind) -> bool {
+        match (&self.how, kind) {
+            (How::Page(..), Kind::Report) => false,
+            (How::Page(drawing, detail), Kind::Plan) => {
+                drawing.of_terminal && *detail == Detail::Usual
+            }
+            (How::Page(..), _) => true,
+            (How::Documents(list), kind) => list.iter().any(|one| one.kind() == kind),
+        }
+    }
+
+    /// Whether it shows more where all there is was asked for.
+    pub const fn has_full(&self) -> bool {
+        matches!(self.how, How::Page(_, Detail::Usual))
+    }
+
+    /// Whether it shows pages, which tell what was rented.
+    pub const fn has_pages(&self) -> bool {
+        matches!(self.how, How::Page(..))
+    }
+
+    /// Refuses everything that there is in a format that has no more of it.
+    ///
+    /// # Errors
+    ///
+    /// Where it has none.
+    pub fn check_full(&self) -> Result<(), Refused> {
+        if self.has_full() {
+            return Ok(());
+        }
+        let with = named(FORMATS.iter().filter(|one| one.has_full()));
+        Err(Refused {
+            why: "show everything: `--full` is for pages".to_owned(),
+            hint: format!("it stands with {with}; documents have everything"),
+            lacks_figures: false,
+        })
+    }
+
+    /// Refuses a kind of things that it does not show.
+    ///
+    /// # Errors
+    ///
+    /// Where it shows none.
+    pub fn check(&self, kind: Kind) -> Result<(), Refused> {
+        if self.shows(kind) {
+            return Ok(());
+        }
+        let (kind_words, name) = (kind.words(), self.name);
+        Err(Refused {
+            why: format!("show {kind_words} with `--format {name}`: it is not made for that"),
+            hint: format!("{kind_words} can be shown with {}", named(showing(kind))),
+            lacks_figures: false,
+        })
+    }
+
+    /// Refuses a run of which it has nothing to say, before or after it was measured.
+    ///
+    /// # Errors
+    ///
+    /// Where it has nothing to say.
+    pub fn check_run(&self, run: &Run) -> Result<(), Refused> {
+        self.check(Kind::of(run))?;
+        match (self.unsuited)(run) {
+            None => Ok(()),
+            Some([why, hint]) => Err(Refused {
+                why: format!("show with `--format {}`: {why}", self.name),
+                hint: hint.to_owned(),
+                lacks_figures: false,
+            }),
+        }
+    }
+
+    /// The thing in this format.
+    ///
+    /// # Errors
+    ///
+    /// Where it does not show such things, or not this one.
+    pub fn draw(&self, shown: Shown<'_>, look: Look) -> Result<String, Refused> {
+        match shown {
+            Shown::Run(view) => self.check_run(view.run)?,
+            other => self.check(other.kind())?,
+        }
+        let text = match &self.how {
+            How::Page(drawing, detail) => Some(drawn(shown, drawing, *detail, look)),
+            How::Documents(list) => list.iter().find_map(|one| one.of(shown, look.lang)),
+        };
+        text.ok_or_else(|| Refused {
+            why: "draw the picture: no figure has an interval".to_owned(),
+            hint: "measure more rounds, or see `kurabe show`".to_owned(),
+            lacks_figures: true,
+        })
+    }
+}
+
+impl Document {
+    const fn kind(&self) -> Kind {
+        match self {
+            Self::Run(_) => Kind::Run,
+            Self::Soak(_) => Kind::Soak,
+            Self::Comparison(_) => Kind::Comparison,
+            Self::Plan(_) => Kind::Plan,
+            Self::Ranking(_) => Kind::Ranking,
+            Self::Offers(_) => Kind::Offers,
+            Self::Report(_) => Kind::Report,
+        }
+    }
+
+    /// The thing, where it is one of those.
+    fn of(&self, shown: Shown<'_>, lang: Lang) -> Option<String> {
+        match (self, shown) {
+            (Self::Run(of) | Self::Soak(of), Shown::Run(view)) if self.kind() == shown.kind() => {
+                Some(of(view, lang))
+            }
+            (Self::Comparison(of), Shown::Comparison(view)) => Some(of(view)),
+            (Self::Plan(of), Shown::Plan(view)) => Some(of(view)),
+            (Self::Ranking(of), Shown::Ranking(view)) => Some(of(view)),
+            (Self::Offers(of), Shown::Offers(view) | Shown::Claims(view)) => Some(of(view)),
+            (Self::Report(of), Shown::Report(published)) => of(published, lang),
+            _ => None,
+        }
+    }
+}
+
+impl Shown<'_> {
+    const fn kind(self) -> Kind {
+        match self {
+            Self::Run(view) => Kind::of(view.run),
+            Self::Comparison(_) => Kind::Comparison,
+            Self::Plan(_) => Kind::Plan,
+            Self::Ranking(_) => Kind::Ranking,
+            Self::Offers(_) | Self::Claims(_) => Kind::Offers,
+            Self::Report(_) => Kind::Report,
+        }
+    }
+
+    fn page(self, detail: Detail, lang: Lang) -> Vec<Block> {
+        match self {
+            Self::Run(view) => page::run::page(view, detail, lang),
+            Self::Comparison(view) => page::comparison::page(view, detail, lang),
+            Self::Plan(view) => page::plan::page(view, lang),
+            Self::Ranking(view) => page::ranking::page(view, lang),
+            Self::Offers(view) => page::offers::page(view, lang),
+            Self::Claims(view) => page::offers::claims(&view.offers, lang),
+            Self::Report(_) => Vec::new(),
+        }
+    }
+}
+
+/// The page, with nothing in it that this terminal cannot show where it is made for one.
+fn drawn(shown: Shown<'_>, drawing: &Drawing, detail: Detail, look: Look) -> String {
+    let detail = if look.full { Detail::Full } else { detail };
+    let style = match shown {
+        Shown::Plan(_) => look.lines,
+        _ => look.style,
+    };
+    let text = (drawing.draw)(&shown.page(detail, look.lang), style);
+    if look.blocks || !drawing.of_terminal {
+        text
+    } else {
+        style::without_blocks(&text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit;
+    use crate::view::view;
+
+    const KINDS: [Kind; 7] = [
+        Kind::Run,
+        Kind::Soak,
+        Kind::Comparison,
+        Kind::Plan,
+        Kind::Ranking,
+        Kind::Offers,
+        Kind::Report,
+    ];
+
+    fn named(name: &str) -> &'static Format {
+        FORMATS.iter().find(|format| format.name == name).unwrap()
+    }
+
+    #[test]
+    fn what_a_format_does_not_show_is_refused_with_those_that_do() {
+        let check = |name: &str, kind, hint: &str| {
+            let refused = named(name).check(kind).unwrap_err();
+            assert!(refused.why.contains(&format!("`--format {name}`")));
+            assert_eq!(refused.hint, hint, "{name}");
+        };
+        let of_plan = "a plan can be shown with `--format text` or `--format json`";
+        for name in ["markdown", "short", "csv", "unixbench"] {
+            check(name, Kind::Plan, of_plan);
+        }
+        for kind in KINDS {
+            let (can, cannot): (Vec<_>, Vec<_>) = FORMATS.iter().partition(|one| one.shows(kind));
+            assert!(!can.is_empty() && !cannot.is_empty(), "{kind:?}");
+            for format in can {
+                assert_eq!(format.check(kind), Ok(()));
+                let all = &cannot[0].check(kind).unwrap_err().hint;
+                assert!(all.contains(&format!("`--format {}`", format.name)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_stands_for_one_format_and_each_shows_something() {
+        for format in FORMATS {
+            let alike = FORMATS.iter().filter(|one| one.name == format.name);
+            assert_eq!(alike.count(), 1, "{}", format.name);
+            assert!(KINDS.iter().any(|&kind| format.shows(kind)));
+        }
+    }
+
+    #[test]
+    fn a_run_is_drawn_in_every_format_that_shows_runs() {
+        let run = testkit::unixbench("off", 100.0);
+        let view = view(&run);
+        let look = Look {
+            lang: Lang::En,
+            style: Style::PLAIN,
+            lines: Style::PLAIN,
+            blocks: false,
+            full: false,
+        };
+        for format in FORMATS {
+            let drawn = format.draw(Shown::Run(&view), look);
+            assert_eq!(drawn.is_ok(), format.shows(Kind::Run), "{}", format.name);
+            assert!(drawn.is_err() || drawn.unwrap().len() > 100);
+        }
+        let none = testkit::empty();
+        let refused = named("unixbench").draw(Shown::Run(&crate::view::view(&none)), look);
+        assert!(refused.unwrap_err().why.contains("none of UnixBench's"));
+    }
+}
