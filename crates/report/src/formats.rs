@@ -4,8 +4,10 @@
 //! new one is an entry of [`FORMATS`].
 
 use crate::comparison::ComparisonView;
+use crate::influx;
 use crate::lang::Lang;
 use crate::offers::OffersView;
+use crate::openmetrics::openmetrics;
 use crate::page::plan::PlanView;
 use crate::page::run::Detail;
 use crate::page::{self, Block};
@@ -198,6 +200,29 @@ pub static FORMATS: &[Format] = &[
             &[Document::Run(|view, _| {
                 dialects::unixbench::report_text(view.run)
             })],
+        )
+    },
+    Format {
+        is_anonymous: true,
+        ..documents(
+            "openmetrics",
+            "Text for Prometheus and what reads `OpenMetrics`",
+            &[
+                Document::Run(|view, _| openmetrics(view)),
+                Document::Soak(|view, _| openmetrics(view)),
+            ],
+        )
+    },
+    Format {
+        is_anonymous: true,
+        unsuited: influx::undated,
+        ..documents(
+            "influx",
+            "Points in `InfluxDB`'s line protocol",
+            &[
+                Document::Run(|view, _| influx::influx(view)),
+                Document::Soak(|view, _| influx::influx(view)),
+            ],
         )
     },
     documents(

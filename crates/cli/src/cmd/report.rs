@@ -46,13 +46,7 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
         let earlier = earlier.iter_mut();
         let runs = sides.iter_mut().flat_map(|side| &mut side.runs);
         let mut all: Vec<&mut Run> = runs.chain(earlier).collect();
-        report::identity::leave_out(&mut all).map_err(|error| {
-            failure(
-                Exit::Usage,
-                format!("leave out what says whose the machine is: {error}"),
-                Some("`--with-identity` leaves it in"),
-            )
-        })?;
+        leave_out_identity(&mut all)?;
         called_by_letters(&mut sides);
     }
     let text = drawn(context, &sides, &earlier, Chosen::usual(args.format))?;
@@ -64,6 +58,17 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
         _ => output::print(&text)?,
     }
     Ok(Exit::Ok)
+}
+
+/// Takes out of these runs what says whose the machines are.
+pub(crate) fn leave_out_identity(runs: &mut [&mut Run]) -> anyhow::Result<()> {
+    report::identity::leave_out(runs).map_err(|error| {
+        failure(
+            Exit::Usage,
+            format!("leave out what says whose the machine is: {error}"),
+            Some("`kurabe report --with-identity` leaves it in"),
+        )
+    })
 }
 
 /// A side without a label is A, B, ...; its runs are A1, A2, ... where it is a group.

@@ -2,6 +2,7 @@
 
 use crate::args::{Chosen, ShowArgs};
 use crate::catalogue;
+use crate::cmd::report::leave_out_identity;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::output;
@@ -13,9 +14,9 @@ use report::offers::{self, OfferPart};
 
 pub(crate) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Exit> {
     let format = args.format.chosen()?;
-    let run = context.load(&args.run)?;
+    let mut run = context.load(&args.run)?;
     format.check(&run)?;
-    output::print(&render(context, &run, format)?)?;
+    output::print(&render(context, &mut run, format)?)?;
     Ok(Exit::Ok)
 }
 
@@ -25,8 +26,8 @@ pub(crate) fn measured(
     measured: Measured,
     format: Chosen,
 ) -> anyhow::Result<Exit> {
-    let runs = measured.whole()?;
-    let [run] = runs.as_slice() else {
+    let mut runs = measured.whole()?;
+    let [run] = runs.as_mut_slice() else {
         anyhow::bail!("read the run back");
     };
     output::print(&render(context, run, format)?)?;
@@ -62,7 +63,10 @@ fn is_whole<'a>(rounds: impl Iterator<Item = &'a Outcome>) -> bool {
 }
 
 /// The run in this format.
-fn render(context: &Context, run: &Run, format: Chosen) -> anyhow::Result<String> {
+fn render(context: &Context, run: &mut Run, format: Chosen) -> anyhow::Result<String> {
+    if format.format.is_anonymous {
+        leave_out_identity(&mut [&mut *run])?;
+    }
     let mut view = report::view::view(run);
     if let Some(id) = run
         .meta

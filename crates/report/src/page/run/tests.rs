@@ -498,6 +498,8 @@ proptest! {
         }
         crate::csv::metrics(&view);
         crate::csv::rounds(&view);
+        crate::influx::influx(&view);
+        crate::openmetrics::openmetrics(&view);
         dialects::unixbench::report_text(view.run);
         let json = crate::json::run(&view);
         crate::json::tests::assert_valid(&json, &crate::json::schema::schema_run());
