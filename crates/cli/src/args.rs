@@ -100,7 +100,7 @@ pub(crate) enum Command {
     Label(LabelArgs),
     /// Remove kept runs for good
     Rm(RmArgs),
-    /// Write a kept run to a file that `kurabe import` reads
+    /// Write a kept run, or every one, to files that `kurabe import` reads
     Export(ExportArgs),
     /// Keep runs that another kurabe exported
     Import(ImportArgs),
@@ -407,6 +407,10 @@ pub(crate) struct ExportArgs {
     /// An id or its beginning, a label, `latest` or `latest~1`
     #[arg(default_value = "latest", add = complete::runs())]
     pub(crate) run: String,
+    /// Every run that is kept, each to a file ID.json in the directory that --output names, which is made where it does
+    /// not exist
+    #[arg(long, conflicts_with = "run", requires = "output")]
+    pub(crate) all: bool,
     /// Write to this file, which must not exist yet [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

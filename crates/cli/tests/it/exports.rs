@@ -38,3 +38,72 @@ fn programs_that_keep_series_get_a_run_without_whose_machine_it_is() {
         assert!(!text.contains("web7") && !text.contains(dir), "{text}");
     }
 }
+
+#[test]
+fn every_run_travels_to_an_empty_store_and_nothing_is_overwritten() {
+    let (here, there) = (Bed::new(), Bed::new());
+    here.run(&["export", "--all", "-o", "all"])
+        .code(2)
+        .err_has(&["does not exist"]);
+    here.replay("first", "100,101,99,100,102,98");
+    here.replay("second", "200,201,199,200,202,198");
+    here.replay("second", "300,301,299,300,302,298");
+    here.run(&["label", "latest", "--none"]).code(0);
+    here.run(&["export", "--all"])
+        .code(2)
+        .err_has(&["--output"]);
+    here.run(&["export", "first", "--all", "-o", "all"]).code(2);
+    here.run(&["export", "--all", "-o", "all"])
+        .code(0)
+        .err_has(&["wrote 3 runs to all"]);
+    let dir = here.path().join("all");
+    let files = || -> Vec<(String, String)> {
+        let all = fs::read_dir(&dir)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        let mut all: Vec<_> = all
+            .map(|path| {
+                (
+                    path.display().to_string(),
+                    fs::read_to_string(&path).unwrap(),
+                )
+            })
+            .collect();
+        all.sort();
+        all
+    };
+    let written = files();
+    let mut import = vec!["import"];
+    import.extend(written.iter().map(|(path, _)| path.as_str()));
+    there.run(&import).code(0);
+    assert_eq!(there.listed(), here.listed());
+    // What came is what went, to the last round.
+    there.run(&["export", "--all", "-o", "again"]).code(0);
+    for (path, text) in &written {
+        let again = there
+            .path()
+            .join("again")
+            .join(path.rsplit('/').next().unwrap());
+        assert_eq!(fs::read_to_string(again).unwrap(), *text);
+    }
+    // One that is in the way: nothing is written, not even where there is room.
+    fs::remove_file(&written[0].0).unwrap();
+    fs::write(&written[2].0, "mine").unwrap();
+    here.run(&["export", "--all", "-o", "all"])
+        .code(2)
+        .err_has(&["overwrites no files"]);
+    assert_eq!(files().len(), 2);
+    assert_eq!(fs::read_to_string(&written[2].0).unwrap(), "mine");
+}
+
+#[test]
+fn where_all_runs_cannot_go_is_said_with_the_place_in_the_way() {
+    let bed = named();
+    fs::write(bed.path().join("file"), "mine").unwrap();
+    let export = |to: &str| bed.run(&["export", "--all", "-o", to]).code(2);
+    export("file").err_has(&["error: write `file`: "]);
+    export("none/there").err_has(&["error: write `none/there`: "]);
+    bed.run(&["rm", "server-a", "--yes"]).code(0);
+    export("all").err_has(&["none is kept in", "hint: "]);
+    assert!(!bed.path().join("all").exists());
+}
