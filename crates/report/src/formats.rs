@@ -13,7 +13,7 @@ use crate::page::run::Detail;
 use crate::page::{self, Block};
 use crate::published::Published;
 use crate::ranking::RankingView;
-use crate::render::markdown::MARKDOWN;
+use crate::render::markdown::{MARKDOWN, markdown};
 use crate::render::text::TEXT;
 use crate::render::{Drawing, svg};
 use crate::style::{self, Style};
@@ -106,6 +106,10 @@ pub struct Format {
     pub about: &'static str,
     /// True where what says whose a machine is has no place in it: [`crate::identity`] takes it out of the runs first.
     pub is_anonymous: bool,
+    /// True where it tells what was rented.
+    pub tells_offers: bool,
+    /// True where nobody reads it on a terminal.
+    pub is_file: bool,
     /// Why it has nothing to say of a run, and what helps; `None` where it has.
     unsuited: fn(&Run) -> Option<[&'static str; 2]>,
     how: How,
@@ -128,8 +132,7 @@ enum Document {
     Plan(fn(&PlanView<'_>) -> String),
     Ranking(fn(&RankingView) -> String),
     Offers(fn(&OffersView) -> String),
-    /// None where there is no figure that it could show.
-    Report(fn(&Published<'_>, Lang) -> Option<String>),
+    Report(fn(&Published<'_>, Lang) -> Result<String, Refused>),
 }
 
 /// Why a format does not show something.
@@ -225,20 +228,35 @@ pub static FORMATS: &[Format] = &[
             ],
         )
     },
-    documents(
-        "html",
-        "One page in English and Japanese that needs nothing else",
-        &[Document::Report(|published, lang| {
-            Some(published.html(lang))
-        })],
-    ),
-    documents(
-        "svg",
-        "The picture that says the most, for a web log or a README",
-        &[Document::Report(|published, lang| {
-            Some(svg::svg(&published.headline(lang)?))
-        })],
-    ),
+    Format {
+        is_file: true,
+        ..documents(
+            "html",
+            "One page in English and Japanese that needs nothing else",
+            &[Document::Report(|published, lang| Ok(published.html(lang)))],
+        )
+    },
+    Format {
+        is_file: true,
+        ..documents(
+            "svg",
+            "The picture that says the most, for a web log or a README",
+            &[Document::Report(picture)],
+        )
+    },
+    Format {
+        is_anonymous: true,
+        tells_offers: true,
+        ..documents(
+            "blog",
+            "An article in Markdown: method, conditions, results, and room for yours",
+            &[
+                Document::Run(blog_of_one),
+                Document::Soak(blog_of_one),
+                Document::Report(blog),
+            ],
+        )
+    },
 ];
 
 const fn pages(
@@ -251,6 +269,8 @@ const fn pages(
         name,
         about,
         is_anonymous: false,
+        tells_offers: true,
+        is_file: false,
         unsuited: |_| None,
         how: How::Page(drawing, detail),
     }
@@ -265,6 +285,8 @@ const fn documents(
         name,
         about,
         is_anonymous: false,
+        tells_offers: false,
+        is_file: false,
         unsuited: |_| None,
         how: How::Documents(documents),
     }
@@ -281,6 +303,34 @@ fn no_unixbench(run: &Run) -> Option<[&'static str; 2]> {
         "it has none of UnixBench's tests",
         "`kurabe run unixbench` has them all; `--format text` shows any run",
     ])
+}
+
+fn picture(published: &Published<'_>, lang: Lang) -> Result<String, Refused> {
+    let chart = published.headline(lang).ok_or_else(|| Refused {
+        why: "draw the picture: no figure has an interval".to_owned(),
+        hint: "measure more rounds, or see `kurabe show`".to_owned(),
+        lacks_figures: true,
+    })?;
+    Ok(svg::svg(&chart))
+}
+
+fn blog_of_one(view: &RunView<'_>, lang: Lang) -> String {
+    markdown(&page::blog::page(vec![view], None, lang))
+}
+
+fn blog(published: &Published<'_>, lang: Lang) -> Result<String, Refused> {
+    let comparison = published.comparison.as_ref();
+    let sides = comparison.map_or(1, |view| 1 + view.others.len());
+    if sides < published.runs.len() {
+        return Err(Refused {
+            why: "show with `--format blog`: a side is a group of runs".to_owned(),
+            hint: "name one run of each; `kurabe report` without `--format` shows groups"
+                .to_owned(),
+            lacks_figures: false,
+        });
+    }
+    let views = published.runs.iter().collect();
+    Ok(markdown(&page::blog::page(views, comparison, lang)))
 }
 
 /// The formats that show such a thing.
@@ -315,11 +365,6 @@ impl Format {
     /// Whether it shows more where all there is was asked for.
     pub const fn has_full(&self) -> bool {
         matches!(self.how, How::Page(_, Detail::Usual))
-    }
-
-    /// Whether it shows pages, which tell what was rented.
-    pub const fn has_pages(&self) -> bool {
-        matches!(self.how, How::Page(..))
     }
 
     /// Refuses everything that there is in a format that has no more of it.
@@ -383,15 +428,13 @@ impl Format {
             Shown::Run(view) => self.check_run(view.run)?,
             other => self.check(other.kind())?,
         }
-        let text = match &self.how {
-            How::Page(drawing, detail) => Some(drawn(shown, drawing, *detail, look)),
-            How::Documents(list) => list.iter().find_map(|one| one.of(shown, look.lang)),
-        };
-        text.ok_or_else(|| Refused {
-            why: "draw the picture: no figure has an interval".to_owned(),
-            hint: "measure more rounds, or see `kurabe show`".to_owned(),
-            lacks_figures: true,
-        })
+        match &self.how {
+            How::Page(drawing, detail) => Ok(drawn(shown, drawing, *detail, look)),
+            How::Documents(list) => list
+                .iter()
+                .find_map(|one| one.of(shown, look.lang))
+                .expect("one of them is of the kind that was checked"),
+        }
     }
 }
 
@@ -409,18 +452,18 @@ impl Document {
     }
 
     /// The thing, where it is one of those.
-    fn of(&self, shown: Shown<'_>, lang: Lang) -> Option<String> {
-        match (self, shown) {
+    fn of(&self, shown: Shown<'_>, lang: Lang) -> Option<Result<String, Refused>> {
+        Some(match (self, shown) {
             (Self::Run(of) | Self::Soak(of), Shown::Run(view)) if self.kind() == shown.kind() => {
-                Some(of(view, lang))
+                Ok(of(view, lang))
             }
-            (Self::Comparison(of), Shown::Comparison(view)) => Some(of(view)),
-            (Self::Plan(of), Shown::Plan(view)) => Some(of(view)),
-            (Self::Ranking(of), Shown::Ranking(view)) => Some(of(view)),
-            (Self::Offers(of), Shown::Offers(view) | Shown::Claims(view)) => Some(of(view)),
+            (Self::Comparison(of), Shown::Comparison(view)) => Ok(of(view)),
+            (Self::Plan(of), Shown::Plan(view)) => Ok(of(view)),
+            (Self::Ranking(of), Shown::Ranking(view)) => Ok(of(view)),
+            (Self::Offers(of), Shown::Offers(view) | Shown::Claims(view)) => Ok(of(view)),
             (Self::Report(of), Shown::Report(published)) => of(published, lang),
-            _ => None,
-        }
+            _ => return None,
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 //! network.
 
 use super::compare::{Side, earlier_if_any, no_run_on_both_sides, side, view};
+use super::show;
 use crate::args::{Chosen, ReportArgs};
 use crate::context::{Context, Reader};
 use crate::directory;
@@ -19,7 +20,7 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
     // Before anything is read: who named a place that cannot be has not to wait for it.
     let place = match &args.output {
         Some(path) => Some(free(path, args.others.dir_of_others)?),
-        None if std::io::stdout().is_terminal() => {
+        None if args.format.is_file && std::io::stdout().is_terminal() => {
             return Err(failure(
                 Exit::Usage,
                 "write a report to a terminal: nobody reads it there",
@@ -98,10 +99,15 @@ fn drawn(
         _ => None,
     };
     let runs = sides.iter().flat_map(|side| &side.runs);
-    let published = Published {
+    let mut published = Published {
         comparison,
         runs: runs.map(report::view::view).collect(),
     };
+    if format.format.tells_offers {
+        for view in &mut published.runs {
+            view.offer = show::offer_if_any(context, view.run);
+        }
+    }
     format.draw(context, Shown::Report(&published))
 }
 

@@ -68,20 +68,21 @@ fn render(context: &Context, run: &mut Run, format: Chosen) -> anyhow::Result<St
         leave_out_identity(&mut [&mut *run])?;
     }
     let mut view = report::view::view(run);
-    if let Some(id) = run
-        .meta
-        .offer
-        .as_ref()
-        .filter(|_| format.format.has_pages())
-    {
-        view.offer = offer(context, run, id).unwrap_or_else(|error| {
-            output::say(&format!(
-                "going on without the catalogue of offers: {error:#}"
-            ));
-            None
-        });
+    if format.format.tells_offers {
+        view.offer = offer_if_any(context, run);
     }
     format.draw(context, Shown::Run(&view))
+}
+
+/// What was rented for the run, where it says so and that can be read.
+pub(super) fn offer_if_any(context: &Context, run: &Run) -> Option<OfferPart> {
+    let id = run.meta.offer.as_ref()?;
+    offer(context, run, id).unwrap_or_else(|error| {
+        output::say(&format!(
+            "going on without the catalogue of offers: {error:#}"
+        ));
+        None
+    })
 }
 
 /// What was rented for the run, with what all runs of it say of its claims.

@@ -1,6 +1,7 @@
 //! What other programs read of runs, and runs that travel.
 
 use crate::bed::Bed;
+use crate::comparisons::{copy, on_machine, times};
 use std::fs;
 
 /// A run called `server-a` of a machine with a name that nothing else has, in `a.json`.
@@ -9,8 +10,8 @@ fn named() -> Bed {
     bed.replay("server-a", "100,101,99,100,102,98,100,101,99");
     let text = bed.run(&["export", "server-a"]).code(0).out;
     let mut export: serde_json::Value = serde_json::from_str(&text).unwrap();
-    export["run"]["host"]["hostname"] =
-        serde_json::json!({"value": "web7.acme.example", "missing": null});
+    let host = serde_json::json!({"value": "web7.acme.example", "missing": null});
+    export["run"]["host"]["hostname"] = host;
     fs::write(bed.path().join("a.json"), export.to_string()).unwrap();
     bed
 }
@@ -37,6 +38,56 @@ fn programs_that_keep_series_get_a_run_without_whose_machine_it_is() {
     for text in [&prom, &points] {
         assert!(!text.contains("web7") && !text.contains(dir), "{text}");
     }
+}
+
+#[test]
+fn an_article_has_the_price_of_the_catalogue_and_not_whose_machine_it_is() {
+    let bed = named();
+    copy(&bed, "server-a", "server-b", |run| {
+        on_machine(run, "b");
+        times(run, 2.0);
+    });
+    let catalogue = "base = \"JPY\"\n[[offer]]\nid = \"a\"\nprovider = \"Cloud A\"\nplan = \"small\"\n\
+                     price_per_month = 1315\ncurrency = \"JPY\"\ntax = \"included\"\n";
+    fs::create_dir_all(bed.path().join(".config/kurabe")).unwrap();
+    fs::write(bed.path().join(".config/kurabe/offers.toml"), catalogue).unwrap();
+    let home = format!("HOME={}", bed.path().display());
+    let run = |args: &[&str]| bed.behind(&["env", &home], args);
+    run(&["label", "server-b", "--offer", "a"]).code(0);
+    let one = run(&["show", "./a.json", "--format", "blog", "--lang", "ja"]).code(0);
+    assert!(one.out.starts_with("### 計測手段\n"), "{}", one.out);
+    let two = ["report", "./a.json", "server-b", "--format", "blog"];
+    let text = run(&two).code(0).out;
+    for expect in [
+        "| item | server-a | server-b |",
+        "| provider and plan | - | Cloud A, small |",
+        "| a month, with tax | - | 1315 JPY |",
+        "| selftest.replay | 100 /s +-1 % | **200 /s +-1 %** |",
+    ] {
+        assert!(text.lines().any(|line| line == expect), "{expect}:\n{text}");
+    }
+    let dir = bed.path().to_str().unwrap();
+    for text in [&one.out, &text] {
+        assert!(!text.contains("web7") && !text.contains(dir), "{text}");
+    }
+    run(&[&two[..], &["-o", "article.md"]].concat()).code(0);
+    let file = fs::read_to_string(bed.path().join("article.md")).unwrap();
+    assert_eq!(file, text);
+    // Markdown is read where one types; a page for a browser is not.
+    let on_terminal = bed.on_terminal(&two, "").code(0);
+    assert!(
+        on_terminal.out.contains("### Results"),
+        "{}",
+        on_terminal.out
+    );
+    run(&[
+        "report",
+        "./a.json,server-b",
+        "server-b",
+        "--format",
+        "blog",
+    ])
+    .code(2);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 pub(crate) mod beside;
 pub mod block;
+pub(crate) mod blog;
 pub mod chart;
 pub(crate) mod charts;
 pub mod comparison;

@@ -55,7 +55,7 @@ pub fn list(offers: &[OfferPart], lang: Lang) -> Vec<Block> {
     })]
 }
 
-fn whose(offer: &OfferPart) -> String {
+pub(crate) fn whose(offer: &OfferPart) -> String {
     let parts = [
         Some(&offer.provider),
         Some(&offer.plan),
@@ -65,7 +65,7 @@ fn whose(offer: &OfferPart) -> String {
     parts.join(", ")
 }
 
-fn resources(offer: &OfferPart) -> String {
+pub(crate) fn resources(offer: &OfferPart) -> String {
     let list = offer.resources.iter();
     let list: Vec<String> = list
         .map(|(name, amount)| format!("{name} {amount}"))

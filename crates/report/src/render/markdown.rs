@@ -46,6 +46,8 @@ fn block(block: &Block, depth: usize) -> String {
             let (from, to) = (printable(from), printable(to));
             format!("```text\n{line}\n{from} .. {to}\n```\n")
         }
+        // The words are our own: none of them ends it.
+        Block::Comment(text) => format!("<!-- {text} -->\n"),
         Block::Commands(_) | Block::Chart(_) => String::new(),
         Block::Fitting(forms) => forms
             .first()

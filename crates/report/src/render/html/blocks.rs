@@ -66,7 +66,7 @@ impl Writer {
                     div.ends { span { (printable(from)) } span { (printable(to)) } }
                 }
             },
-            Block::Commands(_) => Markup::default(),
+            Block::Commands(_) | Block::Comment(_) => Markup::default(),
             Block::Chart(chart) => self.chart(chart),
             Block::Fitting(forms) => {
                 let form = forms.first().map_or(&[][..], Vec::as_slice);
