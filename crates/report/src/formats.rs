@@ -60,6 +60,17 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 7] = [
+        Self::Run,
+        Self::Soak,
+        Self::Comparison,
+        Self::Plan,
+        Self::Ranking,
+        Self::Offers,
+        Self::Report,
+    ];
+
     /// That of a run.
     pub const fn of(run: &Run) -> Self {
         if run.plan.soak.is_some() {
@@ -69,7 +80,8 @@ impl Kind {
         }
     }
 
-    const fn words(self) -> &'static str {
+    /// What it is called in a sentence.
+    pub const fn words(self) -> &'static str {
         match self {
             Self::Run => "a run",
             Self::Soak => "a soak",
@@ -513,16 +525,6 @@ mod tests {
     use crate::testkit;
     use crate::view::view;
 
-    const KINDS: [Kind; 7] = [
-        Kind::Run,
-        Kind::Soak,
-        Kind::Comparison,
-        Kind::Plan,
-        Kind::Ranking,
-        Kind::Offers,
-        Kind::Report,
-    ];
-
     fn named(name: &str) -> &'static Format {
         FORMATS.iter().find(|format| format.name == name).unwrap()
     }
@@ -538,7 +540,7 @@ mod tests {
         for name in ["markdown", "short", "csv", "unixbench"] {
             check(name, Kind::Plan, of_plan);
         }
-        for kind in KINDS {
+        for kind in Kind::ALL {
             let (can, cannot): (Vec<_>, Vec<_>) = FORMATS.iter().partition(|one| one.shows(kind));
             assert!(!can.is_empty() && !cannot.is_empty(), "{kind:?}");
             for format in can {
@@ -554,7 +556,7 @@ mod tests {
         for format in FORMATS {
             let alike = FORMATS.iter().filter(|one| one.name == format.name);
             assert_eq!(alike.count(), 1, "{}", format.name);
-            assert!(KINDS.iter().any(|&kind| format.shows(kind)));
+            assert!(Kind::ALL.iter().any(|&kind| format.shows(kind)));
         }
     }
 

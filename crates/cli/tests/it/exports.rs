@@ -158,3 +158,32 @@ fn where_all_runs_cannot_go_is_said_with_the_place_in_the_way() {
     export("all").err_has(&["none is kept in", "hint: "]);
     assert!(!bed.path().join("all").exists());
 }
+
+#[test]
+fn every_command_of_the_guide_works() {
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/export.md");
+    let text = fs::read_to_string(guide).unwrap();
+    let bed = named();
+    copy(&bed, "server-a", "server-b", |run| on_machine(run, "b"));
+    let blocks = text.split("```sh\n").skip(1);
+    let lines = blocks.flat_map(|block| block.split("```").next().unwrap_or_default().lines());
+    let mut told = 0;
+    for line in lines {
+        let script = format!("kurabe() {{ \"$0\" \"$@\"; }}\n{line}");
+        bed.behind(&["sh", "-c", &script], &[]).code(0);
+        let file = line
+            .split(" #")
+            .next()
+            .unwrap()
+            .split_whitespace()
+            .last()
+            .unwrap();
+        let made = bed.path().join(file);
+        assert!(
+            file.contains('*') || made.metadata().unwrap().len() > 0,
+            "{line}"
+        );
+        told += 1;
+    }
+    assert_eq!(told, 11);
+}
