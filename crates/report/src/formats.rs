@@ -138,8 +138,10 @@ enum How {
 /// What makes a document of a thing.
 #[derive(Debug)]
 enum Document {
+    /// Of runs and soaks.
+    EveryRun(fn(&RunView<'_>, Lang) -> String),
+    /// Of runs alone.
     Run(fn(&RunView<'_>, Lang) -> String),
-    Soak(fn(&RunView<'_>, Lang) -> String),
     Comparison(fn(&ComparisonView<'_>) -> String),
     Plan(fn(&PlanView<'_>) -> String),
     Ranking(fn(&RankingView) -> String),
@@ -156,6 +158,14 @@ pub struct Refused {
     pub hint: String,
     /// True where it would be shown if more had been measured.
     pub lacks_figures: bool,
+}
+
+fn refused(why: impl Into<String>, hint: impl Into<String>) -> Refused {
+    Refused {
+        why: why.into(),
+        hint: hint.into(),
+        lacks_figures: false,
+    }
 }
 
 /// Every format.
@@ -183,8 +193,7 @@ pub static FORMATS: &[Format] = &[
         "json",
         "One document for programs",
         &[
-            Document::Run(|view, _| json::run(view)),
-            Document::Soak(|view, _| json::run(view)),
+            Document::EveryRun(|view, _| json::run(view)),
             Document::Comparison(json::comparison),
             Document::Plan(json::plan),
             Document::Ranking(json::ranking),
@@ -194,18 +203,12 @@ pub static FORMATS: &[Format] = &[
     documents(
         "csv",
         "One line for each metric",
-        &[
-            Document::Run(|view, _| csv::metrics(view)),
-            Document::Soak(|view, _| csv::metrics(view)),
-        ],
+        &[Document::EveryRun(|view, _| csv::metrics(view))],
     ),
     documents(
         "csv-rounds",
         "One line for each value of each round",
-        &[
-            Document::Run(|view, _| csv::rounds(view)),
-            Document::Soak(|view, _| csv::rounds(view)),
-        ],
+        &[Document::EveryRun(|view, _| csv::rounds(view))],
     ),
     Format {
         unsuited: no_unixbench,
@@ -222,10 +225,7 @@ pub static FORMATS: &[Format] = &[
         ..documents(
             "openmetrics",
             "Text for Prometheus and what reads `OpenMetrics`",
-            &[
-                Document::Run(|view, _| openmetrics(view)),
-                Document::Soak(|view, _| openmetrics(view)),
-            ],
+            &[Document::EveryRun(|view, _| openmetrics(view))],
         )
     },
     Format {
@@ -234,10 +234,7 @@ pub static FORMATS: &[Format] = &[
         ..documents(
             "influx",
             "Points in `InfluxDB`'s line protocol",
-            &[
-                Document::Run(|view, _| influx::influx(view)),
-                Document::Soak(|view, _| influx::influx(view)),
-            ],
+            &[Document::EveryRun(|view, _| influx::influx(view))],
         )
     },
     Format {
@@ -262,11 +259,7 @@ pub static FORMATS: &[Format] = &[
         ..documents(
             "blog",
             "An article in Markdown: method, conditions, results, and room for yours",
-            &[
-                Document::Run(blog_of_one),
-                Document::Soak(blog_of_one),
-                Document::Report(blog),
-            ],
+            &[Document::EveryRun(blog_of_one), Document::Report(blog)],
         )
     },
 ];
@@ -319,9 +312,11 @@ fn no_unixbench(run: &Run) -> Option<[&'static str; 2]> {
 
 fn picture(published: &Published<'_>, lang: Lang) -> Result<String, Refused> {
     let chart = published.headline(lang).ok_or_else(|| Refused {
-        why: "draw the picture: no figure has an interval".to_owned(),
-        hint: "measure more rounds, or see `kurabe show`".to_owned(),
         lacks_figures: true,
+        ..refused(
+            "draw the picture: no figure has an interval",
+            "measure more rounds, or see `kurabe show`",
+        )
     })?;
     Ok(svg::svg(&chart))
 }
@@ -334,12 +329,10 @@ fn blog(published: &Published<'_>, lang: Lang) -> Result<String, Refused> {
     let comparison = published.comparison.as_ref();
     let sides = comparison.map_or(1, |view| 1 + view.others.len());
     if sides < published.runs.len() {
-        return Err(Refused {
-            why: "show with `--format blog`: a side is a group of runs".to_owned(),
-            hint: "name one run of each; `kurabe report` without `--format` shows groups"
-                .to_owned(),
-            lacks_figures: false,
-        });
+        return Err(refused(
+            "show with `--format blog`: a side is a group of runs",
+            "name one run of each; `kurabe report` without `--format` shows groups",
+        ));
     }
     let views = published.runs.iter().collect();
     Ok(markdown(&page::blog::page(views, comparison, lang)))
@@ -370,7 +363,7 @@ impl Format {
                 drawing.of_terminal && *detail == Detail::Usual
             }
             (How::Page(..), _) => true,
-            (How::Documents(list), kind) => list.iter().any(|one| one.kind() == kind),
+            (How::Documents(list), kind) => list.iter().any(|one| one.is_of(kind)),
         }
     }
 
@@ -389,11 +382,10 @@ impl Format {
             return Ok(());
         }
         let with = named(FORMATS.iter().filter(|one| one.has_full()));
-        Err(Refused {
-            why: "show everything: `--full` is for pages".to_owned(),
-            hint: format!("it stands with {with}; documents have everything"),
-            lacks_figures: false,
-        })
+        Err(refused(
+            "show everything: `--full` is for pages",
+            format!("it stands with {with}; documents have everything"),
+        ))
     }
 
     /// Refuses a kind of things that it does not show.
@@ -406,11 +398,10 @@ impl Format {
             return Ok(());
         }
         let (kind_words, name) = (kind.words(), self.name);
-        Err(Refused {
-            why: format!("show {kind_words} with `--format {name}`: it is not made for that"),
-            hint: format!("{kind_words} can be shown with {}", named(showing(kind))),
-            lacks_figures: false,
-        })
+        Err(refused(
+            format!("show {kind_words} with `--format {name}`: it is not made for that"),
+            format!("{kind_words} can be shown with {}", named(showing(kind))),
+        ))
     }
 
     /// Refuses a run of which it has nothing to say, before or after it was measured.
@@ -422,11 +413,10 @@ impl Format {
         self.check(Kind::of(run))?;
         match (self.unsuited)(run) {
             None => Ok(()),
-            Some([why, hint]) => Err(Refused {
-                why: format!("show with `--format {}`: {why}", self.name),
-                hint: hint.to_owned(),
-                lacks_figures: false,
-            }),
+            Some([why, hint]) => {
+                let name = self.name;
+                Err(refused(format!("show with `--format {name}`: {why}"), hint))
+            }
         }
     }
 
@@ -451,24 +441,22 @@ impl Format {
 }
 
 impl Document {
-    const fn kind(&self) -> Kind {
+    const fn is_of(&self, kind: Kind) -> bool {
         match self {
-            Self::Run(_) => Kind::Run,
-            Self::Soak(_) => Kind::Soak,
-            Self::Comparison(_) => Kind::Comparison,
-            Self::Plan(_) => Kind::Plan,
-            Self::Ranking(_) => Kind::Ranking,
-            Self::Offers(_) => Kind::Offers,
-            Self::Report(_) => Kind::Report,
+            Self::EveryRun(_) => matches!(kind, Kind::Run | Kind::Soak),
+            Self::Run(_) => matches!(kind, Kind::Run),
+            Self::Comparison(_) => matches!(kind, Kind::Comparison),
+            Self::Plan(_) => matches!(kind, Kind::Plan),
+            Self::Ranking(_) => matches!(kind, Kind::Ranking),
+            Self::Offers(_) => matches!(kind, Kind::Offers),
+            Self::Report(_) => matches!(kind, Kind::Report),
         }
     }
 
     /// The thing, where it is one of those.
     fn of(&self, shown: Shown<'_>, lang: Lang) -> Option<Result<String, Refused>> {
         Some(match (self, shown) {
-            (Self::Run(of) | Self::Soak(of), Shown::Run(view)) if self.kind() == shown.kind() => {
-                Ok(of(view, lang))
-            }
+            (Self::EveryRun(of) | Self::Run(of), Shown::Run(view)) => Ok(of(view, lang)),
             (Self::Comparison(of), Shown::Comparison(view)) => Ok(of(view)),
             (Self::Plan(of), Shown::Plan(view)) => Ok(of(view)),
             (Self::Ranking(of), Shown::Ranking(view)) => Ok(of(view)),
@@ -520,64 +508,4 @@ fn drawn(shown: Shown<'_>, drawing: &Drawing, detail: Detail, look: Look) -> Str
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testkit;
-    use crate::view::view;
-
-    fn named(name: &str) -> &'static Format {
-        FORMATS.iter().find(|format| format.name == name).unwrap()
-    }
-
-    #[test]
-    fn what_a_format_does_not_show_is_refused_with_those_that_do() {
-        let check = |name: &str, kind, hint: &str| {
-            let refused = named(name).check(kind).unwrap_err();
-            assert!(refused.why.contains(&format!("`--format {name}`")));
-            assert_eq!(refused.hint, hint, "{name}");
-        };
-        let of_plan = "a plan can be shown with `--format text` or `--format json`";
-        for name in ["markdown", "short", "csv", "unixbench"] {
-            check(name, Kind::Plan, of_plan);
-        }
-        for kind in Kind::ALL {
-            let (can, cannot): (Vec<_>, Vec<_>) = FORMATS.iter().partition(|one| one.shows(kind));
-            assert!(!can.is_empty() && !cannot.is_empty(), "{kind:?}");
-            for format in can {
-                assert_eq!(format.check(kind), Ok(()));
-                let all = &cannot[0].check(kind).unwrap_err().hint;
-                assert!(all.contains(&format!("`--format {}`", format.name)));
-            }
-        }
-    }
-
-    #[test]
-    fn a_name_stands_for_one_format_and_each_shows_something() {
-        for format in FORMATS {
-            let alike = FORMATS.iter().filter(|one| one.name == format.name);
-            assert_eq!(alike.count(), 1, "{}", format.name);
-            assert!(Kind::ALL.iter().any(|&kind| format.shows(kind)));
-        }
-    }
-
-    #[test]
-    fn a_run_is_drawn_in_every_format_that_shows_runs() {
-        let run = testkit::unixbench("off", 100.0);
-        let view = view(&run);
-        let look = Look {
-            lang: Lang::En,
-            style: Style::PLAIN,
-            lines: Style::PLAIN,
-            blocks: false,
-            full: false,
-        };
-        for format in FORMATS {
-            let drawn = format.draw(Shown::Run(&view), look);
-            assert_eq!(drawn.is_ok(), format.shows(Kind::Run), "{}", format.name);
-            assert!(drawn.is_err() || drawn.unwrap().len() > 100);
-        }
-        let none = testkit::empty();
-        let refused = named("unixbench").draw(Shown::Run(&crate::view::view(&none)), look);
-        assert!(refused.unwrap_err().why.contains("none of UnixBench's"));
-    }
-}
+mod tests;

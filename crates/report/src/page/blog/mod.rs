@@ -86,6 +86,13 @@ struct Row {
     best: Option<usize>,
 }
 
+impl Row {
+    /// Whether it says something of any server.
+    fn is_said(&self) -> bool {
+        self.cells.iter().any(Option::is_some)
+    }
+}
+
 impl<'a> Servers<'a> {
     fn row(
         &self,
@@ -109,7 +116,6 @@ impl<'a> Servers<'a> {
         });
         let names = names.map(|name| (name, Align::Left));
         let heads = [(head.to_owned(), Align::Left)].into_iter().chain(names);
-        let said = |row: &Row| row.cells.iter().any(Option::is_some);
         let row = |row: Row| {
             let cells = row.cells.into_iter().enumerate();
             let cells = cells.map(|(place, cell)| {
@@ -120,7 +126,7 @@ impl<'a> Servers<'a> {
             [row.name.into()].into_iter().chain(cells).collect()
         };
         Block::Table(Table {
-            rows: rows.into_iter().filter(said).map(row).collect(),
+            rows: rows.into_iter().filter(Row::is_said).map(row).collect(),
             ..Table::new(heads)
         })
     }

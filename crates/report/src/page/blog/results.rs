@@ -17,12 +17,12 @@ use stats::Headlined;
 use stats::figure::Figures;
 use std::cmp::Reverse;
 
-const CPU: &str = "CPU";
+const SYSTEM: [&str; 2] = ["CPU and system", "CPU・システム"];
 
 /// Families of headlines: what they are called, and their topics. All but the first, which UnixBench is about too, are
 /// missed where they are not measured.
 const FAMILIES: [(&str, &str, &[Topic]); 4] = [
-    (CPU, CPU, &[Topic::Cpu, Topic::Os]),
+    (SYSTEM[0], SYSTEM[1], &[Topic::Cpu, Topic::Os]),
     (
         "Disk",
         "ディスク",
@@ -47,7 +47,7 @@ pub(super) fn blocks(servers: &Servers<'_>) -> Vec<Block> {
     let is_of_server = measured + usize::from(!index.1.is_empty()) >= 2;
     let section = |(name, rows): (&'static str, Vec<Row>)| {
         let missing = lang.pick("not measured yet", "未計測");
-        let block = if rows.is_empty() && is_of_server && name != CPU {
+        let block = if rows.is_empty() && is_of_server && !SYSTEM.contains(&name) {
             Block::Line(missing.to_owned())
         } else {
             servers.table(lang.pick("value", "値"), rows)
@@ -91,8 +91,7 @@ fn of_indexes(servers: &Servers<'_>) -> Vec<Row> {
         );
         [value, price]
     });
-    rows.filter(|row| row.cells.iter().any(Option::is_some))
-        .collect()
+    rows.filter(Row::is_said).collect()
 }
 
 fn index_cell(index: &IndexSummary, lang: Lang) -> String {
@@ -165,8 +164,7 @@ fn of_topics(servers: &Servers<'_>, topics: &[Topic]) -> Vec<Row> {
         row
     };
     let rows = headlines.into_iter().map(row);
-    rows.filter(|row| row.cells.iter().any(Option::is_some))
-        .collect()
+    rows.filter(Row::is_said).collect()
 }
 
 /// Where a job of a disk stands among others: large blocks first, then the deepest queue, reads before writes; `None`

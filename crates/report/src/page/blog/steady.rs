@@ -24,8 +24,10 @@ pub(super) fn blocks(servers: &Servers<'_>) -> Vec<Block> {
     let lang = servers.lang;
     let heading = lang.pick("Steadiness", "安定性");
     let what = lang.pick("median, coefficient of variation", "中央値、変動係数");
-    let mut blocks = vec![servers.table(what, rows(servers))];
-    if servers.views.len() > 1 {
+    let rows = rows(servers);
+    let is_told = !rows.is_empty() && servers.views.len() > 1;
+    let mut blocks = vec![servers.table(what, rows)];
+    if is_told {
         blocks.push(Block::Line(what.to_owned()));
     }
     for view in &servers.views {
@@ -40,7 +42,7 @@ pub(super) fn blocks(servers: &Servers<'_>) -> Vec<Block> {
     vec![Block::section(heading, blocks)]
 }
 
-/// A row for the first metric of each case.
+/// A row for the first metric of each case of which there are several values.
 fn rows(servers: &Servers<'_>) -> Vec<Row> {
     let mut ids: Vec<&MetricId> = Vec::new();
     for view in &servers.views {
@@ -55,11 +57,13 @@ fn rows(servers: &Servers<'_>) -> Vec<Row> {
         servers.row(id.case.to_string(), |view| {
             let metric = view.metrics_of(&id.case).find(|metric| metric.id == *id)?;
             let values = samples(view, metric).into_iter().map(|(_, value)| value);
-            let [median, scatter] = figures(view, metric, &values.collect::<Vec<_>>())?;
-            Some(format!("{median}, {scatter}"))
+            let values: Vec<f64> = values.collect();
+            let [median, scatter] = figures(view, metric, &values)?;
+            (values.len() > 1).then(|| format!("{median}, {scatter}"))
         })
     };
-    ids.into_iter().map(row).collect()
+    let rows = ids.into_iter().map(row);
+    rows.filter(Row::is_said).collect()
 }
 
 /// The median with its unit, and the standard deviation as a share of the mean; `None` without a value.

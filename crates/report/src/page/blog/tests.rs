@@ -223,6 +223,20 @@ fn what_an_article_about_a_server_lacks_is_said_and_one_test_lacks_nothing() {
 }
 
 #[test]
+fn one_sample_has_no_steadiness() {
+    let mut run = server("server-a", 1.0);
+    run.rounds.retain(|round| round.pass == 1);
+    let text = blog(&[run.clone(), server("bb", 1.0)], Lang::En);
+    let row = line(&text, "| storage.fsync-4k@1 |");
+    assert!(
+        row.starts_with("| storage.fsync-4k@1 | - | 250 IOPS, "),
+        "{row}"
+    );
+    let alone = blog(&[run], Lang::En);
+    assert!(!alone.contains("Steadiness"), "{alone}");
+}
+
+#[test]
 fn hours_are_told_where_there_are_some_with_the_evening_apart() {
     let mut run = testkit::empty();
     let reads = Topic::SmallReads;
