@@ -231,7 +231,7 @@ fn a_plan_is_a_document_too_and_no_format_is_taken_and_ignored() {
 #[test]
 fn what_was_just_measured_has_every_format_that_a_kept_run_has() {
     let bed = Bed::new();
-    let formats = "json markdown csv csv-rounds unixbench text openmetrics influx";
+    let formats = "json markdown csv csv-rounds unixbench text openmetrics influx blog";
     for format in formats.split(' ') {
         let test = if format == "unixbench" {
             "os.pipe"
