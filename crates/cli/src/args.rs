@@ -229,6 +229,8 @@ pub(crate) struct ReportArgs {
     /// Leave in what says whose the machines are: host names, addresses, paths, serial numbers
     #[arg(long)]
     pub(crate) with_identity: bool,
+    #[command(flatten)]
+    pub(crate) catalogue: CatalogueArg,
     #[command(flatten, next_help_heading = TRUST)]
     pub(crate) others: OthersArgs,
 }

@@ -408,6 +408,7 @@ pub fn planned_case(
         headline: workload.headline(params),
         load: workload.load(params),
         shape,
+        hands_over: workload.hands_over(),
         simulated: spec.simulated,
         on_disk: spec.on_disk,
         allocates: workload.allocates(params),

@@ -83,6 +83,11 @@ pub trait Workload: Sync {
         Writes::default()
     }
 
+    /// Whether two processes that nobody pins wake each other in turn.
+    fn hands_over(&self) -> bool {
+        false
+    }
+
     /// Whether an operation allocates memory by nature. Where it does, allocations are part of what is measured, and no
     /// warning is raised for them.
     fn allocates(&self, _params: &Params) -> bool {

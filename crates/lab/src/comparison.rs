@@ -27,8 +27,8 @@ const REPETITIONS: usize = 21;
 const HOUR: u64 = 3_600_000_000_000;
 
 /// What is compared.
-struct Scene {
-    runs: u32,
+pub(crate) struct Scene {
+    pub(crate) runs: u32,
     /// Cases of each run, with one metric each.
     metrics: u32,
     rounds: u32,
@@ -41,7 +41,7 @@ struct Scene {
 
 /// What the command is given.
 #[derive(Clone, Copy)]
-enum Operands {
+pub(crate) enum Operands {
     /// The earlier half of the runs as one side, the later half as the other.
     Halves,
     /// The latest run, and every other one by itself, which has the runs before it to show what runs differ by.
@@ -49,7 +49,7 @@ enum Operands {
 }
 
 /// Metrics and rounds of each of many runs: somewhat more than those of the profile `quick`.
-const OF_MANY: Scene = Scene {
+pub(crate) const OF_MANY: Scene = Scene {
     runs: 100,
     metrics: 24,
     rounds: 9,
@@ -165,7 +165,7 @@ impl Scene {
     }
 
     /// Puts the runs into a store in `dir`, and hands them out.
-    fn prepare(&self, binary: &Path, dir: &Path) -> anyhow::Result<Vec<Run>> {
+    pub(crate) fn prepare(&self, binary: &Path, dir: &Path) -> anyhow::Result<Vec<Run>> {
         let store = |words: &[&str]| -> anyhow::Result<String> {
             output(command(dir, binary).args(words).args(["--store", "one.db"]))
         };
@@ -317,7 +317,7 @@ fn taken(used: fn() -> Usage, work: impl FnOnce() -> bool) -> (u64, Usage, bool)
     (took, used().since(before), done)
 }
 
-fn label(number: u32) -> String {
+pub(crate) fn label(number: u32) -> String {
     format!("r{number}")
 }
 

@@ -13,6 +13,7 @@ mod crosscheck;
 mod guest;
 mod many_runs;
 mod overhead;
+mod publishing;
 mod scatter;
 mod sittings;
 #[cfg(test)]
@@ -44,6 +45,11 @@ const TASKS: &[Task] = &[
         name: "store",
         what: "how long `list`, `show` and `compare` take where 100,000 runs are kept",
         run: many_runs::run,
+    },
+    Task {
+        name: "publishing",
+        what: "how long it takes to import 1,000 files, to rank 100 runs, and to make and open large pages",
+        run: publishing::run,
     },
     Task {
         name: "scatter",

@@ -218,6 +218,10 @@ pub struct Dropped {
 /// One case of a plan, with all that later readers need to know about it: the run stays readable when the
 /// workload has changed or gone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a property of its own that a case has or has not"
+)]
 pub struct PlannedCase {
     /// The case.
     pub id: CaseId,
@@ -251,6 +255,10 @@ pub struct PlannedCase {
     pub needs: Option<MetricId>,
     /// How a round goes.
     pub shape: Shape,
+    /// True where two processes that nobody pins wake each other in turn, so that the figure depends on whether they
+    /// stand on one CPU or on two.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hands_over: bool,
     /// True where the workload plays a known result instead of using the machine.
     pub simulated: bool,
     /// True where the figures depend on the file system of the work directory.

@@ -246,6 +246,9 @@ pub enum Role {
     Plain,
     /// How much load there was beside: the case's first metric is a point of a curve over it.
     Load,
+    /// The rate at which work arrived at each copy, as a share of what another case came to: the case is a point of a
+    /// curve of latency over it.
+    Offered,
     /// The share of the time in which the device below had something to do.
     DeviceBusy,
     /// The share of the bytes read that no device delivered.

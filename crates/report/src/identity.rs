@@ -23,8 +23,12 @@ const EVERYWHERE: [&str; 8] = [
 /// Where a run cannot be written and read again without it.
 pub fn leave_out(runs: &mut [&mut Run]) -> serde_json::Result<()> {
     let mut names = Names::default();
-    for run in runs {
+    for run in &mut *runs {
         names.of_run(run)?;
+    }
+    // Of a machine alone nobody asks whether it is another one's.
+    if let [alone] = runs {
+        alone.host.hostname = not_told();
     }
     Ok(())
 }
@@ -87,6 +91,10 @@ impl Names {
         if let Some(origin) = &mut run.meta.origin {
             origin.file = self.name("file", &origin.file);
         }
+        // Bytes that were free at some instant tell whose machine it is, and nothing of what was measured; a name in
+        // the place of the directory's would tell nothing at all.
+        run.host.storage.free = not_told();
+        run.host.storage.path.clear();
         let label = run.meta.label.take();
         self.rewritten(&mut run.host, true)?;
         self.rewritten(&mut run.meta, true)?;
@@ -178,6 +186,11 @@ impl Names {
     }
 }
 
+/// A fact that no reader is told.
+fn not_told<T>() -> Fact<T> {
+    Fact::Missing("left out of what is published".to_owned())
+}
+
 /// An address of the internet, with a port or a mask or without, or of a network card.
 fn is_address(word: &str) -> bool {
     let word = word.split('/').next().unwrap_or_default();
@@ -249,6 +262,7 @@ mod tests {
             assert!(!text.contains(word), "{word}: {text}");
         }
         assert!(text.contains("ENOSPC"));
+        assert_eq!(a.host.storage.free.known(), None);
     }
 
     #[test]

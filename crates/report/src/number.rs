@@ -281,7 +281,8 @@ fn decimals(x: f64, digits: i32) -> usize {
     usize::try_from(digits - 1 - leading).unwrap_or(0).min(12)
 }
 
-fn round_to_digits(x: f64, digits: i32) -> f64 {
+/// A number with no more than so many significant digits.
+pub(crate) fn round_to_digits(x: f64, digits: i32) -> f64 {
     if !x.is_finite() || x == 0.0 {
         return x;
     }

@@ -198,6 +198,31 @@ pub fn part(measured: &Measured<'_>) -> OfferPart {
     }
 }
 
+/// The offers of runs that are shown together, each with its runs.
+pub fn of_runs<'a>(runs: &[&'a Run], catalogue: &'a Catalogue) -> Vec<Measured<'a>> {
+    let mut runs = runs.to_vec();
+    runs.sort_by_key(|run| run.meta.started);
+    let offers = catalogue.offers.iter().map(|offer| {
+        let own = runs.iter().copied();
+        let own = own.filter(|run| run.meta.offer.as_ref() == Some(&offer.id));
+        (offer, own.collect::<Vec<_>>())
+    });
+    let rented = offers.filter(|(_, runs)| !runs.is_empty());
+    rented
+        .map(|(offer, runs)| Measured::new(offer, &runs))
+        .collect()
+}
+
+/// The figures that people quote of these offers' runs, each against their prices, where two offers have it.
+pub fn values(offers: &[Measured<'_>]) -> Vec<ValueView> {
+    let runs = offers.iter().flat_map(|offer| &offer.runs);
+    let first = runs.map(Figures::run).next();
+    let names = crate::ranking::headlines(first.as_slice());
+    let values = names.iter().map(|name| value(offers, name));
+    let measured = |view: &ValueView| view.rows.iter().filter(|row| row.figure.is_some()).count();
+    values.filter(|view| measured(view) > 1).collect()
+}
+
 /// Every offer, and what was asked of them.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct OffersView {
@@ -234,6 +259,9 @@ pub struct ValueView {
     /// Which quantity it is.
     #[serde(skip)]
     pub quantity: String,
+    /// In which direction it is good; `None` where no offer has the figure.
+    #[serde(skip)]
+    pub better: Option<Better>,
     /// One for each offer, the cheapest first.
     pub rows: Vec<ValueRow>,
     /// What one more of a resource buys, between two offers of one provider that differ in that alone.
@@ -273,6 +301,13 @@ pub enum Stands {
     Unclear,
     /// It has no figure.
     NotMeasured,
+}
+
+impl Stands {
+    /// True where more is known of it than that it was measured.
+    pub const fn is_known(&self) -> bool {
+        matches!(self, Self::Frontier | Self::Dominated { .. })
+    }
 }
 
 /// What one more of a resource buys.
@@ -349,6 +384,7 @@ pub fn value(offers: &[Measured<'_>], name: &FigureName) -> ValueView {
             .as_ref()
             .map_or_else(|| name.to_string(), |what| what.name.to_string()),
         unit: what.as_ref().map(|what| what.unit),
+        better: what.as_ref().map(|what| what.better),
         quantity: what.and_then(|what| what.name.quantity).unwrap_or_default(),
         rows: (0..sorted.len()).map(row).collect(),
         steps: steps(

@@ -3,12 +3,16 @@
 
 use crate::comparison::ComparisonView;
 use crate::lang::{Lang, say};
+use crate::offers::{self, Measured, ValueView};
 use crate::page::block::{Block, Chart};
 use crate::page::run::Detail;
 use crate::page::{self, charts};
+use crate::ranking::{self, RankingView};
 use crate::render::html::{Document, Part, Raw, html};
-use crate::view::RunView;
+use crate::view::{self, RunView};
 use crate::{csv, json};
+use model::offer::Catalogue;
+use model::record::Run;
 
 /// The most bytes of a file: it is sent by mail, and opened on phones.
 pub const BYTES_MAX: usize = 1_500_000;
@@ -54,6 +58,40 @@ pub struct Published<'a> {
     pub comparison: Option<ComparisonView<'a>>,
     /// Each of them, at least one.
     pub runs: Vec<RunView<'a>>,
+    /// What is quoted of them against what they cost, where several offers were measured.
+    pub values: Vec<ValueView>,
+    /// Their order, where there are many.
+    pub ranking: Option<RankingView>,
+}
+
+/// Runs that have an order: two are a comparison.
+const RANKED_MIN: usize = 3;
+
+/// Charts of latencies beside a comparison.
+const LATENCIES_MAX: usize = 8;
+
+impl<'a> Published<'a> {
+    /// These runs, with what they cost where a catalogue is known.
+    pub fn new(
+        comparison: Option<ComparisonView<'a>>,
+        runs: &[&'a Run],
+        catalogue: Option<&Catalogue>,
+    ) -> Self {
+        let rented = catalogue.map(|catalogue| offers::of_runs(runs, catalogue));
+        let rented = rented.unwrap_or_default();
+        let view = |run: &&'a Run| {
+            let own = |one: &&Measured<'_>| run.meta.offer.as_ref() == Some(&one.offer.id);
+            let mut view = view::view(run);
+            view.offer = rented.iter().find(own).map(offers::part);
+            view
+        };
+        Self {
+            comparison,
+            values: offers::values(&rented),
+            ranking: (runs.len() >= RANKED_MIN).then(|| ranking::view(runs, &[], catalogue)),
+            runs: runs.iter().map(view).collect(),
+        }
+    }
 }
 
 impl Published<'_> {
@@ -87,9 +125,13 @@ impl Published<'_> {
         }
     }
 
-    /// The picture that says the most: ratios of a comparison, headlines of a run. Of several comparisons the first
-    /// one's. `None` where there is nothing to draw.
+    /// The picture that says the most: price against performance where that decides anything, ratios of a comparison,
+    /// headlines of a run. Of several comparisons the first one's. `None` where there is nothing to draw.
     pub fn headline(&self, lang: Lang) -> Option<Chart> {
+        let decided = |view: &&ValueView| view.rows.iter().any(|row| row.place.is_known());
+        if let Some(value) = self.values.iter().find(decided) {
+            return charts::price(value, lang);
+        }
         match &self.comparison {
             Some(view) => view
                 .compared(lang)
@@ -125,8 +167,21 @@ impl Published<'_> {
     fn parts(&self, room: Room, lang: Lang) -> Vec<Part> {
         let mut parts = Vec::new();
         if let Some(view) = &self.comparison {
-            let page = page::comparison::page(view, room.comparison, lang);
+            let mut page = page::comparison::page(view, room.comparison, lang);
+            if room.comparison != Detail::Short {
+                page.extend(self.latencies(view, lang));
+            }
             parts.push(part(lang.pick("Comparison", "比較"), page));
+        }
+        if let Some(ranking) = self.ranking.as_ref().filter(|all| !all.tables.is_empty()) {
+            let heading = lang.pick("All of them in order", "すべての順位");
+            parts.push(part(heading, page::ranking::page(ranking, lang)));
+        }
+        if !self.values.is_empty() {
+            let heading = lang.pick("Price against performance", "価格対性能");
+            let pages = self.values.iter();
+            let pages = pages.flat_map(|value| page::offers::value(value, lang));
+            parts.push(part(heading, pages.collect()));
         }
         if self.runs.len() > 1 {
             let hosts = self.runs.iter().map(|view| view.run);
@@ -142,11 +197,39 @@ impl Published<'_> {
             let meta = &view.run.meta;
             let name = meta.label.as_ref().unwrap_or(&meta.id);
             let mut page = page::run::page(view, detail, lang);
-            let headline = charts::headlines(view, lang);
-            page.splice(1..1, Block::chart(headline));
+            let mut pictures: Vec<Chart> = charts::headlines(view, lang).into_iter().collect();
+            if self.runs.len() == 1 && room.runs != Detail::Short {
+                pictures.extend(charts::values(view, lang));
+            }
+            let pictures = pictures.into_iter();
+            page.splice(1..1, pictures.map(|chart| Block::Chart(Box::new(chart))));
             part(name, page)
         }));
+        // What another program measured tells nothing of its machine, and has no heading above nothing.
+        parts.retain(|part| !part.blocks.iter().all(Block::is_empty));
         parts
+    }
+
+    /// The latencies of both sides of each comparison, beside one another.
+    fn latencies(&self, of: &ComparisonView<'_>, lang: Lang) -> Vec<Block> {
+        let all = of.compared(lang);
+        let sections = all.iter().map(|compared| {
+            let base = &compared.sides.both()[0].first().meta.id;
+            let view = self.runs.iter().find(|view| view.run.meta.id == *base);
+            let storage = view.and_then(|view| view.storage.as_ref());
+            let cases = storage.iter().flat_map(|storage| &storage.cases);
+            let charts = cases.filter_map(|case| charts::of_sides(*compared, case));
+            let charts = charts.take(LATENCIES_MAX);
+            let [base, other] = compared.sides.names(lang);
+            let heading = say!(
+                lang,
+                "latencies: {other} against {base}",
+                "レイテンシー: {other} 対 {base}（基準）"
+            );
+            let charts = charts.map(|chart| Block::Chart(Box::new(chart)));
+            Block::section(heading, charts.collect())
+        });
+        sections.collect()
     }
 
     /// The document of each run, or where that has no room the table of its metrics; and the runs for which neither

@@ -68,8 +68,8 @@ pub struct LeftOut {
 }
 
 /// Ranks these runs by each of these figures, or by the headlines of the first run where none is named.
-pub fn view(runs: &[Run], names: &[FigureName], catalogue: Option<&Catalogue>) -> RankingView {
-    let figures: Vec<Figures<'_>> = runs.iter().map(Figures::of).collect();
+pub fn view(runs: &[&Run], names: &[FigureName], catalogue: Option<&Catalogue>) -> RankingView {
+    let figures: Vec<Figures<'_>> = runs.iter().map(|run| Figures::of(run)).collect();
     let names = if names.is_empty() {
         headlines(&runs[..runs.len().min(1)])
     } else {
@@ -83,7 +83,7 @@ pub fn view(runs: &[Run], names: &[FigureName], catalogue: Option<&Catalogue>) -
 }
 
 /// The figures that these runs would be quoted by, each once.
-fn headlines(runs: &[Run]) -> Vec<FigureName> {
+pub(crate) fn headlines(runs: &[&Run]) -> Vec<FigureName> {
     let mut names = Vec::new();
     for headlined in runs.iter().flat_map(|run| stats::headlines(&run.plan)) {
         let name = FigureName {

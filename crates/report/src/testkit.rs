@@ -90,6 +90,7 @@ fn role_of(quantity: &str) -> Role {
         "first_bytes_per_s" => Role::FirstWrites,
         "again_bytes_per_s" => Role::SecondWrites,
         "load_bytes_per_s" => Role::Load,
+        "arriving_iops" => Role::Offered,
         _ => Role::Plain,
     }
 }

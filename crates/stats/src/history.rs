@@ -119,6 +119,11 @@ impl<'a> Past<'a> {
         Self(earlier.collect())
     }
 
+    /// Whether both are one: what it says need not be asked twice.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
     /// The ids of the runs that have any of these cases.
     pub(crate) fn ids(&self, cases: &[&CaseId]) -> Vec<String> {
         let has_any = |run: &&Earlier<'_>| cases.iter().any(|case| run.rounds.case(case).is_some());

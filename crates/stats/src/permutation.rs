@@ -102,13 +102,22 @@ impl Deal {
 
     /// The share of all ways, of which there are so many, to give the base `n` rounds.
     fn of_all(&mut self, n: usize, ways: f64) -> f64 {
+        let places = self.of_base.len();
+        // Sides of one size that trade places differ as much: the ways that give the base the first round are half of
+        // all, and come first.
+        let (first_most, ways) = if 2 * n == places {
+            (0, ways / 2.0)
+        } else {
+            (places, ways)
+        };
         let mut chosen: Vec<usize> = (0..n).collect();
         let mut extreme = 0.0;
         loop {
             if self.is_as_extreme(&chosen) {
                 extreme += 1.0;
             }
-            if extreme > NO_SMALL_ONE * ways || !step(&mut chosen, self.of_base.len()) {
+            let is_known = extreme > NO_SMALL_ONE * ways;
+            if is_known || !step(&mut chosen, places) || chosen[0] > first_most {
                 return extreme / ways;
             }
         }
@@ -149,15 +158,19 @@ impl Deal {
         let (mut base, mut other) = (Placed::default(), Placed::default());
         let mut from = 0;
         for &end in &self.ends {
-            let ours = self.of_base[from..end].iter().filter(|&&ours| ours).count();
-            let (ours, theirs) = (count(ours), count(end - from - ours));
-            let (behind_base, behind_other) = (other.n + theirs / 2.0, base.n + ours / 2.0);
+            let ours: usize = self.of_base[from..end]
+                .iter()
+                .map(|&it| usize::from(it))
+                .sum();
+            let theirs = end - from - ours;
+            let (behind_base, behind_other) = (2 * other.n + theirs, 2 * base.n + ours);
             base.add(ours, behind_base);
             other.add(theirs, behind_other);
             from = end;
         }
-        let difference = ((other.sum - base.sum) / (2.0 * base.n * other.n)).abs();
-        let scatter = base.scatter() / other.n.powi(2) + other.scatter() / base.n.powi(2);
+        let (ours, theirs) = (count(base.n), count(other.n));
+        let difference = count(other.sum.abs_diff(base.sum)) / (4.0 * ours * theirs);
+        let scatter = base.scatter() / theirs.powi(2) + other.scatter() / ours.powi(2);
         if scatter > 0.0 {
             difference / scatter.sqrt()
         } else if difference > 0.0 {
@@ -168,30 +181,27 @@ impl Deal {
     }
 }
 
-/// How many rounds of the other side a side's rounds have behind them.
+/// How many rounds of the other side a side's rounds have behind them, in halves: an equal one counts half.
 #[derive(Clone, Copy, Default)]
 struct Placed {
-    n: f64,
-    sum: f64,
-    squares: f64,
+    n: usize,
+    sum: usize,
+    squares: usize,
 }
 
 impl Placed {
-    /// So many rounds, each with so many behind it.
-    const fn add(&mut self, rounds: f64, behind: f64) {
+    /// So many rounds, each with so many halves behind it.
+    const fn add(&mut self, rounds: usize, behind: usize) {
         self.n += rounds;
         self.sum += rounds * behind;
         self.squares += rounds * behind * behind;
     }
 
-    /// The variance of their mean.
+    /// The variance of their mean, in rounds.
     fn scatter(&self) -> f64 {
-        let squares = self.squares - self.sum * self.sum / self.n;
-        // Sums of halves are exact; what is below that is nothing.
-        if squares < 1e-9 {
-            0.0
-        } else {
-            squares / (self.n * (self.n - 1.0))
+        match self.n * self.squares - self.sum * self.sum {
+            0 => 0.0,
+            squares => count(squares) / (4.0 * count(self.n * self.n * (self.n - 1))),
         }
     }
 }

@@ -116,7 +116,13 @@ impl<'a> Sides<'a> {
             return (Spread::NONE, Spread::NONE).into();
         };
         let of = |past: &Past<'_>| scatter::of_machine(past, shipped, (case, metric), alike);
-        (of(&past.base), of(&past.other)).into()
+        let of_base = of(&past.base);
+        let of_other = if past.other.is(&past.base) {
+            of_base
+        } else {
+            of(&past.other)
+        };
+        (of_base, of_other).into()
     }
 
     /// The same where somebody says what runs differ by, as a share.

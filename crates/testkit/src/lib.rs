@@ -123,6 +123,7 @@ pub fn case(id: &str, metrics: Vec<PlannedMetric>) -> PlannedCase {
         headline: None,
         load: None,
         shape: Shape::DEFAULT,
+        hands_over: false,
         simulated: false,
         on_disk: false,
         allocates: false,

@@ -19,6 +19,8 @@ const CORPUS: &str = "KURABE_CORPUS";
 /// How a step that did not fail ended.
 enum Ended {
     Passed,
+    /// It passed without a part of it, and why.
+    PassedBut(String),
     /// It could not be done here, and why.
     Skipped(String),
 }
@@ -53,7 +55,10 @@ const STEPS: &[Step] = &[
         name: "pages",
         fix: "the pages and their pictures are in target/report-shots",
         run: |root| match pages::browser(root) {
-            Some(browser) => pages::check(root, browser).map(|()| Ended::Passed),
+            Some(browser) => pages::check(root, browser).map(|left_out| match left_out {
+                None => Ended::Passed,
+                Some(why) => Ended::PassedBut(why),
+            }),
             None => Ok(Ended::Skipped(format!(
                 "a browser is missing; `{}` installs it",
                 pages::INSTALL
@@ -88,6 +93,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         let seconds = model::num::approx(sys::clock::monotonic() - start) / 1e9;
         let word = match ended {
             Ended::Passed => "passed".to_owned(),
+            Ended::PassedBut(why) => format!("passed, but {why}"),
             Ended::Skipped(why) => format!("skipped: {why}"),
         };
         let line = format!("{:<8}{seconds:>8.1} s  {word}", step.name);

@@ -20,7 +20,7 @@ mod elf;
 #[cfg(test)]
 mod features;
 mod generate;
-mod pages;
+pub mod pages;
 pub mod process;
 mod tidy;
 
@@ -70,7 +70,10 @@ pub const TASKS: &[Task] = &[
         run: |root, arguments| {
             alone(arguments)?;
             let browser = pages::browser(root).context(pages::INSTALL)?;
-            pages::check(root, browser)
+            if let Some(why) = pages::check(root, browser)? {
+                say!("{why}");
+            }
+            Ok(())
         },
     },
     Task {

@@ -33,7 +33,7 @@ pub(crate) fn run(context: &Context, args: &RankArgs) -> anyhow::Result<Exit> {
             Some("`kurabe list` shows what is kept; behind the figures stand the runs"),
         ));
     }
-    let view = report::ranking::view(&runs, &names, catalogue.as_ref());
+    let view = report::ranking::view(&runs.iter().collect::<Vec<_>>(), &names, catalogue.as_ref());
     output::print(&format.draw(context, Shown::Ranking(&view))?)?;
     if view.tables.iter().all(|table| table.rows.is_empty()) {
         output::say("nothing could be ranked: no run has such a figure");

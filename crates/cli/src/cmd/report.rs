@@ -2,14 +2,16 @@
 //! network.
 
 use super::compare::{Side, earlier_if_any, no_run_on_both_sides, side, view};
-use super::show;
 use crate::args::{Chosen, ReportArgs};
+use crate::catalogue;
 use crate::context::{Context, Reader};
 use crate::directory;
 use crate::exit::{Exit, failure};
 use crate::output;
+use model::offer::Catalogue;
 use model::record::Run;
 use report::formats::Shown;
+use report::offers::{Measured, part};
 use report::published::Published;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -29,6 +31,7 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
         }
         None => None,
     };
+    let catalogue = catalogue::read(args.catalogue.file())?;
     let reader = context.reader();
     let texts = args.runs.iter();
     let mut sides: Vec<Side<'_>> = texts
@@ -50,7 +53,8 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
         leave_out_identity(&mut all)?;
         called_by_letters(&mut sides);
     }
-    let text = drawn(context, &sides, &earlier, Chosen::usual(args.format))?;
+    let format = Chosen::usual(args.format);
+    let text = drawn(context, &sides, &earlier, catalogue.as_ref(), format)?;
     match (&args.output, place) {
         (Some(path), Some(place)) => {
             written(path, &place, text.as_bytes())?;
@@ -92,20 +96,21 @@ fn drawn(
     context: &Context,
     sides: &[Side<'_>],
     earlier: &[Run],
+    catalogue: Option<&Catalogue>,
     format: Chosen,
 ) -> anyhow::Result<String> {
     let comparison = match sides {
         [base, others @ ..] if !others.is_empty() => Some(view(base, others, earlier)),
         _ => None,
     };
-    let runs = sides.iter().flat_map(|side| &side.runs);
-    let mut published = Published {
-        comparison,
-        runs: runs.map(report::view::view).collect(),
-    };
-    if format.format.tells_offers {
+    let runs: Vec<&Run> = sides.iter().flat_map(|side| &side.runs).collect();
+    let mut published = Published::new(comparison, &runs, catalogue);
+    if let Some(catalogue) = catalogue.filter(|_| format.format.tells_offers) {
         for view in &mut published.runs {
-            view.offer = show::offer_if_any(context, view.run);
+            let id = view.run.meta.offer.as_ref();
+            let offer = id.and_then(|id| catalogue.find(id));
+            let alone = |offer| part(&Measured::new(offer, &[view.run]));
+            view.offer = offer.map(alone);
         }
     }
     format.draw(context, Shown::Report(&published))

@@ -104,3 +104,27 @@ fn whose_machine_it_is_stays_out_unless_that_is_asked_for() {
         .out;
     assert!(out.contains(dir));
 }
+
+#[test]
+fn prices_are_those_of_the_catalogue_that_is_named() {
+    let bed = two();
+    let args = ["report", "server-a", "server-b", "--offers", "offers.toml"];
+    bed.run(&args).code(2).err_has(&["offers.toml"]);
+    let offer = "[[offer]]\nid = 'small'\nprovider = 'Cloud A'\nplan = 'S'\nprice_per_month = 5\n\
+                 currency = 'USD'\ntax = 'included'\n";
+    fs::write(
+        bed.path().join("offers.toml"),
+        format!("base = 'USD'\n{offer}"),
+    )
+    .unwrap();
+    let without = bed.run(&args).code(0).out;
+    assert!(!without.contains("Cloud A"));
+    let named = ["label", "server-a", "--offer", "small"];
+    bed.run(&[&named[..], &["--offers", "offers.toml"]].concat())
+        .code(0);
+    let with = bed.run(&args).code(0).out;
+    assert!(
+        with.contains("Offer small: Cloud A, S, 5 USD a month with tax"),
+        "{with}"
+    );
+}

@@ -205,6 +205,7 @@ fn theirs(figures: &Figures, values: &[&Figure]) -> PlannedCase {
         ground: None,
         needs: None,
         shape: Shape::DEFAULT,
+        hands_over: false,
         simulated: false,
         on_disk: false,
         allocates: false,

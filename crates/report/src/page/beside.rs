@@ -1,11 +1,11 @@
-//! Machines side by side: every fact that is known of one of them, a column for each, and which facts differ.
+//! Machines side by side: the facts that are told of every run, those others that differ, and a column for each machine.
 
 use super::block::{Align, Block, Cell, Table, Text, Tone};
 use super::host;
 use crate::lang::Lang;
 use model::record::Run;
 
-/// The table, a line for each fact.
+/// The table, a line for each fact. What is known of one machine alone differs from nothing.
 pub(crate) fn page<'a>(runs: impl Iterator<Item = &'a Run>, lang: Lang) -> Vec<Block> {
     let runs: Vec<&Run> = runs.collect();
     let name = |run: &&Run| {
@@ -18,42 +18,33 @@ pub(crate) fn page<'a>(runs: impl Iterator<Item = &'a Run>, lang: Lang) -> Vec<B
     let first = [(lang.pick("fact", "項目").to_owned(), Align::Left)];
     let mark = [(lang.pick("differs", "相違").to_owned(), Align::Left)];
     let mut table = Table::new(first.into_iter().chain(mark).chain(heads));
-    let facts: Vec<Vec<(String, String)>> = runs
+    let facts: Vec<Vec<_>> = runs
         .iter()
-        .map(|run| host::brief(&run.host, lang))
+        .map(|run| host::set_up(&run.host, lang))
         .collect();
-    let mut names: Vec<&str> = Vec::new();
-    for (name, _) in facts.iter().flatten() {
-        if !name.is_empty() && !names.contains(&name.as_str()) {
-            names.push(name);
+    for (place, (name, is_usual, _)) in facts.first().into_iter().flatten().enumerate() {
+        let texts = facts.iter().map(|facts| facts[place].2.as_deref());
+        let texts: Vec<Option<&str>> = texts.collect();
+        // What one side does not tell may be the same.
+        let mut known = texts.iter().flatten();
+        let Some(first) = known.next() else {
+            continue;
+        };
+        let differs = known.any(|text| text != first);
+        if !differs && !is_usual {
+            continue;
         }
-    }
-    for name in names {
-        let cells: Vec<String> = facts.iter().map(|facts| of(facts, name)).collect();
-        let differs = cells.iter().any(|cell| *cell != cells[0]);
         let sign = if differs {
             Text::with(Tone::Attention, lang.pick("yes", "あり"))
         } else {
             Text::from("")
         };
-        let cells = cells.into_iter().map(Cell::from);
-        table.rows.push(
-            [name.into(), sign.into()]
-                .into_iter()
-                .chain(cells)
-                .collect(),
-        );
+        let unknown = lang.pick("not known", "不明");
+        let cells = texts.iter().map(|text| Cell::from(text.unwrap_or(unknown)));
+        let row = [(*name).into(), sign.into()].into_iter().chain(cells);
+        table.rows.push(row.collect());
     }
     vec![Block::Table(table)]
-}
-
-/// What is known under a name; lines without a name belong to the one above.
-fn of(facts: &[(String, String)], name: &str) -> String {
-    let mut from = facts.iter().skip_while(|(one, _)| one != name);
-    let first = from.next().map(|(_, text)| text.as_str());
-    let rest = from.take_while(|(one, _)| one.is_empty());
-    let rest = rest.map(|(_, text)| text.as_str());
-    first.into_iter().chain(rest).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]
@@ -68,6 +59,7 @@ mod tests {
         a.meta.label = Some("one".to_owned());
         b.meta.label = Some("two".to_owned());
         b.host.kernel.release = Fact::Known("9.9.9".to_owned());
+        b.host.memory = model::host::MemoryFacts::default();
         let page = page([&a, &b].into_iter(), Lang::En);
         let [Block::Table(table)] = &page[..] else {
             panic!("{page:?}");
@@ -86,5 +78,10 @@ mod tests {
         assert_eq!(marked.len(), 1, "{marked:?}");
         assert!(format!("{:?}", marked[0][3]).contains("9.9.9"));
         assert!(table.rows.len() > 3);
+        let unknown = table
+            .rows
+            .iter()
+            .filter(|row| row[3] == Cell::from("not known"));
+        assert!(unknown.count() > 0);
     }
 }

@@ -4,7 +4,7 @@
 //! else. Texts are plain: whoever builds a page neither paints, nor escapes, nor makes them safe for a terminal, which
 //! the renderers do in one place.
 
-pub use super::chart::Chart;
+pub use super::chart::{Chart, Long};
 pub use crate::picture::{Drawing, Picture};
 
 /// A part of a page.
@@ -37,6 +37,8 @@ pub enum Block {
     Commands(Vec<(String, String)>),
     /// A chart, for formats that draw; the figures stand in tables beside it.
     Chart(Box<Chart>),
+    /// The series of the chart before it, for formats in which a reader can look into it.
+    Long(Box<Long>),
     /// The same in several forms, the widest first: the first one for which there is room is shown.
     Fitting(Vec<Vec<Block>>),
 }
@@ -218,7 +220,8 @@ impl Block {
             | Self::Name(_)
             | Self::Course(..)
             | Self::Comment(_)
-            | Self::Chart(_) => false,
+            | Self::Chart(_)
+            | Self::Long(_) => false,
         }
     }
 }

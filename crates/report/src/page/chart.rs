@@ -80,6 +80,18 @@ pub struct Series {
     pub points: Vec<Point>,
 }
 
+/// A series over time in more detail than a chart has room for: pieces of time, one after the other, without a gap
+/// between them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Long {
+    /// Seconds of a piece.
+    pub step: f64,
+    /// The unit of the values.
+    pub unit: String,
+    /// Least, middle and most of each piece; `None` where nothing was measured.
+    pub pieces: Vec<Option<[f64; 3]>>,
+}
+
 /// How points are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {

@@ -138,18 +138,39 @@ pub(crate) fn brief(host: &HostFacts, lang: Lang) -> Vec<(String, String)> {
     lines.filter(|(_, text)| !text.is_empty()).collect()
 }
 
-/// A fact among a few others; `None` where it is none of these, or there is nothing to say of it.
-fn few_words(row: &Row, host: &HostFacts, lang: Lang) -> Option<String> {
-    let (brief, Fact::Known(value)) = (row.brief?, (row.of)(host)) else {
-        return None;
-    };
-    let text = match value {
+/// Every fact of a set-up in which machines may differ: its name, whether it is told of every run, and the fact where
+/// it is known. The same facts in the same order for every machine.
+pub(super) fn set_up(host: &HostFacts, lang: Lang) -> Vec<(&'static str, bool, Option<String>)> {
+    let rows = Section::ALL.into_iter().flat_map(Section::rows);
+    let rows = rows.filter(|row| row.differs.is_some());
+    rows.map(|row| {
+        let text = match (row.of)(host) {
+            Fact::Known(value) => Some(in_short(row, value, lang)),
+            Fact::Missing(_) => None,
+        };
+        let text = text.filter(|text| !text.is_empty());
+        (named(row.names, lang), row.brief.is_some(), text)
+    })
+    .collect()
+}
+
+/// A fact that is known; of long lists, what they come to.
+fn in_short(row: &Row, value: Known<'_>, lang: Lang) -> String {
+    match value {
         Known::Table(list) => {
             let begin = |word: &str| list.values().filter(|text| text.starts_with(word)).count();
             mitigated(begin("Mitigation"), begin("Vulnerable"), lang)
         }
         value => known(row.section, value, lang),
+    }
+}
+
+/// A fact among a few others; `None` where it is none of these, or there is nothing to say of it.
+fn few_words(row: &Row, host: &HostFacts, lang: Lang) -> Option<String> {
+    let (brief, Fact::Known(value)) = (row.brief?, (row.of)(host)) else {
+        return None;
     };
+    let text = in_short(row, value, lang);
     let name = named(row.names, lang);
     match brief {
         _ if text.is_empty() || text == none(lang) => None,

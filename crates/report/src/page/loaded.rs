@@ -4,6 +4,7 @@
 //! had streams: a single figure is no curve.
 
 use super::block::{Align, Block, Cell, Table, Text};
+use super::charts;
 use crate::lang::{Lang, say};
 use crate::number;
 use crate::view::RunView;
@@ -40,7 +41,10 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
     let table = |bar| vec![Block::Table(table(&levels, idle, bar, lang))];
     let heading = lang.pick("latency under load", "負荷時のレイテンシー");
     let forms = Block::Fitting(vec![table(BAR), table(0)]);
-    vec![Block::section(heading, vec![forms, Block::bullets(lines)])]
+    let chart = charts::loaded(&levels, &lines[0], lang);
+    let parts = [forms, Block::bullets(lines)].into_iter();
+    let parts = parts.chain(Block::chart(chart));
+    vec![Block::section(heading, parts.collect())]
 }
 
 /// The lines, with bars of at most so many cells.
@@ -148,6 +152,23 @@ mod tests {
         };
         below(&page, "\nlatency under load\n");
         below(&markdown, "\n### latency under load\n\n| test |");
+    }
+
+    #[test]
+    fn the_chart_goes_from_no_load_to_the_most() {
+        let chart = |measured| {
+            let run = run(measured);
+            let levels = stats::loaded::levels(&run.plan, &view(&run).metrics);
+            charts::loaded(&levels, "said", Lang::En)
+        };
+        let crate::page::chart::Figure::Plot(plot) = chart(&CURVE[..]).unwrap().drawing else {
+            panic!()
+        };
+        let places: Vec<f64> = plot.series[0].points.iter().map(|point| point.x).collect();
+        assert!(places.is_sorted() && places.len() == 5, "{places:?}");
+        assert!(places[0].abs() < 1.0 && plot.x.high >= 61e9, "{places:?}");
+        assert!(chart(&CURVE[..1]).is_none());
+        assert!(chart(&CURVE[3..4]).is_none());
     }
 
     #[test]

@@ -6,6 +6,7 @@
 pub(crate) mod beside;
 pub mod block;
 pub(crate) mod blog;
+mod causes;
 pub mod chart;
 pub(crate) mod charts;
 pub mod comparison;
@@ -19,6 +20,7 @@ mod memory;
 mod metrics;
 mod next;
 mod notes;
+mod offered;
 pub mod offers;
 pub mod plan;
 pub mod ranking;

@@ -1,6 +1,7 @@
 //! Offers: their prices, their claims against what was measured, value for money, and which one to take.
 
-use super::block::{Align, Block, Cell, Table, Text, Tone};
+use super::block::{Align, Block, Cell, Chart, Table, Text, Tone};
+use super::charts;
 use crate::lang::{Lang, say};
 use crate::number::{self, NONE, Scale};
 use crate::offers::{
@@ -286,8 +287,8 @@ fn needed_text(needed: Needed, lang: Lang) -> String {
     }
 }
 
-/// A figure against the price of each offer.
-pub fn value(view: &ValueView, lang: Lang) -> Vec<Block> {
+/// What each offer costs, what it does, and where it stands.
+pub(super) fn value_table(view: &ValueView, lang: Lang) -> Table {
     let unit = view.unit.unwrap_or(Unit::Number);
     let largest = |of: &dyn Fn(usize) -> Option<f64>| {
         let all = (0..view.rows.len()).filter_map(of);
@@ -360,13 +361,25 @@ pub fn value(view: &ValueView, lang: Lang) -> Vec<Block> {
         );
         table.rows.push(cells);
     }
+    table
+}
+
+/// A figure against the price of each offer.
+pub fn value(view: &ValueView, lang: Lang) -> Vec<Block> {
+    let unit = view.unit.unwrap_or(Unit::Number);
     let metric = &view.metric;
     let heading = say!(
         lang,
         "{metric}: what a month buys, the cheapest first",
         "{metric}: 月額あたりの性能（安い順）"
     );
-    let mut blocks = vec![Block::section(heading, vec![Block::Table(table)])];
+    // The table stands beside it.
+    let chart = charts::price(view, lang).map(|chart| Chart {
+        table: Table::default(),
+        ..chart
+    });
+    let both = std::iter::once(Block::Table(value_table(view, lang))).chain(Block::chart(chart));
+    let mut blocks = vec![Block::section(heading, both.collect())];
     let steps = view.steps.iter().map(|step| {
         let scale = number::scale(unit, &view.quantity, step.buys.value.abs());
         let (value, ends) = scale.estimate(&estimate(step.buys.value, step.buys.interval));

@@ -60,6 +60,9 @@ fn course(soak: &SoakSummary, view: &RunView<'_>, lang: Lang) -> Vec<Block> {
     }
     blocks.push(Block::Line(spent(soak, view, lang)));
     blocks.extend(Block::chart(charts::series(view, soak, lang)));
+    let long = charts::long(view, soak).map(Box::new);
+    blocks.extend(long.map(Block::Long));
+    blocks.extend(Block::chart(charts::latency_over_time(view, soak, lang)));
     blocks
 }
 

@@ -136,7 +136,7 @@ fn span(lo: f64, hi: f64) -> String {
     format!("{} .. {}", about(lo), about(hi))
 }
 
-pub(super) fn operations(of: Of, lang: Lang) -> &'static str {
+pub(crate) fn operations(of: Of, lang: Lang) -> &'static str {
     match of {
         Of::Reads => lang.pick("reads", "読み込み"),
         Of::Writes => lang.pick("writes", "書き込み"),

@@ -48,7 +48,7 @@ fn block(block: &Block, depth: usize) -> String {
         }
         // The words are our own: none of them ends it.
         Block::Comment(text) => format!("<!-- {text} -->\n"),
-        Block::Commands(_) | Block::Chart(_) => String::new(),
+        Block::Commands(_) | Block::Chart(_) | Block::Long(_) => String::new(),
         Block::Fitting(forms) => forms
             .first()
             .map_or_else(String::new, |form| blocks(form, depth)),

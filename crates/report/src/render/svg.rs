@@ -5,10 +5,10 @@
 
 use crate::page::block::{Chart, Tone};
 use crate::page::chart::{Axis, Figure, Look, Plot, Point, Row, Rows, Series};
-use crate::table::columns;
+use crate::table::{columns, wrapped};
 use dialects::printable::printable;
 use maud::{Markup, PreEscaped, html};
-use model::num::count;
+use model::num::{count, round_to_usize};
 use std::fmt::Write as _;
 
 /// Units of a chart that stands beside text, and of one for a phone, which shows it at 75 % of this size.
@@ -94,6 +94,7 @@ fn draw_rows(rows: &Rows, width: f64) -> (f64, Markup) {
     let foot = step.mul_add(count(rows.rows.len()), 6.0);
     let x = |value: f64| rows.axis.place(value).mul_add(right - left, left);
     let top_of = |place: usize| step.mul_add(count(place), 4.0);
+    let (label, lower) = axis_label(&rows.axis, f64::midpoint(left, right), foot, width);
     let middle_of = |place| top_of(place) + if beside { LINE / 2.0 } else { LINE * 1.5 - 3.0 };
     let shapes = html! {
         @for (value, word) in spaced(&rows.axis, right - left) {
@@ -128,9 +129,9 @@ fn draw_rows(rows: &Rows, width: f64) -> (f64, Markup) {
             }
             (mark(shape, x(row.at), middle, class))
         }
-        (words(f64::midpoint(left, right), foot + 40.0, "m", "middle", &rows.axis.label))
+        (label)
     };
-    (foot + 50.0, shapes)
+    (foot + 50.0 + lower, shapes)
 }
 
 /// The class and the shape of a verdict.
@@ -152,6 +153,7 @@ fn draw_plot(plot: &Plot, width: f64) -> (f64, Markup) {
     let foot = top + FIELD;
     let x = |value: f64| plot.x.place(value).mul_add(right - left, left);
     let y = |value: f64| plot.y.place(value).mul_add(-FIELD, foot);
+    let (label, lower) = axis_label(&plot.x, f64::midpoint(left, right), foot, width);
     let shapes = html! {
         (words(0.0, 16.0, "m", "start", &plot.y.label))
         @for (value, word) in &plot.y.ticks {
@@ -171,9 +173,10 @@ fn draw_plot(plot: &Plot, width: f64) -> (f64, Markup) {
         @for (place, series) in plot.series.iter().enumerate() {
             (draw_series(series, place, &x, &y))
         }
-        (words(f64::midpoint(left, right), foot + 40.0, "m", "middle", &plot.x.label))
+        (labels(plot, [left, right, top - LINE, foot], &x, &y))
+        (label)
         @for (place, series, across, down) in &legend {
-            @let middle = foot + 62.0 + down;
+            @let middle = foot + 62.0 + lower + down;
             @if series.look == Look::Dashed {
                 @let line = format!("M{} {}h16", at(across - 8.0), at(middle));
                 path class={ "d " (class_of(*place)) } d=(line) {}
@@ -184,7 +187,7 @@ fn draw_plot(plot: &Plot, width: f64) -> (f64, Markup) {
         }
     };
     let lines = legend.last().map_or(0.0, |(.., down)| down + LINE + 4.0);
-    (foot + 50.0 + lines, shapes)
+    (foot + 50.0 + lower + lines, shapes)
 }
 
 /// Where each name of a legend stands: from left to right, and on a further line where there is no room.
@@ -215,7 +218,7 @@ fn draw_series(
     let line =
         |of: &dyn Fn(&Point) -> f64| path(series.points.iter().map(|p| (x(p.x), p.y, y(of(p)))));
     let is_line = series.look != Look::Dots;
-    let has_dots = matches!(series.look, Look::Dots | Look::Line);
+    let has_dots = has_dots(series.look);
     html! {
         @if series.look == Look::Band {
             path class={ "n " (class) } d=(band(&series.points, x, y)) {}
@@ -232,11 +235,66 @@ fn draw_series(
             }
             @let hollow = if point.dominated { " h" } else { "" };
             (mark(place, x(point.x), y(point.y), &[class, hollow].concat()))
-            @if !point.label.is_empty() {
-                (words(x(point.x) + 9.0, y(point.y) - 7.0, "", "start", &point.label))
-            }
         }
     }
+}
+
+/// The words beside points, each where nothing else stands; further away than beside it a line leads to it.
+fn labels(plot: &Plot, field: [f64; 4], x: &dyn Fn(f64) -> f64, y: &dyn Fn(f64) -> f64) -> Markup {
+    let seen = plot.series.iter().filter(|series| has_dots(series.look));
+    let seen = seen.flat_map(|series| &series.points);
+    let dots: Vec<(&Point, f64, f64)> = seen
+        .filter(|point| point.y.is_finite())
+        .map(|point| (point, x(point.x), y(point.y)))
+        .collect();
+    let mut taken: Vec<[f64; 4]> = dots
+        .iter()
+        .map(|(_, x, y)| [x - DOT, x + DOT, y - DOT, y + DOT])
+        .collect();
+    let mut placed = Vec::new();
+    for (point, x, y) in dots.iter().filter(|(point, ..)| !point.label.is_empty()) {
+        let wide = width_of(&point.label);
+        let places = (0..6_u32).flat_map(|ring| {
+            let away = f64::from(ring) * LINE;
+            let (above, below) = (y - 7.0 - away, y + 17.0 + away);
+            [
+                (9.0, above),
+                (9.0, below),
+                (-9.0 - wide, above),
+                (-9.0 - wide, below),
+            ]
+            .map(|(across, base)| (x + across, base, ring > 0))
+        });
+        let box_of = |left: f64, base: f64| [left, left + wide, base - LETTER, base + 4.0];
+        let is_free = |of: [f64; 4]| {
+            let inside = of[0] >= field[0] && of[1] <= field[1] + 16.0;
+            let inside = inside && of[2] >= field[2] && of[3] <= field[3];
+            let apart = |other: &[f64; 4]| {
+                of[0] >= other[1] || of[1] <= other[0] || of[2] >= other[3] || of[3] <= other[2]
+            };
+            inside && taken.iter().all(apart)
+        };
+        let mut free = places.filter(|(left, base, _)| is_free(box_of(*left, *base)));
+        // A word without room is in the table.
+        let Some((left, base, is_away)) = free.next() else {
+            continue;
+        };
+        taken.push(box_of(left, base));
+        placed.push((*point, (*x, *y), (left, base), is_away));
+    }
+    html! {
+        @for (_, (x, y), (left, base), _) in placed.iter().filter(|(.., is_away)| *is_away) {
+            @let end = if left > x { *left } else { left + width_of("  ") };
+            line.g x1=(at(*x)) y1=(at(*y)) x2=(at(end)) y2=(at(base - 5.0)) {}
+        }
+        @for (point, _, (left, base), _) in &placed {
+            (words(*left, *base, "", "start", &point.label))
+        }
+    }
+}
+
+const fn has_dots(look: Look) -> bool {
+    matches!(look, Look::Dots | Look::Line)
 }
 
 /// A line through points, which is broken where one is no number.
@@ -327,6 +385,23 @@ fn words(x: f64, y: f64, class: &str, anchor: &str, text: &str) -> Markup {
             text class=[class] x=(at(x)) y=(at(y)) text-anchor=(anchor) { (printable(text)) }
         }
     }
+}
+
+/// What an axis shows, below its ticks around this place or across the whole chart, and how much room its further lines
+/// take.
+fn axis_label(axis: &Axis, middle: f64, foot: f64, width: f64) -> (Markup, f64) {
+    let half = width_of(&axis.label) / 2.0;
+    let fits = middle - half >= 0.0 && middle + half <= width;
+    let middle = if fits { middle } else { width / 2.0 };
+    let room = round_to_usize((width / (LETTER * COLUMN)).floor());
+    let text = wrapped(&axis.label, room);
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let drawn = html! {
+        @for (place, line) in lines.iter().enumerate() {
+            (words(middle, LINE.mul_add(count(place), foot + 40.0), "m", "middle", line))
+        }
+    };
+    (drawn, LINE * count(lines.len().saturating_sub(1)))
 }
 
 /// The ticks whose words have room beside one another.

@@ -89,7 +89,7 @@ impl Room {
             }
             Block::Course(picture, ends) => self.course(picture, ends),
             Block::Commands(list) => self.commands(list),
-            Block::Chart(_) | Block::Comment(_) => String::new(),
+            Block::Chart(_) | Block::Comment(_) | Block::Long(_) => String::new(),
             Block::Fitting(forms) => {
                 let fits = |form: &&Vec<Block>| form.iter().all(|block| self.fits(block));
                 let form = forms.iter().find(fits).or(forms.last());

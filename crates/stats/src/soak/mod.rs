@@ -9,6 +9,7 @@
 mod course;
 mod disturbed;
 mod fine;
+mod latencies;
 mod marks;
 mod past;
 mod spent;
@@ -17,6 +18,7 @@ mod throttle;
 pub use course::{Course, Point};
 pub use disturbed::Disturbed;
 pub use fine::FinePeriod;
+pub use latencies::{LatencyAt, latencies};
 pub use marks::{Mark, What};
 pub use past::{CHAIN_GAP, Past, burst_of, chain, chains, extent};
 pub use spent::has_refill;

@@ -529,3 +529,30 @@ fn the_work_of_a_day_is_bounded() {
     assert!(found.course.points.len() <= POINTS_MAX);
     assert!(matches!(found.findings[0], Finding::Steady { .. }));
 }
+
+#[test]
+fn latencies_are_those_of_stretches_and_of_several_where_there_are_many() {
+    let mut maker = Maker::new(0.1, None);
+    for stretch in 1..=6_u64 {
+        let round = maker.stretch(StretchKind::Opening, vec![100.0; 10]);
+        let Outcome::Done(done) = &mut round.outcome else {
+            panic!("a stretch that ended");
+        };
+        // 99 fast ones, and slower ones from stretch to stretch.
+        let pairs = vec![(50_000, 980), (1_000_000 * stretch, 20)];
+        done.latencies.insert("clat".to_owned(), pairs);
+    }
+    let run = maker.over().run;
+    let each = latencies(&run, 100);
+    let slow: Vec<f64> = each.iter().map(|at| at.p99 / 1e6).collect();
+    assert_eq!(slow, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    let halves: Vec<f64> = each.iter().map(|at| at.median).collect();
+    assert_eq!(halves, [50_000.0; 6]);
+    assert!(each.iter().all(|at| at.from < at.to));
+    let two = latencies(&run, 2);
+    let slowest: Vec<f64> = two.iter().map(|at| at.slowest / 1e6).collect();
+    assert_eq!(slowest, [3.0, 6.0]);
+    assert!((two[1].from - each[3].from).abs() < 1e-9);
+    let without = Maker::new(0.1, None).over().run;
+    assert!(latencies(&without, 100).is_empty());
+}

@@ -51,6 +51,10 @@ impl Workload for Context {
         Some(Headline::new(Topic::Os, ["switch", "切り替え"]))
     }
 
+    fn hands_over(&self) -> bool {
+        true
+    }
+
     fn shape(&self, params: &Params) -> Shape {
         shape(params, 10, Length::Long, Shape::DEFAULT)
     }

@@ -10,6 +10,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("quick", include_str!("quick.toml")),
     ("scaling", include_str!("scaling.toml")),
     ("storage", include_str!("storage.toml")),
+    ("storage-load", include_str!("storage-load.toml")),
     ("sysbench", include_str!("sysbench.toml")),
     ("unixbench", include_str!("unixbench.toml")),
 ];

@@ -370,7 +370,8 @@ static METRICS: &[MetricDef] = &[
         Unit::OpsPerSecond,
         How::Setting,
         "Operations per second and copy that arrived, where that is a share of what another test came to.",
-    ),
+    )
+    .acting(Role::Offered),
     MetricDef::time(
         "cpu_ns_per_op",
         MetricClass::System,
@@ -391,6 +392,27 @@ static METRICS: &[MetricDef] = &[
     )
     .acting(Role::DeviceBusy),
 ];
+
+/// Reads that arrive by themselves, at so many per cent of what 32 at a time come to.
+macro_rules! loaded {
+    ($percent:literal) => {
+        TestDef::new(
+            concat!("storage.randread-4k-load", $percent),
+            concat!(
+                "random reads of 4 KiB that arrive by themselves, at ",
+                $percent,
+                " % of the rate of 32 at a time"
+            ),
+            &[
+                ("rw", "randread"),
+                ("iodepth", "32"),
+                ("rate_percent", $percent),
+                ("rate_of", "storage.randread-4k-qd32"),
+                ("rate_process", "poisson"),
+            ],
+        )
+    };
+}
 
 static TESTS: &[TestDef] = &[
     TestDef::new(
@@ -458,17 +480,11 @@ static TESTS: &[TestDef] = &[
         "random writes of 4 KiB with O_DSYNC, one at a time",
         &[("rw", "randwrite"), ("sync", "dsync")],
     ),
-    TestDef::new(
-        "storage.randread-4k-load70",
-        "random reads of 4 KiB that arrive by themselves, at 70 % of the rate of 32 at a time",
-        &[
-            ("rw", "randread"),
-            ("iodepth", "32"),
-            ("rate_percent", "70"),
-            ("rate_of", "storage.randread-4k-qd32"),
-            ("rate_process", "poisson"),
-        ],
-    ),
+    loaded!("25"),
+    loaded!("50"),
+    loaded!("70"),
+    loaded!("75"),
+    loaded!("90"),
     TestDef::new(
         "storage.null-qd32",
         "nothing at all, 32 at a time: what this program itself costs",

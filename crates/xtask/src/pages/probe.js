@@ -65,6 +65,11 @@
         contrasts(theme[0]);
       });
       document.querySelectorAll("details").forEach(function (one) { one.open = true; });
+      document.querySelectorAll(".long").forEach(function (one) {
+        if (!isSeen(one)) return;
+        one.querySelector("button").click();
+        check(one.querySelector("canvas") && !one.querySelector("button"), "a series cannot be looked into");
+      });
       check(root.scrollWidth <= root.clientWidth, pair[0] + ": " + root.scrollWidth + " px wide");
       document.querySelectorAll("label, button, summary, nav a").forEach(function (one) {
         if (!isSeen(one)) return;

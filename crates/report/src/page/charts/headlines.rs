@@ -47,6 +47,7 @@ pub(crate) fn headlines(view: &RunView<'_>, lang: Lang) -> Option<Chart> {
         return None;
     }
     let n = rows.len();
+    let counted = number::counted(u32::try_from(n).unwrap_or(u32::MAX), "figure", "figures");
     let percent = |x: f64| (x, number::signed_percent(x));
     Some(Chart {
         title: lang
@@ -54,7 +55,7 @@ pub(crate) fn headlines(view: &RunView<'_>, lang: Lang) -> Option<Chart> {
             .to_owned(),
         finding: say!(
             lang,
-            "{n} figures; a dot is the median of the rounds, the line its 95 % interval: the shorter, the surer",
+            "{counted}; a dot is the median of the rounds, the line its 95 % interval: the shorter, the surer",
             "{n} 項目。点は各ラウンドの中央値、線は 95 % 信頼区間で、短いほど確かです"
         ),
         drawing: Figure::Rows(Rows {

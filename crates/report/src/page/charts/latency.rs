@@ -1,6 +1,7 @@
 //! Latencies of a storage test by quantile, on an axis that gives the slow ones room: each step to the right is ten
 //! times rarer. It ends where fewer than ten operations lie beyond.
 
+use crate::comparison::Compared;
 use crate::lang::{Lang, say};
 use crate::number;
 use crate::page::block::{Align, Chart, Table};
@@ -8,11 +9,9 @@ use crate::page::chart::{Axis, Figure, Look, Plot, Point, Series};
 use crate::page::storage::operations;
 use crate::view::RunView;
 use model::latency;
-use model::num::approx;
-use model::record::Outcome;
+use model::plan::CaseId;
 use model::units::Unit;
-use stats::storage::{LatencyShape, StorageCase};
-use std::collections::BTreeMap;
+use stats::storage::StorageCase;
 
 /// The quantiles that are drawn, and how they are called where they have a tick.
 const QUANTILES: [(f64, &str); 13] = [
@@ -31,24 +30,50 @@ const QUANTILES: [(f64, &str); 13] = [
     (0.9999, "p99.99"),
 ];
 
-/// Beyond a quantile that is told lie at least so many operations.
-const BEYOND_MIN: f64 = 10.0;
-
 /// One kind of operations, with its latency at each quantile that is known.
 type Kind = (String, Vec<(f64, &'static str, f64)>);
 
 /// The chart; `None` where no latency was kept.
 pub(crate) fn latency(view: &RunView<'_>, case: &StorageCase, lang: Lang) -> Option<Chart> {
     let shapes = case.latencies.iter().filter(|shape| shape.leading);
-    let kinds: Vec<Kind> = shapes
-        .map(|shape| {
-            (
-                operations(shape.of, lang).to_owned(),
-                quantiles(view, case, shape),
-            )
-        })
-        .filter(|(_, list)| list.len() > 1)
-        .collect();
+    let kinds = shapes.map(|shape| {
+        let pairs = stats::offered::pooled(view.run, &case.case, &shape.name);
+        (operations(shape.of, lang).to_owned(), quantiles(&pairs))
+    });
+    chart(&case.case, kinds.collect(), lang)
+}
+
+/// The same of both sides of a comparison; `None` where one of them has none.
+pub(crate) fn of_sides(of: Compared<'_>, case: &StorageCase) -> Option<Chart> {
+    let lang = of.lang;
+    let shapes = || case.latencies.iter().filter(|shape| shape.leading);
+    let is_mixed = shapes().count() > 1;
+    let mut kinds = Vec::new();
+    for (side, name) in of.sides.both().into_iter().zip(of.sides.names(lang)) {
+        for shape in shapes() {
+            let runs = side.runs();
+            let of_runs = runs.iter();
+            let lists: Vec<Vec<(u64, u64)>> = of_runs
+                .map(|run| stats::offered::pooled(run, &case.case, &shape.name))
+                .collect();
+            let pairs = latency::merged(lists.iter().map(Vec::as_slice));
+            if pairs.is_empty() {
+                return None;
+            }
+            let kind = operations(shape.of, lang);
+            let name = if is_mixed {
+                format!("{name}: {kind}")
+            } else {
+                name.clone()
+            };
+            kinds.push((name, quantiles(&pairs)));
+        }
+    }
+    chart(&case.case, kinds, lang)
+}
+
+fn chart(case: &CaseId, mut kinds: Vec<Kind>, lang: Lang) -> Option<Chart> {
+    kinds.retain(|(_, list)| list.len() > 1);
     let all = || kinds.iter().flat_map(|(_, list)| list);
     let rarest = all().map(|(q, ..)| *q).reduce(f64::max)?;
     let least = all().map(|(.., ns)| *ns).fold(f64::INFINITY, f64::min);
@@ -83,7 +108,7 @@ pub(crate) fn latency(view: &RunView<'_>, case: &StorageCase, lang: Lang) -> Opt
             "{name}: 半数が {half} 以内、{word} は {slow}"
         ))
     });
-    let id = case.case.to_string();
+    let id = case.to_string();
     Some(Chart {
         title: say!(
             lang,
@@ -114,27 +139,11 @@ fn rarity(quantile: f64) -> f64 {
     1.0 / (1.0 - quantile)
 }
 
-/// The quantiles of all rounds together that are known.
-fn quantiles(
-    view: &RunView<'_>,
-    case: &StorageCase,
-    shape: &LatencyShape,
-) -> Vec<(f64, &'static str, f64)> {
-    let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
-    for round in view.run.rounds_of(&case.case) {
-        let Outcome::Done(measured) = &round.outcome else {
-            continue;
-        };
-        for (ns, n) in measured.latencies.get(&shape.name).into_iter().flatten() {
-            *counts.entry(*ns).or_default() += n;
-        }
-    }
-    let operations = approx(counts.values().sum());
-    let pairs: Vec<(u64, u64)> = counts.into_iter().collect();
-    let is_known = |(q, _): &&(f64, &str)| (1.0 - q) * operations >= BEYOND_MIN;
-    let known = QUANTILES.iter().filter(is_known);
+/// The quantiles of all of them that are known.
+fn quantiles(pairs: &[(u64, u64)]) -> Vec<(f64, &'static str, f64)> {
+    let known = QUANTILES.iter();
     known
-        .filter_map(|(q, word)| Some((*q, *word, approx(latency::quantile(&pairs, *q)?))))
+        .filter_map(|(q, word)| Some((*q, *word, stats::offered::rare(pairs, *q)?)))
         .collect()
 }
 

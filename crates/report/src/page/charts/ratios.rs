@@ -11,6 +11,9 @@ use model::comparison::{MetricComparison, Verdict};
 /// More rows than this nobody reads: what leads its case, the surest and largest.
 const ROWS_MAX: usize = 40;
 
+/// The room beside the outermost dot, as a factor.
+const BESIDE: f64 = 1.04;
+
 /// The chart of the metrics that lead their cases; `None` where none has a ratio.
 pub(crate) fn ratios(of: Compared<'_>) -> Option<Chart> {
     let lang = of.lang;
@@ -35,8 +38,8 @@ pub(crate) fn ratios(of: Compared<'_>) -> Option<Chart> {
             .filter(|x| *x > 0.0 && x.is_finite())
     };
     // One interval that spans everything would leave the others no room.
-    let low = all().fold(1.0, f64::min).max(0.02);
-    let high = all().fold(1.0, f64::max).min(50.0);
+    let low = all().fold(1.0, f64::min).max(0.02) / BESIDE;
+    let high = all().fold(1.0, f64::max).min(50.0) * BESIDE;
     let [base, other] = of.sides.names(lang);
     let label = say!(
         lang,

@@ -3,7 +3,7 @@
 
 use crate::lang::{Lang, say};
 use crate::number;
-use crate::page::block::{Align, Chart, Table};
+use crate::page::block::{Align, Chart, Long, Table};
 use crate::page::chart::{self, Axis, Figure, Look, Plot, Point, Series};
 use crate::page::soak::sentence;
 use crate::view::RunView;
@@ -13,6 +13,9 @@ use stats::soak::{Finding, Past, SoakSummary};
 
 /// Pieces of time at most: about one for each two pixels.
 const PIECES_MAX: usize = 400;
+
+/// The same where a reader can look into it: fewer than a browser draws at once, so that it follows the hand.
+const LONG_MAX: usize = 4000;
 
 /// Rows of the table: what a reader looks through.
 const ROWS_MAX: usize = 24;
@@ -27,6 +30,33 @@ struct Piece {
     windows: Vec<f64>,
 }
 
+impl Piece {
+    /// Its least, middle and most window.
+    fn whole(&self) -> Option<[f64; 3]> {
+        let sorted = quantile::sorted(&self.windows);
+        let (least, most) = (*sorted.first()?, *sorted.last()?);
+        Some([least, quantile::of_sorted(&sorted, 0.5)?, most])
+    }
+}
+
+/// The series to look into; `None` where the chart shows every window.
+pub(crate) fn long(view: &RunView<'_>, soak: &SoakSummary) -> Option<Long> {
+    let span = soak.lasted.as_secs_f64();
+    let windows = placed(view);
+    if windows.len() <= PIECES_MAX || span <= 0.0 {
+        return None;
+    }
+    let n = LONG_MAX.min(windows.len());
+    let most = windows.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+    let scale = number::scale(soak.unit, &soak.quantity, most);
+    let of = |piece: &Piece| Some(piece.whole()?.map(|x| x / scale.divisor));
+    Some(Long {
+        step: span / count(n),
+        pieces: pieces(&windows, span, n).iter().map(of).collect(),
+        unit: scale.unit,
+    })
+}
+
 /// The chart; `None` where nothing was measured.
 pub(crate) fn series(view: &RunView<'_>, soak: &SoakSummary, lang: Lang) -> Option<Chart> {
     let span = soak.lasted.as_secs_f64();
@@ -35,13 +65,8 @@ pub(crate) fn series(view: &RunView<'_>, soak: &SoakSummary, lang: Lang) -> Opti
         return None;
     }
     let pieces = pieces(&windows, span, PIECES_MAX.min(windows.len().div_ceil(3)));
-    let whole = |piece: &Piece| {
-        let sorted = quantile::sorted(&piece.windows);
-        let (least, most) = (*sorted.first()?, *sorted.last()?);
-        Some((least, quantile::of_sorted(&sorted, 0.5)?, most))
-    };
     let points = pieces.iter().map(|piece| {
-        let (least, middle, most) = whole(piece).unwrap_or((f64::NAN, f64::NAN, f64::NAN));
+        let [least, middle, most] = piece.whole().unwrap_or([f64::NAN; 3]);
         Point {
             x: f64::midpoint(piece.from, piece.to),
             y: middle,
@@ -62,19 +87,15 @@ pub(crate) fn series(view: &RunView<'_>, soak: &SoakSummary, lang: Lang) -> Opti
         (lang.pick("most", "最大").to_owned(), Align::Right),
     ]);
     for piece in self::pieces(&windows, span, ROWS_MAX.min(windows.len().div_ceil(3))) {
-        let Some((least, middle, most)) = whole(&piece) else {
+        let Some(figures) = piece.whole() else {
             continue;
         };
-        let figures = [least, middle, most].map(|x| scale.value(x).into());
+        let figures = figures.map(|x| scale.value(x).into());
         let from = number::seconds(piece.from, lang).into();
         table
             .rows
             .push(std::iter::once(from).chain(figures).collect());
     }
-    let (step, high) = time_step(span);
-    let ticks = (0..=12_u32)
-        .map(|n| f64::from(n) * step)
-        .take_while(|x| *x <= high);
     let case = view.run.plan.cases.first().map(|case| case.id.to_string());
     let case = case.unwrap_or_default();
     Some(Chart {
@@ -86,17 +107,7 @@ pub(crate) fn series(view: &RunView<'_>, soak: &SoakSummary, lang: Lang) -> Opti
             said = sentence(soak, lang)
         ),
         drawing: Figure::Plot(Plot {
-            x: Axis {
-                label: lang
-                    .pick("time since the beginning", "開始からの時間")
-                    .to_owned(),
-                log: false,
-                low: 0.0,
-                high,
-                ticks: ticks
-                    .map(|x| (x, chart::short(&number::seconds(x, lang))))
-                    .collect(),
-            },
+            x: time_axis(span, lang),
             y: Axis::of_unit("", unit, quantity, 0.0, most),
             series: vec![Series {
                 name: String::new(),
@@ -139,18 +150,30 @@ fn pieces(windows: &[(f64, f64)], span: f64, n: usize) -> Vec<Piece> {
     pieces
 }
 
-/// A step of time that people count in, such that there are four to nine, and the end of the axis.
-fn time_step(span: f64) -> (f64, f64) {
+/// The axis of so many seconds since the beginning, in steps of time that people count in: four to nine of them.
+pub(super) fn time_axis(span: f64, lang: Lang) -> Axis {
     let steps = [
         1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 3600.0, 7200.0, 14400.0,
         21600.0, 43200.0, 86400.0, 172_800.0, 604_800.0,
     ];
     let step = steps.into_iter().find(|step| span / step <= 7.0);
-    (step.unwrap_or(span / 5.0), span)
+    let step = step.unwrap_or(span / 5.0);
+    let ticks = (0..=12_u32).map(|n| f64::from(n) * step);
+    let ticks = ticks.take_while(|x| *x <= span);
+    let label = lang.pick("time since the beginning", "開始からの時間");
+    Axis {
+        label: label.to_owned(),
+        log: false,
+        low: 0.0,
+        high: span,
+        ticks: ticks
+            .map(|x| (x, chart::short(&number::seconds(x, lang))))
+            .collect(),
+    }
 }
 
 /// What happened, at its time.
-fn marks(soak: &SoakSummary, lang: Lang) -> Vec<(f64, String)> {
+pub(super) fn marks(soak: &SoakSummary, lang: Lang) -> Vec<(f64, String)> {
     let found = soak.findings.iter().filter_map(|finding| match finding {
         Finding::Burst { burst, .. } => Some((
             burst.burst_seconds,

@@ -130,7 +130,7 @@ fn shown(lang: Lang) -> String {
         files.find(|(file, _)| *file == name).unwrap().1
     };
     assert_valid(&json::offers(&view), &schema("kurabe.offers.1.json"));
-    let ranks = crate::ranking::view(&runs[2..], &[], Some(&catalogue));
+    let ranks = crate::ranking::view(&runs[2..].iter().collect::<Vec<_>>(), &[], Some(&catalogue));
     assert_valid(&json::ranking(&ranks), &schema("kurabe.ranking.1.json"));
     let mut of_run = crate::view::view(&runs[0]);
     let without = super::of_run(&of_run, lang);

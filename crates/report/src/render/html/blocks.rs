@@ -1,11 +1,14 @@
 //! The blocks of a page as elements that say what they are.
 
 use crate::lang::Lang;
-use crate::page::block::{Align, Block, Cell, Chart, Drawing, MARK, Picture, Table, Text, Tone};
+use crate::number::round_to_digits;
+use crate::page::block::{
+    Align, Block, Cell, Chart, Drawing, Long, MARK, Picture, Table, Text, Tone,
+};
 use crate::page::chart::{Figure, Look};
 use crate::render::svg::{NARROW, WIDE, chart_svg};
 use dialects::printable::printable;
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 use model::num::count;
 use std::cell::Cell as Counter;
 use std::fmt::Write as _;
@@ -14,12 +17,17 @@ use std::fmt::Write as _;
 pub(super) struct Writer {
     lang: Lang,
     charts: Counter<usize>,
+    longs: Counter<usize>,
 }
 
 impl Writer {
     pub(super) const fn new(lang: Lang) -> Self {
-        let charts = Counter::new(0);
-        Self { lang, charts }
+        let (charts, longs) = (Counter::new(0), Counter::new(0));
+        Self {
+            lang,
+            charts,
+            longs,
+        }
     }
 
     /// The blocks, in so many sections, below this heading.
@@ -68,6 +76,7 @@ impl Writer {
             },
             Block::Commands(_) | Block::Comment(_) => Markup::default(),
             Block::Chart(chart) => self.chart(chart),
+            Block::Long(long) => self.long(long),
             Block::Fitting(forms) => {
                 let form = forms.first().map_or(&[][..], Vec::as_slice);
                 self.blocks(form, depth, near)
@@ -133,6 +142,43 @@ impl Writer {
             }
         }
     }
+}
+
+impl Writer {
+    /// A place where a script shows a series. The figures stand in the file once, where its first language is.
+    fn long(&self, long: &Long) -> Markup {
+        let lang = self.lang;
+        let id = format!("long{}", self.longs.replace(self.longs.get() + 1));
+        let help = lang.pick(
+            "Drag over a part to look into it, click twice to see all of it; keys: arrows, + and -, 0 for all of it.",
+            "範囲をドラッグすると拡大し、ダブルクリックで全体に戻ります。キー操作: 矢印、+ と -、0 で全体。",
+        );
+        html! {
+            @if lang == Lang::ALL[0] {
+                script type="application/json" id=(id) { (PreEscaped(series(long))) }
+            }
+            div.long.print-no hidden data-long=(id) data-help=(help) data-unit=(long.unit)
+                data-time=(lang.pick("seconds", "秒")) data-least=(lang.pick("least", "最小"))
+                data-middle=(lang.pick("median", "中央値")) data-most=(lang.pick("most", "最大")) {
+                button type="button" { (lang.pick("Look into it", "拡大して見る")) }
+                p hidden { (help) }
+            }
+        }
+    }
+}
+
+/// The figures of a long series as a document for the script: four digits are finer than a dot.
+fn series(long: &Long) -> String {
+    let values = |which: usize| -> Vec<Option<f64>> {
+        let pieces = long.pieces.iter();
+        pieces
+            .map(|piece| Some(round_to_digits((*piece)?[which], 4)))
+            .collect()
+    };
+    serde_json::json!({
+        "step": long.step, "least": values(0), "middle": values(1), "most": values(2),
+    })
+    .to_string()
 }
 
 /// What a page is about; its name only where the heading above is another one.

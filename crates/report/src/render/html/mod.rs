@@ -18,6 +18,15 @@ pub use policy::digest;
 const CSS: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
+/// What pages with a long series have too: a library that draws it, its style, and what asks it to.
+const LONG: [&str; 2] = [
+    include_str!("../../../vendor/uplot-1.6.32/uPlot.iife.min.js"),
+    include_str!("long.js"),
+];
+/// What its licence asks for in every copy.
+const LONG_LICENCE: &str = include_str!("../../../vendor/uplot-1.6.32/LICENSE");
+const LONG_CSS: &str = include_str!("../../../vendor/uplot-1.6.32/uPlot.min.css");
+
 /// The colours of a page that is dark.
 const DARK: &str = "--page:#121212;--text:#e0e0e0;--muted:#a8a8a8;--grid:#3a3a3a;--band:#333;--line:#8a8a8a;\
                     --link:#8ec7ee;--soft:#1e1e1e";
@@ -57,7 +66,14 @@ pub struct Raw {
 
 /// The file.
 pub fn html(document: &Document) -> String {
-    let style = style();
+    let parts = document.parts[0].iter();
+    let has_long = parts.flat_map(|part| &part.blocks).any(is_long);
+    let mut style = style();
+    let mut scripts = vec![SCRIPT];
+    if has_long {
+        style += LONG_CSS;
+        scripts.extend(LONG);
+    }
     let lang = code(document.lang);
     let titles = document.title.each_ref().map(|title| printable(title));
     let title = &titles[usize::from(document.lang == Lang::Ja)];
@@ -66,7 +82,7 @@ pub fn html(document: &Document) -> String {
         html lang=(lang) {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy::policy(&style, SCRIPT));
+                meta http-equiv="Content-Security-Policy" content=(policy::policy(&style, &scripts));
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (title) }
@@ -89,11 +105,21 @@ pub fn html(document: &Document) -> String {
                 @for (place, raw) in document.raw.iter().enumerate() {
                     script type="application/json" id={ "raw" (place) } { (PreEscaped(data(&raw.text))) }
                 }
-                script { (PreEscaped(SCRIPT)) }
+                @if has_long { (PreEscaped(format!("<!-- uPlot: {LONG_LICENCE}-->"))) }
+                @for script in scripts { script { (PreEscaped(script)) } }
             }
         }
     };
     page.into_string() + "\n"
+}
+
+/// Whether a long series is in it.
+fn is_long(block: &Block) -> bool {
+    match block {
+        Block::Long(_) => true,
+        Block::Section(_, inner) | Block::Within(_, inner) => inner.iter().any(is_long),
+        _ => false,
+    }
 }
 
 /// A picture without a request.

@@ -2,12 +2,16 @@
 
 use sha2::{Digest, Sha256};
 
-/// The policy for this style and this script.
-pub(super) fn policy(style: &str, script: &str) -> String {
-    let [style, script] = [style, script].map(digest);
+/// The policy for this style and these scripts.
+pub(super) fn policy(style: &str, scripts: &[&str]) -> String {
+    let scripts: Vec<String> = scripts
+        .iter()
+        .map(|script| format!("'{}'", digest(script)))
+        .collect();
     format!(
-        "default-src 'none'; script-src '{script}'; style-src '{style}'; img-src data:; base-uri 'none'; \
-         form-action 'none'"
+        "default-src 'none'; script-src {}; style-src '{}'; img-src data:; base-uri 'none'; form-action 'none'",
+        scripts.join(" "),
+        digest(style)
     )
 }
 
@@ -53,7 +57,7 @@ mod tests {
 
     #[test]
     fn the_policy_names_the_digests_of_what_is_there() {
-        let policy = policy("a", "");
+        let policy = policy("a", &["", "b"]);
         // sha256 of nothing, a well-known value.
         assert!(
             policy.contains("script-src 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='")

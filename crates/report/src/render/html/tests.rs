@@ -7,15 +7,12 @@ use crate::published::Published;
 use crate::render::svg::svg;
 use crate::testkit;
 use crate::view::view;
-use model::record::Run;
+use model::record::{Outcome, Run};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
 fn file(run: &Run) -> String {
-    let published = Published {
-        comparison: None,
-        runs: vec![view(run)],
-    };
-    published.html(Lang::En)
+    Published::new(None, &[run], None).html(Lang::En)
 }
 
 /// What stands between each pair of tags.
@@ -49,22 +46,40 @@ fn hostile_text_is_text_in_the_page_and_in_the_picture() {
     assert_eq!(picture.matches("<script").count(), 0);
 }
 
+/// A soak that is longer than its chart is wide.
+fn long_soak() -> Run {
+    let mut run = crate::page::soak::tests::run();
+    for round in &mut run.rounds {
+        if let Outcome::Done(done) = &mut round.outcome {
+            let windows = done.windows.iter().cycle().take(500);
+            done.windows = windows.copied().collect();
+        }
+    }
+    run
+}
+
 #[test]
 fn the_policy_allows_these_bytes_and_nothing_asks_anybody() {
-    let page = file(&testkit::normal());
-    let [style] = between(&page, "<style>", "</style>")[..] else {
+    for (run, number) in [(testkit::normal(), 1), (long_soak(), 3)] {
+        policy_holds(&file(&run), number);
+    }
+}
+
+/// A page with so many scripts that run.
+fn policy_holds(page: &str, number: usize) {
+    let [style] = between(page, "<style>", "</style>")[..] else {
         panic!("one style");
     };
-    let [script] = between(&page, "<script>", "</script>")[..] else {
-        panic!("one script");
-    };
-    let policy = policy::policy(style, script);
+    let scripts = between(page, "<script>", "</script>");
+    assert_eq!(scripts.len(), number);
+    let policy = policy::policy(style, &scripts);
     assert!(
         page.contains(&format!("content=\"{policy}\"")),
         "{}",
         &page[..600]
     );
-    let outside = page.replace(script, "").replace(style, "");
+    let without = |page: String, script: &&str| page.replace(script, "");
+    let outside = scripts.iter().fold(page.replace(style, ""), without);
     for word in [
         " style=",
         " src=",
@@ -77,10 +92,42 @@ fn the_policy_allows_these_bytes_and_nothing_asks_anybody() {
     ] {
         assert!(!outside.contains(word), "{word}");
     }
-    for link in between(&page, "href=\"", "\"") {
+    for link in between(page, "href=\"", "\"") {
         assert!(link.starts_with('#') || link.starts_with("data:"), "{link}");
     }
     assert!(!style.contains("url(") && !style.contains("@import"));
+}
+
+#[test]
+fn a_long_series_has_its_figures_once_and_a_place_in_each_language() {
+    let page = file(&long_soak());
+    let [block] = between(&page, "id=\"long0\">", "</script>")[..] else {
+        panic!("one series");
+    };
+    let found: serde_json::Value = serde_json::from_str(block).unwrap();
+    let pieces = found["middle"].as_array().unwrap();
+    assert_eq!(pieces.len(), 4000);
+    assert!(found["step"].as_f64().unwrap() > 0.0);
+    let middles: Vec<f64> = pieces
+        .iter()
+        .filter_map(serde_json::Value::as_f64)
+        .collect();
+    assert!(middles.len() > 3000 && middles.iter().all(|x| (0.1..1000.0).contains(x)));
+    assert!(page.contains(LONG_LICENCE));
+    assert_eq!(page.matches("data-long=\"long0\"").count(), 2);
+    assert!(!file(&testkit::normal()).contains("uPlot"));
+}
+
+#[test]
+fn the_library_is_the_one_that_was_published() {
+    let sums = include_str!("../../../vendor/uplot-1.6.32/SHA256SUMS");
+    let files = [LONG_LICENCE, LONG[0], LONG_CSS];
+    assert_eq!(sums.lines().count(), files.len());
+    for (line, file) in sums.lines().zip(files) {
+        let bytes = Sha256::digest(file.as_bytes());
+        let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert!(line.starts_with(&hex.concat()), "{line}");
+    }
 }
 
 #[test]
