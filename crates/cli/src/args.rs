@@ -7,7 +7,7 @@ mod measuring;
 mod offers;
 
 pub(crate) use consent::{OthersArgs, TRUST};
-pub(crate) use formats::{CompareFormat, PlanFormat, ShowFormat, Showing};
+pub(crate) use formats::{Chosen, Showing};
 pub(crate) use measuring::{Amount, LookArgs, NewRun, Session};
 use offers::CatalogueArg;
 pub(crate) use offers::{OffersArgs, OffersWhat, RankArgs};
@@ -21,6 +21,7 @@ use model::bounds;
 use model::named::NamedKind;
 use model::params::parse_duration;
 use model::units::Nanos;
+use report::formats::{Format, Kind};
 use std::path::PathBuf;
 
 /// Measures a server, and compares servers, honestly.
@@ -99,7 +100,7 @@ pub(crate) enum Command {
     Label(LabelArgs),
     /// Remove kept runs for good
     Rm(RmArgs),
-    /// Write a kept run to a file that `kurabe import` reads
+    /// Write a kept run, or every one, to files that `kurabe import` reads
     Export(ExportArgs),
     /// Keep runs that another kurabe exported
     Import(ImportArgs),
@@ -121,6 +122,7 @@ pub(crate) enum Command {
 /// Options of `run`.
 #[derive(Debug, ClapArgs)]
 #[command(mut_arg("resume", |arg| arg.conflicts_with_all(["what", "target", "spread", "Amount"])))]
+#[command(mut_args(|arg| formats::of(arg, Kind::Run)))]
 pub(crate) struct RunArgs {
     /// Profiles, tests, families or globs such as 'os.*' [default: quick]
     #[arg(value_name = "WHAT", add = complete::to_measure())]
@@ -139,7 +141,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) session: Session,
     #[command(flatten, next_help_heading = "Output")]
-    pub(crate) format: Showing<ShowFormat>,
+    pub(crate) format: Showing,
 }
 
 /// Options of `list`.
@@ -179,16 +181,18 @@ pub(crate) enum ListWhat {
 
 /// Options of `show`.
 #[derive(Debug, ClapArgs)]
+#[command(mut_args(|arg| formats::of(arg, Kind::Run)))]
 pub(crate) struct ShowArgs {
     /// An id or its beginning, a label, `latest`, `latest~1`, or an exported file
     #[arg(default_value = "latest", add = complete::runs())]
     pub(crate) run: String,
     #[command(flatten, next_help_heading = "Output")]
-    pub(crate) format: Showing<ShowFormat>,
+    pub(crate) format: Showing,
 }
 
 /// Options of `compare`.
 #[derive(Debug, ClapArgs)]
+#[command(mut_args(|arg| formats::of(arg, Kind::Comparison)))]
 pub(crate) struct CompareArgs {
     /// The run to compare with, or runs of one plan: A1,A2,A3,A4,A5
     #[arg(add = complete::runs())]
@@ -204,7 +208,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "SOURCE", value_parser = scatter)]
     pub(crate) scatter: Option<ScatterArg>,
     #[command(flatten, next_help_heading = "Output")]
-    pub(crate) format: Showing<CompareFormat>,
+    pub(crate) format: Showing,
     /// End with exit code 1 where any metric is worse
     #[arg(long, value_name = "VERDICT")]
     pub(crate) fail_if: Option<FailIf>,
@@ -220,8 +224,8 @@ pub(crate) struct ReportArgs {
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// The format
-    #[arg(long, value_enum, default_value = "html")]
-    pub(crate) format: ReportFormat,
+    #[arg(long, value_parser = formats::known(Kind::Report), default_value = "html")]
+    pub(crate) format: &'static Format,
     /// Leave in what says whose the machines are: host names, addresses, paths, serial numbers
     #[arg(long)]
     pub(crate) with_identity: bool,
@@ -229,15 +233,6 @@ pub(crate) struct ReportArgs {
     pub(crate) catalogue: CatalogueArg,
     #[command(flatten, next_help_heading = TRUST)]
     pub(crate) others: OthersArgs,
-}
-
-/// How a report is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ReportFormat {
-    /// One page in English and Japanese that needs nothing else
-    Html,
-    /// The picture that says the most, for a web log or a README
-    Svg,
 }
 
 /// Where the scatter between runs comes from.
@@ -272,6 +267,7 @@ const EITHER: &str =
 #[derive(Debug, ClapArgs)]
 #[command(mut_arg("passes", |arg| arg.help(PAIRS)), mut_arg("label", |arg| arg.help(LABELS)))]
 #[command(mut_arg("resume", |arg| arg.help(EITHER).conflicts_with_all(SIDES)))]
+#[command(mut_args(|arg| formats::of(arg, Kind::Comparison)))]
 pub(crate) struct DuelArgs {
     /// Profiles, tests, families or globs such as 'fs.*'
     #[arg(value_name = "WHAT", required_unless_present = "resume", add = complete::to_measure())]
@@ -295,7 +291,7 @@ pub(crate) struct DuelArgs {
     #[command(flatten)]
     pub(crate) session: Session,
     #[command(flatten, next_help_heading = "Output")]
-    pub(crate) format: Showing<CompareFormat>,
+    pub(crate) format: Showing,
 }
 
 /// What makes one side of a duel different from the other.
@@ -332,6 +328,7 @@ impl std::str::FromStr for Trait {
 /// Options of `soak`.
 #[derive(Debug, ClapArgs)]
 #[command(mut_arg("resume", |arg| arg.help(SOAK).conflicts_with_all(SERIES)))]
+#[command(mut_args(|arg| formats::of(arg, Kind::Soak)))]
 pub(crate) struct SoakArgs {
     /// The test; required, unless a soak is resumed
     #[arg(value_name = "TEST", required_unless_present = "resume", add = complete::tests())]
@@ -354,7 +351,7 @@ pub(crate) struct SoakArgs {
     #[command(flatten)]
     pub(crate) session: Session,
     #[command(flatten, next_help_heading = "Output")]
-    pub(crate) format: Showing<ShowFormat>,
+    pub(crate) format: Showing,
 }
 
 /// Options of `fio`: its own language, which is read elsewhere.
@@ -412,6 +409,10 @@ pub(crate) struct ExportArgs {
     /// An id or its beginning, a label, `latest` or `latest~1`
     #[arg(default_value = "latest", add = complete::runs())]
     pub(crate) run: String,
+    /// Every run that is kept, each to a file ID.json in the directory that --output names, which is made where it does
+    /// not exist
+    #[arg(long, conflicts_with = "run", requires = "output")]
+    pub(crate) all: bool,
     /// Write to this file, which must not exist yet [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

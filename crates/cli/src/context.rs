@@ -8,8 +8,7 @@ use dialects::printable::{quoted, said};
 use model::host::HostFacts;
 use model::record::Run;
 use model::units::UnixNanos;
-use report::page::Block;
-use report::render::Format;
+use report::formats::Look;
 use report::{Lang, Style};
 use std::cell::OnceCell;
 use std::io::{IsTerminal, Read};
@@ -50,13 +49,14 @@ impl Context {
         }
     }
 
-    /// The page in this format, with nothing in it that this terminal cannot show where it is made for one.
-    pub(crate) fn drawn(&self, page: &[Block], format: &Format) -> String {
-        let text = (format.draw)(page, self.style);
-        if self.blocks || !format.of_terminal {
-            text
-        } else {
-            report::style::without_blocks(&text)
+    /// How things are shown here, all there is of them or what is usual.
+    pub(crate) const fn look(&self, full: bool) -> Look {
+        Look {
+            lang: self.lang,
+            style: self.style,
+            lines: self.lines,
+            blocks: self.blocks,
+            full,
         }
     }
 

@@ -1,6 +1,6 @@
 //! `--dry-run`: a plan in words or as a document, and what would refuse it. Nothing is measured and nothing is kept.
 
-use crate::args::PlanFormat;
+use crate::args::Chosen;
 use crate::consent;
 use crate::context::Context;
 use crate::exit::Exit;
@@ -14,15 +14,16 @@ use model::plan::{Plan, PlannedCase, Shape};
 use model::record::Run;
 use model::soak::Soak;
 use model::units::Nanos;
+use report::formats::Shown;
 use report::number::{counted, in_seconds};
-use report::page::plan::{self, PlanView, PlannedRounds, Written};
+use report::page::plan::{PlanView, PlannedRounds, Written};
 
 /// Prints the plan of a run, or of the two sides of a duel. What would refuse it as it was typed is said too: who looks
 /// before he leaps wants to know.
 pub(crate) fn show(
     context: &Context,
     runs: &[Run],
-    format: PlanFormat,
+    format: Chosen,
     consent: &Consent,
 ) -> anyhow::Result<Exit> {
     let refused = consent::examine(context, runs, consent);
@@ -36,10 +37,7 @@ pub(crate) fn show(
         runs,
         rounds: &rounds,
     };
-    output::print(&match format {
-        PlanFormat::Text => report::render::text(&plan::page(&view, context.lang), context.lines),
-        PlanFormat::Json => report::json::plan(&view),
-    })?;
+    output::print(&format.draw(context, Shown::Plan(&view))?)?;
     if let Some(refusal) = refused {
         output::say(&format!(
             "note: as it stands, this would be refused: {refusal}"

@@ -1,8 +1,9 @@
 //! Show: what a user sees of a run, of a comparison and of a machine.
 //!
 //! [`view::view`] and [`comparison::view`] compute once what all formats share. For people, [`page`] makes blocks of
-//! it, in English or Japanese, and each format of [`render`] draws them. Documents for programs ([`json`], [`csv`])
-//! are the same in every language. Nothing here measures, reads a file or a clock, or prints.
+//! it, in English or Japanese, which [`render`] draws. Documents for programs ([`json`], [`csv`]) are the same in every
+//! language. [`formats`] is the table of all formats, and of what each of them can show. Nothing here measures, reads a
+//! file or a clock, or prints.
 //!
 //! Text from outside never reaches a terminal as it is: see [`dialects::printable`].
 
@@ -10,13 +11,16 @@ mod brief;
 pub mod comparison;
 pub mod csv;
 pub mod duel;
+pub mod formats;
 pub mod grounds;
 mod grouped;
 pub mod identity;
+pub mod influx;
 pub mod json;
 mod lang;
 pub mod number;
 pub mod offers;
+pub mod openmetrics;
 pub mod page;
 mod party;
 mod picture;
@@ -34,8 +38,3 @@ pub mod view;
 
 pub use lang::Lang;
 pub use style::Style;
-
-/// The run in the layout of UnixBench's own report.
-pub fn unixbench(view: &view::RunView<'_>) -> String {
-    dialects::unixbench::report_text(view.run)
-}

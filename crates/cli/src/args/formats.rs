@@ -1,234 +1,112 @@
 //! In which form a command prints what it found: `--format`, and `--json` for short, the same for every command that
 //! prints a run or a comparison, whether it has just been measured or was kept long ago.
 
+use crate::context::Context;
 use crate::exit::{Exit, failure};
-use clap::builder::PossibleValue;
-use clap::{Args as ClapArgs, ValueEnum};
-use report::page::run::Detail;
-use report::render::FORMATS;
-use std::sync::LazyLock;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Arg, Args as ClapArgs};
+use model::record::Run;
+use report::formats::{self, FORMATS, Format, Kind, Refused, Shown};
 
-/// The name of documents for programs, and what they are.
-const JSON: (&str, &str) = ("json", "One document for programs");
-
-/// The formats of one kind of document.
-pub(crate) trait Format: ValueEnum + Copy + Send + Sync + 'static {
-    /// What `--json` stands for.
-    const JSON: Self;
-
-    /// That of a plan, where nothing is measured; `None` where a plan cannot be told so.
-    fn of_plan(self) -> Option<PlanFormat>;
-
-    /// The same with everything on it; `None` for what has everything already, or never.
-    fn full(self) -> Option<Self>;
+/// Lets `--format` have the formats that show such things; any other argument stays as it is.
+pub(super) fn of(arg: Arg, kind: Kind) -> Arg {
+    if arg.get_id() == "format" {
+        arg.value_parser(known(kind))
+    } else {
+        arg
+    }
 }
 
-/// Which of them.
-#[derive(Clone, Copy, Debug, ClapArgs)]
-pub(crate) struct Formats<F: Format> {
-    /// The format
-    #[arg(long, value_enum, default_value = "text")]
-    format: F,
-    /// Short for --format json
-    #[arg(long, conflicts_with = "format")]
-    json: bool,
-}
-
-impl<F: Format> Formats<F> {
-    /// The format that was asked for.
-    pub(crate) fn chosen(self) -> F {
-        if self.json { F::JSON } else { self.format }
-    }
-
-    /// The same where a plan is printed and nothing is measured; `None` where it is. Refused before anything is looked
-    /// at.
-    pub(crate) fn of_plan(self, dry_run: bool) -> anyhow::Result<Option<PlanFormat>> {
-        let format = self.chosen();
-        if !dry_run || format.of_plan().is_some() {
-            return Ok(format.of_plan().filter(|_| dry_run));
-        }
-        let name = format.to_possible_value();
-        let name = name.as_ref().map_or("", PossibleValue::get_name);
-        Err(failure(
-            Exit::Usage,
-            format!("print a plan with `--format {name}`: it has no rounds and no figures"),
-            Some("with `--dry-run` stands `--format text` or `--format json`"),
-        ))
-    }
+/// Reads the name of such a format.
+pub(super) fn known(kind: Kind) -> impl TypedValueParser<Value = &'static Format> {
+    let name = |format: &Format| PossibleValue::new(format.name).help(format.about);
+    PossibleValuesParser::new(formats::showing(kind).map(name)).try_map(|name| {
+        let mut all = FORMATS.iter();
+        all.find(|format| format.name == name).ok_or("unknown")
+    })
 }
 
 /// How a run or a comparison is shown.
 #[derive(Clone, Copy, Debug, ClapArgs)]
-pub(crate) struct Showing<F: Format> {
-    #[command(flatten)]
-    format: Formats<F>,
+pub(crate) struct Showing {
+    /// The format
+    #[arg(long, value_parser = known(Kind::Run), default_value = "text")]
+    format: &'static Format,
+    /// Short for --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
     /// Show everything: further metrics, percentiles, reasons, and facts about the machine
     #[arg(long, conflicts_with = "json")]
     full: bool,
 }
 
-impl<F: Format> Showing<F> {
+/// A format, and how much of everything is to be shown in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chosen {
+    pub(crate) format: &'static Format,
+    full: bool,
+}
+
+impl Showing {
     /// The format that was asked for. Refused before anything is looked at: what has everything already, or never.
-    pub(crate) fn chosen(self) -> anyhow::Result<F> {
-        let format = self.format.chosen();
-        if !self.full {
-            return Ok(format);
+    pub(crate) fn chosen(self) -> anyhow::Result<Chosen> {
+        let mut all = FORMATS.iter();
+        let json = all.find(|format| self.json && format.name == "json");
+        let chosen = Chosen {
+            format: json.unwrap_or(self.format),
+            full: self.full,
+        };
+        if self.full {
+            chosen.format.check_full().map_err(refusal)?;
         }
-        format.full().ok_or_else(|| {
-            failure(
-                Exit::Usage,
-                "show everything: `--full` is for pages",
-                Some(
-                    "it stands with `--format text` or `--format markdown`; documents have everything",
-                ),
-            )
-        })
+        Ok(chosen)
     }
 
-    /// As [`Formats::of_plan`].
-    pub(crate) fn of_plan(self, dry_run: bool) -> anyhow::Result<Option<PlanFormat>> {
-        if dry_run && self.full {
+    /// The same where a plan is printed and nothing is measured; `None` where it is. Refused before anything is looked
+    /// at.
+    pub(crate) fn of_plan(self, dry_run: bool) -> anyhow::Result<Option<Chosen>> {
+        if !dry_run {
+            return Ok(None);
+        }
+        if self.full {
             return Err(failure(
                 Exit::Usage,
                 "print a plan with `--full`: it has no figures",
                 None,
             ));
         }
-        self.format.of_plan(dry_run)
+        let chosen = self.chosen()?;
+        chosen.format.check(Kind::Plan).map_err(refusal)?;
+        Ok(Some(chosen))
     }
 }
 
-/// The pages that may be asked for by name.
-fn pages() -> impl Iterator<Item = (&'static report::render::Format, Detail)> {
-    [Detail::Usual, Detail::Short]
-        .into_iter()
-        .flat_map(|detail| FORMATS.iter().map(move |page| (page, detail)))
-}
-
-/// The name of a page, and what it is.
-const fn page_name(
-    format: &report::render::Format,
-    detail: Detail,
-) -> (&'static str, &'static str) {
-    match detail {
-        Detail::Short if format.of_terminal => (format.short, "The first ten lines of the page"),
-        Detail::Short => (format.short, "The same, as Markdown"),
-        Detail::Usual | Detail::Full => (format.name, format.about),
-    }
-}
-
-/// The formats of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PlanFormat {
-    /// Lines for people.
-    Text,
-    /// One document for programs.
-    Json,
-}
-
-/// The formats of a run.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum ShowFormat {
-    /// A page for people, as much of it.
-    Page(&'static report::render::Format, Detail),
-    /// One document for programs.
-    Json,
-    /// One line for each metric.
-    Csv,
-    /// One line for each value of each round.
-    CsvRounds,
-    /// `UnixBench`'s own report layout.
-    Unixbench,
-}
-
-impl ValueEnum for ShowFormat {
-    fn value_variants<'a>() -> &'a [Self] {
-        static ALL: LazyLock<Vec<ShowFormat>> = LazyLock::new(|| {
-            let pages = pages().map(|(page, detail)| ShowFormat::Page(page, detail));
-            let others = [
-                ShowFormat::Json,
-                ShowFormat::Csv,
-                ShowFormat::CsvRounds,
-                ShowFormat::Unixbench,
-            ];
-            pages.chain(others).collect()
-        });
-        &ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        let (name, help) = match self {
-            Self::Page(format, detail) => page_name(format, *detail),
-            Self::Json => JSON,
-            Self::Csv => ("csv", "One line for each metric"),
-            Self::CsvRounds => ("csv-rounds", "One line for each value of each round"),
-            Self::Unixbench => ("unixbench", "`UnixBench`'s own report layout"),
-        };
-        Some(PossibleValue::new(name).help(help))
-    }
-}
-
-impl Format for ShowFormat {
-    const JSON: Self = Self::Json;
-
-    fn of_plan(self) -> Option<PlanFormat> {
-        match self {
-            Self::Page(format, Detail::Usual) if format.of_terminal => Some(PlanFormat::Text),
-            Self::Json => Some(PlanFormat::Json),
-            Self::Page(..) | Self::Csv | Self::CsvRounds | Self::Unixbench => None,
+impl Chosen {
+    /// Everything that the format usually has.
+    pub(crate) const fn usual(format: &'static Format) -> Self {
+        Self {
+            format,
+            full: false,
         }
     }
 
-    fn full(self) -> Option<Self> {
-        match self {
-            Self::Page(format, Detail::Usual) => Some(Self::Page(format, Detail::Full)),
-            _ => None,
-        }
+    /// Refuses a run of which it has nothing to say.
+    pub(crate) fn check(self, run: &Run) -> anyhow::Result<()> {
+        self.format.check_run(run).map_err(refusal)
+    }
+
+    /// The thing as it is printed.
+    pub(crate) fn draw(self, context: &Context, shown: Shown<'_>) -> anyhow::Result<String> {
+        let look = context.look(self.full);
+        self.format.draw(shown, look).map_err(refusal)
     }
 }
 
-/// The formats of a comparison.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum CompareFormat {
-    /// A page for people, as much of it.
-    Page(&'static report::render::Format, Detail),
-    /// One document for programs.
-    Json,
-}
-
-impl ValueEnum for CompareFormat {
-    fn value_variants<'a>() -> &'a [Self] {
-        static ALL: LazyLock<Vec<CompareFormat>> = LazyLock::new(|| {
-            let pages = pages().map(|(page, detail)| CompareFormat::Page(page, detail));
-            pages.chain([CompareFormat::Json]).collect()
-        });
-        &ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        let (name, help) = match self {
-            Self::Page(format, detail) => page_name(format, *detail),
-            Self::Json => JSON,
-        };
-        Some(PossibleValue::new(name).help(help))
-    }
-}
-
-impl Format for CompareFormat {
-    const JSON: Self = Self::Json;
-
-    fn of_plan(self) -> Option<PlanFormat> {
-        match self {
-            Self::Page(format, Detail::Usual) if format.of_terminal => Some(PlanFormat::Text),
-            Self::Page(..) => None,
-            Self::Json => Some(PlanFormat::Json),
-        }
-    }
-
-    fn full(self) -> Option<Self> {
-        match self {
-            Self::Page(format, Detail::Usual) => Some(Self::Page(format, Detail::Full)),
-            _ => None,
-        }
-    }
+fn refusal(refused: Refused) -> anyhow::Error {
+    let exit = if refused.lacks_figures {
+        Exit::Incomplete
+    } else {
+        Exit::Usage
+    };
+    failure(exit, refused.why, Some(&refused.hint))
 }

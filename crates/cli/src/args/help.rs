@@ -194,7 +194,10 @@ const EXAMPLES: &[(&str, [Example; 3])] = &[
                 "kurabe export server-a --output server-a.json",
                 "one by its label",
             ),
-            ("kurabe export latest~2", "the third latest"),
+            (
+                "kurabe export --all --output runs",
+                "every run, each to a file in the directory runs",
+            ),
         ],
     ),
     (

@@ -1,9 +1,10 @@
 //! Options of commands about what can be rented.
 
-use super::{CompareFormat, Showing};
+use super::{Showing, formats};
 use crate::complete;
 use clap::{Args as ClapArgs, ValueEnum};
 use model::figure::Requirement;
+use report::formats::Kind;
 use std::path::{Path, PathBuf};
 
 /// Where the catalogue is.
@@ -23,6 +24,7 @@ impl CatalogueArg {
 
 /// Options of `offers`.
 #[derive(Debug, ClapArgs)]
+#[command(mut_args(|arg| formats::of(arg, Kind::Offers)))]
 pub(crate) struct OffersArgs {
     /// What is asked of them
     #[arg(default_value = "list")]
@@ -36,7 +38,7 @@ pub(crate) struct OffersArgs {
     #[command(flatten)]
     pub(crate) catalogue: CatalogueArg,
     #[command(flatten, next_help_heading = "Output")]
-    pub(crate) format: Showing<CompareFormat>,
+    pub(crate) format: Showing,
 }
 
 /// What may be asked of offers.
@@ -54,6 +56,7 @@ pub(crate) enum OffersWhat {
 
 /// Options of `rank`.
 #[derive(Debug, ClapArgs)]
+#[command(mut_args(|arg| formats::of(arg, Kind::Ranking)))]
 pub(crate) struct RankArgs {
     /// Figures to rank by, such as `os.pipe@1:ops_per_s` or `unixbench@1` [default: the headlines of the first run],
     /// and the runs: ids or their beginnings, labels, `latest`, or exported files
@@ -62,5 +65,5 @@ pub(crate) struct RankArgs {
     #[command(flatten)]
     pub(crate) catalogue: CatalogueArg,
     #[command(flatten, next_help_heading = "Output")]
-    pub(crate) format: Showing<CompareFormat>,
+    pub(crate) format: Showing,
 }

@@ -2,7 +2,7 @@
 //!
 //! A run against itself is refused: it would always be the same as itself, and that is no finding.
 
-use crate::args::{CompareArgs, CompareFormat, FailIf, ScatterArg};
+use crate::args::{CompareArgs, FailIf, ScatterArg};
 use crate::context::{Context, Reader};
 use crate::exit::{Exit, failure};
 use crate::output;
@@ -10,6 +10,7 @@ use model::comparison::{Comparison, Scatter, ScatterSource, Verdict};
 use model::record::Run;
 use model::units::UnixNanos;
 use report::comparison::{self, CompareOptions, ComparisonView, LatestOf, Party};
+use report::formats::Shown;
 use report::number::counted;
 
 /// How much of a run is read, and the ids of the others of its label.
@@ -52,7 +53,7 @@ pub(crate) fn run(context: &Context, args: &CompareArgs) -> anyhow::Result<Exit>
     if args.scatter == Some(ScatterArg::Store) {
         needs_earlier(&view)?;
     }
-    output::print(&render(context, &view, format))?;
+    output::print(&format.draw(context, Shown::Comparison(&view))?)?;
     Ok(exit(&view, args.fail_if))
 }
 
@@ -183,21 +184,6 @@ fn needs_earlier(view: &ComparisonView<'_>) -> anyhow::Result<()> {
 
 /// The most metrics that an error names.
 const LACKING_NAMED: usize = 3;
-
-/// The comparison in this format.
-pub(crate) fn render(
-    context: &Context,
-    view: &ComparisonView<'_>,
-    format: CompareFormat,
-) -> String {
-    match format {
-        CompareFormat::Page(format, detail) => {
-            let page = report::page::comparison::page(view, detail, context.lang);
-            context.drawn(&page, format)
-        }
-        CompareFormat::Json => report::json::comparison(view),
-    }
-}
 
 /// The runs of one side: one, or a list with commas. What is a run's name as a whole is no list: labels and paths may
 /// hold commas.

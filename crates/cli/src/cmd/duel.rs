@@ -11,7 +11,7 @@ mod sides;
 use crate::alone;
 use crate::args::{DuelArgs, NewRun, Trait};
 use crate::before;
-use crate::cmd::{compare, show};
+use crate::cmd::show;
 use crate::consent;
 use crate::context::Context;
 use crate::directory::{self, Directory};
@@ -28,6 +28,7 @@ use model::named::NamedKind;
 use model::plan::Duel;
 use model::record::Run;
 use report::comparison::{self, CompareOptions};
+use report::formats::Shown;
 use report::page::{Block, plan};
 use std::path::PathBuf;
 
@@ -59,7 +60,7 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
         anyhow::bail!("read both sides of the duel back");
     };
     let view = comparison::view(a, &[b], &CompareOptions::default());
-    output::print(&compare::render(context, &view, format))?;
+    output::print(&format.draw(context, Shown::Comparison(&view))?)?;
     Ok(match (show::exit(a), show::exit(b)) {
         (Exit::Ok, other) => other,
         (worse, _) => worse,

@@ -1,13 +1,13 @@
 //! `kurabe offers`: what can be rented, what providers claim, and what a price buys.
 
-use crate::args::{CompareFormat, OffersArgs, OffersWhat};
+use crate::args::{OffersArgs, OffersWhat};
 use crate::catalogue;
 use crate::context::Context;
 use crate::exit::{Exit, failure};
 use crate::output;
 use model::figure::FigureName;
+use report::formats::Shown;
 use report::offers::{self, OffersView};
-use report::page;
 
 pub(crate) fn run(context: &Context, args: &OffersArgs) -> anyhow::Result<Exit> {
     let format = args.format.chosen()?;
@@ -28,21 +28,12 @@ pub(crate) fn run(context: &Context, args: &OffersArgs) -> anyhow::Result<Exit> 
             .then(|| offers::recommend(&measured, &args.need)),
         ..offers::view(&catalogue, &measured)
     };
-    output::print(&match format {
-        CompareFormat::Json => report::json::offers(&view),
-        CompareFormat::Page(format, _) => context.drawn(&blocks(context, args.what, &view), format),
-    })?;
+    let shown = match args.what {
+        OffersWhat::Claims => Shown::Claims(&view),
+        OffersWhat::List | OffersWhat::Value | OffersWhat::Recommend => Shown::Offers(&view),
+    };
+    output::print(&format.draw(context, shown)?)?;
     Ok(exit(&view))
-}
-
-fn blocks(context: &Context, what: OffersWhat, view: &OffersView) -> Vec<page::Block> {
-    let lang = context.lang;
-    match (what, &view.value, &view.recommendation) {
-        (_, Some(value), _) => page::offers::value(value, lang),
-        (_, _, Some(recommendation)) => page::offers::recommendation(recommendation, lang),
-        (OffersWhat::Claims, ..) => page::offers::claims(&view.offers, lang),
-        _ => page::offers::list(&view.offers, lang),
-    }
 }
 
 /// What was asked that cannot be told yet ends as what is incomplete.

@@ -1,12 +1,13 @@
 //! `kurabe rank [METRIC...] RUN...`: many runs in one order, each with the ranks that it may have.
 
-use crate::args::{CompareFormat, RankArgs};
+use crate::args::RankArgs;
 use crate::catalogue;
 use crate::context::Context;
 use crate::exit::{Exit, failure};
 use crate::output;
 use model::figure::FigureName;
 use model::record::Run;
+use report::formats::Shown;
 
 pub(crate) fn run(context: &Context, args: &RankArgs) -> anyhow::Result<Exit> {
     let format = args.format.chosen()?;
@@ -33,12 +34,7 @@ pub(crate) fn run(context: &Context, args: &RankArgs) -> anyhow::Result<Exit> {
         ));
     }
     let view = report::ranking::view(&runs.iter().collect::<Vec<_>>(), &names, catalogue.as_ref());
-    output::print(&match format {
-        CompareFormat::Json => report::json::ranking(&view),
-        CompareFormat::Page(format, _) => {
-            context.drawn(&report::page::ranking::page(&view, context.lang), format)
-        }
-    })?;
+    output::print(&format.draw(context, Shown::Ranking(&view))?)?;
     if view.tables.iter().all(|table| table.rows.is_empty()) {
         output::say("nothing could be ranked: no run has such a figure");
         return Ok(Exit::Incomplete);

@@ -2,7 +2,7 @@
 //! network.
 
 use super::compare::{Side, earlier_if_any, no_run_on_both_sides, side, view};
-use crate::args::{ReportArgs, ReportFormat};
+use crate::args::{Chosen, ReportArgs};
 use crate::catalogue;
 use crate::context::{Context, Reader};
 use crate::directory;
@@ -10,6 +10,8 @@ use crate::exit::{Exit, failure};
 use crate::output;
 use model::offer::Catalogue;
 use model::record::Run;
+use report::formats::Shown;
+use report::offers::{Measured, part};
 use report::published::Published;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -20,7 +22,7 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
     // Before anything is read: who named a place that cannot be has not to wait for it.
     let place = match &args.output {
         Some(path) => Some(free(path, args.others.dir_of_others)?),
-        None if std::io::stdout().is_terminal() => {
+        None if args.format.is_file && std::io::stdout().is_terminal() => {
             return Err(failure(
                 Exit::Usage,
                 "write a report to a terminal: nobody reads it there",
@@ -48,16 +50,11 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
         let earlier = earlier.iter_mut();
         let runs = sides.iter_mut().flat_map(|side| &mut side.runs);
         let mut all: Vec<&mut Run> = runs.chain(earlier).collect();
-        report::identity::leave_out(&mut all).map_err(|error| {
-            failure(
-                Exit::Usage,
-                format!("leave out what says whose the machine is: {error}"),
-                Some("`--with-identity` leaves it in"),
-            )
-        })?;
+        leave_out_identity(&mut all)?;
         called_by_letters(&mut sides);
     }
-    let text = drawn(context, &sides, &earlier, catalogue.as_ref(), args.format)?;
+    let format = Chosen::usual(args.format);
+    let text = drawn(context, &sides, &earlier, catalogue.as_ref(), format)?;
     match (&args.output, place) {
         (Some(path), Some(place)) => {
             written(path, &place, text.as_bytes())?;
@@ -66,6 +63,17 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
         _ => output::print(&text)?,
     }
     Ok(Exit::Ok)
+}
+
+/// Takes out of these runs what says whose the machines are.
+pub(crate) fn leave_out_identity(runs: &mut [&mut Run]) -> anyhow::Result<()> {
+    report::identity::leave_out(runs).map_err(|error| {
+        failure(
+            Exit::Usage,
+            format!("leave out what says whose the machine is: {error}"),
+            Some("`kurabe report --with-identity` leaves it in"),
+        )
+    })
 }
 
 /// A side without a label is A, B, ...; its runs are A1, A2, ... where it is a group.
@@ -89,27 +97,23 @@ fn drawn(
     sides: &[Side<'_>],
     earlier: &[Run],
     catalogue: Option<&Catalogue>,
-    format: ReportFormat,
+    format: Chosen,
 ) -> anyhow::Result<String> {
     let comparison = match sides {
         [base, others @ ..] if !others.is_empty() => Some(view(base, others, earlier)),
         _ => None,
     };
     let runs: Vec<&Run> = sides.iter().flat_map(|side| &side.runs).collect();
-    let published = Published::new(comparison, &runs, catalogue);
-    match format {
-        ReportFormat::Html => Ok(published.html(context.lang)),
-        ReportFormat::Svg => {
-            let chart = published.headline(context.lang).ok_or_else(|| {
-                failure(
-                    Exit::Incomplete,
-                    "draw the picture: no figure has an interval",
-                    Some("measure more rounds, or see `kurabe show`"),
-                )
-            })?;
-            Ok(report::render::svg::svg(&chart))
+    let mut published = Published::new(comparison, &runs, catalogue);
+    if let Some(catalogue) = catalogue.filter(|_| format.format.tells_offers) {
+        for view in &mut published.runs {
+            let id = view.run.meta.offer.as_ref();
+            let offer = id.and_then(|id| catalogue.find(id));
+            let alone = |offer| part(&Measured::new(offer, &[view.run]));
+            view.offer = offer.map(alone);
         }
     }
+    format.draw(context, Shown::Report(&published))
 }
 
 /// The place of a new file, which nothing is in the way of.

@@ -31,7 +31,7 @@ pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
         if let Some(plan) = dry_run {
             return planned::show(context, &[run], plan, &consent);
         }
-        show::check_format(&run, format)?;
+        format.check(&run)?;
         if !quiet {
             planned::warn_of_shortage(&run.plan);
         }

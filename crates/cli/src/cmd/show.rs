@@ -1,55 +1,36 @@
 //! `kurabe show [RUN]`: a kept run in any format. Nothing is measured again.
 
-use crate::args::{ShowArgs, ShowFormat};
+use crate::args::{Chosen, ShowArgs};
 use crate::catalogue;
+use crate::cmd::report::leave_out_identity;
 use crate::context::Context;
-use crate::exit::{Exit, failure};
+use crate::exit::Exit;
 use crate::output;
 use crate::session::Measured;
 use model::plan::PlannedCase;
 use model::record::{End, Failure, Outcome, Run};
+use report::formats::Shown;
 use report::offers::{self, OfferPart};
 
 pub(crate) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Exit> {
     let format = args.format.chosen()?;
-    let run = context.load(&args.run)?;
-    check_format(&run, format)?;
-    output::print(&render(context, &run, format))?;
+    let mut run = context.load(&args.run)?;
+    format.check(&run)?;
+    output::print(&render(context, &mut run, format)?)?;
     Ok(Exit::Ok)
-}
-
-/// Refuses a format that has nothing to say about this run: UnixBench's report is one of UnixBench's tests alone, and
-/// of no soak.
-pub(crate) fn check_format(run: &Run, format: ShowFormat) -> anyhow::Result<()> {
-    if matches!(format, ShowFormat::Unixbench) && run.meta.origin.is_some() {
-        return Err(failure(
-            Exit::Usage,
-            "show with `--format unixbench`: it was imported, and kurabe measured none of it",
-            Some("`--format text` shows its figures and the index that follows from them"),
-        ));
-    }
-    let has_tests = run.plan.soak.is_none() && !dialects::unixbench::indexes(run).is_empty();
-    if !matches!(format, ShowFormat::Unixbench) || has_tests {
-        return Ok(());
-    }
-    Err(failure(
-        Exit::Usage,
-        "show with `--format unixbench`: it is a soak, or has none of UnixBench's tests",
-        Some("`kurabe run unixbench` has them all; `--format text` shows any run"),
-    ))
 }
 
 /// Shows the run that has just been measured, and says how it went.
 pub(crate) fn measured(
     context: &Context,
     measured: Measured,
-    format: ShowFormat,
+    format: Chosen,
 ) -> anyhow::Result<Exit> {
-    let runs = measured.whole()?;
-    let [run] = runs.as_slice() else {
+    let mut runs = measured.whole()?;
+    let [run] = runs.as_mut_slice() else {
         anyhow::bail!("read the run back");
     };
-    output::print(&render(context, run, format))?;
+    output::print(&render(context, run, format)?)?;
     Ok(exit(run))
 }
 
@@ -82,26 +63,26 @@ fn is_whole<'a>(rounds: impl Iterator<Item = &'a Outcome>) -> bool {
 }
 
 /// The run in this format.
-fn render(context: &Context, run: &Run, format: ShowFormat) -> String {
+fn render(context: &Context, run: &mut Run, format: Chosen) -> anyhow::Result<String> {
+    if format.format.is_anonymous {
+        leave_out_identity(&mut [&mut *run])?;
+    }
     let mut view = report::view::view(run);
-    if let (ShowFormat::Page(..), Some(id)) = (format, &run.meta.offer) {
-        view.offer = offer(context, run, id).unwrap_or_else(|error| {
-            output::say(&format!(
-                "going on without the catalogue of offers: {error:#}"
-            ));
-            None
-        });
+    if format.format.tells_offers {
+        view.offer = offer_if_any(context, run);
     }
-    match format {
-        ShowFormat::Page(format, detail) => {
-            let page = report::page::run::page(&view, detail, context.lang);
-            context.drawn(&page, format)
-        }
-        ShowFormat::Json => report::json::run(&view),
-        ShowFormat::Csv => report::csv::metrics(&view),
-        ShowFormat::CsvRounds => report::csv::rounds(&view),
-        ShowFormat::Unixbench => report::unixbench(&view),
-    }
+    format.draw(context, Shown::Run(&view))
+}
+
+/// What was rented for the run, where it says so and that can be read.
+pub(super) fn offer_if_any(context: &Context, run: &Run) -> Option<OfferPart> {
+    let id = run.meta.offer.as_ref()?;
+    offer(context, run, id).unwrap_or_else(|error| {
+        output::say(&format!(
+            "going on without the catalogue of offers: {error:#}"
+        ));
+        None
+    })
 }
 
 /// What was rented for the run, with what all runs of it say of its claims.

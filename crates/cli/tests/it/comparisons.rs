@@ -28,7 +28,7 @@ fn on_hidden_machine(run: &mut Value) {
     run["host"]["identity"] = serde_json::json!({ "machine": hidden, "boot": hidden });
 }
 
-fn times(run: &mut Value, factor: f64) {
+pub(crate) fn times(run: &mut Value, factor: f64) {
     for round in run["rounds"].as_array_mut().unwrap() {
         let done = &mut round["outcome"]["done"];
         let value = &mut done["values"]["ops_per_s"];

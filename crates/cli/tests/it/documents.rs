@@ -220,7 +220,7 @@ fn a_plan_is_a_document_too_and_no_format_is_taken_and_ignored() {
     let sides = ["--a-cmd", "true", "--b-cmd", ":", "--passes", "6"];
     let duel = plan(&[&["duel", "selftest.sleep"], &sides[..], &["--quiet"]].concat());
     assert_eq!(duel["runs"][1]["plan"]["duel"]["side"], "b");
-    for format in ["markdown", "csv", "csv-rounds", "unixbench"] {
+    for format in ["markdown", "csv", "csv-rounds", "unixbench", "influx"] {
         bed.run(&["run", "selftest.replay", "--dry-run", "--format", format])
             .code(2)
             .err_has(&[&format!("--format {format}"), "hint: "]);
@@ -231,7 +231,8 @@ fn a_plan_is_a_document_too_and_no_format_is_taken_and_ignored() {
 #[test]
 fn what_was_just_measured_has_every_format_that_a_kept_run_has() {
     let bed = Bed::new();
-    for format in ["json", "markdown", "csv", "csv-rounds", "unixbench", "text"] {
+    let formats = "json markdown csv csv-rounds unixbench text openmetrics influx blog";
+    for format in formats.split(' ') {
         let test = if format == "unixbench" {
             "os.pipe"
         } else {

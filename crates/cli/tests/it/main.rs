@@ -12,6 +12,7 @@ mod disks;
 mod documents;
 mod duels;
 mod duels_set_up;
+mod exports;
 mod faults;
 mod fio;
 mod foreign;

@@ -81,6 +81,13 @@ pub fn host(host: &HostFacts) -> String {
     text(host)
 }
 
+/// The word for a state, as documents have it.
+pub(crate) fn state_word(state: &model::estimate::State) -> String {
+    let told = serde_json::to_value(state).ok();
+    let word = told.as_ref().and_then(|told| told["state"].as_str());
+    word.unwrap_or("unknown").to_owned()
+}
+
 fn text(document: &impl Serialize) -> String {
     let text = serde_json::to_string_pretty(document)
         .expect("the types have string keys and derived serialization, which cannot fail");

@@ -31,6 +31,8 @@ pub enum Block {
     Bullets(Vec<Text>),
     /// A course in one line, from its first instant to its last.
     Course(Picture, [String; 2]),
+    /// A word to whoever goes on writing the page, which its readers do not see.
+    Comment(String),
     /// Commands to type, each with what it does: for whoever reads the page where they can be typed.
     Commands(Vec<(String, String)>),
     /// A chart, for formats that draw; the figures stand in tables beside it.
@@ -214,9 +216,12 @@ impl Block {
             Self::Commands(list) => list.is_empty(),
             Self::Line(text) => text.is_empty(),
             Self::Fitting(forms) => forms.iter().flatten().all(Self::is_empty),
-            Self::Title(..) | Self::Name(_) | Self::Course(..) | Self::Chart(_) | Self::Long(_) => {
-                false
-            }
+            Self::Title(..)
+            | Self::Name(_)
+            | Self::Course(..)
+            | Self::Comment(_)
+            | Self::Chart(_)
+            | Self::Long(_) => false,
         }
     }
 }

@@ -313,18 +313,21 @@ fn item(view: &RunView<'_>, one: &stats::Headlined, again: bool, lang: Lang) -> 
         String::new()
     };
     let figure = figure(view, metric(view, &one.metric)?, lang)?;
-    let beside = one.beside.as_ref().and_then(|id| metric(view, id));
-    let beside = beside.and_then(|metric| {
-        let word = quantile_word(&metric.metric.how)?;
-        let estimate = metric.estimate?;
-        let scale = number::scale(metric.metric.unit, &metric.id.quantity, estimate.value);
-        let value = scale.estimate(&estimate).0;
-        Some(held(&format!(", {word} {value} {}", scale.unit)))
-    });
+    let beside = beside(view, one).map(|text| held(&text));
     Some(Item {
         figure: held(&format!("{word}{copies}{figure}")),
         beside: beside.unwrap_or_default(),
     })
+}
+
+/// `, p99 1.2 ms`: what stands beside the figure of a headline.
+pub(super) fn beside(view: &RunView<'_>, one: &stats::Headlined) -> Option<String> {
+    let metric = metric(view, one.beside.as_ref()?)?;
+    let word = quantile_word(&metric.metric.how)?;
+    let estimate = metric.estimate?;
+    let scale = number::scale(metric.metric.unit, &metric.id.quantity, estimate.value);
+    let value = scale.estimate(&estimate).0;
+    Some(format!(", {word} {value} {}", scale.unit))
 }
 
 fn metric<'a>(view: &'a RunView<'_>, id: &MetricId) -> Option<&'a MetricSummary> {
@@ -347,7 +350,7 @@ fn quantile_word(how: &How<String>) -> Option<String> {
 }
 
 /// The figure of a metric with its interval: or its two levels, or between which ends it is unstable.
-fn figure(view: &RunView<'_>, metric: &MetricSummary, lang: Lang) -> Option<String> {
+pub(super) fn figure(view: &RunView<'_>, metric: &MetricSummary, lang: Lang) -> Option<String> {
     let shown = view.shown(metric);
     let unit = &shown.unit.replace("ops/s", "/s");
     if let Some([[first, share], [second, _]]) = view.levels(metric, lang) {
@@ -370,7 +373,7 @@ fn figure(view: &RunView<'_>, metric: &MetricSummary, lang: Lang) -> Option<Stri
 }
 
 /// ` +-2 %`; nothing where there is no interval.
-fn within(estimate: &Estimate) -> String {
+pub(super) fn within(estimate: &Estimate) -> String {
     half(estimate).map_or_else(String::new, |half| format!(" +-{half}"))
 }
 

@@ -5,6 +5,7 @@
 
 pub(crate) mod beside;
 pub mod block;
+pub(crate) mod blog;
 mod causes;
 pub mod chart;
 pub(crate) mod charts;

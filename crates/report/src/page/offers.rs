@@ -4,10 +4,21 @@ use super::block::{Align, Block, Cell, Chart, Table, Text, Tone};
 use super::charts;
 use crate::lang::{Lang, say};
 use crate::number::{self, NONE, Scale};
-use crate::offers::{Candidate, Checked, OfferPart, Recommendation, Stands, ValueView, estimate};
+use crate::offers::{
+    Candidate, Checked, OfferPart, OffersView, Recommendation, Stands, ValueView, estimate,
+};
 use crate::view::RunView;
 use model::units::Unit;
 use stats::server::{About, Held, Needed, Standing, Undecided};
+
+/// What was asked of offers: the one to take, value for money, or what there is.
+pub fn page(view: &OffersView, lang: Lang) -> Vec<Block> {
+    match (&view.value, &view.recommendation) {
+        (Some(value), _) => self::value(value, lang),
+        (_, Some(recommendation)) => self::recommendation(recommendation, lang),
+        _ => list(&view.offers, lang),
+    }
+}
 
 /// Every offer with what a month of it costs.
 pub fn list(offers: &[OfferPart], lang: Lang) -> Vec<Block> {
@@ -45,7 +56,7 @@ pub fn list(offers: &[OfferPart], lang: Lang) -> Vec<Block> {
     })]
 }
 
-fn whose(offer: &OfferPart) -> String {
+pub(crate) fn whose(offer: &OfferPart) -> String {
     let parts = [
         Some(&offer.provider),
         Some(&offer.plan),
@@ -55,7 +66,7 @@ fn whose(offer: &OfferPart) -> String {
     parts.join(", ")
 }
 
-fn resources(offer: &OfferPart) -> String {
+pub(crate) fn resources(offer: &OfferPart) -> String {
     let list = offer.resources.iter();
     let list: Vec<String> = list
         .map(|(name, amount)| format!("{name} {amount}"))

@@ -3,14 +3,12 @@
 //! Everything is escaped, so that no name can break a table or smuggle in markup. Commands are left out: who reads the
 //! page is not where they can be typed.
 
-use super::format::Format;
+use super::drawing::Drawing;
 use crate::page::block::{Block, Cell, MARK, Picture, Table, Text, Tone};
 use dialects::printable::printable;
 
-pub(super) const FORMAT: Format = Format {
-    name: "markdown",
-    short: "short-markdown",
-    about: "A table for blogs and issues",
+/// For the web.
+pub(crate) static MARKDOWN: Drawing = Drawing {
     of_terminal: false,
     draw: |page, _| markdown(page),
 };
@@ -48,6 +46,8 @@ fn block(block: &Block, depth: usize) -> String {
             let (from, to) = (printable(from), printable(to));
             format!("```text\n{line}\n{from} .. {to}\n```\n")
         }
+        // The words are our own: none of them ends it.
+        Block::Comment(text) => format!("<!-- {text} -->\n"),
         Block::Commands(_) | Block::Chart(_) | Block::Long(_) => String::new(),
         Block::Fitting(forms) => forms
             .first()

@@ -1,14 +1,11 @@
-//! Formats of pages: each is one file, which knows blocks and nothing else, and a line in [`FORMATS`].
+//! How pages are drawn: each way is one file, which knows blocks and nothing else.
 
-mod format;
+mod drawing;
 pub mod html;
 pub mod markdown;
 pub mod svg;
 pub mod text;
 
-pub use format::Format;
+pub use drawing::Drawing;
 pub use markdown::markdown;
 pub use text::text;
-
-/// Every format of pages, the usual one first.
-pub static FORMATS: &[Format] = &[text::FORMAT, markdown::FORMAT];

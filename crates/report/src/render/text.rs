@@ -2,7 +2,7 @@
 //!
 //! Nothing is cut off: what has no room in one form stands in another.
 
-use super::format::Format;
+use super::drawing::Drawing;
 use crate::page::block::{Align, Block, Cell, MARK, Picture, Table, Text};
 use crate::style::Style;
 use crate::table::{Grid, indent, wrapped};
@@ -12,10 +12,8 @@ use std::ops::Range;
 /// Fewer blocks than this are no picture.
 const BLOCKS_MIN: usize = 16;
 
-pub(super) const FORMAT: Format = Format {
-    name: "text",
-    short: "short",
-    about: "A table for people",
+/// For people at a terminal.
+pub(crate) static TEXT: Drawing = Drawing {
     of_terminal: true,
     draw: text,
 };
@@ -91,7 +89,7 @@ impl Room {
             }
             Block::Course(picture, ends) => self.course(picture, ends),
             Block::Commands(list) => self.commands(list),
-            Block::Chart(_) | Block::Long(_) => String::new(),
+            Block::Chart(_) | Block::Comment(_) | Block::Long(_) => String::new(),
             Block::Fitting(forms) => {
                 let fits = |form: &&Vec<Block>| form.iter().all(|block| self.fits(block));
                 let form = forms.iter().find(fits).or(forms.last());

@@ -7,6 +7,7 @@ use super::{Files, push};
 use anyhow::Context;
 use clap::{Arg, ArgAction, Command};
 use clap_complete::Shell;
+use report::formats::{FORMATS, Kind};
 
 /// Adds every file that comes from the command line.
 pub(crate) fn add(files: &mut Files) -> anyhow::Result<()> {
@@ -55,10 +56,25 @@ fn page(command: &Command) -> String {
         "## Options of every command",
         command.get_arguments().filter(global),
     );
+    formats(&mut page);
     for sub in visible(command) {
         commands(&mut page, sub, &format!("kurabe {}", sub.get_name()));
     }
     page
+}
+
+/// The table of formats, and of what each of them shows.
+fn formats(page: &mut String) {
+    push(
+        page,
+        "\n## Formats\n\n| format | what it is | shows |\n|---|---|---|\n",
+    );
+    for format in FORMATS {
+        let kinds = Kind::ALL.into_iter().filter(|&kind| format.shows(kind));
+        let kinds: Vec<&str> = kinds.map(Kind::words).collect();
+        let (name, about, kinds) = (format.name, format.about, kinds.join(", "));
+        push(page, &format!("| `{name}` | {about} | {kinds} |\n"));
+    }
 }
 
 fn commands(page: &mut String, command: &Command, name: &str) {

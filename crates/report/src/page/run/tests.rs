@@ -498,7 +498,9 @@ proptest! {
         }
         crate::csv::metrics(&view);
         crate::csv::rounds(&view);
-        crate::unixbench(&view);
+        crate::influx::influx(&view);
+        crate::openmetrics::openmetrics(&view);
+        dialects::unixbench::report_text(view.run);
         let json = crate::json::run(&view);
         crate::json::tests::assert_valid(&json, &crate::json::schema::schema_run());
 

@@ -74,7 +74,7 @@ impl Writer {
                     div.ends { span { (printable(from)) } span { (printable(to)) } }
                 }
             },
-            Block::Commands(_) => Markup::default(),
+            Block::Commands(_) | Block::Comment(_) => Markup::default(),
             Block::Chart(chart) => self.chart(chart),
             Block::Long(long) => self.long(long),
             Block::Fitting(forms) => {
