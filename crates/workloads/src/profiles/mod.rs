@@ -5,6 +5,7 @@ use engine::profile::{Profile, ProfileError};
 /// Name and text of every profile, by name.
 const TEXTS: &[(&str, &str)] = &[
     ("cpu", include_str!("cpu.toml")),
+    ("familiar", include_str!("familiar.toml")),
     ("mbw", include_str!("mbw.toml")),
     ("memory", include_str!("memory.toml")),
     ("quick", include_str!("quick.toml")),
