@@ -12,6 +12,7 @@ extern crate self as dialects;
 mod bonnie;
 pub mod command;
 mod dbench;
+pub mod familiar;
 pub mod figures;
 pub mod fio;
 mod iperf3;

@@ -212,10 +212,7 @@ const fn span(size: u64) -> u64 {
 /// Refuses a span that there is no room for.
 fn check_room(place: &Place, span: u64) -> Result<(), WorkError> {
     // All copies of a round write at the same time.
-    check_round(
-        &place.run_dir,
-        span.saturating_mul(u64::from(place.copies)),
-    )
+    check_round(&place.run_dir, span.saturating_mul(u64::from(place.copies)))
 }
 
 /// A pass that is over.

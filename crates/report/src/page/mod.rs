@@ -8,6 +8,7 @@ pub mod block;
 pub mod chart;
 pub(crate) mod charts;
 pub mod comparison;
+mod familiar;
 mod first;
 mod fit;
 pub mod host;

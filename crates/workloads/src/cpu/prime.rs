@@ -30,17 +30,17 @@ const NS_PER_DIVISION: &str = "ns_per_division";
 
 /// What an event is made of.
 pub(super) const PARAMS: [ParamDef; 2] = [
-VERSION,
-ParamDef {
-    name: "max_prime",
-    kind: ParamKind::Count {
-        min: 4,
-        max: 5_000_000,
-    },
-    default: "10000",
-    doc: "Numbers below this are tried. Many tutorials use 20000, whose events have 2.6 times the divisions. \
+    VERSION,
+    ParamDef {
+        name: "max_prime",
+        kind: ParamKind::Count {
+            min: 4,
+            max: 5_000_000,
+        },
+        default: "10000",
+        doc: "Numbers below this are tried. Many tutorials use 20000, whose events have 2.6 times the divisions. \
           One event of the largest takes some seconds.",
-},
+    },
 ];
 
 pub(super) static SPEC: Spec = Spec {

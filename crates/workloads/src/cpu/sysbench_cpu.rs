@@ -73,7 +73,10 @@ mod tests {
     fn one_run_takes_its_time_and_no_other() {
         let shape = |set: &[(&str, &str)]| SYSBENCH_CPU.shape(&testing::params(&SYSBENCH_CPU, set));
         let whole = shape(&[]);
-        assert_eq!((whole.measure, whole.rounds), (Nanos::from_secs(10), Some(1)));
+        assert_eq!(
+            (whole.measure, whole.rounds),
+            (Nanos::from_secs(10), Some(1))
+        );
         assert_eq!((whole.warmup, whole.can_shorten()), (Nanos::ZERO, false));
         assert_eq!(shape(&[("time", "5s")]).measure, Nanos::from_secs(5));
         assert_eq!(shape(&[("time", "0")]).measure, Shape::MEASURE_MIN);

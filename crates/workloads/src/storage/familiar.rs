@@ -339,10 +339,20 @@ mod tests {
         assert_eq!(done, 10);
         let report = finish.job.unwrap();
         assert_eq!((report.done.write.bytes, report.syncs), (23_000, 9));
-        assert_eq!(finish.latencies["sync"].pairs().iter().map(|pair| pair.1).sum::<u64>(), 9);
+        assert_eq!(
+            finish.latencies["sync"]
+                .pairs()
+                .iter()
+                .map(|pair| pair.1)
+                .sum::<u64>(),
+            9
+        );
         let file = file.unwrap();
         assert_eq!(file.len(), 23_000);
-        assert!(file.chunks(2300).all(|block| block.iter().any(|&byte| byte != 0)));
+        assert!(
+            file.chunks(2300)
+                .all(|block| block.iter().any(|&byte| byte != 0))
+        );
     }
 
     #[test]
