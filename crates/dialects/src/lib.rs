@@ -22,4 +22,4 @@ pub mod printable;
 mod sysbench;
 pub mod unixbench;
 mod vdbench;
-mod yabs;
+pub mod yabs;

@@ -39,3 +39,8 @@ pub use style::Style;
 pub fn unixbench(view: &view::RunView<'_>) -> String {
     dialects::unixbench::report_text(view.run)
 }
+
+/// What the run has of YABS' runs of fio, as YABS' JSON; empty where it has none.
+pub fn yabs(view: &view::RunView<'_>) -> String {
+    dialects::yabs::report_json(view.run).unwrap_or_default()
+}

@@ -139,6 +139,8 @@ pub(crate) enum ShowFormat {
     CsvRounds,
     /// `UnixBench`'s own report layout.
     Unixbench,
+    /// `YABS`' JSON.
+    Yabs,
 }
 
 impl ValueEnum for ShowFormat {
@@ -150,6 +152,7 @@ impl ValueEnum for ShowFormat {
                 ShowFormat::Csv,
                 ShowFormat::CsvRounds,
                 ShowFormat::Unixbench,
+                ShowFormat::Yabs,
             ];
             pages.chain(others).collect()
         });
@@ -163,6 +166,7 @@ impl ValueEnum for ShowFormat {
             Self::Csv => ("csv", "One line for each metric"),
             Self::CsvRounds => ("csv-rounds", "One line for each value of each round"),
             Self::Unixbench => ("unixbench", "`UnixBench`'s own report layout"),
+            Self::Yabs => ("yabs", "`YABS`' JSON of its runs of fio"),
         };
         Some(PossibleValue::new(name).help(help))
     }
@@ -175,7 +179,7 @@ impl Format for ShowFormat {
         match self {
             Self::Page(format, Detail::Usual) if format.of_terminal => Some(PlanFormat::Text),
             Self::Json => Some(PlanFormat::Json),
-            Self::Page(..) | Self::Csv | Self::CsvRounds | Self::Unixbench => None,
+            Self::Page(..) | Self::Csv | Self::CsvRounds | Self::Unixbench | Self::Yabs => None,
         }
     }
 

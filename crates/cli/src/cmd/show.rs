@@ -19,24 +19,37 @@ pub(crate) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Exit> {
 }
 
 /// Refuses a format that has nothing to say about this run: UnixBench's report is one of UnixBench's tests alone, and
-/// of no soak.
+/// of no soak; YABS' is one of its runs of fio.
 pub(crate) fn check_format(run: &Run, format: ShowFormat) -> anyhow::Result<()> {
-    if matches!(format, ShowFormat::Unixbench) && run.meta.origin.is_some() {
-        return Err(failure(
-            Exit::Usage,
-            "show with `--format unixbench`: it was imported, and kurabe measured none of it",
-            Some("`--format text` shows its figures and the index that follows from them"),
-        ));
-    }
-    let has_tests = run.plan.soak.is_none() && !dialects::unixbench::indexes(run).is_empty();
-    if !matches!(format, ShowFormat::Unixbench) || has_tests {
+    let (name, has_tests, lacks, hint) = match format {
+        ShowFormat::Unixbench => (
+            "unixbench",
+            run.plan.soak.is_none() && !dialects::unixbench::indexes(run).is_empty(),
+            "it is a soak, or has none of UnixBench's tests",
+            "`kurabe run unixbench` has them all; `--format text` shows any run",
+        ),
+        ShowFormat::Yabs => (
+            "yabs",
+            dialects::yabs::has_report(run),
+            "it has none of YABS' runs of fio",
+            "`kurabe run familiar` has them; `--format text` shows any run",
+        ),
+        ShowFormat::Page(..) | ShowFormat::Json | ShowFormat::Csv | ShowFormat::CsvRounds => {
+            return Ok(());
+        }
+    };
+    let why = if run.meta.origin.is_some() {
+        (
+            "it was imported, and kurabe measured none of it",
+            "`--format text` shows its figures",
+        )
+    } else if has_tests {
         return Ok(());
-    }
-    Err(failure(
-        Exit::Usage,
-        "show with `--format unixbench`: it is a soak, or has none of UnixBench's tests",
-        Some("`kurabe run unixbench` has them all; `--format text` shows any run"),
-    ))
+    } else {
+        (lacks, hint)
+    };
+    let what = format!("show with `--format {name}`: {}", why.0);
+    Err(failure(Exit::Usage, what, Some(why.1)))
 }
 
 /// Shows the run that has just been measured, and says how it went.
@@ -101,6 +114,7 @@ fn render(context: &Context, run: &Run, format: ShowFormat) -> String {
         ShowFormat::Csv => report::csv::metrics(&view),
         ShowFormat::CsvRounds => report::csv::rounds(&view),
         ShowFormat::Unixbench => report::unixbench(&view),
+        ShowFormat::Yabs => report::yabs(&view),
     }
 }
 

@@ -12,6 +12,7 @@ mod disks;
 mod documents;
 mod duels;
 mod duels_set_up;
+mod familiar;
 mod faults;
 mod fio;
 mod foreign;

@@ -9,7 +9,9 @@
 mod tests;
 
 use crate::unixbench;
-use model::plan::{CaseId, MetricId};
+use model::num::{approx, count};
+use model::params::ParamValue;
+use model::plan::{CaseId, MetricId, PlannedCase};
 use model::record::{Measured, Outcome, Run};
 use model::units::{Bytes, Nanos};
 
@@ -106,13 +108,14 @@ const BEST_OF: usize = 5;
 /// The family of tests that are run in the way of others: without one of them nobody asked for the block.
 const FAMILY: &str = "familiar.";
 
-/// The rows of a run, in the order in which people know them; none where it has no test of that family, and of a soak.
+/// The rows of a run, in the order in which people know them; none where it has no test of that family, of a soak, and
+/// of what another program measured.
 pub fn rows(run: &Run) -> Vec<Row> {
     let mut tests = run.plan.cases.iter().map(|case| case.id.test.as_str());
     let dropped = run.plan.dropped.iter().map(|one| one.what.as_str());
     let asks = tests.any(|test| test.starts_with(FAMILY))
         || dropped.into_iter().any(|what| what.starts_with(FAMILY));
-    if !asks || run.plan.soak.is_some() {
+    if !asks || run.plan.soak.is_some() || run.meta.origin.is_some() {
         return Vec::new();
     }
     let yabs = YABS.into_iter().flat_map(|row| yabs(run, row));
@@ -159,6 +162,22 @@ fn shots<'a>(run: &'a Run, case: &'a CaseId) -> impl Iterator<Item = &'a Measure
         })
 }
 
+/// Bytes of an operation of a case.
+fn block(run: &Run, id: &CaseId) -> Option<Bytes> {
+    match run.plan.case(id)?.params.get("bs") {
+        Some(ParamValue::Size(bytes)) => Some(*bytes),
+        _ => None,
+    }
+}
+
+/// The time after which a shot is over, be there bytes left or not; zero where there is none.
+pub(crate) fn runtime(case: &PlannedCase) -> Nanos {
+    match case.params.get("runtime") {
+        Some(ParamValue::Duration(time)) => *time,
+        _ => Nanos::ZERO,
+    }
+}
+
 /// One run of fio as YABS has it.
 pub(crate) struct Yabs {
     /// Bytes of an operation.
@@ -173,7 +192,7 @@ impl Yabs {
     /// The one shot of this test; `None` where there is none with all values.
     pub(crate) fn of(run: &Run, test: &str) -> Option<Self> {
         let id = case(test, YABS_JOBS);
-        let block = run.plan.case(&id)?.params.size("bs");
+        let block = block(run, &id)?;
         let shot = shots(run, &id).next()?;
         let value = |quantity: &str| shot.values.get(quantity).copied();
         let took = shot.copies.iter().map(|copy| copy.wall).max();
@@ -201,25 +220,19 @@ fn yabs(run: &Run, (bs, test, ours): (&str, &str, &str)) -> [Row; 3] {
     let id = case(test, YABS_JOBS);
     let shot = Yabs::of(run, test);
     let planned = run.plan.case(&id);
-    let runtime = planned.map_or(Nanos::ZERO, |case| case.params.duration("runtime"));
+    let runtime = planned.map_or(Nanos::ZERO, runtime);
     // Ours may have been asked for with other blocks.
-    let ours_block = run.plan.case(&case(ours, YABS_JOBS));
-    let ours_block = ours_block.map_or(0, |case| case.params.size("bs").0);
+    let ours_block = block(run, &case(ours, YABS_JOBS)).unwrap_or_default();
     let ways = ["read", "write", "total"];
     let quantities = ["read_iops", "write_iops", "iops"];
     [0, 1, 2].map(|at| Row {
         name: format!("YABS {bs} {}", ways[at]),
         case: id.clone(),
         theirs: shot.as_ref().map(|shot| Theirs::Rate {
-            bytes_per_s: shot.iops[at] * model::num::approx(shot.block.0),
+            bytes_per_s: shot.iops[at] * approx(shot.block.0),
             iops: Some(shot.iops[at]),
         }),
-        ours: metric(
-            ours,
-            YABS_JOBS,
-            quantities[at],
-            model::num::approx(ours_block),
-        ),
+        ours: metric(ours, YABS_JOBS, quantities[at], approx(ours_block.0)),
         why: shot.as_ref().map_or(Why::OneShot, |shot| shot.why(runtime)),
     })
 }
@@ -229,7 +242,7 @@ fn dd(run: &Run) -> Row {
     let id = case("familiar.dd", 1);
     let rates = shots(run, &id).filter_map(|shot| shot.values.get("bw_bytes_per_s"));
     let rates: Vec<f64> = rates.copied().collect();
-    let mean = rates.iter().sum::<f64>() / model::num::count(rates.len());
+    let mean = rates.iter().sum::<f64>() / count(rates.len());
     Row {
         name: "bench.sh dd".to_owned(),
         case: id,

@@ -178,18 +178,18 @@ fn why_missing(view: &RunView<'_>, case: &CaseId, lang: Lang) -> String {
 
 /// Six words or so.
 fn why(why: Why, lang: Lang) -> String {
-    let time = |span: Nanos| number::seconds(tenths(span), lang);
+    let time = |span| seconds(span, lang);
     match why {
         Why::OverIn(took) => say!(
             lang,
             "one shot, over in {took}",
-            "一発、{took} で終了",
+            "一発、{took}で終了",
             took = time(took)
         ),
         Why::CutTo(runtime) => say!(
             lang,
             "one shot, {cut} of their {whole}",
-            "一発、本来の {whole} を {cut} に短縮",
+            "一発、本来の{whole}を{cut}に短縮",
             cut = time(runtime),
             whole = time(YABS_TIME)
         ),
@@ -220,6 +220,8 @@ fn why(why: Why, lang: Lang) -> String {
 }
 
 /// A time of which nobody wants to know more than tenths of seconds.
-fn tenths(span: Nanos) -> f64 {
-    (span.as_secs_f64() * 10.0).round() / 10.0
+fn seconds(span: Nanos, lang: Lang) -> String {
+    let tenths = format!("{:.1}", span.as_secs_f64());
+    let seconds = tenths.trim_end_matches(".0");
+    say!(lang, "{seconds} s", "{seconds} 秒")
 }

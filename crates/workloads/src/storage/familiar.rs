@@ -241,7 +241,10 @@ impl Workload for Familiar {
     }
 
     fn metrics(&self, params: &Params) -> Vec<&'static MetricDef> {
-        spec::metrics(&job(params))
+        let mut metrics = spec::metrics(&job(params));
+        // Nothing arrives by itself.
+        metrics.retain(|metric| metric.quantity != spec::RATE);
+        metrics
     }
 
     fn writes(&self, params: &Params) -> Writes {
