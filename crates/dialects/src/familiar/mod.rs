@@ -20,8 +20,8 @@ use model::units::{Bytes, Nanos};
 pub struct Row {
     /// Whose figure it is, and what it is called there.
     pub name: String,
-    /// The case that it comes from; of an index the first one of its copies.
-    pub case: CaseId,
+    /// The metric that it comes from; of an index that of its first test.
+    pub metric: MetricId,
     /// The figure; `None` where the run has no round for it.
     pub theirs: Option<Theirs>,
     /// Our figure for the same question.
@@ -64,7 +64,7 @@ pub enum Why {
     OverIn(Nanos),
     /// Theirs was cut to this time, of [`YABS_TIME`].
     CutTo(Nanos),
-    /// Theirs is one shot, whose time is not known.
+    /// Theirs is one shot.
     OneShot,
     /// Theirs writes zeros to the page cache, and flushes once.
     Zeros,
@@ -126,7 +126,7 @@ pub fn rows(run: &Run) -> Vec<Row> {
         .chain(disk_mark)
         .chain([etcd(run), sysbench(run)])
         .collect();
-    rows.retain(|row| is_part(run, &row.case));
+    rows.retain(|row| is_part(run, &row.metric.case));
     rows.extend(indexes(run));
     rows
 }
@@ -138,12 +138,15 @@ fn case(test: &str, copies: u32) -> CaseId {
     }
 }
 
-fn metric(test: &str, copies: u32, quantity: &str, factor: f64) -> Ours {
-    let id = MetricId {
-        case: case(test, copies),
+fn metric(case: &CaseId, quantity: &str) -> MetricId {
+    MetricId {
+        case: case.clone(),
         quantity: quantity.to_owned(),
-    };
-    Ours::Metric(id, factor)
+    }
+}
+
+fn ours(test: &str, copies: u32, quantity: &str, factor: f64) -> Ours {
+    Ours::Metric(metric(&case(test, copies), quantity), factor)
 }
 
 /// Whether a case was to be measured, be it that it was left out.
@@ -227,12 +230,12 @@ fn yabs(run: &Run, (bs, test, ours): (&str, &str, &str)) -> [Row; 3] {
     let quantities = ["read_iops", "write_iops", "iops"];
     [0, 1, 2].map(|at| Row {
         name: format!("YABS {bs} {}", ways[at]),
-        case: id.clone(),
+        metric: metric(&id, quantities[at]),
         theirs: shot.as_ref().map(|shot| Theirs::Rate {
             bytes_per_s: shot.iops[at] * approx(shot.block.0),
             iops: Some(shot.iops[at]),
         }),
-        ours: metric(ours, YABS_JOBS, quantities[at], approx(ours_block.0)),
+        ours: self::ours(ours, YABS_JOBS, quantities[at], approx(ours_block.0)),
         why: shot.as_ref().map_or(Why::OneShot, |shot| shot.why(runtime)),
     })
 }
@@ -245,12 +248,12 @@ fn dd(run: &Run) -> Row {
     let mean = rates.iter().sum::<f64>() / count(rates.len());
     Row {
         name: "bench.sh dd".to_owned(),
-        case: id,
+        metric: metric(&id, "bw_bytes_per_s"),
         theirs: (!rates.is_empty()).then_some(Theirs::Rate {
             bytes_per_s: mean,
             iops: None,
         }),
-        ours: metric("storage.write-1m", 1, "bw_bytes_per_s", 1.0),
+        ours: ours("storage.write-1m", 1, "bw_bytes_per_s", 1.0),
         why: Why::Zeros,
     }
 }
@@ -271,9 +274,9 @@ fn disk_mark_row(run: &Run, name: &str, test: &str) -> Row {
     Row {
         name: format!("CDM {name}"),
         theirs: best.map(|(bytes_per_s, iops)| Theirs::Rate { bytes_per_s, iops }),
-        ours: metric(test, 1, "bw_bytes_per_s", 1.0),
+        ours: ours(test, 1, "bw_bytes_per_s", 1.0),
         why,
-        case: id,
+        metric: metric(&id, "bw_bytes_per_s"),
     }
 }
 
@@ -284,8 +287,8 @@ fn etcd(run: &Run) -> Row {
     Row {
         name: "etcd fdatasync p99".to_owned(),
         theirs: p99.next().copied().map(Theirs::Time),
-        case: id.clone(),
-        ours: metric("storage.fsync-4k", 1, "sync_ns_p99", 1.0),
+        metric: metric(&id, "sync_ns_p99"),
+        ours: ours("storage.fsync-4k", 1, "sync_ns_p99", 1.0),
         why: Why::NewFile,
     }
 }
@@ -294,25 +297,25 @@ fn etcd(run: &Run) -> Row {
 fn sysbench(run: &Run) -> Row {
     let id = case("familiar.sysbench-cpu", 1);
     let mut rates = shots(run, &id).filter_map(|shot| shot.values.get("ops_per_s"));
-    let took = shots(run, &id).next().and_then(|shot| shot.copies.first());
     Row {
         name: "sysbench cpu".to_owned(),
         theirs: rates.next().copied().map(Theirs::Events),
-        case: id.clone(),
-        ours: metric("cpu.prime", 1, "ops_per_s", 1.0),
-        why: took.map_or(Why::OneShot, |copy| Why::OverIn(copy.wall)),
+        metric: metric(&id, "ops_per_s"),
+        ours: ours("cpu.prime", 1, "ops_per_s", 1.0),
+        why: Why::OneShot,
     }
 }
 
 /// UnixBench's index of the first pass, at each concurrency that was asked for.
 fn indexes(run: &Run) -> impl Iterator<Item = Row> {
-    unixbench::asked(run).into_iter().map(|index| {
+    let first_test = &unixbench::TESTS[0];
+    unixbench::asked(run).into_iter().map(move |index| {
         let copies = index.copies;
         let first = unixbench::by_pass(run, copies)
             .and_then(|(_, passes)| passes.into_iter().min_by_key(|(pass, _)| *pass));
         Row {
             name: "UnixBench".to_owned(),
-            case: case(unixbench::TESTS[0].test, copies),
+            metric: metric(&case(first_test.test, copies), first_test.quantity),
             theirs: first.map(|(_, index)| Theirs::Index(index)),
             ours: Ours::Index(copies),
             why: Why::OnePass,

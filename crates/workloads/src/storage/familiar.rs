@@ -119,7 +119,7 @@ enum Of {
 }
 
 impl Of {
-    fn of(params: &Params) -> Self {
+    fn asked(params: &Params) -> Self {
         match params.text("of") {
             "dd" => Self::Dd,
             "etcd" => Self::Etcd,
@@ -169,7 +169,7 @@ fn job(params: &Params) -> Job {
         },
         ..Job::default()
     };
-    match Of::of(params) {
+    match Of::asked(params) {
         Of::Yabs => Job {
             pattern: Pattern {
                 mix: Mix::ReadWrite,
@@ -194,7 +194,7 @@ fn job(params: &Params) -> Job {
 
 /// Whether it writes to a file of each round's own.
 fn is_fresh(params: &Params) -> bool {
-    Of::of(params) != Of::Yabs
+    Of::asked(params) != Of::Yabs
 }
 
 impl Workload for Familiar {
@@ -203,7 +203,7 @@ impl Workload for Familiar {
     }
 
     fn shape(&self, params: &Params) -> Shape {
-        let (of, job) = (Of::of(params), job(params));
+        let (of, job) = (Of::asked(params), job(params));
         let bytes = job.size.unwrap_or(2 << 30);
         let at = |rate: u64| Nanos((bytes / rate).saturating_mul(1_000_000_000));
         let by_bytes = at(of.usual_bytes_per_s());
@@ -289,7 +289,7 @@ impl Workload for Familiar {
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
         let job = job(params);
-        match Of::of(params) {
+        match Of::asked(params) {
             Of::Yabs => open(&on(job, place.stand_in.as_ref()), place),
             Of::Dd => open_fresh(&job, place, false),
             Of::Etcd => open_fresh(&job, place, true),
