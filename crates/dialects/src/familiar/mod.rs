@@ -1,9 +1,9 @@
 //! Everybody's block: the figures that forums and blogs quote, made of the rounds of a run exactly as the programs make
 //! them that are quoted, each beside the test of ours that asks the same question.
 //!
-//! These programs did not run. Our own engine did what they do, once and their way (the tests `familiar.*`, and of
-//! `CrystalDiskMark` and `UnixBench`, which differ in what is made of the rounds alone, the tests that there are), so that
-//! what is shown is compatible with their figures and labelled as such.
+//! These programs did not run. Our own engine did what they do, once and their way: the tests `familiar.*`. Of
+//! `CrystalDiskMark` and `UnixBench`, which differ in what is made of the rounds alone, these are the tests that there
+//! are. What is shown is compatible with their figures, and labelled as such.
 
 #[cfg(test)]
 mod tests;

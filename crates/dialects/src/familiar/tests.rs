@@ -1,3 +1,5 @@
+//! Runs of made-up figures, and what is quoted of them.
+
 use super::*;
 use model::params::Params;
 use model::plan::Dropped;

@@ -30,11 +30,11 @@ static SPEC: Spec = Spec {
     version: 1,
     nature: Nature::Storage,
     title: "storage tests that everybody quotes, run their way",
-    doc: "One round is one shot, as the program does it whose figure is quoted; there is no warm-up, and the round ends \
-          with its bytes. `yabs` reads and writes random blocks, half and half, 64 at a time with libaio past the page \
-          cache; each copy is one of its jobs, of which YABS has two (`@2`). `dd` writes zeros through the page cache to \
-          a new file, one block after the other, and syncs once at the end. `etcd` writes to a new file for which room \
-          is reserved, with an fdatasync after each write.\n\n\
+    doc: "One round is one shot, as the program does it whose figure is quoted; there is no warm-up, and it ends \
+          with its bytes. `yabs` reads and writes random blocks, half and half, 64 at a time with libaio past the \
+          page cache; each copy is one of its jobs, of which YABS has two (`@2`). `dd` writes zeros through the page \
+          cache to a new file, one block after the other, and syncs once at the end. `etcd` writes to a new file for \
+          which room is reserved, with an fdatasync after each write.\n\n\
           These figures are there to be laid beside those of others. One shot has no interval; the tests of `storage` \
           ask the same questions with one.",
     params: PARAMS,
