@@ -95,14 +95,20 @@ fn what_is_quoted_stands_beside_ours_with_the_reason_why_they_differ() {
     assert_eq!(shown["fio"][0]["size"], "64M");
     let file = bed.path().join("yabs.json");
     std::fs::write(&file, &json).unwrap();
-    let read = bed
-        .run(&["import", "--dry-run", file.to_str().unwrap()])
-        .code(0);
-    read.out_has(&["familiar.yabs-64k@2"]);
+    bed.run(&["import", file.to_str().unwrap()]).code(0);
+    let all = bed.listed();
+    let ids = all.iter().filter_map(|run| run["id"].as_str());
+    let imported = ids.filter(|other| *other != id).collect::<Vec<_>>();
+    bed.run(&["show", imported[0]])
+        .code(0)
+        .out_has(&["familiar.yabs-64k@2"]);
+    bed.run(&["show", imported[0], "--format", "yabs"])
+        .code(2)
+        .err_has(&["it was imported"]);
 }
 
 #[test]
-fn the_profile_fits_five_minutes_and_says_what_a_machine_without_a_disk_lacks() {
+fn the_profile_fits_five_minutes() {
     let bed = Bed::new();
     bed.run(&["run", "familiar", "--dry-run"])
         .code(0)
