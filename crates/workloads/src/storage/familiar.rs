@@ -15,7 +15,7 @@ use model::host::HostFacts;
 use model::job::{Contents, End, IoEngine, Job, Mix, Pattern};
 use model::params::Params;
 use model::plan::{Settle, Shape};
-use model::spec::{MetricDef, Nature, ParamDef, ParamKind, Spec, TestDef};
+use model::spec::{How, MetricDef, Nature, ParamDef, ParamKind, Spec, Stat, TestDef};
 use model::units::{Bytes, Nanos};
 
 /// The workload.
@@ -241,10 +241,16 @@ impl Workload for Familiar {
     }
 
     fn metrics(&self, params: &Params) -> Vec<&'static MetricDef> {
-        let mut metrics = spec::metrics(&job(params));
-        // Nothing arrives by itself.
-        metrics.retain(|metric| metric.quantity != spec::RATE);
-        metrics
+        // Of one shot what is quoted, and the latencies that go with it; and nothing arrives by itself.
+        let is_told = |metric: &&MetricDef| match metric.how {
+            How::Of(name, stat) => {
+                let of_calls = name == "sync" || name.ends_with("clat");
+                of_calls && [Stat::Quantile(0.5), Stat::Quantile(0.99)].contains(&stat)
+            }
+            _ => metric.quantity != spec::RATE,
+        };
+        let metrics = spec::metrics(&job(params)).into_iter();
+        metrics.filter(is_told).collect()
     }
 
     fn writes(&self, params: &Params) -> Writes {
@@ -407,6 +413,26 @@ mod tests {
         check("familiar.yabs-1m", &[("runtime", "30s")], 13, 1);
         check("familiar.dd", &[], 6, 3);
         check("familiar.etcd", &[], 10, 1);
+    }
+
+    #[test]
+    fn one_shot_tells_what_is_quoted_of_it() {
+        let check = |of: &str, expect: &[&str]| {
+            let params = testing::params(&FAMILIAR, &[("of", of), ("bs", "4k"), ("size", "1M")]);
+            let metrics = FAMILIAR.metrics(&params);
+            let told: Vec<&str> = metrics.iter().map(|metric| metric.quantity).collect();
+            assert!(told.starts_with(expect), "{of}: {told:?}");
+            assert!(told.len() <= 11, "{of}: {told:?}");
+        };
+        check(
+            "yabs",
+            &["iops", "bw_bytes_per_s", "read_iops", "write_iops"],
+        );
+        check(
+            "etcd",
+            &["iops", "bw_bytes_per_s", "sync_ns_p50", "sync_ns_p99"],
+        );
+        check("dd", &["iops", "bw_bytes_per_s", "clat_ns_p50"]);
     }
 
     #[test]
