@@ -183,14 +183,28 @@ fn with_room_for(plan: &Plan, needed: f64) -> Nanos {
     }
 }
 
-/// About how many passes fit into the budget of `plan`, both sides of a duel together; `None` where it has none.
+/// About how many passes fit into the budget of `plan`, both sides of a duel together; `None` where it has none. What a
+/// method does so many times and no more is no part of each pass, unless there is nothing else.
 pub fn passes_that_fit(plan: &Plan) -> Option<u32> {
     let budget = plan.budget?;
-    let Nanos(pass) = plan.cases.iter().map(round_cost).sum();
-    let making = Nanos(making(plan).0.saturating_mul(sides(plan)));
+    let (times, again): (Vec<&PlannedCase>, Vec<&PlannedCase>) = plan
+        .cases
+        .iter()
+        .partition(|case| case.shape.rounds.is_some());
+    let cost = |case: &&PlannedCase| round_cost(case);
+    let fixed = |case: &&PlannedCase| {
+        let rounds = u64::from(case.shape.rounds.unwrap_or_default());
+        Nanos(round_cost(case).0.saturating_mul(rounds))
+    };
+    let (Nanos(pass), once): (Nanos, Nanos) = if again.is_empty() {
+        (times.iter().map(cost).sum(), Nanos::ZERO)
+    } else {
+        (again.iter().map(cost).sum(), times.iter().map(fixed).sum())
+    };
+    let once = Nanos(making(plan).plus(once).0.saturating_mul(sides(plan)));
     let passes = budget
         .since(beside(plan, budget))
-        .since(making)
+        .since(once)
         .0
         .checked_div(pass.saturating_mul(sides(plan)))?;
     Some(u32::try_from(passes).unwrap_or(u32::MAX))

@@ -221,6 +221,16 @@ pub static FORMATS: &[Format] = &[
         )
     },
     Format {
+        unsuited: no_yabs,
+        ..documents(
+            "yabs",
+            "`YABS`' JSON of its runs of fio",
+            &[Document::Run(|view, _| {
+                dialects::yabs::report_json(view.run).unwrap_or_default()
+            })],
+        )
+    },
+    Format {
         is_anonymous: true,
         ..documents(
             "openmetrics",
@@ -298,15 +308,27 @@ const fn documents(
 }
 
 fn no_unixbench(run: &Run) -> Option<[&'static str; 2]> {
-    if run.meta.origin.is_some() {
-        return Some([
-            "it was imported, and kurabe measured none of it",
-            "`--format text` shows its figures and the index that follows from them",
-        ]);
-    }
-    dialects::unixbench::indexes(run).is_empty().then_some([
-        "it has none of UnixBench's tests",
-        "`kurabe run unixbench` has them all; `--format text` shows any run",
+    imported(run).or_else(|| {
+        dialects::unixbench::indexes(run).is_empty().then_some([
+            "it has none of UnixBench's tests",
+            "`kurabe run unixbench` has them all; `--format text` shows any run",
+        ])
+    })
+}
+
+fn no_yabs(run: &Run) -> Option<[&'static str; 2]> {
+    imported(run).or_else(|| {
+        (!dialects::yabs::has_report(run)).then_some([
+            "it has none of YABS' runs of fio",
+            "`kurabe run familiar` has them; `--format text` shows any run",
+        ])
+    })
+}
+
+fn imported(run: &Run) -> Option<[&'static str; 2]> {
+    run.meta.origin.is_some().then_some([
+        "it was imported, and kurabe measured none of it",
+        "`--format text` shows its figures and what follows from them",
     ])
 }
 

@@ -7,7 +7,7 @@
 //! through the page cache in pieces of its own and has nothing to be compared with.
 
 use crate::storage::Fill;
-use crate::storage::space::{room, rule};
+use crate::storage::space::check_round;
 use engine::recorder::Recorder;
 use engine::workload::{BadValue, Body, Finish, Place, WorkError, Workload, Writes};
 use model::digest::Digest;
@@ -211,19 +211,8 @@ const fn span(size: u64) -> u64 {
 
 /// Refuses a span that there is no room for.
 fn check_room(place: &Place, span: u64) -> Result<(), WorkError> {
-    let dir = &place.run_dir;
-    let space = sys::probe::file_system(dir)
-        .map_err(|error| WorkError::failed("read the free space of", dir.display(), error))?;
-    let room = room(space.free_bytes, space.total_bytes);
     // All copies of a round write at the same time.
-    let needed = span.saturating_mul(u64::from(place.copies));
-    if needed <= room {
-        return Ok(());
-    }
-    Err(WorkError::Unsupported(format!(
-        "there is room for {room} bytes, and {needed} are needed: {}",
-        rule(space)
-    )))
+    check_round(&place.run_dir, span.saturating_mul(u64::from(place.copies)))
 }
 
 /// A pass that is over.

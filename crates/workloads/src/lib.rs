@@ -26,6 +26,8 @@ pub static ALL: &[&dyn Workload] = &[
     &cpu::SORT,
     &cpu::WHETSTONE,
     &cpu::ZSTD,
+    &cpu::SYSBENCH_CPU,
+    &storage::FAMILIAR,
     &fs::COPY,
     &memory::BANDWIDTH,
     &memory::BLOCK,

@@ -13,6 +13,7 @@ mod documents;
 mod duels;
 mod duels_set_up;
 mod exports;
+mod familiar;
 mod faults;
 mod fio;
 mod foreign;

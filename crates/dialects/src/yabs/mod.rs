@@ -7,7 +7,11 @@
 
 #[cfg(test)]
 mod tests;
+mod write;
 
+pub use write::{has_report, report_json};
+
+use crate::familiar::{YABS, YABS_JOBS, YABS_TIME};
 use crate::figures::line::number;
 use crate::figures::objects::{Object, objects};
 use crate::figures::{Figure, Figures, Found, LeftOut, Ours, Reader, tell_apart};
@@ -30,9 +34,6 @@ const FIRST_KEYS: &[&str] = &["version", "cpu"];
 
 /// Streams of its runs of iperf3.
 const STREAMS: u32 = 8;
-
-/// Jobs of its runs of fio.
-const JOBS: u32 = 2;
 
 fn read(text: &str) -> Found {
     let mut found = Found::default();
@@ -111,7 +112,7 @@ impl Report<'_> {
         for part in self.parts("fio") {
             let bs = part.get("bs").and_then(Value::as_str).unwrap_or_default();
             let units = part.get("speed_units").and_then(Value::as_str);
-            if !["4k", "64k", "512k", "1m"].contains(&bs) || units.is_some_and(|of| of != "KBps") {
+            if !YABS.iter().any(|(of, ..)| *of == bs) || units.is_some_and(|of| of != "KBps") {
                 let bs = bs.chars().take(20).collect::<String>();
                 self.leave(format!("a run of fio of another kind: bs `{bs}`"), found);
                 continue;
@@ -136,44 +137,42 @@ impl Report<'_> {
             let speeds = speeds
                 .into_iter()
                 .filter_map(|(key, value)| Some(rate(key, Unit::BytesPerSecond, value? * 1024.0)));
-            // On ARM its file is smaller.
-            let size = match arch {
+            // On ARM its file is smaller. Ours says what it had.
+            let said = part.get("size").and_then(Value::as_str);
+            let size = said.filter(|size| size.len() < 20).or(match arch {
                 Some("x64" | "x86") => Some("2G"),
                 Some("aarch64" | "arm") => Some("512M"),
                 _ => None,
-            };
-            let mut set = vec![
-                ("bs", bs.to_owned()),
-                ("iodepth", "64".to_owned()),
-                ("rwmixread", "50".to_owned()),
-                ("ioengine", "libaio".to_owned()),
-            ];
-            let mut params: BTreeMap<String, String> = set
-                .iter()
-                .map(|(key, value)| ((*key).to_owned(), value.clone()))
-                .collect();
+            });
+            let runtime = part.get("runtime").and_then(positive);
+            let runtime = runtime.unwrap_or(YABS_TIME.as_secs_f64()).to_string();
             let always = [
+                ("bs", bs),
+                ("iodepth", "64"),
+                ("rwmixread", "50"),
+                ("ioengine", "libaio"),
                 ("rw", "randrw"),
                 ("direct", "1"),
-                ("runtime", "30"),
+                ("runtime", &runtime),
                 ("gtod_reduce", "1"),
             ];
-            let size_word = size.map(|size| ("size", size));
-            for (key, value) in always.into_iter().chain(size_word) {
-                params.insert(key.to_owned(), value.to_owned());
-            }
-            let ours = size.map(|size| {
-                set.push(("size", size.to_owned()));
-                let test = "storage.randrw-4k-qd32";
-                Ours {
-                    test: test.into(),
-                    set,
-                }
+            let all = always.into_iter().chain(size.map(|size| ("size", size)));
+            let params: BTreeMap<String, String> = all
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .collect();
+            let mut tests = YABS.iter();
+            let test = tests.find(|(of, ..)| *of == bs).map(|(_, test, _)| *test);
+            let ours = test.zip(size).map(|(test, size)| Ours {
+                test: test.into(),
+                set: vec![
+                    ("size", size.to_owned()),
+                    ("runtime", format!("{runtime}s")),
+                ],
             });
             found.push(Figures {
                 test: format!("yabs.fio-{bs}"),
                 title: format!("random reads and writes of {bs}, half and half, 64 at a time"),
-                copies: JOBS,
+                copies: YABS_JOBS,
                 params,
                 values: rates.chain(speeds).collect(),
                 ours,

@@ -93,7 +93,7 @@ fn its_runs_of_fio_are_a_test_of_ours_where_the_size_of_the_file_is_known() {
         let found = read(&OUTPUT.replace("x64", arch));
         let ours = found.figures[0].ours.clone();
         let set = ours.map(|ours| {
-            assert_eq!(ours.test, "storage.randrw-4k-qd32");
+            assert_eq!(ours.test, "familiar.yabs-4k");
             ours.set
         });
         let value = |key: &str| {
@@ -101,8 +101,7 @@ fn its_runs_of_fio_are_a_test_of_ours_where_the_size_of_the_file_is_known() {
             set.map(|(_, value)| value.as_str())
         };
         assert_eq!(value("size"), size, "{arch}");
-        assert_eq!(value("iodepth"), size.map(|_| "64"), "{arch}");
-        assert_eq!(value("rwmixread"), size.map(|_| "50"), "{arch}");
+        assert_eq!(value("runtime"), size.map(|_| "30s"), "{arch}");
     };
     check("x64", Some("2G"));
     check("aarch64", Some("512M"));
@@ -124,4 +123,75 @@ fn what_is_cut_or_of_another_program_gives_nothing() {
             .as_str(),
     );
     check(&"{\"version\":\"v2026-07-03\",\"fio\":".repeat(100_000));
+}
+
+#[test]
+fn what_is_written_in_its_layout_reads_back_to_the_same_figures() {
+    use model::host::Fact;
+    use model::params::ParamValue;
+    use model::plan::PlannedCase;
+    use model::record::Outcome;
+    use model::units::{Bytes, Nanos};
+    let case = |id: &str, block: u64, size: u64| PlannedCase {
+        params: [
+            ("bs", ParamValue::Size(Bytes(block))),
+            ("size", ParamValue::Size(Bytes(size))),
+            ("runtime", ParamValue::Duration(Nanos::from_secs(5))),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into_iter()
+        .collect(),
+        ..testkit::case(id, Vec::new())
+    };
+    let mut run = testkit::run(vec![
+        case("familiar.yabs-4k@2", 4096, 512 << 20),
+        case("familiar.yabs-1m@2", 1 << 20, 2 << 30),
+        // One that gave no value.
+        case("familiar.yabs-64k@2", 65_536, 2 << 30),
+    ]);
+    run.host.cpu.arch = "x86_64".to_owned();
+    run.host.cpu.model = Fact::Known("Made \"up\" CPU".to_owned());
+    let figures = [
+        ("familiar.yabs-4k@2", [12_800.2, 12_799.6, 25_599.8]),
+        ("familiar.yabs-1m@2", [301.4, 298.6, 600.0]),
+    ];
+    for (id, [read, write, both]) in figures {
+        let values = [("read_iops", read), ("write_iops", write), ("iops", both)];
+        let done = Outcome::Done(testkit::measured(&values));
+        run.rounds
+            .push(testkit::round(&id.parse().unwrap(), 1, done));
+    }
+    let text = report_json(&run).unwrap();
+    let found = read(&text);
+    assert_eq!(found.left_out, []);
+    let tests: Vec<&str> = found.figures.iter().map(|one| one.test.as_str()).collect();
+    assert_eq!(tests, ["yabs.fio-4k", "yabs.fio-1m"]);
+    for ((figures, (test, iops)), block) in
+        found.figures.iter().zip(figures).zip([4096.0, 1_048_576.0])
+    {
+        // As whole numbers, which is what the program prints.
+        let value = |quantity: &str| {
+            let mut all = figures.values.iter();
+            all.find(|one| one.quantity == quantity).unwrap().value
+        };
+        for (at, way) in ["read_", "write_", ""].into_iter().enumerate() {
+            let (ops, bytes) = (
+                value(&format!("{way}iops")),
+                value(&format!("{way}bw_bytes_per_s")),
+            );
+            assert!((ops - iops[at]).abs() <= 0.5, "{test} {way}: {ops}");
+            assert!(
+                (bytes - iops[at] * block).abs() <= 512.0,
+                "{test} {way}: {bytes}"
+            );
+        }
+        let ours = figures.ours.as_ref().unwrap();
+        assert_eq!(format!("{}@2", ours.test), test);
+        assert_eq!(figures.params["runtime"], "5");
+    }
+    assert_eq!(found.figures[0].params["size"], "512M");
+    assert_eq!(found.figures[0].when, Some(UnixNanos(testkit::START.0)));
+    assert!(text.contains("not YABS"));
+    run.rounds.clear();
+    assert_eq!(report_json(&run), None);
 }

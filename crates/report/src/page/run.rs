@@ -30,6 +30,7 @@ impl Detail {
         match self {
             Self::Short => &[],
             Self::Usual => &[
+                super::familiar::blocks,
                 super::usual::tables,
                 super::soak::blocks,
                 super::memory::alone,
@@ -44,6 +45,7 @@ impl Detail {
             ],
             Self::Full => &[
                 facts,
+                super::familiar::blocks,
                 super::metrics::blocks,
                 super::soak::blocks,
                 super::set_up::blocks,

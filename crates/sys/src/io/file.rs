@@ -225,6 +225,18 @@ fn advise(file: &File, first: u64, bytes: u64, word: libc::c_int) -> io::Result<
     }
 }
 
+/// Takes room for the first `bytes` bytes of the file and makes it that long, without writing them: fallocate(2).
+pub fn reserve(file: &File, bytes: u64) -> io::Result<()> {
+    let bytes =
+        libc::off_t::try_from(bytes).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
+    // SAFETY: an open descriptor is all it needs; no memory of ours is touched.
+    if unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, bytes) } == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
 /// How many of the first `bytes` bytes of the file lie in the page cache. Refused (`EPERM`) where the kernel would not
 /// tell: since 5.2 mincore(2) calls all pages of a file resident to those who neither own it nor may write to it.
 pub fn cached_bytes(file: &File, bytes: usize) -> io::Result<usize> {

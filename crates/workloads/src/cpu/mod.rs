@@ -13,11 +13,13 @@ use model::units::Unit;
 mod dhrystone;
 mod kernels;
 mod prime;
+mod sysbench_cpu;
 mod whetstone;
 
 pub(crate) use dhrystone::DHRYSTONE;
 pub(crate) use kernels::{AES_GCM, BLAKE3, JSON, MATMUL, SHA256, SORT, ZSTD};
 pub(crate) use prime::PRIME;
+pub(crate) use sysbench_cpu::SYSBENCH_CPU;
 pub(crate) use whetstone::WHETSTONE;
 
 /// The two metrics of a workload of this family: work over wall time and over CPU time.

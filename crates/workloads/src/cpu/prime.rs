@@ -28,7 +28,22 @@ pub(crate) struct Prime;
 const DIVISIONS: &str = "divisions_per_s";
 const NS_PER_DIVISION: &str = "ns_per_division";
 
-static SPEC: Spec = Spec {
+/// What an event is made of.
+pub(super) const PARAMS: [ParamDef; 2] = [
+    VERSION,
+    ParamDef {
+        name: "max_prime",
+        kind: ParamKind::Count {
+            min: 4,
+            max: 5_000_000,
+        },
+        default: "10000",
+        doc: "Numbers below this are tried. Many tutorials use 20000, whose events have 2.6 times the divisions. \
+          One event of the largest takes some seconds.",
+    },
+];
+
+pub(super) static SPEC: Spec = Spec {
     name: "cpu.prime",
     version: 2,
     nature: Nature::Compute,
@@ -41,19 +56,7 @@ static SPEC: Spec = Spec {
           core (Intel's became about three times as fast with Ice Lake) and matters to few programs. Use it to \
           compare with figures of sysbench, and `cpu.dhrystone` or the real work in this family for a core's speed. \
           Copies are processes where sysbench has threads; they share nothing, so it makes no difference.",
-    params: &[
-        VERSION,
-        ParamDef {
-            name: "max_prime",
-            kind: ParamKind::Count {
-                min: 4,
-                max: 5_000_000,
-            },
-            default: "10000",
-            doc: "Numbers below this are tried. Many tutorials use 20000, whose events have 2.6 times the divisions. \
-                  One event of the largest takes some seconds.",
-        },
-    ],
+    params: &PARAMS,
     metrics: &[
         events_per_s(
             MetricClass::Compute,

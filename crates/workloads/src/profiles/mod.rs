@@ -5,6 +5,7 @@ use engine::profile::{Profile, ProfileError};
 /// Name and text of every profile, by name.
 const TEXTS: &[(&str, &str)] = &[
     ("cpu", include_str!("cpu.toml")),
+    ("familiar", include_str!("familiar.toml")),
     ("mbw", include_str!("mbw.toml")),
     ("memory", include_str!("memory.toml")),
     ("quick", include_str!("quick.toml")),
@@ -255,6 +256,52 @@ mod tests {
             let budget = plan.budget.unwrap().as_secs_f64();
             assert!(6.0 * pass + 21.0 < budget, "{cpus}: {pass} s a pass");
         }
+    }
+
+    #[test]
+    fn what_everybody_quotes_fits_five_minutes_each_of_it_beside_ours() {
+        for cpus in [1, 2, 8, 96] {
+            let plan = planned("familiar", &[], &host(cpus, None, 1));
+            let dropped: Vec<&str> = plan.dropped.iter().map(|d| d.what.as_str()).collect();
+            assert_eq!(dropped, [""; 0], "{cpus}");
+            assert_eq!(plan.budget, Some(Nanos::from_secs(300)));
+            assert!(engine::budget::passes_that_fit(&plan) >= Some(6), "{cpus}");
+            for block in ["4k", "64k", "512k", "1m"] {
+                // YABS has two jobs, on however many CPUs.
+                assert_eq!(copies_of(&plan, &format!("familiar.yabs-{block}")), [2]);
+                assert_eq!(copies_of(&plan, &format!("storage.mixed-{block}")), [2]);
+            }
+            let both = if cpus > 1 { vec![1, cpus] } else { vec![1] };
+            assert_eq!(copies_of(&plan, "os.shell-8"), both);
+            let rounds = |test: &str| {
+                let mut cases = plan.cases.iter();
+                cases
+                    .find(|case| case.id.test == test)
+                    .unwrap()
+                    .shape
+                    .rounds
+            };
+            assert_eq!(rounds("familiar.yabs-4k"), Some(1));
+            assert_eq!(rounds("familiar.dd"), Some(3));
+            assert_eq!(rounds("familiar.etcd"), Some(1));
+            assert_eq!(rounds("familiar.sysbench-cpu"), Some(1));
+            assert_eq!(rounds("storage.read-1m-qd1"), None);
+            // All stand on one file.
+            assert_eq!(plan.grounds().count(), 1);
+        }
+    }
+
+    #[test]
+    fn what_everybody_quotes_of_a_disk_is_left_out_where_there_is_none() {
+        let request = Request {
+            what: vec!["familiar".to_owned()],
+            no_disk: Some("it is in memory".to_owned()),
+            ..Request::default()
+        };
+        let plan = resolved(&request, &host(2, None, 1));
+        assert_eq!(plan.dropped.len(), 19);
+        assert_eq!(copies_of(&plan, "familiar.sysbench-cpu"), [1]);
+        assert_eq!(copies_of(&plan, "os.pipe"), [1, 2]);
     }
 
     #[test]

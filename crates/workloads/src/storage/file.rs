@@ -75,6 +75,35 @@ fn ensure_telling(job: &Job, place: &Place, tell: Tell<'_>) -> Result<TestFile, 
     }
 }
 
+/// A file of this round's own that nobody has written to, in its directory; with `reserve` the file system keeps room
+/// for all of it, as fio has it do for files that it is to write.
+pub(super) fn fresh(job: &Job, place: &Place, reserve: bool) -> Result<TestFile, WorkError> {
+    let bytes = job.size.unwrap_or_default();
+    let copies = u64::from(place.copies.max(1));
+    super::space::check_round(&place.dir, bytes.saturating_mul(copies))?;
+    let path = place.dir.join("fresh");
+    let failed = |operation: &'static str| {
+        let path = path.display().to_string();
+        move |error: io::Error| WorkError::failed(operation, path, error)
+    };
+    let file = sys::io::file::create(&path).map_err(failed("create"))?;
+    if reserve {
+        match sys::io::file::reserve(&file, bytes) {
+            // Not every file system can, and fio goes on without.
+            Err(error) if error.kind() != io::ErrorKind::Unsupported => {
+                return Err(failed("reserve room for")(error));
+            }
+            _ => {}
+        }
+    }
+    let found = file.metadata().map_err(failed("find the size of"))?;
+    let whose = Whose::Own {
+        device: found.dev(),
+        inode: found.ino(),
+    };
+    Ok(part(job, path, 0, bytes, place.seed, whose))
+}
+
 fn permit<'a>(place: &'a Place, path: &Path) -> Result<&'a Permit, WorkError> {
     place.permits.of(path).map_err(refused)
 }

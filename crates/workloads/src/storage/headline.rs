@@ -10,6 +10,9 @@ const SMALL: u64 = 4 << 10;
 /// Blocks that people mean who speak of bandwidth.
 const LARGE: u64 = 1 << 20;
 
+/// As many of them as keep every device busy: what is meant where nothing else is said.
+const LARGE_DEPTH: u32 = 8;
+
 /// What the job is called on the first page, where it is one of those figures.
 pub(super) fn of(job: &Job) -> Option<Headline> {
     let reads = match job.pattern.mix {
@@ -49,7 +52,12 @@ pub(super) fn of(job: &Job) -> Option<Headline> {
             } else {
                 ["write", "書き込み"]
             };
-            Some(Headline::new(Topic::LargeBlocks, words))
+            let depth = match job.depth {
+                LARGE_DEPTH => String::new(),
+                depth => format!(" qd{depth}"),
+            };
+            let [en, ja] = words.map(|word| word.to_owned() + &depth);
+            Some(Headline::new(Topic::LargeBlocks, [&en, &ja]))
         }
         _ => None,
     }
@@ -79,8 +87,9 @@ mod tests {
         check(&[("rate_iops", "100")], None);
         check(&[("rw", "randwrite")], Some((Topic::SmallWrites, "qd1")));
         check(&[("rw", "randrw")], None);
-        let large = [("rw", "write"), ("bs", "1M")];
+        let large = [("rw", "write"), ("bs", "1M"), ("iodepth", "8")];
         check(&large, Some((Topic::LargeBlocks, "write")));
+        check(&large[..2], Some((Topic::LargeBlocks, "write qd1")));
         let dsync = [("rw", "randwrite"), ("sync", "dsync")];
         check(&dsync, Some((Topic::Syncs, "O_DSYNC")));
         let fsync = [("rw", "randwrite"), ("direct", "no"), ("fsync", "1")];

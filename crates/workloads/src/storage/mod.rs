@@ -8,6 +8,7 @@ mod body;
 mod broken;
 mod buffers;
 mod data;
+mod familiar;
 mod file;
 mod frame;
 mod full;
@@ -54,6 +55,7 @@ use sys::io::{Aio, Chosen, Engine, Kind, Null, Psync, Pvsync2, Setup, Uring, Uri
 use taking::Taking;
 use watch::Watch;
 
+pub(crate) use familiar::FAMILIAR;
 pub(crate) use jobs::JOBS;
 
 /// The workload.
@@ -219,6 +221,25 @@ fn open_one(job: &Job, place: &Place, is_alone: bool) -> Result<Box<dyn Body>, W
             Ok(parts.body(engine))
         }
     }
+}
+
+/// The same on a file of the round's own that nobody has written to yet: finding places for what is written is part of
+/// what is measured. One operation at a time.
+fn open_fresh(job: &Job, place: &Place, reserve: bool) -> Result<Box<dyn Body>, WorkError> {
+    job.check().map_err(WorkError::Unsupported)?;
+    let file = file::fresh(job, place, reserve)?;
+    let opened = file::open(job, &file, place)?;
+    file::check_alignment(job, &file, &opened)?;
+    let parts = Parts {
+        job,
+        place,
+        sizes: vec![file.size],
+        cached: Vec::new(),
+        watch: Watch::new(Some(&opened)),
+        files: vec![file],
+        notes: Vec::new(),
+    };
+    parts.psync()
 }
 
 fn no_memory(error: std::io::Error) -> WorkError {

@@ -6,6 +6,7 @@
 
 use super::advice::{Advice, hint};
 use super::file::SIZE_LEAST;
+use engine::workload::WorkError;
 use model::host::HostFacts;
 use model::job::{IoEngine, Language, Target, Task};
 use model::look::Space;
@@ -40,6 +41,20 @@ pub fn taken(dir: &Path, needed: Option<Bytes>) -> Option<Space> {
         needed: needed.unwrap_or(Bytes(SIZE_LEAST)),
         room: Bytes(room(space.free_bytes, space.total_bytes)),
     })
+}
+
+/// Refuses what a round is to write in `dir` where there is no room for it.
+pub(crate) fn check_round(dir: &Path, needed: u64) -> Result<(), WorkError> {
+    let space = sys::probe::file_system(dir)
+        .map_err(|error| WorkError::failed("read the free space of", dir.display(), error))?;
+    let room = room(space.free_bytes, space.total_bytes);
+    if needed <= room {
+        return Ok(());
+    }
+    Err(WorkError::Unsupported(format!(
+        "there is room for {room} bytes, and {needed} are needed: {}",
+        rule(space)
+    )))
 }
 
 /// The rule, with the figures of this file system.

@@ -289,7 +289,7 @@ const LAT: &str = "Mean time from before an operation is prepared to its complet
 /// The rate that a share of something was.
 pub(super) const RATE: &str = "arriving_iops";
 
-static METRICS: &[MetricDef] = &[
+pub(super) static METRICS: &[MetricDef] = &[
     rate(
         "iops",
         Unit::OpsPerSecond,
@@ -469,6 +469,36 @@ static TESTS: &[TestDef] = &[
         "storage.write-1m",
         "sequential writes of 1 MiB, 8 at a time",
         &[("rw", "write"), ("bs", "1M"), ("iodepth", "8")],
+    ),
+    TestDef::new(
+        "storage.read-1m-qd1",
+        "sequential reads of 1 MiB, one at a time",
+        &[("rw", "read"), ("bs", "1M")],
+    ),
+    TestDef::new(
+        "storage.write-1m-qd1",
+        "sequential writes of 1 MiB, one at a time",
+        &[("rw", "write"), ("bs", "1M")],
+    ),
+    TestDef::new(
+        "storage.mixed-4k",
+        "random reads and writes of 4 KiB, half and half, 64 at a time",
+        &[("rw", "randrw"), ("iodepth", "64")],
+    ),
+    TestDef::new(
+        "storage.mixed-64k",
+        "random reads and writes of 64 KiB, half and half, 64 at a time",
+        &[("rw", "randrw"), ("iodepth", "64"), ("bs", "64k")],
+    ),
+    TestDef::new(
+        "storage.mixed-512k",
+        "random reads and writes of 512 KiB, half and half, 64 at a time",
+        &[("rw", "randrw"), ("iodepth", "64"), ("bs", "512k")],
+    ),
+    TestDef::new(
+        "storage.mixed-1m",
+        "random reads and writes of 1 MiB, half and half, 64 at a time",
+        &[("rw", "randrw"), ("iodepth", "64"), ("bs", "1M")],
     ),
     TestDef::new(
         "storage.fsync-4k",

@@ -230,3 +230,22 @@ fn what_making_took_less_than_expected_goes_to_the_rounds_of_a_single_case() {
     let two = crate::budget::measure_of_one(&super::plan(&request(&["all"])).unwrap(), left);
     assert_eq!(two, None);
 }
+
+#[test]
+fn what_comes_so_many_times_and_no_more_is_no_part_of_each_pass() {
+    let mut plan = plan(&Request {
+        budget: Some(Nanos::from_secs(60)),
+        ..request(&["a.alpha", "b.beta"])
+    })
+    .unwrap();
+    for case in &mut plan.cases {
+        case.shape.measure = Nanos::from_secs(1);
+    }
+    let both = crate::budget::passes_that_fit(&plan).unwrap();
+    plan.cases[0].shape.rounds = Some(3);
+    let one = crate::budget::passes_that_fit(&plan).unwrap();
+    assert!((both * 2 - 4..=both * 2).contains(&one), "{both} {one}");
+    // Where there is nothing else the passes are counted by it.
+    plan.cases[1].shape.rounds = Some(3);
+    assert_eq!(crate::budget::passes_that_fit(&plan), Some(both));
+}

@@ -26,20 +26,25 @@ pub(super) enum Phase {
 }
 
 impl<E: Engine> Full<E> {
-    /// The first batch starts the clock.
+    /// The first batch starts the clock. The watch has begun when the job was made ready: its counters are files, and
+    /// reading them allocates.
     #[inline]
     pub(super) fn start(&mut self) {
         if !self.times.started {
             self.times.start();
-            self.begin();
+            self.count_anew();
         }
     }
 
     /// What is measured begins now: everything before is forgotten.
     pub(super) fn begin(&mut self) {
+        self.watch.begin();
+        self.count_anew();
+    }
+
+    fn count_anew(&mut self) {
         let now = self.times.begin();
         self.records.clear();
-        self.watch.begin();
         self.bytes = [0; 3];
         self.errors = Errors {
             lets_pass: self.errors.lets_pass,
