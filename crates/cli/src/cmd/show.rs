@@ -2,19 +2,22 @@
 
 use crate::args::{ShowArgs, ShowFormat};
 use crate::catalogue;
-use crate::context::Context;
+use crate::context::{Context, file};
 use crate::exit::{Exit, failure};
+use crate::known::Known;
 use crate::output;
 use crate::session::Measured;
 use model::plan::PlannedCase;
 use model::record::{End, Failure, Outcome, Run};
 use report::offers::{self, OfferPart};
+use std::path::Path;
 
 pub(crate) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Exit> {
     let format = args.format.chosen()?;
     let run = context.load(&args.run)?;
     check_format(&run, format)?;
-    output::print(&render(context, &run, format))?;
+    let offers = args.catalogue.file();
+    output::print(&render(context, &run, Some(&args.run), format, offers))?;
     Ok(Exit::Ok)
 }
 
@@ -44,12 +47,13 @@ pub(crate) fn measured(
     context: &Context,
     measured: Measured,
     format: ShowFormat,
+    offers: Option<&Path>,
 ) -> anyhow::Result<Exit> {
     let runs = measured.whole()?;
     let [run] = runs.as_slice() else {
         anyhow::bail!("read the run back");
     };
-    output::print(&render(context, run, format))?;
+    output::print(&render(context, run, None, format, offers))?;
     Ok(exit(run))
 }
 
@@ -81,11 +85,18 @@ fn is_whole<'a>(rounds: impl Iterator<Item = &'a Outcome>) -> bool {
     any && in_a_row < engine::FAILURES_MAX
 }
 
-/// The run in this format.
-fn render(context: &Context, run: &Run, format: ShowFormat) -> String {
+/// The run in this format; `named` is what the user typed for it, and `offers` the catalogue that was named.
+fn render(
+    context: &Context,
+    run: &Run,
+    named: Option<&str>,
+    format: ShowFormat,
+    offers: Option<&Path>,
+) -> String {
     let mut view = report::view::view(run);
+    view.path = named.and_then(file).map(ToOwned::to_owned);
     if let (ShowFormat::Page(..), Some(id)) = (format, &run.meta.offer) {
-        view.offer = offer(context, run, id).unwrap_or_else(|error| {
+        view.offer = offer(context, run, id, offers).unwrap_or_else(|error| {
             output::say(&format!(
                 "going on without the catalogue of offers: {error:#}"
             ));
@@ -105,8 +116,13 @@ fn render(context: &Context, run: &Run, format: ShowFormat) -> String {
 }
 
 /// What was rented for the run, with what all runs of it say of its claims.
-fn offer(context: &Context, run: &Run, id: &str) -> anyhow::Result<Option<OfferPart>> {
-    let Some(catalogue) = catalogue::read(None)? else {
+fn offer(
+    context: &Context,
+    run: &Run,
+    id: &str,
+    named: Option<&Path>,
+) -> anyhow::Result<Option<OfferPart>> {
+    let Some(catalogue) = catalogue::read(named)? else {
         return Ok(None);
     };
     let Some(offer) = catalogue.find(id) else {
@@ -126,6 +142,7 @@ fn offer(context: &Context, run: &Run, id: &str) -> anyhow::Result<Option<OfferP
     if runs.iter().all(|other| other.meta.id != run.meta.id) {
         runs.push(run.clone());
     }
+    catalogue::check_claims(offer, &Known::of(&runs))?;
     let measured = offers::Measured::new(offer, &runs.iter().collect::<Vec<_>>());
     Ok(Some(offers::part(&measured)))
 }

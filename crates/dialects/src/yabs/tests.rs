@@ -125,3 +125,8 @@ fn what_is_cut_or_of_another_program_gives_nothing() {
     );
     check(&"{\"version\":\"v2026-07-03\",\"fio\":".repeat(100_000));
 }
+
+#[test]
+fn bad_input_is_survived() {
+    crate::figures::testkit::survives(&READER, &[OUTPUT]);
+}
