@@ -186,6 +186,8 @@ pub(crate) struct ShowArgs {
     /// An id or its beginning, a label, `latest`, `latest~1`, or an exported file
     #[arg(default_value = "latest", add = complete::runs())]
     pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) catalogue: CatalogueArg,
     #[command(flatten, next_help_heading = "Output")]
     pub(crate) format: Showing,
 }

@@ -2,7 +2,8 @@
 
 use crate::context::{Context, read_capped};
 use crate::exit::{Exit, failure};
-use model::offer::Catalogue;
+use crate::known::Known;
+use model::offer::{Catalogue, Offer};
 use model::record::Run;
 use report::offers::Measured;
 use std::path::{Path, PathBuf};
@@ -82,6 +83,12 @@ pub(crate) fn check(id: &str, asked: Option<&Path>) -> anyhow::Result<()> {
     ))
 }
 
+/// Refuses an offer with a claim on a figure that nothing has.
+pub(crate) fn check_claims(offer: &Offer, known: &Known<'_>) -> anyhow::Result<()> {
+    let claims = offer.claims.iter().map(|claim| &claim.is.figure);
+    known.check(&format!("offer `{}`: claim", offer.id), claims)
+}
+
 /// The most offers that an error names.
 const NAMED: usize = 5;
 
@@ -115,7 +122,7 @@ pub(crate) fn runs(
 
 /// Each offer with its runs.
 pub(crate) fn measured<'a>(catalogue: &'a Catalogue, runs: &'a [Run]) -> Vec<Measured<'a>> {
-    let of = |offer: &'a model::offer::Offer| {
+    let of = |offer: &'a Offer| {
         let own = runs
             .iter()
             .filter(|run| run.meta.offer.as_ref() == Some(&offer.id));

@@ -171,12 +171,15 @@ impl Reader<'_> {
         text: &str,
         load: fn(&Store, &str) -> Result<Run, StoreError>,
     ) -> anyhow::Result<(Run, Vec<String>)> {
-        if let Some(path) = exported(text) {
-            return Ok((foreign::run(path)?, Vec::new()));
+        if let Some(path) = file(text) {
+            return Ok((foreign::run(Path::new(path))?, Vec::new()));
         }
-        let store = self.store()?;
-        let meant = store.meant(text)?;
-        Ok((load(store, &meant.id)?, meant.alike))
+        let found = || {
+            let store = self.store()?;
+            let meant = store.meant(text)?;
+            Ok((load(store, &meant.id)?, meant.alike))
+        };
+        found().map_err(|error| neither(text, error))
     }
 
     /// The run that the user means, as far as a comparison looks at it, or `whole`.
@@ -215,11 +218,7 @@ impl Reader<'_> {
         text: &str,
         load: fn(&Store, &str) -> Result<Run, StoreError>,
     ) -> anyhow::Result<Run> {
-        if let Some(path) = exported(text) {
-            return foreign::run(path);
-        }
-        let store = self.store()?;
-        Ok(load(store, &store.resolve(text)?)?)
+        self.load_meant(text, load).map(|(run, _)| run)
     }
 
     fn store(&self) -> anyhow::Result<&Store> {
@@ -232,15 +231,36 @@ impl Reader<'_> {
 }
 
 /// The file that the text names, where it names one that is there.
-fn exported(text: &str) -> Option<&Path> {
-    let path = Path::new(text);
-    let named_as_file = text.contains('/')
-        || path.extension().is_some_and(|end| {
-            ["json", "txt", "csv", "log", "html"]
-                .iter()
-                .any(|one| end == *one)
-        });
-    (named_as_file && path.exists()).then_some(path)
+pub(crate) fn file(text: &str) -> Option<&str> {
+    (is_named_as_file(text) && Path::new(text).exists()).then_some(text)
+}
+
+fn is_named_as_file(text: &str) -> bool {
+    let ends = ["json", "txt", "csv", "log", "html"];
+    let end = Path::new(text).extension();
+    text.contains('/') || end.is_some_and(|end| ends.iter().any(|one| end == *one))
+}
+
+/// What is said of a name that is no run, where it may be meant as that of a file too.
+fn neither(text: &str, error: anyhow::Error) -> anyhow::Error {
+    let nearest = match error.downcast_ref() {
+        Some(StoreError::Unknown { nearest, .. }) => nearest.as_slice(),
+        Some(StoreError::Missing { .. }) => &[],
+        _ => return error,
+    };
+    if !is_named_as_file(text) {
+        return error;
+    }
+    let what = format!(
+        "there is neither a run nor a file of the name `{}`",
+        said(text)
+    );
+    let list = "`kurabe list --all` shows every run";
+    let hint = match nearest {
+        [] => list.to_owned(),
+        names => format!("nearest runs: {}; {list}", names.join(", ")),
+    };
+    failure(Exit::Usage, what, Some(&hint))
 }
 
 /// An export of a long soak has some 100 MB; a file larger than this is something else.

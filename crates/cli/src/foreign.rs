@@ -58,6 +58,10 @@ pub(crate) fn run(path: &Path) -> anyhow::Result<Run> {
     let mut runs = texts.runs();
     match (runs.pop(), runs.len()) {
         (Some(mut run), 0) => {
+            if let Some(why) = beyond(&run) {
+                let what = format!("read `{}`: {}", path.display(), said(&why));
+                return Err(failure(Exit::Usage, what, Some(WITHIN)));
+            }
             // Nobody gave it a name, and its id says nothing.
             let name = path.file_stem().map(|name| name.to_string_lossy());
             run.meta.label = name.and_then(|name| bounds::run_label(&name).ok());
@@ -120,7 +124,7 @@ fn texts(path: &Path, bytes: &[u8]) -> anyhow::Result<Texts> {
     };
     let mut nothing_of = Vec::new();
     for reader in READERS {
-        let found = (reader.read)(&texts.text);
+        let found = reader.find(&texts.text);
         if found.figures.is_empty() {
             nothing_of.extend(
                 found
@@ -139,7 +143,7 @@ fn texts(path: &Path, bytes: &[u8]) -> anyhow::Result<Texts> {
             &format!(
                 "it looks like an output of {program}, and has no figure that can be kept; line {line}: {what}"
             ),
-            "mend that line, or leave it out",
+            WITHIN,
         );
     }
     if texts.found.is_empty() {
@@ -177,6 +181,9 @@ impl Texts {
     }
 }
 
+/// What helps where a figure is beyond what kurabe keeps of itself.
+pub(crate) const WITHIN: &str = "mend that line, or leave it out";
+
 /// One run for each program, whose rounds are what each of these files says.
 pub(crate) fn as_rounds(all: &[Texts]) -> anyhow::Result<Vec<Run>> {
     let binary = binary();
@@ -190,13 +197,12 @@ pub(crate) fn as_rounds(all: &[Texts]) -> anyhow::Result<Vec<Run>> {
             return Err(failure(Exit::Usage, what, Some(hint)));
         }
     }
-    let of = |reader: &Reader| {
-        let texts = all.iter().flat_map(|texts| {
-            let mine = texts
-                .found
-                .iter()
-                .filter(|(one, _)| one.program == reader.program);
-            mine.map(|(reader, figures)| (texts.source(reader, &binary), figures.as_slice()))
+    let of = |reader: &'static Reader| {
+        let texts = all.iter().map(|texts| {
+            let mut found = texts.found.iter();
+            let mine = found.find(|(one, _)| one.program == reader.program);
+            let figures = mine.map_or(&[][..], |(_, figures)| figures);
+            (texts.source(reader, &binary), figures)
         });
         let texts: Vec<_> = texts.collect();
         of_rounds(&texts, &own).map_err(|why| {

@@ -16,6 +16,7 @@ mod empty;
 mod exit;
 mod foreign;
 mod kind;
+mod known;
 mod new_run;
 mod output;
 mod planned;

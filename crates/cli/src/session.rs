@@ -18,7 +18,6 @@ use model::plan::PlannedCase;
 use model::record::{End, Outcome, Round, Run};
 use model::units::{Nanos, UnixNanos};
 use report::Lang;
-use stats::Brief;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use store::{Store, StoreError};
@@ -262,7 +261,7 @@ fn finish(store: &Store, run: &Run, ended: &Ended) -> anyhow::Result<anyhow::Res
         .map_err(|error| stays_open(&error, run))?;
     let whole = loaded.and_then(|loaded| {
         let whole = Run { meta, ..loaded };
-        match store.note_brief(id, &Brief::of(&whole).text()) {
+        match store.note_brief(id, &report::brief::of(&whole).text()) {
             Ok(()) | Err(StoreError::Unknown { .. }) => Ok(whole),
             Err(error) => Err(error),
         }

@@ -314,7 +314,7 @@ fn name(what: &str, text: &str) -> Result<(), String> {
 fn line(what: &str, text: &str) -> Result<(), String> {
     if !is_line(text, LINE_CHARS_MAX) {
         return Err(format!(
-            "{what} `{}`: expected at most {LINE_CHARS_MAX} characters on one line",
+            "{what} `{}`: expected at most {LINE_CHARS_MAX} characters on one line, all of them to be seen",
             begin(text)
         ));
     }

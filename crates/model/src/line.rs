@@ -17,6 +17,8 @@ pub struct RunLine {
     pub short: String,
     /// The name the user gave.
     pub label: Option<String>,
+    /// What was rented; null where nobody says.
+    pub offer: Option<String>,
     /// When it started.
     #[serde(serialize_with = "in_document::<_, String, _>")]
     #[schemars(with = "String")]

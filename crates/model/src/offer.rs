@@ -27,6 +27,7 @@
 use crate::bounds;
 use crate::figure::{Bound, FigureName, Level, Requirement};
 use crate::money::{Decimal, Money};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -104,41 +105,85 @@ impl fmt::Display for OfferError {
 
 impl std::error::Error for OfferError {}
 
-#[derive(Deserialize)]
+/// A catalogue of offers as it is written.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct File {
+pub struct File {
+    /// The currency in which prices are compared; may be left out where all offers are in one.
     base: Option<String>,
+    /// What one unit of another currency is in it.
     #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Number>")]
     rates: BTreeMap<String, Value>,
+    /// What can be rented.
     #[serde(default)]
+    #[schemars(required, length(min = 1))]
     offer: Vec<Entry>,
 }
 
-#[derive(Deserialize)]
+/// A number, or a text with one.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it is the schema of a value that is read by hand")]
+enum Number {
+    Number(f64),
+    Text(String),
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Entry {
+    /// By what runs name it.
+    #[schemars(required)]
     id: Option<String>,
+    /// Who rents it out.
+    #[schemars(required)]
     provider: Option<String>,
+    /// What it is called there.
+    #[schemars(required)]
     plan: Option<String>,
+    /// Where it stands.
     region: Option<String>,
+    /// How much of what it has, such as `vcpus` and `memory_gb`.
     #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Number>")]
     resources: BTreeMap<String, Value>,
+    /// The price of a month.
+    #[schemars(with = "Option<Number>")]
     price_per_month: Option<Value>,
+    /// The price of an hour, of which 730 are a month.
+    #[schemars(with = "Option<Number>")]
     price_per_hour: Option<Value>,
+    /// The price of a month for one of each resource.
+    #[schemars(with = "Option<BTreeMap<String, Number>>")]
     price_per_month_of: Option<BTreeMap<String, Value>>,
+    /// Likewise of an hour.
+    #[schemars(with = "Option<BTreeMap<String, Number>>")]
     price_per_hour_of: Option<BTreeMap<String, Value>>,
+    /// The code of the currency, such as `JPY`.
+    #[schemars(required, regex(pattern = "^[A-Z]{3}$"))]
     currency: Option<String>,
+    /// `included`, or what is added to the price, such as `10%`.
+    #[schemars(required)]
     tax: Option<String>,
+    /// What the provider claims.
     #[serde(default)]
     claim: Vec<ClaimEntry>,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ClaimEntry {
+    /// The figure, such as `storage.randread-4k:iops`.
+    #[schemars(required)]
     metric: Option<String>,
+    /// The least that it is to be: a number in the figure's base unit, or a text such as `0.26 ms`.
+    #[schemars(with = "Option<Number>")]
     at_least: Option<Value>,
+    /// The most.
+    #[schemars(with = "Option<Number>")]
     at_most: Option<Value>,
+    /// The provider's own words.
     says: Option<String>,
 }
 
@@ -160,10 +205,32 @@ impl Catalogue {
             hint,
         };
         let read: File = toml::from_str(text).map_err(|error| {
-            let what = error.to_string().trim_end().to_owned();
+            // The parser keeps whole numbers of 128 bits, and the rest of it those of 64.
+            let what = match error.message() {
+                long if long.contains("integer") && long.contains("i128") => {
+                    "a number is too large"
+                }
+                short => short,
+            };
+            let line = error.span().and_then(|span| text.get(..span.start));
+            let line = line.map_or(1, |before| 1 + before.matches('\n').count());
             let hint = "`docs/guide/offers.md` shows a whole file".to_owned();
-            at(None, (String::new(), what, hint))
+            at(
+                None,
+                (format!("line {line}"), what.trim_end().to_owned(), hint),
+            )
         })?;
+        if read.offer.is_empty() {
+            let hint = "`[[offer]]` begins one; `docs/guide/offers.md` shows a whole file";
+            return Err(at(
+                None,
+                (
+                    String::new(),
+                    "it lists no offer".to_owned(),
+                    hint.to_owned(),
+                ),
+            ));
+        }
         let mut charged = Vec::new();
         for (place, entry) in (1..).zip(&read.offer) {
             let name = match &entry.id {

@@ -2,7 +2,38 @@
 
 use crate::lang::Lang;
 use crate::number;
-use stats::Brief;
+use dialects::unixbench;
+use model::plan::{CaseId, MetricId};
+use model::record::Run;
+use model::units::Unit;
+use stats::{Brief, Figure};
+
+/// What a list says of a run that is over: of one that asked for UnixBench's index that, which is what people look for.
+pub fn of(run: &Run) -> Brief {
+    let mut brief = Brief::of(run);
+    let of_index = || {
+        let indexes = unixbench::asked(run).into_iter();
+        let index = indexes.min_by_key(|index| index.copies)?;
+        let estimate = index.estimate?;
+        Some(Figure {
+            metric: MetricId {
+                case: CaseId {
+                    test: index.id,
+                    copies: index.copies,
+                },
+                quantity: number::INDEX.to_owned(),
+            },
+            unit: Unit::Number,
+            value: estimate.value,
+            lo: estimate.interval.map(|interval| interval.lo),
+            hi: estimate.interval.map(|interval| interval.hi),
+        })
+    };
+    if let Some(index) = of_index() {
+        brief.headline = Some(index);
+    }
+    brief
+}
 
 /// The figure in words.
 pub(crate) fn headline(brief: &Brief, lang: Lang) -> String {
@@ -34,7 +65,7 @@ mod tests {
     #[test]
     fn what_is_noted_of_a_run_comes_back_and_is_said() {
         let run = testkit::normal();
-        let brief = Brief::of(&run);
+        let brief = of(&run);
         let back: Brief = serde_json::from_str(&brief.text()).unwrap();
         assert_eq!(back, brief);
         let summaries = stats::summarize(&run);
@@ -45,6 +76,12 @@ mod tests {
         assert_eq!(Some(figure.value), Some(estimate.value));
         assert_eq!(figure.lo, estimate.interval.map(|interval| interval.lo));
         assert!(!headline(&brief, Lang::En).is_empty());
+    }
+
+    #[test]
+    fn a_run_of_unixbench_is_listed_by_its_index() {
+        let brief = of(&testkit::unixbench("off", 150.0));
+        assert_eq!(headline(&brief, Lang::En), "1500.4");
     }
 
     #[test]

@@ -2,10 +2,19 @@
 
 use crate::duel;
 use crate::lang::{Lang, say};
+use crate::offers;
 use dialects::printable::printable;
-use model::comparison::{Comparison, MetricComparison, RunState};
+use dialects::unixbench;
+use model::comparison::{Both, Comparison, MetricComparison, RunState};
+use model::document::in_document;
+use model::estimate::{Ends, Estimate, Interval};
+use model::figure::FigureName;
 use model::plan::{MetricId, PlannedMetric};
 use model::record::Run;
+use schemars::JsonSchema;
+use serde::Serialize;
+use stats::figure::Figures;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use crate::party::{LatestOf, Party};
 pub use stats::CompareOptions;
@@ -167,10 +176,111 @@ pub(crate) fn both_have_level(metric: &MetricComparison) -> bool {
     states.base.iter().chain(&states.other).all(has_level)
 }
 
+/// UnixBench's index on both sides of a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct IndexPair {
+    /// How many copies ran at once.
+    pub copies: u32,
+    /// Each side's index; of a group the geometric mean of those of its runs.
+    pub index: Both<Estimate>,
+    /// Other over base.
+    pub ratio: f64,
+    /// The 95 % interval of the ratio, with the scatter between runs; null where there is none. It is not corrected for
+    /// how much else is compared, and no verdict is made of it: the verdicts are those of the tests.
+    #[serde(serialize_with = "in_document::<_, Ends, _>")]
+    #[schemars(with = "Ends")]
+    pub interval: Option<Interval>,
+}
+
+/// The indexes that every run of both sides was asked for.
+pub(crate) fn indexes(sides: Sides<'_>) -> Vec<IndexPair> {
+    let of_run = |run: &Run| {
+        let asked = unixbench::asked(run).into_iter();
+        let told = asked.filter_map(|index| Some((index.copies, index.estimate?)));
+        told.collect::<BTreeMap<u32, Estimate>>()
+    };
+    let of_side = |side: &Party<'_>| {
+        let runs = side.runs().into_iter();
+        runs.map(of_run).collect::<Vec<_>>()
+    };
+    let [base, other] = sides.both();
+    let both = [of_side(base), of_side(other)];
+    let copies = both[0].iter().flat_map(BTreeMap::keys).copied();
+    let copies: BTreeSet<u32> = copies.collect();
+    let pair = |copies: u32| {
+        let [here, there] = both.each_ref().map(|side| index_of(side, copies));
+        let (here, there) = (here?, there?);
+        let name = FigureName {
+            test: unixbench::INDEX_ID.to_owned(),
+            copies: Some(copies),
+            quantity: None,
+        };
+        let alone = (!base.is_group() && !other.is_group()).then(|| (base.first(), other.first()));
+        let told = alone.and_then(|(base, other)| figure(base, &name).zip(figure(other, &name)));
+        let told = told.map(|(here, there)| stats::rank::ratio(&here, &there));
+        let (ratio, interval) = told.unwrap_or((there.value / here.value, None));
+        Some(IndexPair {
+            copies,
+            index: Both {
+                base: here,
+                other: there,
+            },
+            ratio,
+            interval,
+        })
+    };
+    copies.into_iter().filter_map(pair).collect()
+}
+
+fn figure<'a>(run: &'a Run, name: &FigureName) -> Option<stats::figure::Figure<'a>> {
+    offers::find(&Figures::of(run), name).ok()
+}
+
+/// The index of a side at so many copies; `None` where one of its runs has none.
+fn index_of(runs: &[BTreeMap<u32, Estimate>], copies: u32) -> Option<Estimate> {
+    let found = runs.iter().map(|run| run.get(&copies).copied());
+    let found: Vec<Estimate> = found.collect::<Option<_>>()?;
+    if let [only] = found[..] {
+        return Some(only);
+    }
+    let values: Vec<f64> = found.iter().map(|estimate| estimate.value).collect();
+    Some(Estimate {
+        value: stats::composite::geometric_mean(&values)?,
+        interval: None,
+        n: u32::try_from(values.len()).unwrap_or(u32::MAX),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testkit;
+
+    #[test]
+    fn the_index_of_both_sides_stands_beside_their_tests() {
+        let (slow, fast) = (
+            testkit::unixbench("off", 100.0),
+            testkit::unixbench("off", 150.0),
+        );
+        let (base, other) = (Party::one(&slow), Party::one(&fast));
+        let sides = Sides {
+            base: &base,
+            other: &other,
+        };
+        let found = indexes(sides);
+        let [one] = &found[..] else {
+            panic!("{found:?}");
+        };
+        assert!((one.ratio - 1.5).abs() < 1e-3, "{one:?}");
+        assert!(one.interval.is_some());
+        let none = testkit::normal();
+        let none = Party::one(&none);
+        let sides = Sides {
+            base: &none,
+            other: &other,
+        };
+        assert_eq!(indexes(sides), []);
+    }
 
     #[test]
     fn runs_of_the_same_label_are_told_apart_by_id() {

@@ -7,7 +7,7 @@
 //!
 //! Text from outside never reaches a terminal as it is: see [`dialects::printable`].
 
-mod brief;
+pub mod brief;
 pub mod comparison;
 pub mod csv;
 pub mod duel;
@@ -35,6 +35,7 @@ mod table;
 #[cfg(test)]
 mod testkit;
 pub mod view;
+pub mod why_not;
 
 pub use lang::Lang;
 pub use style::Style;

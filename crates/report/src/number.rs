@@ -28,12 +28,17 @@ pub(crate) const NO_LEVEL_MARK: &str = "~";
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
     pub(crate) divisor: f64,
+    /// Decimals of a value without an interval; `None` where significant digits count.
+    decimals: Option<usize>,
     /// The unit as shown, such as `Mops/s` or `us`.
     pub unit: String,
 }
 
 /// The scale in which `largest`, the largest of the values read together, lies between 1 and the next prefix.
 pub fn scale(unit: Unit, quantity: &str, largest: f64) -> Scale {
+    if quantity == INDEX {
+        return INDEX_SCALE;
+    }
     let (steps, word): (&[(f64, &str)], &str) = match unit {
         Unit::OpsPerSecond => (DECIMAL, rate_word(quantity)),
         Unit::BytesPerSecond => (BINARY, "/s"),
@@ -49,9 +54,19 @@ pub fn scale(unit: Unit, quantity: &str, largest: f64) -> Scale {
     let (divisor, prefix) = step.or(steps.first()).copied().unwrap_or((1.0, ""));
     Scale {
         divisor,
+        decimals: None,
         unit: format!("{prefix}{word}"),
     }
 }
+
+/// The quantity of an index, which everybody quotes without a prefix and with one decimal.
+pub(crate) const INDEX: &str = "index";
+
+const INDEX_SCALE: Scale = Scale {
+    divisor: 1.0,
+    decimals: Some(1),
+    unit: String::new(),
+};
 
 const DECIMAL: &[(f64, &str)] = &[(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T")];
 
@@ -74,9 +89,20 @@ fn rate_word(quantity: &str) -> &'static str {
 }
 
 impl Scale {
+    /// One that others have settled, whatever the size of the values.
+    pub(crate) fn settled(divisor: f64, unit: &str) -> Self {
+        Self {
+            divisor,
+            decimals: None,
+            unit: unit.to_owned(),
+        }
+    }
+
     /// The value and the ends of its interval in this scale, with as many decimals as the interval allows.
     pub fn estimate(&self, estimate: &Estimate) -> (String, Option<(String, String)>) {
-        let decimals = decimals(estimate.value / self.divisor, digits(estimate));
+        let fixed_decimals = self.decimals.filter(|_| estimate.interval.is_none());
+        let by_digits = || decimals(estimate.value / self.divisor, digits(estimate));
+        let decimals = fixed_decimals.unwrap_or_else(by_digits);
         let show = |x: f64| fixed(x / self.divisor, decimals);
         let ends = estimate.interval;
         let ends = ends.map(|interval| (show(interval.lo), show(interval.hi)));
@@ -86,7 +112,8 @@ impl Scale {
     /// A value about whose uncertainty nothing is known.
     pub fn value(&self, x: f64) -> String {
         let x = x / self.divisor;
-        fixed(x, decimals(x, DIGITS_WITHOUT_INTERVAL))
+        let by_digits = || decimals(x, DIGITS_WITHOUT_INTERVAL);
+        fixed(x, self.decimals.unwrap_or_else(by_digits))
     }
 
     /// A value that is known and not measured: as many digits as it has, five at most, and no zeros behind them.
@@ -135,22 +162,19 @@ pub fn about(unit: Unit, x: f64) -> String {
     with_unit(&fixed(x, decimals(x, DIGITS_MIN)), &scale)
 }
 
-/// A figure without unit or prefix, such as an index or a ratio, with the digits its interval allows.
+/// A figure without unit or prefix, such as a ratio, with the digits its interval allows.
 pub fn plain(estimate: &Estimate) -> (String, Option<(String, String)>) {
-    Scale {
-        divisor: 1.0,
-        unit: String::new(),
-    }
-    .estimate(estimate)
+    Scale::settled(1.0, "").estimate(estimate)
+}
+
+/// An index, likewise.
+pub fn index(estimate: &Estimate) -> (String, Option<(String, String)>) {
+    INDEX_SCALE.estimate(estimate)
 }
 
 /// A time in microseconds, with the digits its interval allows.
 pub(crate) fn micros(estimate: &Estimate) -> String {
-    let scale = Scale {
-        divisor: 1e3,
-        unit: "us".to_owned(),
-    };
-    scale.estimate(estimate).0
+    Scale::settled(1e3, "us").estimate(estimate).0
 }
 
 /// A share as a percentage with two significant digits: `3.4 %`, `33 %`, `0.05 %`.
@@ -389,6 +413,15 @@ mod tests {
         check(Unit::Share, 0.034, "3.40 %");
         check(Unit::Number, 12_000.0, "12.0 k");
         check(Unit::OpsPerSecond, f64::NAN, "- ops/s");
+    }
+
+    #[test]
+    fn an_index_has_no_prefix_and_the_decimal_that_unixbench_prints() {
+        assert_eq!(of(Unit::Number, INDEX, 2665.8), "2665.8");
+        assert_eq!(of(Unit::Number, INDEX, 505.0), "505.0");
+        let (value, ends) = index(&estimate(1520.34, 12.0));
+        assert_eq!(value, "1520");
+        assert_eq!(range(ends.as_ref()), "1508 .. 1532");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! What runs say of offers: claims and needs, value for money, and which offer to take. The same values are shown on
 //! pages and written into documents.
 
+use crate::number;
+use crate::why_not::WhyNot;
 use dialects::unixbench;
 use model::estimate::Interval;
 use model::figure::{FigureName, Requirement};
@@ -22,7 +24,13 @@ pub fn find<'a>(figures: &Figures<'a>, name: &FigureName) -> Result<Figure<'a>, 
         return figures.find(name);
     }
     let copies = name.copies.unwrap_or(1);
-    let (cases, passes) = unixbench::by_pass(figures.run(), copies).ok_or(Absent::NoTest)?;
+    let Some((cases, passes)) = unixbench::by_pass(figures.run(), copies) else {
+        return figures.find(&FigureName {
+            test: unixbench::TYPED_INDEX.to_owned(),
+            copies: Some(copies),
+            quantity: None,
+        });
+    };
     let what = What {
         name: FigureName {
             copies: Some(copies),
@@ -38,13 +46,10 @@ pub fn find<'a>(figures: &Figures<'a>, name: &FigureName) -> Result<Figure<'a>, 
     found.ok_or_else(|| Absent::NoValue("no pass is complete".to_owned()))
 }
 
-/// Why a run has no such figure, in a few words.
-pub fn why(absent: &Absent) -> String {
-    match absent {
-        Absent::NoTest => "not measured".to_owned(),
-        Absent::NoQuantity(known) => format!("no such quantity; there is {}", known.join(", ")),
-        Absent::NoValue(why) => why.clone(),
-    }
+/// The quantity by which a figure is scaled: what has none is an index.
+pub(crate) fn quantity(what: &What<'_>) -> String {
+    let quantity = what.name.quantity.clone();
+    quantity.unwrap_or_else(|| number::INDEX.to_owned())
 }
 
 /// An offer with the runs that were measured on it.
@@ -65,7 +70,7 @@ impl<'a> Measured<'a> {
     }
 
     /// What its runs show of a figure: those that measured the same as the latest one that has it.
-    fn show(&self, name: &FigureName) -> Result<(What<'a>, Standing), String> {
+    fn show(&self, name: &FigureName) -> Result<(What<'a>, Standing), WhyNot> {
         let (mut found, mut absent, mut set_otherwise) = (Vec::new(), None, false);
         for run in &self.runs {
             match find(run, name) {
@@ -85,10 +90,9 @@ impl<'a> Measured<'a> {
         }
         let Some(latest) = found.last() else {
             if set_otherwise {
-                return Err("measured with other parameters than the test's own".to_owned());
+                return Err(WhyNot::SetOtherwise);
             }
-            let none = "no run names this offer".to_owned();
-            return Err(absent.as_ref().map_or(none, why));
+            return Err(absent.map_or(WhyNot::NoRun, WhyNot::Absent));
         };
         let alike: Vec<&Figure<'_>> = found.iter().filter(|one| one.is_alike(latest)).collect();
         Ok((latest.what.clone(), server::standing(&alike)))
@@ -96,14 +100,14 @@ impl<'a> Measured<'a> {
 
     /// Holds its runs against what somebody needs or claims.
     fn check(&self, is: &Requirement, says: Option<&String>) -> Checked {
-        let missing = |why: String| Checked {
+        let without = |why: Option<WhyNot>| Checked {
             is: is.to_string(),
             says: says.cloned(),
             unit: None,
             quantity: String::new(),
             level: is.level.value,
             figure: None,
-            missing: Some(why),
+            missing: why,
             judged: Judged {
                 verdict: Held::Unclear,
                 needed: None,
@@ -111,18 +115,17 @@ impl<'a> Measured<'a> {
             },
         };
         match self.show(&is.figure) {
-            Err(why) => missing(why),
-            Ok((what, _)) if !is.level.fits(what.unit) => missing(format!(
-                "`{}` is no level of a figure in {}",
-                is.level.text, what.unit
-            )),
+            Err(why) => without(Some(why)),
+            Ok((what, _)) if !is.level.fits(what.unit) => without(Some(WhyNot::NoLevel {
+                level: is.level.text.clone(),
+                unit: what.unit,
+            })),
             Ok((what, figure)) => Checked {
                 judged: figure.judged(is.bound, &is.level),
                 unit: Some(what.unit),
-                quantity: what.name.quantity.clone().unwrap_or_default(),
+                quantity: quantity(&what),
                 figure: Some(figure),
-                missing: None,
-                ..missing(String::new())
+                ..without(None)
             },
         }
     }
@@ -146,7 +149,8 @@ pub struct Checked {
     /// What the runs show; null where `missing` says why.
     pub figure: Option<Standing>,
     /// Why there is no figure; null where there is one.
-    pub missing: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub missing: Option<WhyNot>,
     /// Whether it holds.
     #[serde(flatten)]
     pub judged: Judged,
@@ -278,7 +282,8 @@ pub struct ValueRow {
     /// What its runs show; null where `missing` says why.
     pub figure: Option<Standing>,
     /// Why there is no figure.
-    pub missing: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub missing: Option<WhyNot>,
     /// The figure per unit of the currency and month; null for what is better the less there is of it.
     pub per_price: Option<Ranged>,
     /// Where it stands among the others.
@@ -385,7 +390,7 @@ pub fn value(offers: &[Measured<'_>], name: &FigureName) -> ValueView {
             .map_or_else(|| name.to_string(), |what| what.name.to_string()),
         unit: what.as_ref().map(|what| what.unit),
         better: what.as_ref().map(|what| what.better),
-        quantity: what.and_then(|what| what.name.quantity).unwrap_or_default(),
+        quantity: what.as_ref().map(quantity).unwrap_or_default(),
         rows: (0..sorted.len()).map(row).collect(),
         steps: steps(
             &measured

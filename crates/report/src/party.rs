@@ -1,5 +1,6 @@
 //! One side of a comparison, as its pages name it.
 
+use dialects::printable::quoted;
 use model::plan::{CaseId, PlannedCase};
 use model::record::Run;
 use schemars::JsonSchema;
@@ -13,6 +14,8 @@ pub struct Party<'a> {
     /// At least one.
     runs: Vec<&'a Run>,
     latest_of: Vec<LatestOf>,
+    /// What was typed for it, where a file is among its runs.
+    path: Option<String>,
     /// Where each case stands: the first run that has it, and its place there. Sorted out when somebody asks.
     places: OnceCell<HashMap<CaseId, (usize, usize)>>,
 }
@@ -41,6 +44,7 @@ impl<'a> Party<'a> {
         Self {
             runs,
             latest_of: Vec::new(),
+            path: None,
             places: OnceCell::new(),
         }
     }
@@ -49,6 +53,19 @@ impl<'a> Party<'a> {
     #[must_use]
     pub fn with_latest_of(self, latest_of: Vec<LatestOf>) -> Self {
         Self { latest_of, ..self }
+    }
+
+    /// The same side, that was typed so because a file is among its runs.
+    #[must_use]
+    pub fn with_path(self, path: Option<String>) -> Self {
+        Self { path, ..self }
+    }
+
+    /// What one types for it: the ids of its runs, or what was typed where a file is among them.
+    pub(crate) fn typed(&self) -> String {
+        let ids = self.runs.iter().map(|run| run.meta.id.as_str());
+        let ids = || ids.collect::<Vec<_>>().join(",");
+        self.path.as_deref().map_or_else(ids, quoted)
     }
 
     /// Those of its runs that were named by labels that others have too.

@@ -1,6 +1,7 @@
 //! Many runs in one order by a figure, with the ranks that each may have.
 
-use crate::offers::{find, why};
+use crate::offers::{find, quantity};
+use crate::why_not::WhyNot;
 use model::figure::FigureName;
 use model::money::Money;
 use model::offer::Catalogue;
@@ -64,7 +65,8 @@ pub struct LeftOut {
     /// The run's id.
     pub run: String,
     /// Why.
-    pub why: String,
+    #[schemars(with = "String")]
+    pub why: WhyNot,
 }
 
 /// Ranks these runs by each of these figures, or by the headlines of the first run where none is named.
@@ -102,18 +104,19 @@ fn ranking(runs: &[Figures<'_>], name: &FigureName, catalogue: Option<&Catalogue
     let mut found: Vec<Figure<'_>> = Vec::new();
     let mut left_out = Vec::new();
     for run in runs {
-        let left = |why: String| LeftOut {
+        let left = |why: WhyNot| LeftOut {
             run: run.run().meta.id.clone(),
             why,
         };
         match find(run, name) {
-            Err(absent) => left_out.push(left(why(&absent))),
-            Ok(figure) if found.first().is_some_and(|first| !first.is_alike(&figure)) => {
-                left_out.push(left(
-                    "it measured another version, or with other parameters".to_owned(),
-                ));
+            Err(absent) => left_out.push(left(WhyNot::Absent(absent))),
+            Ok(figure) => {
+                let first = found.first();
+                match first.and_then(|first| WhyNot::unlike(first, &figure)) {
+                    Some(why) => left_out.push(left(why)),
+                    None => found.push(figure),
+                }
             }
-            Ok(figure) => found.push(figure),
         }
     }
     let ranks = rank::ranks(&found.iter().collect::<Vec<_>>());
@@ -138,7 +141,7 @@ fn ranking(runs: &[Figures<'_>], name: &FigureName, catalogue: Option<&Catalogue
             .map_or_else(|| name.to_string(), |what| what.name.to_string()),
         unit: what.as_ref().map(|what| what.unit),
         better,
-        quantity: what.and_then(|what| what.name.quantity).unwrap_or_default(),
+        quantity: what.as_ref().map(quantity).unwrap_or_default(),
         rows,
         left_out,
     }

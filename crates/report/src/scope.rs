@@ -8,14 +8,18 @@ use model::units::Nanos;
 /// The scope, ready to follow a heading.
 pub(crate) fn text(scope: &Scope, lang: Lang) -> String {
     let when = watched(scope.watched, lang);
-    match scope.place {
-        Place::OneInstance => say!(lang, "this instance, {when}", "このインスタンス、{when}"),
-        Place::TwoInstances => say!(
-            lang,
-            "these two instances, {when}",
-            "この 2 台のインスタンス、{when}"
-        ),
-        Place::TwoRuns => say!(lang, "these two runs, {when}", "この 2 件の測定、{when}"),
+    let place = place(scope.place, lang);
+    match (scope.place, when) {
+        (Place::Plan { .. } | Place::Runs { .. }, _) | (_, None) => place,
+        (_, Some(when)) => say!(lang, "{place}, {when}", "{place}、{when}"),
+    }
+}
+
+fn place(place: Place, lang: Lang) -> String {
+    match place {
+        Place::OneInstance => say!(lang, "this instance", "このインスタンス"),
+        Place::TwoInstances => say!(lang, "these two instances", "この 2 台のインスタンス"),
+        Place::TwoRuns => say!(lang, "these two runs", "この 2 件の測定"),
         Place::Plan { base, other } => say!(
             lang,
             "this plan ({base} and {other} instances)",
@@ -29,8 +33,9 @@ pub(crate) fn text(scope: &Scope, lang: Lang) -> String {
     }
 }
 
-fn watched(watched: Watched, lang: Lang) -> String {
-    match watched {
+/// For how long; nothing where that is not known, as of what another program measured.
+fn watched(watched: Watched, lang: Lang) -> Option<String> {
+    Some(match watched {
         Watched::Once { span } => {
             let span = Span::of(span);
             let length = length(span, lang);
@@ -41,9 +46,7 @@ fn watched(watched: Watched, lang: Lang) -> String {
                 (_, Lang::Ja) => format!("今回の {length}"),
             }
         }
-        Watched::NotKnown {} => lang
-            .pick("for a time that is not known", "測定時間は不明")
-            .to_owned(),
+        Watched::NotKnown {} => return None,
         Watched::Twice { base, other, apart } => {
             let [base, other] = [base, other].map(|span| length(Span::of(span), lang));
             let spans = if base == other {
@@ -58,7 +61,7 @@ fn watched(watched: Watched, lang: Lang) -> String {
                 "{spans}（開始時刻の差は {apart}）"
             )
         }
-    }
+    })
 }
 
 fn length(span: Span, lang: Lang) -> String {
@@ -137,6 +140,16 @@ mod tests {
         check(700, "these 12 minutes", "今回の 12 分間");
         check(3 * 3600 + 60, "these 3 hours", "今回の 3 時間");
         check(24 * 3600 - 300, "24 hours", "24 時間");
+    }
+
+    #[test]
+    fn nothing_is_said_of_a_time_that_nobody_knows() {
+        let scope = Scope {
+            place: Place::TwoRuns,
+            watched: Watched::NotKnown {},
+        };
+        assert_eq!(text(&scope, Lang::En), "these two runs");
+        assert_eq!(text(&scope, Lang::Ja), "この 2 件の測定");
     }
 
     #[test]

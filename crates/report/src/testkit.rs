@@ -6,6 +6,7 @@ use crate::page::run::Detail;
 use crate::style::Style;
 use crate::view::RunView;
 use ::testkit::START;
+pub(crate) use ::testkit::origin;
 use model::comparison::{
     Both, CategoryComparison, Comparison, Difference, Estimator, FloorComparison, Hopeless, Inside,
     MarginSource, MetricComparison, Place, Refusal, RoundsNeeded, RunState, Scatter, ScatterSource,

@@ -5,6 +5,7 @@ use crate::number;
 use crate::offers::OfferPart;
 use crate::page::block::MARK;
 use crate::set_otherwise;
+use dialects::printable::quoted;
 use model::estimate::{IndexSummary, MetricSummary, State};
 use model::plan::{CaseId, PlannedCase};
 use model::record::{Failure, Run};
@@ -44,6 +45,8 @@ pub struct RunView<'a> {
     /// What was rented, with what is claimed of it and what its runs say; `None` where the run names no offer, or no
     /// catalogue has it.
     pub offer: Option<OfferPart>,
+    /// The file that the run comes from, as its path was typed; `None` where the run is kept.
+    pub path: Option<String>,
     /// The cases of the plan by id.
     planned: HashMap<&'a CaseId, &'a PlannedCase>,
     /// The last failure of each case that has one.
@@ -97,6 +100,7 @@ pub fn view(run: &Run) -> RunView<'_> {
         memory: stats::memory::summarize(run),
         noted,
         offer: None,
+        path: None,
     }
 }
 
@@ -149,6 +153,12 @@ pub(crate) struct Shown {
 }
 
 impl RunView<'_> {
+    /// What one types for the run: its id, or the path of its file.
+    pub(crate) fn typed(&self) -> String {
+        let path = self.path.as_deref().map(quoted);
+        path.unwrap_or_else(|| self.run.meta.id.clone())
+    }
+
     /// The metric's figures as text. The same test at other concurrencies is shown in the same scale, because that is
     /// what one compares by eye.
     pub(crate) fn shown(&self, metric: &MetricSummary) -> Shown {

@@ -17,7 +17,7 @@ use model::spec::{Better, MetricClass, Nature};
 use model::units::Unit;
 
 /// The end of a quantity that is where most of a kind of latency lies, of which the beginning is the name.
-const MODE: &str = "_ns_mode";
+pub(crate) const MODE: &str = "_ns_mode";
 
 /// The kind of latency that is meant by `lat_ns_mode`: the leading one, whatever its name.
 const LEADING: &str = "lat";

@@ -1,9 +1,10 @@
 //! Which figures of a run stand on its first page, and in which order.
 
+use crate::figure::MODE;
 use crate::rounds::whole;
 use model::headline::{Headline, Topic};
 use model::plan::{CaseId, MetricId, Plan, PlannedCase};
-use model::spec::Nature;
+use model::spec::{MetricClass, Nature};
 
 /// A figure of the first page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +78,17 @@ fn undeclared(case: &PlannedCase) -> Option<Headlined> {
         Nature::Database => Topic::Database,
         Nature::Network => Topic::Network,
     };
-    headlined(case, &Headline::named(topic, &case.id.test), false)
+    let first = case.metrics.first()?;
+    // What is no usual figure of a test says what it is.
+    let is_usual = !matches!(
+        first.class,
+        MetricClass::LatencyTail | MetricClass::LatencyExtreme
+    ) && !first.quantity.ends_with(MODE);
+    let mut words = case.id.test.clone();
+    if !is_usual {
+        words = format!("{words} {}", first.quantity);
+    }
+    headlined(case, &Headline::named(topic, &words), false)
 }
 
 fn id(case: &CaseId, quantity: &str) -> MetricId {

@@ -14,6 +14,7 @@ use crate::looks;
 use crate::rounds::whole;
 use crate::scatter::Spread;
 use model::comparison::Both;
+use model::estimate::Interval;
 use model::spec::Better;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -77,30 +78,53 @@ fn told(
         return None;
     }
     let paired = one.run.is_against(other.run);
-    let method = if paired {
+    let is_looked = is_looked(one, other);
+    let found = against((one, other), &values[here], &values[there], spread).found()?;
+    let p_value = found.interval.p_value();
+    // A look that ended a run may have come at a lucky moment.
+    let level = looks::levels(paired).difference;
+    let p_value = if is_looked {
+        (p_value * ERROR_RATE / level).min(1.0)
+    } else {
+        p_value
+    };
+    Some((found.interval.ln_ratio, p_value))
+}
+
+/// Whether the figures themselves decided how many rounds there are.
+fn is_looked(one: &Figure<'_>, other: &Figure<'_>) -> bool {
+    let looked = |figure: &Figure<'_>| figure.run.plan.target.is_some();
+    let paired = one.run.is_against(other.run);
+    looked(one) || looked(other) || paired && one.run.plan.passes.is_none()
+}
+
+fn against(
+    (one, other): (&Figure<'_>, &Figure<'_>),
+    here: &Values,
+    there: &Values,
+    spread: Spread,
+) -> Contrast {
+    let method = if one.run.is_against(other.run) {
         Method::Pairs
     } else {
         Method::Rounds
     };
-    let looked = |figure: &Figure<'_>| figure.run.plan.target.is_some();
     let both = Both {
         base: spread,
         other: spread,
     };
-    let is_looked = looked(one) || looked(other) || paired && one.run.plan.passes.is_none();
-    match contrast(method, &values[here], &values[there], &both, is_looked) {
-        Contrast::Found(found) => {
-            let p_value = found.interval.p_value();
-            // A look that ended a run may have come at a lucky moment.
-            let level = looks::levels(paired).difference;
-            let p_value = if is_looked {
-                (p_value * ERROR_RATE / level).min(1.0)
-            } else {
-                p_value
-            };
-            Some((found.interval.ln_ratio, p_value))
-        }
-        Contrast::TooFew(_) | Contrast::NoRatio => None,
+    contrast(method, here, there, &both, is_looked(one, other))
+}
+
+/// The ratio of two figures of one kind, the second over the first, with its 95 % interval where rounds of kurabe's own
+/// tell one. It is not corrected for how many are asked for.
+pub fn ratio(one: &Figure<'_>, other: &Figure<'_>) -> (f64, Option<Interval>) {
+    let own = one.is_of_rounds() && other.is_of_rounds();
+    let values = (one.as_side(), other.as_side());
+    let found = || against((one, other), &values.0, &values.1, one.spread()).found();
+    match own.then(found).flatten() {
+        Some(found) => (found.interval.ratio(), Some(found.interval.interval())),
+        None => (other.median() / one.median(), None),
     }
 }
 
@@ -140,13 +164,7 @@ mod tests {
         let short = fixture::run(&[("a.b@1", vec![1.0; 5])]);
         assert_eq!(ranked(&[run(100.0, 1), short]), [(1, 2), (1, 2)]);
         let mut imported = run(1.0, 4);
-        imported.meta.origin = Some(Box::new(model::origin::Origin {
-            program: "fio".to_owned(),
-            version: None,
-            when: model::host::Fact::Missing("not said".to_owned()),
-            digest: "0".repeat(16),
-            file: "x".to_owned(),
-        }));
+        imported.meta.origin = Some(Box::new(testkit::origin()));
         assert_eq!(ranked(&[run(100.0, 1), imported]), [(1, 2), (1, 2)]);
     }
 

@@ -2,8 +2,8 @@
 //!
 //! Rounds of one run say what held for these minutes. What holds for the server takes several visits, 20 minutes or
 //! more apart, because hours differ by more than minutes show; what holds for a plan takes five instances. So one run
-//! decides nothing, and neither does what another program measured once: the verdict is then `unclear`, with what it
-//! would take to tell.
+//! decides nothing, and neither does what another program measured: the verdict is then `unclear`, with what it would
+//! take to tell.
 
 use crate::contrast::{ERROR_RATE, Values};
 use crate::figure::Figure;
@@ -81,7 +81,7 @@ pub enum Undecided {
     OneRun,
     /// All runs are of one visit.
     OneVisit,
-    /// Other programs measured it, once each.
+    /// Other programs measured it.
     Imported,
     /// Several instances, fewer than a plan needs.
     FewInstances,
@@ -301,7 +301,11 @@ impl Standing {
             self.scope,
             About::ThisPlan { .. } | About::TheseInstances { .. }
         );
-        if matches!(self.undecided, Some(Undecided::NoLogarithm)) {
+        // No number of imports decides anything.
+        if matches!(
+            self.undecided,
+            Some(Undecided::NoLogarithm | Undecided::Imported)
+        ) {
             return None;
         }
         let distance = (self.value.ln() - level.ln()).abs();

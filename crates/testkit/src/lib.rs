@@ -3,8 +3,9 @@
 //! What a test is about it sets itself; what it is not about is here, the same everywhere. Nothing but tests may depend
 //! on this crate.
 
-use model::host::HostFacts;
+use model::host::{Fact, HostFacts};
 use model::noise::Noise;
+use model::origin::Origin;
 use model::params::Params;
 use model::plan::{CaseId, Plan, PlannedCase, PlannedMetric, Shape};
 use model::record::{Binary, End, Measured, Outcome, Round, Run, RunMeta};
@@ -43,6 +44,17 @@ pub fn run(cases: Vec<PlannedCase>) -> Run {
         plan: plan(cases),
         host: HostFacts::default(),
         rounds: Vec::new(),
+    }
+}
+
+/// Where figures come from that another program measured.
+pub fn origin() -> Origin {
+    Origin {
+        program: "fio".to_owned(),
+        version: None,
+        when: Fact::Missing("not said".to_owned()),
+        digest: "0".repeat(16),
+        file: "x".to_owned(),
     }
 }
 

@@ -3,7 +3,7 @@
 //! A run against itself is refused: it would always be the same as itself, and that is no finding.
 
 use crate::args::{CompareArgs, FailIf, ScatterArg};
-use crate::context::{Context, Reader};
+use crate::context::{Context, Reader, file};
 use crate::exit::{Exit, failure};
 use crate::output;
 use model::comparison::{Comparison, Scatter, ScatterSource, Verdict};
@@ -20,6 +20,8 @@ type Load<'r> = fn(&Reader<'r>, &str) -> anyhow::Result<(Run, Vec<String>)>;
 pub(crate) struct Side<'a> {
     text: &'a str,
     pub(crate) runs: Vec<Run>,
+    /// Whether one of them comes from a file.
+    has_file: bool,
     /// The runs of one label, the one that was taken first, where several have it.
     alike: Vec<Vec<String>>,
 }
@@ -195,6 +197,10 @@ pub(crate) fn side<'a, 'r>(
     let mut side = Side {
         text,
         runs: Vec::new(),
+        has_file: text
+            .split(',')
+            .chain([text])
+            .any(|part| file(part.trim()).is_some()),
         alike: Vec::new(),
     };
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
@@ -289,4 +295,5 @@ fn party<'a>(side: &'a Side<'_>) -> Party<'a> {
     Party::group(&side.runs)
         .expect("a side has been read with at least one run")
         .with_latest_of(latest_of.collect())
+        .with_path(side.has_file.then(|| side.text.to_owned()))
 }

@@ -8,8 +8,8 @@ use crate::output;
 use dialects::printable::{quoted, said};
 use model::origin::Origin;
 use model::record::{End, Run};
+use report::brief;
 use report::number::{self, counted};
-use stats::Brief;
 use std::path::Path;
 use store::export::Export;
 use store::{Store, StoreError};
@@ -35,12 +35,21 @@ pub(crate) fn run(context: &Context, args: &ImportArgs) -> anyhow::Result<Exit> 
         run.meta.label.clone_from(&args.label);
         if let Some(why) = beyond(run) {
             let what = format!("keep figures of `{}`: {}", who(run).0, said(&why));
-            return Err(failure(Exit::Usage, what, None));
+            return Err(failure(Exit::Usage, what, Some(foreign::WITHIN)));
         }
     }
     let store = context.store(args.others.dir_of_others)?;
     exports.iter().try_for_each(|export| keep(&store, export))?;
-    runs.iter().try_for_each(|run| keep_figures(&store, run))?;
+    let before = if runs.is_empty() {
+        Vec::new()
+    } else {
+        store.imported()?
+    };
+    for run in &runs {
+        if keep_figures(&store, run)? {
+            tell_older(&store, run, &before)?;
+        }
+    }
     Ok(Exit::Ok)
 }
 
@@ -50,7 +59,7 @@ fn keep(store: &Store, export: &Export) -> anyhow::Result<()> {
     let id = &meta.id;
     if news && meta.end != End::Open {
         let run = store.load_to_compare(id)?;
-        store.note_brief(id, &Brief::of(&run).text())?;
+        store.note_brief(id, &brief::of(&run).text())?;
     }
     output::say(&if news {
         format!("kept run {id} ({} rounds)", export.rounds())
@@ -60,7 +69,8 @@ fn keep(store: &Store, export: &Export) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn keep_figures(store: &Store, run: &Run) -> anyhow::Result<()> {
+/// Keeps a run of figures; false where it was kept already.
+fn keep_figures(store: &Store, run: &Run) -> anyhow::Result<bool> {
     let id = &run.meta.id;
     let news = match store.import(run) {
         // The id is of the text: it was kept by another version of kurabe, or has a label since.
@@ -72,9 +82,9 @@ fn keep_figures(store: &Store, run: &Run) -> anyhow::Result<()> {
         let hint = named.map(|name| format!("; `kurabe label {id} {}` names it", quoted(name)));
         let hint = hint.unwrap_or_default();
         output::say(&format!("run {id} was kept already{hint}"));
-        return Ok(());
+        return Ok(false);
     }
-    store.note_brief(id, &Brief::of(run).text())?;
+    store.note_brief(id, &brief::of(run).text())?;
     let (who, when) = who(run);
     let rounds = run.plan.passes.unwrap_or(1);
     let samples = match rounds {
@@ -91,6 +101,44 @@ fn keep_figures(store: &Store, run: &Run) -> anyhow::Result<()> {
     output::say(&format!(
         "kept run {id}: {figures} of {who}, {when}; imported, {samples}"
     ));
+    Ok(true)
+}
+
+/// So many of the runs of a file of one name are looked at: a name such as `out.txt` may have thousands.
+const OLDER_LOOKED_AT: usize = 5;
+
+/// Says which run is of the same file as it was before somebody mended it: what has half of its figures. Nothing is
+/// removed.
+fn tell_older(store: &Store, run: &Run, before: &[[String; 3]]) -> anyhow::Result<()> {
+    let Some(origin) = run.meta.origin.as_deref() else {
+        return Ok(());
+    };
+    let values = |run: &Run| -> Vec<(String, u64)> {
+        let told = run
+            .rounds
+            .iter()
+            .filter_map(|round| Some((round, round.told()?)));
+        let values = told.flat_map(|(round, told)| {
+            let each = told.values.iter();
+            each.map(|(quantity, value)| (format!("{}:{quantity}", round.case), value.to_bits()))
+        });
+        values.collect()
+    };
+    let own = values(run);
+    let of_file =
+        |[program, file, _]: &&[String; 3]| (program, file) == (&origin.program, &origin.file);
+    for [_, file, id] in before.iter().rev().filter(of_file).take(OLDER_LOOKED_AT) {
+        let older = values(&store.load_to_compare(id)?);
+        let same = own.iter().filter(|value| older.contains(value)).count();
+        if 2 * same >= own.len() {
+            output::say(&format!(
+                "run {id} came from `{}` too, and has {same} of these figures: if the file was mended since, \
+                 `kurabe rm {id}` removes the older one",
+                said(file)
+            ));
+            break;
+        }
+    }
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use crate::args::{OffersArgs, OffersWhat};
 use crate::catalogue;
 use crate::context::Context;
 use crate::exit::{Exit, failure};
+use crate::known::Known;
 use crate::output;
 use model::figure::FigureName;
 use report::formats::Shown;
@@ -21,6 +22,19 @@ pub(crate) fn run(context: &Context, args: &OffersArgs) -> anyhow::Result<Exit> 
     let mut quantities = asked.map(|figure| figure.quantity.as_ref());
     let whole = quantities.any(catalogue::takes_latencies);
     let runs = catalogue::runs(context, |id| catalogue.find(id).is_some(), whole)?;
+    let known = Known::of(&runs);
+    known.check("value for money", &metric)?;
+    known.check(
+        "recommend an offer",
+        args.need.iter().map(|need| &need.figure),
+    )?;
+    for offer in &catalogue.offers {
+        catalogue::check_claims(offer, &known)?;
+    }
+    let claims = catalogue.offers.iter().flat_map(|offer| &offer.claims);
+    if args.what == OffersWhat::Claims && claims.count() == 0 {
+        output::say("no offer of the catalogue has a claim");
+    }
     let measured = catalogue::measured(&catalogue, &runs);
     let view = OffersView {
         value: metric.map(|metric| offers::value(&measured, &metric)),
@@ -44,6 +58,11 @@ fn exit(view: &OffersView) -> Exit {
         .filter(|one| one.cheapest.is_none());
     if none.is_some() {
         output::say("no offer is known to meet every need");
+        return Exit::Incomplete;
+    }
+    let value = view.value.as_ref();
+    if value.is_some_and(|value| value.rows.iter().all(|row| row.figure.is_none())) {
+        output::say("nothing can be told: no run of an offer has such a figure");
         return Exit::Incomplete;
     }
     Exit::Ok

@@ -4,6 +4,7 @@ use crate::args::RankArgs;
 use crate::catalogue;
 use crate::context::Context;
 use crate::exit::{Exit, failure};
+use crate::known::Known;
 use crate::output;
 use model::figure::FigureName;
 use model::record::Run;
@@ -33,13 +34,18 @@ pub(crate) fn run(context: &Context, args: &RankArgs) -> anyhow::Result<Exit> {
             Some("`kurabe list` shows what is kept; behind the figures stand the runs"),
         ));
     }
+    Known::of(&runs).check("rank", &names)?;
     let view = report::ranking::view(&runs.iter().collect::<Vec<_>>(), &names, catalogue.as_ref());
     output::print(&format.draw(context, Shown::Ranking(&view))?)?;
-    if view.tables.iter().all(|table| table.rows.is_empty()) {
-        output::say("nothing could be ranked: no run has such a figure");
-        return Ok(Exit::Incomplete);
+    let most = view.tables.iter().map(|table| table.rows.len()).max();
+    match most.unwrap_or_default() {
+        0 => output::say("nothing could be ranked: no run has such a figure"),
+        1 if runs.len() > 1 => {
+            output::say("nothing could be ranked: no two of these runs have a figure in common");
+        }
+        _ => return Ok(Exit::Ok),
     }
-    Ok(Exit::Ok)
+    Ok(Exit::Incomplete)
 }
 
 /// A run that is named twice would stand in two rows.

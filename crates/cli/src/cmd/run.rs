@@ -43,7 +43,7 @@ pub(crate) fn run(context: &Context, args: &RunArgs) -> anyhow::Result<Exit> {
     before::look(context, &mut ready, look, quiet)?;
     let measured = session::measure(context, &ready, granted, quiet)?;
     drop(alone);
-    show::measured(context, measured, format)
+    show::measured(context, measured, format, args.new.offers.as_deref())
 }
 
 fn what(args: &RunArgs) -> Vec<String> {

@@ -3,20 +3,29 @@
 use crate::args::{Chosen, ShowArgs};
 use crate::catalogue;
 use crate::cmd::report::leave_out_identity;
-use crate::context::Context;
+use crate::context::{Context, file};
 use crate::exit::Exit;
+use crate::known::Known;
 use crate::output;
 use crate::session::Measured;
 use model::plan::PlannedCase;
 use model::record::{End, Failure, Outcome, Run};
 use report::formats::Shown;
 use report::offers::{self, OfferPart};
+use std::path::Path;
 
 pub(crate) fn run(context: &Context, args: &ShowArgs) -> anyhow::Result<Exit> {
     let format = args.format.chosen()?;
     let mut run = context.load(&args.run)?;
     format.check(&run)?;
-    output::print(&render(context, &mut run, format)?)?;
+    let text = render(
+        context,
+        &mut run,
+        Some(&args.run),
+        format,
+        args.catalogue.file(),
+    )?;
+    output::print(&text)?;
     Ok(Exit::Ok)
 }
 
@@ -25,12 +34,13 @@ pub(crate) fn measured(
     context: &Context,
     measured: Measured,
     format: Chosen,
+    offers: Option<&Path>,
 ) -> anyhow::Result<Exit> {
     let mut runs = measured.whole()?;
     let [run] = runs.as_mut_slice() else {
         anyhow::bail!("read the run back");
     };
-    output::print(&render(context, run, format)?)?;
+    output::print(&render(context, run, None, format, offers)?)?;
     Ok(exit(run))
 }
 
@@ -62,32 +72,36 @@ fn is_whole<'a>(rounds: impl Iterator<Item = &'a Outcome>) -> bool {
     any && in_a_row < engine::FAILURES_MAX
 }
 
-/// The run in this format.
-fn render(context: &Context, run: &mut Run, format: Chosen) -> anyhow::Result<String> {
+/// The run in this format; `named` is what the user typed for it, and `offers` the catalogue that was named.
+fn render(
+    context: &Context,
+    run: &mut Run,
+    named: Option<&str>,
+    format: Chosen,
+    offers: Option<&Path>,
+) -> anyhow::Result<String> {
     if format.format.is_anonymous {
         leave_out_identity(&mut [&mut *run])?;
     }
     let mut view = report::view::view(run);
+    view.path = named.and_then(file).map(ToOwned::to_owned);
     if format.format.tells_offers {
-        view.offer = offer_if_any(context, run);
+        view.offer = offer(context, run, offers).unwrap_or_else(|error| {
+            output::say(&format!(
+                "going on without the catalogue of offers: {error:#}"
+            ));
+            None
+        });
     }
     format.draw(context, Shown::Run(&view))
 }
 
-/// What was rented for the run, where it says so and that can be read.
-pub(super) fn offer_if_any(context: &Context, run: &Run) -> Option<OfferPart> {
-    let id = run.meta.offer.as_ref()?;
-    offer(context, run, id).unwrap_or_else(|error| {
-        output::say(&format!(
-            "going on without the catalogue of offers: {error:#}"
-        ));
-        None
-    })
-}
-
-/// What was rented for the run, with what all runs of it say of its claims.
-fn offer(context: &Context, run: &Run, id: &str) -> anyhow::Result<Option<OfferPart>> {
-    let Some(catalogue) = catalogue::read(None)? else {
+/// What was rented for the run, where it says so, with what all runs of it say of its claims.
+fn offer(context: &Context, run: &Run, named: Option<&Path>) -> anyhow::Result<Option<OfferPart>> {
+    let Some(id) = &run.meta.offer else {
+        return Ok(None);
+    };
+    let Some(catalogue) = catalogue::read(named)? else {
         return Ok(None);
     };
     let Some(offer) = catalogue.find(id) else {
@@ -107,6 +121,7 @@ fn offer(context: &Context, run: &Run, id: &str) -> anyhow::Result<Option<OfferP
     if runs.iter().all(|other| other.meta.id != run.meta.id) {
         runs.push(run.clone());
     }
+    catalogue::check_claims(offer, &Known::of(&runs))?;
     let measured = offers::Measured::new(offer, &runs.iter().collect::<Vec<_>>());
     Ok(Some(offers::part(&measured)))
 }

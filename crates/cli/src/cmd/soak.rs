@@ -40,7 +40,7 @@ pub(crate) fn run(context: &Context, args: &SoakArgs) -> anyhow::Result<Exit> {
     before::look(context, &mut ready, look, quiet)?;
     let measured = session::measure(context, &ready, granted, quiet)?;
     drop(alone);
-    show::measured(context, measured, format)
+    show::measured(context, measured, format, args.new.offers.as_deref())
 }
 
 fn request(args: &SoakArgs) -> Request {

@@ -85,7 +85,10 @@ fn outputs_of_repeated_runs_become_rounds_of_one_run() {
     );
     bed.run(&["import", "--as-rounds", "0.csv", "other.csv"])
         .code(2)
-        .err_has(&["was measured with `size` not said and 4k", "hint:"]);
+        .err_has(&[
+            "was measured with `size` not said, and in `other.csv` 4k",
+            "hint:",
+        ]);
 }
 
 #[test]
@@ -112,6 +115,21 @@ fn texts_of_every_make_are_read_or_refused_by_name() {
         "no output of a benchmark",
     );
     refused("image.png", b"\x89PNG\r\n\x1a\n\0\0\0", "no UTF-8 text");
+    for command in ["import", "show"] {
+        write(
+            &bed,
+            "name.csv",
+            "test,quantity,unit,estimate\na b,x,ns,3\n",
+        );
+        bed.run(&[command, "name.csv"])
+            .code(2)
+            .err_has(&["the test `a b`", "hint:"]);
+        let title = "test,quantity,unit,estimate,title\na.b,x,ns,3,a\u{202e}b\n";
+        write(&bed, "title.csv", title);
+        bed.run(&[command, "title.csv"])
+            .code(2)
+            .err_has(&["the title `a", "all of them to be seen"]);
+    }
     let bad = "test,quantity,unit,estimate,date\na,b,ns,1,01.03.2014\n";
     refused(
         "bad.csv",
@@ -128,6 +146,12 @@ fn texts_of_every_make_are_read_or_refused_by_name() {
     bed.run(&["import", "."])
         .code(2)
         .err_has(&["no regular file", "hint:"]);
+    let cut = table(900.0);
+    write(&bed, "cut.csv", &cut[..cut.len() - 3]);
+    bed.run(&["import", "cut.csv"]).code(0).err_has(&[
+        "left out, cut.csv line 3: the text ends in this figure",
+        "1 figure ",
+    ]);
     write(
         &bed,
         "half.csv",
@@ -164,4 +188,151 @@ fn every_example_is_a_run_by_its_path_and_the_commands_beside_them_work() {
         bed.run(&["show", file.to_str().unwrap()]).code(0);
         assert!(text.contains("article-") && told == 6);
     }
+}
+
+#[test]
+fn a_file_is_named_by_its_path_and_no_command_that_does_not_work_is_offered() {
+    let bed = Bed::new();
+    write(&bed, "a b.csv", table(900.0));
+    write(&bed, "b.csv", table(990.0).replace("blog.requests", "b"));
+    let page = bed.run(&["show", "./a b.csv"]).code(0);
+    let page = page.out_has(&["kurabe show './a b.csv' --full"]);
+    assert!(!page.out.contains("kurabe fio"), "{page:?}");
+    let page = bed.run(&["compare", "./a b.csv", "./b.csv"]).code(4);
+    let page = page.out_has(&["kurabe compare './a b.csv' ./b.csv --full"]);
+    let page = page.out_says(&["these two runs trust", "only the base has it"]);
+    assert!(!page.out.contains("kurabe run"), "{page:?}");
+    bed.run(&["show", "nosuch.txt"])
+        .code(2)
+        .err_has(&["neither a run nor a file of the name `nosuch.txt`", "hint:"]);
+    bed.run(&["import", "b.csv"]).code(0);
+    bed.run(&["compare", "./a b.csv", "no/such"])
+        .code(2)
+        .err_has(&["neither a run nor a file of the name `no/such`"]);
+}
+
+#[test]
+fn an_import_is_found_by_the_beginning_of_what_the_list_shows() {
+    let bed = Bed::new();
+    write(&bed, "a.csv", table(900.0));
+    bed.run(&["import", "a.csv"]).code(0);
+    let list = bed.run(&["list", "--json"]).code(0).out;
+    let list: serde_json::Value = serde_json::from_str(&list).unwrap();
+    let short = list["runs"][0]["short"].as_str().unwrap();
+    assert_eq!(short.len(), 12);
+    for end in [4, 6, 12] {
+        bed.run(&["show", &short[..end]]).code(0);
+    }
+}
+
+#[test]
+fn outputs_of_other_tests_are_no_rounds_of_one_run() {
+    let bed = Bed::new();
+    write(&bed, "a.csv", table(900.0));
+    write(&bed, "b.csv", table(901.0).replace("blog.requests", "b"));
+    let done = bed
+        .run(&["import", "--as-rounds", "a.csv", "b.csv"])
+        .code(2);
+    done.err_has(&["`b.csv` has `b@8`, which `a.csv` has not", "hint:"]);
+    assert!(!bed.store().exists());
+}
+
+#[test]
+fn an_index_is_shown_as_unixbench_prints_it_wherever_it_stands() {
+    let bed = Bed::new();
+    let sheet = |index: f64| {
+        format!(
+            "program,test,concurrency,quantity,unit,estimate\nUnixBench,unixbench.index,1,index,number,{index}\n"
+        )
+    };
+    write(&bed, "a.csv", sheet(1032.2));
+    write(&bed, "b.csv", sheet(1432.1));
+    bed.run(&["show", "a.csv"])
+        .code(0)
+        .out_says(&["unixbench.index 1032.2"]);
+    bed.run(&["compare", "a.csv", "b.csv"])
+        .code(4)
+        .out_says(&["unixbench.index@1 1032.2 1432.1 1.39"]);
+    bed.run(&["import", "a.csv"]).code(0);
+    bed.run(&["list"])
+        .code(0)
+        .out_says(&["table 1032.2 imported"]);
+    bed.run(&["rank", "unixbench@1", "a.csv", "b.csv"])
+        .code(0)
+        .out_says(&["1 .. 2", "1432.1"]);
+}
+
+#[test]
+fn a_sheet_that_was_mended_says_which_run_it_was_before() {
+    let bed = Bed::new();
+    write(&bed, "a.csv", table(900.0));
+    bed.run(&["import", "a.csv"]).code(0);
+    write(&bed, "a.csv", table(901.0));
+    let again = bed.run(&["import", "a.csv"]).code(0);
+    again.err_has(&[
+        "came from `a.csv` too, and has 1 of these figures",
+        "`kurabe rm 20140301-000000-",
+    ]);
+    let list = bed.run(&["list"]).code(0).out;
+    assert_eq!(list.lines().count(), 3, "{list}");
+    let other = table(1.0).replace("7000", "1");
+    write(&bed, "a.csv", other);
+    let other = bed.run(&["import", "a.csv"]).code(0);
+    assert!(!other.err.contains("too, and has"), "{other:?}");
+}
+
+/// The commands of the guide's page of questions, each line as it is typed.
+fn commands_of(text: &str) -> Vec<Vec<String>> {
+    let blocks = text.split("```sh\n").skip(1);
+    let blocks = blocks.filter_map(|rest| Some(rest.split_once("```")?.0));
+    let lines = blocks.flat_map(str::lines);
+    let words = |line: &str| -> Vec<String> {
+        // A need stands in quotes.
+        let parts = line.split('\'').enumerate();
+        let words = parts.flat_map(|(at, part)| match at % 2 {
+            0 => part.split_whitespace().map(str::to_owned).collect(),
+            _ => vec![part.to_owned()],
+        });
+        words.skip(1).collect()
+    };
+    lines.map(words).collect()
+}
+
+#[test]
+fn every_command_of_the_questions_that_people_ask_works() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = std::fs::read_to_string(root.join("docs/guide/articles.md")).unwrap();
+    let bed = Bed::new();
+    let (_, catalogue) = text.split_once("```toml\n").unwrap();
+    let (catalogue, _) = catalogue.split_once("```").unwrap();
+    std::fs::create_dir_all(bed.path().join("kurabe")).unwrap();
+    write(&bed, "kurabe/offers.toml", catalogue);
+    for dir in ["local", "san"] {
+        std::fs::create_dir(bed.path().join(dir)).unwrap();
+    }
+    let mut told = 0;
+    for words in commands_of(&text) {
+        let mnt = bed.path().display().to_string();
+        let words = words
+            .iter()
+            .map(|word| match word.strip_prefix("./examples/") {
+                Some(name) => root.join("examples").join(name).display().to_string(),
+                None => word.replace("/mnt", &mnt),
+            });
+        let mut words: Vec<String> = words.collect();
+        // What measures for minutes is planned.
+        let second = words.get(1).map_or("", String::as_str);
+        let (only_plan, code) = match (words[0].as_str(), second) {
+            ("run" | "duel", _) => (Some("--dry-run"), 0),
+            ("fio", _) => (Some("--parse-only"), 0),
+            ("compare", _) | ("offers", "value" | "recommend") => (None, 4),
+            _ => (None, 0),
+        };
+        words.extend(only_plan.map(str::to_owned));
+        let mut command = bed.command(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        command.env("XDG_CONFIG_HOME", bed.path());
+        Done::from(command.output().unwrap()).code(code);
+        told += 1;
+    }
+    assert_eq!(told, 23, "every command is tried");
 }

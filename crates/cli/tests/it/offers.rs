@@ -2,6 +2,7 @@
 
 use crate::bed::{Bed, Done};
 use crate::comparisons::{copy, on_machine};
+use crate::documents::validate;
 use serde_json::Value;
 
 const SERIES: &str = "100,101,99,100,102,98,100,101,99";
@@ -101,7 +102,12 @@ fn three_offers() -> Bed {
 
 fn json(bed: &Bed, args: &[&str]) -> Value {
     let done = with(bed, &[args, &["--json"]].concat());
-    serde_json::from_str(&done.out).unwrap_or_else(|error| panic!("{error}: {done:#?}"))
+    let schema = match args[0] {
+        "rank" => "kurabe.ranking.1.json",
+        "show" => "kurabe.run.1.json",
+        _ => "kurabe.offers.1.json",
+    };
+    validate(schema, &done.out)
 }
 
 #[test]
@@ -147,7 +153,12 @@ fn a_claim_is_held_against_every_run_of_the_offer_and_one_run_decides_none() {
         "missed; this instance",
     ]);
     let japanese = with(&bed, &["show", "small1", "--lang", "ja"]).code(0);
-    japanese.out_has(&["月額 300 JPY（税込）", "達成", "未達"]);
+    japanese.out_has(&[
+        "月額 300 JPY（税込）",
+        "達成",
+        "未達",
+        "不明: 測定していません",
+    ]);
     let document = json(&bed, &["offers", "claims"]);
     let claims = &document["offers"][0]["claims"];
     assert_eq!(claims[0]["verdict"], "met");
@@ -177,7 +188,7 @@ fn value_for_money_names_what_is_dominated_and_what_one_more_buys() {
     let per_price = rows[0]["per_price"]["value"].as_f64().unwrap();
     let value = rows[0]["figure"]["value"].as_f64().unwrap();
     assert!((per_price * 300.0 - value).abs() < 1e-9);
-    let unknown = with(&bed, &["offers", "value", "os.pipe"]).code(0);
+    let unknown = with(&bed, &["offers", "value", "os.pipe"]).code(4);
     unknown.out_says(&["not measured"]);
 }
 
@@ -253,6 +264,11 @@ fn runs_are_ranked_with_their_prices() {
     with(&bed, &["rank", "nobody", "small0"])
         .code(2)
         .err_has(&["nobody"]);
+    let sheet = "test,quantity,unit,estimate\nblog.requests,rate,ops_per_s,7012\n";
+    std::fs::write(bed.path().join("blog.csv"), sheet).unwrap();
+    with(&bed, &["rank", "blog.csv", "small0"])
+        .code(4)
+        .err_has(&["no two of these runs have a figure in common"]);
     let none = with(&bed, &["rank", "os.pipe:ops_per_s", "small0"]).code(4);
     none.out_says(&["not ranked", "not measured"]);
 }
@@ -343,6 +359,9 @@ fn a_bad_catalogue_is_refused_with_file_offer_and_field() {
         &["`claim 1: at_least`"],
     );
     check("plan = \"x\"", "plam = \"x\"", &["unknown field `plam`"]);
+    let long = format!("= {}", "9".repeat(30));
+    check("= 300", &long, &["`line 13`: a number is too large"]);
+    check(CATALOGUE, "base = \"JPY\"", &["it lists no offer"]);
     let bed = Bed::new();
     bed.run(&["offers"]).code(2).err_has(&["hint: "]);
     let named = ["offers", "--offers", "nope.toml"];
@@ -385,4 +404,81 @@ fn a_bad_catalogue_is_refused_with_file_offer_and_field() {
     with(&bed, &["show", "x"])
         .code(0)
         .err_has(&["going on without the catalogue of offers"]);
+}
+
+#[test]
+fn a_mistyped_metric_is_an_error_that_names_the_nearest() {
+    let bed = bed(CATALOGUE);
+    let check = |args: &[&str], needles: &[&str]| {
+        let done = with(&bed, args).code(2).err_has(needles);
+        assert!(done.out.is_empty());
+    };
+    check(
+        &["offers", "value", "os.pip:ops_per_s"],
+        &[
+            "`os.pip:ops_per_s`: neither a test of kurabe",
+            "nearest: os.pipe",
+        ],
+    );
+    check(
+        &[
+            "offers",
+            "recommend",
+            "--need",
+            "storage.randread-4k:iosp >= 3",
+        ],
+        &["has no such figure", "nearest: storage.randread-4k:iops;"],
+    );
+    bed.replay("base", SERIES);
+    check(
+        &["rank", "os.pipe:ops", "base"],
+        &["rank: `os.pipe:ops`", "nearest: os.pipe:ops_per_s"],
+    );
+    let claim = "[[offer.claim]]\nmetric = \"blog.requests:rate\"\nat_least = 3";
+    std::fs::write(
+        bed.path().join("kurabe/offers.toml"),
+        CATALOGUE.replacen("[[offer.claim]]", &format!("{claim}\n\n[[offer.claim]]"), 1),
+    )
+    .unwrap();
+    check(&["offers"], &["offer `small`: claim: `blog.requests:rate`"]);
+    // What a run of the offer has is known.
+    let sheet = "test,quantity,unit,estimate\nblog.requests,rate,ops_per_s,7012\n";
+    std::fs::write(bed.path().join("blog.csv"), sheet).unwrap();
+    bed.run(&["import", "blog.csv", "--label", "blog"]).code(0);
+    with(&bed, &["label", "blog", "--offer", "small"]).code(0);
+    let claims = with(&bed, &["offers", "claims"]).code(0);
+    claims.out_says(&[
+        "claims blog.requests:rate >= 3: measured 7.01 kops/s, unclear; another program measured it, which decides \
+         nothing: run the test with kurabe",
+    ]);
+}
+
+#[test]
+fn a_catalogue_that_is_named_counts_for_the_page_too_and_lists_show_the_offer() {
+    let bed = Bed::new();
+    std::fs::write(bed.path().join("mine.toml"), CATALOGUE).unwrap();
+    let run = [
+        "run",
+        "selftest.replay",
+        "--passes",
+        "1",
+        "--quiet",
+        "--label",
+        "x",
+    ];
+    let price = "Offer dear: Cloud B, x, 900 JPY a month";
+    bed.run(&[&run[..], &["--offer", "dear", "--offers", "mine.toml"]].concat())
+        .code(0)
+        .out_has(&[price]);
+    bed.run(&["show", "x", "--offers", "mine.toml"])
+        .code(0)
+        .out_has(&[price]);
+    bed.run(&["list"])
+        .code(0)
+        .out_says(&["label offer machine", "x dear"]);
+    let list = bed.run(&["list", "--json"]).code(0).out;
+    let list: Value = serde_json::from_str(&list).unwrap();
+    assert_eq!(list["runs"][0]["offer"], "dear");
+    bed.run(&["label", "x", "--no-offer"]).code(0);
+    bed.run(&["list"]).code(0).out_says(&["label machine"]);
 }

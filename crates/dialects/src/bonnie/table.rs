@@ -146,12 +146,8 @@ impl Tables {
             return None;
         }
         let mut done = None;
-        let mut next: Vec<&str> = line
-            .split_whitespace()
-            .skip_while(|word| *word == ">")
-            .take(4)
-            .collect();
-        next.resize(4, "");
+        let mut words_of_line = line.split_whitespace().skip_while(|word| *word == ">");
+        let next: [&str; 4] = std::array::from_fn(|_| words_of_line.next().unwrap_or_default());
         if line.contains("Sequential Output") || line.contains("Sequential Create") {
             self.part = if line.contains("Sequential Create") {
                 Part::Files

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// Reads outputs of dbench.
 pub(crate) const READER: Reader = Reader {
     program: "dbench",
-    about: "dbench and tbench 3 and 4: throughput, largest latency, table of operations",
+    marks: &["Throughput "],
     read,
 };
 

@@ -43,7 +43,7 @@ fn without_controls(text: &str) -> String {
 }
 
 /// The number that a word begins with, and what follows it: `12.5MB/s` is 12.5 and `MB/s`. Commas between groups of
-/// three digits are left out, and other commas make it no number; nor is one that is not finite.
+/// three digits are left out, and other commas make it no number; nor is one that is beyond all measure.
 pub fn number(word: &str) -> Option<(f64, &str)> {
     let end = word
         .char_indices()
@@ -59,8 +59,11 @@ pub fn number(word: &str) -> Option<(f64, &str)> {
         return None;
     }
     let value: f64 = digits.replace(',', "").parse().ok()?;
-    value.is_finite().then_some((value, rest))
+    (value.abs() < BEYOND).then_some((value, rest))
 }
+
+/// Nothing that anybody measures comes near to it, in whatever unit, and what follows from less is finite.
+const BEYOND: f64 = 1e24;
 
 /// No program that is read here prints a longer line; longer ones are not looked into.
 const LONGEST: usize = 2000;
@@ -162,6 +165,7 @@ mod tests {
         check("", None);
         check("1.2.3", None);
         check("1e999", None);
+        check("1e24", None);
     }
 
     #[test]

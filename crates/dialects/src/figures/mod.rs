@@ -5,7 +5,7 @@
 //! inside of an output and is not understood is listed, and nothing is guessed. [`crate::figures::run`] makes runs.
 
 #[cfg(test)]
-pub(crate) mod checks;
+mod corpus;
 pub mod line;
 pub(crate) mod objects;
 pub mod run;
@@ -118,10 +118,26 @@ pub struct LeftOut {
 pub struct Reader {
     /// The program, such as `fio`.
     pub program: &'static str,
-    /// Which versions and formats it reads, in a few words.
-    pub about: &'static str,
+    /// Words without one of which a text has nothing of it; none where every text has to be read.
+    pub marks: &'static [&'static str],
     /// Reads what it finds. The text has no carriage returns, colours or byte order mark ([`line::plain`]).
     pub read: fn(&str) -> Found,
+}
+
+impl Reader {
+    /// What a text holds of this program. A long text of something else costs a search for its marks, and no more.
+    pub fn find(&self, text: &str) -> Found {
+        if self.may_be_in(text) {
+            (self.read)(text)
+        } else {
+            Found::default()
+        }
+    }
+
+    /// Whether a text has one of the marks.
+    pub(crate) fn may_be_in(&self, text: &str) -> bool {
+        self.marks.is_empty() || self.marks.iter().any(|mark| text.contains(mark))
+    }
 }
 
 /// Gives tests of one name within an output, such as those of clones that are not reported together, a number each.

@@ -36,8 +36,10 @@ pub type Own<'a> = dyn Fn(&Ours, u32) -> Option<PlannedCase> + 'a;
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Unlike {
     /// They were not measured alike.
-    #[error("`{test}` was measured with `{param}` {one} and {other}")]
+    #[error("`{test}` was measured with `{param}` {one}, and in `{file}` {other}")]
     Params {
+        /// The file that differs from those before it.
+        file: String,
         /// The test.
         test: String,
         /// What differs.
@@ -50,6 +52,16 @@ pub enum Unlike {
     /// Different versions of the program.
     #[error("they were measured by version {0} and by version {1}")]
     Versions(String, String),
+    /// One has a test that another one has not.
+    #[error("`{with}` has `{test}`, which `{without}` has not")]
+    Tests {
+        /// The test.
+        test: String,
+        /// The file that has it.
+        with: String,
+        /// The file that has not.
+        without: String,
+    },
 }
 
 /// The runs of a text: one of each output, and outputs that follow each other are one run as long as no case comes
@@ -80,12 +92,31 @@ pub fn of_text(figures: &[Figures], source: Source<'_>, own: &Own<'_>) -> Vec<Ru
 
 /// One run of several texts: what each says of a case is a round of it.
 pub fn of_rounds(texts: &[(Source<'_>, &[Figures])], own: &Own<'_>) -> Result<Option<Run>, Unlike> {
-    let all = texts.iter().flat_map(|(_, figures)| cases(figures, own));
-    let all: Vec<Case<'_>> = all.collect();
-    let Some(first) = all.first() else {
+    let each = texts
+        .iter()
+        .map(|(source, figures)| (source.file, cases(figures, own)));
+    let each: Vec<(&str, Vec<Case<'_>>)> = each.collect();
+    let all = || each.iter().flat_map(|(_, cases)| cases);
+    let Some(first) = all().next() else {
         return Ok(None);
     };
-    for case in &all {
+    for (file, cases) in &each {
+        let has = |case: &Case<'_>| cases.iter().any(|one| one.planned.id == case.planned.id);
+        let others = each
+            .iter()
+            .flat_map(|(with, all)| all.iter().map(move |case| (with, case)));
+        if let Some((with, case)) = others.clone().find(|(_, case)| !has(case)) {
+            return Err(Unlike::Tests {
+                test: case.planned.id.to_string(),
+                with: (*with).to_owned(),
+                without: (*file).to_owned(),
+            });
+        }
+    }
+    for (file, case) in each
+        .iter()
+        .flat_map(|(file, all)| all.iter().map(move |one| (file, one)))
+    {
         if case.figures.version != first.figures.version {
             let word = |case: &Case<'_>| {
                 let version = case.figures.version.as_deref();
@@ -93,13 +124,25 @@ pub fn of_rounds(texts: &[(Source<'_>, &[Figures])], own: &Own<'_>) -> Result<Op
             };
             return Err(Unlike::Versions(word(first), word(case)));
         }
-        let like = all.iter().find(|one| one.planned.id == case.planned.id);
-        like.map_or(Ok(()), |one| alike(&one.planned, &case.planned))?;
+        let like = all().find(|one| one.planned.id == case.planned.id);
+        like.map_or(Ok(()), |one| alike(&one.planned, &case.planned))
+            .map_err(|unlike| unlike.within(file))?;
     }
     let sources: Vec<Source<'_>> = texts.iter().map(|(source, _)| *source).collect();
     // Another one than that of the same text as runs by themselves.
     let digest = digest(&sources, usize::MAX);
+    let all = each.into_iter().flat_map(|(_, cases)| cases).collect();
     Ok(sources.first().map(|source| run(all, *source, digest)))
+}
+
+impl Unlike {
+    /// The same, with the name of the file in which it was found.
+    fn within(mut self, name: &str) -> Self {
+        if let Self::Params { file, .. } = &mut self {
+            name.clone_into(file);
+        }
+        self
+    }
 }
 
 fn alike(one: &PlannedCase, other: &PlannedCase) -> Result<(), Unlike> {
@@ -111,6 +154,7 @@ fn alike(one: &PlannedCase, other: &PlannedCase) -> Result<(), Unlike> {
     let mut names = names.map(|(name, _)| name);
     match names.find(|name| one.params.get(name) != other.params.get(name)) {
         Some(name) => Err(Unlike::Params {
+            file: String::new(),
             test: one.id.to_string(),
             param: name.to_owned(),
             one: text(one, name),
@@ -413,6 +457,17 @@ mod tests {
         assert_eq!(told(rounds.as_slice()), [[case("a@1", &[1.0, 3.0])]]);
         let unlike = [figures(0, "a", "2", 9.0)];
         let error = of_rounds(&[(source, &all[..1]), (source, &unlike)], &none).unwrap_err();
-        assert_eq!(error.to_string(), "`a@1` was measured with `depth` 1 and 2");
+        let expect = "`a@1` was measured with `depth` 1, and in `a.txt` 2";
+        assert_eq!(error.to_string(), expect);
+        let other = [figures(0, "b", "1", 9.0)];
+        let named = Source {
+            file: "b.txt",
+            ..source
+        };
+        let error = of_rounds(&[(source, &all[..1]), (named, &other)], &none).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "`b.txt` has `b@1`, which `a.txt` has not"
+        );
     }
 }

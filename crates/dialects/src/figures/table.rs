@@ -12,12 +12,16 @@ use std::collections::{BTreeMap, HashMap};
 
 pub(super) const READER: Reader = Reader {
     program: "table",
-    about: "CSV with the columns test, quantity, unit and estimate, such as `show --format csv` prints",
+    marks: &["estimate"],
     read,
 };
 
 /// The columns without which a text is no such table.
 const NEEDED: [&str; 4] = ["test", "quantity", "unit", "estimate"];
+
+/// What is said of a figure behind which the text ends.
+const CUT: &str =
+    "the text ends in this figure, which may be cut: a whole one has the end of its line behind it";
 
 /// The beginning of the name of a column that says how something was measured.
 const PARAM: &str = "param.";
@@ -39,7 +43,10 @@ fn read(text: &str) -> Found {
         return found;
     }
     let mut outputs: HashMap<String, usize> = HashMap::new();
-    for row in rows.records() {
+    let place = names.iter().position(|name| *name == "estimate");
+    let has_end = text.ends_with(['\n', '"']);
+    let mut rows = rows.records().peekable();
+    while let Some(row) = rows.next() {
         let line = |position: Option<&csv::Position>| {
             position.map_or(0, |at| usize::try_from(at.line()).unwrap_or(usize::MAX))
         };
@@ -62,7 +69,14 @@ fn read(text: &str) -> Found {
             let param = name.strip_prefix(PARAM)?;
             Some((param.to_owned(), cell(name)?.to_owned()))
         });
-        match figure(&cell, output, params.collect()) {
+        // Half of a number is another number.
+        let is_cut = !has_end && rows.peek().is_none() && place == row.len().checked_sub(1);
+        let figure = if is_cut {
+            Err(CUT.to_owned())
+        } else {
+            figure(&cell, output, params.collect())
+        };
+        match figure {
             Ok(figures) => take(&mut found.figures, figures),
             Err(what) => {
                 let line = line(row.position());

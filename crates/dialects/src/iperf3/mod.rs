@@ -18,7 +18,13 @@ use std::collections::BTreeMap;
 /// Reads outputs of iperf3.
 pub(crate) const READER: Reader = Reader {
     program: "iperf3",
-    about: "iperf3: text and JSON of clients and servers, TCP, UDP and SCTP",
+    marks: &[
+        "its/sec",
+        "ytes/sec",
+        "iperf",
+        "bits_per_second",
+        "\"intervals\"",
+    ],
     read,
 };
 

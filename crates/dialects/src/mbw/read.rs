@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// Reads mbw's outputs.
 pub(crate) const READER: Reader = Reader {
     program: "mbw",
-    about: "outputs of mbw, with or without averages",
+    marks: &["Method: "],
     read,
 };
 

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// Reads pgbench's outputs.
 pub(crate) const READER: Reader = Reader {
     program: "pgbench",
-    about: "outputs of pgbench, PostgreSQL 8 to 18",
+    marks: &["transaction type"],
     read,
 };
 

@@ -14,11 +14,14 @@ use model::units::Unit;
 /// Reads sysbench's outputs.
 pub(crate) const READER: Reader = Reader {
     program: "sysbench",
-    about: "outputs of sysbench 0.4, 0.5, 1.0 and 1.1: cpu, memory, threads, mutex, fileio, databases",
+    marks: &["sysbench ", "Running the test with"],
     read,
 };
 
 const MIB: f64 = 1_048_576.0;
+
+/// What a rate may differ by from count over time: setting up is part of the time.
+const ROUNDED: f64 = 0.05;
 
 /// Options of the database tests that decide what is measured.
 const DATABASE_OPTIONS: [&str; 12] = [
@@ -153,6 +156,9 @@ impl Reading {
             }
             return;
         };
+        for what in output.contradictions() {
+            self.leave_out(line, what);
+        }
         let (nature, class) = nature(&test);
         let mut values = output.rates(&test, class);
         values.extend(output.latencies());
@@ -215,6 +221,39 @@ impl Output {
         if !self.command.as_ref().is_some_and(agrees) {
             self.command = None;
         }
+    }
+
+    /// Takes out rates that the counts contradict by more than rounding, each with a line that says so.
+    fn contradictions(&mut self) -> Vec<String> {
+        let pairs = [
+            (Slot::EventsPerSecond, Slot::Events, "events"),
+            (
+                Slot::TransactionsPerSecond,
+                Slot::Transactions,
+                "transactions",
+            ),
+        ];
+        let mut said = Vec::new();
+        for (rate, count, name) in pairs {
+            let told = (
+                self.get(rate),
+                self.get(count),
+                self.get(Slot::TotalSeconds),
+            );
+            let (Some(printed), Some(number), Some(seconds)) = told else {
+                continue;
+            };
+            let implied = number / seconds;
+            let differ = (printed - implied).abs() > ROUNDED * printed.max(implied);
+            if seconds >= 1.0 && differ {
+                self.numbers.remove(&rate);
+                self.numbers.remove(&count);
+                said.push(format!(
+                    "{printed} {name} per second do not follow from {number} in {seconds} s; the rate is left out"
+                ));
+            }
+        }
+        said
     }
 
     fn test_name(&self) -> Option<String> {

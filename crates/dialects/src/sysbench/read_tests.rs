@@ -1,7 +1,7 @@
 //! Tests of the reader of sysbench's outputs: by outputs made up here, and by those of a corpus.
 
 use super::*;
-use crate::figures::checks::{self, same};
+use crate::figures::testkit::{self, same};
 use serde_json::Value;
 
 const CPU_MEMORY: &str = include_str!("../../../../fuzz/corpus/sysbench_output/1.0-cpu-memory");
@@ -290,7 +290,7 @@ fn cut_anywhere_it_says_nothing_that_the_whole_does_not() {
         // The mutex test without a command line has no name, and so no figures.
         let pieces = starts.windows(2).map(|pair| &text[pair[0]..pair[1]]);
         for piece in pieces.filter(|piece| !read(piece).figures.is_empty()) {
-            checks::cut_anywhere(&READER, piece);
+            testkit::cut(&READER, piece);
             outputs += 1;
         }
     }
@@ -300,20 +300,13 @@ fn cut_anywhere_it_says_nothing_that_the_whole_does_not() {
 #[test]
 fn what_quotes_an_output_is_no_part_of_it() {
     for text in ALL {
-        checks::quoted(&READER, text);
+        testkit::quoted(&READER, text);
     }
 }
 
 #[test]
-fn a_fuzzer_finds_nothing_that_is_no_figure() {
-    checks::mutated(&READER, &ALL);
-}
-
-#[test]
-fn hostile_numbers_and_long_lines_do_no_harm() {
-    for text in [CPU_MEMORY, V04] {
-        checks::hostile(&READER, text);
-    }
+fn bad_input_is_survived() {
+    testkit::survives(&READER, &[FILEIO, V04]);
 }
 
 /// Real outputs, which cannot be part of this repository.
@@ -343,7 +336,8 @@ mod corpus {
     #[ignore = "corpus: KURABE_CORPUS names a directory with expected.json"]
     fn every_output_of_the_corpus_is_read_to_its_last_figure() {
         let (mut outputs, mut unnamed, mut checked) = (0, 0, 0);
-        for (path, text, facts) in checks::corpus("sysbench") {
+        for (path, text, entry) in testkit::corpus("sysbench") {
+            let facts = &entry["facts"];
             let found = read(&text);
             let mut figures = found.figures.iter();
             for run in facts["runs"].as_array().unwrap() {
@@ -465,4 +459,28 @@ mod corpus {
             );
         }
     }
+}
+
+#[test]
+fn a_rate_that_contradicts_its_count_is_left_out_and_said() {
+    let whole = read(CPU_MEMORY);
+    let events = "events per second:";
+    let at = CPU_MEMORY.find(events).unwrap() + events.len();
+    let end = at + CPU_MEMORY[at..].find('\n').unwrap();
+    let text = format!("{} 9999.99{}", &CPU_MEMORY[..at], &CPU_MEMORY[end..]);
+    let found = read(&text);
+    assert_eq!(found.figures.len(), whole.figures.len());
+    let rates = |found: &Found| {
+        let first = &found.figures[0].values;
+        first
+            .iter()
+            .filter(|figure| figure.quantity == "ops_per_s")
+            .count()
+    };
+    assert_eq!((rates(&whole), rates(&found)), (1, 0));
+    let said = &found.left_out[0].what;
+    assert!(
+        said.contains("9999.99 events per second do not follow from"),
+        "{said}"
+    );
 }

@@ -18,3 +18,6 @@ pub use table::{IndexTest, TESTS, find};
 
 /// The id of the index in documents.
 pub const INDEX_ID: &str = "unixbench";
+
+/// The test under which a table has an index that somebody typed.
+pub const TYPED_INDEX: &str = "unixbench.index";

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Reads UnixBench's reports.
 pub(crate) const READER: Reader = Reader {
     program: "unixbench",
-    about: "reports of UnixBench 4.1 to 6, whole or in part",
+    marks: &["lps", "lpm", "KBps", "MWIPS", "BASELINE"],
     read,
 };
 

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, HashSet};
 /// Reads outputs of vdbench.
 pub(crate) const READER: Reader = Reader {
     program: "vdbench",
-    about: "vdbench 5: averages of stdout, summary.html, totals.html and flatfile.html",
+    marks: &[],
     read,
 };
 

@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 /// The reader of YABS' outputs.
 pub(crate) const READER: Reader = Reader {
     program: "yabs",
-    about: "JSON of yabs.sh -j",
+    marks: &["\"version\""],
     read,
 };
 

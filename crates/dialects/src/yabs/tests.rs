@@ -195,3 +195,8 @@ fn what_is_written_in_its_layout_reads_back_to_the_same_figures() {
     run.rounds.clear();
     assert_eq!(report_json(&run), None);
 }
+
+#[test]
+fn bad_input_is_survived() {
+    crate::figures::testkit::survives(&READER, &[OUTPUT]);
+}

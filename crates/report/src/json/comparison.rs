@@ -4,7 +4,7 @@ use super::COMPARISON_SCHEMA;
 use super::failed::{FailedRoundPart, failed_rounds};
 use super::run::{RunPart, ScopePart, run_part, scope_part};
 use super::said::{Said, warnings};
-use crate::comparison::{ComparisonView, LatestOf, Party, Sides};
+use crate::comparison::{ComparisonView, IndexPair, LatestOf, Party, Sides, indexes};
 use crate::duel;
 use crate::page::comparison::refusal;
 use model::comparison::{Both, Comparison, MetricComparison, Refusal};
@@ -48,6 +48,8 @@ struct OtherPart<'a> {
     /// One entry for each metric of either run that was measured; what describes the set-up of a test is among the
     /// differences.
     metrics: Vec<MetricPart<'a>>,
+    /// UnixBench's index at each number of copies at which both sides have it.
+    indexes: Vec<IndexPair>,
     #[serde(flatten)]
     comparison: &'a Comparison,
 }
@@ -115,6 +117,7 @@ fn other_part<'a>(
             other: warnings(&comparison.disturbed.other),
         },
         metrics: metrics.map(|metric| metric_part(sides, metric)).collect(),
+        indexes: indexes(sides),
         comparison,
     }
 }

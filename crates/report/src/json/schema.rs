@@ -10,13 +10,14 @@ use super::plan::PlanDocument;
 use super::run::RunDocument;
 use crate::offers::OffersView;
 use crate::ranking::RankingView;
+use model::offer::File;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
 /// The files of docs/schema: their names, and what they hold.
-pub fn files() -> [(&'static str, String); 6] {
+pub fn files() -> [(&'static str, String); 7] {
     [
         ("kurabe.run.1.json", schema_run()),
         ("kurabe.comparison.1.json", schema_comparison()),
@@ -24,6 +25,7 @@ pub fn files() -> [(&'static str, String); 6] {
         ("kurabe.list.1.json", schema::<ListDocument<'_>>()),
         ("kurabe.offers.1.json", schema::<OffersView>()),
         ("kurabe.ranking.1.json", schema::<RankingView>()),
+        ("kurabe.catalogue.1.json", schema_catalogue()),
     ]
 }
 
@@ -37,12 +39,19 @@ pub fn schema_comparison() -> String {
     schema::<ComparisonDocument<'_>>()
 }
 
+/// The JSON schema (draft 2020-12) of a catalogue of offers, which people write as TOML.
+pub fn schema_catalogue() -> String {
+    let settings = SchemaSettings::draft2020_12().for_deserialize();
+    as_text(settings.into_generator().into_root_schema_for::<File>())
+}
+
 fn schema<T: JsonSchema>() -> String {
-    let schema = SchemaSettings::draft2020_12()
-        .for_serialize()
-        .with_transform(RecursiveTransform(in_json))
-        .into_generator()
-        .into_root_schema_for::<T>();
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let settings = settings.with_transform(RecursiveTransform(in_json));
+    as_text(settings.into_generator().into_root_schema_for::<T>())
+}
+
+fn as_text(schema: Schema) -> String {
     let text = serde_json::to_string_pretty(&sorted(schema.to_value()))
         .expect("a schema is a JSON value, which always has a text");
     text + "\n"

@@ -69,6 +69,28 @@ fn a_comparison_is_valid() {
 }
 
 #[test]
+fn the_catalogue_of_the_guide_is_valid_and_one_with_a_slip_is_not() {
+    let guide = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/offers.md");
+    let guide = std::fs::read_to_string(guide).unwrap();
+    let (_, rest) = guide.split_once("```toml\n").unwrap();
+    let (text, _) = rest.split_once("```").unwrap();
+    assert!(model::offer::Catalogue::parse("guide", text).is_ok());
+    let document = |text: &str| toml::from_str::<Value>(text).unwrap();
+    assert_valid(&document(text).to_string(), &schema::schema_catalogue());
+    let schema: Value = serde_json::from_str(&schema::schema_catalogue()).unwrap();
+    for (from, to) in [
+        ("id = \"a-small\"\n", ""),
+        ("plan = ", "plam = "),
+        ("\"JPY\"\ntax", "\"yen\"\ntax"),
+        ("price_per_month = 300", "price_per_month = true"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let slip = document(&text.replacen(from, to, 1));
+        assert!(!jsonschema::is_valid(&schema, &slip), "{from}");
+    }
+}
+
+#[test]
 fn a_document_without_a_key_is_not_valid() {
     let run = testkit::normal();
     let mut document: Value = serde_json::from_str(&super::run(&view(&run))).unwrap();

@@ -61,6 +61,7 @@ fn one(of: Compared<'_>, detail: Detail) -> Vec<Block> {
         ),
     ];
     page.extend(Block::chart(charts::ratios(of)));
+    page.push(table::indexes(of));
     page.push(table::metrics(of, detail));
     if is_full {
         let notes = Block::bullets(notes::notes(of));
@@ -82,12 +83,9 @@ fn one(of: Compared<'_>, detail: Detail) -> Vec<Block> {
 
 /// What to type to see everything.
 fn next(view: &ComparisonView<'_>, lang: Lang) -> Block {
-    let ids = |side: &Party<'_>| {
-        let ids = side.runs().into_iter().map(|run| run.meta.id.as_str());
-        ids.collect::<Vec<_>>().join(",")
-    };
     let others = view.others.iter().map(|(other, _)| other);
-    let sides: Vec<String> = std::iter::once(&view.base).chain(others).map(ids).collect();
+    let sides = std::iter::once(&view.base).chain(others);
+    let sides: Vec<String> = sides.map(Party::typed).collect();
     let command = format!("kurabe compare {} --full", sides.join(" "));
     let what = lang.pick(
         "everything: further metrics, notes, reasons, differences in set-up",

@@ -149,7 +149,7 @@ fn ours(view: &RunView<'_>, of: &Ours, lang: Lang) -> Option<String> {
         Ours::Index(copies) => {
             let mut indexes = view.indexes.iter();
             let index = indexes.find(|index| index.copies == *copies)?;
-            Some(shown(&index.estimate?, &PLAIN))
+            Some(shown(&index.estimate?, &Scale::settled(1.0, "")))
         }
         Ours::Metric(id, factor) => {
             let metric = view.metrics_of(&id.case).find(|metric| metric.id == *id)?;
@@ -162,11 +162,6 @@ fn ours(view: &RunView<'_>, of: &Ours, lang: Lang) -> Option<String> {
     }
 }
 
-const PLAIN: Scale = Scale {
-    divisor: 1.0,
-    unit: String::new(),
-};
-
 /// The scale in which everybody tells it: decimal megabytes, events, and times as they are.
 fn scale(view: &RunView<'_>, metric: &MetricSummary, factor: f64) -> Scale {
     let (divisor, unit) = match metric.metric.unit {
@@ -175,10 +170,7 @@ fn scale(view: &RunView<'_>, metric: &MetricSummary, factor: f64) -> Scale {
         Unit::OpsPerSecond => (1.0, "events/s"),
         _ => return view.scale(metric),
     };
-    Scale {
-        divisor,
-        unit: unit.to_owned(),
-    }
+    Scale::settled(divisor, unit)
 }
 
 fn shown(estimate: &Estimate, scale: &Scale) -> String {

@@ -290,7 +290,7 @@ const GAP: &str = "; ";
 fn of_index(index: &IndexSummary, lang: Lang) -> Option<Item> {
     let estimate = index.estimate.as_ref()?;
     let copies = copies(index.copies, lang);
-    let value = number::plain(estimate).0;
+    let value = number::index(estimate).0;
     let torn = !index.without_single_number.is_empty();
     let mark = if torn { number::NO_LEVEL_MARK } else { "" };
     Some(Item {
@@ -398,6 +398,8 @@ fn remark(topic: Topic, run: &Run, lang: Lang) -> Option<&'static str> {
         Topic::SmallReads | Topic::SmallWrites | Topic::LargeBlocks | Topic::Syncs | Topic::Storage
     );
     match topic {
+        // Other programs take care in other ways that a file is none of the memory's.
+        Topic::PageCache if run.meta.origin.is_some() => None,
         Topic::PageCache => {
             Some(lang.pick("(memory, not the disk)", "（メモリ。ディスクではない）"))
         }

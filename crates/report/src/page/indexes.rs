@@ -19,7 +19,7 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
     };
     for index in &view.indexes {
         let (value, ends) = match &index.estimate {
-            Some(estimate) => number::plain(estimate),
+            Some(estimate) => number::index(estimate),
             None => (NONE.to_owned(), None),
         };
         table.rows.push(vec![
@@ -47,7 +47,7 @@ pub(crate) fn blocks(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
 }
 
 /// `4 copies`.
-pub(super) fn copies(n: u32, lang: Lang) -> String {
+pub(crate) fn copies(n: u32, lang: Lang) -> String {
     let copies = counted(n, "copy", "copies");
     say!(lang, "{copies}", "{n} 並列")
 }

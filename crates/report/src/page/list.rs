@@ -30,11 +30,11 @@ pub fn runs(lines: &[RunLine], lang: Lang) -> Block {
     let rows: Vec<[String; COLUMNS]> = lines.iter().map(|line| row(line, lang)).collect();
     let form = |most: [usize; COLUMNS]| {
         let row = |(line, row): (&RunLine, &[String; COLUMNS])| {
-            let [id, label, machine, when, what, headline, trust] = row.clone();
+            let [id, label, offer, machine, when, what, headline, trust] = row.clone();
             // Of an instant the day is what tells runs apart.
             let day = when.split(' ').next().filter(|_| most == CUT);
             let when = day.unwrap_or(&when).to_owned();
-            let texts = [id, label, machine, when, what, headline];
+            let texts = [id, label, offer, machine, when, what, headline];
             let texts = texts.iter().zip(most);
             let cells = texts.map(|(text, most)| fit::cut(text, most).into());
             let mut cells: Vec<Cell> = cells.collect();
@@ -42,23 +42,30 @@ pub fn runs(lines: &[RunLine], lang: Lang) -> Block {
             cells
         };
         let headings = lang.pick(en, ja).split('|');
-        vec![Block::Table(Table {
+        let mut table = Table {
             rows: lines.iter().zip(&rows).map(row).collect(),
             ..Table::new(headings.map(|heading| (heading, Align::Left)))
-        })]
+        };
+        if lines.iter().all(|line| line.offer.is_none()) {
+            table.leave_out(OFFER);
+        }
+        vec![Block::Table(table)]
     };
     Block::Fitting(vec![form([usize::MAX; COLUMNS]), form(CUT)])
 }
 
 /// The columns of a run.
-const COLUMNS: usize = 7;
+const COLUMNS: usize = 8;
+
+/// That of the offer, which stands there where a run names one.
+const OFFER: usize = 2;
 
 /// So many columns of the screen each may take where a line has 80.
-const CUT: [usize; COLUMNS] = [20, 12, 14, 10, 8, usize::MAX, usize::MAX];
+const CUT: [usize; COLUMNS] = [20, 12, 12, 14, 10, 8, usize::MAX, usize::MAX];
 
 const HEADINGS: [&str; 2] = [
-    "id|label|machine|when (UTC)|what|headline|trust",
-    "ID|ラベル|マシン|日時 (UTC)|内容|代表値|信頼性",
+    "id|label|offer|machine|when (UTC)|what|headline|trust",
+    "ID|ラベル|オファー|マシン|日時 (UTC)|内容|代表値|信頼性",
 ];
 
 fn row(line: &RunLine, lang: Lang) -> [String; COLUMNS] {
@@ -83,6 +90,7 @@ fn row(line: &RunLine, lang: Lang) -> [String; COLUMNS] {
     [
         line.short.clone(),
         line.label.clone().unwrap_or_default(),
+        line.offer.clone().unwrap_or_default(),
         machine(&line.machine, lang),
         // An import without a date stands before everything else.
         if line.started == UnixNanos(0) {
@@ -201,6 +209,7 @@ mod tests {
             id: format!("20261121-004311-{id}"),
             short: id.to_owned(),
             label: Some(label.to_owned()),
+            offer: None,
             started: model::units::UnixNanos(1_790_000_000_000_000_000),
             finished: None,
             end: brief.map_or(End::Open, |_| End::Complete),
@@ -257,9 +266,9 @@ mod tests {
         one.end = End::Interrupted;
         one.failed = 2;
         let cells = row(&one, Lang::En);
-        assert_eq!(cells[5], "no headline");
-        assert_eq!(cells[6], "disturbed, interrupted, 2 failed");
+        assert_eq!(cells[6], "no headline");
+        assert_eq!(cells[7], "disturbed, interrupted, 2 failed");
         one.brief = Some("of another program".to_owned());
-        assert_eq!(row(&one, Lang::En)[5], "none noted");
+        assert_eq!(row(&one, Lang::En)[6], "none noted");
     }
 }

@@ -27,7 +27,7 @@ fn below(commands: Vec<(String, &'static str)>, lang: Lang) -> Vec<Block> {
 }
 
 fn commands(view: &RunView<'_>, lang: Lang) -> Vec<(String, &'static str)> {
-    let id = &view.run.meta.id;
+    let id = &view.typed();
     let show = lang.pick("for a blog; or csv, json", "ブログ用（csv、json も）");
     let full = lang.pick(
         "everything: percentiles, reasons, host",
@@ -41,6 +41,8 @@ fn commands(view: &RunView<'_>, lang: Lang) -> Vec<(String, &'static str)> {
         return list;
     }
     let duel = view.run.plan.duel.as_ref();
+    // The other side of a duel is in no file of this one.
+    let duel = duel.filter(|_| view.path.is_none());
     list.push(match duel.map(|duel| duel.runs(id)) {
         Some([a, b]) => (format!("kurabe compare {a} {b}"), duel::next_compare(lang)),
         None => (
@@ -54,11 +56,15 @@ fn commands(view: &RunView<'_>, lang: Lang) -> Vec<(String, &'static str)> {
             ),
         ),
     });
+    // What another program measured has none of what these layouts print.
+    if view.run.meta.origin.is_some() {
+        return list;
+    }
     if !view.indexes.is_empty() {
         let layout = lang.pick("in UnixBench's layout", "UnixBench の書式で");
         list.push((format!("kurabe show {id} --format unixbench"), layout));
     }
-    if view.run.plan.of_fio().is_some() {
+    if view.run.plan.of_fio().is_some() && view.path.is_none() {
         let fio = lang.pick(
             "as fio reports it; or json, terse with `--output-format`",
             "fio と同じ書式で出力します（`--output-format` で json、terse も選べます）",
@@ -76,6 +82,6 @@ pub(crate) fn resume(view: &RunView<'_>) -> Option<String> {
         (_, Some(_)) => "duel",
         _ => "run",
     };
-    let can = !view.complete() && plan.of_fio().is_none();
+    let can = !view.complete() && plan.of_fio().is_none() && view.path.is_none();
     can.then(|| format!("kurabe {command} --resume {}", view.run.meta.id))
 }

@@ -8,6 +8,7 @@ use crate::offers::{
     Candidate, Checked, OfferPart, OffersView, Recommendation, Stands, ValueView, estimate,
 };
 use crate::view::RunView;
+use crate::why_not::WhyNot;
 use model::units::Unit;
 use stats::server::{About, Held, Needed, Standing, Undecided};
 
@@ -149,7 +150,8 @@ fn claim_text(claim: &Checked, lang: Lang) -> String {
 /// What was measured, the verdict, and what it is about or would take.
 fn found(checked: &Checked, lang: Lang) -> String {
     let (Some(figure), Some(unit)) = (&checked.figure, checked.unit) else {
-        let why = checked.missing.as_deref().unwrap_or_default();
+        let why = checked.missing.as_ref().map(|why| why.text(lang));
+        let why = why.unwrap_or_default();
         return say!(lang, "unclear: {why}", "不明: {why}");
     };
     let value = with_range(figure, unit, &checked.quantity);
@@ -247,8 +249,8 @@ fn undecided(why: Undecided, figure: &Standing, lang: Lang) -> String {
             "すべて同じ時間帯の測定です。20 分以上空ければ数えられます",
         ),
         Undecided::Imported => lang.pick(
-            "another program measured it once: that decides nothing",
-            "他のプログラムの測定を取り込んだもので、判定には使えません",
+            "another program measured it, which decides nothing: run the test with kurabe",
+            "他のプログラムの測定を取り込んだもので、判定には使えません。kurabe で測定してください",
         ),
         Undecided::FewInstances => {
             return format!(
@@ -350,15 +352,7 @@ pub(super) fn value_table(view: &ValueView, lang: Lang) -> Table {
             &prices,
             row.per_price.map(|one| estimate(one.value, one.interval)),
         ));
-        cells.push(
-            stands(
-                &row.place,
-                row.figure.as_ref(),
-                row.missing.as_deref(),
-                lang,
-            )
-            .into(),
-        );
+        cells.push(stands(&row.place, row.figure.as_ref(), row.missing.as_ref(), lang).into());
         table.rows.push(cells);
     }
     table
@@ -406,7 +400,7 @@ fn pair(scale: &Scale, figure: Option<model::estimate::Estimate>) -> [Cell; 2] {
     [value.into(), number::range(ends.as_ref()).into()]
 }
 
-fn stands(place: &Stands, figure: Option<&Standing>, missing: Option<&str>, lang: Lang) -> Text {
+fn stands(place: &Stands, figure: Option<&Standing>, missing: Option<&WhyNot>, lang: Lang) -> Text {
     let why = figure.and_then(|figure| Some(undecided(figure.undecided?, figure, lang)));
     match place {
         Stands::Frontier => Text::with(Tone::Best, lang.pick("on the frontier", "フロンティア上")),
@@ -415,7 +409,7 @@ fn stands(place: &Stands, figure: Option<&Standing>, missing: Option<&str>, lang
             let word = lang.pick("cannot tell", "判定できません");
             Text::from(why.map_or_else(|| word.to_owned(), |why| format!("{word}: {why}")))
         }
-        Stands::NotMeasured => Text::from(missing.unwrap_or_default()),
+        Stands::NotMeasured => Text::from(missing.map(|why| why.text(lang)).unwrap_or_default()),
     }
 }
 

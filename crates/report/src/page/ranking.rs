@@ -62,7 +62,7 @@ fn section(ranking: &Ranking, lang: Lang) -> Block {
         table.leave_out(4);
     }
     let left_out = ranking.left_out.iter().map(|one| {
-        let (run, why) = (&one.run, &one.why);
+        let (run, why) = (&one.run, one.why.text(lang));
         say!(lang, "not ranked: {run}: {why}", "対象外: {run}: {why}")
     });
     Block::section(

@@ -216,7 +216,7 @@ pub(crate) fn sentences(view: &RunView<'_>, lang: Lang) -> Vec<Block> {
         .map(|kind| kind.len().saturating_sub(most))
         .sum();
     said.extend(shown(most).cloned());
-    let id = &view.run.meta.id;
+    let id = view.typed();
     if left > 0 {
         let more = number::counted(left, "more note", "more notes");
         said.push(say!(

@@ -118,13 +118,7 @@ fn a_plan_takes_five_instances() {
 fn what_others_measured_once_and_who_is_not_known_decides_nothing() {
     let mut imported = visits(&[100.0, 101.0, 102.0]);
     for run in &mut imported {
-        run.meta.origin = Some(Box::new(model::origin::Origin {
-            program: "fio".to_owned(),
-            version: None,
-            when: Fact::Missing("not said".to_owned()),
-            digest: "0".repeat(16),
-            file: "x".to_owned(),
-        }));
+        run.meta.origin = Some(Box::new(testkit::origin()));
     }
     let found = of(&imported);
     assert_eq!(found.undecided, Some(Undecided::Imported));

@@ -29,6 +29,10 @@ const BY_BEGINNING: &str =
 const COUNT_BEGINNING: &str = "SELECT count(*) FROM runs WHERE id >= ?1 AND id < ?2";
 /// Those with this tail, which is all of the end or its last part.
 const BY_TAIL: &str = "SELECT id FROM runs WHERE tail = ?1 ORDER BY id DESC";
+/// Those whose tail begins so.
+const BY_TAIL_BEGINNING: &str =
+    "SELECT id FROM runs WHERE tail >= ?1 AND tail < ?2 ORDER BY id DESC LIMIT ?3";
+const COUNT_TAIL_BEGINNING: &str = "SELECT count(*) FROM runs WHERE tail >= ?1 AND tail < ?2";
 const BY_MACHINE: &str = "SELECT id FROM runs WHERE machine = ?1 AND started < ?2 AND ending <> 'open' \
                           AND duel IS NULL AND plan ->> 'soak' IS NULL \
                           ORDER BY started DESC LIMIT ?3";
@@ -36,6 +40,9 @@ const BY_MACHINE: &str = "SELECT id FROM runs WHERE machine = ?1 AND started < ?
 const OFFERED: &str = "SELECT iif(json_valid(meta), meta ->> 'offer', NULL), id FROM runs \
                        WHERE iif(json_valid(meta), meta ->> 'offer', NULL) IS NOT NULL \
                        ORDER BY iif(json_valid(meta), meta ->> 'offer', NULL), started, id";
+const IMPORTED: &str = "SELECT meta ->> '$.origin.program', meta ->> '$.origin.file', id FROM runs \
+                        WHERE iif(json_valid(meta), meta ->> '$.origin.file', NULL) IS NOT NULL \
+                        ORDER BY key";
 const COUNT: &str = "SELECT count(*) FROM runs";
 const LABELS: &str = "SELECT label FROM runs WHERE label IS NOT NULL GROUP BY label \
                       ORDER BY max(started) DESC";
@@ -43,7 +50,8 @@ const IDS: &str = "SELECT id FROM runs ORDER BY started DESC, id DESC";
 
 impl Store {
     /// The id of the run that the user means by an id, a label (the latest run of that name), `latest`, `latest~N`
-    /// (N runs before it), or the beginning of an id, or its end from a `-` on, as lists show it.
+    /// (N runs before it), or the beginning of an id, or its end from a `-` on, as lists show it,
+    /// or the beginning of that.
     pub fn resolve(&self, text: &str) -> Result<String, StoreError> {
         self.meant(text).map(|meant| meant.id)
     }
@@ -89,6 +97,19 @@ impl Store {
         })
     }
 
+    /// Program, file and id of every run of figures that another program measured, in the order in which they were kept.
+    pub fn imported(&self) -> Result<Vec<[String; 3]>, StoreError> {
+        self.reading("find imported runs", || {
+            let read = || -> rusqlite::Result<Vec<[String; 3]>> {
+                let mut statement = self.conn.prepare_cached(IMPORTED)?;
+                let rows =
+                    statement.query_map([], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))?;
+                rows.collect()
+            };
+            read().map_err(|error| self.failed("find imported runs", &error))
+        })
+    }
+
     fn find(&self, text: &str) -> Result<Option<Meant>, StoreError> {
         let surely = |id: String| Meant {
             id,
@@ -119,14 +140,19 @@ impl Store {
             return Ok(None);
         };
         let mut candidates = self.ending_so(text)?;
-        let ends = candidates.len();
+        let (ends, mut count) = (candidates.len(), COUNT_BEGINNING);
         candidates.extend(self.names(BY_BEGINNING, (text, &end, CANDIDATES_MAX))?);
+        // Lists show tails, and that of an import is long.
+        if candidates.is_empty() {
+            candidates = self.names(BY_TAIL_BEGINNING, (text, &end, CANDIDATES_MAX))?;
+            count = COUNT_TAIL_BEGINNING;
+        }
         if candidates.len() > 1 {
             candidates.truncate(usize::try_from(CANDIDATES_MAX).unwrap_or(usize::MAX));
             return Err(StoreError::Ambiguous {
                 text: text.to_owned(),
                 candidates,
-                runs: ends + self.counted(COUNT_BEGINNING, (text, &end))?,
+                runs: ends + self.counted(count, (text, &end))?,
             });
         }
         Ok(candidates.pop().map(surely))

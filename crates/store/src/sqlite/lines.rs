@@ -9,7 +9,7 @@ use model::record::End;
 use model::units::UnixNanos;
 use rusqlite::{OptionalExtension, Row};
 
-/// The columns of a line, and in the last one whether the tail of its id means something else too: the tail of another
+/// The columns of a line, its offer in the last one, and before it whether the tail of its id means something else too: the tail of another
 /// one, a label, or the beginning of an id, behind which stand digits and `-` alone, all of them before `:`.
 macro_rules! lines {
     ($which:literal) => {
@@ -20,7 +20,8 @@ macro_rules! lines {
              (SELECT count(*) FROM rounds WHERE run = key AND failed = 1), \
              EXISTS (SELECT 1 FROM runs AS other WHERE other.tail = runs.tail AND other.id <> runs.id) \
              OR EXISTS (SELECT 1 FROM runs AS other WHERE other.label = runs.tail) \
-             OR EXISTS (SELECT 1 FROM runs AS other WHERE other.id >= runs.tail AND other.id < runs.tail || ':') \
+             OR EXISTS (SELECT 1 FROM runs AS other WHERE other.id >= runs.tail AND other.id < runs.tail || ':'), \
+             iif(json_valid(meta), meta ->> 'offer', NULL) \
              FROM runs ",
             $which
         )
@@ -131,6 +132,7 @@ fn line(row: &Row<'_>) -> rusqlite::Result<RunLine> {
         brief: row.get(9)?,
         rounds: row.get(10)?,
         failed: row.get(11)?,
+        offer: row.get(13)?,
     })
 }
 

@@ -223,6 +223,7 @@ fn lists_show_the_latest_first_with_what_was_asked() {
             id: "a".to_owned(),
             short: "a".to_owned(),
             label: None,
+            offer: None,
             started: UnixNanos(10),
             finished: Some(UnixNanos(15)),
             end: End::Complete,

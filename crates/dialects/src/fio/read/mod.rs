@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 /// The reader of fio's outputs.
 pub(crate) const READER: Reader = Reader {
     program: "fio",
-    about: "text from 1.57 to 3.x, JSON and json+, terse 3 to 5",
+    marks: &["fio", "(groupid="],
     read,
 };
 

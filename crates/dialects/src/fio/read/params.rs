@@ -1,6 +1,7 @@
 //! Options of a job in one way of writing, whatever the format, and kurabe's own test of the same definition.
 
 use crate::figures::Ours;
+use model::num::approx;
 use std::collections::BTreeMap;
 
 /// Names that mean the same.
@@ -89,6 +90,15 @@ fn of_one_direction(text: &str) -> String {
 /// A size in the largest unit of 1024 that divides it; what is no size stays as it is.
 pub(super) fn size(text: &str) -> String {
     bytes(text).map_or_else(|| text.trim().to_owned(), word)
+}
+
+/// The size of every block, where all have one.
+pub(super) fn block(options: &[(String, String)]) -> Option<f64> {
+    let splits = ["bssplit", "bsrange", "bs_unaligned", "blocksize_range"];
+    if splits.iter().any(|key| value(options, key).is_some()) {
+        return None;
+    }
+    bytes(value(options, "bs")?).map(approx)
 }
 
 /// `4k`, `4KB`, `4.0KiB`, `4096B`, `4096`.

@@ -45,6 +45,16 @@ pub(super) fn figures(
             leave("no rates");
             continue;
         }
+        // Which tests a job is depends on how many directions it has.
+        if params::value(&result.options, "rw").is_none() && !job.is_whole {
+            leave("it is cut before its end: whether another direction follows is not known");
+            continue;
+        }
+        for (direction, found) in &directions {
+            if let Some(what) = contradiction(found, params::block(&result.options)) {
+                leave(&format!("{direction}: {what}; its rates are left out"));
+            }
+        }
         let is_one = of_name.get(&(&result.name, result.group)) == Some(&1);
         let numjobs = params::value(&result.options, "numjobs").filter(|_| is_one);
         let copies = result.members.or_else(|| numjobs?.parse().ok());
@@ -90,17 +100,14 @@ impl OfJob<'_> {
         let options = &result.options;
         let rw = params::value(options, "rw");
         let is_mixed = rw.is_some_and(|rw| rw.ends_with("rw") || rw.contains("trimwrite"));
-        // A job that is cut before its end may have had more.
-        let is_split = directions.len() > 1
-            || (directions[0].0 != "mixed" && is_mixed)
-            || (rw.is_none() && !self.job.is_whole);
+        let is_split = directions.len() > 1 || (directions[0].0 != "mixed" && is_mixed);
         let sync_at = directions
             .iter()
             .position(|(name, _)| *name == "write")
             .unwrap_or(0);
         let mode = result.shares.as_ref().and_then(mode);
         for (at, (direction, found)) in directions.iter().enumerate() {
-            let mut values = values(found);
+            let mut values = values(found, params::block(options));
             if at == sync_at
                 && let Some(sync) = &result.sync
             {
@@ -170,7 +177,24 @@ impl OfJob<'_> {
     }
 }
 
-fn values(direction: &Direction) -> Vec<Figure> {
+/// Below these a rate is printed with too few digits to be held against another: operations and bytes per second.
+const COMPARABLE: [f64; 2] = [50.0, 50.0 * 1024.0];
+
+/// What two rates that follow from one another may differ by.
+const ROUNDED: f64 = 0.05;
+
+/// How operations and bytes per second contradict each other, where all blocks have this size; `None` where they agree.
+fn contradiction(direction: &Direction, block: Option<f64>) -> Option<String> {
+    let (iops, bw) = (direction.iops, direction.bw_bytes_per_s);
+    let implied = iops * block?;
+    let told = iops >= COMPARABLE[0] && bw >= COMPARABLE[1];
+    let differ = (implied - bw).abs() > ROUNDED * implied.max(bw);
+    (told && differ).then(|| {
+        format!("{iops} operations/s of its blocks are {implied} bytes/s, and it says {bw}")
+    })
+}
+
+fn values(direction: &Direction, block: Option<f64>) -> Vec<Figure> {
     let rate = |quantity, unit, value| Figure::rate(quantity, unit, MetricClass::Throughput, value);
     let mut values = vec![
         rate("iops", Unit::OpsPerSecond, direction.iops),
@@ -180,6 +204,9 @@ fn values(direction: &Direction) -> Vec<Figure> {
             direction.bw_bytes_per_s,
         ),
     ];
+    if contradiction(direction, block).is_some() {
+        values.clear();
+    }
     for (name, found) in [
         ("clat", &direction.clat),
         ("lat", &direction.lat),

@@ -3,7 +3,7 @@
 mod corpus;
 
 use super::*;
-use crate::figures::testkit::{check_cuts, check_rubbish, is_same, one, value};
+use crate::figures::testkit::{cut, is_same, one, survives, value};
 
 const TCP: &str = "\
 Connecting to host 192.0.2.7, port 5201
@@ -202,7 +202,7 @@ Connecting to host 192.0.2.7, port 5201
         ("lost_share", 0.1),
     ];
     check_values(text, "iperf3.udp", &expect);
-    check_cuts(&READER, text);
+    cut(&READER, text);
 }
 
 #[test]
@@ -422,16 +422,7 @@ fn a_failure_is_listed_and_no_result() {
 }
 
 #[test]
-fn a_cut_text_has_no_figures_of_its_own() {
-    for text in [TCP, PARALLEL, UDP, BIDIR] {
-        check_cuts(&READER, text);
-    }
-    check_cuts(&READER, &report("TCP", 1, 0, "connecting_to", SUMS));
-}
-
-#[test]
-fn rubbish_has_no_figures_and_takes_no_time() {
-    for text in [TCP, UDP, &report("TCP", 1, 0, "connecting_to", SUMS)] {
-        check_rubbish(&READER, text);
-    }
+fn bad_input_is_survived() {
+    let json = report("TCP", 1, 0, "connecting_to", SUMS);
+    survives(&READER, &[TCP, PARALLEL, UDP, BIDIR, &json]);
 }

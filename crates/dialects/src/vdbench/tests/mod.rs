@@ -3,7 +3,7 @@
 mod corpus;
 
 use super::*;
-use crate::figures::testkit::{check_cuts, check_rubbish, value};
+use crate::figures::testkit::{survives, value};
 use model::spec::Nature;
 
 const STDOUT: &str = "\
@@ -200,15 +200,6 @@ fn the_same_row_in_two_files_counts_once_and_two_executions_are_two_outputs() {
 }
 
 #[test]
-fn a_cut_text_has_no_figures_of_its_own() {
-    for text in [STDOUT, OLDER, FLAT, FILES] {
-        check_cuts(&READER, text);
-    }
-}
-
-#[test]
-fn rubbish_has_no_figures_and_takes_no_time() {
-    for text in [STDOUT, FLAT] {
-        check_rubbish(&READER, text);
-    }
+fn bad_input_is_survived() {
+    survives(&READER, &[STDOUT, OLDER, FLAT, FILES]);
 }

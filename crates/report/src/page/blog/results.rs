@@ -243,10 +243,7 @@ fn cell(view: &RunView<'_>, one: &Headlined, lang: Lang) -> Option<String> {
 
 /// Disks are told in millions of bytes.
 pub(super) fn megabytes() -> Scale {
-    Scale {
-        divisor: 1e6,
-        unit: "MB/s".to_owned(),
-    }
+    Scale::settled(1e6, "MB/s")
 }
 
 /// `523 MB/s +-2 % (128 kIOPS)`, or the ends of both where no single number describes them; `None` for two levels, and

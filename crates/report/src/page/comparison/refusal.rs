@@ -19,20 +19,114 @@ pub(crate) fn sentence(
         .are_of_a_duel()
         .then(|| duel::refusal(refusal, lang))
         .flatten();
-    of_duel.unwrap_or_else(|| why(refusal, &remedy(refusal, cases, sides), lang))
+    let remedy = remedy(refusal, cases, sides);
+    let of_import = || remedy.is_none().then(|| of_import(refusal, lang)).flatten();
+    let with_command = || why(refusal, remedy.as_deref().unwrap_or("`kurabe run`"), lang);
+    of_duel.or_else(of_import).unwrap_or_else(with_command)
 }
 
-/// The command that measures these cases again, or for the first time.
-pub(super) fn remedy(refusal: &Refusal, cases: &[&CaseId], sides: Sides<'_>) -> String {
-    let plan = match refusal {
-        Refusal::OneSideOnly { base_has_it: false } => &sides.other.first().plan,
-        _ => &sides.base.first().plan,
+/// The command that measures these cases again, or for the first time; `None` where another program measured them.
+pub(super) fn remedy(refusal: &Refusal, cases: &[&CaseId], sides: Sides<'_>) -> Option<String> {
+    let run = match refusal {
+        Refusal::OneSideOnly { base_has_it: false } => sides.other.first(),
+        _ => sides.base.first(),
     };
+    if run.meta.origin.is_some() {
+        return None;
+    }
     let differences = match refusal {
         Refusal::Parameters(differences) => differences.as_slice(),
         _ => &[],
     };
-    format!("`{}`", again(plan, cases, differences))
+    Some(format!("`{}`", again(&run.plan, cases, differences)))
+}
+
+/// Why metrics of another program's were not compared, where the sentence would name a command of kurabe's.
+fn of_import(refusal: &Refusal, lang: Lang) -> Option<String> {
+    Some(match refusal {
+        Refusal::OneSideOnly { base_has_it: true } => {
+            say!(lang, "only the base has it", "基準側にしかありません")
+        }
+        Refusal::OneSideOnly { base_has_it: false } => say!(
+            lang,
+            "only the other run has it",
+            "比較対象側にしかありません"
+        ),
+        Refusal::WorkloadVersion { base, other } => say!(
+            lang,
+            "different versions of the workload ({base} and {other}), which do not compare",
+            "ワークロードのバージョンが異なるため（{base} と {other}）比較できません"
+        ),
+        Refusal::Parameters(differences) => say!(
+            lang,
+            "measured otherwise: {list}",
+            "測定条件が異なります: {list}",
+            list = parameters(differences, lang)
+        ),
+        Refusal::NoValue { base, other, why } => say!(
+            lang,
+            "{on} there is no value: {why}",
+            "{on}に値がありません: {why}",
+            why = missing(Some(why), lang),
+            on = on(*base, *other, lang)
+        ),
+        Refusal::Declared(what, base, other) => say!(
+            lang,
+            "the sides mean different things by it ({what}: {base} and {other})",
+            "双方で項目の意味が異なります（{what}: {base} と {other}）"
+        ),
+        Refusal::BeyondNumbers => say!(
+            lang,
+            "the values lie so far apart that no number says their ratio",
+            "値の差が大きすぎて比を数で表せません"
+        ),
+        Refusal::TooFewRuns { base, other, need } => say!(
+            lang,
+            "too few runs: {base} and {other}, where a plan needs {need} separate instances a side",
+            "測定の件数が足りません: {base} 件と {other} 件（プランの比較には、各側 {need} 台の別々のインスタンスが必要です）"
+        ),
+        Refusal::TooFewRounds { base, other, need } => say!(
+            lang,
+            "too few rounds: {base} and {other}, where each side needs {need}",
+            "ラウンドが足りません: {base} と {other}（双方 {need} ラウンド以上必要です）"
+        ),
+        Refusal::Soak { base, other } => say!(
+            lang,
+            "{on} it is a soak, whose rounds are one series and no independent sample: the plain ratio is all there is",
+            "{on}がソークです。各ラウンドはひと続きの系列で、独立した標本ではないため、比だけを示します",
+            on = on(*base, *other, lang)
+        ),
+        Refusal::GroupDisagrees {
+            on_base,
+            runs: (first, second),
+            why,
+        } => say!(
+            lang,
+            "the runs of the {side} did not measure the same ({first} and {second}: {why}); leave one out",
+            "{side}の測定条件がそろっていません（{first} と {second}: {why}）。一方を除いてください",
+            side = side(*on_base, lang),
+            why = of_group(why, lang)
+        ),
+        Refusal::NoRatio {
+            base_is_zero,
+            other_is_zero,
+        } if base_is_zero != other_is_zero => say!(
+            lang,
+            "0 in every round of the {side}, so there is no ratio",
+            "{side}がすべてのラウンドで 0 のため、比を計算できません",
+            side = side(*base_is_zero, lang)
+        ),
+        Refusal::NoRatio {
+            base_is_zero: false,
+            ..
+        } => say!(
+            lang,
+            "a value is zero, negative or missing, so there is no ratio",
+            "値がゼロ、負、または欠けているため、比を計算できません"
+        ),
+        // The others name no command that measures again, or are of figures that kurabe measured.
+        _ => return None,
+    })
 }
 
 /// The sentence; `run` is the command that helps.
@@ -241,7 +335,8 @@ mod tests {
             need: 6,
         };
         let found = remedy(&few, &[&case("a@1")], sides);
-        assert_eq!(found, "`kurabe fio --passes=9 '--name=a b' job.fio`");
+        let expect = "`kurabe fio --passes=9 '--name=a b' job.fio`";
+        assert_eq!(found.as_deref(), Some(expect));
     }
 
     #[test]
@@ -267,8 +362,26 @@ mod tests {
             }
         }
         let differ = Refusal::Parameters(vec![("bs".to_owned(), "4k".to_owned(), "8k".to_owned())]);
-        let text = remedy(&differ, &[&case], sides);
+        let text = remedy(&differ, &[&case], sides).unwrap();
         assert!(text.contains("--set os.pipe.bs=4k --passes 9"), "{text}");
+    }
+
+    #[test]
+    fn what_another_program_measured_is_told_without_a_command_to_measure_it_again() {
+        let case: CaseId = "table.x@2".parse().unwrap();
+        let mut run = testkit::normal();
+        run.meta.origin = Some(Box::new(testkit::origin()));
+        let side = Party::one(&run);
+        let sides = Sides {
+            base: &side,
+            other: &side,
+        };
+        for lang in Lang::ALL {
+            for refusal in testkit::all_refusals() {
+                let text = sentence(&refusal, &[&case], sides, lang);
+                assert!(!text.contains("kurabe run"), "{text}");
+            }
+        }
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! One line for each metric, and how to read them.
 
-use crate::comparison::{Compared, Sides, both_have_level, has_level, role};
+use crate::comparison::{self, Compared, Sides, both_have_level, has_level, role};
 use crate::lang::{Lang, say};
 use crate::number::{self, NO_LEVEL_MARK, NONE, counted};
 use crate::page::block::{Align, Block, Cell, MARK, Table, Text, Tone};
+use crate::page::indexes::copies;
 use crate::page::run::Detail;
 use model::comparison::{Estimator, Hopeless, MetricComparison, RoundsNeeded, RunState, Verdict};
 use model::estimate::{Estimate, Interval};
@@ -84,6 +85,34 @@ pub(super) fn metrics(of: Compared<'_>, detail: Detail) -> Block {
     }
     let forms = forms.into_iter().map(|table| vec![Block::Table(table)]);
     Block::Fitting(forms.collect())
+}
+
+/// UnixBench's index of both sides, where both have one.
+pub(super) fn indexes(of: Compared<'_>) -> Block {
+    let lang = of.lang;
+    let mut table = Table::new([
+        ("", Align::Left),
+        (role(true, lang), Align::Right),
+        (role(false, lang), Align::Right),
+        (lang.pick("ratio", "比"), Align::Right),
+        (lang.pick("95 % interval", "95 % 信頼区間"), Align::Right),
+    ]);
+    for pair in comparison::indexes(of.sides) {
+        let (ratio, interval) = ratio_text(Some(pair.ratio), pair.interval.as_ref());
+        let cells = [
+            copies(pair.copies, lang),
+            number::index(&pair.index.base).0,
+            number::index(&pair.index.other).0,
+            ratio,
+            interval,
+        ];
+        table.rows.push(cells.map(Cell::from).to_vec());
+    }
+    let heading = lang.pick(
+        "UnixBench-style index (verdicts are those of its tests)",
+        "UnixBench 形式の指数（判定は各テストで行います）",
+    );
+    Block::section(heading, vec![Block::Table(table)])
 }
 
 /// The place of the column of the minutes that were measured: the first one that gives way.

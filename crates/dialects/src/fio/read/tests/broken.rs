@@ -2,6 +2,8 @@
 
 use super::texts::{MIDDLE, NEW, OLD};
 use super::*;
+use crate::figures::testkit::survives;
+use crate::fio::read::READER;
 
 /// Outputs of fio 3.33, as they were printed.
 const PRINTED: &[&str] = &[
@@ -10,31 +12,9 @@ const PRINTED: &[&str] = &[
 ];
 
 #[test]
-fn a_text_that_is_cut_anywhere_says_nothing_else() {
-    for whole in [OLD, MIDDLE, NEW].iter().chain(PRINTED) {
-        let all = read(whole).figures;
-        assert!(!all.is_empty());
-        for end in (0..whole.len()).filter(|end| whole.is_char_boundary(*end)) {
-            for figures in read(&whole[..end]).figures {
-                // What is cut may not show that it had several directions.
-                let same = all.iter().filter(|part| {
-                    figures.test.starts_with(&part.test) || part.test.starts_with(&figures.test)
-                });
-                let mut values = same.flat_map(|part| &part.values);
-                for figure in &figures.values {
-                    assert!(
-                        values.clone().any(|other| other == figure),
-                        "{end}: {figure:?}"
-                    );
-                }
-                assert!(values.next().is_some());
-            }
-        }
-        for start in (0..whole.len()).filter(|start| whole.is_char_boundary(*start)) {
-            let found = read(&whole[start..]).figures;
-            assert!(found.len() <= all.len(), "{start}");
-        }
-    }
+fn bad_input_is_survived() {
+    let texts = [&[OLD, MIDDLE, NEW], PRINTED].concat();
+    survives(&READER, &texts);
 }
 
 #[test]

@@ -58,7 +58,10 @@ fn keys_tell_the_units_of_json() {
 #[test]
 fn a_test_of_ours_needs_every_option() {
     let check = |options: &str, wanted: Option<(&str, &str)>| {
-        let found = figures(&json(options, READ));
+        let twice = options
+            .contains("8k")
+            .then(|| READ.replace("819201", "1638402"));
+        let found = figures(&json(options, twice.as_deref().unwrap_or(READ)));
         let ours = found[0].ours.as_ref().map(|ours| {
             let set = ours.set.iter().map(|(key, value)| format!("{key}={value}"));
             (ours.test.clone(), set.collect::<Vec<_>>().join(" "))

@@ -7,6 +7,7 @@ mod texts;
 
 use super::read;
 use crate::figures::Figures;
+use crate::figures::testkit::value;
 
 /// The figures of a text in which everything is understood.
 fn figures(text: &str) -> Vec<Figures> {
@@ -17,13 +18,6 @@ fn figures(text: &str) -> Vec<Figures> {
 
 fn names(figures: &[Figures]) -> Vec<&str> {
     figures.iter().map(|part| part.test.as_str()).collect()
-}
-
-/// A value, or none.
-fn value(figures: &Figures, quantity: &str) -> Option<f64> {
-    let mut values = figures.values.iter();
-    let found = values.find(|figure| figure.quantity == quantity);
-    found.map(|figure| figure.value)
 }
 
 /// These values, to a millionth.

@@ -318,3 +318,29 @@ fn counters_below_zero_are_no_figures() {
     assert_eq!(value(job, "slat_ns_max"), None);
     check(job, &[("slat_ns_mean", 5500.0)]);
 }
+
+#[test]
+fn rates_that_contradict_the_block_size_are_left_out_and_said() {
+    let text = OLD.replace("iops=50 ,", "iops=500 ,");
+    let found = read(&text);
+    assert_eq!(value(&found.figures[0], "iops"), None);
+    assert_eq!(value(&found.figures[0], "bw_bytes_per_s"), None);
+    assert!(value(&found.figures[0], "clat_ns_mean").is_some());
+    let said = &found.left_out[0].what;
+    assert!(
+        said.contains("500 operations/s of its blocks are 2048000 bytes/s"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_job_whose_end_and_kind_are_not_seen_is_left_out() {
+    let (_, no_header) = NEW.split_once("Starting").unwrap();
+    let at = no_header.find("  cpu ").unwrap();
+    let found = read(&no_header[..at]);
+    assert_eq!(names(&found.figures), [""; 0]);
+    assert!(
+        found.left_out[0].what.contains("cut before its end"),
+        "{found:?}"
+    );
+}
