@@ -215,10 +215,8 @@ impl Catalogue {
             let line = error.span().and_then(|span| text.get(..span.start));
             let line = line.map_or(1, |before| 1 + before.matches('\n').count());
             let hint = "`docs/guide/offers.md` shows a whole file".to_owned();
-            at(
-                None,
-                (format!("line {line}"), what.trim_end().to_owned(), hint),
-            )
+            let what = format!("line {line}: {}", what.trim_end());
+            at(None, (String::new(), what, hint))
         })?;
         if read.offer.is_empty() {
             let hint = "`[[offer]]` begins one; `docs/guide/offers.md` shows a whole file";

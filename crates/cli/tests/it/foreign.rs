@@ -283,6 +283,7 @@ fn a_sheet_that_was_mended_says_which_run_it_was_before() {
 
 /// The commands of the guide's page of questions, each line as it is typed.
 fn commands_of(text: &str) -> Vec<Vec<String>> {
+    let text = text.replace("\\\n", "");
     let blocks = text.split("```sh\n").skip(1);
     let blocks = blocks.filter_map(|rest| Some(rest.split_once("```")?.0));
     let lines = blocks.flat_map(str::lines);

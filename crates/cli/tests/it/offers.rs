@@ -360,7 +360,7 @@ fn a_bad_catalogue_is_refused_with_file_offer_and_field() {
     );
     check("plan = \"x\"", "plam = \"x\"", &["unknown field `plam`"]);
     let long = format!("= {}", "9".repeat(30));
-    check("= 300", &long, &["`line 13`: a number is too large"]);
+    check("= 300", &long, &["line 13: a number is too large"]);
     check(CATALOGUE, "base = \"JPY\"", &["it lists no offer"]);
     let bed = Bed::new();
     bed.run(&["offers"]).code(2).err_has(&["hint: "]);

@@ -64,7 +64,7 @@ fn told(found: &Found) -> Vec<Told> {
     all.collect()
 }
 
-/// Reads these outputs of a program in every state in which they may come: cut, pasted, with hostile numbers, in pieces,
+/// Reads these outputs of a program in every state in which they may come: cut, pasted, with hostile numbers, in parts,
 /// and repeated until a reader that is not linear takes hours.
 pub(crate) fn survives(reader: &Reader, texts: &[&str]) {
     for text in texts {

@@ -97,7 +97,7 @@ impl Store {
         })
     }
 
-    /// Program, file and id of every run of figures that another program measured, in the order in which they were kept.
+    /// Program, file and id of every run of figures that another program measured, in the order of keeping.
     pub fn imported(&self) -> Result<Vec<[String; 3]>, StoreError> {
         self.reading("find imported runs", || {
             let read = || -> rusqlite::Result<Vec<[String; 3]>> {

@@ -9,8 +9,9 @@ use model::record::End;
 use model::units::UnixNanos;
 use rusqlite::{OptionalExtension, Row};
 
-/// The columns of a line, its offer in the last one, and before it whether the tail of its id means something else too: the tail of another
-/// one, a label, or the beginning of an id, behind which stand digits and `-` alone, all of them before `:`.
+/// The columns of a line, its offer in the last one, and before it whether the tail of its id means something else
+/// too: the tail of another one, a label, or the beginning of an id, behind which stand digits and `-` alone, all
+/// of them before `:`.
 macro_rules! lines {
     ($which:literal) => {
         concat!(
