@@ -186,27 +186,30 @@ impl Bench {
         })
     }
 
-    /// How much longer a browser takes for each page than for an empty one.
+    /// How much longer a browser takes until it has painted each page than an empty one, in turns.
     fn opened(&self, browser: &str, pages: &[Taken]) -> anyhow::Result<Vec<Taken>> {
         let empty = self.dir.join("empty.html");
         fs::write(&empty, "<!DOCTYPE html><title>-</title>")
             .with_context(|| format!("write `{}`", empty.display()))?;
+        let picture = self.dir.join("opened.png");
         let open = |page: &Path| {
-            median_ms(|| {
-                let mut open = xtask::pages::headless(&self.dir, browser);
-                open.args(["--dump-dom", &xtask::pages::url(page)]);
-                open
-            })
+            let mut open = xtask::pages::headless(&self.dir, browser);
+            open.args(["--window-size=1280,800", &xtask::pages::url(page)]);
+            open.arg(format!("--screenshot={}", picture.display()));
+            ms(&mut open)
         };
-        let start = open(&empty)?;
         let with_page = pages
             .iter()
             .filter_map(|taken| taken.page.as_ref().map(|page| (taken, page)));
         with_page
             .map(|(taken, page)| {
+                let longer = median(|| {
+                    let start = open(&empty)?;
+                    Ok(open(page)? - start)
+                })?;
                 Ok(Taken {
-                    what: format!("opening the {} (an empty page: {start:.0} ms)", taken.what),
-                    ms: open(page)? - start,
+                    what: format!("opening the {}, beyond an empty page", taken.what),
+                    ms: longer,
                     limit_ms: OPEN_MS,
                     page: None,
                 })
@@ -227,20 +230,25 @@ fn lengthened(export: &str) -> Option<String> {
     Some(export.to_string())
 }
 
-/// The median wall time of a command that must succeed, after one time that fills the page cache.
+/// The median wall time of a command that must succeed.
 fn median_ms(mut made: impl FnMut() -> std::process::Command) -> anyhow::Result<f64> {
-    let mut times = Vec::with_capacity(REPETITIONS);
-    for repetition in 0..=REPETITIONS {
-        let mut command = made();
-        let start = sys::clock::monotonic();
-        let done = succeeds(&mut command);
-        let took = sys::clock::monotonic() - start;
-        ensure!(done, "`{}` failed", shown(&command));
-        if repetition > 0 {
-            times.push(approx(took) / 1e6);
-        }
-    }
-    stats::quantile::median(&times).context("nothing was measured")
+    median(|| ms(&mut made()))
+}
+
+/// The median of what is measured several times, after one time that fills the page cache.
+fn median(mut measure: impl FnMut() -> anyhow::Result<f64>) -> anyhow::Result<f64> {
+    let all = (0..=REPETITIONS).map(|_| measure());
+    let all = all.collect::<anyhow::Result<Vec<f64>>>()?;
+    stats::quantile::median(&all[1..]).context("nothing was measured")
+}
+
+/// The wall time of a command that must succeed, in milliseconds.
+fn ms(command: &mut std::process::Command) -> anyhow::Result<f64> {
+    let start = sys::clock::monotonic();
+    let done = succeeds(command);
+    let took = sys::clock::monotonic() - start;
+    ensure!(done, "`{}` failed", shown(command));
+    Ok(approx(took) / 1e6)
 }
 
 #[cfg(test)]

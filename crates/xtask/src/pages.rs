@@ -131,10 +131,7 @@ pub fn headless(root: &Path, browser: &str) -> std::process::Command {
         "--disable-background-networking",
         "--log-level=3",
     ]);
-    command.args([
-        "--host-resolver-rules=MAP * ~NOTFOUND",
-        "--virtual-time-budget=20000",
-    ]);
+    command.arg("--host-resolver-rules=MAP * ~NOTFOUND");
     command
 }
 
@@ -193,7 +190,9 @@ impl Desk<'_> {
     }
 
     fn headless(&self) -> std::process::Command {
-        headless(self.root, self.browser)
+        let mut command = headless(self.root, self.browser);
+        command.arg("--virtual-time-budget=20000");
+        command
     }
 
     /// Opens a page in every width with these scripts in it, and returns what they found.
