@@ -7,7 +7,7 @@ mod measuring;
 mod offers;
 
 pub(crate) use consent::{OthersArgs, TRUST};
-pub(crate) use formats::{Chosen, Showing};
+pub(crate) use formats::{Chosen, FormatArg, Showing};
 pub(crate) use measuring::{Amount, LookArgs, NewRun, Session};
 use offers::CatalogueArg;
 pub(crate) use offers::{OffersArgs, OffersWhat, RankArgs};

@@ -116,8 +116,8 @@ pub struct Format {
     pub name: &'static str,
     /// What it is for, in a few words.
     pub about: &'static str,
-    /// True where what says whose a machine is has no place in it: [`crate::identity`] takes it out of the runs first.
-    pub is_anonymous: bool,
+    /// True where it may say whose a machine is, because the user looks at it or carries it elsewhere.
+    has_identity: bool,
     /// True where it tells what was rented.
     pub tells_offers: bool,
     /// True where nobody reads it on a terminal.
@@ -189,17 +189,20 @@ pub static FORMATS: &[Format] = &[
         &MARKDOWN,
         Detail::Short,
     ),
-    documents(
-        "json",
-        "One document for programs",
-        &[
-            Document::EveryRun(|view, _| json::run(view)),
-            Document::Comparison(json::comparison),
-            Document::Plan(json::plan),
-            Document::Ranking(json::ranking),
-            Document::Offers(json::offers),
-        ],
-    ),
+    Format {
+        has_identity: true,
+        ..documents(
+            "json",
+            "One document for programs",
+            &[
+                Document::EveryRun(|view, _| json::run(view)),
+                Document::Comparison(json::comparison),
+                Document::Plan(json::plan),
+                Document::Ranking(json::ranking),
+                Document::Offers(json::offers),
+            ],
+        )
+    },
     documents(
         "csv",
         "One line for each metric",
@@ -230,16 +233,12 @@ pub static FORMATS: &[Format] = &[
             })],
         )
     },
+    documents(
+        "openmetrics",
+        "Text for Prometheus and what reads `OpenMetrics`",
+        &[Document::EveryRun(|view, _| openmetrics(view))],
+    ),
     Format {
-        is_anonymous: true,
-        ..documents(
-            "openmetrics",
-            "Text for Prometheus and what reads `OpenMetrics`",
-            &[Document::EveryRun(|view, _| openmetrics(view))],
-        )
-    },
-    Format {
-        is_anonymous: true,
         unsuited: influx::undated,
         ..documents(
             "influx",
@@ -264,7 +263,6 @@ pub static FORMATS: &[Format] = &[
         )
     },
     Format {
-        is_anonymous: true,
         tells_offers: true,
         ..documents(
             "blog",
@@ -283,7 +281,7 @@ const fn pages(
     Format {
         name,
         about,
-        is_anonymous: false,
+        has_identity: drawing.of_terminal,
         tells_offers: true,
         is_file: false,
         unsuited: |_| None,
@@ -299,7 +297,7 @@ const fn documents(
     Format {
         name,
         about,
-        is_anonymous: false,
+        has_identity: false,
         tells_offers: false,
         is_file: false,
         unsuited: |_| None,
@@ -380,13 +378,35 @@ impl Format {
     /// Whether it shows such things at all.
     pub fn shows(&self, kind: Kind) -> bool {
         match (&self.how, kind) {
-            (How::Page(..), Kind::Report) => false,
+            (How::Page(..), Kind::Report)
+            | (How::Page(_, Detail::Short), Kind::Ranking | Kind::Offers) => false,
             (How::Page(drawing, detail), Kind::Plan) => {
                 drawing.of_terminal && *detail == Detail::Usual
             }
             (How::Page(..), _) => true,
             (How::Documents(list), kind) => list.iter().any(|one| one.is_of(kind)),
         }
+    }
+
+    /// Whether what says whose a machine is has no place in it: [`crate::identity`] takes it out of the runs first.
+    pub const fn is_anonymous(&self) -> bool {
+        !self.has_identity
+    }
+
+    /// Refuses what says whose a machine is where it is told in any case.
+    ///
+    /// # Errors
+    ///
+    /// Where it is.
+    pub fn check_with_identity(&self) -> Result<(), Refused> {
+        if self.is_anonymous() {
+            return Ok(());
+        }
+        let name = self.name;
+        Err(refused(
+            format!("show with `--with-identity`: `--format {name}` leaves nothing out"),
+            "leave it away",
+        ))
     }
 
     /// Whether it shows more where all there is was asked for.

@@ -26,18 +26,37 @@ pub(super) fn known(kind: Kind) -> impl TypedValueParser<Value = &'static Format
     })
 }
 
-/// How a run or a comparison is shown.
+/// How anything is shown.
 #[derive(Clone, Copy, Debug, ClapArgs)]
-pub(crate) struct Showing {
+pub(crate) struct FormatArg {
     /// The format
     #[arg(long, value_parser = known(Kind::Run), default_value = "text")]
     format: &'static Format,
     /// Short for --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
+}
+
+impl FormatArg {
+    /// The format that was asked for.
+    pub(crate) fn chosen(self) -> Chosen {
+        let mut all = FORMATS.iter();
+        let json = all.find(|format| self.json && format.name == "json");
+        Chosen::usual(json.unwrap_or(self.format), false)
+    }
+}
+
+/// How a run or a comparison is shown.
+#[derive(Clone, Copy, Debug, ClapArgs)]
+pub(crate) struct Showing {
+    #[command(flatten)]
+    format: FormatArg,
     /// Show everything: further metrics, percentiles, reasons, and facts about the machine
     #[arg(long, conflicts_with = "json")]
     full: bool,
+    /// Leave in what says whose the machines are: host names, addresses, paths, serial numbers
+    #[arg(long, conflicts_with = "json")]
+    with_identity: bool,
 }
 
 /// A format, and how much of everything is to be shown in it.
@@ -45,19 +64,22 @@ pub(crate) struct Showing {
 pub(crate) struct Chosen {
     pub(crate) format: &'static Format,
     full: bool,
+    with_identity: bool,
 }
 
 impl Showing {
     /// The format that was asked for. Refused before anything is looked at: what has everything already, or never.
     pub(crate) fn chosen(self) -> anyhow::Result<Chosen> {
-        let mut all = FORMATS.iter();
-        let json = all.find(|format| self.json && format.name == "json");
         let chosen = Chosen {
-            format: json.unwrap_or(self.format),
             full: self.full,
+            with_identity: self.with_identity,
+            ..self.format.chosen()
         };
         if self.full {
             chosen.format.check_full().map_err(refusal)?;
+        }
+        if self.with_identity {
+            chosen.format.check_with_identity().map_err(refusal)?;
         }
         Ok(chosen)
     }
@@ -83,11 +105,31 @@ impl Showing {
 
 impl Chosen {
     /// Everything that the format usually has.
-    pub(crate) const fn usual(format: &'static Format) -> Self {
+    pub(crate) const fn usual(format: &'static Format, with_identity: bool) -> Self {
         Self {
             format,
             full: false,
+            with_identity,
         }
+    }
+
+    /// Whether what says whose a machine is has no place in it.
+    pub(crate) const fn is_anonymous(self) -> bool {
+        self.format.is_anonymous() && !self.with_identity
+    }
+
+    /// Takes it out of these runs, which are shown together, where it has none.
+    pub(crate) fn leave_out_identity(self, runs: &mut [&mut Run]) -> anyhow::Result<()> {
+        if !self.is_anonymous() {
+            return Ok(());
+        }
+        report::identity::leave_out(runs).map_err(|error| {
+            failure(
+                Exit::Usage,
+                format!("leave out what says whose the machine is: {error}"),
+                Some("`--with-identity` leaves it in"),
+            )
+        })
     }
 
     /// Refuses a run of which it has nothing to say.

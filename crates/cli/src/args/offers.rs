@@ -1,6 +1,6 @@
 //! Options of commands about what can be rented.
 
-use super::{Showing, formats};
+use super::{FormatArg, formats};
 use crate::complete;
 use clap::{Args as ClapArgs, ValueEnum};
 use model::figure::Requirement;
@@ -38,7 +38,7 @@ pub(crate) struct OffersArgs {
     #[command(flatten)]
     pub(crate) catalogue: CatalogueArg,
     #[command(flatten, next_help_heading = "Output")]
-    pub(crate) format: Showing,
+    pub(crate) format: FormatArg,
 }
 
 /// What may be asked of offers.
@@ -65,5 +65,5 @@ pub(crate) struct RankArgs {
     #[command(flatten)]
     pub(crate) catalogue: CatalogueArg,
     #[command(flatten, next_help_heading = "Output")]
-    pub(crate) format: Showing,
+    pub(crate) format: FormatArg,
 }

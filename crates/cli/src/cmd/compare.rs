@@ -2,7 +2,7 @@
 //!
 //! A run against itself is refused: it would always be the same as itself, and that is no finding.
 
-use crate::args::{CompareArgs, FailIf, ScatterArg};
+use crate::args::{Chosen, CompareArgs, FailIf, ScatterArg};
 use crate::context::{Context, Reader, file};
 use crate::exit::{Exit, failure};
 use crate::output;
@@ -29,20 +29,21 @@ pub(crate) struct Side<'a> {
 pub(crate) fn run(context: &Context, args: &CompareArgs) -> anyhow::Result<Exit> {
     let format = args.format.chosen()?;
     let reader = context.reader();
-    let base = side(&reader, &args.base, Reader::load_to_compare)?;
-    let others: Vec<Side<'_>> = args
-        .others
-        .iter()
-        .map(|other| side(&reader, other, Reader::load_to_compare))
+    let named = [&args.base].into_iter().chain(&args.others);
+    let mut sides: Vec<Side<'_>> = named
+        .map(|text| side(&reader, text, Reader::load_to_compare))
         .collect::<anyhow::Result<_>>()?;
-    for other in &others {
-        no_run_on_both_sides(&base, other)?;
+    let (base, others) = split(&sides);
+    for other in others {
+        no_run_on_both_sides(base, other)?;
     }
-    let earlier = match args.scatter {
-        None => earlier_if_any(&reader, &base, &others),
-        Some(ScatterArg::Store) => earlier(&reader, &base, &others)?,
+    let mut earlier = match args.scatter {
+        None => earlier_if_any(&reader, base, others),
+        Some(ScatterArg::Store) => earlier(&reader, base, others)?,
         Some(ScatterArg::Shipped | ScatterArg::Share(_)) => Vec::new(),
     };
+    leave_out_identity(format, &mut sides, &mut earlier)?;
+    let (base, others) = split(&sides);
     let options = CompareOptions {
         margin: args.margin,
         earlier: &earlier,
@@ -51,12 +52,44 @@ pub(crate) fn run(context: &Context, args: &CompareArgs) -> anyhow::Result<Exit>
             _ => None,
         },
     };
-    let view = comparison::view_groups(party(&base), others.iter().map(party).collect(), &options);
+    let view = comparison::view_groups(party(base), others.iter().map(party).collect(), &options);
     if args.scatter == Some(ScatterArg::Store) {
         needs_earlier(&view)?;
     }
     output::print(&format.draw(context, Shown::Comparison(&view))?)?;
     Ok(exit(&view, args.fail_if))
+}
+
+fn split<'s, 'a>(sides: &'s [Side<'a>]) -> (&'s Side<'a>, &'s [Side<'a>]) {
+    sides.split_first().expect("the base has been read")
+}
+
+/// Takes out of what is shown together what says whose the machines are, where the format has no place for it: a side
+/// without a label is then A, B, ..., and its runs are A1, A2, ... where it is a group.
+pub(crate) fn leave_out_identity(
+    format: Chosen,
+    sides: &mut [Side<'_>],
+    earlier: &mut [Run],
+) -> anyhow::Result<()> {
+    let runs = sides.iter_mut().flat_map(|side| &mut side.runs);
+    format.leave_out_identity(&mut runs.chain(earlier).collect::<Vec<_>>())?;
+    if !format.is_anonymous() {
+        return Ok(());
+    }
+    for (place, side) in sides.iter_mut().enumerate() {
+        side.has_file = false;
+        let letter = report::identity::letter(place);
+        let is_group = side.runs.len() > 1;
+        for (number, run) in (1..).zip(&mut side.runs) {
+            let name = if is_group {
+                format!("{letter}{number}")
+            } else {
+                letter.clone()
+            };
+            report::identity::call(run, &name);
+        }
+    }
+    Ok(())
 }
 
 /// How the command ends, and on standard error why, where something was missing for a verdict.

@@ -54,7 +54,8 @@ pub(crate) fn run(context: &Context, args: &DuelArgs) -> anyhow::Result<Exit> {
     let alone = alone::hold(&mut ready, &mut look)?;
     let granted = consent::grant(context, &ready.runs, &consent)?;
     before::look(context, &mut ready, look, quiet)?;
-    let measured = session::measure(context, &ready, granted, quiet)?.whole()?;
+    let mut measured = session::measure(context, &ready, granted, quiet)?.whole()?;
+    format.leave_out_identity(&mut measured.iter_mut().collect::<Vec<_>>())?;
     drop(alone);
     let [a, b] = measured.as_slice() else {
         anyhow::bail!("read both sides of the duel back");

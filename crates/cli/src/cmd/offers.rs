@@ -11,7 +11,7 @@ use report::formats::Shown;
 use report::offers::{self, OffersView};
 
 pub(crate) fn run(context: &Context, args: &OffersArgs) -> anyhow::Result<Exit> {
-    let format = args.format.chosen()?;
+    let format = args.format.chosen();
     let metric = metric(args)?;
     let catalogue = catalogue::needed(args.catalogue.file())?;
     let claims = catalogue.offers.iter().flat_map(|offer| &offer.claims);

@@ -11,7 +11,7 @@ use model::record::Run;
 use report::formats::Shown;
 
 pub(crate) fn run(context: &Context, args: &RankArgs) -> anyhow::Result<Exit> {
-    let format = args.format.chosen()?;
+    let format = args.format.chosen();
     let catalogue = catalogue::read(args.catalogue.file())?;
     let reader = context.reader();
     let figures = args.what.iter().filter_map(|word| figure(word));

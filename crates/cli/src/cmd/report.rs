@@ -1,7 +1,7 @@
 //! `kurabe report RUN...`: one file that a person publishes. Nothing is measured again, and nothing is asked of any
 //! network.
 
-use super::compare::{Side, earlier_if_any, no_run_on_both_sides, side, view};
+use super::compare::{Side, earlier_if_any, leave_out_identity, no_run_on_both_sides, side, view};
 use crate::args::{Chosen, ReportArgs};
 use crate::catalogue;
 use crate::context::{Context, Reader};
@@ -46,14 +46,8 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
         }
         _ => Vec::new(),
     };
-    if !args.with_identity {
-        let earlier = earlier.iter_mut();
-        let runs = sides.iter_mut().flat_map(|side| &mut side.runs);
-        let mut all: Vec<&mut Run> = runs.chain(earlier).collect();
-        leave_out_identity(&mut all)?;
-        called_by_letters(&mut sides);
-    }
-    let format = Chosen::usual(args.format);
+    let format = Chosen::usual(args.format, args.with_identity);
+    leave_out_identity(format, &mut sides, &mut earlier)?;
     let text = drawn(context, &sides, &earlier, catalogue.as_ref(), format)?;
     match (&args.output, place) {
         (Some(path), Some(place)) => {
@@ -63,33 +57,6 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
         _ => output::print(&text)?,
     }
     Ok(Exit::Ok)
-}
-
-/// Takes out of these runs what says whose the machines are.
-pub(crate) fn leave_out_identity(runs: &mut [&mut Run]) -> anyhow::Result<()> {
-    report::identity::leave_out(runs).map_err(|error| {
-        failure(
-            Exit::Usage,
-            format!("leave out what says whose the machine is: {error}"),
-            Some("`kurabe report --with-identity` leaves it in"),
-        )
-    })
-}
-
-/// A side without a label is A, B, ...; its runs are A1, A2, ... where it is a group.
-fn called_by_letters(sides: &mut [Side<'_>]) {
-    for (place, side) in sides.iter_mut().enumerate() {
-        let letter = report::identity::letter(place);
-        let is_group = side.runs.len() > 1;
-        for (number, run) in (1..).zip(&mut side.runs) {
-            let name = if is_group {
-                format!("{letter}{number}")
-            } else {
-                letter.clone()
-            };
-            report::identity::call(run, &name);
-        }
-    }
 }
 
 fn drawn(

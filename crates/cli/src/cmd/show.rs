@@ -2,7 +2,6 @@
 
 use crate::args::{Chosen, ShowArgs};
 use crate::catalogue;
-use crate::cmd::report::leave_out_identity;
 use crate::context::{Context, file};
 use crate::exit::Exit;
 use crate::known::Known;
@@ -80,11 +79,11 @@ fn render(
     format: Chosen,
     offers: Option<&Path>,
 ) -> anyhow::Result<String> {
-    if format.format.is_anonymous {
-        leave_out_identity(&mut [&mut *run])?;
-    }
+    format.leave_out_identity(&mut [&mut *run])?;
     let mut view = report::view::view(run);
-    view.path = named.and_then(file).map(ToOwned::to_owned);
+    if !format.is_anonymous() {
+        view.path = named.and_then(file).map(ToOwned::to_owned);
+    }
     if format.format.tells_offers {
         view.offer = offer(context, run, offers).unwrap_or_else(|error| {
             output::say(&format!(

@@ -41,6 +41,58 @@ fn programs_that_keep_series_get_a_run_without_whose_machine_it_is() {
 }
 
 #[test]
+fn what_is_made_to_be_published_does_not_say_whose_machine_it_is_unless_that_is_asked_for() {
+    let bed = named();
+    copy(&bed, "server-a", "b", |run| {
+        on_machine(run, "b");
+        run["host"]["hostname"] = serde_json::json!({"value": "db3.acme.example", "missing": null});
+    });
+    let document: serde_json::Value =
+        serde_json::from_str(&bed.run(&["show", "b", "--json"]).code(0).out).unwrap();
+    let id = document["run"]["id"].as_str().unwrap();
+    bed.run(&["label", "b", "--none"]).code(0);
+    let dir = fs::canonicalize(bed.path()).unwrap();
+    let tells = |text: &str| {
+        let mut names = ["web7", "db3", "a.json", dir.to_str().unwrap()].into_iter();
+        names.any(|name| text.contains(name))
+    };
+    let check = |args: &[&str], format: &str, expect: bool| {
+        let done = bed.run(&[args, &["--format", format]].concat());
+        assert!(!done.out.is_empty(), "{done:?}");
+        assert_eq!(tells(&done.out), expect, "{args:?} {format}: {}", done.out);
+    };
+    let full = ["show", "./a.json", "--full"];
+    check(&full, "text", true);
+    check(&full, "markdown", false);
+    check(
+        &[&full[..], &["--with-identity"]].concat(),
+        "markdown",
+        true,
+    );
+    for format in [
+        "short-markdown",
+        "csv",
+        "csv-rounds",
+        "openmetrics",
+        "influx",
+        "blog",
+    ] {
+        check(&full[..2], format, false);
+    }
+    let both = ["compare", "./a.json", id, "--full"];
+    check(&both, "markdown", false);
+    let done = bed.run(&[&both[..], &["--format", "markdown"]].concat());
+    assert!(done.out.contains("B against server-a"), "{done:?}");
+    let named = bed.run(&[&both[..], &["--format", "markdown", "--with-identity"]].concat());
+    assert!(
+        named.out.contains(&format!("{id} against server-a")),
+        "{named:?}"
+    );
+    let ignored = bed.run(&["show", "./a.json", "--with-identity"]).code(2);
+    ignored.err_has(&["`--format text` leaves nothing out"]);
+}
+
+#[test]
 fn an_article_has_the_price_of_the_catalogue_and_not_whose_machine_it_is() {
     let bed = named();
     copy(&bed, "server-a", "server-b", |run| {
