@@ -11,9 +11,6 @@ use std::path::{Path, PathBuf};
 /// A catalogue of thousands of offers has less; a file larger than this is something else.
 const BYTES_MAX: u64 = 4 << 20;
 
-/// The end of a quantity that takes whole runs, with the latencies of each round.
-const OF_LATENCIES: &str = "_ns_mode";
-
 /// The catalogue: the file that was named, or the one in its place where there is one.
 pub(crate) fn read(asked: Option<&Path>) -> anyhow::Result<Option<Catalogue>> {
     let Some(path) = asked.map(Path::to_owned).or_else(usual) else {
@@ -94,7 +91,7 @@ const NAMED: usize = 5;
 
 /// Whether a figure of this name takes whole runs.
 pub(crate) fn takes_latencies(quantity: Option<&String>) -> bool {
-    quantity.is_some_and(|quantity| quantity.ends_with(OF_LATENCIES))
+    quantity.is_some_and(|quantity| quantity.ends_with(stats::figure::MODE))
 }
 
 /// The runs in the store that name one of these offers; `whole` where their latencies are asked for. None where there

@@ -271,9 +271,13 @@ pub(crate) fn bytes_of(path: &Path) -> anyhow::Result<Vec<u8>> {
     let bytes = if path == Path::new("-") {
         let mut bytes = Vec::new();
         let read = std::io::stdin()
-            .take(EXPORT_BYTES_MAX)
+            .take(EXPORT_BYTES_MAX + 1)
             .read_to_end(&mut bytes);
-        read.map(|_| bytes).map_err(Into::into)
+        read.map_err(Into::into).and_then(|read| {
+            let is_whole = u64::try_from(read).is_ok_and(|read| read <= EXPORT_BYTES_MAX);
+            anyhow::ensure!(is_whole, "it has more than {EXPORT_BYTES_MAX} bytes");
+            Ok(bytes)
+        })
     } else {
         bytes_capped(path, EXPORT_BYTES_MAX)
     };

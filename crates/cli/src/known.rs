@@ -6,10 +6,7 @@ use dialects::unixbench;
 use engine::resolve::nearest;
 use model::figure::FigureName;
 use model::record::Run;
-
-/// The end of a quantity that is where most of a kind of latency lies, and the kind that is the leading one.
-const MODE: &str = "_ns_mode";
-const LEADING: &str = "lat";
+use stats::figure::{LEADING, MODE};
 
 /// Why a name means no figure.
 #[derive(Debug)]

@@ -17,6 +17,7 @@ mod exit;
 mod foreign;
 mod kind;
 mod known;
+mod new_file;
 mod new_run;
 mod output;
 mod planned;

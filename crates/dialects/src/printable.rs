@@ -71,11 +71,13 @@ pub fn quoted(word: &str) -> String {
 }
 
 /// C0 and C1 controls, DEL, line and paragraph separators, and the marks of Unicode's bidirectional algorithm
-/// (UAX #9) together with the other invisible marks of the same block.
+/// (UAX #9) together with the other invisible marks of the same block; and
+/// what is no character at all, which no XML may hold.
 fn is_unsafe(c: char) -> bool {
     let is_mark = matches!(
         c,
         '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}'
+            | '\u{fffe}'..='\u{ffff}'
     );
     c.is_control() || is_mark
 }

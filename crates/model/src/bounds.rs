@@ -341,6 +341,7 @@ fn is_unseen(c: char) -> bool {
             | '\u{3164}'
             | '\u{feff}'
             | '\u{ffa0}'
+            | '\u{fffe}'..='\u{ffff}'
             | '\u{e0000}'..='\u{e007f}'
     );
     c.is_control() || is_mark

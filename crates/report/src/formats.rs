@@ -251,7 +251,7 @@ pub static FORMATS: &[Format] = &[
         ..documents(
             "html",
             "One page in English and Japanese that needs nothing else",
-            &[Document::Report(|published, lang| Ok(published.html(lang)))],
+            &[Document::Report(file)],
         )
     },
     Format {
@@ -330,6 +330,15 @@ fn imported(run: &Run) -> Option<[&'static str; 2]> {
     ])
 }
 
+fn file(published: &Published<'_>, lang: Lang) -> Result<String, Refused> {
+    published.html(lang).ok_or_else(|| {
+        refused(
+            "make a page of so many runs: it would have more than 1.5 MB",
+            "name fewer, or see `kurabe rank` and `kurabe compare`",
+        )
+    })
+}
+
 fn picture(published: &Published<'_>, lang: Lang) -> Result<String, Refused> {
     let chart = published.headline(lang).ok_or_else(|| Refused {
         lacks_figures: true,
@@ -342,7 +351,7 @@ fn picture(published: &Published<'_>, lang: Lang) -> Result<String, Refused> {
 }
 
 fn blog_of_one(view: &RunView<'_>, lang: Lang) -> String {
-    markdown(&page::blog::page(vec![view], None, lang))
+    markdown(&page::blog::page(vec![view], None, &[], lang))
 }
 
 fn blog(published: &Published<'_>, lang: Lang) -> Result<String, Refused> {
@@ -355,7 +364,12 @@ fn blog(published: &Published<'_>, lang: Lang) -> Result<String, Refused> {
         ));
     }
     let views = published.runs.iter().collect();
-    Ok(markdown(&page::blog::page(views, comparison, lang)))
+    Ok(markdown(&page::blog::page(
+        views,
+        comparison,
+        published.earlier,
+        lang,
+    )))
 }
 
 /// The formats that show such a thing.

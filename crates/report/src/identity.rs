@@ -12,9 +12,25 @@ use serde_json::Value;
 use std::net::IpAddr;
 
 /// Directories that every Linux has: their paths say nothing of anybody.
-const EVERYWHERE: [&str; 8] = [
-    "/bin/", "/boot/", "/etc/", "/lib", "/proc/", "/sbin/", "/sys/", "/usr/",
+const EVERYWHERE: [&str; 14] = [
+    "/bin/",
+    "/boot/",
+    "/etc/",
+    "/lib/",
+    "/lib32/",
+    "/lib64/",
+    "/proc/",
+    "/sbin/",
+    "/sys/",
+    "/usr/bin/",
+    "/usr/lib/",
+    "/usr/lib64/",
+    "/usr/sbin/",
+    "/usr/share/",
 ];
+
+/// The options of fio whose values are files and directories, with or without a `/`.
+const OF_FILES: [&str; 2] = ["filename", "directory"];
 
 /// Takes it out of runs that are shown together.
 ///
@@ -99,11 +115,37 @@ impl Names {
         self.rewritten(&mut run.host, true)?;
         self.rewritten(&mut run.meta, true)?;
         run.meta.label = label;
+        if run.plan.of_fio().is_some() {
+            for argument in run.plan.what.iter_mut().skip(1) {
+                *argument = self.argument(argument);
+            }
+        }
         // What a plan names are tests, which may be called as a host is.
         self.rewritten(&mut run.plan, false)?;
         run.rounds
             .iter_mut()
             .try_for_each(|round| self.of_round(round))
+    }
+
+    /// An argument of fio, with names in the place of files.
+    fn argument(&mut self, text: &str) -> String {
+        let is_option = text.starts_with('-');
+        match text.split_once('=') {
+            Some((key, value)) if is_option => {
+                if OF_FILES.contains(&key.trim_start_matches('-')) || is_relative(value) {
+                    format!("{key}={}", self.name("path", value))
+                } else {
+                    text.to_owned()
+                }
+            }
+            _ if !is_option
+                && (is_relative(text)
+                    || text.rsplit_once('.').is_some_and(|(_, end)| end == "fio")) =>
+            {
+                self.name("file", text)
+            }
+            _ => text.to_owned(),
+        }
     }
 
     /// The words of a round: its figures are many, and none of them says anything.
@@ -164,8 +206,11 @@ impl Names {
     }
 
     fn word(&mut self, word: &str, hosts: bool) -> String {
+        if let Some((scheme, place)) = word.split_once("://") {
+            return format!("{scheme}://{}", self.name("address", place));
+        }
         // `server:/export` is a place too, and so is `/a:/b`.
-        if let Some((before, path)) = word.split_once(":/").filter(|_| !word.contains("://")) {
+        if let Some((before, path)) = word.split_once(":/") {
             let path = format!("/{path}");
             return self.word(before, hosts) + ":" + &self.word(&path, hosts);
         }
@@ -174,11 +219,14 @@ impl Names {
         let parts = bare.split('/').filter(|part| !part.is_empty()).count();
         let is_everywhere = EVERYWHERE.iter().any(|start| bare.starts_with(start))
             || bare.starts_with("/dev/") && parts == 2;
-        if bare.starts_with('/') && bare.len() > 2 && !is_everywhere {
+        let is_from_here = ["~/", "./", "../"]
+            .iter()
+            .any(|start| bare.starts_with(start));
+        if (bare.starts_with('/') && bare.len() > 2 && !is_everywhere) || is_from_here {
             return self.name("path", bare) + rest;
         }
         let host = bare.rsplit_once('@').map_or(bare, |(_, host)| host);
-        if is_address(host.trim_matches(['[', ']'])) {
+        if is_address(host) {
             return self.name("address", host) + rest;
         }
         let known = self.hosts.iter().find(|(known, _)| hosts && *known == host);
@@ -191,9 +239,17 @@ fn not_told<T>() -> Fact<T> {
     Fact::Missing("left out of what is published".to_owned())
 }
 
+/// Whether it is a path from here: `50/50` is none.
+fn is_relative(text: &str) -> bool {
+    let begins = |part: &str| part.starts_with(|c: char| c.is_alphabetic() || "._~".contains(c));
+    text.contains('/') && text.split('/').all(begins)
+}
+
 /// An address of the internet, with a port or a mask or without, or of a network card.
 fn is_address(word: &str) -> bool {
     let word = word.split('/').next().unwrap_or_default();
+    let bracketed = word.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let word = bracketed.map_or(word, |(inside, _)| inside);
     let is_ip = |word: &str| word.parse::<IpAddr>().is_ok();
     let of_port = word
         .rsplit_once(':')
@@ -232,6 +288,15 @@ mod tests {
             "from 192.0.2.7:5201, 2001:db8::1.",
             "from address-1, address-2.",
         );
+        check(
+            "[2001:db8::1]:5201 http://web7/x",
+            "address-1 http://address-2",
+        );
+        check(
+            "~/x ../x ./y, /library/acme",
+            "path-1 path-2 path-3, path-4",
+        );
+        check("/usr/local/acme/x", "path-1");
         check("mac 02:42:ac:11:00:02", "mac address-1");
         check(
             "web7: 20:11:56, os.pipe@2, 1.5 GB/s",
@@ -239,6 +304,21 @@ mod tests {
         );
         check("root@web7 runs web70", "machine-1 runs web70");
         check("6.12.8, 4 KiB / 2, n/a", "6.12.8, 4 KiB / 2, n/a");
+    }
+
+    #[test]
+    fn files_of_fio_become_names_and_what_is_to_be_done_stays() {
+        let check = |text: &str, expect: &str| {
+            assert_eq!(Names::default().argument(text), expect);
+        };
+        check("customer-acme/db.fio", "file-1");
+        check("acme.fio", "file-1");
+        check("--filename=acme.dat", "--filename=path-1");
+        check("-directory=acme", "-directory=path-1");
+        check("--write_bw_log=logs/acme", "--write_bw_log=path-1");
+        check("--bssplit=4k/50:16k/50", "--bssplit=4k/50:16k/50");
+        check("--rw=randread", "--rw=randread");
+        check("--name=acme", "--name=acme");
     }
 
     #[test]

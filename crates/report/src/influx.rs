@@ -39,7 +39,10 @@ pub fn influx(view: &RunView<'_>) -> String {
             ("unit", metric.metric.unit.key().to_owned()),
         ];
         let mut fields = estimated(metric.estimate);
-        fields.extend(float("floor", metric.floor.map(|floor| floor.value)));
+        let levels = view.soak_levels(metric);
+        let floor = metric.floor.map(|floor| floor.value);
+        fields.extend(float("floor", floor.or(levels.map(|of| of.floor))));
+        fields.extend(float("best", levels.map(|of| of.best)));
         if !metric.rounds.is_empty() {
             fields.push(format!("rounds={}i", metric.rounds.len()));
             fields.push(text("state", &json::state_word(&metric.state)));

@@ -138,26 +138,12 @@ fn samples(view: &RunView<'_>) -> Vec<Sample> {
             &labels,
             metric.estimate,
         ));
+        let levels = view.soak_levels(metric);
         let floor = metric.floor.map(|floor| floor.value);
+        let floor = floor.or(levels.map(|of| of.floor));
+        let best = levels.map(|of| of.best);
         all.extend(sample(&FLOOR, metric.metric.unit, &labels, floor));
-        let soak = view
-            .soak
-            .as_ref()
-            .filter(|soak| soak.quantity == metric.id.quantity);
-        if let Some(levels) = soak.and_then(|soak| soak.levels) {
-            all.extend(sample(
-                &FLOOR,
-                metric.metric.unit,
-                &labels,
-                Some(levels.floor),
-            ));
-            all.extend(sample(
-                &BEST,
-                metric.metric.unit,
-                &labels,
-                Some(levels.best),
-            ));
-        }
+        all.extend(sample(&BEST, metric.metric.unit, &labels, best));
         if metric.rounds.is_empty() {
             continue;
         }

@@ -1,5 +1,5 @@
 //! What a person publishes of some runs: their comparison, their machines side by side, and each of them, in every
-//! language, with the figures for programs; or the one picture that says the most of it.
+//! language, with the figures for programs; or one picture, the one that says the most.
 
 use crate::comparison::ComparisonView;
 use crate::lang::{Lang, say};
@@ -21,32 +21,37 @@ pub const BYTES_MAX: usize = 1_500_000;
 #[derive(Clone, Copy)]
 struct Room {
     comparison: Detail,
-    /// Of each run.
-    runs: Detail,
+    /// Of each run; `None` for none of them.
+    runs: Option<Detail>,
     /// The most bytes of figures for programs.
     raw: usize,
 }
 
 /// What is tried in turn, until a file is small enough.
-const ROOMS: [Room; 4] = [
+const ROOMS: [Room; 5] = [
     Room {
         comparison: Detail::Full,
-        runs: Detail::Full,
+        runs: Some(Detail::Full),
         raw: 700_000,
     },
     Room {
         comparison: Detail::Usual,
-        runs: Detail::Usual,
+        runs: Some(Detail::Usual),
         raw: 500_000,
     },
     Room {
         comparison: Detail::Usual,
-        runs: Detail::Usual,
+        runs: Some(Detail::Usual),
         raw: 0,
     },
     Room {
         comparison: Detail::Short,
-        runs: Detail::Short,
+        runs: Some(Detail::Short),
+        raw: 0,
+    },
+    Room {
+        comparison: Detail::Short,
+        runs: None,
         raw: 0,
     },
 ];
@@ -62,6 +67,8 @@ pub struct Published<'a> {
     pub values: Vec<ValueView>,
     /// Their order, where there are many.
     pub ranking: Option<RankingView>,
+    /// Earlier runs of their machines, which show what runs of one machine differ by.
+    pub earlier: &'a [Run],
 }
 
 /// Runs that have an order: two are a comparison.
@@ -76,6 +83,7 @@ impl<'a> Published<'a> {
         comparison: Option<ComparisonView<'a>>,
         runs: &[&'a Run],
         catalogue: Option<&Catalogue>,
+        earlier: &'a [Run],
     ) -> Self {
         let rented = catalogue.map(|catalogue| offers::of_runs(runs, catalogue));
         let rented = rented.unwrap_or_default();
@@ -90,21 +98,18 @@ impl<'a> Published<'a> {
             values: offers::values(&rented),
             ranking: (runs.len() >= RANKED_MIN).then(|| ranking::view(runs, &[], catalogue)),
             runs: runs.iter().map(view).collect(),
+            earlier,
         }
     }
 }
 
 impl Published<'_> {
-    /// The file, this language first: all there is to say, or as much as has room in [`BYTES_MAX`].
-    pub fn html(&self, lang: Lang) -> String {
-        let mut text = String::new();
-        for (place, room) in ROOMS.into_iter().enumerate() {
-            text = html(&self.document(lang, room, place > 0));
-            if text.len() <= BYTES_MAX {
-                break;
-            }
-        }
-        text
+    /// The file, this language first: all there is to say, or as much as has room in [`BYTES_MAX`]; `None` where even
+    /// the least has none.
+    pub fn html(&self, lang: Lang) -> Option<String> {
+        let rooms = ROOMS.into_iter().enumerate();
+        let mut files = rooms.map(|(place, room)| html(&self.document(lang, room, place > 0)));
+        files.find(|text| text.len() <= BYTES_MAX)
     }
 
     fn document(&self, lang: Lang, room: Room, shortened: bool) -> Document {
@@ -198,26 +203,32 @@ impl Published<'_> {
             let heading = lang.pick("The machines", "マシンの比較");
             parts.push(part(heading, page::beside::page(hosts, lang)));
         }
-        let detail = match room.runs {
-            // Of several, what they have in common is read before each.
-            Detail::Full if self.runs.len() > 1 => Detail::Usual,
-            detail => detail,
-        };
-        parts.extend(self.runs.iter().map(|view| {
-            let meta = &view.run.meta;
-            let name = meta.label.as_ref().unwrap_or(&meta.id);
-            let mut page = page::run::page(view, detail, lang);
-            let mut pictures: Vec<Chart> = charts::headlines(view, lang).into_iter().collect();
-            if self.runs.len() == 1 && room.runs != Detail::Short {
-                pictures.extend(charts::values(view, lang));
-            }
-            let pictures = pictures.into_iter();
-            page.splice(1..1, pictures.map(|chart| Block::Chart(Box::new(chart))));
-            part(name, page)
-        }));
+        if let Some(detail) = room.runs {
+            parts.extend(self.runs.iter().map(|view| self.alone(view, detail, lang)));
+        }
         // What another program measured tells nothing of its machine, and has no heading above nothing.
         parts.retain(|part| !part.blocks.iter().all(Block::is_empty));
         parts
+    }
+
+    /// A run by itself.
+    fn alone(&self, view: &RunView<'_>, detail: Detail, lang: Lang) -> Part {
+        let is_alone = self.runs.len() == 1;
+        let shown = match detail {
+            // Of several, what they have in common is read before each.
+            Detail::Full if !is_alone => Detail::Usual,
+            detail => detail,
+        };
+        let meta = &view.run.meta;
+        let name = meta.label.as_ref().unwrap_or(&meta.id);
+        let mut page = page::run::page(view, shown, lang);
+        let mut pictures: Vec<Chart> = charts::headlines(view, lang).into_iter().collect();
+        if is_alone && detail != Detail::Short {
+            pictures.extend(charts::values(view, lang));
+        }
+        let pictures = pictures.into_iter();
+        page.splice(1..1, pictures.map(|chart| Block::Chart(Box::new(chart))));
+        part(name, page)
     }
 
     /// The latencies of both sides of each comparison, beside one another.
@@ -250,11 +261,15 @@ impl Published<'_> {
             let id = view.run.meta.id.as_str();
             // Whoever comes later has its share of the room too.
             let share = room / (self.runs.len() - place);
-            let forms = [
-                (compact(&json::run(view)), "json"),
-                (csv::metrics(view), "csv"),
-            ];
-            let form = forms.into_iter().find(|(text, _)| text.len() <= share);
+            let fits = |text: &String| text.len() <= share;
+            let json = || Some(compact(&json::run(view))).filter(fits);
+            let csv = || Some(csv::metrics(view)).filter(fits);
+            let form = match share {
+                0 => None,
+                _ => json()
+                    .map(|text| (text, "json"))
+                    .or_else(|| csv().map(|text| (text, "csv"))),
+            };
             match form {
                 Some((text, end)) => {
                     room -= text.len();

@@ -26,7 +26,7 @@ pub struct RunView<'a> {
     pub indexes: Vec<IndexSummary>,
     /// What a soak says; `None` for every other run.
     pub soak: Option<stats::soak::SoakSummary>,
-    /// What storage tests say beside their metrics; `None` where the run has none, and for soaks.
+    /// What storage tests say beside their metrics; `None` where the run has none, for soaks, and for imports.
     pub storage: Option<stats::storage::StorageSummary>,
     /// What memory tests found point by point; `None` where the run has none.
     pub memory: Option<stats::memory::MemorySummary>,
@@ -96,7 +96,8 @@ pub fn view(run: &Run) -> RunView<'_> {
         largest: largest(&metrics),
         metrics,
         soak: stats::soak::summarize(run),
-        storage: stats::storage::summarize(run),
+        // What another program measured says nothing of how long it loaded what.
+        storage: stats::storage::summarize(run).filter(|_| run.meta.origin.is_none()),
         memory: stats::memory::summarize(run),
         noted,
         offer: None,
@@ -183,6 +184,13 @@ impl RunView<'_> {
         let largest = self.largest.get(&of_test(metric));
         let (unit, quantity) = (metric.metric.unit, &metric.id.quantity);
         number::scale(unit, quantity, largest.copied().unwrap_or(0.0))
+    }
+
+    /// The levels of a soak, where that is what it measured.
+    pub(crate) fn soak_levels(&self, metric: &MetricSummary) -> Option<stats::soak::Levels> {
+        let soak = self.soak.as_ref();
+        let soak = soak.filter(|soak| soak.quantity == metric.id.quantity);
+        soak.and_then(|soak| soak.levels)
     }
 
     /// The two levels of a metric that has two, in its scale and with their shares, the more frequent one first.

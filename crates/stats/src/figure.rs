@@ -17,10 +17,10 @@ use model::spec::{Better, MetricClass, Nature};
 use model::units::Unit;
 
 /// The end of a quantity that is where most of a kind of latency lies, of which the beginning is the name.
-pub(crate) const MODE: &str = "_ns_mode";
+pub const MODE: &str = "_ns_mode";
 
 /// The kind of latency that is meant by `lat_ns_mode`: the leading one, whatever its name.
-const LEADING: &str = "lat";
+pub const LEADING: &str = "lat";
 
 /// A run whose figures are asked for, its rounds sorted out once.
 pub struct Figures<'a> {

@@ -5,7 +5,7 @@
 //! the round, as it is in a round that had none; of a copy only the number of its operations is read, which says
 //! whether windows are fine enough to tell states apart.
 
-use model::noise::Noise;
+use model::noise::{Noise, Sentinel};
 use model::plan::CaseId;
 use model::record::{CopyRecord, Failure, Measured, Outcome, Round};
 use model::soak::Stretch;
@@ -48,7 +48,8 @@ struct LeanCopy {
     ops: u64,
 }
 
-/// What a comparison asks of the noise: who took time, and whether the clock can be trusted.
+/// What a comparison asks of the noise: who took time, what the probes saw of the core, and whether the clock can be
+/// trusted.
 #[derive(Deserialize)]
 struct LeanNoise {
     steal_share: Option<f64>,
@@ -58,6 +59,8 @@ struct LeanNoise {
     foreign_top: Option<String>,
     clock_jump: Option<Nanos>,
     suspended: Option<Nanos>,
+    before: Option<Sentinel>,
+    after: Option<Sentinel>,
 }
 
 impl From<LeanRound> for Round {
@@ -97,6 +100,8 @@ impl From<LeanRound> for Round {
                 foreign_top: lean.noise.foreign_top,
                 clock_jump: lean.noise.clock_jump,
                 suspended: lean.noise.suspended,
+                before: lean.noise.before,
+                after: lean.noise.after,
                 ..Noise::default()
             },
         }

@@ -5,6 +5,7 @@
 //! least width. Pictures are kept among the build products for a person to look at.
 
 mod axe;
+mod made;
 
 use crate::process::{command, output, succeed, succeeds, target_dir};
 use anyhow::{Context, ensure};
@@ -33,16 +34,11 @@ const TALL: u32 = 2600;
 /// The most sheets of paper of a comparison of two `quick` runs.
 const SHEETS_MAX: usize = 6;
 
-/// Both sides of the comparison: a test of each kind that pages tell apart, in the rounds that an interval takes.
-const COMPARED: &[&str] = &[
-    "cpu.zstd-compress@1",
-    "memory.latency-1m@1",
-    "os.pipe@1",
-    "os.pipe@2",
-    "storage.randread-4k",
-    "--passes",
-    "6",
-];
+/// What sides of comparisons are made of.
+const COMPARED: &[&str] = &["quick", "--passes", "1"];
+
+/// These sides, and how many times as fast as what was measured.
+const SIDES: [(&str, f64); 3] = [("server-a", 1.0), ("server-b", 1.2), ("server-c", 0.9)];
 
 /// A run of everything that has a part of its own on a page, once: what it looks like takes no six rounds.
 const EVERYTHING: &[&str] = &[
@@ -53,6 +49,11 @@ const EVERYTHING: &[&str] = &[
     "storage.randrw-4k-qd32",
     "storage.fsync-4k",
     "storage-load",
+    "cpu.prime@1",
+    "familiar.yabs-4k",
+    "familiar.etcd",
+    "--set",
+    "familiar.*.runtime=1s",
     "--passes",
     "1",
 ];
@@ -97,10 +98,20 @@ pub(crate) fn check(root: &Path, browser: &str) -> anyhow::Result<Option<String>
     };
     desk.measure()?;
     let offers = desk.text("offers.toml")?;
-    let reports: [(&str, &[&str]); 4] = [
+    let reports: [(&str, &[&str]); 5] = [
         (
             "compared",
             &["server-a", "server-b", "--offers", offers.as_str()],
+        ),
+        (
+            "ranked",
+            &[
+                "server-a",
+                "server-b",
+                "server-c",
+                "--offers",
+                offers.as_str(),
+            ],
         ),
         ("one", &["server-a"]),
         ("everything", &["everything"]),
@@ -160,15 +171,18 @@ impl Desk<'_> {
         let place = self.text("")?;
         self.write("offers.toml", OFFERS)?;
         let offers = self.text("offers.toml")?;
-        for (label, what) in [
-            ("server-a", COMPARED),
-            ("server-b", COMPARED),
-            ("everything", EVERYTHING),
-        ] {
+        for (label, what) in [("once", COMPARED), ("everything", EVERYTHING)] {
             let mut run = self.kurabe(&["run", "--dir", &place, "--label", label]);
             run.args(["--format", "short", "--offer", label, "--offers", &offers]);
             // How it ended is no matter here: a busy machine cannot do all of it.
             let _ = run.args(what).status();
+        }
+        let once = output(&mut self.kurabe(&["export", "once"]))?;
+        let once = store::export::read(&once)?;
+        for (machine, times) in SIDES {
+            let run = store::export::write(&made::run(&once, machine, times))?;
+            let file = self.write(&format!("{machine}.json"), &run)?;
+            succeed(self.kurabe(&["import"]).arg(file))?;
         }
         let soak = self
             .kurabe(SOAK)

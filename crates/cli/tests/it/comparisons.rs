@@ -28,6 +28,27 @@ fn on_hidden_machine(run: &mut Value) {
     run["host"]["identity"] = serde_json::json!({ "machine": hidden, "boot": hidden });
 }
 
+#[test]
+fn a_comparison_trusts_a_run_as_far_as_its_own_page_does() {
+    let bed = Bed::new();
+    bed.replay("server-a", "100,101,99,100,102,98,100,101,99");
+    copy(&bed, "server-a", "b", |run| {
+        on_machine(run, "b");
+        run["meta"]["warnings"] = serde_json::json!([]);
+        for (place, round) in (0..).zip(run["rounds"].as_array_mut().unwrap()) {
+            let adds = if place < 3 { 4.0 } else { 1.0 };
+            let probe = serde_json::json!({
+                "add_ns": 0.3, "gap_share": 0.0, "gap_max": 0, "adds_per_cycle": adds
+            });
+            round["noise"] = serde_json::json!({ "before": probe, "after": probe });
+        }
+    });
+    let alone = bed.run(&["show", "b"]).code(0);
+    alone.out_has(&["the same core in 6 of 9 rounds"]);
+    let both = bed.run(&["compare", "server-a", "b"]);
+    both.out_has(&["b DISTURBED: the same core in 6 of 9 rounds"]);
+}
+
 pub(crate) fn times(run: &mut Value, factor: f64) {
     for round in run["rounds"].as_array_mut().unwrap() {
         let done = &mut round["outcome"]["done"];

@@ -9,7 +9,7 @@
 mod tests;
 
 use crate::unixbench;
-use model::num::{approx, count};
+use model::num::approx;
 use model::params::ParamValue;
 use model::plan::{CaseId, MetricId, PlannedCase};
 use model::record::{Measured, Outcome, Run};
@@ -70,7 +70,7 @@ pub enum Why {
     Zeros,
     /// Theirs is the best of so many runs.
     Best(usize),
-    /// Theirs goes on behind what it wrote, and ours writes over what was there.
+    /// Theirs makes a file longer with each write; ours writes into a file that is there.
     NewFile,
     /// Theirs is one pass over the tests.
     OnePass,
@@ -149,7 +149,7 @@ fn ours(test: &str, copies: u32, quantity: &str, factor: f64) -> Ours {
     Ours::Metric(metric(&case(test, copies), quantity), factor)
 }
 
-/// Whether a case was to be measured, be it that it was left out.
+/// Whether a case was to be measured; those that were left out count.
 fn is_part(run: &Run, case: &CaseId) -> bool {
     let names = [case.test.clone(), case.to_string()];
     let mut dropped = run.plan.dropped.iter();
@@ -173,7 +173,7 @@ fn block(run: &Run, id: &CaseId) -> Option<Bytes> {
     }
 }
 
-/// The time after which a shot is over, be there bytes left or not; zero where there is none.
+/// The time after which a shot is over, even if there are bytes left; zero where there is none.
 pub(crate) fn runtime(case: &PlannedCase) -> Nanos {
     match case.params.get("runtime") {
         Some(ParamValue::Duration(time)) => *time,
@@ -243,14 +243,12 @@ fn yabs(run: &Run, (bs, test, ours): (&str, &str, &str)) -> [Row; 3] {
 /// The mean of the runs of dd.
 fn dd(run: &Run) -> Row {
     let id = case("familiar.dd", 1);
-    let rates = shots(run, &id).filter_map(|shot| shot.values.get("bw_bytes_per_s"));
-    let rates: Vec<f64> = rates.copied().collect();
-    let mean = rates.iter().sum::<f64>() / count(rates.len());
+    let mut rates = shots(run, &id).filter_map(|shot| shot.values.get("bw_bytes_per_s"));
     Row {
         name: "bench.sh dd".to_owned(),
         metric: metric(&id, "bw_bytes_per_s"),
-        theirs: (!rates.is_empty()).then_some(Theirs::Rate {
-            bytes_per_s: mean,
+        theirs: rates.next().map(|&bytes_per_s| Theirs::Rate {
+            bytes_per_s,
             iops: None,
         }),
         ours: ours("storage.write-1m", 1, "bw_bytes_per_s", 1.0),
@@ -270,7 +268,10 @@ fn disk_mark_row(run: &Run, name: &str, test: &str) -> Row {
         .iter()
         .filter_map(rate)
         .max_by(|a, b| a.0.total_cmp(&b.0));
-    let why = Why::Best(runs.len());
+    let why = match runs.len() {
+        0 | 1 => Why::OneShot,
+        several => Why::Best(several),
+    };
     Row {
         name: format!("CDM {name}"),
         theirs: best.map(|(bytes_per_s, iops)| Theirs::Rate { bytes_per_s, iops }),

@@ -14,7 +14,7 @@ use model::plan::{CaseId, Plan, PlannedCase, PlannedMetric, Shape};
 use model::record::{Binary, End, Measured, Outcome, Round, Run, RunMeta};
 use model::spec::{Fold, How, Role};
 use model::units::{Nanos, UnixNanos};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Where a text comes from.
 #[derive(Clone, Copy, Debug)]
@@ -67,25 +67,28 @@ pub enum Unlike {
 /// The runs of a text: one of each output, and outputs that follow each other are one run as long as no case comes
 /// twice and the version is the same, because people keep what they measured of a server in one file.
 pub fn of_text(figures: &[Figures], source: Source<'_>, own: &Own<'_>) -> Vec<Run> {
-    let mut groups: Vec<Vec<Vec<Case<'_>>>> = Vec::new();
+    let mut groups: Vec<Vec<Case<'_>>> = Vec::new();
+    let mut in_last: HashSet<CaseId> = HashSet::new();
     for output in figures.chunk_by(|a, b| a.output == b.output) {
         let cases = cases(output, own);
-        let joins = groups.last().is_some_and(|group| {
-            let mut before = group.iter().flatten();
-            before.all(|one| {
-                let again = |case: &Case<'_>| case.planned.id == one.planned.id;
-                one.figures.version == output[0].version && !cases.iter().any(again)
-            })
+        let ids = || cases.iter().map(|case| case.planned.id.clone());
+        let last = groups.last_mut().filter(|group| {
+            let first = group.first().map(|case| &case.figures.version);
+            first.is_none_or(|version| *version == output[0].version)
+                && ids().all(|id| !in_last.contains(&id))
         });
-        match groups.last_mut().filter(|_| joins) {
-            Some(group) => group.push(cases),
-            None => groups.push(vec![cases]),
+        if let Some(group) = last {
+            in_last.extend(ids());
+            group.extend(cases);
+        } else {
+            in_last = ids().collect();
+            groups.push(cases);
         }
     }
     let all = groups.into_iter().enumerate();
     all.map(|(at, group)| {
         let digest = digest(&[source], at);
-        run(group.into_iter().flatten().collect(), source, digest)
+        run(group, source, digest)
     })
     .collect()
 }
@@ -101,7 +104,8 @@ pub fn of_rounds(texts: &[(Source<'_>, &[Figures])], own: &Own<'_>) -> Result<Op
         return Ok(None);
     };
     for (file, cases) in &each {
-        let has = |case: &Case<'_>| cases.iter().any(|one| one.planned.id == case.planned.id);
+        let ids: HashSet<&CaseId> = cases.iter().map(|case| &case.planned.id).collect();
+        let has = |case: &Case<'_>| ids.contains(&case.planned.id);
         let others = each
             .iter()
             .flat_map(|(with, all)| all.iter().map(move |case| (with, case)));
@@ -113,6 +117,7 @@ pub fn of_rounds(texts: &[(Source<'_>, &[Figures])], own: &Own<'_>) -> Result<Op
             });
         }
     }
+    let mut known: HashMap<&CaseId, &Case<'_>> = HashMap::new();
     for (file, case) in each
         .iter()
         .flat_map(|(file, all)| all.iter().map(move |one| (file, one)))
@@ -124,9 +129,8 @@ pub fn of_rounds(texts: &[(Source<'_>, &[Figures])], own: &Own<'_>) -> Result<Op
             };
             return Err(Unlike::Versions(word(first), word(case)));
         }
-        let like = all().find(|one| one.planned.id == case.planned.id);
-        like.map_or(Ok(()), |one| alike(&one.planned, &case.planned))
-            .map_err(|unlike| unlike.within(file))?;
+        let like = known.entry(&case.planned.id).or_insert(case);
+        alike(&like.planned, &case.planned).map_err(|unlike| unlike.within(file))?;
     }
     let sources: Vec<Source<'_>> = texts.iter().map(|(source, _)| *source).collect();
     // Another one than that of the same text as runs by themselves.
@@ -202,30 +206,64 @@ fn cases<'a>(figures: &'a [Figures], own: &Own<'_>) -> Vec<Case<'a>> {
                 values,
             })
     });
-    let mut all: Vec<Case<'_>> = Vec::new();
-    for mut case in cases {
-        // What one output tells twice are two rounds where it was measured alike, and two tests otherwise.
-        let test = case.planned.id.test.clone();
-        let mut number = 2;
-        let differs = |case: &Case<'_>, one: &Case<'_>| {
-            let declared_otherwise = |metric: &PlannedMetric| {
-                let mut have = one.planned.metrics.iter();
-                let same = (&metric.quantity, metric.unit, metric.better);
-                have.any(|one| {
-                    one.quantity == *same.0 && (one.unit, one.better) != (same.1, same.2)
-                })
+    let mut named = Named::default();
+    cases.map(|case| named.name(case)).collect()
+}
+
+/// What one output tells of a test twice are two rounds where it was measured alike, and two tests otherwise: the names
+/// that were given.
+#[derive(Default)]
+struct Named {
+    /// What is declared under each name.
+    metrics: HashMap<CaseId, Vec<PlannedMetric>>,
+    /// The names of a test with the same settings.
+    alike: HashMap<(CaseId, String), Vec<CaseId>>,
+    /// How many names a test has.
+    numbers: HashMap<CaseId, u32>,
+}
+
+impl Named {
+    fn name<'a>(&mut self, mut case: Case<'a>) -> Case<'a> {
+        let id = case.planned.id.clone();
+        let settings = case.planned.params.iter();
+        let settings = settings.map(|(name, value)| format!("{name}\0{}\0", value.readable()));
+        let alike = self.alike.entry((id.clone(), settings.collect()));
+        let alike = alike.or_default();
+        let metrics = &self.metrics;
+        let fits = |id: &&CaseId| {
+            let declared = |new: &PlannedMetric| {
+                let mut have = metrics.get(*id).into_iter().flatten();
+                let same = (new.unit, new.better);
+                have.all(|one| one.quantity != new.quantity || (one.unit, one.better) == same)
             };
-            one.planned.id == case.planned.id
-                && (alike(&one.planned, &case.planned).is_err()
-                    || case.planned.metrics.iter().any(declared_otherwise))
+            case.planned.metrics.iter().all(declared)
         };
-        while all.iter().any(|one| differs(&case, one)) {
-            case.planned.id.test = format!("{test}-{number}");
-            number += 1;
-        }
-        all.push(case);
+        let name = alike.iter().find(fits).cloned().unwrap_or_else(|| {
+            let number = self.numbers.entry(id.clone()).or_insert(1);
+            let mut name = id.clone();
+            while metrics.contains_key(&name) {
+                *number += 1;
+                name.test = format!("{}-{number}", id.test);
+            }
+            alike.push(name.clone());
+            name
+        });
+        add(
+            self.metrics.entry(name.clone()).or_default(),
+            &case.planned.metrics,
+        );
+        case.planned.id = name;
+        case
     }
-    all
+}
+
+/// Adds those of which none has the quantity yet.
+fn add(known: &mut Vec<PlannedMetric>, metrics: &[PlannedMetric]) {
+    for metric in metrics {
+        if known.iter().all(|one| one.quantity != metric.quantity) {
+            known.push(metric.clone());
+        }
+    }
 }
 
 /// A case of the other program's own test.
@@ -276,21 +314,17 @@ fn run(cases: Vec<Case<'_>>, source: Source<'_>, digest: Digest) -> Run {
     let started = when.unwrap_or_default();
     let (mut rounds, mut planned): (Vec<Round>, Vec<PlannedCase>) = (Vec::new(), Vec::new());
     let mut passes: BTreeMap<CaseId, u32> = BTreeMap::new();
+    let mut places: HashMap<CaseId, usize> = HashMap::new();
     for case in cases {
         let pass = passes.entry(case.planned.id.clone()).or_default();
         *pass += 1;
         let seq = u32::try_from(rounds.len() + 1).unwrap_or(u32::MAX);
         rounds.push(round(&case, *pass, seq, started));
-        match planned.iter_mut().find(|one| one.id == case.planned.id) {
-            Some(known) => {
-                let new = case.planned.metrics.into_iter();
-                let new = new.filter(|metric| {
-                    let mut have = known.metrics.iter();
-                    !have.any(|one| one.quantity == metric.quantity)
-                });
-                let new: Vec<PlannedMetric> = new.collect();
-                known.metrics.extend(new);
-            }
+        let place = *places
+            .entry(case.planned.id.clone())
+            .or_insert(planned.len());
+        match planned.get_mut(place) {
+            Some(known) => add(&mut known.metrics, &case.planned.metrics),
             None => planned.push(case.planned),
         }
     }

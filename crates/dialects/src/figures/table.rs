@@ -43,6 +43,7 @@ fn read(text: &str) -> Found {
         return found;
     }
     let mut outputs: HashMap<String, usize> = HashMap::new();
+    let mut taken = Taken::default();
     let place = names.iter().position(|name| *name == "estimate");
     let has_end = text.ends_with(['\n', '"']);
     let mut rows = rows.records().peekable();
@@ -58,6 +59,9 @@ fn read(text: &str) -> Found {
                 continue;
             }
         };
+        if row.iter().all(|cell| cell.trim().is_empty()) {
+            continue;
+        }
         let cell = |name: &str| {
             let at = names.iter().position(|one| *one == name)?;
             row.get(at).map(str::trim).filter(|text| !text.is_empty())
@@ -77,13 +81,14 @@ fn read(text: &str) -> Found {
             figure(&cell, output, params.collect())
         };
         match figure {
-            Ok(figures) => take(&mut found.figures, figures),
+            Ok(figures) => taken.take(figures),
             Err(what) => {
                 let line = line(row.position());
                 found.left_out.push(LeftOut { line, what });
             }
         }
     }
+    found.figures = taken.figures;
     found.figures.sort_by_key(|figures| figures.output);
     found
 }
@@ -189,23 +194,28 @@ fn instant(text: &str) -> Result<UnixNanos, String> {
         .ok_or_else(|| format!("the date `{text}` is not one since 1970, such as 2014-03-01"))
 }
 
-/// Puts a figure beside those of its case.
-fn take(all: &mut Vec<Figures>, mut one: Figures) {
-    let mut cases = all.iter_mut().rev();
-    let case = cases.find(|case| {
-        let same = |case: &Figures| (case.output, case.copies) == (one.output, one.copies);
-        same(case) && case.test == one.test && case.params == one.params
-    });
-    match case {
-        Some(case)
-            if case
-                .values
-                .iter()
-                .all(|have| have.quantity != one.values[0].quantity) =>
-        {
-            case.values.append(&mut one.values);
+/// What was taken of a table so far.
+#[derive(Default)]
+struct Taken {
+    figures: Vec<Figures>,
+    /// Where the last figures of each case stand: of a run, a test, so many copies, and settings.
+    last: HashMap<(usize, u32, String, BTreeMap<String, String>), usize>,
+}
+
+impl Taken {
+    /// Puts a figure beside those of its case.
+    fn take(&mut self, mut one: Figures) {
+        let case = (one.output, one.copies, one.test.clone(), one.params.clone());
+        let last = self.last.get(&case);
+        if let Some(known) = last.and_then(|&at| self.figures.get_mut(at)) {
+            let mut have = known.values.iter();
+            if have.all(|have| have.quantity != one.values[0].quantity) {
+                known.values.append(&mut one.values);
+                return;
+            }
         }
-        _ => all.push(one),
+        self.last.insert(case, self.figures.len());
+        self.figures.push(one);
     }
 }
 

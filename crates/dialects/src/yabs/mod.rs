@@ -44,12 +44,14 @@ fn read(text: &str) -> Found {
     });
     for (output, (line, root, version)) in ours.enumerate() {
         let time = root.get("time").and_then(Value::as_str);
+        let other = root.get("measured_by").and_then(Value::as_str);
+        let version = other.map_or_else(|| version.to_owned(), |by| format!("{version}, by {by}"));
         let report = Report {
             line,
             root,
             blank: Figures {
                 output,
-                version: Some(version.to_owned()),
+                version: Some(version),
                 when: time.and_then(when),
                 test: String::new(),
                 title: String::new(),

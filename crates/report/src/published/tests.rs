@@ -8,14 +8,14 @@ use model::record::{Outcome, Run};
 use stats::CompareOptions;
 
 fn alone(run: &Run) -> Published<'_> {
-    Published::new(None, &[run], None)
+    Published::new(None, &[run], None, &[])
 }
 
 fn compared(runs: &[Run]) -> Published<'_> {
     let others: Vec<&Run> = runs[1..].iter().collect();
     let options = CompareOptions::default();
     let compared = comparison::view(&runs[0], &others, &options);
-    Published::new(Some(compared), &runs.iter().collect::<Vec<_>>(), None)
+    Published::new(Some(compared), &runs.iter().collect::<Vec<_>>(), None, &[])
 }
 
 /// Runs of one plan, each with an id and a label of its own.
@@ -43,7 +43,7 @@ fn a_soak_of_a_day_in_windows_of_100_ms_is_small_and_keeps_its_spikes() {
         }
     }
     let published = alone(&run);
-    let text = published.html(Lang::En);
+    let text = published.html(Lang::En).unwrap();
     assert!(text.len() <= BYTES_MAX, "{}", text.len());
     let soak = published.runs[0].soak.as_ref().unwrap();
     let chart = charts::series(&published.runs[0], soak, Lang::En).unwrap();
@@ -92,7 +92,7 @@ fn a_soak_of_storage_has_its_latency_over_time() {
 fn twenty_runs_have_room_in_one_file() {
     let runs = several(20);
     let published = compared(&runs);
-    let text = published.html(Lang::En);
+    let text = published.html(Lang::En).unwrap();
     assert!(text.len() <= BYTES_MAX, "{}", text.len());
     for run in &runs {
         assert!(text.contains(run.meta.label.as_deref().unwrap()));
@@ -199,7 +199,7 @@ fn runs_of_several_offers_have_prices_an_order_and_a_picture_of_both() {
     let runs = rented();
     let runs: Vec<&Run> = runs.iter().collect();
     let catalogue = Catalogue::parse("offers.toml", CATALOGUE).unwrap();
-    let published = Published::new(None, &runs, Some(&catalogue));
+    let published = Published::new(None, &runs, Some(&catalogue), &[]);
     let document = published.document(Lang::En, ROOMS[0], false);
     let headings: Vec<&str> = document.parts[0]
         .iter()
@@ -223,9 +223,9 @@ fn runs_of_several_offers_have_prices_an_order_and_a_picture_of_both() {
     assert_eq!(labels, ["small", "large"]);
     assert!(plot.x.low.abs() < 1e-9, "prices begin at nothing");
     assert_eq!(chart.table.rows.len(), 2);
-    let page = published.html(Lang::En);
+    let page = published.html(Lang::En).unwrap();
     assert!(page.contains("a month with tax, JPY"), "the chart is drawn");
-    let without = Published::new(None, &runs[..2], None);
+    let without = Published::new(None, &runs[..2], None, &[]);
     assert!(without.values.is_empty() && without.ranking.is_none());
 }
 

@@ -176,7 +176,7 @@ impl Store {
     }
 
     /// Reads a run for a comparison: its rounds are without what each copy did, histograms, notes, and all noise but
-    /// who took time and the clock's, which takes a third of the time.
+    /// who took time, the probes and the clock's, which takes a third of the time.
     pub fn load_to_compare(&self, run: &str) -> Result<Run, StoreError> {
         let _snapshot = self
             .transaction(TransactionBehavior::Deferred)

@@ -463,6 +463,8 @@ fn a_run_read_for_a_comparison_lacks_only_what_none_looks_at() {
             steal_share: noise.steal_share,
             clock_jump: noise.clock_jump,
             suspended: noise.suspended,
+            before: noise.before,
+            after: noise.after,
             ..model::noise::Noise::default()
         };
         if let Outcome::Done(done) = &mut round.outcome {

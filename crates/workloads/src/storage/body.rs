@@ -355,6 +355,7 @@ impl<E: Engine> Plain<E> {
         if !frame.times.started {
             frame.times.start();
             frame.begin();
+            self.watch.start();
         }
         if frame.times.ramp_ends() {
             self.forget();

@@ -19,6 +19,7 @@ pub mod jobs;
 mod offsets;
 mod pace;
 mod records;
+mod shots;
 pub mod space;
 mod spec;
 mod taking;
@@ -221,25 +222,6 @@ fn open_one(job: &Job, place: &Place, is_alone: bool) -> Result<Box<dyn Body>, W
             Ok(parts.body(engine))
         }
     }
-}
-
-/// The same on a file of the round's own that nobody has written to yet: finding places for what is written is part of
-/// what is measured. One operation at a time.
-fn open_fresh(job: &Job, place: &Place, reserve: bool) -> Result<Box<dyn Body>, WorkError> {
-    job.check().map_err(WorkError::Unsupported)?;
-    let file = file::fresh(job, place, reserve)?;
-    let opened = file::open(job, &file, place)?;
-    file::check_alignment(job, &file, &opened)?;
-    let parts = Parts {
-        job,
-        place,
-        sizes: vec![file.size],
-        cached: Vec::new(),
-        watch: Watch::new(Some(&opened)),
-        files: vec![file],
-        notes: Vec::new(),
-    };
-    parts.psync()
 }
 
 fn no_memory(error: std::io::Error) -> WorkError {

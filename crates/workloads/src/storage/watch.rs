@@ -38,6 +38,11 @@ impl Watch {
         self.began = sys::clock::monotonic();
     }
 
+    /// Time begins to count: whatever was waited for since the counters were read belongs to nobody.
+    pub(super) fn start(&mut self) {
+        self.began = sys::clock::monotonic();
+    }
+
     fn device_now(&self, tree: &Tree) -> Option<DeviceIo> {
         counters::device(tree, self.device.as_deref()?).ok()
     }

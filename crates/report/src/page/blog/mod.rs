@@ -17,6 +17,7 @@ use crate::view::RunView;
 use model::comparison::{Comparison, Verdict};
 use model::host::Fact;
 use model::plan::MetricId;
+use model::record::Run;
 use stats::CompareOptions;
 use std::borrow::Cow;
 
@@ -28,14 +29,16 @@ pub(crate) struct Servers<'a> {
     lang: Lang,
 }
 
-/// The page of these runs; of several with their comparison, whose sides they are in their order.
+/// The page of these runs; of several with their comparison, whose sides they are in their order, and earlier runs of
+/// their machines.
 pub(crate) fn page(
     views: Vec<&RunView<'_>>,
     comparison: Option<&ComparisonView<'_>>,
+    earlier: &[Run],
     lang: Lang,
 ) -> Vec<Block> {
     let servers = Servers {
-        pairs: pairs(&views, comparison),
+        pairs: pairs(&views, comparison, earlier),
         views,
         lang,
     };
@@ -64,14 +67,19 @@ pub(crate) fn page(
 fn pairs<'a>(
     views: &[&RunView<'_>],
     comparison: Option<&'a ComparisonView<'_>>,
+    earlier: &[Run],
 ) -> Vec<([usize; 2], Cow<'a, Comparison>)> {
     let others = comparison.map_or(&[][..], |view| &view.others);
     let others = others.iter().map(|(_, one)| Cow::Borrowed(one));
     let mut pairs: Vec<_> = (1..).map(|place| [0, place]).zip(others).collect();
+    let options = CompareOptions {
+        earlier,
+        ..CompareOptions::default()
+    };
     for base in 1..views.len() {
         for other in base + 1..views.len() {
             let [one, against] = [base, other].map(|place| views[place].run);
-            let made = stats::compare(one, against, &CompareOptions::default());
+            let made = stats::compare(one, against, &options);
             pairs.push(([base, other], Cow::Owned(made)));
         }
     }

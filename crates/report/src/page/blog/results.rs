@@ -98,7 +98,7 @@ fn index_cell(index: &IndexSummary, lang: Lang) -> String {
     let Some(estimate) = &index.estimate else {
         return said::missing(index.missing.as_deref(), lang);
     };
-    let (value, ends) = number::plain(estimate);
+    let (value, ends) = number::index(estimate);
     let value = ranged(&value, ends.as_ref(), lang);
     match index.copies {
         1 => value,

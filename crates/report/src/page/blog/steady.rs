@@ -9,7 +9,7 @@ use crate::view::RunView;
 use model::estimate::MetricSummary;
 use model::plan::MetricId;
 use model::record::Outcome;
-use model::units::{Unit, UnixNanos};
+use model::units::{Nanos, Unit, UnixNanos};
 use stats::quantile::{mean, median, variance};
 
 const HOUR: u64 = 3_600_000_000_000;
@@ -32,8 +32,9 @@ pub(super) fn blocks(servers: &Servers<'_>) -> Vec<Block> {
     }
     for view in &servers.views {
         let sentence = view.soak.as_ref().map(|soak| soak::sentence(soak, lang));
-        let sentence = sentence.into_iter().map(Block::Line);
-        let of_server = sentence.chain(by_hour(view, lang)).collect();
+        let lines = sentence.into_iter().chain(of_points(view, lang));
+        let of_server = lines.map(Block::Line).chain(by_hour(view, lang));
+        let of_server = of_server.collect();
         blocks.push(match servers.views.len() {
             1 => Block::Section(None, of_server),
             _ => Block::section(called(view), of_server),
@@ -104,6 +105,22 @@ fn samples(view: &RunView<'_>, metric: &MetricSummary) -> Vec<(UnixNanos, f64)> 
         Outcome::Failed(_) => None,
     });
     values.filter(|(_, value)| value.is_finite()).collect()
+}
+
+/// Of a soak a value is no round: how long each lasts, on which the coefficient depends.
+fn of_points(view: &RunView<'_>, lang: Lang) -> Option<String> {
+    let points = &view.soak.as_ref()?.picture.points;
+    let (first, last) = (points.first()?, points.last()?);
+    let gaps = u64::try_from(points.len() - 1).ok()?;
+    let each = number::duration(
+        Nanos(last.at.0.saturating_sub(first.at.0).checked_div(gaps)?),
+        lang,
+    );
+    Some(say!(
+        lang,
+        "Each value is the mean of about {each}.",
+        "1 回の値は約 {each}の平均です。"
+    ))
 }
 
 /// The hour of the day where the language is spoken; every hour of Japan is nine hours ahead of UTC.

@@ -105,7 +105,7 @@ fn blog(runs: &[Run], lang: Lang) -> String {
     let others: Vec<&Run> = runs[1..].iter().collect();
     let compared = comparison::view(&runs[0], &others, &CompareOptions::default());
     let compared = Some(&compared).filter(|_| !others.is_empty());
-    markdown(&page(views.iter().collect(), compared, lang))
+    markdown(&page(views.iter().collect(), compared, &[], lang))
 }
 
 /// The lines, below their headings, that hold this.

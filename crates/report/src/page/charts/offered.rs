@@ -85,7 +85,9 @@ type Latency = (f64, Option<(f64, f64)>);
 
 fn points(curve: &offered::Curve, figures: &[Option<Latency>]) -> Vec<Point> {
     let both = curve.points.iter().zip(figures);
-    let known = both.filter_map(|(of, figure)| Some((of, (*figure)?)));
+    // What fell behind was offered less than it says.
+    let known = both.filter(|(of, _)| !of.fell_behind);
+    let known = known.filter_map(|(of, figure)| Some((of, (*figure)?)));
     known
         .map(|(of, (ns, ends))| Point {
             x: of.share,

@@ -32,12 +32,13 @@ pub(crate) fn values(view: &RunView<'_>, lang: Lang) -> Vec<Chart> {
     }
     let charts = groups.iter().filter(|(_, list)| list.len() > 1);
     charts
-        .filter_map(|(unit, list)| chart(view, unit, &list[..list.len().min(ROWS_MAX)], lang))
+        .filter_map(|(unit, list)| chart(view, unit, list, lang))
         .collect()
 }
 
 fn chart(view: &RunView<'_>, unit: &str, list: &[&MetricSummary], lang: Lang) -> Option<Chart> {
-    let rows: Vec<Row> = list.iter().filter_map(|metric| row(view, metric)).collect();
+    let drawn = list.iter().take(ROWS_MAX);
+    let rows: Vec<Row> = drawn.filter_map(|metric| row(view, metric)).collect();
     let first = list.first()?;
     let ends = || {
         rows.iter()
@@ -86,13 +87,11 @@ fn chart(view: &RunView<'_>, unit: &str, list: &[&MetricSummary], lang: Lang) ->
         ]);
     }
     Some(Chart {
-        title: say!(lang, "Figures in {unit}", "{unit} の測定値"),
-        finding: say!(
-            lang,
-            "a dot is the median of the rounds, the line its 95 % interval; tests that no single number describes are in \
-             the table of all figures",
-            "点は各ラウンドの中央値、線は 95 % 信頼区間です。一つの数値で表せないテストは全項目の表にあります"
-        ),
+        title: match unit {
+            "" => lang.pick("Pure numbers", "単位のない測定値").to_owned(),
+            unit => say!(lang, "Figures in {unit}", "{unit} の測定値"),
+        },
+        finding: finding(list.len().saturating_sub(ROWS_MAX), lang),
         drawing: Figure::Rows(Rows {
             axis,
             line: None,
@@ -100,6 +99,22 @@ fn chart(view: &RunView<'_>, unit: &str, list: &[&MetricSummary], lang: Lang) ->
         }),
         table,
     })
+}
+
+fn finding(more: usize, lang: Lang) -> String {
+    let what = lang.pick(
+        "a dot is the median of the rounds, the line its 95 % interval; tests that no single number describes are in \
+         the table of all figures",
+        "点は各ラウンドの中央値、線は 95 % 信頼区間です。一つの数値で表せないテストは全項目の表にあります",
+    );
+    match more {
+        0 => what.to_owned(),
+        more => say!(
+            lang,
+            "{what}; {more} more are in the table of this chart",
+            "{what}。残り {more} 項目はこの図の表にあります"
+        ),
+    }
 }
 
 fn row(view: &RunView<'_>, metric: &MetricSummary) -> Option<Row> {

@@ -12,7 +12,9 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
 fn file(run: &Run) -> String {
-    Published::new(None, &[run], None).html(Lang::En)
+    Published::new(None, &[run], None, &[])
+        .html(Lang::En)
+        .unwrap()
 }
 
 /// What stands between each pair of tags.

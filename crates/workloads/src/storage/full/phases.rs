@@ -26,12 +26,13 @@ pub(super) enum Phase {
 }
 
 impl<E: Engine> Full<E> {
-    /// The first batch starts the clock. The watch has begun when the job was made ready: its counters are files, and
-    /// reading them allocates.
+    /// The first batch starts the clock. The counters of the watch were read when the job was made ready: they are
+    /// files, and reading them allocates.
     #[inline]
     pub(super) fn start(&mut self) {
         if !self.times.started {
             self.times.start();
+            self.watch.start();
             self.count_anew();
         }
     }
