@@ -3,6 +3,8 @@
 use crate::context::{Context, read_capped};
 use crate::exit::{Exit, failure};
 use crate::known::Known;
+use crate::output;
+use model::host::HostFacts;
 use model::offer::{Catalogue, Offer};
 use model::record::Run;
 use report::offers::Measured;
@@ -54,13 +56,13 @@ pub(crate) fn needed(asked: Option<&Path>) -> anyhow::Result<Catalogue> {
     })
 }
 
-/// Refuses an offer that the catalogue has not, where there is a catalogue.
-pub(crate) fn check(id: &str, asked: Option<&Path>) -> anyhow::Result<()> {
+/// The offer of this id; `None` where there is no catalogue. One that the catalogue has not is refused.
+pub(crate) fn offer(id: &str, asked: Option<&Path>) -> anyhow::Result<Option<Offer>> {
     let Some(catalogue) = read(asked)? else {
-        return Ok(());
+        return Ok(None);
     };
-    if catalogue.find(id).is_some() {
-        return Ok(());
+    if let Some(offer) = catalogue.find(id) {
+        return Ok(Some(offer.clone()));
     }
     let known: Vec<&str> = catalogue
         .offers
@@ -78,6 +80,22 @@ pub(crate) fn check(id: &str, asked: Option<&Path>) -> anyhow::Result<()> {
         format!("the catalogue of offers has no `{id}`"),
         Some(&hint),
     ))
+}
+
+/// Says where a machine has not the CPUs of the offer: the wrong one of several is soon named.
+pub(crate) fn doubt(offer: &Offer, host: &HostFacts) {
+    let Some(vcpus) = offer.resources.get("vcpus") else {
+        return;
+    };
+    if let Some(&cpus) = host.cpu.online.known()
+        && (vcpus.approx() - f64::from(cpus)).abs() > 0.5
+    {
+        let id = &offer.id;
+        output::say(&format!(
+            "offer `{id}` has {vcpus} vcpus, and this machine has {cpus}: is it the right one? \
+             `kurabe label RUN --offer ID` names another"
+        ));
+    }
 }
 
 /// Refuses an offer with a claim on a figure that nothing has.

@@ -266,18 +266,29 @@ fn neither(text: &str, error: anyhow::Error) -> anyhow::Error {
 /// An export of a long soak has some 100 MB; a file larger than this is something else.
 const EXPORT_BYTES_MAX: u64 = 1 << 30;
 
+/// Outputs of other programs are texts of some kilobytes; a text larger than this is something else.
+pub(crate) const FIGURES_BYTES_MAX: u64 = 16 << 20;
+
+/// All of standard input. What is no JSON document is not waited for as long as an export may be.
+fn stdin(bytes: &mut Vec<u8>) -> anyhow::Result<()> {
+    let mut stdin = std::io::stdin();
+    for max in [FIGURES_BYTES_MAX, EXPORT_BYTES_MAX] {
+        let room = max + 1 - u64::try_from(bytes.len())?;
+        stdin.by_ref().take(room).read_to_end(bytes)?;
+        if u64::try_from(bytes.len())? <= max {
+            return Ok(());
+        }
+        let is_document = max < EXPORT_BYTES_MAX && bytes.trim_ascii_start().starts_with(b"{");
+        anyhow::ensure!(is_document, "it has more than {max} bytes");
+    }
+    Ok(())
+}
+
 /// The bytes of a file; `-` is standard input.
 pub(crate) fn bytes_of(path: &Path) -> anyhow::Result<Vec<u8>> {
     let bytes = if path == Path::new("-") {
         let mut bytes = Vec::new();
-        let read = std::io::stdin()
-            .take(EXPORT_BYTES_MAX + 1)
-            .read_to_end(&mut bytes);
-        read.map_err(Into::into).and_then(|read| {
-            let is_whole = u64::try_from(read).is_ok_and(|read| read <= EXPORT_BYTES_MAX);
-            anyhow::ensure!(is_whole, "it has more than {EXPORT_BYTES_MAX} bytes");
-            Ok(bytes)
-        })
+        stdin(&mut bytes).map(|()| bytes)
     } else {
         bytes_capped(path, EXPORT_BYTES_MAX)
     };

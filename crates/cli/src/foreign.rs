@@ -1,6 +1,6 @@
 //! What a file holds that somebody names as a run: an export of kurabe, or outputs of other programs.
 
-use crate::context::{bytes_of, no_text};
+use crate::context::{FIGURES_BYTES_MAX, bytes_of, no_text};
 use crate::exit::{Exit, failure};
 use crate::new_run::binary;
 use dialects::figures::line::plain;
@@ -13,9 +13,6 @@ use model::plan::{CaseId, PlannedCase};
 use model::record::Run;
 use std::path::Path;
 use store::export::{self, Export, ImportError};
-
-/// Outputs of other programs are texts of some kilobytes; a file larger than this is something else.
-const FIGURES_BYTES_MAX: usize = 64 << 20;
 
 /// What a file holds.
 pub(crate) enum Held {
@@ -104,7 +101,7 @@ fn texts(path: &Path, bytes: &[u8]) -> anyhow::Result<Texts> {
         let what = format!("read `{}`: {why}", path.display());
         Err(failure(Exit::Usage, what, Some(hint)))
     };
-    if bytes.len() > FIGURES_BYTES_MAX {
+    if u64::try_from(bytes.len()).is_ok_and(|bytes| bytes > FIGURES_BYTES_MAX) {
         let mib = FIGURES_BYTES_MAX >> 20;
         return refused(
             &format!("it has more than {mib} MiB, and is no export of kurabe"),
@@ -133,6 +130,17 @@ fn texts(path: &Path, bytes: &[u8]) -> anyhow::Result<Texts> {
                     .map(|left| (reader.program, left)),
             );
         } else {
+            let outputs = found.figures.iter().map(|one| one.output + 1).max();
+            let (outputs, most) = (outputs.unwrap_or_default(), bounds::IMPORTED_MAX);
+            if outputs > most {
+                return refused(
+                    &format!(
+                        "it holds {outputs} outputs of {}, and {most} are the most of one file",
+                        reader.program
+                    ),
+                    "cut it into several files",
+                );
+            }
             texts.found.push((reader, found.figures));
             texts.left_out.extend(found.left_out);
         }
@@ -182,7 +190,7 @@ impl Texts {
 }
 
 /// What helps where a figure is beyond what kurabe keeps of itself.
-pub(crate) const WITHIN: &str = "mend that line, or leave it out";
+pub(crate) const WITHIN: &str = "mend that, or leave it out";
 
 /// One run for each program, whose rounds are what each of these files says.
 pub(crate) fn as_rounds(all: &[Texts]) -> anyhow::Result<Vec<Run>> {
@@ -221,6 +229,13 @@ pub(crate) fn as_rounds(all: &[Texts]) -> anyhow::Result<Vec<Run>> {
 
 /// Why a run cannot be kept, where it cannot.
 pub(crate) fn beyond(run: &Run) -> Option<String> {
+    let cases = run.plan.cases.len();
+    if cases > bounds::IMPORTED_MAX {
+        let most = bounds::IMPORTED_MAX;
+        return Some(format!(
+            "it has {cases} tests, and {most} are the most of one run"
+        ));
+    }
     let mut seen = bounds::Seen::default();
     let mut rounds = run.rounds.iter();
     let rounds = rounds.try_for_each(|round| bounds::check_round(round, &mut seen));

@@ -13,6 +13,10 @@ pub(crate) const OPTION: &str = "--output FILE";
 
 /// The place of a new file, which nothing is in the way of.
 pub(crate) fn place(path: &Path, of_others: bool) -> anyhow::Result<PathBuf> {
+    if path == Path::new("-") {
+        let hint = "without `--output` it goes to standard output; `./-` is a file";
+        return Err(refused(path, &"it is no file", Some(hint)));
+    }
     let place = directory::refuse_strangers_to_new(path, OPTION, of_others)?;
     check_free(path, &place)?;
     Ok(place)
@@ -53,7 +57,11 @@ pub(crate) fn write(path: &Path, place: &Path, bytes: &[u8]) -> anyhow::Result<(
     }
     done.map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => exists(path),
-        _ => refused(path, &error, None),
+        _ => failure(
+            Exit::Incomplete,
+            format!("write `{}`: {error}", path.display()),
+            Some("nothing is left of it; make room, or name another place"),
+        ),
     })
 }
 

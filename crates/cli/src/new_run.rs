@@ -19,8 +19,10 @@ use std::path::Path;
 
 /// The run that `request` asks for, in this directory, before its first round.
 pub(crate) fn prepare(dir: Directory, new: &NewRun, request: &Request) -> anyhow::Result<Run> {
-    if let Some(offer) = &new.offer {
-        catalogue::check(offer, new.offers.as_deref())?;
+    if let Some(id) = &new.offer
+        && let Some(offer) = catalogue::offer(id, new.offers.as_deref())?
+    {
+        catalogue::doubt(&offer, &dir.host);
     }
     let stand_in = targets::stand_in(new)?;
     let request = Request {

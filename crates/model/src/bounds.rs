@@ -28,6 +28,8 @@ pub const TEXT_BYTES_MAX: usize = 8 << 20;
 pub const ROUNDS_MAX: usize = 1 << 20;
 /// Cases of a plan that is imported: some thirty times as many as there are tests.
 pub const CASES_MAX: usize = 10_000;
+/// Cases of a run that another program measured, and runs in one text of such.
+pub const IMPORTED_MAX: usize = 1000;
 /// Rounds times cases: every figure of a case looks through all rounds. The longest plan of all tests, a thousand
 /// times.
 pub const ROUNDS_TIMES_CASES_MAX: usize = 1 << 28;
@@ -300,7 +302,12 @@ fn instant(what: &str, at: UnixNanos) -> Result<(), String> {
     Ok(())
 }
 
-fn name(what: &str, text: &str) -> Result<(), String> {
+/// Refuses what is no name of a test or a quantity.
+///
+/// # Errors
+///
+/// In one sentence, where it is none.
+pub fn name(what: &str, text: &str) -> Result<(), String> {
     let plain = |c: char| c.is_alphanumeric() || "-_.+".contains(c);
     if text.is_empty() || text.chars().count() > NAME_CHARS_MAX || !text.chars().all(plain) {
         return Err(format!(

@@ -220,6 +220,13 @@ pub struct IndexSummary {
     pub compat: Option<String>,
 }
 
+impl IndexSummary {
+    /// The value where all of its tests were measured: any other one must not be taken for the index.
+    pub fn whole(&self) -> Option<Estimate> {
+        self.estimate.filter(|_| !self.partial)
+    }
+}
+
 /// One test's part in an index.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct IndexPart {

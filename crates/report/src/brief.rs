@@ -14,7 +14,7 @@ pub fn of(run: &Run) -> Brief {
     let of_index = || {
         let indexes = unixbench::asked(run).into_iter();
         let index = indexes.min_by_key(|index| index.copies)?;
-        let estimate = index.estimate?;
+        let estimate = index.whole()?;
         Some(Figure {
             metric: MetricId {
                 case: CaseId {

@@ -196,7 +196,7 @@ pub struct IndexPair {
 pub(crate) fn indexes(sides: Sides<'_>) -> Vec<IndexPair> {
     let of_run = |run: &Run| {
         let asked = unixbench::asked(run).into_iter();
-        let told = asked.filter_map(|index| Some((index.copies, index.estimate?)));
+        let told = asked.filter_map(|index| Some((index.copies, index.whole()?)));
         told.collect::<BTreeMap<u32, Estimate>>()
     };
     let of_side = |side: &Party<'_>| {

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::net::IpAddr;
+use std::path::Path;
 
 /// Directories that every Linux has: their paths say nothing of anybody.
 const EVERYWHERE: [&str; 14] = [
@@ -30,7 +31,17 @@ const EVERYWHERE: [&str; 14] = [
 ];
 
 /// The options of fio whose values are files and directories, with or without a `/`.
-const OF_FILES: [&str; 2] = ["filename", "directory"];
+const OF_FILES: [&str; 9] = [
+    "filename",
+    "directory",
+    "output",
+    "read_iolog",
+    "write_iolog",
+    "write_bw_log",
+    "write_lat_log",
+    "write_iops_log",
+    "write_hist_log",
+];
 
 /// Takes it out of runs that are shown together.
 ///
@@ -105,6 +116,11 @@ impl Names {
             self.fact("serial", &mut named.serial);
         }
         if let Some(origin) = &mut run.meta.origin {
+            // A file that is named is called as its name begins: nobody chose that to be read.
+            let stem = Path::new(&origin.file)
+                .file_stem()
+                .and_then(|stem| stem.to_str());
+            run.meta.label.take_if(|label| Some(label.as_str()) == stem);
             origin.file = self.name("file", &origin.file);
         }
         // Bytes that were free at some instant tell whose machine it is, and nothing of what was measured; a name in
@@ -117,9 +133,11 @@ impl Names {
         run.meta.label = label;
         if run.plan.of_fio().is_some() {
             for argument in run.plan.what.iter_mut().skip(1) {
-                *argument = self.argument(argument);
+                let text = self.argument(argument);
+                *argument = self.text(&text, true);
             }
         }
+        self.rewritten(&mut run.plan.duel, true)?;
         // What a plan names are tests, which may be called as a host is.
         self.rewritten(&mut run.plan, false)?;
         run.rounds
@@ -225,18 +243,35 @@ impl Names {
         if (bare.starts_with('/') && bare.len() > 2 && !is_everywhere) || is_from_here {
             return self.name("path", bare) + rest;
         }
-        let host = bare.rsplit_once('@').map_or(bare, |(_, host)| host);
-        if is_address(host) {
+        let (user, host) = bare.rsplit_once('@').unwrap_or(("", bare));
+        let known = self.hosts.iter().find(|(known, _)| hosts && *known == host);
+        if let Some((_, name)) = known {
+            return name.clone() + rest;
+        }
+        if is_address(host) || hosts && is_host(user, host) {
             return self.name("address", host) + rest;
         }
-        let known = self.hosts.iter().find(|(known, _)| hosts && *known == host);
-        known.map_or_else(|| word.to_owned(), |(_, name)| name.clone() + rest)
+        word.to_owned()
     }
 }
 
 /// A fact that no reader is told.
 fn not_told<T>() -> Fact<T> {
     Fact::Missing("left out of what is published".to_owned())
+}
+
+/// Whether it is the name of a host with that of its network, or of one that a user is at: `os.pipe@2` is none.
+fn is_host(user: &str, host: &str) -> bool {
+    let host = host.split_once(':').map_or(host, |(host, _)| host);
+    let labels: Vec<&str> = host.split('.').collect();
+    let is_label = |label: &&str| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        !label.is_empty() && label.chars().all(plain)
+    };
+    let is_end = |end: &&&str| end.len() > 1 && end.chars().all(|c| c.is_ascii_alphabetic());
+    let is_of_network = labels.len() > 2 && labels.last().as_ref().is_some_and(is_end);
+    let is_at = !user.is_empty() && host.starts_with(|c: char| c.is_ascii_alphabetic());
+    labels.iter().all(is_label) && (is_of_network || is_at)
 }
 
 /// Whether it is a path from here: `50/50` is none.
@@ -303,6 +338,11 @@ mod tests {
             "machine-1: 20:11:56, os.pipe@2, 1.5 GB/s",
         );
         check("root@web7 runs web70", "machine-1 runs web70");
+        check("bob@db db2.corp.example:80", "address-1 address-2");
+        check(
+            "os.pipe@2, gcc 14.2.0, 6.18.44-fc, fio-3.33.x",
+            "os.pipe@2, gcc 14.2.0, 6.18.44-fc, fio-3.33.x",
+        );
         check("6.12.8, 4 KiB / 2, n/a", "6.12.8, 4 KiB / 2, n/a");
     }
 

@@ -55,7 +55,7 @@ pub fn influx(view: &RunView<'_>) -> String {
             ("index", index.id.clone()),
             ("label", label.to_owned()),
         ];
-        let fields = estimated(index.estimate);
+        let fields = estimated(index.whole());
         out.extend(point("kurabe_index", &series, fields, &run.id, at));
     }
     out.concat()

@@ -162,7 +162,7 @@ fn samples(view: &RunView<'_>) -> Vec<Sample> {
     for index in &view.indexes {
         let labels = labels(&[("index", &index.id), ("copies", &index.copies.to_string())]);
         let ranged = [&INDEX, &INDEX_LOW, &INDEX_HIGH];
-        all.extend(estimated(ranged, Unit::Number, &labels, index.estimate));
+        all.extend(estimated(ranged, Unit::Number, &labels, index.whole()));
     }
     all
 }

@@ -128,7 +128,12 @@ fn tell_older(store: &Store, run: &Run, before: &[[String; 3]]) -> anyhow::Resul
     let of_file =
         |[program, file, _]: &&[String; 3]| (program, file) == (&origin.program, &origin.file);
     for [_, file, id] in before.iter().rev().filter(of_file).take(OLDER_LOOKED_AT) {
-        let older = values(&store.load_to_compare(id)?);
+        let older = store.load_to_compare(id)?;
+        // Fewer or more files of repeated runs are no mended file.
+        if older.plan.passes != run.plan.passes {
+            continue;
+        }
+        let older = values(&older);
         let same = own.iter().filter(|value| older.contains(value)).count();
         if 2 * same >= own.len() {
             output::say(&format!(

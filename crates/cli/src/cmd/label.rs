@@ -11,7 +11,7 @@ pub(crate) fn run(context: &Context, args: &LabelArgs) -> anyhow::Result<Exit> {
     let store = context.store_to_change(args.others.dir_of_others)?;
     let id = store.resolve(&args.run)?;
     if let Some(offer) = &args.offer {
-        catalogue::check(offer, args.catalogue.file())?;
+        catalogue::offer(offer, args.catalogue.file())?;
     }
     if args.offer.is_some() || args.no_offer {
         store.set_offer(&id, args.offer.as_deref())?;

@@ -123,7 +123,7 @@ fn texts_of_every_make_are_read_or_refused_by_name() {
         );
         bed.run(&[command, "name.csv"])
             .code(2)
-            .err_has(&["the test `a b`", "hint:"]);
+            .err_has(&["line 2: test `a b`", "hint:"]);
         let title = "test,quantity,unit,estimate,title\na.b,x,ns,3,a\u{202e}b\n";
         write(&bed, "title.csv", title);
         bed.run(&[command, "title.csv"])
@@ -137,7 +137,7 @@ fn texts_of_every_make_are_read_or_refused_by_name() {
         "line 2: the date `01.03.2014` is not one",
     );
     refused("a.gz", b"\x1f\x8b\x08\0\0", "compressed by gzip");
-    refused("big.txt", &vec![b'x'; 100 << 20], "more than 64 MiB");
+    refused("big.txt", &vec![b'x'; 100 << 20], "more than 16 MiB");
     refused(
         "rubbish.txt",
         &vec![b'{'; 20 << 20],

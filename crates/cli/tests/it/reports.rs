@@ -68,7 +68,7 @@ fn a_full_disk_leaves_no_half_of_a_file() {
         &["sh", "-c", "ulimit -f 8; exec \"$@\"", "sh"],
         &["report", "server-a", "-o", "r.html"],
     );
-    done.code(2).err_has(&["write `r.html`"]);
+    done.code(4).err_has(&["write `r.html`"]);
     assert!(names_in(&bed).is_empty(), "{:?}", names_in(&bed));
 }
 

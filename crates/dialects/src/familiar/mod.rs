@@ -317,7 +317,9 @@ fn indexes(run: &Run) -> impl Iterator<Item = Row> {
         Row {
             name: "UnixBench".to_owned(),
             metric: metric(&case(first_test.test, copies), first_test.quantity),
-            theirs: first.map(|(_, index)| Theirs::Index(index)),
+            theirs: first
+                .filter(|_| !index.partial)
+                .map(|(_, index)| Theirs::Index(index)),
             ours: Ours::Index(copies),
             why: Why::OnePass,
         }

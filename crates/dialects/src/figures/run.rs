@@ -85,9 +85,10 @@ pub fn of_text(figures: &[Figures], source: Source<'_>, own: &Own<'_>) -> Vec<Ru
             groups.push(cases);
         }
     }
+    let of_text = digest(&[source]);
     let all = groups.into_iter().enumerate();
     all.map(|(at, group)| {
-        let digest = digest(&[source], at);
+        let digest = numbered(of_text, at);
         run(group, source, digest)
     })
     .collect()
@@ -134,7 +135,7 @@ pub fn of_rounds(texts: &[(Source<'_>, &[Figures])], own: &Own<'_>) -> Result<Op
     }
     let sources: Vec<Source<'_>> = texts.iter().map(|(source, _)| *source).collect();
     // Another one than that of the same text as runs by themselves.
-    let digest = digest(&sources, usize::MAX);
+    let digest = numbered(digest(&sources), usize::MAX);
     let all = each.into_iter().flat_map(|(_, cases)| cases).collect();
     Ok(sources.first().map(|source| run(all, *source, digest)))
 }
@@ -399,13 +400,16 @@ fn round(case: &Case<'_>, pass: u32, seq: u32, started: UnixNanos) -> Round {
     }
 }
 
-/// The digest of the texts, and of which run of the first one it is.
-fn digest(sources: &[Source<'_>], at: usize) -> Digest {
+/// The digest of the texts and their program.
+fn digest(sources: &[Source<'_>]) -> Digest {
     let texts = sources.iter().map(|source| source.text.as_bytes());
     let digest = texts.fold(Digest::EMPTY, Digest::bytes);
-    digest
-        .bytes(sources.first().map_or("", |one| one.program).as_bytes())
-        .word(u64::try_from(at).unwrap_or(u64::MAX))
+    digest.bytes(sources.first().map_or("", |one| one.program).as_bytes())
+}
+
+/// The same of the run of this number.
+fn numbered(digest: Digest, at: usize) -> Digest {
+    digest.word(u64::try_from(at).unwrap_or(u64::MAX))
 }
 
 /// The same for the same text: importing it twice makes no second run.

@@ -5,6 +5,7 @@
 //! measured. Every other column is of a table that kurabe printed and says nothing here. Rows of one `run` are one run.
 
 use super::{Figure, Figures, Found, LeftOut, Ours, Reader};
+use model::bounds;
 use model::spec::{Better, MetricClass, Nature};
 use model::units::{Unit, UnixNanos};
 use std::borrow::Cow;
@@ -15,6 +16,9 @@ pub(super) const READER: Reader = Reader {
     marks: &["estimate"],
     read,
 };
+
+/// What may stand between cells.
+const BETWEEN: [u8; 3] = [b';', b'\t', b','];
 
 /// The columns without which a text is no such table.
 const NEEDED: [&str; 4] = ["test", "quantity", "unit", "estimate"];
@@ -28,18 +32,31 @@ const PARAM: &str = "param.";
 
 fn read(text: &str) -> Found {
     let mut found = Found::default();
-    let first = text.lines().next().unwrap_or_default();
+    let first = text.lines().next().unwrap_or_default().to_ascii_lowercase();
     if !NEEDED.iter().all(|name| first.contains(name)) {
         return found;
     }
+    let separators = BETWEEN.into_iter();
+    let most = separators.max_by_key(|&one| first.bytes().filter(|&byte| byte == one).count());
     let mut rows = csv::ReaderBuilder::new()
         .flexible(true)
+        .delimiter(most.unwrap_or(b','))
         .from_reader(text.as_bytes());
     let Ok(names) = rows.headers().cloned() else {
         return found;
     };
-    let names: Vec<&str> = names.iter().map(str::trim).collect();
+    let names = names.iter().map(|name| name.trim().to_ascii_lowercase());
+    let names: Vec<String> = names.collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     if !NEEDED.iter().all(|name| names.contains(name)) {
+        return found;
+    }
+    let twice = (1..)
+        .zip(&names)
+        .find(|(at, name)| names[*at..].contains(name));
+    if let Some((_, name)) = twice.filter(|(_, name)| !name.is_empty()) {
+        let what = format!("two columns are called `{name}`");
+        found.left_out.push(LeftOut { line: 1, what });
         return found;
     }
     let mut outputs: HashMap<String, usize> = HashMap::new();
@@ -75,13 +92,22 @@ fn read(text: &str) -> Found {
         });
         // Half of a number is another number.
         let is_cut = !has_end && rows.peek().is_none() && place == row.len().checked_sub(1);
+        let beyond = row
+            .iter()
+            .skip(names.len())
+            .any(|cell| !cell.trim().is_empty());
         let figure = if is_cut {
             Err(CUT.to_owned())
+        } else if beyond {
+            let (cells, columns) = (row.len(), names.len());
+            Err(format!(
+                "it has {cells} cells, and the first line has {columns}"
+            ))
         } else {
-            figure(&cell, output, params.collect())
+            figure(&cell, output, params.collect()).and_then(|figures| taken.take(figures))
         };
         match figure {
-            Ok(figures) => taken.take(figures),
+            Ok(()) => {}
             Err(what) => {
                 let line = line(row.position());
                 found.left_out.push(LeftOut { line, what });
@@ -101,6 +127,9 @@ fn figure<'a>(
 ) -> Result<Figures, String> {
     let need = |name: &str| cell(name).ok_or_else(|| format!("it has no `{name}`"));
     let (test, quantity) = (need("test")?, need("quantity")?);
+    for (what, text) in [("test", test), ("quantity", quantity)] {
+        bounds::name(what, text)?;
+    }
     let unit = unit(need("unit")?)?;
     let text = need("estimate")?;
     let value: f64 = text.parse().map_err(|_| format!("`{text}` is no number"))?;
@@ -145,7 +174,7 @@ fn figure<'a>(
         test: test.to_owned(),
         title,
         copies,
-        nature: Nature::System,
+        nature: nature(test),
         params,
         values: vec![Figure {
             quantity: quantity.to_owned(),
@@ -160,6 +189,19 @@ fn figure<'a>(
             set: Vec::new(),
         }),
     })
+}
+
+/// What a test is about, by the name before its first dot: under which heading it stands.
+fn nature(test: &str) -> Nature {
+    match test.split('.').next().unwrap_or_default() {
+        "cpu" => Nature::Compute,
+        "memory" | "mbw" => Nature::Memory,
+        "storage" | "fio" | "vdbench" | "yabs" => Nature::Storage,
+        "fs" | "bonnie" | "dbench" => Nature::FileSystem,
+        "db" | "pgbench" => Nature::Database,
+        "net" | "iperf3" => Nature::Network,
+        _ => Nature::System,
+    }
 }
 
 fn unit(text: &str) -> Result<Unit, String> {
@@ -203,25 +245,66 @@ struct Taken {
 }
 
 impl Taken {
-    /// Puts a figure beside those of its case.
-    fn take(&mut self, mut one: Figures) {
+    /// Puts a figure beside those of its case, or says why it has no room there.
+    fn take(&mut self, mut one: Figures) -> Result<(), String> {
         let case = (one.output, one.copies, one.test.clone(), one.params.clone());
         let last = self.last.get(&case);
         if let Some(known) = last.and_then(|&at| self.figures.get_mut(at)) {
             let mut have = known.values.iter();
             if have.all(|have| have.quantity != one.values[0].quantity) {
+                if known.values.len() >= bounds::METRICS_MAX {
+                    let most = bounds::METRICS_MAX;
+                    return Err(format!(
+                        "its test has {most} quantities before it, which are the most"
+                    ));
+                }
                 known.values.append(&mut one.values);
-                return;
+                return Ok(());
             }
         }
         self.last.insert(case, self.figures.len());
         self.figures.push(one);
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tables_of_other_countries_are_read_and_what_does_not_fit_is_listed() {
+        let head = "test,quantity,unit,estimate";
+        let check = |text: &str, values: &[f64], left: &str| {
+            let found = read(text);
+            let figures = found.figures.iter().flat_map(|one| &one.values);
+            let told: Vec<f64> = figures.map(|one| one.value).collect();
+            assert_eq!(told, values, "{text}");
+            let what = found.left_out.first().map_or("", |left| &left.what);
+            assert!(
+                what.contains(left) && what.is_empty() == left.is_empty(),
+                "{text}: {what}"
+            );
+        };
+        check("Test;Quantity;Unit;Estimate\na;b;ops_per_s;5\n", &[5.0], "");
+        check("test\tquantity\tunit\testimate\na\tb\tns\t5\n", &[5.0], "");
+        check(&format!("{head}\na,b,ops_per_s,7,012\n"), &[], "5 cells");
+        check(&format!("{head}\na,b,ops_per_s,7,,\n"), &[7.0], "");
+        check(
+            &format!("{head},estimate\na,b,ops_per_s,7,8\n"),
+            &[],
+            "`estimate`",
+        );
+        check(
+            &format!("{head}\n<b>,b,ops_per_s,7\nc,b,ns,8\n"),
+            &[8.0],
+            "`<b>`",
+        );
+        check(&format!("{head}\n , ,\na,b,ns,8\n"), &[8.0], "");
+        let many: Vec<String> = (0..1002).map(|i| format!("a,q{i},ns,1")).collect();
+        let many = format!("{head}\n{}\n", many.join("\n"));
+        assert_eq!(read(&many).left_out.len(), 2);
+    }
 
     #[test]
     fn a_table_is_read_by_the_names_of_its_columns() {

@@ -20,7 +20,16 @@ pub(crate) fn page<'a>(runs: impl Iterator<Item = &'a Run>, lang: Lang) -> Vec<B
     let mut table = Table::new(first.into_iter().chain(mark).chain(heads));
     let facts: Vec<Vec<_>> = runs
         .iter()
-        .map(|run| host::set_up(&run.host, lang))
+        .map(|run| {
+            let mut facts = host::set_up(&run.host, lang);
+            if run.meta.origin.is_some() {
+                // Another program saw the machine.
+                for (_, _, text) in &mut facts {
+                    *text = None;
+                }
+            }
+            facts
+        })
         .collect();
     for (place, (name, is_usual, _)) in facts.first().into_iter().flatten().enumerate() {
         let texts = facts.iter().map(|facts| facts[place].2.as_deref());

@@ -33,7 +33,16 @@ pub fn page(view: &ComparisonView<'_>, detail: Detail, lang: Lang) -> Vec<Block>
     if detail == Detail::Short {
         return page;
     }
-    page.extend(all.iter().flat_map(|compared| one(*compared, detail)));
+    let is_alone = all.len() == 1;
+    page.extend(all.iter().flat_map(|compared| {
+        let blocks = one(*compared, detail);
+        if is_alone {
+            return blocks;
+        }
+        let [base, other] = compared.sides.names(lang);
+        let heading = say!(lang, "{other} against {base}", "{other} 対 {base}（基準）");
+        vec![Block::section(heading, blocks)]
+    }));
     page.push(Block::bullets(table::legend(&all, detail)));
     if detail == Detail::Usual {
         page.push(next(view, lang));

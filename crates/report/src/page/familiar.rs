@@ -149,7 +149,7 @@ fn ours(view: &RunView<'_>, of: &Ours, lang: Lang) -> Option<String> {
         Ours::Index(copies) => {
             let mut indexes = view.indexes.iter();
             let index = indexes.find(|index| index.copies == *copies)?;
-            Some(shown(&index.estimate?, &Scale::settled(1.0, "")))
+            Some(shown(&index.whole()?, &Scale::settled(1.0, "")))
         }
         Ours::Metric(id, factor) => {
             let metric = view.metrics_of(&id.case).find(|metric| metric.id == *id)?;

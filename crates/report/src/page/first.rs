@@ -287,12 +287,20 @@ fn packed(line: &Line, with_beside: usize, room: usize) -> Vec<String> {
 /// Between two items. What belongs together is held by spaces at which no line is broken.
 const GAP: &str = "; ";
 
+/// What stands before an index with tests that no single number describes.
+pub(super) fn mark_of(index: &IndexSummary) -> &'static str {
+    if index.without_single_number.is_empty() {
+        ""
+    } else {
+        number::NO_LEVEL_MARK
+    }
+}
+
 fn of_index(index: &IndexSummary, lang: Lang) -> Option<Item> {
-    let estimate = index.estimate.as_ref()?;
+    let estimate = &index.whole()?;
     let copies = copies(index.copies, lang);
     let value = number::index(estimate).0;
-    let torn = !index.without_single_number.is_empty();
-    let mark = if torn { number::NO_LEVEL_MARK } else { "" };
+    let mark = mark_of(index);
     Some(Item {
         figure: held(&format!("{copies} {mark}{value}{}", within(estimate))),
         beside: String::new(),

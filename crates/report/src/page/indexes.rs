@@ -52,6 +52,18 @@ pub(crate) fn copies(n: u32, lang: Lang) -> String {
     say!(lang, "{copies}", "{n} 並列")
 }
 
+/// Of how many tests an index is, where that is not all of them.
+pub(super) fn partial(index: &IndexSummary, lang: Lang) -> Option<String> {
+    let (have, of) = (index.parts.len(), dialects::unixbench::TESTS.len());
+    index.partial.then(|| {
+        say!(
+            lang,
+            "partial: {have} of {of} tests",
+            "一部のみ: {of} 項目中 {have} 項目"
+        )
+    })
+}
+
 /// What must be known to read an index rightly.
 fn remarks(index: &IndexSummary, lang: Lang) -> Vec<String> {
     let mut remarks: Vec<String> = Vec::new();
@@ -67,14 +79,7 @@ fn remarks(index: &IndexSummary, lang: Lang) -> Vec<String> {
         }
         (_, None) => remarks.extend(index.missing.clone()),
     }
-    if index.partial {
-        let (have, of) = (index.parts.len(), dialects::unixbench::TESTS.len());
-        remarks.push(say!(
-            lang,
-            "partial: {have} of {of} tests",
-            "一部のみ: {of} 項目中 {have} 項目"
-        ));
-    }
+    remarks.extend(partial(index, lang));
     let torn = index.without_single_number.iter();
     let torn: Vec<&str> = torn.map(|case| case.test.as_str()).collect();
     if !torn.is_empty() {

@@ -1,7 +1,7 @@
 //! Offers: their prices, their claims against what was measured, value for money, and which one to take.
 
 use super::block::{Align, Block, Cell, Chart, Table, Text, Tone};
-use super::charts;
+use super::{charts, ranking};
 use crate::lang::{Lang, say};
 use crate::number::{self, NONE, Scale};
 use crate::offers::{
@@ -372,7 +372,9 @@ pub fn value(view: &ValueView, lang: Lang) -> Vec<Block> {
         table: Table::default(),
         ..chart
     });
-    let both = std::iter::once(Block::Table(value_table(view, lang))).chain(Block::chart(chart));
+    let both = std::iter::once(Block::Table(value_table(view, lang)))
+        .chain(Block::chart(chart))
+        .chain([Block::Line(ranking::of_server(lang).to_owned())]);
     let mut blocks = vec![Block::section(heading, both.collect())];
     let steps = view.steps.iter().map(|step| {
         let scale = number::scale(unit, &view.quantity, step.buys.value.abs());

@@ -22,7 +22,18 @@ pub fn page(view: &RankingView, lang: Lang) -> Vec<Block> {
         )
         .to_owned(),
     ));
+    blocks.push(Block::Line(of_server(lang).to_owned()));
     blocks
+}
+
+/// Why a figure here is not that of the run's own page.
+pub(super) fn of_server(lang: Lang) -> &'static str {
+    lang.pick(
+        "figures are trimmed means, and intervals hold what runs of one server differ by; `kurabe show` gives the median \
+         of one run, which may differ a little",
+        "値はトリム平均で、区間は同じサーバーの測定どうしの差を含みます。`kurabe show` は 1 回の測定の中央値を示すため、\
+         わずかに異なることがあります",
+    )
 }
 
 fn section(ranking: &Ranking, lang: Lang) -> Block {

@@ -22,7 +22,11 @@ const SYSTEM: [&str; 2] = ["CPU and system", "CPU・システム"];
 /// Families of headlines: what they are called, and their topics. All but the first, which UnixBench is about too, are
 /// missed where they are not measured.
 const FAMILIES: [(&str, &str, &[Topic]); 4] = [
-    (SYSTEM[0], SYSTEM[1], &[Topic::Cpu, Topic::Os]),
+    (
+        SYSTEM[0],
+        SYSTEM[1],
+        &[Topic::Cpu, Topic::Os, Topic::PageCache, Topic::Database],
+    ),
     (
         "Disk",
         "ディスク",
@@ -95,11 +99,12 @@ fn of_indexes(servers: &Servers<'_>) -> Vec<Row> {
 }
 
 fn index_cell(index: &IndexSummary, lang: Lang) -> String {
-    let Some(estimate) = &index.estimate else {
-        return said::missing(index.missing.as_deref(), lang);
+    let Some(estimate) = index.whole() else {
+        let partial = indexes::partial(index, lang);
+        return partial.unwrap_or_else(|| said::missing(index.missing.as_deref(), lang));
     };
-    let (value, ends) = number::index(estimate);
-    let value = ranged(&value, ends.as_ref(), lang);
+    let (value, ends) = number::index(&estimate);
+    let value = first::mark_of(index).to_owned() + &ranged(&value, ends.as_ref(), lang);
     match index.copies {
         1 => value,
         copies => format!("{value}, {}", indexes::copies(copies, lang)),
@@ -107,7 +112,7 @@ fn index_cell(index: &IndexSummary, lang: Lang) -> String {
 }
 
 fn per_price(view: &RunView<'_>, index: &IndexSummary) -> Option<String> {
-    let (estimate, price) = (index.estimate?, &view.offer.as_ref()?.monthly);
+    let (estimate, price) = (index.whole()?, &view.offer.as_ref()?.monthly);
     let value = number::alone(Unit::Number, estimate.value / price.amount.approx());
     Some(format!("{value} / {}", price.currency))
 }

@@ -112,8 +112,17 @@ fn finding(of: Compared<'_>, metrics: &[&MetricComparison]) -> String {
         let of = metrics.iter().filter(|one| wanted.contains(&one.adjusted));
         of.count()
     };
-    let better = n(&[Verdict::Better, Verdict::BetterMaybe]);
-    let worse = n(&[Verdict::Worse, Verdict::WorseMaybe]);
+    let with_maybe = |sure, maybe| match n(&[maybe]) {
+        0 => n(&[sure]).to_string(),
+        doubted => say!(
+            lang,
+            "{sure} ({doubted} more with ?)",
+            "{sure}（ほかに ? 付き {doubted}）",
+            sure = n(&[sure])
+        ),
+    };
+    let better = with_maybe(Verdict::Better, Verdict::BetterMaybe);
+    let worse = with_maybe(Verdict::Worse, Verdict::WorseMaybe);
     let (same, unclear) = (n(&[Verdict::Same]), n(&[Verdict::Unclear]));
     let [_, other] = of.sides.names(lang);
     say!(
