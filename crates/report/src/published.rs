@@ -194,9 +194,7 @@ impl Published<'_> {
         }
         if !self.values.is_empty() {
             let heading = lang.pick("Price against performance", "価格対性能");
-            let pages = self.values.iter();
-            let pages = pages.flat_map(|value| page::offers::value(value, lang));
-            parts.push(part(heading, pages.collect()));
+            parts.push(part(heading, page::offers::values(&self.values, lang)));
         }
         if self.runs.len() > 1 {
             let hosts = self.runs.iter().map(|view| view.run);

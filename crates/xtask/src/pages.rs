@@ -99,10 +99,7 @@ pub(crate) fn check(root: &Path, browser: &str) -> anyhow::Result<Option<String>
     desk.measure()?;
     let offers = desk.text("offers.toml")?;
     let reports: [(&str, &[&str]); 5] = [
-        (
-            "compared",
-            &["server-a", "server-b", "--offers", offers.as_str()],
-        ),
+        ("compared", &["server-a", "server-b"]),
         (
             "ranked",
             &[

@@ -140,7 +140,7 @@ fn texts_of_every_make_are_read_or_refused_by_name() {
     refused("big.txt", &vec![b'x'; 100 << 20], "more than 16 MiB");
     refused(
         "rubbish.txt",
-        &vec![b'{'; 20 << 20],
+        &vec![b'{'; 15 << 20],
         "no output of a benchmark",
     );
     bed.run(&["import", "."])

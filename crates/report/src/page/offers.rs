@@ -360,23 +360,44 @@ pub(super) fn value_table(view: &ValueView, lang: Lang) -> Table {
 
 /// A figure against the price of each offer.
 pub fn value(view: &ValueView, lang: Lang) -> Vec<Block> {
-    let unit = view.unit.unwrap_or(Unit::Number);
-    let metric = &view.metric;
-    let heading = say!(
-        lang,
-        "{metric}: what a month buys, the cheapest first",
-        "{metric}: 月額あたりの性能（安い順）"
-    );
-    // The table stands beside it.
-    let chart = charts::price(view, lang).map(|chart| Chart {
+    values(std::slice::from_ref(view), lang)
+}
+
+/// Several figures likewise: the tables, then the charts beside one another.
+pub(crate) fn values(views: &[ValueView], lang: Lang) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    for view in views {
+        let metric = &view.metric;
+        let heading = say!(
+            lang,
+            "{metric}: what a month buys, the cheapest first",
+            "{metric}: 月額あたりの性能（安い順）"
+        );
+        blocks.push(Block::section(
+            heading,
+            vec![Block::Table(value_table(view, lang))],
+        ));
+        let heading = lang.pick("What one more buys", "資源を 1 増やすと");
+        let steps = Block::bullets(steps(view, lang));
+        blocks.push(Block::section(heading, vec![steps]));
+    }
+    // The tables stand above.
+    let charts = views.iter().filter_map(|view| charts::price(view, lang));
+    let charts = charts.map(|chart| Chart {
         table: Table::default(),
         ..chart
     });
-    let both = std::iter::once(Block::Table(value_table(view, lang)))
-        .chain(Block::chart(chart))
-        .chain([Block::Line(ranking::of_server(lang).to_owned())]);
-    let mut blocks = vec![Block::section(heading, both.collect())];
-    let steps = view.steps.iter().map(|step| {
+    let charts = charts.map(|chart| Block::Chart(Box::new(chart))).collect();
+    blocks.push(Block::Section(None, charts));
+    blocks.push(Block::Line(ranking::of_server(lang).to_owned()));
+    blocks.retain(|block| !block.is_empty());
+    blocks
+}
+
+/// What one more of a resource costs between two offers, and what it buys.
+fn steps(view: &ValueView, lang: Lang) -> impl Iterator<Item = String> {
+    let unit = view.unit.unwrap_or(Unit::Number);
+    view.steps.iter().map(move |step| {
         let scale = number::scale(unit, &view.quantity, step.buys.value.abs());
         let (value, ends) = scale.estimate(&estimate(step.buys.value, step.buys.interval));
         let range = ends.map_or_else(String::new, |(lo, hi)| format!(" ({lo} .. {hi})"));
@@ -387,11 +408,7 @@ pub fn value(view: &ValueView, lang: Lang) -> Vec<Block> {
             "from {from} to {to}: one more {resource} costs {costs} a month and buys {value} {unit}{range}",
             "{from} から {to}: {resource} を 1 増やすと月額 {costs}、性能は {value} {unit}{range}"
         )
-    });
-    let heading = lang.pick("What one more buys", "資源を 1 増やすと");
-    blocks.push(Block::section(heading, vec![Block::bullets(steps)]));
-    blocks.retain(|block| !block.is_empty());
-    blocks
+    })
 }
 
 fn pair(scale: &Scale, figure: Option<model::estimate::Estimate>) -> [Cell; 2] {
