@@ -6,7 +6,7 @@ use crate::exit::{Exit, failure};
 use crate::foreign;
 use dialects::printable::{quoted, said};
 use model::host::HostFacts;
-use model::record::Run;
+use model::record::{End, Run};
 use model::units::UnixNanos;
 use report::formats::Look;
 use report::{Lang, Style};
@@ -221,6 +221,14 @@ impl Reader<'_> {
         self.load_meant(text, load).map(|(run, _)| run)
     }
 
+    /// Whether somebody is measuring the next round of this run.
+    pub(crate) fn is_measured(&self, run: &Run) -> anyhow::Result<bool> {
+        let store = self.store.get();
+        store.map_or(Ok(false), |store| {
+            is_measured(store, &run.meta.id, run.meta.end)
+        })
+    }
+
     fn store(&self) -> anyhow::Result<&Store> {
         if let Some(store) = self.store.get() {
             return Ok(store);
@@ -228,6 +236,16 @@ impl Reader<'_> {
         let opened = self.context.store_to_read()?;
         Ok(self.store.get_or_init(|| opened))
     }
+}
+
+/// Whether somebody is measuring the next round of a run that ended so.
+pub(crate) fn is_measured(store: &Store, id: &str, end: End) -> anyhow::Result<bool> {
+    if end != End::Open {
+        return Ok(false);
+    }
+    let dirs = store.work_dirs()?;
+    let mut dirs = dirs.iter().filter(|dir| dir.run == id);
+    Ok(dirs.any(|dir| engine::workdir::may_be_in_use(&dir.path)))
 }
 
 /// The file that the text names, where it names one that is there.

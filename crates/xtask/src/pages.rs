@@ -260,7 +260,7 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// A picture for a phone and one for a desk, each with both languages and themes beside one another.
+    /// A picture for each width, with both languages and themes beside one another.
     fn take_pictures(&self, name: &str) -> anyhow::Result<()> {
         let page = self.read(&format!("{name}.html"))?;
         let mut shown = Vec::new();
@@ -272,7 +272,7 @@ impl Desk<'_> {
             }
             shown.push(self.write(&format!("{name}-{lang}-{theme}.html"), &page)?);
         }
-        for width in [WIDTHS[0], WIDTHS[2]] {
+        for width in WIDTHS {
             let frames = shown.iter().map(|page| {
                 let url = url(page);
                 format!("<iframe width={width} height={TALL} src='{url}'></iframe>")

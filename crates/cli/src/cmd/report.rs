@@ -33,6 +33,7 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
     let mut sides: Vec<Side<'_>> = texts
         .map(|text| side(&reader, text, Reader::load_whole))
         .collect::<anyhow::Result<_>>()?;
+    refuse_measured(&reader, &sides)?;
     let mut earlier = match sides.as_slice() {
         [base, others @ ..] if !others.is_empty() => {
             for other in others {
@@ -53,6 +54,23 @@ pub(crate) fn run(context: &Context, args: &ReportArgs) -> anyhow::Result<Exit> 
         _ => output::print(&text)?,
     }
     Ok(Exit::Ok)
+}
+
+/// Half of a run is no page that others should read.
+fn refuse_measured(reader: &Reader<'_>, sides: &[Side<'_>]) -> anyhow::Result<()> {
+    for run in sides.iter().flat_map(|side| &side.runs) {
+        let id = &run.meta.id;
+        if reader.is_measured(run)? {
+            return Err(failure(
+                Exit::Usage,
+                format!("publish run `{id}`: it is being measured"),
+                Some(&format!(
+                    "wait, or end it with Ctrl-C; `kurabe show {id}` shows what there is"
+                )),
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn drawn(

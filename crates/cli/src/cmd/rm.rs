@@ -5,11 +5,10 @@
 
 use super::list::runs_as_text;
 use crate::args::RmArgs;
-use crate::context::Context;
+use crate::context::{Context, is_measured};
 use crate::exit::{Exit, failure};
 use crate::output;
 use anyhow::Context as _;
-use model::record::End;
 use report::Lang;
 use report::number::counted;
 use store::{Identity, RunLine, Store};
@@ -114,21 +113,18 @@ fn only_latest(lang: Lang, name: &str, runs: usize) -> String {
 
 /// Refuses a run of which somebody is measuring the next round.
 fn refuse_measured(store: &Store, runs: &[RunLine]) -> anyhow::Result<()> {
-    let dirs = store.work_dirs()?;
-    let measured = |run: &&RunLine| {
-        let mut dirs = dirs.iter().filter(|dir| dir.run == run.id);
-        run.end == End::Open && dirs.any(|dir| engine::workdir::may_be_in_use(&dir.path))
-    };
-    match runs.iter().find(measured) {
-        None => Ok(()),
-        Some(run) => Err(failure(
-            Exit::Usage,
-            format!("remove run `{}`: it is being measured", run.id),
-            Some(
-                "end it with Ctrl-C, or wait; where no kurabe is measuring, `kurabe clean` says what was left behind",
-            ),
-        )),
+    for run in runs {
+        if is_measured(store, &run.id, run.end)? {
+            return Err(failure(
+                Exit::Usage,
+                format!("remove run `{}`: it is being measured", run.id),
+                Some(
+                    "end it with Ctrl-C, or wait; where no kurabe is measuring, `kurabe clean` says what was left behind",
+                ),
+            ));
+        }
     }
+    Ok(())
 }
 
 /// Whether the user agrees.

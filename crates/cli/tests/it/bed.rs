@@ -58,16 +58,16 @@ impl Done {
     /// Asserts that standard output says every one of `sentences`, wherever its lines end.
     #[track_caller]
     pub(crate) fn out_says(self, sentences: &[&str]) -> Self {
-        let words: Vec<&str> = self.out.split_whitespace().collect();
-        let said = words.join(" ");
         for sentence in sentences {
-            assert!(
-                said.contains(sentence),
-                "`{sentence}` is not in:\n{}",
-                self.out
-            );
+            assert!(self.says(sentence), "`{sentence}` is not in:\n{}", self.out);
         }
         self
+    }
+
+    /// Whether standard output says this, wherever its lines end.
+    pub(crate) fn says(&self, sentence: &str) -> bool {
+        let words: Vec<&str> = self.out.split_whitespace().collect();
+        words.join(" ").contains(sentence)
     }
 
     /// Asserts that standard output contains every one of `needles`.

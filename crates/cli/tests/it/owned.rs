@@ -151,6 +151,10 @@ fn a_run_that_is_being_measured_stays_and_one_that_was_killed_goes() {
     bed.run(&["rm", "latest", "--yes"])
         .code(2)
         .err_has(&["it is being measured", "hint: end it with Ctrl-C"]);
+    bed.run(&["report", "latest", "-o", "r.html"])
+        .code(2)
+        .err_has(&["publish run `", "it is being measured", "hint: wait"]);
+    assert!(!bed.path().join("r.html").exists());
     bed.run(&["label", "latest", "named meanwhile"]).code(0);
     signal(&child, "-KILL");
     child.wait_with_output().unwrap();

@@ -258,19 +258,17 @@ fn without_root_with_one_cpu_and_256_mb_everything_works() {
     sh(&format!("chmod 777 {}", bed.path().display()));
     let limit = MemoryLimit::new(256 << 20);
     let user = "setpriv --reuid 65534 --regid 65534 --clear-groups";
-    for (profile, tests) in [
-        (
-            "unixbench",
-            ["os.shell-8@1", "fs.copy-4096@1", "cpu.dhrystone@1"],
-        ),
-        (
-            "quick",
-            ["memory.copy@1", "os.spawn@1", "storage.fsync-4k@1"],
-        ),
-    ] {
-        let args = ["run", profile, "--passes", "1"];
-        limit.run(&bed, user, &args).code(0).out_has(&tests);
-    }
+    let args = ["run", "unixbench", "--passes", "1"];
+    let tests = ["os.shell-8@1", "fs.copy-4096@1", "cpu.dhrystone@1"];
+    limit.run(&bed, user, &args).code(0).out_has(&tests);
+    let args = ["run", "quick", "--passes", "1"];
+    let small = ["--set", "storage.*.size=64M"];
+    let done = limit.run(&bed, user, &[&args[..], &small].concat());
+    // Where arrays beyond the last cache are larger than the limit, that one figure is missing, with its reason.
+    let refused = done.says("no value: not supported here: too little memory: ");
+    let tests = ["memory.copy@1", "os.spawn@1", "storage.fsync-4k@1"];
+    let done = done.code(if refused { 4 } else { 0 }).out_has(&tests);
+    assert_eq!(done.out.matches("no value").count(), usize::from(refused));
     assert_eq!(bed.left_behind(), [""; 0]);
 }
 

@@ -288,7 +288,7 @@ fn theirs(figures: &Figures, values: &[&Figure]) -> PlannedCase {
         ground: None,
         needs: None,
         shape: Shape::DEFAULT,
-        hands_over: false,
+        hands_over: figures.test == crate::unixbench::SWITCHES,
         simulated: false,
         on_disk: false,
         allocates: false,

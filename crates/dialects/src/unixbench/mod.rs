@@ -21,3 +21,6 @@ pub const INDEX_ID: &str = "unixbench";
 
 /// The test under which a table has an index that somebody typed.
 pub const TYPED_INDEX: &str = "unixbench.index";
+
+/// The test of two processes that wake each other, as its figures are called where they are none of a test of ours.
+pub(crate) const SWITCHES: &str = "unixbench.context1";

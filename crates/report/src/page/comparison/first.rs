@@ -50,7 +50,12 @@ pub(super) fn block(of: Compared<'_>) -> Block {
     // Two lines say what this is, and two count.
     let spare = LINES.saturating_sub(facts.len() + 4);
     let rows = telling(&of.comparison.categories, spare);
-    facts.extend(rows.into_iter().map(|one| row(one, of)));
+    let widths = rows
+        .iter()
+        .map(|one| columns(name_of_category(&one.category, lang)));
+    let beyond = widths.max().unwrap_or_default().saturating_sub(NAME);
+    let room = ROOM.saturating_sub(beyond);
+    facts.extend(rows.into_iter().map(|one| row(one, of, room)));
     if !of.comparison.categories.is_empty() {
         facts.push((lang.pick("in all", "総合").into(), in_all(of).into()));
     }
@@ -182,8 +187,8 @@ fn of_side(side: &Party<'_>, lang: Lang) -> (String, bool) {
     (why, doubtful.is_none())
 }
 
-/// A category: its name; its ratio, interval and verdict, and by how many of its metrics.
-fn row(category: &CategoryComparison, of: Compared<'_>) -> (Text, Text) {
+/// A category: its name; its ratio, interval and verdict, and by how many of its metrics where that has room.
+fn row(category: &CategoryComparison, of: Compared<'_>, room: usize) -> (Text, Text) {
     let lang = of.lang;
     let (ratio, interval) = ratio_text(Some(category.ratio), category.interval.as_ref());
     let interval = match category.interval {
@@ -204,7 +209,7 @@ fn row(category: &CategoryComparison, of: Compared<'_>) -> (Text, Text) {
     let short = figures.join("\u{a0}\u{a0}");
     let from = say!(lang, "  from {by} of {them}", "  {all} 項目中 {by} による");
     let long = short.clone() + &from;
-    let text = if columns(&long) <= ROOM { long } else { short };
+    let text = if columns(&long) <= room { long } else { short };
     let tone = match category.verdict {
         Verdict::Better => Tone::Best,
         Verdict::Worse => Tone::Worse,

@@ -205,6 +205,21 @@ proptest! {
 }
 
 #[test]
+fn a_category_with_a_longer_name_takes_one_line_too() {
+    let lines = |name: &str, lang| {
+        let mut example = servers();
+        let all = &mut example.comparison.categories;
+        all.push(category(name, 0.273, Verdict::Unclear));
+        example.shown(80, lang).lines().count()
+    };
+    for lang in Lang::ALL {
+        for name in ["unixbench", "of-somebody"] {
+            assert_eq!(lines(name, lang), lines("fio", lang), "{name}");
+        }
+    }
+}
+
+#[test]
 fn a_verdict_stands_in_the_same_column_of_every_page() {
     for lang in Lang::ALL {
         let place = |example: &Example, word: &str| {
