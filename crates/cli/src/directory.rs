@@ -28,11 +28,15 @@ pub(crate) struct Directory {
 pub(crate) const OPTION: &str = "--dir DIR";
 /// The same for `kurabe fio`, where it names the directory of files.
 pub(crate) const OPTION_OF_FIO: &str = "--directory=DIR";
+/// The same for `kurabe vdbench`: beside the first file of a parameter file, or in its anchor.
+pub(crate) const OPTION_OF_VDBENCH: &str = "lun=` or `anchor=";
 
 /// The option that names the directory of such a run.
 pub(crate) fn option(plan: &Plan) -> &'static str {
     if plan.of_fio().is_some() {
         OPTION_OF_FIO
+    } else if plan.of_vdbench().is_some() {
+        OPTION_OF_VDBENCH
     } else if plan.duel.is_some() {
         "--a dir=DIR` and `--b dir=DIR"
     } else {
@@ -231,13 +235,21 @@ impl Directory {
             );
             return Err(unusable(&self.path, &why, self.option));
         }
-        if let Some(kind) = &self.state.in_memory {
-            let (dir, option) = (self.path.display(), self.option);
+        // What fio's jobs have to be told has a place of its own.
+        if let Some(words) = self.in_memory().filter(|_| self.option != OPTION_OF_FIO) {
+            let option = self.option;
             output::say(&format!(
-                "warning: `{dir}` is in memory ({kind}): file-system figures will say nothing about a disk\n\
-                 hint: name a directory on a disk with `{option}`"
+                "warning: {words}\nhint: name a directory on a disk with `{option}`"
             ));
         }
         Ok(())
+    }
+
+    /// That no disk is below, in words; `None` where one is.
+    pub(crate) fn in_memory(&self) -> Option<String> {
+        let (dir, kind) = (self.path.display(), self.state.in_memory.as_ref()?);
+        Some(format!(
+            "`{dir}` is in memory ({kind}): file-system figures will say nothing about a disk"
+        ))
     }
 }

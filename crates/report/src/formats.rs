@@ -233,6 +233,26 @@ pub static FORMATS: &[Format] = &[
             })],
         )
     },
+    Format {
+        unsuited: no_bonnie,
+        ..documents(
+            "bonnie-csv",
+            "`bonnie++`'s line of values (1.98) for each round, as `bon_csv2html` reads it",
+            &[Document::Run(|view, _| {
+                dialects::bonnie::csv_lines(view.run)
+            })],
+        )
+    },
+    Format {
+        unsuited: no_dbench,
+        ..documents(
+            "dbench",
+            "`dbench`'s own lines: the table of operations and the throughput",
+            &[Document::Run(|view, _| {
+                dialects::dbench::report_text(view.run)
+            })],
+        )
+    },
     documents(
         "openmetrics",
         "Text for Prometheus and what reads `OpenMetrics`",
@@ -319,6 +339,24 @@ fn no_yabs(run: &Run) -> Option<[&'static str; 2]> {
         (!dialects::yabs::has_report(run)).then_some([
             "it has none of YABS' runs of fio",
             "`kurabe run familiar` has them; `--format text` shows any run",
+        ])
+    })
+}
+
+fn no_bonnie(run: &Run) -> Option<[&'static str; 2]> {
+    imported(run).or_else(|| {
+        (!dialects::bonnie::has_lines(run)).then_some([
+            "it has none of bonnie++'s phases",
+            "`kurabe run bonnie` has them; `--format text` shows any run",
+        ])
+    })
+}
+
+fn no_dbench(run: &Run) -> Option<[&'static str; 2]> {
+    imported(run).or_else(|| {
+        (!dialects::dbench::has_report(run)).then_some([
+            "it has none of dbench's load",
+            "`kurabe run dbench` has it; `--format text` shows any run",
         ])
     })
 }

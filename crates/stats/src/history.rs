@@ -176,7 +176,7 @@ fn same_storage(a: &Run, b: &Run) -> bool {
     let (here, there) = (&a.host.storage, &b.host.storage);
     here.file_system.known() == there.file_system.known()
         && here.devices.known().map(names) == there.devices.known().map(names)
-        && a.plan.named == b.plan.named
+        && a.plan.measured().eq(b.plan.measured())
 }
 
 #[cfg(test)]

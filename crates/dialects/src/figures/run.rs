@@ -293,6 +293,7 @@ fn theirs(figures: &Figures, values: &[&Figure]) -> PlannedCase {
         on_disk: false,
         allocates: false,
         implementation: None,
+        anchors: Vec::new(),
         in_place_of: Params::default(),
     }
 }

@@ -10,7 +10,7 @@ use super::draft::Draft;
 use super::error::{Error, Place};
 use super::jobfile::{self, MAX_VALUE_BYTES, Surroundings};
 use super::options;
-use super::plan::{Builder, Eta, Format, Plan, Request, Section};
+use super::plan::{Builder, Eta, Format, IdleProf, Plan, Request, Section};
 use super::program::{Has, PROGRAM, ProgramOption};
 use super::value::{self, Bare};
 use model::job::Mix;
@@ -106,7 +106,11 @@ fn checked(
 ) -> Result<Plan, Error> {
     if matches!(
         plan.request,
-        Request::Help | Request::Version | Request::OptionHelp(_) | Request::EngineHelp(_)
+        Request::Help
+            | Request::Version
+            | Request::OptionHelp(_)
+            | Request::EngineHelp(_)
+            | Request::Calibrate
     ) {
         return Ok(plan);
     }
@@ -303,6 +307,12 @@ impl Line {
                     self.builder.warn(place, warning);
                 }
             }
+            "idle-prof" => match text {
+                "system" => plan.output.idleness = Some(IdleProf::System),
+                "percpu" => plan.output.idleness = Some(IdleProf::EachCpu),
+                "calibrate" => plan.request = Request::Calibrate,
+                _ => return Err(bad("system, percpu or calibrate")),
+            },
             "readonly" => plan.output.is_readonly = true,
             "parse-only" => plan.request = Request::ParseOnly,
             "showcmd" => plan.request = Request::ShowCommand,

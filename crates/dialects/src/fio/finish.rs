@@ -75,7 +75,7 @@ fn conflicts(job: &Job) -> Result<(), String> {
         return Err("`verify=pattern` needs `verify_pattern`".to_owned());
     }
     let target = &job.target;
-    if target.filename.is_none() && job.does.engine != IoEngine::Null && leads_out(job) {
+    if target.filename.is_none() && job.does.engine.has_data() && leads_out(job) {
         return Err(
             "the names of its files, made from `filename_format` and its own name, lead out of the directory; fio \
              follows them, here only `filename` says where a file lies"
@@ -129,11 +129,12 @@ fn engine_options(job: &Job) -> Result<(), String> {
         "nonvectored",
     ];
     let word = job.engine_word();
-    let is_uring = job.does.engine == IoEngine::IoUring;
+    let is_uring = word == "io_uring";
     for setting in &job.settings {
         let fits = match setting.name {
             "hipri" => is_uring || word == "pvsync2",
             name if URING.contains(&name) => is_uring,
+            "stat_type" => matches!(job.does.engine, IoEngine::FileStat | IoEngine::DirStat),
             _ => true,
         };
         if !fits {
@@ -175,6 +176,11 @@ fn queue(draft: &mut Draft) {
     } else if does.engine == IoEngine::Libaio && !does.direct {
         draft.warn(
             "`ioengine=libaio` without `direct=1` blocks on submission: the queue is not kept full",
+        );
+    }
+    if draft.job.does.engine.is_on_names() {
+        draft.note(
+            "its files lie in the run's own directory, made in `directory`, and go with it; fio leaves them",
         );
     }
     let target = &draft.job.target;

@@ -486,7 +486,7 @@ impl Output {
                     }
                 }
             }
-            _ => return None,
+            test => return self.fileio(test),
         };
         Some(Ours {
             test: test.into(),
@@ -496,7 +496,7 @@ impl Output {
 }
 
 /// `1KiB`, `32K`: powers of 1024.
-fn bytes(text: &str) -> Option<u64> {
+pub(super) fn bytes(text: &str) -> Option<u64> {
     let (number, unit) = amount(text)?;
     let power = match unit.chars().next() {
         None | Some('B' | 'b') => 0,

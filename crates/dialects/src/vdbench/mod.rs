@@ -6,6 +6,8 @@
 
 mod columns;
 mod flatfile;
+pub mod language;
+pub mod output;
 #[cfg(test)]
 mod tests;
 

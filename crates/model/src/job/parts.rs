@@ -59,6 +59,29 @@ pub struct End {
     pub loops: u64,
     /// It is done again and again until the time is over.
     pub time_based: bool,
+    /// What comes behind the end of the region.
+    #[serde(default, skip_serializing_if = "Behind::is_default")]
+    pub behind: Behind,
+}
+
+/// What comes when a job has gone through its region and more bytes are asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Behind {
+    /// It goes on from the beginning: bytes alone are counted.
+    #[default]
+    GoesOn,
+    /// It is over, for this one of its loops.
+    Ends,
+    /// The same; and when all loops are over, further ones follow until its bytes are done in all of them together.
+    Again,
+}
+
+impl Behind {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Default for End {
@@ -69,6 +92,7 @@ impl Default for End {
             ops: None,
             loops: 1,
             time_based: true,
+            behind: Behind::default(),
         }
     }
 }
@@ -214,6 +238,30 @@ impl Batching {
     }
 }
 
+/// What becomes of a file that is made for a job before the job begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layout {
+    /// All of it is written, so that no place is measured that was never written.
+    #[default]
+    Written,
+    /// It has its length, and blocks that nobody has written to: the first write of each changes its metadata.
+    Reserved,
+    /// It has such blocks, and grows as it is written.
+    Kept,
+    /// It has its length, and no blocks.
+    Sparse,
+    /// It has neither.
+    Empty,
+}
+
+impl Layout {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+    pub(super) fn is_written(&self) -> bool {
+        *self == Self::Written
+    }
+}
+
 /// What is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -244,14 +292,32 @@ pub struct Redundancy {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VerifyMethod {
+    /// Whose block it is, and nothing of its bytes.
+    Meta,
+    /// A CRC of 7 bits, as MMC cards have it.
+    Crc7,
+    /// A CRC of 16 bits (ARC).
+    Crc16,
+    /// A CRC of 32 bits (IEEE).
+    Crc32,
     /// CRC-32C (Castagnoli), as iSCSI and ext4 use it; computed by the CPU where it can.
     Crc32c,
+    /// A CRC of 64 bits (Jones).
+    Crc64,
+    /// xxHash of 32 bits.
+    Xxhash,
     /// MD5: no protection against intent, ample against accident.
     Md5,
-    /// SHA-256.
+    /// SHA-1: the same.
+    Sha1,
+    /// SHA-256; fio keeps 64 bits of it.
     Sha256,
+    /// SHA-512.
+    Sha512,
     /// These bytes, repeated; at least one.
     Pattern(Vec<u8>),
+    /// What was written is read, and not looked at.
+    Nothing,
 }
 
 /// How what was written is checked.

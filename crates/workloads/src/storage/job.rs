@@ -144,7 +144,7 @@ pub(super) fn on(job: Job, stand_in: Option<&StandIn>) -> Job {
                 path: path.clone(),
                 fill: true,
             },
-            NamedKind::File => Target::File {
+            NamedKind::File | NamedKind::Load => Target::File {
                 path: path.clone(),
                 create: false,
             },
@@ -162,7 +162,7 @@ pub(super) fn touches(job: &Job) -> Vec<Touch> {
         writes: job.writes(),
         creates,
     };
-    if job.engine == IoEngine::Null {
+    if !job.engine.has_data() {
         return Vec::new();
     }
     let of = |target: &Target| match target {

@@ -7,14 +7,14 @@
 
 use super::job::{kinds, touches};
 use super::spec::{self, mean, p50, p99, rate};
-use super::task::{Doing, Words, keep_to_cpus};
-use super::{buffers, make_ready, open};
+use super::task::{Doing, Words, ask_for, keep_to_cpus};
+use super::{buffers, make_ready, open, pace};
 use engine::consent::Touch;
 use engine::workload::{Body, Place, StandIn, WorkError, Workload};
 use model::host::HostFacts;
-use model::job::{Directions, IoEngine, Job, Target, Task};
+use model::job::{Directions, IoEngine, Job, Language, Target, Task};
 use model::params::{ParamValue, Params};
-use model::plan::{Plan, Settle, Shape};
+use model::plan::{Plan, PlannedCase, Settle, Shape};
 use model::spec::{
     Fold, How, MetricClass, MetricDef, Nature, ParamDef, ParamKind, Role, Spec, Time,
 };
@@ -61,6 +61,8 @@ const fn sum(quantity: &'static str, unit: Unit, doc: &'static str) -> MetricDef
 }
 
 const CLAT: &str = "Time from the return of the submitting call to the completion being seen, of all jobs together.";
+const LAT: &str = "With rates, time from the instant at which an operation was to start to its completion, of all jobs \
+                   together.";
 const SYNC: &str =
     "Time of an fsync or fdatasync call, from submission to completion, of all jobs together.";
 
@@ -126,6 +128,11 @@ static METRICS: &[MetricDef] = &[
     mean("sync_ns_mean", "sync", SYNC),
     p50("sync_ns_p50", "sync"),
     p99("sync_ns_p99", "sync"),
+    mean("read_lat_ns_mean", "read_lat", LAT),
+    p99("read_lat_ns_p99", "read_lat"),
+    mean("write_lat_ns_mean", "write_lat", LAT),
+    p99("write_lat_ns_p99", "write_lat"),
+    spec::ARRIVING,
     MetricDef::time(
         "cpu_ns_per_op",
         MetricClass::System,
@@ -151,6 +158,9 @@ const SLOWEST_SYNC: Nanos = Nanos::from_secs(1);
 /// The same for all of it, however little it is.
 const SLOWEST_AT_LEAST: Nanos = Nanos::from_secs(600);
 
+/// Making a name that a job asks for or removes takes this long at most, on average.
+const SLOWEST_NAME: Nanos = Nanos::from_millis(5);
+
 /// Files are written before the first job begins: this long at least, and as long as their bytes take at
 /// [`LAYOUT_BYTES_PER_S`] beyond that.
 const SETUP_MAX: Nanos = Nanos::from_secs(600);
@@ -164,10 +174,18 @@ pub fn params(tasks: Vec<Task>) -> Params {
         .collect()
 }
 
+/// The jobs of a case; none of a case of another workload.
+pub fn tasks(case: &PlannedCase) -> &[Task] {
+    if case.workload == NAME {
+        case.params.jobs(PARAM)
+    } else {
+        &[]
+    }
+}
+
 /// The files of a plan's jobs that go when it has been carried out, where they are ours.
 pub fn unlinked(plan: &Plan) -> Vec<PathBuf> {
-    let cases = plan.cases.iter().filter(|case| case.workload == NAME);
-    let tasks = cases.flat_map(|case| case.params.jobs(PARAM));
+    let tasks = plan.cases.iter().flat_map(tasks);
     let unlinked = tasks.filter(|task| task.unlinks);
     unlinked
         .flat_map(|task| task.files().map(Path::to_owned))
@@ -181,14 +199,18 @@ impl Workload for Jobs {
 
     fn shape(&self, params: &Params) -> Shape {
         let tasks = params.jobs(PARAM);
-        let longest = |of: fn(&Task) -> Nanos| tasks.iter().map(of).max().unwrap_or_default();
+        let longest = |of: fn(&Task) -> Nanos| longest(tasks, of);
         let bytes: u64 = tasks
             .iter()
-            .filter(|task| task.job.engine != IoEngine::Null)
+            .filter(|task| task.job.engine.has_data())
             .filter_map(|task| task.job.size)
             .fold(0, u64::saturating_add);
+        let names: u64 = tasks.iter().map(|task| task.job.names.count).sum();
+        let names = Nanos(names.saturating_mul(SLOWEST_NAME.0));
         Shape {
-            setup_max: SETUP_MAX.plus(Nanos::from_secs(bytes / LAYOUT_BYTES_PER_S)),
+            setup_max: SETUP_MAX
+                .plus(Nanos::from_secs(bytes / LAYOUT_BYTES_PER_S))
+                .plus(names),
             warmup: Nanos::ZERO,
             measure: longest(expected),
             fixed_work: true,
@@ -199,6 +221,7 @@ impl Workload for Jobs {
                 Settle::None
             },
             window: WINDOW,
+            interval: tasks.iter().find_map(told_every),
             apart: true,
             ends_early: true,
             ..Shape::DEFAULT
@@ -231,6 +254,12 @@ impl Workload for Jobs {
             > 1;
         let applies = |metric: &&MetricDef| {
             let of = metric.quantity.split('_').next().unwrap_or_default();
+            if metric.role == Role::Offered {
+                return tasks.iter().any(|task| task.rate_share.is_some());
+            }
+            if metric.quantity.contains("_lat_") && !tells_lateness(tasks) {
+                return false;
+            }
             let is_rate = metric.unit == Unit::OpsPerSecond;
             match of {
                 "read" => reads && (several || !is_rate),
@@ -270,10 +299,13 @@ impl Workload for Jobs {
 
     fn prepare(&self, params: &Params, place: &Place) -> Result<Box<dyn Body>, WorkError> {
         let index = usize::try_from(place.copy).unwrap_or(usize::MAX);
-        let task = params.jobs(PARAM).get(index).cloned().ok_or_else(|| {
+        let mut task = params.jobs(PARAM).get(index).cloned().ok_or_else(|| {
             let words = "in the list of jobs: it is shorter";
             WorkError::Failed(format!("find job {} {words}", place.copy))
         })?;
+        if let Some(share) = task.rate_share {
+            task.job.rate_iops = Some(pace::part(share, place)?);
+        }
         // Nothing is made for a job whose turn does not come.
         let words = Words::open(&task, place)?;
         if words.end() {
@@ -286,6 +318,29 @@ impl Workload for Jobs {
         };
         Ok(Box::new(doing.by_bytes(by_bytes)))
     }
+}
+
+/// How often a job is told of while it goes on, where its language has intervals.
+fn told_every(task: &Task) -> Option<Nanos> {
+    let has_intervals = task.job.language == Language::Vdbench;
+    task.job.log.filter(|_| has_intervals).map(|log| log.window)
+}
+
+/// When the last of these jobs has ended, where each takes as long as `of` says, behind those that it waits for.
+fn longest(tasks: &[Task], of: fn(&Task) -> Nanos) -> Nanos {
+    let mut ends: Vec<(Option<&String>, Nanos)> = Vec::new();
+    for task in tasks {
+        // A job waits for earlier ones alone.
+        let before = ends
+            .iter()
+            .filter(|(done, _)| done.is_some_and(|done| task.waits_for.contains(done)));
+        let begins = before.map(|(_, end)| *end).max().unwrap_or_default();
+        ends.push((task.done.as_ref(), begins.plus(of(task))));
+    }
+    ends.into_iter()
+        .map(|(_, end)| end)
+        .max()
+        .unwrap_or_default()
 }
 
 /// How many operations a job does until its work is done, and how many bytes they move; `None` where that is not
@@ -349,6 +404,12 @@ fn hangs_after(task: &Task) -> Nanos {
     }
 }
 
+/// Whether all jobs have rates, and a language that tells what waiting for a free place adds to a latency.
+fn tells_lateness(tasks: &[Task]) -> bool {
+    let mut jobs = tasks.iter().map(|task| &task.job);
+    jobs.all(|job| job.language == Language::Vdbench && job.is_rated())
+}
+
 /// Whether the windows of a case are bytes per second: where that is what all of its jobs are about.
 fn lead_with_bandwidth(tasks: &[Task]) -> bool {
     let mut jobs = tasks.iter().map(|task| &task.job);
@@ -358,6 +419,7 @@ fn lead_with_bandwidth(tasks: &[Task]) -> bool {
 /// The job on its CPUs, with its files as long as the jobs beside it need them.
 fn ready(task: &Task, place: &Place) -> Result<Box<dyn Body>, WorkError> {
     keep_to_cpus(&task.cpus)?;
+    ask_for(&task.process)?;
     // A job has its file for itself: nothing of it is left to other copies.
     let own = Place {
         copy: u32::from(!task.looks_at_file),
@@ -435,6 +497,34 @@ mod tests {
         let mut whole_device = sized(0, 4096);
         whole_device.job.size = None;
         check(&[whole_device], 0, week);
+    }
+
+    #[test]
+    fn jobs_that_wait_for_others_take_the_time_of_both() {
+        let after = |done: &str, waits_for: &[&str], secs: u64| Task {
+            done: Some(done.to_owned()),
+            waits_for: waits_for.iter().map(|word| (*word).to_owned()).collect(),
+            job: Job {
+                start_delay: Nanos::from_secs(secs),
+                ..task().job
+            },
+            ..task()
+        };
+        let tasks = [
+            after("a", &[], 3),
+            after("b", &[], 5),
+            after("c", &["a", "b"], 4),
+            after("d", &["a"], 2),
+            after("e", &["d"], 1),
+        ];
+        assert_eq!(
+            longest(&tasks, |task| task.job.start_delay),
+            Nanos::from_secs(9)
+        );
+        assert_eq!(
+            longest(&tasks[3..], |task| task.job.start_delay),
+            Nanos::from_secs(3)
+        );
     }
 
     #[test]

@@ -14,8 +14,10 @@ mod frame;
 mod full;
 mod headline;
 mod honest;
+pub mod idle;
 mod job;
 pub mod jobs;
+mod names;
 mod offsets;
 mod pace;
 mod records;
@@ -40,7 +42,7 @@ use job::{asks_for_more, from_params, kinds};
 use model::ground::Ground;
 use model::headline::Headline;
 use model::host::HostFacts;
-use model::job::{Contents, End, IoEngine, Job, Redundancy};
+use model::job::{Contents, End, IoEngine, Job, Layout, Redundancy};
 use model::num::approx;
 use model::params::Params;
 use model::plan::{Settle, Shape, StorageLoad};
@@ -51,13 +53,15 @@ use offsets::Offsets;
 use pace::Pace;
 use records::Records;
 use std::fs::File;
+use std::path::PathBuf;
 use sys::clock::Clock;
-use sys::io::{Aio, Chosen, Engine, Kind, Null, Psync, Pvsync2, Setup, Uring, UringOptions};
+use sys::io::{Aio, Chosen, Engine, Kind, Mmap, Null, Psync, Pvsync2, Setup, Uring, UringOptions};
 use taking::Taking;
 use watch::Watch;
 
 pub(crate) use familiar::FAMILIAR;
 pub(crate) use jobs::JOBS;
+pub(crate) use spec::{mean, p50, p99, p999};
 
 /// The workload.
 pub(crate) static IO: Io = Io;
@@ -138,7 +142,7 @@ impl Workload for Io {
 
     fn writes(&self, params: &Params) -> Writes {
         let job = from_params(params);
-        if job.engine == IoEngine::Null {
+        if !job.engine.has_data() {
             return Writes::default();
         }
         Writes {
@@ -217,9 +221,26 @@ fn open_one(job: &Job, place: &Place, is_alone: bool) -> Result<Box<dyn Body>, W
             let engine = Pvsync2::new(parts.setup()?, job.poll_device).map_err(no_memory)?;
             Ok(parts.body(engine))
         }
+        IoEngine::Mmap => {
+            let order = file::order(job);
+            let engine = Mmap::new(parts.setup()?, job.writes(), order)
+                .map_err(|error| WorkError::failed("map", parts.first_path(), error))?;
+            Ok(parts.body(engine))
+        }
         IoEngine::Null => {
             let engine = Null::new(parts.setup()?).map_err(no_memory)?;
             Ok(parts.body(engine))
+        }
+        IoEngine::FileCreate
+        | IoEngine::FileStat
+        | IoEngine::FileDelete
+        | IoEngine::DirCreate
+        | IoEngine::DirStat
+        | IoEngine::DirDelete => {
+            let names = names::made(job, place)?;
+            let setup = parts.setup()?;
+            let engine = sys::io::names::Names::new(setup, names, names::act(job));
+            Ok(parts.body(engine.map_err(no_memory)?))
         }
     }
 }
@@ -232,10 +253,12 @@ fn no_memory(error: std::io::Error) -> WorkError {
 struct Parts<'a> {
     job: &'a Job,
     place: &'a Place,
-    /// None for the engine that does nothing.
+    /// None for engines without data.
     files: Vec<file::TestFile>,
     /// Bytes of each file.
     sizes: Vec<u64>,
+    /// Where each file ends, which may be behind what is used of it.
+    lengths: Vec<u64>,
     /// A second handle to each file, where the page cache is to forget it once more.
     cached: Vec<File>,
     watch: Watch,
@@ -244,14 +267,16 @@ struct Parts<'a> {
 
 impl<'a> Parts<'a> {
     fn new(job: &'a Job, place: &'a Place, is_alone: bool) -> Result<Self, WorkError> {
-        if job.engine == IoEngine::Null {
+        if !job.engine.has_data() {
             let whole = (1 << 30) / u64::from(job.files.count.max(1));
             let of_file = |number| job.offset_bytes + job.bytes_of_file(number).unwrap_or(whole);
+            let sizes: Vec<u64> = (0..job.files.count.max(1)).map(of_file).collect();
             return Ok(Self {
                 job,
                 place,
                 files: Vec::new(),
-                sizes: (0..job.files.count.max(1)).map(of_file).collect(),
+                lengths: sizes.clone(),
+                sizes,
                 cached: Vec::new(),
                 watch: Watch::new(None),
                 notes: Vec::new(),
@@ -270,7 +295,9 @@ impl<'a> Parts<'a> {
         prepare_cache(job, &files)?;
         let mut watch = Watch::new(is_alone.then_some(&opened));
         let mut notes = Vec::new();
-        if place.copy == 0 && !job.pattern.mix.trims() {
+        // What was never written is meant to be so.
+        let is_written = job.layout == Layout::Written;
+        if place.copy == 0 && !job.pattern.mix.trims() && is_written {
             notes.extend(honest::never_written(&opened, first.size));
             if first.is_unknown {
                 notes.extend(honest::looked(job, honest::mostly_zeros(first))?);
@@ -286,11 +313,17 @@ impl<'a> Parts<'a> {
             job,
             place,
             sizes: sizes(job, &files),
+            lengths: files.iter().map(file::TestFile::length).collect(),
             cached: file::to_forget(job, &files, place)?,
             watch,
             files,
             notes,
         })
+    }
+
+    fn first_path(&self) -> std::path::Display<'_> {
+        let path = self.files.first().map(|found| found.path.as_path());
+        path.unwrap_or(std::path::Path::new("")).display()
     }
 
     fn setup(&self) -> Result<Setup, WorkError> {
@@ -382,12 +415,12 @@ impl<'a> Parts<'a> {
             taking: Taking::new(job),
             frame: Frame::new(job, self.region().1, clock).map(Box::new),
             clock,
-            path: self
-                .files
-                .into_iter()
-                .next()
-                .map(|found| found.path)
-                .unwrap_or_default(),
+            path: match self.files.into_iter().next() {
+                Some(found) => found.path,
+                None if job.engine.is_on_names() => place.shared_dir.clone(),
+                None => PathBuf::new(),
+            },
+            word: names::word(job),
             watch: self.watch,
             work_per_op: if spec::leads_with_bandwidth(job) {
                 approx(job.block_bytes)
@@ -550,10 +583,10 @@ fn files(job: &Job, place: &Place) -> Result<Vec<file::TestFile>, WorkError> {
 
 /// Makes what the job works on ready, and does nothing with it.
 pub(crate) fn make_ready(job: &Job, place: &Place) -> Result<(), WorkError> {
-    match job.engine {
-        IoEngine::Null => Ok(()),
-        _ => files(job, place).map(drop),
+    if !job.engine.has_data() {
+        return Ok(());
     }
+    files(job, place).map(drop)
 }
 
 /// What the page cache is to hold of the files: nothing, or all that fits.

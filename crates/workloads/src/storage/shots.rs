@@ -127,6 +127,7 @@ pub(super) fn open_fresh(
         job,
         place,
         sizes: vec![file.size],
+        lengths: vec![file.size],
         cached: Vec::new(),
         watch: Watch::new(Some(&opened)),
         files: vec![file],

@@ -398,7 +398,7 @@ fn impossible_jobs_are_refused_in_words() {
         ),
         (
             &[("ioengine", "psync"), ("iodepth", "2")],
-            "psync and pvsync2 do one operation at a time",
+            "psync, pvsync2 and mmap do one operation at a time",
         ),
         (
             &[("bs", "1G"), ("size", "1G"), ("iodepth", "32")],

@@ -10,7 +10,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// A test file as small as a test needs; at least 1 GiB of free space must stay beside it.
-const SETTINGS: [&str; 2] = ["storage.*.size=16M", "storage.*.direct=no"];
+const SETTINGS: [&str; 3] = [
+    "storage.*.size=16M",
+    "storage.*.direct=no",
+    "fs.fileio-*.size=16M",
+];
 
 /// Measures each workload once, and says of how many families.
 pub(super) fn run(root: &Path, binary: &Path, dir: &Path) -> anyhow::Result<(usize, usize)> {

@@ -5,14 +5,16 @@ use super::own::Own;
 use super::surroundings::Machine;
 use crate::exit::{Exit, failure};
 use crate::new_run::fresh_seed;
-use dialects::fio::job::{ExitWhat, Job};
+use dialects::fio::job::{CpuNodes, ExitWhat, Job};
 use dialects::fio::{Plan, resolve};
 use engine::resolve::planned_case;
 use model::host::HostFacts;
-use model::job::Task;
+use model::job::{IoEngine, Language, Task};
 use model::plan::{self, CaseId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use sys::memory::numa;
+use sys::tree::Tree;
 use workloads::storage::jobs;
 use workloads::storage::space;
 use workloads::storage::task::EVERYTHING;
@@ -97,12 +99,54 @@ pub(super) fn of(plan: &Plan) -> anyhow::Result<Vec<Phase<'_>>> {
             .map_err(|error| failure(Exit::Usage, error, None))?;
         for ((_, job), task) in jobs.iter().zip(&mut tasks) {
             task.job.threads = job.members();
+            fit(job, task)?;
+            task.looks_at_cpus = plan.output.idleness.is_some();
         }
         phase.tasks = tasks;
     }
     take_along(&mut phases);
+    wait(&mut phases);
     share_files(&mut phases);
     Ok(phases)
+}
+
+/// What of a task depends on the machine: the CPUs of its NUMA nodes, and an engine in whose place another one works.
+fn fit(job: &Job, task: &mut Task) -> anyhow::Result<()> {
+    let unsupported = |why: String| {
+        let text = format!("{}: job `{}`: {why}", job.place, job.name);
+        failure(Exit::Unsupported, text, None)
+    };
+    if job.engine_word() == "posixaio" && sys::probe::io_uring(&Tree::real()).is_err() {
+        task.job.engine = IoEngine::Libaio;
+    }
+    let Some(wanted) = &job.life.cpu_nodes else {
+        return Ok(());
+    };
+    let nodes = numa::nodes(&Tree::real()).map_err(|error| unsupported(error.to_string()))?;
+    let mut cpus = BTreeSet::new();
+    if nodes.iter().all(|node| node.cpus.is_empty()) {
+        // A kernel that shows no nodes is one of all CPUs.
+        return Ok(());
+    }
+    if let CpuNodes::Some(numbers) = wanted {
+        for number in numbers {
+            let node = nodes.iter().find(|node| node.number == *number);
+            let node =
+                node.ok_or_else(|| unsupported(format!("there is no NUMA node {number}")))?;
+            cpus.extend(node.cpus.iter().copied());
+        }
+    } else {
+        cpus.extend(nodes.iter().flat_map(|node| node.cpus.iter().copied()));
+    }
+    let is_allowed = |cpu: &u32| task.cpus.is_empty() || task.cpus.contains(cpu);
+    let both: Vec<u32> = cpus.into_iter().filter(is_allowed).collect();
+    if both.is_empty() {
+        let why =
+            "`numa_cpu_nodes` leaves it no CPU: the nodes have none, or none of `cpus_allowed`";
+        return Err(unsupported(why.to_owned()));
+    }
+    task.cpus = both;
+    Ok(())
 }
 
 /// Jobs on the same file make it as long as the one needs that uses most of it.
@@ -117,6 +161,32 @@ fn share_files(phases: &mut [Phase<'_>]) {
     for task in phases.iter_mut().flat_map(|phase| &mut phase.tasks) {
         let of_all = task.files().filter_map(|path| longest.get(path).copied());
         task.file_bytes = of_all.collect();
+    }
+}
+
+/// A job with `wait_for` begins when all clones of that job have ended; those of an earlier phase have.
+fn wait(phases: &mut [Phase<'_>]) {
+    for phase in phases {
+        let waited: Vec<Option<&str>> = phase
+            .jobs
+            .iter()
+            .map(|(_, job)| job.life.waits_for.as_deref())
+            .collect();
+        for ((_, job), task) in phase.jobs.iter().zip(&mut phase.tasks) {
+            if waited.contains(&Some(job.name.as_str())) {
+                task.done = Some(format!("done-{}", job.number));
+            }
+        }
+        let said: Vec<(&str, String)> = phase
+            .jobs
+            .iter()
+            .zip(&phase.tasks)
+            .filter_map(|((_, job), task)| Some((job.name.as_str(), task.done.clone()?)))
+            .collect();
+        for (name, task) in waited.into_iter().zip(&mut phase.tasks) {
+            let words = said.iter().filter(|(job, _)| Some(*job) == name);
+            task.waits_for = words.map(|(_, word)| word.clone()).collect();
+        }
     }
 }
 
@@ -179,7 +249,7 @@ fn name(jobs: &[(u32, &Job)], taken: impl Fn(&str) -> bool) -> String {
 /// Refuses jobs whose files would together take more room than they may.
 pub(super) fn check_space(phases: &[Phase<'_>]) -> anyhow::Result<()> {
     let tasks = phases.iter().flat_map(|phase| &phase.tasks);
-    space::check(tasks).map_err(|why| failure(Exit::Unsupported, why, None))
+    space::check(tasks, Language::Fio).map_err(|why| failure(Exit::Unsupported, why, None))
 }
 
 /// The plan of the run.
@@ -278,6 +348,32 @@ mod tests {
             [
                 ("fio.a".to_owned(), 3, vec![0, 0, 0]),
                 ("fio.a-2".to_owned(), 1, vec![1]),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_job_waits_for_all_clones_of_another_one() {
+        let line = "--ioengine=null --size=1m --name=a --numjobs=2 --name=b --wait_for=a --name=c --wait_for=b \
+                    --name=d --stonewall --wait_for=a";
+        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let own = Own::read(&arguments).unwrap();
+        let plan = dialects::fio::parse(&own.rest, &Machine).unwrap();
+        let phases = of(&plan).unwrap();
+        let words: Vec<(Option<&str>, Vec<String>)> = phases
+            .iter()
+            .flat_map(|phase| &phase.tasks)
+            .map(|task| (task.done.as_deref(), task.waits_for.clone()))
+            .collect();
+        let [a, second, b] = ["done-0", "done-1", "done-2"];
+        assert_eq!(
+            words,
+            [
+                (Some(a), vec![]),
+                (Some(second), vec![]),
+                (Some(b), vec![a.to_owned(), second.to_owned()]),
+                (None, vec![b.to_owned()]),
+                (None, vec![]),
             ]
         );
     }

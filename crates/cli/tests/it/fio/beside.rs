@@ -46,6 +46,47 @@ mod slow {
             &[],
         ),
         ("--name=t --rw=read:4k --bs=4k --size=128k", &[]),
+        ("--name=t --rw=read:8k --bs=4k --size=256k", &[]),
+        ("--name=t --rw=write:8k --bs=4k --size=256k --loops=3", &[]),
+        (
+            "--name=t --rw=read:8k --bs=4k --size=256k --io_size=256k",
+            &[],
+        ),
+        (
+            "--name=t --rw=read:12k --bs=4k --size=64k --filesize=256k",
+            &[],
+        ),
+        (
+            "--name=t --rw=read --bs=4k --size=64k --io_size=160k --loops=2",
+            &[],
+        ),
+        (
+            "--name=t --rw=randread --bs=4k --size=64k --io_size=160k --loops=2",
+            &[],
+        ),
+        (
+            "--name=t --rw=read --bs=4k --size=64k --io_size=10k --loops=3",
+            &[],
+        ),
+        (
+            "--name=t --rw=randread --bs=4k --size=64k --norandommap --io_size=160k --loops=2",
+            &[],
+        ),
+        (
+            "--name=t --rw=randwrite --bs=4k --size=256k --ioengine=mmap --fsync=4",
+            &[],
+        ),
+        (
+            "--name=t --rw=read --bs=4k --size=256k --ioengine=mmap",
+            &[],
+        ),
+        (
+            "a.fio",
+            &[(
+                "a.fio",
+                "[global]\nbs=4k\nsize=64k\n[a]\nrw=write\nnumjobs=2\n[b]\nwait_for=a\nrw=read\n[c]\nwait_for=b\nrw=randread\n",
+            )],
+        ),
         ("--name=t --rw=read:-8k --bs=4k --size=128k", &[]),
         ("--name=t --rw=randread:8 --bs=4k --size=256k", &[]),
         (
@@ -192,7 +233,8 @@ mod slow {
         let document: Value = serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap();
         let mut found = BTreeSet::new();
         keys(&document, "", &mut found);
-        found.retain(|key| !key.starts_with("/disk_util"));
+        let is_ours = |key: &str| key.starts_with("/disk_util") || key.starts_with("/kurabe");
+        found.retain(|key| !is_ours(key));
         let jobs = document["jobs"].as_array().unwrap().iter();
         let of_job = |job: &Value| {
             let amounts = ["read", "write", "trim"].map(|direction| {

@@ -1,6 +1,7 @@
 //! Outputs made up in the forms of versions 3 and 4, and what is no output.
 
 mod corpus;
+mod write;
 
 use super::*;
 use crate::figures::testkit::{one, survives, value};
@@ -49,6 +50,39 @@ fn version_4_prints_its_throughput_and_a_table_of_operations() {
     check("dbench.find-first", Some(12001.0), None, Some(40e3));
     check("dbench.flush", Some(5120.0), Some(8.75e6), Some(31.25e6));
     assert_eq!(found.figures.len(), 4);
+}
+
+#[test]
+fn what_dbench_4_did_with_its_own_file_is_our_test_of_it() {
+    let plain = FOUR
+        .replace(" (sync open) (sync dirs)", "")
+        .replace("8 procs", "4 procs");
+    let found = (READER.read)(&plain);
+    let total = one(&found, 0, "dbench.throughput").unwrap();
+    let ours = total.ours.as_ref().unwrap();
+    assert_eq!(ours.test, "fs.dbench");
+    // A fifth of the 60 s is thrown away.
+    assert_eq!(
+        ours.set,
+        [("load", CLIENT_TXT.to_owned()), ("time", "48s".to_owned())]
+    );
+    assert_eq!(value(total, "ntcreatex_ns_mean"), Some(125e3));
+    assert_eq!(value(total, "flush_ns_max"), Some(31.25e6));
+    // Another program's name for an operation is none of ours.
+    let other = one(&found, 0, "dbench.find-first").unwrap();
+    assert_eq!(value(other, "lat_ns_max"), Some(40e3));
+    assert_eq!(one(&found, 0, "dbench.flush").unwrap().values.len(), 1);
+    for (from, to) in [
+        ("client.txt", "other.txt"),
+        ("version 4.00", "version 3.04"),
+        ("4 procs", "8 procs"),
+        ("211.75 MB/sec  4", "211.75 MB/sec (sync open)  4"),
+    ] {
+        let other = plain.replace(from, to);
+        assert_ne!(other, plain, "{from}");
+        let found = (READER.read)(&other);
+        assert!(found.figures.iter().all(|one| one.ours.is_none()), "{from}");
+    }
 }
 
 #[test]

@@ -93,6 +93,12 @@ pub(super) static OPTIONS: &[OptionDef] = &[
         "Starts a new reporting group, at the same time as the jobs before it.",
     ),
     OptionDef::new(
+        "wait_for",
+        "",
+        Kind::Name(|d, name| d.job.life.waits_for = Some(name.to_owned())),
+        "Starts when all clones of that one job, which stands before it, have ended.",
+    ),
+    OptionDef::new(
         "exitall",
         "0",
         Kind::Flag(|d, on| d.job.life.ends_all = on),

@@ -44,7 +44,13 @@ pub(super) fn pattern(text: &str) -> Result<Vec<u8>, String> {
 fn decimal(text: &str) -> Result<(Vec<u8>, &str), String> {
     let is_negative = text.starts_with('-');
     let digits = text.strip_prefix('-').unwrap_or(text);
-    let (digits, behind) = split_while(digits, |c| c.is_ascii_digit());
+    let (mut digits, mut behind) = split_while(digits, |c| c.is_ascii_digit());
+    // The zero of `0x` begins a number of its own.
+    if behind.starts_with(['x', 'X'])
+        && let Some(before) = digits.strip_suffix('0').filter(|before| !before.is_empty())
+    {
+        (digits, behind) = (before, &text[text.len() - behind.len() - 1..]);
+    }
     let number: i32 = digits
         .parse()
         .map_err(|_| "a number, 0x and hexadecimal digits, or a text in `\"`".to_owned())?;
@@ -117,7 +123,11 @@ pub(super) fn cpus(text: &str) -> Result<BTreeSet<u32>, String> {
     for part in text.split([',', ':']) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let first: u32 = first.trim().parse().map_err(|_| expected())?;
-        let last: u32 = last.trim().parse().map_err(|_| expected())?;
+        // fio reads `0-` as CPU 0.
+        let last: u32 = match last.trim() {
+            "" => first,
+            last => last.parse().map_err(|_| expected())?,
+        };
         if first > last || last > MAX_CPU {
             return Err(expected());
         }
@@ -148,6 +158,15 @@ mod tests {
         check("12", Some(&[12]));
         check("-12", Some(&[0xf4, 0xff, 0xff, 0xff]));
         check("0xff\"a\"1", Some(&[0xff, b'a', 1]));
+        // As fio 3.33 writes them.
+        let all = [
+            b"abcd".as_slice(),
+            &[0xf4, 0xff, 0xff, 0xff, 0xde, 0xad, 0xfa, 0xce],
+        ]
+        .concat();
+        check("\"abcd\"-120xdeadface", Some(&all));
+        check("120xdeadface", Some(&[12, 0xde, 0xad, 0xfa, 0xce]));
+        check("0xabx", None);
         check("abc", None);
         check("'file'", None);
         check("%o", None);
@@ -160,6 +179,7 @@ mod tests {
     #[test]
     fn cpu_lists_are_bounded() {
         assert_eq!(cpus("0-2,5").unwrap(), BTreeSet::from([0, 1, 2, 5]));
+        assert_eq!(cpus("1-").unwrap(), BTreeSet::from([1]));
         assert!(cpus("0-4000000000").is_err());
         assert!(cpus("3-1").is_err());
         assert!(cpus("a").is_err());

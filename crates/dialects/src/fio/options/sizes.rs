@@ -70,7 +70,19 @@ pub(super) static OPTIONS: &[OptionDef] = &[
     OptionDef::new(
         "zonemode",
         "",
-        Kind::Choice(&["none", "strided"], |d, w| d.zones_off = w == "none"),
+        Kind::Text("`none`, `strided`", |d, text| {
+            d.zones_off = match text {
+                "none" => true,
+                "strided" => false,
+                "zbd" => {
+                    return Err(
+                        "`zbd` needs a zoned block device, and none is supported".to_owned()
+                    );
+                }
+                _ => return Err("`none` or `strided`".to_owned()),
+            };
+            Ok(())
+        }),
         "`strided` works zone by zone; zoned block devices (`zbd`) are not \
              supported.",
     ),

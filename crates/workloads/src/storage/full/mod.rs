@@ -9,6 +9,7 @@ mod budget;
 mod checks;
 mod collect;
 mod course;
+mod covered;
 mod ledger;
 mod log;
 mod passes;
@@ -51,6 +52,7 @@ use passes::Cached;
 use phases::Phase;
 use rates::{Due, Floor, Rates};
 use search::Search;
+use std::ops::Range;
 use std::path::PathBuf;
 use steady::Steady;
 use sys::clock::Clock;
@@ -82,6 +84,8 @@ pub(super) struct Full<E> {
     /// Something looks at each group of operations that is over: a log, a search, a steady state, a longest latency.
     is_watched: bool,
     times: Times,
+    /// What it does in a ramp is told while that goes on.
+    shows_ramp: bool,
     phase: Phase,
     /// Nothing new begins: the time is over, or the job has found what it was to find.
     ending: bool,
@@ -99,6 +103,8 @@ pub(super) struct Full<E> {
     notes: Vec<String>,
     /// What ended it before its time.
     broken: Option<Broken>,
+    /// What operations do where they are no transfers, in the words of errors.
+    word: Option<&'static str>,
 }
 
 /// What is synced at the end.
@@ -324,7 +330,7 @@ impl<E: Engine> Full<E> {
         };
         let mut target = self.course.next(kind);
         if let Some(file) = self.course.begins_anew() {
-            self.forget(|cached| cached.forget(file));
+            self.forget(file..file + 1);
             *now = self.clock.tick_unordered();
         }
         let start = self.begins(&target, *now);
@@ -365,10 +371,16 @@ impl<E: Engine> Full<E> {
         start
     }
 
-    /// Asks the page cache to forget something.
+    /// Asks the page cache to forget files.
     #[cold]
-    fn forget(&mut self, what: impl FnOnce(&Cached) -> std::io::Result<()>) {
-        if let Some(Err(error)) = self.cached.as_ref().map(what) {
+    fn forget(&mut self, mut files: Range<u32>) {
+        let Some(cached) = &self.cached else { return };
+        let engine = &mut self.engine;
+        let forgotten = files.try_for_each(|file| {
+            engine.let_go(file)?;
+            cached.forget(file)
+        });
+        if let Err(error) = forgotten {
             let path = self.paths[0].display();
             let error = WorkError::failed("drop the cached pages of", path, error);
             self.breaks(error, None);
@@ -462,11 +474,14 @@ impl<E: Engine> Body for Full<E> {
     }
 
     fn tick(&mut self, so_far: &mut SoFar) {
-        // What a ramp does is forgotten.
-        if !self.times.is_in_ramp() {
-            self.records.give(so_far);
-            so_far.job = Some(Box::new(self.measured()));
+        // What a ramp does is forgotten, and shown only where each interval is to be seen.
+        let in_ramp = self.times.is_in_ramp();
+        if in_ramp && !self.shows_ramp {
+            return;
         }
+        so_far.ramp(in_ramp);
+        self.records.give(so_far);
+        so_far.job = Some(Box::new(self.measured()));
     }
 
     fn finish(&mut self) -> Result<Finish, WorkError> {

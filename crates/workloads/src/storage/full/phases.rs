@@ -115,7 +115,7 @@ impl<E: Engine> Full<E> {
                     checks.begin(is_done);
                 }
                 if is_done {
-                    self.forget(Cached::forget_all);
+                    self.forget(self.cached.as_ref().map_or(0..0, Cached::all));
                 }
                 Phase::Check
             }
@@ -225,6 +225,7 @@ impl<E: Engine> Full<E> {
             Kind::Sync => ("fsync", 1),
             Kind::DataSync => ("fdatasync", 1),
         };
+        let operation = self.word.unwrap_or(operation);
         let (path, at) = (&self.paths[index(slot.target.file)], slot.target.offset);
         let (error, errno) = match completion.bytes() {
             Ok(_) if place(kind) > 1 => return true,

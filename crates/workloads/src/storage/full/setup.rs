@@ -19,7 +19,7 @@ use crate::storage::records::Records;
 use crate::storage::spec;
 use crate::storage::taking::Taking;
 use crate::storage::{Parts, buffers};
-use model::job::Mix;
+use model::job::{Language, Mix};
 use model::rng::Rng;
 use sys::clock::Clock;
 use sys::io::{Engine, Kind};
@@ -32,7 +32,7 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
     let clock = if paced { Clock::Kernel } else { place.clock() };
     let seed = parts.seed();
     let (first, sizes) = parts.regions();
-    let course = Course::new(job, first, &sizes, seed);
+    let course = Course::new(job, first, &sizes, &parts.lengths, seed);
     let reads_back = job
         .verify
         .as_ref()
@@ -58,7 +58,12 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
     let batching = job.batching;
     let mut paths: Vec<_> = parts.files.iter().map(|file| file.path.clone()).collect();
     if paths.is_empty() {
-        paths = vec!["null".into(); index(job.files.count)];
+        let path = if job.engine.is_on_names() {
+            place.shared_dir.clone()
+        } else {
+            "null".into()
+        };
+        paths = vec![path; index(job.files.count)];
     }
     let (block, turns) = (job.size_range().1, buffers::turns(job));
     Full {
@@ -128,6 +133,7 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
             || job.pacing.max_latency.is_some(),
         samples: job.samples.map(|window| Samples::of(clock, window)),
         times: Times::new(job, clock),
+        shows_ramp: job.language == Language::Vdbench,
         phase: Phase::Work,
         ending: false,
         recording: true,
@@ -152,6 +158,7 @@ pub(in crate::storage) fn full<E: Engine>(mut parts: Parts<'_>, engine: E) -> Fu
         watch: parts.watch,
         notes: parts.notes,
         broken: None,
+        word: super::super::names::word(job),
         engine,
     }
 }

@@ -28,7 +28,7 @@ fn everything_written_is_read_back_and_right() {
                     },
                     |job| {
                         let verify = job.verify.as_mut().unwrap();
-                        (verify.interval_bytes, verify.offset_bytes) = (Some(512), 64);
+                        (verify.interval_bytes, verify.offset_bytes) = (Some(512), 128);
                     },
                 ] {
                     let (_root, place) = place();
