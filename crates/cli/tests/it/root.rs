@@ -269,6 +269,14 @@ fn without_root_with_one_cpu_and_256_mb_everything_works() {
     let tests = ["memory.copy@1", "os.spawn@1", "storage.fsync-4k@1"];
     let done = done.code(if refused { 4 } else { 0 }).out_has(&tests);
     assert_eq!(done.out.matches("no value").count(), usize::from(refused));
+    let rounds = bed.run(&["show", "--format", "csv-rounds"]).code(0).out;
+    let of_memory = rounds
+        .lines()
+        .filter(|line| line.contains("too little memory"));
+    let of_memory: Vec<&str> = of_memory.collect();
+    assert_eq!(!of_memory.is_empty(), refused, "{rounds}");
+    let is_copy = |line: &&str| line.contains("memory.copy");
+    assert!(of_memory.iter().all(is_copy), "{of_memory:?}");
     assert_eq!(bed.left_behind(), [""; 0]);
 }
 
